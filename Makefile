@@ -1,0 +1,43 @@
+# Two commands for a fresh machine with Python >= 3.11, pip, make and gcc:
+#   make demo    classify the built-in toy set, leave pictures and a report in demo/
+#   make test    run the tests
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# Numba does not notice edits in a callee's file, so the cache is keyed by the kernels' text.
+export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba-$(shell cat src/spinlearn/kernels/*.py | cksum | cut -d' ' -f1)
+export MPLBACKEND := Agg
+
+.PHONY: demo test lint format bench clean
+
+demo: $(VENV)/.app
+	$(BIN)/spinlearn demo --out demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+format: $(VENV)/.dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/exact.py
+
+$(VENV)/.app: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -e '.[app]'
+	touch $@
+
+$(VENV)/.dev: pyproject.toml $(VENV)/.app
+	$(BIN)/python -m pip install --quiet -e '.[app,dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) .cache demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

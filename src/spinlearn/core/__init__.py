@@ -1,0 +1,1 @@
+"""The types everything else speaks in; imports NumPy only."""

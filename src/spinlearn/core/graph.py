@@ -1,0 +1,183 @@
+"""Graph: a checked, immutable list of weighted undirected edges with a CSR view.
+
+Axes: n nodes, m edges. `edges[e] = (u, v)` with u < v, sorted, unique; `weights[e]` finite and
+non-zero, of either sign. Row i of the CSR view lists the neighbours of node i and the edge ids.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import FloatArray, IntArray, frozen, integer_array, real_array
+from spinlearn.errors import InvalidInputError
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
+class Graph:
+    """Undirected weighted graph.
+
+    Parameters
+    ----------
+    n_nodes : int
+        Number of nodes; nodes without an edge are allowed.
+    edges : array-like of int, shape (m, 2)
+        Pairs of node numbers in either order. Self-loops are dropped: a point always agrees with
+        itself, so they never change the energy.
+    weights : array-like of float, shape (m,), optional
+        One finite similarity per edge, ones by default. Edges of weight zero are dropped.
+    duplicates : {"error", "sum", "first"}
+        What to do when an edge is listed twice (the reversed pair counts as the same edge).
+    """
+
+    n_nodes: int
+    edges: IntArray
+    weights: FloatArray
+    indptr: IntArray
+    neighbors: IntArray
+    edge_ids: IntArray
+
+    def __init__(
+        self,
+        n_nodes: int,
+        edges: npt.ArrayLike,
+        weights: npt.ArrayLike | None = None,
+        *,
+        duplicates: Literal["error", "sum", "first"] = "error",
+    ) -> None:
+        nodes = _checked_size(n_nodes)
+        pairs = integer_array(edges, "edges")
+        if pairs.size == 0:
+            pairs = pairs.reshape(0, 2)
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise InvalidInputError(f"edges must have shape (m, 2), got {pairs.shape}")
+        if pairs.size and (pairs.min() < 0 or pairs.max() >= nodes):
+            bad = int(pairs.min() if pairs.min() < 0 else pairs.max())
+            raise InvalidInputError(
+                f"edges name node {bad}, but the graph has nodes 0 to {nodes - 1}"
+            )
+        if weights is None:
+            values: npt.NDArray[np.float64] = np.ones(len(pairs))
+        else:
+            values = real_array(weights, "weights", (len(pairs),))
+        kept = pairs[:, 0] != pairs[:, 1]
+        pairs, values = np.sort(pairs[kept], axis=1), values[kept]
+        pairs, values = _merged(pairs, values, nodes, duplicates)
+        kept = values != 0
+        pairs, values = pairs[kept], values[kept]
+
+        n_edges = len(pairs)
+        ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
+        others = np.concatenate([pairs[:, 1], pairs[:, 0]])
+        ids = np.concatenate([np.arange(n_edges), np.arange(n_edges)])
+        order = np.lexsort((others, ends))
+        indptr = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=nodes))])
+        for name, array, dtype in (
+            ("edges", pairs, np.int32),
+            ("weights", values, np.float64),
+            ("indptr", indptr, np.int32),
+            ("neighbors", others[order], np.int32),
+            ("edge_ids", ids[order], np.int32),
+        ):
+            object.__setattr__(self, name, frozen(array, dtype))  # type: ignore[type-var]
+        object.__setattr__(self, "n_nodes", nodes)
+
+    @classmethod
+    def from_sparse(cls, matrix: Any) -> Graph:
+        """Graph of a symmetric matrix (SciPy sparse or dense); its diagonal is ignored.
+
+        Entries that are zero, stored or not, are not edges.
+        """
+        if hasattr(matrix, "tocoo"):
+            coo = matrix.tocoo()
+            rows, cols, values, shape = coo.row, coo.col, np.asarray(coo.data), coo.shape
+        else:
+            dense = np.asarray(matrix)
+            if dense.ndim != 2:
+                raise InvalidInputError(f"a graph matrix must be 2-D, got shape {dense.shape}")
+            rows, cols = np.nonzero(dense)
+            values, shape = dense[rows, cols], dense.shape
+        if len(shape) != 2 or shape[0] != shape[1]:
+            raise InvalidInputError(
+                f"a graph matrix must be square, got shape {tuple(shape)}; "
+                "for points use a graph builder such as MutualKNN"
+            )
+        n_nodes = int(shape[0])
+        values = real_array(values, "graph matrix", (len(rows),))
+        # Stored duplicates of one entry add up, as everywhere in SciPy.
+        keys = np.asarray(rows, dtype=np.int64) * n_nodes + np.asarray(cols, dtype=np.int64)
+        unique, inverse = np.unique(keys, return_inverse=True)
+        sums = np.bincount(inverse, weights=values, minlength=len(unique))
+        rows, cols = unique // max(n_nodes, 1), unique % max(n_nodes, 1)
+        kept = (rows != cols) & (sums != 0)
+        rows, cols, sums = rows[kept], cols[kept], sums[kept]
+        upper, lower = rows < cols, rows > cols
+        order = np.lexsort((rows[lower], cols[lower]))  # as the transposed upper triangle
+        same_places = np.array_equal(rows[upper], cols[lower][order]) and np.array_equal(
+            cols[upper], rows[lower][order]
+        )
+        if not (same_places and np.allclose(sums[upper], sums[lower][order], rtol=1e-9, atol=0)):
+            raise InvalidInputError(
+                "the graph matrix is not symmetric, but couplings are mutual: "
+                "pass (W + W.T) / 2, W.maximum(W.T) or W.minimum(W.T)"
+            )
+        return cls(n_nodes, np.column_stack([rows[upper], cols[upper]]), sums[upper])
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges, m."""
+        return len(self.edges)
+
+    @property
+    def degrees(self) -> IntArray:
+        """Number of neighbours of every node, shape (n,)."""
+        return np.diff(self.indptr)
+
+    def with_weights(self, weights: npt.ArrayLike) -> Graph:
+        """The same edges with other weights (in the order of `edges`)."""
+        return Graph(self.n_nodes, self.edges, weights)
+
+    def __repr__(self) -> str:
+        return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges})"
+
+
+def _checked_size(n_nodes: Any) -> int:
+    try:
+        size = int(n_nodes)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"n_nodes must be a whole number, got {n_nodes!r}") from error
+    if size != n_nodes:
+        raise InvalidInputError(f"n_nodes must be a whole number, got {n_nodes!r}")
+    if size < 1:
+        raise InvalidInputError(f"a graph needs at least one node, got n_nodes={size}")
+    return size
+
+
+def _merged(
+    pairs: npt.NDArray[np.int64],
+    values: npt.NDArray[np.float64],
+    n_nodes: int,
+    duplicates: str,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Sort the edges and treat those listed more than once."""
+    if duplicates not in ("error", "sum", "first"):
+        raise InvalidInputError(
+            f"duplicates={duplicates!r} is unknown: use 'error', 'sum' or 'first'"
+        )
+    keys = pairs[:, 0] * n_nodes + pairs[:, 1]
+    unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    if len(unique) == len(keys):
+        return pairs[first], values[first]
+    if duplicates == "error":
+        counts = np.bincount(inverse)
+        u, v = divmod(int(unique[np.argmax(counts > 1)]), n_nodes)
+        raise InvalidInputError(
+            f"{int(np.sum(counts > 1))} edges are listed more than once, for example ({u}, {v}); "
+            "pass duplicates='sum' to add their weights, or 'first' if both directions are listed"
+        )
+    if duplicates == "first":
+        return pairs[first], values[first]
+    return pairs[first], np.bincount(inverse, weights=values, minlength=len(unique))

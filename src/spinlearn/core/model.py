@@ -1,0 +1,160 @@
+"""PottsModel: the arrays that define E(s), and energy(), the reference every engine is held to.
+
+    E(s) = sum_e couplings[e] * pair_cost[s_u, s_v] + sum_i fields[i, s_i]        (e = (u, v))
+
+The paper's eq. 2 is pair_cost = 1 - identity, with h_k(1 - delta(s_k, c_k)) as fields when h_k is
+finite and as a clamp, E = inf off the label, when h_k is infinite. Axes: n nodes, m edges,
+q states, S samples. Energies and temperatures share one unit, that of the couplings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import (
+    MAX_STATES,
+    FloatArray,
+    StateArray,
+    frozen,
+    integer_array,
+    real_array,
+)
+from spinlearn.core.graph import Graph
+from spinlearn.errors import InvalidInputError
+
+FREE = -1  # value of `clamped` for a node that may take any state
+
+
+@dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
+class PottsModel:
+    """A q-state spin model on a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+    n_states : int
+        q, from 2 to 127.
+    couplings : array-like, shape (m,), optional
+        Strength of every edge, in the order of `graph.edges`; either sign. Default: its weights.
+    pair_cost : array-like, shape (q, q), optional
+        Symmetric table of the cost of two neighbouring states. Default: 1 - identity (Potts).
+    fields : array-like, shape (n, q), optional
+        Cost of every state of every node. Default: zero.
+    clamped : array-like of int, shape (n,), optional
+        State in which a node is held, or -1 for a free node. Default: all free.
+    """
+
+    graph: Graph
+    couplings: FloatArray
+    pair_cost: FloatArray
+    fields: FloatArray
+    clamped: StateArray
+
+    def __init__(
+        self,
+        graph: Graph,
+        n_states: int,
+        *,
+        couplings: npt.ArrayLike | None = None,
+        pair_cost: npt.ArrayLike | None = None,
+        fields: npt.ArrayLike | None = None,
+        clamped: npt.ArrayLike | None = None,
+    ) -> None:
+        if not isinstance(graph, Graph):
+            raise InvalidInputError(
+                f"graph must be a spinlearn Graph, got {type(graph).__name__}; "
+                "make one with Graph(n, edges) or Graph.from_sparse(matrix)"
+            )
+        n, q = graph.n_nodes, checked_n_states(n_states)
+        cost = real_array(1.0 - np.eye(q) if pair_cost is None else pair_cost, "pair_cost", (q, q))
+        if not np.array_equal(cost, cost.T):
+            raise InvalidInputError(
+                "pair_cost is not symmetric, but edges have no direction: "
+                "pass (cost + cost.T) / 2, or put one-sided costs into fields"
+            )
+        strengths = graph.weights if couplings is None else couplings
+        states = np.full(n, FREE) if clamped is None else integer_array(clamped, "clamped")
+        if states.shape != (n,):
+            raise InvalidInputError(f"clamped has shape {states.shape}, expected ({n},)")
+        if np.any((states < FREE) | (states >= q)):
+            bad = int(states[(states < FREE) | (states >= q)][0])
+            raise InvalidInputError(
+                f"clamped holds {bad}; allowed are -1 (free) and the states 0 to {q - 1}"
+            )
+        object.__setattr__(self, "graph", graph)
+        object.__setattr__(
+            self, "couplings", real_array(strengths, "couplings", (graph.n_edges,))
+        )
+        object.__setattr__(self, "pair_cost", cost)
+        values = np.zeros((n, q)) if fields is None else fields
+        object.__setattr__(self, "fields", real_array(values, "fields", (n, q)))
+        object.__setattr__(self, "clamped", frozen(states, np.int8))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, n, clamped ones included."""
+        return self.graph.n_nodes
+
+    @property
+    def n_states(self) -> int:
+        """Number of states, q."""
+        return len(self.pair_cost)
+
+    @property
+    def free_nodes(self) -> npt.NDArray[np.intp]:
+        """Nodes that may change state, ascending."""
+        return np.flatnonzero(self.clamped == FREE)
+
+    @property
+    def energy_scale(self) -> float:
+        """Upper bound of |E|, the yardstick for rounding errors of energies."""
+        pair = float(np.abs(self.couplings).sum() * np.abs(self.pair_cost).max())
+        return pair + float(np.abs(self.fields).max(axis=1).sum())
+
+    @property
+    def energy_resolution(self) -> float:
+        """Energies closer than this count as equal: 1e-12 of `energy_scale`.
+
+        Sums of the same couplings in another order differ by rounding; ground states of real-valued
+        models would lose their degeneracy at T = 0 without this.
+        """
+        return 1e-12 * self.energy_scale
+
+    def energy(self, states: npt.ArrayLike) -> float | FloatArray:
+        """E(s) of one labelling (n,) or of many (S, n); infinite where a clamp is violated."""
+        samples = integer_array(states, "states")
+        if samples.ndim not in (1, 2) or samples.shape[-1] != self.n_nodes:
+            raise InvalidInputError(
+                f"states have shape {samples.shape}, expected ({self.n_nodes},) or "
+                f"(S, {self.n_nodes})"
+            )
+        if samples.size and (samples.min() < 0 or samples.max() >= self.n_states):
+            raise InvalidInputError(f"states must lie in 0 to {self.n_states - 1}")
+        rows = np.atleast_2d(samples)
+        u, v = self.graph.edges.T
+        energies = self.pair_cost[rows[:, u], rows[:, v]] @ self.couplings
+        energies += self.fields[np.arange(self.n_nodes), rows].sum(axis=1)
+        held = self.clamped != FREE
+        energies[np.any(rows[:, held] != self.clamped[held], axis=1)] = np.inf
+        return float(energies[0]) if samples.ndim == 1 else energies
+
+    def __repr__(self) -> str:
+        return (
+            f"PottsModel(n_nodes={self.n_nodes}, n_edges={self.graph.n_edges}, "
+            f"n_states={self.n_states}, n_clamped={int(np.sum(self.clamped != FREE))})"
+        )
+
+
+def checked_n_states(n_states: object) -> int:
+    """q as an int, or an error that says which values are possible."""
+    if isinstance(n_states, bool) or not isinstance(n_states, (int, np.integer)):
+        raise InvalidInputError(f"n_states must be a whole number, got {n_states!r}")
+    if not 2 <= n_states <= MAX_STATES:
+        raise InvalidInputError(
+            f"n_states={n_states} is out of range: a spin needs at least 2 states, "
+            f"and states are stored in one byte, so at most {MAX_STATES}"
+        )
+    return int(n_states)

@@ -1,0 +1,362 @@
+"""The paper's decision rule (section 5): from marginals and pair agreement to an outcome per point.
+
+At temperature T, with p1 >= p2 the two largest marginals of a point and C_ij the pair agreement:
+
+1. *confident*: p1 - p2 > tau; the point takes the class of p1. Clamped points are *labelled*.
+2. Delete the edges with C_ij < (1 + 1/q)/2, half way between random and perfect agreement, and
+   find the connected components of what is left. An unconfident point follows its component:
+   *grown* if the classified points in it are all of one class, *confused* between the classes if
+   there are several, *new* if there is none. Each such component is a new class of its own.
+
+Without labels every marginal is 1/q, every point is *new*, and the components are the clusters of
+Blatt, Wiseman & Domany. An outcome is one integer: 0 .. n_classes-1 the class, n_classes + k the
+new class number k + 1, -1 - k the k-th set of confused classes. Axes: T temperatures, n points.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import FloatArray, IntArray, frozen
+from spinlearn.core.model import FREE
+from spinlearn.core.results import Equilibrium
+from spinlearn.errors import InvalidInputError
+
+# Exact answers meet the thresholds exactly (4 of 5 ground states ...); rounding must not decide.
+TIE = 1e-9
+
+
+class Status(IntEnum):
+    """How a point came by its outcome."""
+
+    LABELLED = 0
+    CONFIDENT = 1
+    GROWN = 2
+    CONFUSED = 3
+    NEW = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Decision:
+    """The outcome of every point at one temperature.
+
+    Attributes
+    ----------
+    temperature : float
+    outcomes : int array (n,)
+        Coded as in the module's docstring.
+    status : int array (n,)
+        Values of `Status`.
+    margin : float array (n,)
+        p1 - p2, the confidence the rule looks at.
+    n_classes : int
+        Number of named classes.
+    confused_sets : tuple of tuples of int
+        Classes of the k-th confused set.
+    """
+
+    temperature: float
+    outcomes: IntArray
+    status: npt.NDArray[np.int8]
+    margin: FloatArray
+    n_classes: int
+    confused_sets: tuple[tuple[int, ...], ...]
+
+    def new_classes(self) -> dict[int, npt.NDArray[np.intp]]:
+        """Members of every new class, by its number (1, 2, ...)."""
+        codes = np.unique(self.outcomes[self.outcomes >= self.n_classes])
+        return {int(c) - self.n_classes + 1: np.flatnonzero(self.outcomes == c) for c in codes}
+
+    def candidates(self, point: int) -> tuple[int, ...]:
+        """Classes a point may belong to: its class, the confused set, or none for a new class."""
+        return outcome_candidates(int(self.outcomes[point]), self.n_classes, self.confused_sets)
+
+    def count(self, status: Status) -> int:
+        """Number of points with this status."""
+        return int(np.sum(self.status == status))
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A maximal range of temperatures over which a point keeps one outcome."""
+
+    low: float
+    high: float
+    outcome: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Profile:
+    """The decisions at all temperatures of a grid: the paper's classification profile.
+
+    `outcomes`, `status` and `margin` are like those of `Decision` with a leading axis T, ascending
+    in temperature. A new class keeps its number from one temperature to the next while the two
+    components share more than half of their union.
+    """
+
+    temperatures: FloatArray
+    outcomes: IntArray
+    status: npt.NDArray[np.int8]
+    margin: FloatArray
+    n_classes: int
+    confused_sets: tuple[tuple[int, ...], ...]
+
+    def decision(self, row: int) -> Decision:
+        """The decision at the row-th temperature."""
+        return Decision(
+            temperature=float(self.temperatures[row]),
+            outcomes=self.outcomes[row],
+            status=self.status[row],
+            margin=self.margin[row],
+            n_classes=self.n_classes,
+            confused_sets=self.confused_sets,
+        )
+
+    def nearest_row(self, temperature: float) -> int:
+        """Row of the grid temperature closest to the given one."""
+        same = self.temperatures == temperature  # also finds infinity
+        if np.any(same):
+            return int(np.argmax(same))
+        return int(np.argmin(np.abs(self.temperatures - temperature)))
+
+    def boundaries(self) -> FloatArray:
+        """Ends of the cells that the grid temperatures stand for: midpoints between neighbours."""
+        grid = self.temperatures
+        return np.concatenate([grid[:1], (grid[:-1] + grid[1:]) / 2, grid[-1:]])
+
+    def intervals(self, point: int) -> list[Interval]:
+        """The profile of one point: its outcomes from low to high temperature."""
+        codes = self.outcomes[:, point]
+        ends = self.boundaries()
+        starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
+        stops = np.concatenate([starts[1:], [len(codes)]])
+        return [
+            Interval(float(ends[a]), float(ends[b]), int(codes[a]))
+            for a, b in zip(starts, stops, strict=True)
+        ]
+
+    def interval_lengths(self) -> FloatArray:
+        """Length of the interval of constant outcome around every (T, point)."""
+        ends = self.boundaries()
+        n_rows = len(self.temperatures)
+        low = np.empty(self.outcomes.shape)
+        high = np.empty(self.outcomes.shape)
+        low[0], high[-1] = ends[0], ends[-1]
+        for k in range(1, n_rows):
+            same = self.outcomes[k] == self.outcomes[k - 1]
+            low[k] = np.where(same, low[k - 1], ends[k])
+        for k in range(n_rows - 2, -1, -1):
+            same = self.outcomes[k] == self.outcomes[k + 1]
+            high[k] = np.where(same, high[k + 1], ends[k + 1])
+        return high - low
+
+    def numbered_from(self, row: int) -> Profile:
+        """The same profile with new classes renumbered: those at `row` first, largest first."""
+        named = self.n_classes
+        is_new = self.outcomes >= named
+        if not np.any(is_new):
+            return self
+        n_codes = int(self.outcomes.max()) - named + 1
+        everywhere = np.bincount(self.outcomes[is_new] - named, minlength=n_codes)
+        here = self.outcomes[row]
+        at_row = np.bincount(here[here >= named] - named, minlength=n_codes)
+        order = np.lexsort((np.arange(n_codes), -everywhere, -at_row))
+        number = np.empty(n_codes, dtype=np.int32)
+        number[order] = np.arange(n_codes)
+        outcomes = self.outcomes.copy()
+        outcomes[is_new] = named + number[outcomes[is_new] - named]
+        return replace(self, outcomes=frozen(outcomes, np.int32))
+
+
+def outcome_candidates(
+    outcome: int, n_classes: int, confused_sets: Sequence[tuple[int, ...]]
+) -> tuple[int, ...]:
+    """Classes an outcome leaves open."""
+    if outcome < 0:
+        return confused_sets[-1 - outcome]
+    return (outcome,) if outcome < n_classes else ()
+
+
+def outcome_name(
+    outcome: int, classes: Sequence[object], confused_sets: Sequence[tuple[int, ...]]
+) -> str:
+    """An outcome for people: 'A', 'new:1' or 'confused:A|B'."""
+    if outcome < 0:
+        return "confused:" + "|".join(str(classes[c]) for c in confused_sets[-1 - outcome])
+    if outcome < len(classes):
+        return str(classes[outcome])
+    return f"new:{outcome - len(classes) + 1}"
+
+
+def profile(
+    equilibrium: Equilibrium,
+    *,
+    tau: float = 0.1,
+    n_classes: int | None = None,
+    reference: Profile | None = None,
+) -> Profile:
+    """Apply the rule at every temperature of an equilibrium.
+
+    Parameters
+    ----------
+    equilibrium : Equilibrium
+    tau : float
+        Confidence threshold, 0 <= tau < 1; the paper uses 0.1.
+    n_classes : int, optional
+        The first `n_classes` of the q states are named classes (default: all). A point that prefers
+        a nameless state is never confident.
+    reference : Profile, optional
+        Take the numbers of new classes and confused sets over from this profile's nearest row, so
+        that outcomes at further temperatures can be compared with it.
+    """
+    if not (isinstance(tau, (int, float, np.number)) and 0 <= tau < 1):
+        raise InvalidInputError(f"tau={tau!r} is not a confidence threshold: use 0 <= tau < 1")
+    order = np.argsort(equilibrium.temperatures, kind="stable")
+    named = equilibrium.model.n_states if n_classes is None else n_classes
+    sets: dict[tuple[int, ...], int] = {}
+    if reference is not None:
+        sets = {classes: k for k, classes in enumerate(reference.confused_sets)}
+    previous = None
+    fresh = 0
+    if reference is not None:
+        first = float(equilibrium.temperatures[order[0]])
+        previous = reference.outcomes[reference.nearest_row(first)] - named
+        fresh = max(int(reference.outcomes.max()) - named + 1, 0)
+    rows = []
+    for k in order:
+        outcomes, status, margin, components = _rule(equilibrium, int(k), float(tau), named, sets)
+        new = status == Status.NEW
+        numbers, fresh = _tracked(components, new, previous, fresh)
+        outcomes[new] = named + numbers[new]
+        previous = np.where(new, numbers, -1)
+        rows.append((outcomes, status, margin))
+    return Profile(
+        temperatures=frozen(equilibrium.temperatures[order], np.float64),
+        outcomes=frozen(np.array([r[0] for r in rows]), np.int32),
+        status=frozen(np.array([r[1] for r in rows]), np.int8),
+        margin=frozen(np.array([r[2] for r in rows]), np.float64),
+        n_classes=named,
+        confused_sets=tuple(sets),
+    )
+
+
+def decide(equilibrium: Equilibrium, temperature: float, *, tau: float = 0.1) -> Decision:
+    """The rule at one temperature (see `profile` for all of them)."""
+    return profile(equilibrium.at([temperature]), tau=tau).numbered_from(0).decision(0)
+
+
+def stability(profile: Profile) -> FloatArray:
+    """eta(T) = |c(T)| * s(T) of section 6.1, one value per temperature.
+
+    c(T): the points that are confident at T with another outcome than at the lowest temperature of
+    the grid (T = 0 when it is there); s(T): mean length of the temperature interval around T over
+    which their outcomes stay the same. Units: points times temperature. An infinite grid
+    temperature scores zero.
+    """
+    finite = np.isfinite(profile.temperatures)
+    if not np.all(finite):
+        part = replace(
+            profile,
+            temperatures=profile.temperatures[finite],
+            outcomes=profile.outcomes[finite],
+            status=profile.status[finite],
+            margin=profile.margin[finite],
+        )
+        scores = np.zeros(len(finite))
+        if np.any(finite):
+            scores[finite] = stability(part)
+        return scores
+    confident = profile.status == Status.CONFIDENT
+    changed = confident & (profile.outcomes != profile.outcomes[0])
+    # |c| times the mean over c is the sum over c.
+    return np.sum(np.where(changed, profile.interval_lengths(), 0.0), axis=1)
+
+
+def recommended_temperature(profile: Profile, *, eta_min: float | None = None) -> float:
+    """T* = argmax eta(T), or the lowest temperature of the grid when eta(T*) < eta_min.
+
+    The default eta_min is that of one point in a hundred holding its outcome over the whole grid.
+    """
+    finite = profile.temperatures[np.isfinite(profile.temperatures)]
+    if len(finite) == 0:
+        return float(profile.temperatures[0])
+    if eta_min is None:
+        eta_min = 0.01 * profile.outcomes.shape[1] * float(finite[-1] - finite[0])
+    scores = stability(profile)
+    best = int(np.argmax(scores))
+    if scores[best] <= 0 or scores[best] < eta_min:
+        return float(profile.temperatures[0])
+    return float(profile.temperatures[best])
+
+
+def _rule(
+    equilibrium: Equilibrium,
+    row: int,
+    tau: float,
+    n_classes: int,
+    sets: dict[tuple[int, ...], int],
+) -> tuple[IntArray, npt.NDArray[np.int8], FloatArray, IntArray]:
+    """Outcomes (new classes still open), status, margin and components at one temperature."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    model = equilibrium.model
+    n, q = model.n_nodes, model.n_states
+    p = equilibrium.marginals[row]
+    favourite = np.argmax(p, axis=1)
+    top_two = np.partition(p, q - 2, axis=1)[:, q - 2 :]
+    margin = top_two[:, 1] - top_two[:, 0]
+    labelled = (model.clamped != FREE) & (model.clamped < n_classes)
+    classified = labelled | ((margin > tau + TIE) & (favourite < n_classes))
+
+    kept = equilibrium.edge_agreement[row] >= (1 + 1 / q) / 2 - TIE
+    u, v = model.graph.edges[kept].T
+    adjacency = coo_array((np.ones(len(u), dtype=np.int8), (u, v)), shape=(n, n))
+    n_components, components = connected_components(adjacency, directed=False)
+    present = np.zeros((n_components, n_classes), dtype=bool)
+    present[components[classified], favourite[classified]] = True
+
+    status = np.full(n, Status.NEW, dtype=np.int8)
+    outcomes = np.full(n, n_classes, dtype=np.int32)
+    n_present = present.sum(axis=1)[components]
+    grown = n_present == 1
+    outcomes[grown] = np.argmax(present, axis=1)[components[grown]]
+    status[grown] = Status.GROWN
+    status[n_present > 1] = Status.CONFUSED
+    outcomes[classified] = favourite[classified]
+    status[classified] = Status.CONFIDENT
+    status[labelled] = Status.LABELLED
+    confused = status == Status.CONFUSED
+    for c in np.unique(components[confused]):
+        classes = tuple(np.flatnonzero(present[c]).tolist())
+        outcomes[confused & (components == c)] = -1 - sets.setdefault(classes, len(sets))
+    return outcomes, status, margin, components
+
+
+def _tracked(
+    components: IntArray, new: npt.NDArray[np.bool_], previous: IntArray | None, fresh: int
+) -> tuple[IntArray, int]:
+    """Numbers of the new classes, taken over from `previous` where more than half is shared."""
+    numbers = np.full(len(components), -1, dtype=np.int32)
+    if not np.any(new):
+        return numbers, fresh
+    ids, compact, sizes = np.unique(components[new], return_inverse=True, return_counts=True)
+    inherited = np.full(len(ids), -1, dtype=np.int64)
+    if previous is not None:
+        before = previous[new].astype(np.int64)
+        old_sizes = np.bincount(previous[previous >= 0])
+        shared = before >= 0
+        keys = compact[shared] * max(len(old_sizes), 1) + before[shared]
+        pairs, overlap = np.unique(keys, return_counts=True)
+        now, then = np.divmod(pairs, max(len(old_sizes), 1))
+        same = 2 * overlap > sizes[now] + old_sizes[then] - overlap
+        inherited[now[same]] = then[same]
+    unmatched = inherited < 0
+    inherited[unmatched] = fresh + np.arange(int(unmatched.sum()))
+    numbers[new] = inherited[compact]
+    return numbers, fresh + int(unmatched.sum())

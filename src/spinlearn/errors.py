@@ -1,0 +1,42 @@
+"""Every error and warning of the package, so that callers can catch one family.
+
+Messages say fact, cause and remedy, in that order.
+"""
+
+from __future__ import annotations
+
+
+class SpinlearnError(Exception):
+    """Base of all errors raised on purpose by spinlearn."""
+
+
+class InvalidInputError(SpinlearnError, ValueError):
+    """The data, labels or settings given by the caller cannot be used as they are."""
+
+
+class UnsupportedModelError(SpinlearnError, ValueError):
+    """The engine cannot treat this model (too wide, too many states, ...)."""
+
+
+class StoppedError(SpinlearnError):
+    """The caller's callback stopped a run before it had anything to return."""
+
+
+class MissingDependencyError(SpinlearnError, ImportError):
+    """An optional package is needed; the message names the command that installs it."""
+
+
+class SpinlearnWarning(UserWarning):
+    """Base of all warnings issued by spinlearn."""
+
+
+class GraphWarning(SpinlearnWarning):
+    """The graph is legal but probably not what was meant (isolated points, several parts)."""
+
+
+class LabelWarning(SpinlearnWarning):
+    """The labels contradict each other or the data."""
+
+
+class ConvergenceWarning(SpinlearnWarning):
+    """Some temperatures did not reach the requested accuracy."""

@@ -1,0 +1,50 @@
+"""Graph builders: from points, distances, pixels and other libraries' graphs to a Graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from spinlearn.core.protocols import GraphBuilder
+from spinlearn.errors import InvalidInputError
+from spinlearn.graphs.convert import GraphSummary, as_graph, describe, from_networkx
+from spinlearn.graphs.grid import PixelGrid
+from spinlearn.graphs.neighbors import KNN, MutualKNN, Radius
+
+__all__ = [
+    "BUILDERS",
+    "KNN",
+    "GraphSummary",
+    "MutualKNN",
+    "PixelGrid",
+    "Radius",
+    "as_graph",
+    "describe",
+    "from_networkx",
+    "make_builder",
+]
+
+BUILDERS: dict[str, type[GraphBuilder]] = {"knn": KNN, "mutual_knn": MutualKNN, "radius": Radius}
+
+
+def make_builder(spec: Any) -> GraphBuilder:
+    """A graph builder from its name, with default settings; a builder is returned as it is."""
+    if isinstance(spec, str):
+        if spec not in BUILDERS:
+            raise InvalidInputError(
+                f"graph builder {spec!r} is unknown: use one of "
+                f"{', '.join(map(repr, BUILDERS))} or a builder such as KNN(n_neighbors=5)"
+            )
+        try:
+            return BUILDERS[spec]()
+        except TypeError as error:
+            raise InvalidInputError(
+                f"graph builder {spec!r} has settings without a default ({error}): pass an "
+                "instance such as Radius(radius=0.5)"
+            ) from error
+    if isinstance(spec, type) or not isinstance(spec, GraphBuilder):
+        shown = spec.__name__ if isinstance(spec, type) else type(spec).__name__
+        raise InvalidInputError(
+            f"{shown} is not a graph builder: pass a name ({', '.join(map(repr, BUILDERS))}) or "
+            "an instance such as KNN(n_neighbors=5)"
+        )
+    return spec

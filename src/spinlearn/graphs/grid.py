@@ -1,0 +1,71 @@
+"""Pixels of an image mask as a graph of adjacent ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spinlearn.core.arrays import BoolArray, IntArray, frozen
+from spinlearn.core.graph import Graph
+from spinlearn.core.settings import Settings
+from spinlearn.errors import InvalidInputError
+
+# Steps (down, right) to half of the neighbours; the other half takes them backwards.
+_STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
+
+
+@dataclass(kw_only=True)
+class PixelGrid(Settings):
+    """Join adjacent pixels of a mask with unit weights.
+
+    Parameters
+    ----------
+    connectivity : {4, 8}
+        4 joins pixels that share a side, 8 also those that share a corner.
+    """
+
+    connectivity: int = 4
+
+    def build(self, mask: Any) -> Graph:
+        """Graph over the True pixels of a 2-D mask, numbered row by row."""
+        if self.connectivity not in _STEPS:
+            raise InvalidInputError(
+                f"connectivity={self.connectivity!r} is unknown: use 4 (pixels that share a side) "
+                "or 8 (a side or a corner)"
+            )
+        pixels = _checked_mask(mask)
+        height, width = pixels.shape
+        nodes = np.cumsum(pixels).reshape(pixels.shape) - 1
+        edges = [np.empty((0, 2), dtype=np.int64)]
+        for down, right in _STEPS[self.connectivity]:
+            here = np.s_[: height - down, max(0, -right) : width - max(0, right)]
+            there = np.s_[down:, max(0, right) : width + min(0, right)]
+            both = pixels[here] & pixels[there]
+            edges.append(np.column_stack([nodes[here][both], nodes[there][both]]))
+        return Graph(int(pixels.sum()), np.concatenate(edges))
+
+    def coordinates(self, mask: Any) -> IntArray:
+        """Row and column of every node, shape (n, 2), in the order of `build`."""
+        return frozen(np.argwhere(_checked_mask(mask)), np.int32)
+
+
+def _checked_mask(mask: Any) -> BoolArray:
+    array = np.asarray(mask)
+    if array.ndim != 2:
+        raise InvalidInputError(
+            f"mask must be a 2-D image, got shape {array.shape}: pass one slice or channel"
+        )
+    if array.dtype != np.bool_:
+        if array.dtype.kind not in "ui" or not np.isin(array, (0, 1)).all():
+            raise InvalidInputError(
+                f"mask must be True or False at every pixel, got dtype {array.dtype}: pass a "
+                "comparison such as image > threshold"
+            )
+        array = array.astype(np.bool_)
+    if not array.any():
+        raise InvalidInputError(
+            f"mask has no True pixel (shape {array.shape}), so the graph would have no nodes"
+        )
+    return array

@@ -1,0 +1,227 @@
+"""Graph builders: points, or their distances, to a graph of similar ones.
+
+KNN         i and j are joined if either is among the k nearest neighbours of the other.
+MutualKNN   ... if each is among those of the other, plus the minimum spanning tree, which keeps
+            the graph in one piece (Blatt, Wiseman & Domany, Neural Computation 9, 1805, 1997).
+Radius      ... if they are at most a given distance apart.
+
+Ties are broken by index; a point is never its own neighbour, however many copies it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from spinlearn.core.arrays import FloatArray
+from spinlearn.core.graph import Graph
+from spinlearn.core.settings import Settings
+from spinlearn.errors import InvalidInputError
+from spinlearn.graphs.search import Ids, Links, Neighbors
+from spinlearn.graphs.spaces import Space, space_of
+from spinlearn.graphs.spanning_tree import MIN_LIST
+from spinlearn.graphs.weights import Similarity, check_weights
+
+
+class _PointBuilder(Settings):
+    """What the builders share: they differ in which points they join."""
+
+    metric: str
+    weights: str
+
+    def build(self, X: Any) -> Graph:
+        """Graph over the rows of `X`.
+
+        Parameters
+        ----------
+        X : array-like or data frame, shape (n, d)
+            Points; with metric="precomputed" a symmetric matrix (n, n) of distances.
+
+        Returns
+        -------
+        Graph
+            n nodes; weights are similarities in (0, 1].
+        """
+        self._check()
+        space = space_of(X, self.metric)
+        edges, distances = self._edges(space)
+        similarity = Similarity.of_graph(self.weights, space.n_points, edges, distances)
+        return Graph(space.n_points, edges, similarity.of_edges(edges, distances))
+
+    def attach(self, X_new: Any, X: Any) -> Any:
+        """Similarities of unseen points to training points.
+
+        Parameters
+        ----------
+        X_new : array-like or data frame, shape (n_new, d)
+            Unseen points; with metric="precomputed" their distances to the training points,
+            shape (n_new, n).
+        X : array-like or data frame
+            The training data given to `build`, whose graph sets the length scales.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, shape (n_new, n)
+            Row i holds the similarities of unseen point i to its neighbours in training.
+        """
+        from scipy.sparse import csr_array
+
+        self._check()
+        space = space_of(X, self.metric)
+        unseen = space.place(X_new)
+        new, points, distances = self._links(space, unseen)
+        scales_needed = self.weights != "constant"
+        edges, lengths = self._edges(space) if scales_needed else (np.empty((0, 2)), np.empty(0))
+        similarity = Similarity.of_graph(self.weights, space.n_points, edges, lengths)
+        values = similarity.of_unseen(new, points, distances)
+        return csr_array((values, (new, points)), shape=(len(unseen), space.n_points))
+
+    def _check(self) -> None:
+        """Refuse settings that make no sense."""
+        check_weights(self.weights)
+
+    def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
+        """Pairs (m, 2) of training points to join, and their distances (m,)."""
+        raise NotImplementedError
+
+    def _links(self, space: Space, unseen: FloatArray) -> Links:
+        """Unseen points and the training points to join them to."""
+        raise NotImplementedError
+
+
+@dataclass(kw_only=True)
+class KNN(_PointBuilder):
+    """Join every point to its k nearest neighbours.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        k >= 1; where there are fewer other points, all of them.
+    metric : {"euclidean", "cosine", "correlation", "precomputed"}
+    weights : {"gaussian", "local", "constant"}
+        Similarity as a function of distance, see `spinlearn.graphs.weights`.
+    """
+
+    n_neighbors: int = 10
+    metric: str = "euclidean"
+    weights: str = "gaussian"
+
+    def _check(self) -> None:
+        super()._check()
+        _check_n_neighbors(self.n_neighbors)
+
+    def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
+        neighbors = space.nearest(min(self.n_neighbors, space.n_points - 1))
+        edges, distances, _ = _undirected(_links_of(neighbors))
+        return edges, distances
+
+    def _links(self, space: Space, unseen: FloatArray) -> Links:
+        return _links_of(space.nearest(min(self.n_neighbors, space.n_points), unseen))
+
+
+@dataclass(kw_only=True)
+class MutualKNN(_PointBuilder):
+    """Join points that are among each other's k nearest neighbours.
+
+    Parameters
+    ----------
+    n_neighbors : int
+        k >= 1; where there are fewer other points, all of them.
+    metric : {"euclidean", "cosine", "correlation", "precomputed"}
+    weights : {"gaussian", "local", "constant"}
+        Similarity as a function of distance, see `spinlearn.graphs.weights`.
+    spanning_tree : bool
+        Whether to add the minimum spanning tree of all points, so that none stays isolated.
+    """
+
+    n_neighbors: int = 10
+    metric: str = "euclidean"
+    weights: str = "gaussian"
+    spanning_tree: bool = True
+
+    def _check(self) -> None:
+        super()._check()
+        _check_n_neighbors(self.n_neighbors)
+        if not isinstance(self.spanning_tree, (bool, np.bool_)):
+            raise InvalidInputError(
+                f"spanning_tree must be True or False, got {self.spanning_tree!r}"
+            )
+
+    def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
+        k = min(self.n_neighbors, space.n_points - 1)
+        listed = max(k, min(MIN_LIST, space.n_points - 1)) if self.spanning_tree else k
+        neighbors = space.nearest(listed)
+        nearest = Neighbors(neighbors.ids[:, :k], neighbors.distances[:, :k])
+        edges, distances, times = _undirected(_links_of(nearest))
+        edges, distances = edges[times == 2], distances[times == 2]
+        if not self.spanning_tree or space.n_points == 1:
+            return edges, distances
+        tree, lengths = space.spanning_tree(neighbors)
+        ends = np.concatenate([edges, tree])
+        links = Links(ends[:, 0], ends[:, 1], np.concatenate([distances, lengths]))
+        edges, distances, _ = _undirected(links)
+        return edges, distances
+
+    def _links(self, space: Space, unseen: FloatArray) -> Links:
+        return _links_of(space.nearest(min(self.n_neighbors, space.n_points), unseen))
+
+
+@dataclass(kw_only=True)
+class Radius(_PointBuilder):
+    """Join points at most a given distance apart.
+
+    Parameters
+    ----------
+    radius : float
+        Largest distance, > 0, in the unit of the metric; points exactly that far apart are joined.
+    metric : {"euclidean", "cosine", "correlation", "precomputed"}
+    weights : {"gaussian", "local", "constant"}
+        Similarity as a function of distance, see `spinlearn.graphs.weights`.
+    """
+
+    radius: float
+    metric: str = "euclidean"
+    weights: str = "gaussian"
+
+    def _check(self) -> None:
+        super()._check()
+        usable = isinstance(self.radius, Real) and not isinstance(self.radius, bool)
+        if not (usable and 0 < self.radius < np.inf):
+            raise InvalidInputError(
+                f"radius={self.radius!r} is no distance: give a finite number > 0, for example "
+                "the mean distance to the tenth neighbour"
+            )
+
+    def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
+        links = space.within(self.radius)
+        once = links.queries < links.ids
+        edges = np.column_stack([links.queries[once], links.ids[once]])
+        return edges, links.distances[once]
+
+    def _links(self, space: Space, unseen: FloatArray) -> Links:
+        return space.within(self.radius, unseen)
+
+
+def _check_n_neighbors(n_neighbors: Any) -> None:
+    whole = isinstance(n_neighbors, Integral) and not isinstance(n_neighbors, bool)
+    if not (whole and n_neighbors >= 1):
+        raise InvalidInputError(
+            f"n_neighbors={n_neighbors!r} is no number of neighbours: give a whole number >= 1"
+        )
+
+
+def _links_of(neighbors: Neighbors) -> Links:
+    n_queries, k = neighbors.ids.shape
+    queries = np.repeat(np.arange(n_queries), k)
+    return Links(queries, neighbors.ids.ravel(), neighbors.distances.ravel())
+
+
+def _undirected(links: Links) -> tuple[Ids, FloatArray, Ids]:
+    """Distinct pairs (m, 2), lower node first, their distances, and how often each is listed."""
+    pairs = np.sort(np.column_stack([links.queries, links.ids]), axis=1)
+    keys = pairs[:, 0] * (pairs.max(initial=0) + 1) + pairs[:, 1]
+    _, first, times = np.unique(keys, return_index=True, return_counts=True)
+    return pairs[first], links.distances[first], times

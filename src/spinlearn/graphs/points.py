@@ -1,0 +1,101 @@
+"""Checked input of the point builders: whatever the caller has, as a finite 2-D float array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spinlearn.core.arrays import FloatArray
+from spinlearn.errors import InvalidInputError
+
+
+def checked_points(X: Any, name: str = "X") -> FloatArray:
+    """Rows of `X` as points.
+
+    Parameters
+    ----------
+    X : array-like or data frame of numbers, shape (n, d)
+        At least one row and one column; booleans, integers and objects that are numbers will do.
+    name : str
+        What error messages call it.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, d)
+        Finite, C-contiguous, not necessarily a copy.
+    """
+    if hasattr(X, "tocoo"):
+        raise InvalidInputError(
+            f"{name} is sparse, but neighbours are searched among dense points: pass "
+            f"{name}.toarray(), reduce the dimension first, or, if it already holds the "
+            "similarities of a graph, use as_graph"
+        )
+    if np.ma.is_masked(X):
+        raise InvalidInputError(f"{name} holds masked values: fill them in or drop those points")
+    if hasattr(X, "dtypes") and hasattr(X, "items"):
+        array = _frame_to_array(X, name)
+    else:
+        try:
+            array = _real(np.asarray(X))
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(
+                f"{name} must be a table of real numbers: {error}; encode categories as numbers"
+            ) from error
+    if array.ndim != 2:
+        raise InvalidInputError(
+            f"{name} must be 2-D, one row per point, got shape {array.shape}: for points on a "
+            "line pass X.reshape(-1, 1), for a single point X.reshape(1, -1)"
+        )
+    if array.shape[0] == 0 or array.shape[1] == 0:
+        missing = "points" if array.shape[0] == 0 else "features"
+        raise InvalidInputError(
+            f"{name} has no {missing} (shape {array.shape}): at least one is needed"
+        )
+    finite = np.isfinite(array)
+    if not finite.all():
+        row, column = np.argwhere(~finite)[0]
+        raise InvalidInputError(
+            f"{name} holds {np.count_nonzero(~finite)} NaN or infinite values, the first at row "
+            f"{row}, column {column}, and their distances are undefined: impute them or drop "
+            "those points"
+        )
+    return np.ascontiguousarray(array)
+
+
+def _frame_to_array(frame: Any, name: str) -> FloatArray:
+    """Columns of a data frame; missing values of any kind become NaN."""
+    columns, refused = [], []
+    for label, column in frame.items():
+        try:
+            columns.append(_real(_column_values(column)))
+        except (TypeError, ValueError):
+            refused.append(str(label))
+    if refused:
+        listed = ", ".join(refused[:5]) + (", ..." if len(refused) > 5 else "")
+        raise InvalidInputError(
+            f"{name} has {len(refused)} non-numeric columns ({listed}), but distances need "
+            "numbers: drop or encode them"
+        )
+    return np.column_stack(columns) if columns else np.empty((len(frame), 0))
+
+
+def _column_values(column: Any) -> Any:
+    # Nullable integers and booleans hold a missing-value object that NumPy cannot read.
+    if column.dtype.kind in "biuf":
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if column.dtype != object:  # text, categories, dates
+        raise TypeError
+    return np.asarray(column)
+
+
+def _real(values: Any) -> FloatArray:
+    """`values` as float64; TypeError for strings, complex numbers, dates and other objects."""
+    if values.dtype == object:
+        texts = [value for value in values.flat if isinstance(value, (str, bytes))]
+        if texts:
+            raise TypeError(f"it holds text, for example {texts[0]!r}")
+    elif values.dtype.kind not in "biuf":
+        raise TypeError(f"its dtype is {values.dtype}")
+    with np.errstate(over="ignore"):  # beyond float64: infinite, and refused as such
+        return np.asarray(values, dtype=np.float64)

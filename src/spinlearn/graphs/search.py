@@ -1,0 +1,198 @@
+"""Exact neighbour search among points, ties broken by index.
+
+A k-d tree or, in many dimensions, a blocked matrix product proposes candidates together with a
+bound: no point left out is nearer than it. Distances are recomputed from the candidates'
+coordinates, and a row is settled once its k-th distance lies below the bound; the others are asked
+again with more candidates. So neither rounding in |x|^2 + |y|^2 - 2 x.y nor the order in which a
+tree meets tied points can change a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import FloatArray
+from spinlearn.errors import InvalidInputError
+
+Ids = npt.NDArray[np.int64]
+
+MAX_EDGES = 100_000_000  # of a radius graph: 2 GB while it is being built
+
+# Above so many dimensions a tree visits most of its points and a matrix product is faster
+# (measured, n = 50,000); queries far from all points meet the limit sooner.
+_MAX_TREE_DIMENSIONS = 10
+_MAX_TREE_DIMENSIONS_FAR = 6
+_SLACK = 4  # candidates beyond those asked for
+_GROWTH = 4  # of the number of candidates for rows that are not settled
+_BLOCK = 2**22  # numbers held at a time, 32 MB
+_EPSILON = float(np.finfo(np.float64).eps)
+_ROUNDING = 1e-12  # relative, far above that of any distance computed from differences
+
+
+class Neighbors(NamedTuple):
+    """Nearest points of every query, nearest first: ids and distances, both (n_queries, k)."""
+
+    ids: Ids
+    distances: FloatArray
+
+
+class Links(NamedTuple):
+    """Pairs (query, point) with their distances, all (m,), sorted."""
+
+    queries: Ids
+    ids: Ids
+    distances: FloatArray
+
+
+class Search:
+    """Exact Euclidean neighbour search among `points`, shape (n, d)."""
+
+    def __init__(self, points: FloatArray) -> None:
+        self._points = points
+        self._copies_before = _copies_before(points)
+
+    def nearest(self, queries: FloatArray, k: int, own: Ids | None = None) -> Neighbors:
+        """The k nearest points of every query.
+
+        Parameters
+        ----------
+        queries : ndarray, shape (n_queries, d)
+        k : int
+            At most n, and at most n - 1 with `own`.
+        own : ndarray of int, shape (n_queries,), optional
+            The queries' own ids when they are points themselves: no point is its own neighbour.
+        """
+        result = Neighbors(np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k)))
+        if k == 0:
+            return result
+        # Of many equal points only the first k, and the query itself, can be anyone's neighbours.
+        listed = np.flatnonzero(self._copies_before <= k)
+        points = self._points[listed]
+        limit = _MAX_TREE_DIMENSIONS_FAR if own is None else _MAX_TREE_DIMENSIONS
+        n_product_rounds = 2 if points.shape[1] > limit else 0
+        pending, count, rounds = np.arange(len(queries)), k + 1 + _SLACK, 0
+        while len(pending):
+            count = min(count, len(points))
+            # Distances too close for products to tell apart are left to a tree.
+            high = rounds < n_product_rounds
+            index: _Index = _ProductIndex(points) if high else _TreeIndex(points)
+            settled = np.zeros(len(queries), dtype=bool)
+            for rows in _blocks(pending, count):
+                candidates, bounds = index.nearest(queries[rows], count)
+                distances = _separations(queries[rows], points, candidates)
+                ids = listed[candidates]
+                if own is not None:
+                    distances[ids == own[rows, None]] = np.inf
+                order = np.lexsort((ids, distances), axis=-1)[:, :k]
+                result.ids[rows] = np.take_along_axis(ids, order, axis=1)
+                result.distances[rows] = np.take_along_axis(distances, order, axis=1)
+                settled[rows] = (result.distances[rows, -1] < bounds) | (count == len(points))
+            pending = pending[~settled[pending]]
+            count, rounds = count * _GROWTH, rounds + 1
+        return result
+
+    def within(self, queries: FloatArray, radius: float) -> Links:
+        """All pairs of a query and a point at most `radius` apart, give or take rounding."""
+        high = self._points.shape[1] > _MAX_TREE_DIMENSIONS
+        index: _Index = _ProductIndex(self._points) if high else _TreeIndex(self._points)
+        found, n_found = [], 0
+        for rows in _blocks(np.arange(len(queries)), len(self._points)):
+            query, ids = index.within(queries[rows], radius)
+            n_found += len(ids)
+            if n_found > 2 * MAX_EDGES:
+                raise InvalidInputError(
+                    f"more than {MAX_EDGES:,} pairs of points lie within the radius, too many for "
+                    "a graph: choose a smaller radius"
+                )
+            distances = _separations(queries[rows], self._points, ids, query)
+            order = np.lexsort((ids, query))
+            found.append(Links(rows[query[order]], ids[order], distances[order]))
+        return Links(*map(np.concatenate, zip(*found, strict=True)))
+
+
+class _Index(Protocol):
+    def nearest(self, queries: FloatArray, count: int) -> tuple[Ids, FloatArray]:
+        """Ids (n, count) of candidates; lower bounds (n,) on the distances of all others."""
+
+    def within(self, queries: FloatArray, radius: float) -> tuple[Ids, Ids]:
+        """Queries and points of all pairs within the radius, and perhaps a few more."""
+
+
+class _TreeIndex:
+    def __init__(self, points: FloatArray) -> None:
+        from scipy.spatial import KDTree
+
+        self._tree = KDTree(points, balanced_tree=False)
+
+    def nearest(self, queries: FloatArray, count: int) -> tuple[Ids, FloatArray]:
+        distances, ids = self._tree.query(queries, range(1, count + 1), workers=-1)
+        return ids, distances[:, -1] * (1 - _ROUNDING)
+
+    def within(self, queries: FloatArray, radius: float) -> tuple[Ids, Ids]:
+        pairs = type(self._tree)(queries).sparse_distance_matrix(
+            self._tree, radius * (1 + _ROUNDING), output_type="ndarray"
+        )
+        return pairs["i"].astype(np.int64), pairs["j"].astype(np.int64)
+
+
+class _ProductIndex:
+    def __init__(self, points: FloatArray) -> None:
+        self._origin = points.mean(axis=0)
+        self._points = points - self._origin
+        self._squares = np.einsum("id,id->i", self._points, self._points)
+
+    def nearest(self, queries: FloatArray, count: int) -> tuple[Ids, FloatArray]:
+        from sklearn.neighbors import NearestNeighbors
+
+        search = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(self._points)
+        centred = queries - self._origin
+        distances, ids = search.kneighbors(centred)
+        squares = distances[:, -1] ** 2 - self._rounding(np.einsum("id,id->i", centred, centred))
+        return ids.astype(np.int64), np.sqrt(np.maximum(squares, 0.0))
+
+    def within(self, queries: FloatArray, radius: float) -> tuple[Ids, Ids]:
+        centred = queries - self._origin
+        squares = np.einsum("id,id->i", centred, centred)
+        products = squares[:, None] + self._squares - 2 * (centred @ self._points.T)
+        rows, ids = np.nonzero(products <= (radius**2 + self._rounding(squares))[:, None])
+        return rows, ids
+
+    def _rounding(self, squares: FloatArray) -> FloatArray:
+        """Bound on the error of a squared distance computed from a product."""
+        terms = self._points.shape[1] + 8
+        return np.asarray(8 * terms * _EPSILON * (squares + self._squares.max()))
+
+
+def _separations(
+    queries: FloatArray, points: FloatArray, ids: Ids, query: Ids | None = None
+) -> FloatArray:
+    """Distances to points `ids`: one row per query, or flat with `query` naming each query."""
+    if query is None:
+        query = np.repeat(np.arange(len(ids)), ids.shape[1])
+    flat, distances = ids.ravel(), np.empty(ids.size)
+    for block in _blocks(np.arange(ids.size), points.shape[1]):
+        difference = queries[query[block]] - points[flat[block]]
+        distances[block] = np.sqrt(np.einsum("id,id->i", difference, difference))
+    return distances.reshape(ids.shape)
+
+
+def _blocks(rows: Ids, numbers_per_row: int) -> Iterator[Ids]:
+    step = max(1, _BLOCK // numbers_per_row)
+    for start in range(0, len(rows), step):
+        yield rows[start : start + step]
+
+
+def _copies_before(points: FloatArray) -> Ids:
+    """For every point, how many equal points precede it."""
+    rows = np.ascontiguousarray(points + 0.0)  # -0.0 and 0.0 become the same bytes
+    as_bytes: Any = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+    _, group = np.unique(as_bytes, return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[order], group[order])
+    before = np.empty(len(points), dtype=np.int64)
+    before[order] = np.arange(len(points)) - starts
+    return before

@@ -1,0 +1,167 @@
+"""Where distances come from: points under a metric, or a matrix of distances.
+
+Both answer the same four questions: the nearest points, the points within a radius (of the
+training points or of unseen ones), the minimum spanning tree, and the place of unseen points.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from spinlearn.core.arrays import FloatArray
+from spinlearn.errors import InvalidInputError
+from spinlearn.graphs.metrics import PRECOMPUTED, Embedding, check_metric
+from spinlearn.graphs.points import checked_points
+from spinlearn.graphs.search import Ids, Links, Neighbors, Search
+from spinlearn.graphs.spanning_tree import matrix_spanning_tree, points_spanning_tree
+
+_TOLERANCE = 1e-9  # relative: rounding that a distance matrix may carry
+_BLOCK = 2**22  # numbers held at a time, 32 MB
+
+
+class Space(Protocol):
+    """Training points and their distances, in a unit that only `radius` needs to know."""
+
+    n_points: int
+
+    def place(self, X_new: Any) -> FloatArray:
+        """Unseen points as `nearest` and `within` want them."""
+
+    def nearest(self, k: int, unseen: FloatArray | None = None) -> Neighbors:
+        """The k nearest training points of every unseen point, or of each other."""
+
+    def within(self, radius: float, unseen: FloatArray | None = None) -> Links:
+        """Training points within the radius of every unseen point, or of each other."""
+
+    def spanning_tree(self, neighbors: Neighbors) -> tuple[Ids, FloatArray]:
+        """Edges (n - 1, 2) of the minimum spanning tree and their lengths."""
+
+
+def space_of(X: Any, metric: str) -> Space:
+    """The space of training data `X`: points, or distances if metric is "precomputed"."""
+    check_metric(metric)
+    return DistanceMatrix(X) if metric == PRECOMPUTED else PointSpace(X, metric)
+
+
+class PointSpace:
+    """Points (n, d) under the metric "euclidean", "cosine" or "correlation"."""
+
+    def __init__(self, X: Any, metric: str) -> None:
+        points = checked_points(X)
+        self.n_points, self._n_features = points.shape
+        self._embedding = Embedding(metric, points)
+        self._coordinates = self._embedding.coordinates(points)
+        self._search = Search(self._coordinates)
+
+    def place(self, X_new: Any) -> FloatArray:
+        points = checked_points(X_new, "X_new")
+        if points.shape[1] != self._n_features:
+            raise InvalidInputError(
+                f"X_new has {points.shape[1]} features, but the training points have "
+                f"{self._n_features}: pass the same features in the same order"
+            )
+        return self._embedding.coordinates(points, "X_new")
+
+    def nearest(self, k: int, unseen: FloatArray | None = None) -> Neighbors:
+        if unseen is None:
+            return self._nearest_others(np.arange(self.n_points), k)
+        return self._measured(self._search.nearest(unseen, k))
+
+    def within(self, radius: float, unseen: FloatArray | None = None) -> Links:
+        limit = radius / self._embedding.unit
+        queries = self._coordinates if unseen is None else unseen
+        links = self._search.within(queries, self._embedding.separation(limit))
+        distances = self._embedding.distance(links.distances)
+        kept = distances <= limit
+        if unseen is None:
+            kept &= links.queries != links.ids
+        return Links(links.queries[kept], links.ids[kept], distances[kept])
+
+    def spanning_tree(self, neighbors: Neighbors) -> tuple[Ids, FloatArray]:
+        tree = points_spanning_tree(self._coordinates, neighbors, self._nearest_others)
+        differences = self._coordinates[tree[:, 0]] - self._coordinates[tree[:, 1]]
+        separations = np.sqrt(np.einsum("id,id->i", differences, differences))
+        return tree, self._embedding.distance(separations)
+
+    def _nearest_others(self, points: Ids, k: int) -> Neighbors:
+        return self._measured(self._search.nearest(self._coordinates[points], k, own=points))
+
+    def _measured(self, neighbors: Neighbors) -> Neighbors:
+        return Neighbors(neighbors.ids, self._embedding.distance(neighbors.distances))
+
+
+class DistanceMatrix:
+    """A symmetric matrix (n, n) of distances; unseen points are rows (n_new, n) of distances."""
+
+    def __init__(self, X: Any) -> None:
+        if hasattr(X, "tocoo"):
+            raise InvalidInputError(
+                "the precomputed distance matrix is sparse, so that an absent entry could mean "
+                "far away or unknown: pass a dense matrix, or turn the entries into similarities "
+                "and use as_graph"
+            )
+        distances = checked_points(X)
+        self.n_points, n_columns = distances.shape
+        if self.n_points != n_columns:
+            raise InvalidInputError(
+                f"precomputed distances must be a square matrix, got shape {distances.shape}: for "
+                "points choose another metric"
+            )
+        tolerance = _TOLERANCE * max(distances.max(), -distances.min())
+        if np.abs(np.diagonal(distances)).max() > tolerance:
+            raise InvalidInputError(
+                "precomputed distances have a diagonal that is not zero, but a point is at no "
+                "distance from itself: for a matrix of similarities use Graph.from_sparse"
+            )
+        symmetric = distances / 2
+        symmetric += symmetric.T
+        if np.abs(symmetric - distances).max() > tolerance:
+            raise InvalidInputError(
+                "precomputed distances are not symmetric, but neighbourhood is mutual: pass "
+                "(D + D.T) / 2"
+            )
+        self._distances = _not_negative(symmetric, "X")
+        np.fill_diagonal(self._distances, np.inf)  # no point is its own neighbour
+
+    def place(self, X_new: Any) -> FloatArray:
+        distances = checked_points(X_new, "X_new")
+        if distances.shape[1] != self.n_points:
+            raise InvalidInputError(
+                f"X_new has {distances.shape[1]} columns, but there are {self.n_points} training "
+                "points: pass the distance of every unseen point to each of them, shape "
+                f"(n_new, {self.n_points})"
+            )
+        return _not_negative(distances, "X_new")
+
+    def nearest(self, k: int, unseen: FloatArray | None = None) -> Neighbors:
+        distances = self._distances if unseen is None else unseen
+        ids = np.empty((len(distances), k), dtype=np.int64)
+        step = max(1, _BLOCK // self.n_points)
+        for start in range(0, len(distances) if k else 0, step):
+            block = distances[start : start + step]
+            # Ties at the k-th distance go to the lower index, which a partition alone ignores.
+            rows, columns = np.nonzero(block <= np.partition(block, k - 1)[:, k - 1, None])
+            order = np.lexsort((block[rows, columns], rows))  # stable: columns ascend
+            firsts = np.searchsorted(rows, np.arange(len(block)))
+            ids[start : start + step] = columns[order][firsts[:, None] + np.arange(k)]
+        return Neighbors(ids, np.take_along_axis(distances, ids, axis=1))
+
+    def within(self, radius: float, unseen: FloatArray | None = None) -> Links:
+        distances = self._distances if unseen is None else unseen
+        rows, columns = np.nonzero(distances <= radius)
+        return Links(rows, columns, distances[rows, columns])
+
+    def spanning_tree(self, neighbors: Neighbors) -> tuple[Ids, FloatArray]:
+        tree = matrix_spanning_tree(self._distances)
+        return tree, self._distances[tree[:, 0], tree[:, 1]]
+
+
+def _not_negative(distances: FloatArray, name: str) -> FloatArray:
+    if distances.min() < -_TOLERANCE * distances.max():
+        raise InvalidInputError(
+            f"precomputed distances in {name} are negative, the least {distances.min():g}: "
+            "distances are >= 0; for a matrix of similarities use Graph.from_sparse"
+        )
+    return np.maximum(distances, 0.0)

@@ -1,0 +1,140 @@
+"""Labels as users write them, and back: parsing y and encoding outcomes.
+
+Unlabelled is -1 (scikit-learn's convention), None, NaN, pandas' NA, and for text also "" and "-1".
+Outcomes are returned in the kind of the labels given:
+
+- whole-number labels: a class keeps its number; *confused* (and *unknown*) is -1; the new classes
+  are the next free negative numbers, -2, -3, ... (or below the smallest label, if that is lower);
+- text and everything else: 'new:1', 'new:2', ..., 'confused:A|B', 'unknown'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import IntArray
+from spinlearn.decision import outcome_name
+from spinlearn.errors import InvalidInputError
+
+UNLABELLED = -1
+UNKNOWN = np.iinfo(np.int32).min  # outcome of an unseen point that resembles no training point
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelCode:
+    """The named classes (sorted) and the state, 0 .. k-1 or -1, of every point."""
+
+    classes: npt.NDArray[Any]
+    states: IntArray
+
+    @property
+    def n_classes(self) -> int:
+        """Number of different labels given."""
+        return len(self.classes)
+
+    def encode(
+        self, outcomes: IntArray, confused_sets: tuple[tuple[int, ...], ...]
+    ) -> npt.NDArray[Any]:
+        """Outcomes (see `spinlearn.decision`) as labels of the user's kind."""
+        if self.classes.dtype.kind in "iu":
+            first_new = min(UNLABELLED, int(self.classes.min(initial=0))) - 1
+            named = (outcomes >= 0) & (outcomes < self.n_classes)
+            new = outcomes >= self.n_classes
+            labels = np.full(len(outcomes), UNLABELLED, dtype=np.int64)
+            labels[named] = self.classes[outcomes[named]]
+            labels[new] = first_new - (outcomes[new] - self.n_classes)
+            return labels
+        values, inverse = np.unique(outcomes, return_inverse=True)
+        if np.all((values >= 0) & (values < self.n_classes)):
+            return self.classes[outcomes]  # nothing but named classes: keep their dtype
+        names = np.empty(len(values), dtype=object)
+        for k, value in enumerate(values.tolist()):
+            if 0 <= value < self.n_classes:
+                names[k] = self.classes[value]
+            else:
+                names[k] = self.name(value, confused_sets)
+        return names[inverse]
+
+    def name(self, outcome: int, confused_sets: tuple[tuple[int, ...], ...]) -> str:
+        """One outcome in words."""
+        if outcome == UNKNOWN:
+            return "unknown"
+        return outcome_name(outcome, self.classes, confused_sets)
+
+
+def parse_labels(y: Any, n_points: int) -> LabelCode:
+    """Check y and split it into classes and states."""
+    values = np.asarray(y)
+    if values.shape != (n_points,):
+        raise InvalidInputError(
+            f"y has shape {values.shape}, but there are {n_points} points: give one label per "
+            "point, -1 where there is none"
+        )
+    known = ~_is_missing(values)
+    given = values[known]
+    if given.dtype.kind in "fc":
+        if np.any(np.isinf(given)):
+            raise InvalidInputError(
+                "Input y contains infinity: labels are whole numbers or text, -1 or NaN where "
+                "there is none"
+            )
+        if np.iscomplexobj(given) or np.any(given != np.rint(given)):
+            raise InvalidInputError(
+                "Unknown label type: y holds fractional numbers, but labels are classes; "
+                "give whole numbers or text"
+            )
+        given = given.astype(np.int64)
+    elif given.dtype.kind == "b":
+        given = given.astype(np.int64) if len(given) < len(values) else given
+    elif given.dtype == object:
+        kinds = {_kind(v) for v in given}
+        if len(kinds) > 1:
+            raise InvalidInputError(
+                f"y mixes labels of different kinds ({', '.join(sorted(kinds))}): "
+                "give all as text or all as whole numbers"
+            )
+        if kinds == {"number"}:
+            return parse_labels(np.where(known, values, UNLABELLED).astype(np.float64), n_points)
+    if len(given) == 0:
+        classes: npt.NDArray[Any] = np.empty(0, dtype=np.int64)
+        codes = np.empty(0, dtype=np.intp)
+    else:
+        classes, codes = np.unique(given, return_inverse=True)
+    states = np.full(n_points, UNLABELLED, dtype=np.int32)
+    states[known] = codes
+    return LabelCode(classes, states)
+
+
+def _is_missing(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    kind = values.dtype.kind
+    if kind in "iu":
+        return np.asarray(values == UNLABELLED)
+    if kind == "f":
+        return np.isnan(values) | (values == UNLABELLED)
+    if kind in "US":
+        return np.isin(values, np.array(["", "-1"], dtype=values.dtype))
+    if kind == "O":
+        return np.array([_is_missing_object(v) for v in values], dtype=bool)
+    return np.zeros(len(values), dtype=bool)
+
+
+def _is_missing_object(value: Any) -> bool:
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, str):
+        return value in ("", "-1")
+    if isinstance(value, (float, np.floating)) and np.isnan(value):
+        return True
+    return isinstance(value, (int, float, np.number)) and value == UNLABELLED
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "truth value"
+    if isinstance(value, (int, float, np.number)):
+        return "number"
+    return "text" if isinstance(value, str) else type(value).__name__

@@ -1,0 +1,1 @@
+"""Pictures (matplotlib, imported on use)."""

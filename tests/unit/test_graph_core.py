@@ -1,0 +1,152 @@
+"""Graph: what goes in, in whatever order, comes out as one checked and immutable edge list."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from spinlearn.core.graph import Graph
+from spinlearn.errors import InvalidInputError
+
+N = 8
+pairs = st.tuples(st.integers(0, N - 1), st.integers(0, N - 1)).filter(lambda p: p[0] != p[1])
+edge_lists = st.lists(pairs, max_size=20, unique_by=lambda p: tuple(sorted(p)))
+
+
+def dense(graph):
+    matrix = np.zeros((graph.n_nodes, graph.n_nodes))
+    u, v = graph.edges.T
+    matrix[u, v] = matrix[v, u] = graph.weights
+    return matrix
+
+
+@settings(max_examples=50, deadline=None)
+@given(edge_lists, st.randoms(use_true_random=False))
+def test_order_and_direction_of_edges_do_not_matter(edges, random):
+    weights = np.arange(1.0, len(edges) + 1)
+    graph = Graph(N, edges, weights)
+    shuffled = list(zip(edges, weights, strict=True))
+    random.shuffle(shuffled)
+    again = Graph(N, [p[::-1] for p, _ in shuffled], [w for _, w in shuffled])
+    np.testing.assert_array_equal(graph.edges, again.edges)
+    np.testing.assert_array_equal(graph.weights, again.weights)
+    expected = np.zeros((N, N))
+    for (u, v), weight in zip(edges, weights, strict=True):
+        expected[u, v] = expected[v, u] = weight
+    np.testing.assert_array_equal(dense(graph), expected)
+
+
+@settings(max_examples=50, deadline=None)
+@given(edge_lists)
+def test_csr_view_lists_each_edge_at_both_ends(edges):
+    graph = Graph(N, edges)
+    assert np.all(graph.edges[:, 0] < graph.edges[:, 1])
+    assert sorted(map(tuple, graph.edges.tolist())) == list(map(tuple, graph.edges.tolist()))
+    for node in range(N):
+        row = slice(graph.indptr[node], graph.indptr[node + 1])
+        expected = sorted({v for e in edges for v in e if node in e and v != node})
+        assert graph.neighbors[row].tolist() == expected
+        for neighbor, edge in zip(graph.neighbors[row], graph.edge_ids[row], strict=True):
+            assert graph.edges[edge].tolist() == sorted([node, neighbor])
+    assert graph.degrees.sum() == 2 * graph.n_edges
+
+
+def test_self_loops_and_zero_weights_are_dropped_and_negative_weights_kept():
+    graph = Graph(4, [[1, 1], [2, 0], [3, 1], [2, 3]], [5.0, -2.0, 0.0, 1.0])
+    assert graph.edges.tolist() == [[0, 2], [2, 3]]
+    assert graph.weights.tolist() == [-2.0, 1.0]
+
+
+def test_duplicates():
+    edges, weights = [[0, 1], [1, 2], [1, 0]], [1.0, 2.0, 3.0]
+    with pytest.raises(InvalidInputError, match=r"more than once.*\(0, 1\)"):
+        Graph(3, edges, weights)
+    assert Graph(3, edges, weights, duplicates="sum").weights.tolist() == [4.0, 2.0]
+    assert Graph(3, edges, weights, duplicates="first").weights.tolist() == [1.0, 2.0]
+    assert Graph(3, [[0, 1], [1, 0]], [1.0, -1.0], duplicates="sum").n_edges == 0
+    with pytest.raises(InvalidInputError, match="'sum' or 'first'"):
+        Graph(3, edges, weights, duplicates="last")
+
+
+@pytest.mark.parametrize(
+    "form", [np.asarray, sparse.csr_array, sparse.coo_matrix, sparse.lil_array]
+)
+def test_from_sparse_reads_any_symmetric_matrix(form):
+    matrix = np.array([[9.0, 1.0, 0.0], [1.0, 0.0, -2.0], [0.0, -2.0, 0.0]])
+    graph = Graph.from_sparse(form(matrix))
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert graph.weights.tolist() == [1.0, -2.0]
+
+
+def test_from_sparse_adds_stored_duplicates_and_ignores_stored_zeros():
+    rows, columns = [0, 1, 0, 1, 1, 2], [1, 0, 1, 0, 2, 1]
+    matrix = sparse.coo_array(([1.0, 1.0, 2.0, 2.0, 0.0, 0.0], (rows, columns)), shape=(3, 3))
+    graph = Graph.from_sparse(matrix)
+    assert graph.edges.tolist() == [[0, 1]]
+    assert graph.weights.tolist() == [3.0]
+
+
+@pytest.mark.parametrize(
+    "matrix", [[[0, 1], [2, 0]], [[0, 1], [0, 0]], [[0, 1, 0], [0, 0, 1], [1, 0, 0]]]
+)
+def test_from_sparse_refuses_asymmetry(matrix):
+    with pytest.raises(InvalidInputError, match=r"not symmetric.*\(W \+ W.T\) / 2"):
+        Graph.from_sparse(np.array(matrix, dtype=float))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((3, [[0, 3]]), "node 3, but the graph has nodes 0 to 2"),
+        ((3, [[0, -1]]), "node -1"),
+        ((3, [[0, 1]], [np.nan]), "NaN or infinite"),
+        ((3, [[0, 1]], [np.inf]), "NaN or infinite"),
+        ((3, [[0, 1]], [1.0, 2.0]), "shape"),
+        ((3, [[0, 1, 2]]), r"shape \(m, 2\)"),
+        ((3, [[0.5, 1]]), "whole numbers"),
+        ((0, []), "at least one node"),
+        ((2.5, []), "whole number"),
+        (("two", []), "whole number"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Graph(*arguments)
+
+
+def test_from_sparse_refuses_what_is_no_square_matrix():
+    with pytest.raises(InvalidInputError, match=r"square.*MutualKNN"):
+        Graph.from_sparse(np.ones((2, 3)))
+    with pytest.raises(InvalidInputError, match="NaN"):
+        Graph.from_sparse(np.full((2, 2), np.nan))
+
+
+def test_graph_is_immutable_and_keeps_no_reference_to_its_input():
+    edges, weights = np.array([[0, 1], [1, 2]]), np.array([1.0, 2.0])
+    graph = Graph(3, edges, weights)
+    edges[:], weights[:] = 0, 0
+    assert graph.weights.tolist() == [1.0, 2.0]
+    for name in ("edges", "weights", "indptr", "neighbors", "edge_ids"):
+        array = getattr(graph, name)
+        assert not array.flags.writeable
+        assert array.flags.c_contiguous
+        assert array.dtype == (np.float64 if name == "weights" else np.int32)
+    with pytest.raises(AttributeError):
+        graph.n_nodes = 5
+
+
+def test_with_weights_keeps_the_edges():
+    graph = Graph(3, [[1, 2], [0, 1]], [5.0, 6.0])
+    other = graph.with_weights([7.0, 8.0])
+    np.testing.assert_array_equal(other.edges, graph.edges)
+    assert other.weights.tolist() == [7.0, 8.0]
+
+
+def test_a_graph_may_have_no_edges():
+    graph = Graph(2, [])
+    assert graph.n_edges == 0
+    assert graph.indptr.tolist() == [0, 0, 0]
+    assert repr(graph) == "Graph(n_nodes=2, n_edges=0)"

@@ -1,0 +1,140 @@
+"""Pixel grids and other libraries' graphs, against networkx."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from spinlearn.core.graph import Graph
+from spinlearn.errors import InvalidInputError
+from spinlearn.graphs import PixelGrid, as_graph, describe, from_networkx
+
+
+def edge_set(graph):
+    return set(map(tuple, graph.edges.tolist()))
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 6), (6, 1), (2, 2), (5, 7)])
+@pytest.mark.parametrize("connectivity", [4, 8])
+@pytest.mark.parametrize("seed", [None, 0, 1])
+def test_pixel_grid_matches_networkx(shape, connectivity, seed):
+    mask = np.ones(shape, dtype=bool)
+    if seed is not None:
+        mask = np.random.default_rng(seed).random(shape) < 0.7
+        mask[-1, -1] = True
+    lattice = nx.grid_2d_graph(*shape)
+    if connectivity == 8:
+        for r, c in list(lattice.nodes):
+            lattice.add_edges_from(
+                ((r, c), other) for other in ((r + 1, c + 1), (r + 1, c - 1)) if other in lattice
+            )
+    lattice = lattice.subgraph(map(tuple, np.argwhere(mask)))
+    grid = PixelGrid(connectivity=connectivity)
+    graph, places = grid.build(mask), grid.coordinates(mask)
+    assert places.tolist() == sorted(map(list, lattice.nodes))
+    number = {tuple(place): i for i, place in enumerate(places.tolist())}
+    expected = {tuple(sorted((number[a], number[b]))) for a, b in lattice.edges}
+    assert edge_set(graph) == expected
+    assert graph.n_nodes == mask.sum()
+    assert np.all(graph.weights == 1)
+    np.testing.assert_array_equal(grid.build(mask.astype(int)).edges, graph.edges)
+    assert clone(grid) == grid
+
+
+@pytest.mark.parametrize(
+    ("mask", "message"),
+    [
+        (np.ones(4, dtype=bool), r"2-D.*\(4,\)"),
+        (np.ones((2, 2, 3), dtype=bool), "2-D.*channel"),
+        (np.zeros((3, 3), dtype=bool), "no True pixel"),
+        (np.empty((0, 3), dtype=bool), "no True pixel"),
+        (np.full((2, 2), 0.5), "dtype float64.*threshold"),
+        (np.full((2, 2), 7), "True or False"),
+    ],
+)
+def test_bad_masks_are_refused(mask, message):
+    with pytest.raises(InvalidInputError, match=message):
+        PixelGrid().build(mask)
+    with pytest.raises(InvalidInputError, match=message):
+        PixelGrid().coordinates(mask)
+
+
+@pytest.mark.parametrize("connectivity", [5, 0, "4", None])
+def test_unknown_connectivity_is_refused(connectivity):
+    with pytest.raises(InvalidInputError, match=r"connectivity=.*use 4 .* or 8"):
+        PixelGrid(connectivity=connectivity).build(np.ones((2, 2), dtype=bool))
+
+
+def test_from_networkx_keeps_names_and_weights():
+    source = nx.Graph()
+    source.add_edge("c", "a", weight=2.5)
+    source.add_edge("a", ("b", 1))
+    source.add_edge("a", "a", weight=9.0)
+    source.add_node("alone")
+    graph, names = from_networkx(source)
+    assert names == list(source.nodes) == ["c", "a", ("b", 1), "alone"]
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert graph.weights.tolist() == [2.5, 1.0]
+    assert from_networkx(source, weight=None)[0].weights.tolist() == [1.0, 1.0]
+    np.testing.assert_array_equal(as_graph(source).weights, graph.weights)
+
+
+def test_from_networkx_attribute_and_parallel_edges():
+    source = nx.MultiGraph()
+    source.add_edge(0, 1, cost=2.0)
+    source.add_edge(1, 0, cost=3.0)
+    source.add_edge(1, 2)
+    graph, _ = from_networkx(source, weight="cost")
+    assert graph.weights.tolist() == [5.0, 1.0]
+
+
+def test_from_networkx_agrees_with_its_matrix():
+    source = nx.gnp_random_graph(30, 0.2, seed=0)
+    for number, (u, v) in enumerate(source.edges):
+        source.edges[u, v]["weight"] = number - 7.5
+    by_matrix = as_graph(nx.to_scipy_sparse_array(source))
+    graph, _ = from_networkx(source)
+    np.testing.assert_array_equal(graph.edges, by_matrix.edges)
+    np.testing.assert_array_equal(graph.weights, by_matrix.weights)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (nx.DiGraph([(0, 1)]), r"directed.*to_undirected\(\)"),
+        (nx.MultiDiGraph([(0, 1)]), "directed"),
+        (nx.Graph(), "no nodes"),
+        (nx.Graph([(0, 1, {"weight": "heavy"})]), "numbers"),
+        (nx.Graph([(0, 1, {"weight": float("nan")})]), "NaN"),
+    ],
+)
+def test_unusable_networkx_graphs_are_refused(source, message):
+    with pytest.raises(InvalidInputError, match=message):
+        from_networkx(source)
+    with pytest.raises(InvalidInputError, match=message):
+        as_graph(source)
+
+
+def test_as_graph():
+    graph = Graph(3, [[0, 1]])
+    assert as_graph(graph) is graph
+    matrix = np.array([[0, 2.0], [2.0, 0]])
+    for form in (sparse.csr_matrix, sparse.coo_array, sparse.dok_array):
+        assert as_graph(form(matrix)).weights.tolist() == [2.0]
+    for other in (matrix, [[0, 1]], "knn", None):
+        with pytest.raises(InvalidInputError, match=r"is not a graph: pass .*MutualKNN"):
+            as_graph(other)
+
+
+def test_describe():
+    summary = describe(Graph(7, [[0, 1], [1, 2], [3, 4]], [1.0, -1.0, 1e-300]))
+    assert (summary.n_nodes, summary.n_edges) == (7, 3)
+    assert summary.component_sizes == (3, 2, 1, 1)
+    assert (summary.n_components, summary.n_isolated) == (4, 2)
+    assert summary.mean_degree == pytest.approx(6 / 7)
+    assert describe(Graph(1, [])).component_sizes == (1,)
+    with pytest.raises(AttributeError):
+        summary.n_nodes = 3

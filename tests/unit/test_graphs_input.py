@@ -1,0 +1,176 @@
+"""Whatever cannot be used is refused with fact, cause and remedy; whatever can be is used."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from spinlearn.errors import InvalidInputError
+from spinlearn.graphs import KNN, MutualKNN, Radius
+
+BUILDERS = [KNN(n_neighbors=2), MutualKNN(n_neighbors=2), Radius(radius=2.0)]
+X = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 3.0], [2.0, 2.0]])
+
+
+def with_value(value):
+    changed = X.astype(object if isinstance(value, str) else type(value))
+    changed[2, 1] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        X.tolist(),
+        tuple(map(tuple, X)),
+        X.astype(np.int8),
+        X.astype(np.uint64),
+        X.astype(np.float32),
+        X.astype(np.float16),
+        X.astype(np.longdouble),
+        X.astype(object),
+        [[Decimal(int(x)) for x in row] for row in X],
+        np.asfortranarray(X),
+        X[::-1][::-1],
+        np.ma.masked_array(X),
+        pd.DataFrame(X),
+        pd.DataFrame(X, index=list("dcba"), columns=["b", "a"]),
+        pd.DataFrame(X).astype(object),
+        pd.DataFrame(X).astype("Int64"),
+        pd.DataFrame({"a": X[:, 0].astype(int), "b": X[:, 1]}),
+    ],
+    ids=lambda same: f"{type(same).__name__}-{getattr(same, 'dtype', '')}",
+)
+@pytest.mark.parametrize("builder", BUILDERS)
+def test_any_table_of_numbers_will_do(builder, same):
+    expected, graph = builder.build(X), builder.build(same)
+    np.testing.assert_array_equal(graph.edges, expected.edges)
+    np.testing.assert_array_equal(graph.weights, expected.weights)
+    attached = builder.attach(same, same)
+    np.testing.assert_array_equal(attached.toarray(), builder.attach(X, X).toarray())
+
+
+def test_booleans_are_numbers():
+    flags = X > 1
+    np.testing.assert_array_equal(KNN().build(flags).edges, KNN().build(pd.DataFrame(flags)).edges)
+    assert Radius(radius=1.0).build(flags).n_edges == Radius(radius=1.0).build(flags * 1.0).n_edges
+
+
+@pytest.mark.parametrize("builder", [*BUILDERS, KNN(metric="cosine"), KNN(metric="correlation")])
+def test_one_point_is_a_graph_of_one_node(builder):
+    graph = builder.build([[1.0, 2.0]])
+    assert (graph.n_nodes, graph.n_edges) == (1, 0)
+
+
+BAD_POINTS = [
+    (with_value(np.nan), "1 NaN or infinite values, the first at row 2, column 1.*impute"),
+    (np.where(X == 1, -np.inf, X), "3 NaN or infinite values, the first at row 0, column 1"),
+    (pd.DataFrame(X).mask(X == 3), "1 NaN"),
+    (pd.DataFrame(X).astype("Int64").mask(X == 3), "1 NaN"),
+    (np.ma.masked_greater(X, 2), "masked values"),
+    (np.empty((0, 3)), "no points"),
+    ([], "2-D"),
+    (np.empty((3, 0)), "no features"),
+    (pd.DataFrame(index=range(3)), "no features"),
+    (np.arange(5.0), r"2-D.*shape \(5,\).*reshape\(-1, 1\)"),
+    (np.ones((2, 2, 2)), "2-D"),
+    (3.0, "2-D"),
+    (None, "2-D|real numbers"),
+    ([["a", "b"], ["c", "d"]], "real numbers.*<U1.*encode"),
+    (with_value("1.5"), "real numbers.*text, for example '1.5'"),
+    (X + 1j, "real numbers.*complex"),
+    ((X + 1j).astype(object), "real numbers.*complex"),
+    (np.zeros((2, 2), dtype="datetime64[s]"), "real numbers.*datetime"),
+    ([[1.0, 2.0], [3.0]], "real numbers.*inhomogeneous"),
+    (sparse.csr_array(X), "sparse.*toarray.*as_graph"),
+    (sparse.coo_matrix(X), "sparse"),
+    (pd.DataFrame({"a": [1, 2], "city": ["x", "y"]}), r"1 non-numeric columns \(city\).*encode"),
+    (pd.DataFrame({"when": pd.to_datetime(["2020", "2021"])}), r"\(when\)"),
+    (pd.DataFrame({"kind": pd.Categorical([1, 2])}), r"\(kind\)"),
+    (pd.DataFrame({f"t{i}": ["x"] for i in range(9)}), r"9 .*\(t0, t1, t2, t3, t4, \.\.\.\)"),
+]
+
+
+@pytest.mark.parametrize(("bad", "message"), BAD_POINTS)
+def test_bad_points_are_refused(bad, message):
+    for builder in BUILDERS:
+        with pytest.raises(InvalidInputError, match=f"^X .*(?:{message})"):
+            builder.build(bad)
+        with pytest.raises(InvalidInputError, match=f"^X_new .*(?:{message})"):
+            builder.attach(bad, X)
+
+
+def test_unseen_points_must_have_the_same_features():
+    with pytest.raises(InvalidInputError, match=r"X_new has 3 features.*training points have 2"):
+        KNN().attach(np.ones((1, 3)), X)
+    with pytest.raises(InvalidInputError, match=r"X_new has 2 columns.*\(n_new, 3\)"):
+        KNN(metric="precomputed").attach(np.ones((1, 2)), np.zeros((3, 3)))
+
+
+@pytest.mark.parametrize(
+    ("metric", "row"), [("cosine", [0.0, 0.0, 0.0]), ("correlation", [0.1, 0.1, 0.1])]
+)
+def test_points_without_a_direction_are_refused(metric, row):
+    good = np.array([[1.0, 2.0, 4.0], [3.0, 1.0, 2.0]])
+    with pytest.raises(InvalidInputError, match=f"{metric}.* 1 rows of X .*row 2.*euclidean"):
+        KNN(metric=metric).build([*good, row])
+    with pytest.raises(InvalidInputError, match=f"{metric}.* 1 rows of X_new .*row 0"):
+        KNN(metric=metric).attach([row], good)
+
+
+@pytest.mark.parametrize(
+    ("distances", "message"),
+    [
+        (sparse.csr_array(np.ones((3, 3))), "sparse.*dense.*as_graph"),
+        (np.ones((3, 2)), r"square.*\(3, 2\)"),
+        (np.array([[0, 1.0], [2, 0]]), r"not symmetric.*\(D \+ D.T\) / 2"),
+        (np.array([[0, -1.0], [-1, 0]]), "negative.*-1.*similarities"),
+        (np.array([[1, 0.5], [0.5, 1]]), "diagonal.*from_sparse"),
+        (np.array([[0, np.nan], [np.nan, 0]]), "2 NaN"),
+        (np.array([[0, np.inf], [np.inf, 0]]), "2 NaN or infinite"),
+    ],
+)
+def test_bad_distance_matrices_are_refused(distances, message):
+    for builder in (KNN, MutualKNN):
+        with pytest.raises(InvalidInputError, match=message):
+            builder(metric="precomputed").build(distances)
+
+
+@pytest.mark.parametrize(
+    ("builder", "message"),
+    [
+        *[
+            (kind(n_neighbors=k), "n_neighbors=.*whole number >= 1")
+            for kind in (KNN, MutualKNN)
+            for k in (0, -1, 2.5, 2.0, "3", None, True, np.nan)
+        ],
+        *[
+            (Radius(radius=r), "radius=.*finite number > 0")
+            for r in (0, -1.0, np.nan, np.inf, "1", None, True)
+        ],
+        *[
+            (kind(metric=metric, **needed), "metric=.*'correlation', 'precomputed'")
+            for kind, needed in ((KNN, {}), (MutualKNN, {}), (Radius, {"radius": 1.0}))
+            for metric in ("manhattan", None)
+        ],
+        *[
+            (kind(weights="cubic", **needed), "weights='cubic'.*'gaussian', 'local'")
+            for kind, needed in ((KNN, {}), (MutualKNN, {}), (Radius, {"radius": 1.0}))
+        ],
+        (MutualKNN(spanning_tree="yes"), "spanning_tree must be True or False"),
+    ],
+)
+def test_bad_settings_are_refused_when_used(builder, message):
+    with pytest.raises(InvalidInputError, match=message):
+        builder.build(X)
+    with pytest.raises(InvalidInputError, match=message):
+        builder.attach(X, X)
+
+
+def test_whole_numbers_of_numpy_are_welcome():
+    assert KNN(n_neighbors=np.int32(2)).build(X).n_edges == KNN(n_neighbors=2).build(X).n_edges
+    assert Radius(radius=np.float32(2)).build(X).n_edges == Radius(radius=2).build(X).n_edges

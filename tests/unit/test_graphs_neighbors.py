@@ -1,0 +1,293 @@
+"""Point builders against brute force, and the laws their graphs obey."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.base import clone
+
+from spinlearn.core.protocols import GraphBuilder
+from spinlearn.errors import InvalidInputError
+from spinlearn.graphs import BUILDERS, KNN, MutualKNN, Radius, describe, make_builder, search
+from spinlearn.graphs.weights import SMALLEST_SIMILARITY
+
+METRICS = ["euclidean", "cosine", "correlation"]
+DIMENSIONS = [3, 9, 12]  # tree for all; tree among themselves only; matrix product
+
+
+def points(n, d, seed=0):
+    return np.random.default_rng(seed).normal(size=(n, d)) + 1.0
+
+
+def nearest_by_sorting(distances, k, exclude_self):
+    """Ids of the k nearest columns of every row, ties to the lower index."""
+    distances = distances.copy()
+    if exclude_self:
+        np.fill_diagonal(distances, np.inf)
+    return np.argsort(distances, axis=1, kind="stable")[:, :k]
+
+
+def directed(distances, k):
+    matrix = np.zeros(distances.shape, dtype=bool)
+    np.put_along_axis(matrix, nearest_by_sorting(distances, k, True), True, axis=1)
+    return matrix
+
+
+def adjacency(graph):
+    matrix = np.zeros((graph.n_nodes, graph.n_nodes), dtype=bool)
+    matrix[tuple(graph.edges.T)] = True
+    return matrix | matrix.T
+
+
+def assert_same_graph(one, other):
+    np.testing.assert_array_equal(one.edges, other.edges)
+    np.testing.assert_allclose(one.weights, other.weights, rtol=1e-9)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_neighbours_match_brute_force(metric, d):
+    X = points(200, d)
+    distances = cdist(X, X, metric)
+    lists = directed(distances, 7)
+    knn = KNN(n_neighbors=7, metric=metric).build(X)
+    np.testing.assert_array_equal(adjacency(knn), lists | lists.T)
+    mutual = MutualKNN(n_neighbors=7, metric=metric, spanning_tree=False).build(X)
+    np.testing.assert_array_equal(adjacency(mutual), lists & lists.T)
+    radius = np.quantile(distances, 0.1)
+    expected = (distances <= radius) & ~np.eye(200, dtype=bool)
+    np.testing.assert_array_equal(
+        adjacency(Radius(radius=radius, metric=metric).build(X)), expected
+    )
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_attached_neighbours_match_brute_force(metric, d):
+    X, X_new = points(200, d), points(50, d, seed=1)
+    distances = cdist(X_new, X, metric)
+    expected = np.zeros(distances.shape, dtype=bool)
+    np.put_along_axis(expected, nearest_by_sorting(distances, 7, False), True, axis=1)
+    for builder in (KNN(n_neighbors=7, metric=metric), MutualKNN(n_neighbors=7, metric=metric)):
+        np.testing.assert_array_equal(builder.attach(X_new, X).toarray() > 0, expected)
+    radius = np.quantile(distances, 0.1)
+    attached = Radius(radius=radius, metric=metric).attach(X_new, X)
+    np.testing.assert_array_equal(attached.toarray() > 0, distances <= radius)
+
+
+@pytest.mark.parametrize("d", [2, 11])
+def test_ties_go_to_the_lower_index(d):
+    X = np.random.default_rng(0).integers(0, 3 if d > 2 else 9, size=(300, d))
+    distances = cdist(X, X)
+    lists = directed(distances, 6)
+    np.testing.assert_array_equal(
+        adjacency(KNN(n_neighbors=6, weights="constant").build(X)), lists | lists.T
+    )
+    mutual = MutualKNN(n_neighbors=6, weights="constant", spanning_tree=False).build(X)
+    np.testing.assert_array_equal(adjacency(mutual), lists & lists.T)
+    at_limit = Radius(radius=2.0).build(X)
+    np.fill_diagonal(distances, np.inf)
+    np.testing.assert_array_equal(adjacency(at_limit), distances <= 2)
+
+
+@pytest.mark.parametrize("d", [2, 11])
+def test_a_point_with_many_copies_is_not_its_own_neighbour(d):
+    X = np.repeat(points(3, d), [50, 40, 2], axis=0)
+    X[:25, 0], X[25:50, 0] = 0.0, -0.0  # equal, though not bit by bit
+    lists = directed(cdist(X, X), 5)
+    graph = KNN(n_neighbors=5).build(X)
+    np.testing.assert_array_equal(adjacency(graph), lists | lists.T)
+    assert np.all(graph.degrees >= 5)
+
+
+def test_close_pairs_far_from_the_origin_are_told_apart():
+    """Products of coordinates lose all digits of these distances; the tree must take over."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1e7, 1e7], size=(4, 12))[rng.integers(4, size=200)]
+    X = X + rng.normal(size=X.shape) * 1e-3
+    lists = directed(cdist(X, X), 5)
+    np.testing.assert_array_equal(adjacency(KNN(n_neighbors=5).build(X)), lists | lists.T)
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e-3, 1e300])
+@pytest.mark.parametrize("weights", ["gaussian", "local", "constant"])
+def test_unit_of_length_does_not_matter(factor, weights):
+    X, X_new = points(80, 4), points(20, 4, seed=1)
+    builder = MutualKNN(n_neighbors=4, weights=weights)
+    assert_same_graph(builder.build(X), builder.build(X * factor))
+    np.testing.assert_allclose(
+        builder.attach(X_new, X).toarray(),
+        builder.attach(X_new * factor, X * factor).toarray(),
+        rtol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("builder", [KNN(), MutualKNN(weights="local"), Radius(radius=1.0)])
+def test_permuting_points_permutes_the_graph(builder):
+    X = points(150, 3)
+    order = np.random.default_rng(1).permutation(len(X))
+    graph, permuted = builder.build(X), builder.build(X[order])
+    edges = np.sort(order[permuted.edges], axis=1)
+    by_place = np.lexsort(edges.T[::-1])
+    np.testing.assert_array_equal(edges[by_place], graph.edges)
+    np.testing.assert_allclose(permuted.weights[by_place], graph.weights, rtol=1e-9)
+
+
+def test_weights_follow_their_formulas():
+    X = points(60, 3)
+    distances = cdist(X, X)
+    graph = KNN(n_neighbors=5, weights="gaussian").build(X)
+    u, v = graph.edges.T
+    lengths = distances[u, v]
+    np.testing.assert_allclose(graph.weights, np.exp(-((lengths / lengths.mean()) ** 2)))
+    graph = KNN(n_neighbors=5, weights="local").build(X)
+    own = [distances[i, adjacency(graph)[i]].mean() for i in range(60)]
+    np.testing.assert_allclose(
+        graph.weights, np.exp(-(lengths**2) / np.take(own, u) / np.take(own, v))
+    )
+    assert np.all(KNN(weights="constant").build(X).weights == 1)
+
+
+def test_attached_weights_reuse_the_scales_of_the_training_graph():
+    X, X_new = points(60, 3), points(10, 3, seed=1)
+    lengths, new_lengths = cdist(X, X), cdist(X_new, X)
+    graph = KNN(n_neighbors=5).build(X)
+    mean = lengths[tuple(graph.edges.T)].mean()
+    own = np.array([lengths[i, adjacency(graph)[i]].mean() for i in range(60)])
+    new, old = KNN(n_neighbors=5).attach(X_new, X).nonzero()
+    d = new_lengths[new, old]
+    gaussian = KNN(n_neighbors=5, weights="gaussian").attach(X_new, X)
+    np.testing.assert_allclose(gaussian.toarray()[new, old], np.exp(-((d / mean) ** 2)))
+    new_own = d.reshape(10, 5).mean(axis=1)
+    local = KNN(n_neighbors=5, weights="local").attach(X_new, X)
+    np.testing.assert_allclose(local.toarray()[new, old], np.exp(-(d**2) / new_own[new] / own[old]))
+    constant = KNN(n_neighbors=5, weights="constant").attach(X_new, X)
+    assert set(constant.data) == {1.0}
+
+
+@pytest.mark.parametrize("weights", ["gaussian", "local"])
+@pytest.mark.parametrize("builder", [KNN, MutualKNN])
+def test_identical_points_have_similarity_one(weights, builder):
+    X = np.full((30, 2), 3.7)
+    builder = builder(n_neighbors=4, weights=weights)
+    graph = builder.build(X)
+    assert np.all(graph.weights == 1)
+    assert describe(graph).n_components == 1
+    assert np.all(builder.attach(X[:2], X).data == 1)
+
+
+def test_vanishing_similarities_remain_edges():
+    X = np.concatenate([np.linspace(0, 1e-3, 99), [1e6]])[:, None]
+    graph = KNN(n_neighbors=3).build(X)
+    assert graph.degrees[-1] == 3
+    assert graph.weights.min() == SMALLEST_SIMILARITY
+    attached = KNN(n_neighbors=3).attach([[1e9]], X)
+    assert attached.nnz == 3
+    assert attached.data.min() > 0
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(
+    "build", [lambda **s: KNN(**s), lambda **s: MutualKNN(**s), lambda **s: Radius(radius=1.0, **s)]
+)
+def test_precomputed_distances_give_the_same_graph(metric, build):
+    X, X_new = points(120, 5), points(30, 5, seed=1)
+    by_points, by_matrix = build(metric=metric), build(metric="precomputed")
+    distances, new_distances = cdist(X, X, metric), cdist(X_new, X, metric)
+    assert_same_graph(by_points.build(X), by_matrix.build(distances))
+    np.testing.assert_allclose(
+        by_points.attach(X_new, X).toarray(),
+        by_matrix.attach(new_distances, distances).toarray(),
+        rtol=1e-9,
+    )
+
+
+def test_precomputed_ties_go_to_the_lower_index():
+    X = np.random.default_rng(0).integers(0, 6, size=(100, 2))
+    distances = cdist(X, X)
+    lists = directed(distances, 6)
+    graph = KNN(n_neighbors=6, metric="precomputed").build(distances)
+    np.testing.assert_array_equal(adjacency(graph), lists | lists.T)
+
+
+def test_precomputed_distances_may_carry_rounding():
+    X = points(40, 3)
+    distances = 1 - np.corrcoef(X)
+    distances[3, 5] += 1e-15
+    np.fill_diagonal(distances, -1e-16)
+    graph = MutualKNN(metric="precomputed").build(distances)
+    assert_same_graph(graph, MutualKNN(metric="correlation").build(X))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 12])
+@pytest.mark.parametrize("d", [2, 12])
+def test_too_many_neighbours_mean_all_others(n, d):
+    X = points(n, d)
+    for builder in (KNN(n_neighbors=50), MutualKNN(n_neighbors=50)):
+        assert builder.build(X).n_edges == n * (n - 1) // 2
+        assert builder.attach(points(2, d, seed=1), X).nnz == 2 * n
+    assert KNN(n_neighbors=50, metric="precomputed").build(cdist(X, X)).n_edges == n * (n - 1) // 2
+
+
+def test_points_beyond_the_radius_are_isolated():
+    X = [[0.0], [1.0], [10.0]]
+    graph = Radius(radius=1.0, weights="local").build(X)
+    assert graph.edges.tolist() == [[0, 1]]
+    attached = Radius(radius=1.0, weights="local").attach([[10.5], [50.0]], X)
+    assert attached.shape == (2, 3)
+    assert attached.nonzero()[1].tolist() == [2]
+    lonely = Radius(radius=0.1).build(X)
+    assert lonely.n_edges == 0
+    assert Radius(radius=0.1).attach([[0.05]], X).data.tolist() == [1.0]
+
+
+def test_a_radius_that_joins_everything_is_refused(monkeypatch):
+    monkeypatch.setattr(search, "MAX_EDGES", 1000)
+    with pytest.raises(InvalidInputError, match=r"1,000 pairs.*smaller radius"):
+        Radius(radius=100.0).build(points(100, 2))
+    with pytest.raises(InvalidInputError, match=r"1,000 pairs.*smaller radius"):
+        Radius(radius=100.0).build(points(100, 12))
+
+
+@pytest.mark.parametrize("builder", [KNN(), MutualKNN(), Radius(radius=1.0)])
+def test_builders_are_stateless_settings(builder):
+    assert isinstance(builder, GraphBuilder)
+    X = points(50, 3)
+    before, copy = builder.get_params(), X.copy()
+    first = builder.build(X)
+    builder.attach(points(5, 3), X)
+    assert builder.get_params() == before
+    np.testing.assert_array_equal(X, copy)
+    assert clone(builder) == builder
+    assert_same_graph(first, clone(builder).build(X))
+
+
+def test_make_builder():
+    assert make_builder("knn") == KNN()
+    assert make_builder("mutual_knn") == MutualKNN()
+    builder = Radius(radius=3.0)
+    assert make_builder(builder) is builder
+    assert set(BUILDERS) == {"knn", "mutual_knn", "radius"}
+    for spec, message in [
+        ("kmeans", "'knn', 'mutual_knn', 'radius'"),
+        ("radius", r"Radius\(radius=0.5\)"),
+        (KNN, "KNN is not a graph builder.*instance"),
+        (7, "int is not a graph builder"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            make_builder(spec)
+
+
+def test_importing_is_light():
+    code = (
+        "import sys, spinlearn.graphs; "
+        "print([m for m in ('scipy', 'sklearn', 'networkx', 'numba') if m in sys.modules])"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert result.stdout.strip() == "[]"

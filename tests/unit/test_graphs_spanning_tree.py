@@ -1,0 +1,152 @@
+"""Minimum spanning trees: as short as SciPy's, whichever way they are found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.spatial.distance import cdist
+
+from spinlearn.graphs import MutualKNN, describe, spanning_tree
+from spinlearn.graphs.spaces import PointSpace
+
+
+def tree_of(X, metric="euclidean", k=8):
+    space = PointSpace(X, metric)
+    return space.spanning_tree(space.nearest(min(k, len(X) - 1)))[0]
+
+
+def shortest_length(X, metric="euclidean"):
+    """Copies add nothing to the length, and SciPy would take their distance for no edge."""
+    distinct = np.unique(X, axis=0)
+    return minimum_spanning_tree(cdist(distinct, distinct, metric)).sum()
+
+
+def assert_minimum_spanning_tree(X, tree, metric="euclidean"):
+    n_points = len(X)
+    assert tree.shape == (n_points - 1, 2)
+    parent = list(range(n_points))
+
+    def root(i):
+        while parent[i] != i:
+            i = parent[i]
+        return i
+
+    length = 0.0
+    for u, v in tree:
+        assert root(u) != root(v), "the tree has a cycle"
+        parent[root(u)] = root(v)
+        length += cdist(X[[u]], X[[v]], metric)[0, 0]
+    assert length == pytest.approx(shortest_length(X, metric), rel=1e-9)
+
+
+def blobs(sizes, d, spread, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.concatenate(
+        [rng.normal(size=d) * 10 + spread * rng.normal(size=(s, d)) for s in sizes]
+    )
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """How often each of the slower paths was taken."""
+    counts = {"longer": 0, "join": 0}
+    nearest, join = PointSpace._nearest_others, spanning_tree._joining_edges
+
+    def counted_nearest(self, *arguments):
+        counts["longer"] += 1
+        return nearest(self, *arguments)
+
+    def counted_join(*arguments):
+        counts["join"] += 1
+        return join(*arguments)
+
+    monkeypatch.setattr(PointSpace, "_nearest_others", counted_nearest)
+    monkeypatch.setattr(spanning_tree, "_joining_edges", counted_join)
+    return counts
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 12])
+@pytest.mark.parametrize("k", [1, 3, 10])
+def test_random_points(d, k):
+    X = np.random.default_rng(d).random((400, d))
+    assert_minimum_spanning_tree(X, tree_of(X, k=k))
+
+
+@pytest.mark.parametrize("d", [2, 12])
+def test_small_clusters_need_longer_lists(d, calls):
+    X = blobs([20] * 20, d, spread=0.1)
+    assert_minimum_spanning_tree(X, tree_of(X))
+    assert calls["longer"] > 1
+    assert calls["join"] == 1
+
+
+@pytest.mark.parametrize("d", [2, 8, 12])
+def test_large_clusters_are_joined_pair_by_pair(d, calls):
+    X = blobs([300, 200, 150, 400], d, spread=0.3)
+    assert_minimum_spanning_tree(X, tree_of(X))
+    assert calls["join"] == 1
+
+
+def test_bridge_in_a_dense_region_beats_listed_edges_in_a_sparse_one():
+    """The tree of the k-NN graph is not that of all points: lists must not be trusted blindly."""
+    rng = np.random.default_rng(0)
+    dense = [rng.random((40, 2)) * 0.5 + [x, 0] for x in (-2.5, 2.0)]  # gap of about 4 at y = 0
+    sparse = np.array([[-2.25, 3.9], [2.25, 3.9]])  # each other's near neighbours, 4.5 apart
+    X = np.concatenate([*dense, sparse])
+    assert_minimum_spanning_tree(X, tree_of(X, k=8))
+    listed = tree_of(X, k=8)
+    assert not np.any(np.all(np.sort(listed, axis=1) == [80, 81], axis=1))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_uneven_densities(seed):
+    rng = np.random.default_rng(seed)
+    X = blobs(rng.integers(1, 60, size=12), 2, spread=np.exp(rng.normal()), seed=seed)
+    assert_minimum_spanning_tree(X, tree_of(X, k=int(rng.integers(1, 9))))
+
+
+@pytest.mark.parametrize("values", [2, 4, 12])
+@pytest.mark.parametrize("d", [2, 11])
+def test_lattice_points_and_copies(values, d):
+    X = np.random.default_rng(0).integers(0, values, size=(600, d)).astype(float)
+    assert_minimum_spanning_tree(X, tree_of(X))
+
+
+@pytest.mark.parametrize("copies", [3, 50, 300])
+def test_copies(copies):
+    X = np.repeat(np.random.default_rng(0).random((6, 3)), copies, axis=0)
+    assert_minimum_spanning_tree(X, tree_of(X))
+
+
+@pytest.mark.parametrize("metric", ["cosine", "correlation"])
+@pytest.mark.parametrize("d", [4, 14])
+def test_other_metrics(metric, d):
+    X = blobs([200, 30, 100], d, spread=0.3)
+    assert_minimum_spanning_tree(X, tree_of(X, metric), metric)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 200])
+def test_matrix(n):
+    X = np.round(np.random.default_rng(0).random((n, 2)), 1)  # with copies and ties
+    tree = spanning_tree.matrix_spanning_tree(cdist(X, X))
+    assert_minimum_spanning_tree(X, tree)
+
+
+def test_thousands_of_points():
+    X = np.concatenate(
+        [blobs([700, 500], 3, spread=1.0), np.random.default_rng(1).random((300, 3))]
+    )
+    assert_minimum_spanning_tree(X, tree_of(X))
+
+
+def test_mutual_neighbours_and_tree_together():
+    X = blobs([100, 20, 1], 3, spread=0.5)
+    alone = MutualKNN(n_neighbors=5, spanning_tree=False).build(X)
+    both = MutualKNN(n_neighbors=5).build(X)
+    assert describe(alone).n_components > 1
+    assert describe(both).n_components == 1
+    expected = {tuple(sorted(e)) for e in alone.edges.tolist() + tree_of(X).tolist()}
+    assert set(map(tuple, both.edges.tolist())) == expected
+    # The nearest of all pairs of mutual neighbours are in the tree already.
+    assert MutualKNN(n_neighbors=1).build(X).n_edges == len(X) - 1
