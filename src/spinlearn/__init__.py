@@ -34,7 +34,7 @@ _HOME = {
     "misclassified": "spinlearn.scoring",
 }
 
-__all__ = ["__version__", *_HOME]  # noqa: PLE0604 (the names resolve in __getattr__)
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

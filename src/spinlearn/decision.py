@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -183,7 +184,9 @@ def outcome_candidates(
 
 
 def outcome_name(
-    outcome: int, classes: Sequence[object], confused_sets: Sequence[tuple[int, ...]]
+    outcome: int,
+    classes: Sequence[object] | npt.NDArray[Any],
+    confused_sets: Sequence[tuple[int, ...]],
 ) -> str:
     """An outcome for people: 'A', 'new:1' or 'confused:A|B'."""
     if outcome < 0:
@@ -274,7 +277,7 @@ def stability(profile: Profile) -> FloatArray:
     confident = profile.status == Status.CONFIDENT
     changed = confident & (profile.outcomes != profile.outcomes[0])
     # |c| times the mean over c is the sum over c.
-    return np.sum(np.where(changed, profile.interval_lengths(), 0.0), axis=1)
+    return np.asarray(np.sum(np.where(changed, profile.interval_lengths(), 0.0), axis=1))
 
 
 def recommended_temperature(profile: Profile, *, eta_min: float | None = None) -> float:
@@ -325,7 +328,7 @@ def _rule(
     outcomes = np.full(n, n_classes, dtype=np.int32)
     n_present = present.sum(axis=1)[components]
     grown = n_present == 1
-    outcomes[grown] = np.argmax(present, axis=1)[components[grown]]
+    outcomes[grown] = (present @ np.arange(n_classes))[components[grown]]  # its only class
     status[grown] = Status.GROWN
     status[n_present > 1] = Status.CONFUSED
     outcomes[classified] = favourite[classified]

@@ -44,7 +44,7 @@ class DemoResult:
 
 
 def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
-    """Classify the toy set at 21 temperatures with and without labels; write pictures and report."""
+    """Classify the toy set with and without labels at 21 temperatures; write pictures, report."""
     toy = two_bands()
     graph = toy.graph()
     engine = JunctionTree()
@@ -91,9 +91,7 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
     return result
 
 
-def _errors(
-    equilibrium: Equilibrium, toy: ToySet, labelled: list[int]
-) -> npt.NDArray[np.int64]:
+def _errors(equilibrium: Equilibrium, toy: ToySet, labelled: list[int]) -> npt.NDArray[np.int64]:
     decisions = profile(equilibrium, n_classes=2)
     return np.array(
         [

@@ -15,18 +15,20 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from spinlearn.analysis.temperature_grid import temperature_grid
-from spinlearn.core.arrays import FloatArray, temperature_array
+from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, frozen, temperature_array
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
 from spinlearn.core.results import Equilibrium
-from spinlearn.decision import Decision, Status, profile, recommended_temperature
+from spinlearn.decision import TIE, Decision, Status, profile, recommended_temperature
 from spinlearn.energies import ENERGIES
 from spinlearn.engines import make_engine
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
 from spinlearn.graphs import as_graph, describe, make_builder
 from spinlearn.graphs.points import checked_points
 from spinlearn.labels import UNKNOWN, LabelCode, parse_labels
+
+NEGLIGIBLE = 1e-12  # of the strongest coupling: a sum of similarities that says nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,13 +171,14 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
             Labels; -1 (or None, NaN, "") marks an unlabelled point.
         """
         engine = make_engine(self.engine)
-        self.graph_ = self._build_graph(X)
-        self.graph_summary_ = describe(self.graph_)
+        self._check_settings()
         if y is None:
             raise InvalidInputError(
                 "requires y to be passed, but the target y is None: give one label per point, "
                 "-1 where there is none"
             )
+        self.graph_ = self._build_graph(X)
+        self.graph_summary_ = describe(self.graph_)
         if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
             y = column_or_1d(y, warn=True)
         self._label_code = parse_labels(y, self.graph_.n_nodes)
@@ -190,7 +193,7 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.temperature, str) and self.temperature == "auto":
             self.temperature_ = recommended_temperature(found, eta_min=self.eta_min)
         else:
-            self.temperature_ = float(temperature_array(self.temperature)[0])
+            self.temperature_ = _one_temperature(self.temperature)
         self.profile_ = found.numbered_from(found.nearest_row(self.temperature_))
 
         answer = self.decide(self.temperature_)
@@ -202,6 +205,27 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         self.new_classes_ = answer.new_classes
         self._decision = answer.decision
         return self
+
+    def _check_settings(self) -> None:
+        """Refuse at once what would come to light only after a long run."""
+        if not isinstance(self.temperature, str):
+            _one_temperature(self.temperature)
+        elif self.temperature != "auto":
+            raise InvalidInputError(
+                f"temperature={self.temperature!r} is unknown: use 'auto' or a number >= 0"
+            )
+        eta_min = self.eta_min
+        number = isinstance(eta_min, (int, float, np.number))
+        if eta_min is not None and not (number and eta_min >= 0):
+            raise InvalidInputError(
+                f"eta_min={eta_min!r} is no stability: use None or a number >= 0, in points times "
+                "temperature"
+            )
+        if self.callback is not None and not callable(self.callback):
+            raise InvalidInputError(
+                f"callback={self.callback!r} cannot be called: pass a function of one argument, "
+                "the progress, or None"
+            )
 
     def _build_graph(self, X: Any) -> Graph:
         if _is_graph(X):
@@ -215,22 +239,36 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
             self.n_features_in_ = graph.n_nodes
             return graph
         self._builder = make_builder(self.graph)
-        self._points = self._checked(X, reset=True)
+        self._points = frozen(self._checked(X, reset=True), np.float64)  # the caller may change X
         return self._builder.build(self._points)
 
     def _checked(self, X: Any, *, reset: bool) -> FloatArray:
-        """X as an array of points; the frame's own check names the columns that do not fit."""
-        if hasattr(X, "columns"):
-            checked_points(X)
-        points: FloatArray = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
-        return points
+        """X as an array of finite points, after scikit-learn's checks of features and names."""
+        kind = getattr(getattr(X, "dtype", None), "kind", "f")
+        if hasattr(X, "columns") or np.ma.isMaskedArray(X) or kind in "mMUS":
+            checked_points(X)  # names what scikit-learn would convert in silence
+        try:
+            points = validate_data(
+                self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
+            )
+        except ValueError as error:
+            hint = ""
+            if "convert" in str(error) or "sequence" in str(error):  # NumPy's words
+                hint = "; X must be a table of numbers, one row of equal length per point"
+            raise InvalidInputError(f"{error}{hint}") from error
+        return checked_points(points)
 
     def _build_model(self) -> PottsModel:
-        if self.energy not in ENERGIES:
+        if not isinstance(self.energy, str) or self.energy not in ENERGIES:
             raise InvalidInputError(
                 f"energy {self.energy!r} is unknown: use one of {', '.join(map(repr, ENERGIES))}"
             )
         n_classes = len(self.classes_)
+        if n_classes > MAX_STATES:
+            raise InvalidInputError(
+                f"y holds {n_classes} different labels, but states are stored in one byte: at most "
+                f"{MAX_STATES} classes are possible; merge some, or check that y holds classes"
+            )
         n_states = max(n_classes, 2) if self.n_states is None else self.n_states
         if isinstance(n_states, (int, np.integer)) and n_states < n_classes:
             raise InvalidInputError(
@@ -245,7 +283,7 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(self.temperatures, str):
             if self.temperatures != "auto":
                 raise InvalidInputError(
-                    f"temperatures={self.temperatures!r} is unknown: use 'auto' or a list of numbers"
+                    f"temperatures={self.temperatures!r} is unknown: use 'auto' or numbers"
                 )
             return temperature_grid(self.model_)
         return np.unique(temperature_array(self.temperatures))
@@ -270,16 +308,14 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
                 first, second = clash
                 warnings.warn(
                     f"points {first} and {second} are identical but labelled "
-                    f"{self.classes_[states[first]]!r} and {self.classes_[states[second]]!r}: both "
+                    f"{self.classes_[states[first]]!s} and {self.classes_[states[second]]!s}: both "
                     "labels are kept; give label_strength a finite value if labels may be wrong",
                     LabelWarning,
                     stacklevel=3,
                 )
 
     def _profile(self, equilibrium: Equilibrium, reference: Any = None) -> Any:
-        return profile(
-            equilibrium, tau=self.tau, n_classes=len(self.classes_), reference=reference
-        )
+        return profile(equilibrium, tau=self.tau, n_classes=len(self.classes_), reference=reference)
 
     # -- answers -------------------------------------------------------------------------------
 
@@ -289,7 +325,7 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         New classes keep the numbers they have in `profile_`.
         """
         check_is_fitted(self, "profile_")
-        value = float(temperature_array(temperature)[0])
+        value = _one_temperature(temperature)
         here = self.equilibrium_.at([value])
         row = self.profile_.nearest_row(value)
         if self.profile_.temperatures[row] == value:
@@ -300,7 +336,8 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         probabilities = here.marginals[0][:, : code.n_classes]
         forced: npt.NDArray[Any] = np.empty(0, dtype=code.classes.dtype)
         if code.n_classes:
-            forced = code.classes[np.argmax(probabilities, axis=1)]
+            best = probabilities >= probabilities.max(axis=1, keepdims=True) - TIE
+            forced = code.classes[np.argmax(best, axis=1)]
         outcomes, inverse = np.unique(decision.outcomes, return_inverse=True)
         names = np.array([code.name(o, decision.confused_sets) for o in outcomes.tolist()], object)
         return Classification(
@@ -313,6 +350,11 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
             new_classes={f"new:{k}": members for k, members in decision.new_classes().items()},
             decision=decision,
         )
+
+    def name_of(self, outcome: int) -> str:
+        """An outcome of `profile_` in words: 'A', 'new:1', 'confused:A|B'."""
+        check_is_fitted(self, "profile_")
+        return str(self._label_code.name(outcome, self.profile_.confused_sets))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of the named classes for unseen points, (n_new, n_classes).
@@ -332,41 +374,60 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
 
         A point takes the class of its largest probability when the first two differ by more than
         tau; otherwise the outcome that prevails among its neighbours: a class, a new class, or
-        confused. A point that resembles no training point is unknown (-1 or 'unknown').
+        confused. A point that resembles no training point, or those of several outcomes equally, is
+        unknown (-1 or 'unknown').
         """
-        similarity, probabilities = self._attached(X)
-        reached = np.asarray(similarity.sum(axis=1)).ravel() > 0
+        similarity, probabilities, reached = self._attached(X)
         outcomes = np.full(similarity.shape[0], UNKNOWN, dtype=np.int32)
         codes, members = np.unique(self._decision.outcomes, return_inverse=True)
         votes = np.zeros((similarity.shape[0], len(codes)))
         for k in range(len(codes)):
             votes[:, k] = similarity @ (members == k).astype(np.float64)
-        outcomes[reached] = codes[np.argmax(votes[reached], axis=1)]
+        most = votes.max(axis=1, keepdims=True)
+        clear = reached & (np.sum(votes >= (1 - TIE) * most, axis=1) == 1)
+        outcomes[clear] = codes[np.argmax(votes[clear], axis=1)]
         if probabilities.shape[1] > 1:
             ordered = np.sort(probabilities, axis=1)
             confident = reached & (ordered[:, -1] - ordered[:, -2] > self.tau)
             outcomes[confident] = np.argmax(probabilities[confident], axis=1)
         return self._label_code.encode(outcomes, self._decision.confused_sets)
 
-    def _attached(self, X: Any) -> tuple[Any, FloatArray]:
-        """Similarities of unseen points to the training points, and their class probabilities."""
+    def _attached(self, X: Any) -> tuple[Any, FloatArray, BoolArray]:
+        """Similarities of unseen to training points, class probabilities, whether they mean much.
+
+        Weights never vanish, so a point counts as reached by training points only where they sum to
+        more than a rounding error of the couplings.
+        """
         check_is_fitted(self, "profile_")
+        if _is_graph(X) and not (self._builder is None and hasattr(X, "tocoo")):
+            raise InvalidInputError(
+                f"unseen points cannot be read from a {type(X).__name__}: pass their features as a "
+                "dense array; after fitting a graph, their similarities to its nodes, (n_new, n)"
+            )
         if self._builder is None:
             similarity = _similarity_rows(X, self.graph_.n_nodes)
         else:
             similarity = self._builder.attach(self._checked(X, reset=False), self._points)
         total = np.asarray(similarity.sum(axis=1)).ravel()
         probabilities = similarity @ self.label_distributions_
-        reached = total > 0
+        reached = total > NEGLIGIBLE * np.abs(self.graph_.weights).max(initial=0.0)
         probabilities[reached] /= total[reached, None]
-        if len(self.classes_):
-            probabilities[~reached] = 1 / len(self.classes_)
-        return similarity, probabilities
+        probabilities[~reached] = 1 / self.model_.n_states
+        return similarity, probabilities, reached
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False  # a sparse X is a graph, not features
         return tags
+
+
+def _one_temperature(value: Any) -> float:
+    values = temperature_array(value)
+    if len(values) != 1:
+        raise InvalidInputError(
+            f"temperature must be one number, got {len(values)}: give a grid as `temperatures`"
+        )
+    return float(values[0])
 
 
 def _is_graph(X: Any) -> bool:
@@ -377,14 +438,25 @@ def _similarity_rows(X: Any, n_nodes: int) -> Any:
     """Non-negative similarities of unseen points to the nodes of a fitted graph."""
     from scipy.sparse import csr_array
 
-    matrix = csr_array(X if hasattr(X, "tocoo") else checked_points(X))
+    if not hasattr(X, "tocoo"):
+        matrix = csr_array(checked_points(X))
+    elif X.ndim == 2 and X.dtype.kind in "biuf":
+        matrix = csr_array(X).astype(np.float64)
+    else:
+        raise InvalidInputError(
+            f"similarities must be a 2-D table of real numbers, got shape {X.shape} and dtype "
+            f"{X.dtype}: give one row per new point"
+        )
     if matrix.shape[1] != n_nodes:
         raise InvalidInputError(
             f"X has {matrix.shape[1]} features, but PottsClassifier is expecting {n_nodes}: after "
             "fitting a graph, give the similarities of the new points to each of its nodes"
         )
     if matrix.nnz and (not np.all(np.isfinite(matrix.data)) or matrix.data.min() < 0):
-        raise InvalidInputError("similarities to the graph's nodes must be finite and >= 0")
+        raise InvalidInputError(
+            "similarities to the graph's nodes must be finite and >= 0, because they are weights "
+            "of a mean: drop the others"
+        )
     return matrix
 
 

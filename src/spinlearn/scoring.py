@@ -52,4 +52,4 @@ def misclassified(
         np.add.at(shared, (new_row[of_hidden], columns), 1)
         for row, column in zip(*linear_sum_assignment(-shared), strict=True):
             right |= (decision.outcomes == codes[row]) & (true == hidden[column])
-    return ~right
+    return np.asarray(~right, dtype=np.bool_)

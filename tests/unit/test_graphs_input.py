@@ -81,7 +81,7 @@ BAD_POINTS = [
     (3.0, "2-D"),
     (None, "2-D|real numbers"),
     ([["a", "b"], ["c", "d"]], "real numbers.*<U1.*encode"),
-    (with_value("1.5"), "real numbers.*text, for example '1.5'"),
+    (with_value("1.5"), "real numbers.*got '1.5'"),
     (X + 1j, "real numbers.*complex"),
     ((X + 1j).astype(object), "real numbers.*complex"),
     (np.zeros((2, 2), dtype="datetime64[s]"), "real numbers.*datetime"),

@@ -5,6 +5,9 @@ A single layout buys safety (no aliasing surprises) and one Numba signature per 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
+from numbers import Number
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,47 +32,68 @@ def frozen(values: npt.ArrayLike, dtype: type[ScalarT]) -> npt.NDArray[ScalarT]:
     return copy
 
 
-def real_array(values: Any, name: str, shape: tuple[int, ...]) -> FloatArray:
-    """`values` as a frozen float array of the given shape, all entries finite."""
+def restore(instance: Any, state: Sequence[Any]) -> None:
+    """Fill an unpickled or copied dataclass; NumPy forgets that its arrays were read-only."""
+    for item, value in zip(fields(instance), state, strict=True):
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False
+        object.__setattr__(instance, item.name, value)
+
+
+def float_array(values: Any, name: str) -> FloatArray:
+    """`values` as float64, refusing text, complex numbers, dates and None."""
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"{name} must be numbers: {error}") from error
+        array = np.asarray(values)
+        if array.dtype == object:
+            strangers = [v for v in array.flat if not isinstance(v, Number)]
+            if strangers:
+                raise TypeError(f"got {strangers[0]!r}")
+        elif array.dtype.kind not in "biuf":
+            raise TypeError(f"got dtype {array.dtype}")
+        with np.errstate(over="ignore"):  # beyond float64: infinite, and refused as such
+            return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInputError(f"{name} must be real numbers: {error}") from error
+
+
+def real_array(
+    values: Any, name: str, shape: tuple[int, ...], remedy: str = "correct or drop them"
+) -> FloatArray:
+    """`values` as a frozen float array of the given shape, all entries finite."""
+    array = float_array(values, name)
     if array.shape != shape:
         raise InvalidInputError(f"{name} has shape {array.shape}, expected {shape}")
     if not np.all(np.isfinite(array)):
         raise InvalidInputError(
-            f"{name} holds {int(np.sum(~np.isfinite(array)))} NaN or infinite values; "
-            "every entry must be finite (a hard label is a clamp, not an infinite field)"
+            f"{name} holds {int(np.sum(~np.isfinite(array)))} NaN or infinite values, but every "
+            f"entry must be finite: {remedy}"
         )
     return frozen(array, np.float64)
 
 
 def integer_array(values: Any, name: str) -> npt.NDArray[np.int64]:
     """`values` as int64, refusing anything that is not a whole number."""
-    array = np.asarray(values)
+    try:
+        array = np.asarray(values)
+    except ValueError as error:  # rows of different length
+        raise InvalidInputError(f"{name} must be whole numbers: {error}") from error
     if array.dtype == object:
-        try:
-            array = np.asarray(array.tolist(), dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"{name} must be whole numbers: {error}") from error
+        array = float_array(array, name)
     if array.dtype.kind in "ui":
         if array.size and array.max() > np.iinfo(np.int64).max:
             raise InvalidInputError(f"{name} holds values too large for a 64-bit integer")
         return array.astype(np.int64)
     if array.dtype.kind == "b" or (array.size == 0 and array.dtype.kind == "f"):
         return array.astype(np.int64)
-    if array.dtype.kind == "f" and np.all(np.isfinite(array)) and np.all(array == np.rint(array)):
+    whole = array.dtype.kind == "f" and np.all(array == np.rint(array))
+    if whole and np.all(np.abs(array) < 2.0**63):
         return array.astype(np.int64)
     raise InvalidInputError(f"{name} must be whole numbers, got dtype {array.dtype}")
 
 
 def temperature_array(temperatures: Any) -> FloatArray:
     """Checked temperatures: one-dimensional, at least one, 0 <= T <= infinity."""
-    try:
-        array = np.atleast_1d(np.asarray(temperatures, dtype=np.float64))
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"temperatures must be numbers: {error}") from error
+    array = np.atleast_1d(float_array(temperatures, "temperatures"))
     if array.ndim != 1 or array.size == 0:
         raise InvalidInputError(
             f"temperatures must be a non-empty list of numbers, got shape {array.shape}"

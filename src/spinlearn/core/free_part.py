@@ -49,7 +49,9 @@ class FreePart:
             np.sum(model.couplings[both] * model.pair_cost[clamped[u[both]], clamped[v[both]]])
             + np.sum(model.fields[held, clamped[held]])
         )
-        return cls(model, nodes, local[edges[inner]], inner, model.couplings[inner], fields, constant)
+        return cls(
+            model, nodes, local[edges[inner]], inner, model.couplings[inner], fields, constant
+        )
 
     def full_marginals(self, free_marginals: FloatArray) -> FloatArray:
         """Marginals of all nodes, (T, n, q), from those of the free ones, (T, n_free, q)."""

@@ -6,13 +6,21 @@ non-zero, of either sign. Row i of the CSR view lists the neighbours of node i a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, IntArray, frozen, integer_array, real_array
+from spinlearn.core.arrays import (
+    FloatArray,
+    IntArray,
+    frozen,
+    integer_array,
+    real_array,
+    restore,
+)
 from spinlearn.errors import InvalidInputError
 
 
@@ -82,7 +90,7 @@ class Graph:
             ("neighbors", others[order], np.int32),
             ("edge_ids", ids[order], np.int32),
         ):
-            object.__setattr__(self, name, frozen(array, dtype))  # type: ignore[type-var]
+            object.__setattr__(self, name, frozen(array, dtype))
         object.__setattr__(self, "n_nodes", nodes)
 
     @classmethod
@@ -140,6 +148,9 @@ class Graph:
         """The same edges with other weights (in the order of `edges`)."""
         return Graph(self.n_nodes, self.edges, weights)
 
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        restore(self, state)
+
     def __repr__(self) -> str:
         return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges})"
 
@@ -147,12 +158,16 @@ class Graph:
 def _checked_size(n_nodes: Any) -> int:
     try:
         size = int(n_nodes)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"n_nodes must be a whole number, got {n_nodes!r}") from error
     if size != n_nodes:
         raise InvalidInputError(f"n_nodes must be a whole number, got {n_nodes!r}")
     if size < 1:
         raise InvalidInputError(f"a graph needs at least one node, got n_nodes={size}")
+    if size > np.iinfo(np.int32).max:
+        raise InvalidInputError(
+            f"n_nodes={size} is too large: node numbers are 32-bit, so split the graph"
+        )
     return size
 
 
@@ -180,4 +195,6 @@ def _merged(
         )
     if duplicates == "first":
         return pairs[first], values[first]
-    return pairs[first], np.bincount(inverse, weights=values, minlength=len(unique))
+    sums: npt.NDArray[np.float64] = np.zeros(len(unique))
+    np.add.at(sums, inverse, values)
+    return pairs[first], sums

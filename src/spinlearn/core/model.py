@@ -9,7 +9,9 @@ q states, S samples. Energies and temperatures share one unit, that of the coupl
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +23,7 @@ from spinlearn.core.arrays import (
     frozen,
     integer_array,
     real_array,
+    restore,
 )
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
@@ -85,13 +88,19 @@ class PottsModel:
                 f"clamped holds {bad}; allowed are -1 (free) and the states 0 to {q - 1}"
             )
         object.__setattr__(self, "graph", graph)
-        object.__setattr__(
-            self, "couplings", real_array(strengths, "couplings", (graph.n_edges,))
-        )
+        object.__setattr__(self, "couplings", real_array(strengths, "couplings", (graph.n_edges,)))
         object.__setattr__(self, "pair_cost", cost)
         values = np.zeros((n, q)) if fields is None else fields
-        object.__setattr__(self, "fields", real_array(values, "fields", (n, q)))
+        remedy = "to hold a node in a state or to forbid one, use `clamped` or a large finite cost"
+        object.__setattr__(self, "fields", real_array(values, "fields", (n, q), remedy))
         object.__setattr__(self, "clamped", frozen(states, np.int8))
+        with np.errstate(over="ignore"):
+            overflows = not np.isfinite(self.energy_scale)
+        if overflows:
+            raise InvalidInputError(
+                "energies overflow: couplings, pair_cost and fields are too large; divide them by "
+                "one number, and the temperatures too, which changes nothing else"
+            )
 
     @property
     def n_nodes(self) -> int:
@@ -140,6 +149,9 @@ class PottsModel:
         held = self.clamped != FREE
         energies[np.any(rows[:, held] != self.clamped[held], axis=1)] = np.inf
         return float(energies[0]) if samples.ndim == 1 else energies
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        restore(self, state)
 
     def __repr__(self) -> str:
         return (

@@ -5,14 +5,14 @@ Axes: T temperatures, n nodes, m edges, q states.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import BoolArray, FloatArray, frozen, temperature_array
+from spinlearn.core.arrays import BoolArray, FloatArray, frozen, restore, temperature_array
 from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError
 
@@ -119,6 +119,9 @@ class Equilibrium:
             std_error=pick(self.std_error),
             agreement_std_error=pick(self.agreement_std_error),
         )
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        restore(self, state)
 
     def __repr__(self) -> str:
         low, high = float(np.min(self.temperatures)), float(np.max(self.temperatures))

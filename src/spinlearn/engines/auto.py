@@ -51,6 +51,4 @@ class Auto(Settings):
             ) from error
 
     def _exact(self) -> JunctionTree:
-        return JunctionTree(
-            max_memory_gb=self.max_memory_gb, max_operations=self.max_operations
-        )
+        return JunctionTree(max_memory_gb=self.max_memory_gb, max_operations=self.max_operations)

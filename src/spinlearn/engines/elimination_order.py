@@ -1,21 +1,25 @@
 """In which order to eliminate the nodes of a graph, and what that will cost.
 
 Exact elimination costs q^(width+1) per node, so the order is everything. Greedy minimum fill is
-good on trees, sparse random graphs and the arms of a shape; a sweep (reverse Cuthill-McKee) is good
-on the grid-like core that remains. All mixtures "fill until the degree exceeds d, then sweep" are
-tried, and the cheapest is taken.
+good on trees, sparse random graphs and the arms of a shape, the more so when ties are decided along
+the graph's longest direction; a sweep (reverse Cuthill-McKee) is good on the grid-like core that
+remains. All mixtures "fill until the degree exceeds d, then sweep" are tried, and the cheapest is
+taken.
 """
 
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-# Above this size bit sets of all nodes get slow, and minimum degree replaces minimum fill.
+# Above this size bit sets of all nodes get slow: minimum degree replaces minimum fill, and only the
+# first core is swept, so that a graph far too wide is given up within seconds.
 MAX_NODES_FOR_FILL = 4000
+SWEPT_WIDTH = 3  # cores of smaller degree are left to the greedy part
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,81 +52,116 @@ def bucket_tree(n: int, edges: npt.NDArray[np.int32], q: int, max_width: int) ->
     best: BucketTree | None = None
     best_cost = np.inf
     for order in _candidate_orders(adjacency, max_width):
-        tree = _eliminate(adjacency, order, max_width)
-        if tree is not None and tree.cost(q) < best_cost:
+        tree = _eliminate(adjacency, order, max_width, q, best_cost)
+        if tree is not None:
             best, best_cost = tree, tree.cost(q)
     return best
 
 
-def _candidate_orders(adjacency: list[set[int]], max_width: int) -> list[list[int]]:
+def _candidate_orders(adjacency: list[set[int]], max_width: int) -> Iterator[list[int]]:
     """Greedy elimination as far as it goes, and the same cut short and finished by a sweep."""
-    by_fill = len(adjacency) <= MAX_NODES_FOR_FILL
-    prefix, snapshots, remaining = _greedy(adjacency, by_fill, max_width)
-    orders = [] if remaining else [prefix]
-    for length, core in snapshots:
-        orders.append(prefix[:length] + _sweep(core))
-    return orders
+    n = len(adjacency)
+    small = n <= MAX_NODES_FOR_FILL
+    for ties in (list(range(n)), _depths(adjacency)) if small else (list(range(n)),):
+        prefix, marks = _greedy(adjacency, small, ties, max_width)
+        if len(prefix) == n:
+            yield prefix
+        graph = dict(enumerate(map(set, adjacency)))
+        done = 0
+        for mark in marks if small else marks[:1]:
+            for v in prefix[done:mark]:
+                _remove(graph, v)
+            done = mark
+            yield prefix[:mark] + _sweep(graph)
+
+
+def _depths(adjacency: list[set[int]]) -> list[int]:
+    """Distance of every node from a far end of its connected part."""
+    depth = [-1] * len(adjacency)
+    for root in range(len(adjacency)):
+        if depth[root] < 0:
+            far_end = _breadth_first(adjacency, root)[-1][0]
+            for v, distance in _breadth_first(adjacency, far_end):
+                depth[v] = distance
+    return depth
+
+
+def _breadth_first(adjacency: list[set[int]], start: int) -> list[tuple[int, int]]:
+    """Nodes reached from `start` with their distances, nearest first."""
+    reached = [(start, 0)]
+    seen = {start}
+    for v, distance in reached:
+        fresh = sorted(adjacency[v] - seen)
+        seen.update(fresh)
+        reached.extend((u, distance + 1) for u in fresh)
+    return reached
 
 
 def _greedy(
-    adjacency: list[set[int]], by_fill: bool, max_width: int
-) -> tuple[list[int], list[tuple[int, dict[int, set[int]]]], bool]:
+    adjacency: list[set[int]], by_fill: bool, ties: list[int], max_width: int
+) -> tuple[list[int], list[int]]:
     """Eliminate by minimum fill (or degree) while the degree stays within `max_width`.
 
-    Returns the order, snapshots (number eliminated, remaining graph) taken just before the width
-    first reached each new maximum, and whether nodes remain that are too wide.
+    Returns the order, shorter than the graph if nodes remain that are too wide, and how many were
+    eliminated when the width first reached each new maximum.
     """
-    graph = {v: set(nbrs) for v, nbrs in enumerate(adjacency)}
+    graph = dict(enumerate(map(set, adjacency)))
     bits = [sum(1 << u for u in nbrs) for nbrs in adjacency] if by_fill else []
 
-    def score(v: int) -> tuple[int, int]:
+    def score(v: int) -> tuple[int, int, int]:
         nbrs = graph[v]
         if not by_fill:
-            return len(nbrs), 0
+            return len(nbrs), 0, ties[v]
         mask = bits[v]
         missing = sum((mask & ~bits[u]).bit_count() - 1 for u in nbrs)  # each u lacks itself
-        return missing // 2, len(nbrs)
+        return missing // 2, len(nbrs), ties[v]
 
     scores = {v: score(v) for v in graph}
     heap = [(s, v) for v, s in scores.items()]
     heapq.heapify(heap)
     order: list[int] = []
-    snapshots: list[tuple[int, dict[int, set[int]]]] = []
-    width = -1
+    marks: list[int] = []
+    width = SWEPT_WIDTH - 1
     while heap:
         s, v = heapq.heappop(heap)
         if scores.get(v) != s:
             continue
         nbrs = graph[v]
         if len(nbrs) > width:
-            # Sweeps pay on cores of grid-like width; keep few snapshots, they cost memory.
-            if len(nbrs) >= 3 or len(nbrs) > max_width:
-                snapshots.append((len(order), {u: set(w) for u, w in graph.items()}))
             width = len(nbrs)
+            marks.append(len(order))
         if len(nbrs) > max_width:
-            return order, snapshots, True
-        del graph[v], scores[v]
+            break
+        del scores[v]
         order.append(v)
+        changed = _remove(graph, v)
         touched = set(nbrs)
-        for u in nbrs:
-            graph[u].discard(v)
-        for u in nbrs:
-            new = nbrs - graph[u]
-            new.discard(u)
-            if new:
-                graph[u] |= new
-                if by_fill:
-                    touched |= graph[u]
         if by_fill:
             mask = bits[v]
             for u in nbrs:
                 bits[u] = (bits[u] | mask) & ~(1 << v) & ~(1 << u)
+            touched.update(*(graph[u] for u in changed))
         for u in touched:
             fresh = score(u)
             if fresh != scores[u]:
                 scores[u] = fresh
                 heapq.heappush(heap, (fresh, u))
-    return order, snapshots, False
+    return order, marks
+
+
+def _remove(graph: dict[int, set[int]], v: int) -> list[int]:
+    """Eliminate v: its neighbours become a clique. Returns those that gained an edge."""
+    nbrs = graph.pop(v)
+    changed = []
+    for u in nbrs:
+        own = graph[u]
+        degree = len(own)
+        own.discard(v)
+        own |= nbrs
+        own.discard(u)
+        if len(own) >= degree:
+            changed.append(u)
+    return changed
 
 
 def _sweep(core: dict[int, set[int]]) -> list[int]:
@@ -139,17 +178,24 @@ def _sweep(core: dict[int, set[int]]) -> list[int]:
 
 
 def _eliminate(
-    adjacency: list[set[int]], order: list[int], max_width: int
+    adjacency: list[set[int]], order: list[int], max_width: int, q: int, max_cost: float
 ) -> BucketTree | None:
-    """Separators of an order, renumbered so that children come right before their parents."""
+    """Separators of an order, renumbered so that children come right before their parents.
+
+    None when wider than `max_width`, or no cheaper than `max_cost`.
+    """
     n = len(order)
     position = {v: b for b, v in enumerate(order)}
     later: list[set[int]] = [set() for _ in range(n)]
     for b, v in enumerate(order):
         later[b] = {position[u] for u in adjacency[v] if position[u] > b}
     parents = np.full(n, -1)
+    cost = 0.0
     for b in range(n):
         if len(later[b]) > max_width:
+            return None
+        cost += float(q) ** (len(later[b]) + 1)
+        if cost >= max_cost:
             return None
         if later[b]:
             parent = min(later[b])
@@ -171,7 +217,5 @@ def _eliminate(
         post_order[begin:] = post_order[begin:][::-1]
     number = np.empty(n, dtype=np.int64)
     number[post_order] = np.arange(n)
-    separators = tuple(
-        tuple(sorted(int(number[u]) for u in later[b])) for b in post_order
-    )
+    separators = tuple(tuple(sorted(int(number[u]) for u in later[b])) for b in post_order)
     return BucketTree(np.array([order[b] for b in post_order], dtype=np.int64), separators)

@@ -94,10 +94,11 @@ class Enumeration(Settings):
             ):
                 raise StoppedError("stopped by the callback before all labellings were listed")
         mean = first / totals
+        marginals /= marginals.sum(axis=2, keepdims=True)  # totals, but for rounding
         return Equilibrium(
             model=model,
             temperatures=values,
-            marginals=marginals / totals[:, None, None],
+            marginals=marginals,
             edge_agreement=agreement / totals[:, None],
             mean_energy=ground + mean,
             heat_capacity=heat_capacity(np.maximum(second / totals - mean**2, 0.0), values),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from time import perf_counter
 from typing import ClassVar
 
@@ -28,7 +29,7 @@ from spinlearn.engines.limits import heat_capacity, inverse_temperatures, log_pa
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
 
 GIB = 2.0**30
-PREFERRED_BLOCK = 8  # temperatures per pass: enough to fill vector registers, small enough to cache
+BLOCKS = (8, 4, 1)  # temperatures per pass: whole vector registers, few enough to stay in cache
 PREFERRED_BYTES = 1.0 * GIB  # beyond this fewer temperatures share a pass
 BLOCK_STATES = 20_000_000  # clique states times temperatures between two callbacks
 
@@ -57,7 +58,7 @@ class JunctionTree(Settings):
     max_memory_gb : float
         Budget. A model whose pass over a single temperature needs more is refused.
     max_operations : float
-        Budget of clique states per temperature (about 10 ns each); wider models are refused.
+        Budget of clique states per temperature (about 5 ns each); wider models are refused.
     """
 
     max_memory_gb: float = 6.0
@@ -147,23 +148,25 @@ class JunctionTree(Settings):
         started = perf_counter()
         free = FreePart.of(model)
         plan = self._plan(free)
-        solver = _Solver(free, plan.tree)
         limit = max(min(self.max_memory_gb * GIB, PREFERRED_BYTES), plan.bytes(1))
-        block = int((limit - plan.fixed_bytes) // max(plan.bytes_per_temperature, 1.0))
-        block = min(max(block, 1), PREFERRED_BLOCK, len(temperatures))
+        fitting = [size for size in BLOCKS if plan.bytes(size) <= limit]
+        # The smallest block that takes all temperatures at once, else the largest that fits.
+        block = min([s for s in fitting if s >= len(temperatures)], default=fitting[0])
         betas = inverse_temperatures(temperatures, model)
+        solver = _Solver(free, plan.tree, block)
         parts: list[_Averages] = []
         for begin in range(0, len(betas), block):
             done, share = begin / len(betas), min(block, len(betas) - begin) / len(betas)
             watch = partial(_report, callback, done, share)
-            part = solver.averages(betas[begin : begin + block], watch, pair_edges)
+            padded = np.resize(betas[begin : begin + block], block)
+            part = solver.averages(padded, watch, pair_edges)
             if part is None:
                 break
             parts.append(part)
         if not parts:
             raise StoppedError("stopped by the callback before the first temperature was finished")
-        free_averages = _Averages.joined(parts)
-        n_done = len(free_averages.log_count)
+        n_done = min(len(parts) * block, len(temperatures))
+        free_averages = _Averages.joined(parts, n_done)
         marginals = free.full_marginals(free_averages.marginals)
         ground = free.constant + free_averages.ground_energy
         equilibrium = Equilibrium(
@@ -194,28 +197,37 @@ class JunctionTree(Settings):
 
 @dataclass(frozen=True, slots=True)
 class _Stack:
-    """Where each bucket's message stands on the stack: read by its parent, first written."""
+    """Where each bucket's message stands, on a stack with two ends.
 
-    read_at: npt.NDArray[np.int64]
-    write_at: npt.NDArray[np.int64]
+    Buckets of even depth are stacked from the front and those of odd depth from the back, so that a
+    bucket is written while its children, on the other end, are still read.
+    """
+
+    at: npt.NDArray[np.int64]
     size: int
 
     @classmethod
     def of(cls, tree: BucketTree, q: int) -> _Stack:
         n = len(tree.separators)
-        read_at = np.zeros(n, dtype=np.int64)
-        write_at = np.zeros(n, dtype=np.int64)
-        pending: list[list[int]] = [[] for _ in range(n)]
-        top = size = 0
+        odd = np.zeros(n, dtype=bool)
+        freed = np.zeros(n, dtype=np.int64)  # by consuming the children
+        for b in range(n - 1, -1, -1):
+            if tree.separators[b]:
+                odd[b] = not odd[tree.separators[b][0]]
+        at = np.zeros(n, dtype=np.int64)
+        heights = [0, 0]
+        size = 0
         for b, separator in enumerate(tree.separators):
             length = q ** len(separator)
-            write_at[b] = top
-            read_at[b] = read_at[pending[b][0]] if pending[b] else top
-            size = max(size, top + length)
-            top = int(read_at[b]) + length
+            side = int(odd[b])
+            at[b] = heights[side] if not side else -heights[side] - length
+            heights[side] += length
+            size = max(size, sum(heights))
+            heights[1 - side] -= int(freed[b])
             if separator:
-                pending[separator[0]].append(b)
-        return cls(read_at, write_at, size)
+                freed[separator[0]] += length
+        at[odd] += size
+        return cls(at, size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,16 +243,22 @@ class _Averages:
     ground_energy: float
 
     @classmethod
-    def joined(cls, parts: list[_Averages]) -> _Averages:
+    def joined(cls, parts: list[_Averages], n_done: int) -> _Averages:
+        """The blocks one after another, without what pads the last one."""
         names = ("marginals", "agreement", "pairs", "log_count", "mean_excess", "variance")
-        arrays = {name: np.concatenate([getattr(p, name) for p in parts]) for name in names}
+        arrays = {
+            name: np.concatenate([getattr(p, name) for p in parts])[:n_done] for name in names
+        }
         return cls(**arrays, ground_energy=parts[0].ground_energy)
 
 
 class _Solver:
-    """The flat arrays of one elimination, and the two passes over them."""
+    """The flat arrays of one elimination, and the two passes over them.
 
-    def __init__(self, free: FreePart, tree: BucketTree) -> None:
+    The large ones are allocated once: fresh pages cost as much as the arithmetic done on them.
+    """
+
+    def __init__(self, free: FreePart, tree: BucketTree, n_temperatures: int) -> None:
         model = free.model
         self.free, self.tree, self.q = free, tree, model.n_states
         self.n = n = len(tree.order)
@@ -270,6 +288,9 @@ class _Solver:
         self.link_coupling = np.ascontiguousarray(free.couplings[self.link_edge])
         # Is the first end of the edge (u, v) the one eliminated first?
         self.link_forward = bucket_of[free.edges[self.link_edge, 0]] == owners
+        self.conditional = np.empty((int(self.conditional_at[-1]), n_temperatures))
+        self.messages = np.empty((self.stack.size, 3, n_temperatures))
+        self.min_energy = np.empty(self.stack.size)
 
     def averages(
         self,
@@ -281,27 +302,24 @@ class _Solver:
         from spinlearn.kernels import elimination
 
         n, q, n_t = self.n, self.q, len(betas)
-        conditional = np.empty((int(self.conditional_at[-1]), n_t))
-        messages = np.empty((self.stack.size, 3, n_t))
-        min_energy = np.empty(self.stack.size)
+        lanes = (0,) * n_t  # its length is part of the kernels' signature
         steps = self._blocks(n_t)
         for k, (first, last) in enumerate(steps):
             elimination.upward(
-                first, last, q, betas, self.free.model.energy_resolution,
+                lanes, first, last, q, betas, self.free.model.energy_resolution,
                 self.free.model.pair_cost, self.fields, self.sep_ptr, self.sep, self.child_ptr,
                 self.child, self.link_ptr, self.link_digit, self.link_coupling,
-                self.stack.read_at, self.stack.write_at, self.conditional_at,
-                min_energy, messages, conditional,
+                self.stack.at, self.conditional_at, self.min_energy, self.messages,
+                self.conditional,
             )  # fmt: skip
             if watch(0.6 * (k + 1) / len(steps)):
                 return None
-        at_roots = self.stack.read_at[self.roots]
+        at_roots = self.stack.at[self.roots]
         # Kernel messages of one block are summed over the parts of a disconnected graph.
-        log_count, mean_excess, variance = messages[at_roots].sum(axis=0)
-        ground_energy = float(min_energy[at_roots].sum())
-        del messages
+        log_count, mean_excess, variance = self.messages[at_roots].sum(axis=0)
+        ground_energy = float(self.min_energy[at_roots].sum())
 
-        separator = np.zeros((self.stack.size, n_t))
+        separator = self.messages.reshape(-1, n_t)  # the messages have been used up
         separator[at_roots] = 1.0
         marginals = np.zeros((n, q, n_t))
         agreement = np.zeros((len(self.link_edge), n_t))
@@ -309,9 +327,9 @@ class _Solver:
         pairs = np.zeros((int(slots.max(initial=-1)) + 1, q, q, n_t))
         for k, (first, last) in enumerate(reversed(steps)):
             elimination.downward(
-                first, last, q, n_t, self.sep_ptr, self.sep, self.child_ptr, self.child,
-                self.link_ptr, self.link_digit, slots, self.stack.read_at, self.stack.write_at,
-                self.conditional_at, conditional, separator, marginals, agreement, pairs,
+                lanes, first, last, q, self.sep_ptr, self.sep, self.child_ptr, self.child,
+                self.link_ptr, self.link_digit, slots, self.stack.at,
+                self.conditional_at, self.conditional, separator, marginals, agreement, pairs,
             )  # fmt: skip
             if watch(0.6 + 0.4 * (k + 1) / len(steps)):
                 return None
@@ -339,11 +357,11 @@ class _Solver:
         links = np.flatnonzero(slots >= 0)
         by_pair = np.empty((len(log_count), *pairs.shape[:3]))
         for link in links:
-            table = pairs[slots[link]] if self.link_forward[link] else pairs[slots[link]].swapaxes(0, 1)
+            table = (
+                pairs[slots[link]] if self.link_forward[link] else pairs[slots[link]].swapaxes(0, 1)
+            )
             by_pair[:, slots[link]] = np.moveaxis(table, 2, 0)
-        return _Averages(
-            by_node, by_edge, by_pair, log_count, mean_excess, variance, ground_energy
-        )
+        return _Averages(by_node, by_edge, by_pair, log_count, mean_excess, variance, ground_energy)
 
     def _pair_slots(self, pair_edges: npt.NDArray[np.integer] | None) -> IntArray:
         """Number of the pair table each link fills, or -1; tables follow the free edges wanted."""
@@ -361,7 +379,7 @@ class _Solver:
         marks = np.floor(self.work[1:] * n_t / BLOCK_STATES)
         cuts = (np.flatnonzero(np.diff(marks)) + 1).tolist()
         edges = [0, *cuts, self.n]
-        return [(a, b) for a, b in zip(edges[:-1], edges[1:], strict=True) if b > a]
+        return [(a, b) for a, b in pairwise(edges) if b > a]
 
 
 def _ragged(rows: object) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

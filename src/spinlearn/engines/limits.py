@@ -23,7 +23,7 @@ def inverse_temperatures(temperatures: FloatArray, model: PottsModel) -> FloatAr
 
 
 def heat_capacity(variance: FloatArray, temperatures: FloatArray) -> FloatArray:
-    """d<E>/dT = variance of E / T^2; zero in both limits (the variance vanishes faster at T = 0)."""
+    """d<E>/dT = variance of E / T^2, zero in both limits (at T = 0 the variance wins)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         values = (np.sqrt(variance) / temperatures) ** 2  # T^2 alone may underflow
     return np.where((temperatures == 0) | np.isinf(temperatures), 0.0, values)

@@ -62,13 +62,13 @@ class Embedding:
         _refuse_rows(np.ptp(shrunk, axis=1) == 0, name, "constant", self._metric)
         return _unit_rows(shrunk - shrunk.mean(axis=1, keepdims=True))
 
-    def distance(self, separations: FloatArray) -> FloatArray:
+    def distances(self, separations: FloatArray) -> FloatArray:
         """Distances in the metric, in `unit`, from Euclidean ones between coordinates."""
         return separations if self._metric == "euclidean" else separations**2 / 2
 
-    def separation(self, distance: float) -> float:
-        """Euclidean distance between coordinates of points that are `distance` units apart."""
-        return distance if self._metric == "euclidean" else float(np.sqrt(2 * distance))
+    def separations(self, distances: FloatArray) -> FloatArray:
+        """Euclidean distances between coordinates from those in the metric, in `unit`."""
+        return distances if self._metric == "euclidean" else np.sqrt(2 * distances)
 
 
 def _power_of_two(magnitude: Any) -> Any:

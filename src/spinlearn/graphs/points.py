@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.core.arrays import FloatArray
+from spinlearn.core.arrays import FloatArray, float_array
 from spinlearn.errors import InvalidInputError
 
 
@@ -37,11 +37,9 @@ def checked_points(X: Any, name: str = "X") -> FloatArray:
         array = _frame_to_array(X, name)
     else:
         try:
-            array = _real(np.asarray(X))
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(
-                f"{name} must be a table of real numbers: {error}; encode categories as numbers"
-            ) from error
+            array = float_array(X, name)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{error}; encode categories as numbers") from error
     if array.ndim != 2:
         raise InvalidInputError(
             f"{name} must be 2-D, one row per point, got shape {array.shape}: for points on a "
@@ -68,8 +66,8 @@ def _frame_to_array(frame: Any, name: str) -> FloatArray:
     columns, refused = [], []
     for label, column in frame.items():
         try:
-            columns.append(_real(_column_values(column)))
-        except (TypeError, ValueError):
+            columns.append(float_array(_column_values(column), name))
+        except InvalidInputError:
             refused.append(str(label))
     if refused:
         listed = ", ".join(refused[:5]) + (", ..." if len(refused) > 5 else "")
@@ -84,18 +82,6 @@ def _column_values(column: Any) -> Any:
     # Nullable integers and booleans hold a missing-value object that NumPy cannot read.
     if column.dtype.kind in "biuf":
         return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if column.dtype != object:  # text, categories, dates
-        raise TypeError
+    if column.dtype == "category":  # NumPy would take the categories for numbers
+        return np.asarray(column, dtype=str)
     return np.asarray(column)
-
-
-def _real(values: Any) -> FloatArray:
-    """`values` as float64; TypeError for strings, complex numbers, dates and other objects."""
-    if values.dtype == object:
-        texts = [value for value in values.flat if isinstance(value, (str, bytes))]
-        if texts:
-            raise TypeError(f"it holds text, for example {texts[0]!r}")
-    elif values.dtype.kind not in "biuf":
-        raise TypeError(f"its dtype is {values.dtype}")
-    with np.errstate(over="ignore"):  # beyond float64: infinite, and refused as such
-        return np.asarray(values, dtype=np.float64)

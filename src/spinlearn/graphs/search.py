@@ -52,7 +52,7 @@ class Search:
     """Exact Euclidean neighbour search among `points`, shape (n, d)."""
 
     def __init__(self, points: FloatArray) -> None:
-        self._points = points
+        self.points = points
         self._copies_before = _copies_before(points)
 
     def nearest(self, queries: FloatArray, k: int, own: Ids | None = None) -> Neighbors:
@@ -71,7 +71,7 @@ class Search:
             return result
         # Of many equal points only the first k, and the query itself, can be anyone's neighbours.
         listed = np.flatnonzero(self._copies_before <= k)
-        points = self._points[listed]
+        points = self.points[listed]
         limit = _MAX_TREE_DIMENSIONS_FAR if own is None else _MAX_TREE_DIMENSIONS
         n_product_rounds = 2 if points.shape[1] > limit else 0
         pending, count, rounds = np.arange(len(queries)), k + 1 + _SLACK, 0
@@ -83,7 +83,9 @@ class Search:
             settled = np.zeros(len(queries), dtype=bool)
             for rows in _blocks(pending, count):
                 candidates, bounds = index.nearest(queries[rows], count)
-                distances = _separations(queries[rows], points, candidates)
+                asking = np.repeat(rows, count)
+                distances = separations(queries, asking, points, candidates.ravel())
+                distances = distances.reshape(candidates.shape)
                 ids = listed[candidates]
                 if own is not None:
                     distances[ids == own[rows, None]] = np.inf
@@ -97,20 +99,20 @@ class Search:
 
     def within(self, queries: FloatArray, radius: float) -> Links:
         """All pairs of a query and a point at most `radius` apart, give or take rounding."""
-        high = self._points.shape[1] > _MAX_TREE_DIMENSIONS
-        index: _Index = _ProductIndex(self._points) if high else _TreeIndex(self._points)
+        high = self.points.shape[1] > _MAX_TREE_DIMENSIONS
+        index: _Index = _ProductIndex(self.points) if high else _TreeIndex(self.points)
         found, n_found = [], 0
-        for rows in _blocks(np.arange(len(queries)), len(self._points)):
-            query, ids = index.within(queries[rows], radius)
+        for rows in _blocks(np.arange(len(queries)), len(self.points)):
+            asking, ids = index.within(queries[rows], radius)
             n_found += len(ids)
             if n_found > 2 * MAX_EDGES:
                 raise InvalidInputError(
                     f"more than {MAX_EDGES:,} pairs of points lie within the radius, too many for "
                     "a graph: choose a smaller radius"
                 )
-            distances = _separations(queries[rows], self._points, ids, query)
-            order = np.lexsort((ids, query))
-            found.append(Links(rows[query[order]], ids[order], distances[order]))
+            order = np.lexsort((ids, asking))
+            asking, ids = rows[asking[order]], ids[order]
+            found.append(Links(asking, ids, separations(queries, asking, self.points, ids)))
         return Links(*map(np.concatenate, zip(*found, strict=True)))
 
 
@@ -167,17 +169,13 @@ class _ProductIndex:
         return np.asarray(8 * terms * _EPSILON * (squares + self._squares.max()))
 
 
-def _separations(
-    queries: FloatArray, points: FloatArray, ids: Ids, query: Ids | None = None
-) -> FloatArray:
-    """Distances to points `ids`: one row per query, or flat with `query` naming each query."""
-    if query is None:
-        query = np.repeat(np.arange(len(ids)), ids.shape[1])
-    flat, distances = ids.ravel(), np.empty(ids.size)
-    for block in _blocks(np.arange(ids.size), points.shape[1]):
-        difference = queries[query[block]] - points[flat[block]]
+def separations(left: FloatArray, rows: Ids, right: FloatArray, others: Ids) -> FloatArray:
+    """Distances (m,) between left[rows] and right[others], alike in both directions."""
+    distances = np.empty(len(rows))
+    for block in _blocks(np.arange(len(rows)), left.shape[1]):
+        difference = left[rows[block]] - right[others[block]]
         distances[block] = np.sqrt(np.einsum("id,id->i", difference, difference))
-    return distances.reshape(ids.shape)
+    return distances
 
 
 def _blocks(rows: Ids, numbers_per_row: int) -> Iterator[Ids]:

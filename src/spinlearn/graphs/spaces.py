@@ -14,7 +14,7 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs.metrics import PRECOMPUTED, Embedding, check_metric
 from spinlearn.graphs.points import checked_points
-from spinlearn.graphs.search import Ids, Links, Neighbors, Search
+from spinlearn.graphs.search import Ids, Links, Neighbors, Search, separations
 from spinlearn.graphs.spanning_tree import matrix_spanning_tree, points_spanning_tree
 
 _TOLERANCE = 1e-9  # relative: rounding that a distance matrix may carry
@@ -66,30 +66,27 @@ class PointSpace:
 
     def nearest(self, k: int, unseen: FloatArray | None = None) -> Neighbors:
         if unseen is None:
-            return self._nearest_others(np.arange(self.n_points), k)
-        return self._measured(self._search.nearest(unseen, k))
+            own = np.arange(self.n_points)
+            ids, lengths = self._search.nearest(self._coordinates, k, own)
+        else:
+            ids, lengths = self._search.nearest(unseen, k)
+        return Neighbors(ids, self._embedding.distances(lengths))
 
     def within(self, radius: float, unseen: FloatArray | None = None) -> Links:
         limit = radius / self._embedding.unit
         queries = self._coordinates if unseen is None else unseen
-        links = self._search.within(queries, self._embedding.separation(limit))
-        distances = self._embedding.distance(links.distances)
+        links = self._search.within(queries, float(self._embedding.separations(np.array(limit))))
+        distances = self._embedding.distances(links.distances)
         kept = distances <= limit
         if unseen is None:
             kept &= links.queries != links.ids
         return Links(links.queries[kept], links.ids[kept], distances[kept])
 
     def spanning_tree(self, neighbors: Neighbors) -> tuple[Ids, FloatArray]:
-        tree = points_spanning_tree(self._coordinates, neighbors, self._nearest_others)
-        differences = self._coordinates[tree[:, 0]] - self._coordinates[tree[:, 1]]
-        separations = np.sqrt(np.einsum("id,id->i", differences, differences))
-        return tree, self._embedding.distance(separations)
-
-    def _nearest_others(self, points: Ids, k: int) -> Neighbors:
-        return self._measured(self._search.nearest(self._coordinates[points], k, own=points))
-
-    def _measured(self, neighbors: Neighbors) -> Neighbors:
-        return Neighbors(neighbors.ids, self._embedding.distance(neighbors.distances))
+        lengths = self._embedding.separations(neighbors.distances)
+        tree = points_spanning_tree(self._search, Neighbors(neighbors.ids, lengths))
+        lengths = separations(self._coordinates, tree[:, 0], self._coordinates, tree[:, 1])
+        return tree, self._embedding.distances(lengths)
 
 
 class DistanceMatrix:

@@ -3,22 +3,21 @@
 Boruvka's algorithm joins each component to its nearest outsider. Short lists of nearest neighbours
 tell it exactly for a component whose best listed edge is no longer than the reach of every list
 that holds insiders only. Lists that fall short are extended, those of the smallest components
-first: among s points, s neighbours are always enough. Large components that remain are compared
-pair by pair.
+first: among s points, s neighbours are always enough. When only large components remain, their
+nearest outsiders are searched one component at a time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
-from spinlearn.core.arrays import FloatArray
-from spinlearn.graphs.search import Ids, Neighbors, Search
+from spinlearn.core.arrays import BoolArray, FloatArray
+from spinlearn.graphs.search import Ids, Neighbors, Search, separations
 
 MIN_LIST = 8  # neighbours per point worth having for a spanning tree
 
-_MAX_LIST = 128  # longest list asked for; larger components are compared pair by pair
+_MAX_LIST = 128  # longest list asked for: at most n / 128 components are searched one by one
+_ROUNDING = 1e-12  # relative, far above that of a distance
 
 
 def matrix_spanning_tree(distances: FloatArray) -> Ids:
@@ -36,58 +35,100 @@ def matrix_spanning_tree(distances: FloatArray) -> Ids:
     return tree
 
 
-def points_spanning_tree(
-    coordinates: FloatArray,
-    neighbors: Neighbors,
-    longer_lists: Callable[[Ids, int], Neighbors],
-) -> Ids:
-    """Edges (n - 1, 2) of the minimum spanning tree of points.
+def points_spanning_tree(search: Search, neighbors: Neighbors) -> Ids:
+    """Edges (n - 1, 2) of the minimum spanning tree of `search.points`.
 
     Parameters
     ----------
-    coordinates : ndarray, shape (n, d)
+    search : Search
     neighbors : Neighbors
-        The k nearest points of each, k >= 1.
-    longer_lists : callable
-        `longer_lists(points, k)` are their k nearest points, with the distances of `neighbors`.
+        The k nearest points of each point, k >= 1.
     """
-    ids, lengths = (array.copy() for array in neighbors)
-    n_points, width = ids.shape
-    everyone = np.arange(n_points)
-    reach = lengths[:, -1].copy()  # points that a list leaves out are no nearer than this
-    component, n_components = everyone, n_points
+    lists = _Lists(search, neighbors)
+    n_components = len(search.points)
+    component = np.arange(n_components)
     tree = [np.empty((0, 2), dtype=np.int64)]
     while n_components > 1:
-        foreign = component[ids] != component[:, None]
-        first = foreign.argmax(axis=1)
-        found = foreign[everyone, first]
-        outsiders, distances = ids[everyone, first], lengths[everyone, first]
-        best, chosen = _shortest(n_components, component, np.where(found, distances, np.inf))
-        limit, _ = _shortest(n_components, component, np.where(found, np.inf, reach))
+        found, outsiders, lengths = lists.nearest_outsiders(component)
+        best, chosen = _shortest(n_components, component, np.where(found, lengths, np.inf))
+        limit, _ = _shortest(n_components, component, np.where(found, np.inf, lists.reach))
         certain = chosen[(best <= limit) & np.isfinite(best)]
         if len(certain):
             edges = np.column_stack([certain, outsiders[certain]])
-            kept, label = _forest(n_components, component[edges], distances[certain])
+            kept, label = _forest(n_components, component[edges], lengths[certain])
             tree.append(edges[kept])
             component, n_components = label[component], int(label.max()) + 1
-            continue
-        sizes = np.bincount(component)[component]
-        doubtful = ~found & (reach < best[component])
-        smallest = int(sizes[doubtful].min())
-        if smallest > _MAX_LIST:
-            tree.append(_joining_edges(coordinates, component))
-            break
-        depth = min(2 * smallest, _MAX_LIST, n_points - 1)
-        rows = np.flatnonzero(doubtful & (sizes <= depth))
-        longer = longer_lists(rows, depth)
-        # Insiders stay insiders: keep the nearest outsiders only, in lists of the same width.
-        inside = component[longer.ids] == component[rows, None]
-        order = np.argsort(inside, axis=1, kind="stable")[:, :width]
-        ids[rows] = np.take_along_axis(longer.ids, order, axis=1)
-        lengths[rows] = np.take_along_axis(longer.distances, order, axis=1)
-        full = np.count_nonzero(~inside, axis=1) >= width
-        reach[rows] = np.where(full, lengths[rows, -1], longer.distances[:, -1])
+        else:
+            doubtful = ~found & (lists.reach < best[component])
+            lists.extend(component, doubtful, best)
     return np.concatenate(tree)
+
+
+class _Lists:
+    """Nearest neighbours of every point, as far as they are known: all up to its `reach`."""
+
+    def __init__(self, search: Search, neighbors: Neighbors) -> None:
+        self._search = search
+        self._ids, self._lengths = (array.copy() for array in neighbors)
+        self.reach = self._lengths[:, -1].copy()
+
+    def nearest_outsiders(self, component: Ids) -> tuple[BoolArray, Ids, FloatArray]:
+        """Whether each list holds an outsider, and if so the nearest one and its distance."""
+        foreign = component[self._ids] != component[:, None]
+        everyone, first = np.arange(len(foreign)), foreign.argmax(axis=1)
+        return foreign[everyone, first], self._ids[everyone, first], self._lengths[everyone, first]
+
+    def extend(self, component: Ids, doubtful: BoolArray, best: FloatArray) -> None:
+        """Extend doubtful lists until some component, or all but the largest, are certain.
+
+        The lists of every component include doubtful ones; none of them holds an outsider, and
+        what is farther than the component's best edge does not matter.
+        """
+        sizes = np.bincount(component)
+        if sizes.min() <= _MAX_LIST:
+            depth = min(2 * int(sizes.min()), _MAX_LIST, len(component) - 1)
+            self._lengthen(np.flatnonzero(doubtful & (sizes[component] <= depth)), depth, component)
+            return
+        for one in np.delete(np.arange(len(sizes)), np.argmax(sizes)):
+            rows, outside = np.flatnonzero(doubtful & (component == one)), component != one
+            found, distances = _nearest_outside(self._search.points, outside, rows, best[one])
+            self._ids[rows, 0], self._lengths[rows, 0] = found, distances
+            self.reach[rows] = distances
+
+    def _lengthen(self, rows: Ids, depth: int, component: Ids) -> None:
+        ids, distances = self._search.nearest(self._search.points[rows], depth, own=rows)
+        # Insiders stay insiders: keep the nearest outsiders only, in lists of the same width.
+        width = self._ids.shape[1]
+        inside = component[ids] == component[rows, None]
+        order = np.argsort(inside, axis=1, kind="stable")[:, :width]
+        self._ids[rows] = np.take_along_axis(ids, order, axis=1)
+        self._lengths[rows] = np.take_along_axis(distances, order, axis=1)
+        full = np.count_nonzero(~inside, axis=1) >= width
+        self.reach[rows] = np.where(full, self._lengths[rows, -1], distances[:, -1])
+
+
+def _nearest_outside(
+    points: FloatArray, outside: BoolArray, rows: Ids, bound: float
+) -> tuple[Ids, FloatArray]:
+    """For every row the nearest outsider and its distance, if that is at most `bound`.
+
+    If it is more, the row itself and the bound. An infinite bound is lowered to the length of some
+    edge that leads outside, which is as good: nothing longer is wanted.
+    """
+    insiders, outsiders = points[rows], np.flatnonzero(outside)
+    centre = insiders.mean(axis=0, keepdims=True)
+    from_centre = separations(centre, np.zeros_like(outsiders), points, outsiders)
+    spread = separations(centre, np.zeros_like(rows), points, rows).max()
+    if not np.isfinite(bound):
+        outsider = np.full_like(rows, outsiders[np.argmin(from_centre)])
+        bound = float(separations(points, rows, points, outsider).min())
+    near = outsiders[from_centre <= (spread + bound) * (1 + _ROUNDING)]
+    if len(near) == 0:
+        return rows, np.full(len(rows), bound)
+    nearest = Search(points[near]).nearest(insiders, 1)
+    found, distances = near[nearest.ids[:, 0]], nearest.distances[:, 0]
+    within = distances <= bound
+    return np.where(within, found, rows), np.where(within, distances, bound)
 
 
 def _shortest(n_groups: int, group: Ids, lengths: FloatArray) -> tuple[FloatArray, Ids]:
@@ -117,23 +158,3 @@ def _forest(n_nodes: int, edges: Ids, lengths: FloatArray) -> tuple[Ids, Ids]:
     forest = minimum_spanning_tree(graph.tocsr())
     _, label = connected_components(forest, directed=False)
     return np.sort(ranking[forest.data.astype(np.int64) - 1]), label.astype(np.int64)
-
-
-def _joining_edges(coordinates: FloatArray, component: Ids) -> Ids:
-    """Edges of the minimum spanning tree between components, from their closest pairs."""
-    by_size = np.argsort(np.bincount(component), kind="stable")
-    rank = np.empty_like(by_size)
-    rank[by_size] = np.arange(len(by_size))
-    component = rank[component]
-    n_components = len(by_size)
-    gaps = np.zeros((n_components, n_components))
-    pairs = np.zeros((n_components, n_components, 2), dtype=np.int64)
-    for one in range(n_components - 1):
-        members, others = np.flatnonzero(component == one), np.flatnonzero(component > one)
-        nearest = Search(coordinates[members]).nearest(coordinates[others], 1)
-        best, chosen = _shortest(n_components, component[others], nearest.distances[:, 0])
-        gaps[one, one + 1 :] = best[one + 1 :]
-        chosen = chosen[one + 1 :]
-        pairs[one, one + 1 :] = np.column_stack([members[nearest.ids[chosen, 0]], others[chosen]])
-    ends = np.sort(matrix_spanning_tree(gaps + gaps.T), axis=1)
-    return pairs[ends[:, 0], ends[:, 1]]

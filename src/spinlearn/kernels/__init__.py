@@ -1,1 +1,1 @@
-"""Compiled loops over flat arrays; they see no Python objects, allocate little and raise nothing."""
+"""Compiled loops over flat arrays: no Python objects, little allocation, no exceptions."""

@@ -32,7 +32,7 @@ def pixel_maps(
     plt = _pyplot()
     from matplotlib.colors import ListedColormap
 
-    palette = ListedColormap([CONFUSED_COLOUR, UNLABELLED_COLOUR, *CLASS_COLOURS])
+    colours = [CONFUSED_COLOUR, UNLABELLED_COLOUR, *CLASS_COLOURS]  # of -2, -1, 0, 1, ...
     columns = 2
     rows = -(-len(panels) // columns)
     figure, axes = plt.subplots(rows, columns, figsize=(10, 2.4 * rows), layout="constrained")
@@ -40,7 +40,7 @@ def pixel_maps(
     for axis, (title, values) in zip(axes.flat, panels, strict=True):
         image = np.full(mask.shape, np.nan)
         image[mask] = values
-        axis.imshow(image, cmap=palette, vmin=-2.5, vmax=len(palette.colors) - 2.5)
+        axis.imshow(image, cmap=ListedColormap(colours), vmin=-2.5, vmax=len(colours) - 2.5)
         for state, (colour, marker) in enumerate(zip(CLASS_COLOURS, "osD^", strict=True)):
             row, column = places[labels == state].T
             axis.plot(column, row, marker, color=colour, markeredgecolor="white", markersize=6)

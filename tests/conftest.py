@@ -1,0 +1,59 @@
+"""Shared strategies: random models of every kind, small enough to enumerate."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+
+settings.register_profile(
+    "default",
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+# One more thorough run by hand: HYPOTHESIS_PROFILE=long make test
+settings.register_profile("long", parent=settings.get_profile("default"), max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@st.composite
+def small_models(draw, max_states: int = 3000) -> PottsModel:
+    """Any q to 5, forests to complete graphs, either sign, fields, clamps, pair-cost tables."""
+    q = draw(st.integers(2, 5))
+    n = draw(st.integers(1, int(np.log(max_states) / np.log(q))))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    pairs = np.array([(i, j) for i in range(n) for j in range(i + 1, n)]).reshape(-1, 2)
+    density = draw(st.sampled_from([0.0, 0.3, 0.6, 1.0]))
+    edges = pairs[rng.random(len(pairs)) < density]
+    # Integers make exact ties (degenerate ground states), reals make none.
+    integer = draw(st.booleans())
+    couplings = (
+        rng.choice([-2.0, -1.0, 1.0, 1.0, 2.0], len(edges))
+        if integer
+        else rng.normal(size=len(edges))
+    )
+    fields = None
+    if draw(st.booleans()):
+        fields = rng.integers(-2, 3, (n, q)) if integer else rng.normal(size=(n, q))
+    pair_cost = None
+    if draw(st.booleans()):
+        table = rng.integers(-1, 3, (q, q)) if integer else rng.normal(size=(q, q))
+        pair_cost = table + table.T
+    clamped = np.where(rng.random(n) < draw(st.sampled_from([0.0, 0.4])), rng.integers(0, q, n), -1)
+    return PottsModel(
+        Graph(n, edges, couplings), q, fields=fields, pair_cost=pair_cost, clamped=clamped
+    )
+
+
+def grid_graph(height: int, width: int, weights: np.ndarray | None = None) -> Graph:
+    """The height x width square lattice, nodes in row-major order."""
+    number = np.arange(height * width).reshape(height, width)
+    right = np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()])
+    down = np.column_stack([number[:-1].ravel(), number[1:].ravel()])
+    return Graph(height * width, np.concatenate([right, down]), weights)

@@ -1,0 +1,118 @@
+"""What every engine of the registry owes its callers."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.core.protocols import Engine, Progress
+from spinlearn.engines import ENGINES, Enumeration, make_engine
+from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
+
+TEMPERATURES = [0.0, 0.4, 1.0, np.inf]
+
+
+@pytest.fixture(params=sorted(ENGINES))
+def engine(request) -> Engine:
+    return make_engine(request.param)
+
+
+@pytest.fixture
+def model() -> PottsModel:
+    rng = np.random.default_rng(0)
+    edges = [(0, 1), (1, 2), (2, 3), (3, 0), (1, 3), (3, 4), (4, 5)]
+    return PottsModel(
+        Graph(7, edges, rng.random(7) + 0.2),
+        3,
+        fields=0.3 * rng.normal(size=(7, 3)),
+        clamped=[0, -1, -1, -1, -1, 2, -1],
+    )
+
+
+def test_protocol_and_name(engine):
+    assert isinstance(engine, Engine)
+    assert ENGINES[engine.name] is type(engine)
+
+
+def test_agrees_with_enumeration(engine, model):
+    exact = Enumeration().run(model, TEMPERATURES)
+    run = engine.run(model, TEMPERATURES, seed=0)
+    np.testing.assert_allclose(run.marginals, exact.marginals, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(run.edge_agreement, exact.edge_agreement, rtol=0, atol=1e-10)
+    assert run.exact
+    assert run.converged.all()
+
+
+def test_same_seed_same_result(engine, model):
+    a, b = (engine.run(model, TEMPERATURES, seed=3) for _ in range(2))
+    np.testing.assert_array_equal(a.marginals, b.marginals)
+    np.testing.assert_array_equal(a.edge_agreement, b.edge_agreement)
+
+
+def test_order_and_repetition_of_temperatures_do_not_matter(engine, model):
+    run = engine.run(model, [1.0, 0.4, 1.0], seed=0)
+    again = engine.run(model, [0.4, 1.0], seed=0)
+    np.testing.assert_allclose(run.marginals[[1, 0]], again.marginals, atol=1e-14)
+    np.testing.assert_allclose(run.marginals[0], run.marginals[2], rtol=0, atol=1e-14)
+
+
+def test_inputs_are_unchanged_and_results_read_only(engine, model):
+    before = pickle.dumps([model.couplings, model.fields, model.clamped])
+    run = engine.run(model, TEMPERATURES, seed=0)
+    assert pickle.dumps([model.couplings, model.fields, model.clamped]) == before
+    with pytest.raises(ValueError, match="read-only"):
+        run.marginals[0, 0, 0] = 1.0
+
+
+def test_clone_copy_and_pickle(engine, model):
+    for twin in (clone(engine), copy.deepcopy(engine), pickle.loads(pickle.dumps(engine))):
+        assert twin == engine
+        np.testing.assert_array_equal(
+            twin.run(model, [0.5], seed=1).marginals, engine.run(model, [0.5], seed=1).marginals
+        )
+
+
+def test_result_can_be_evaluated_elsewhere_and_pickled(engine, model):
+    run = pickle.loads(pickle.dumps(engine.run(model, TEMPERATURES, seed=0)))
+    elsewhere = run.at([0.7, 0.0])
+    exact = Enumeration().run(model, [0.7, 0.0])
+    np.testing.assert_allclose(elsewhere.marginals, exact.marginals, atol=1e-10)
+    np.testing.assert_array_equal(run.at([0.4]).marginals[0], run.marginals[1])
+
+
+def test_too_large_a_model_is_refused_before_work_starts(engine):
+    n = 70
+    complete = Graph(n, [(i, j) for i in range(n) for j in range(i)])
+    model = PottsModel(complete, 5)
+    reason = engine.unsupported(model)
+    assert reason is not None
+    with pytest.raises(UnsupportedModelError, match="use"):
+        engine.run(model, [1.0])
+
+
+def test_progress_ends_at_one_and_a_true_answer_stops(engine, model):
+    seen: list[Progress] = []
+    engine.run(model, TEMPERATURES, seed=0, callback=lambda p: seen.append(p))
+    fractions = [p.fraction for p in seen]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == pytest.approx(1.0)
+    with pytest.raises(StoppedError):
+        engine.run(model, TEMPERATURES, seed=0, callback=lambda p: True)
+
+
+@pytest.mark.parametrize("bad", [[], [-1.0], [np.nan], [[1.0]], "hot", None])
+def test_bad_temperatures_are_refused(engine, model, bad):
+    with pytest.raises(InvalidInputError, match="temperatures"):
+        engine.run(model, bad)
+
+
+@pytest.mark.parametrize("bad", ["foo", Enumeration, 3, None])
+def test_bad_engines_are_refused(bad):
+    with pytest.raises(InvalidInputError, match="engine"):
+        make_engine(bad)

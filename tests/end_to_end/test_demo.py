@@ -1,0 +1,27 @@
+"""The demo as a user runs it: the command, its table, its pictures."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def test_demo_command(tmp_path):
+    out = tmp_path / "out"
+    done = subprocess.run(
+        [sys.executable, "-m", "spinlearn", "demo", "--out", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "T* = 0." in done.stdout
+    for name in ("figure1.png", "figure2.png"):
+        data = (out / name).read_bytes()
+        assert data.startswith(b"\x89PNG")
+        assert len(data) > 10_000
+        assert str(name) in done.stdout
+    report = (out / "report.md").read_text()
+    rows = [r.split("|")[1:4] for r in report.splitlines() if r.startswith("| 0.7 ")]
+    assert len(rows) == 1
+    assert int(rows[0][1]) < 30 < 600 < int(rows[0][2])

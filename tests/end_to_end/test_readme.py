@@ -1,0 +1,43 @@
+"""Every Python snippet of the README runs, in order, and says what the README says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+@pytest.fixture(scope="module")
+def namespace():
+    snippets = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(snippets) == 3
+    scopes = []
+    shared: dict = {}
+    for snippet in snippets:
+        exec(compile(snippet, "README.md", "exec"), shared)
+        scopes.append(dict(shared))
+    return scopes
+
+
+def test_first_snippet(namespace):
+    clf, toy = namespace[0]["clf"], namespace[0]["toy"]
+    assert clf.temperature_ == pytest.approx(0.7)
+    assert np.sum(clf.transduction_ != toy.truth) == 8
+    assert np.sum(clf.decide(0.0).transduction != toy.truth) == 677
+
+
+def test_second_snippet_finds_the_unlabelled_blob(namespace):
+    clf, truth = namespace[1]["clf"], namespace[1]["truth"]
+    members = clf.new_classes_["new:1"]
+    assert np.mean(truth[members] == 3) > 0.95
+    assert len(members) > 0.8 * np.sum(truth == 3)
+
+
+def test_third_snippet(namespace):
+    run = namespace[2]["run"]
+    np.testing.assert_allclose(run.marginals[0, :, 0], 1.0)
+    np.testing.assert_allclose(run.marginals[3, 1:], 1 / 3)

@@ -1,0 +1,222 @@
+"""The exact engines agree with each other on random models, and with closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.engines import Enumeration, JunctionTree
+from spinlearn.errors import UnsupportedModelError
+from tests.conftest import grid_graph, small_models
+
+TEMPERATURES = [0.0, 1e-300, 1e-3, 0.1, 0.5, 1.0, 3.0, 100.0, np.inf]
+
+
+def assert_equal_equilibria(a, b, tolerance=1e-10):
+    for name in ("marginals", "edge_agreement"):
+        np.testing.assert_allclose(
+            getattr(a, name), getattr(b, name), rtol=0, atol=tolerance, err_msg=name
+        )
+    for name in ("mean_energy", "heat_capacity", "log_partition"):
+        np.testing.assert_allclose(
+            getattr(a, name), getattr(b, name), rtol=tolerance, atol=tolerance, err_msg=name
+        )
+
+
+@settings(max_examples=300)
+@given(small_models())
+def test_junction_tree_equals_enumeration(model):
+    exact = Enumeration().run(model, TEMPERATURES)
+    assert_equal_equilibria(JunctionTree().run(model, TEMPERATURES), exact)
+
+
+@settings(max_examples=60)
+@given(small_models(max_states=300))
+def test_pair_marginals_equal_enumeration_and_sum_to_marginals(model):
+    edge_ids = np.arange(model.graph.n_edges)
+    if len(edge_ids) == 0:
+        return
+    temperatures = [0.0, 0.7, np.inf]
+    pairs = JunctionTree().pair_marginals(model, temperatures, edge_ids)
+    exact = Enumeration().pair_marginals(model, temperatures, edge_ids)
+    np.testing.assert_allclose(pairs, exact, rtol=0, atol=1e-10)
+    run = JunctionTree().run(model, temperatures)
+    u, v = model.graph.edges.T
+    np.testing.assert_allclose(pairs.sum(axis=3), run.marginals[:, u], atol=1e-10)
+    np.testing.assert_allclose(pairs.sum(axis=2), run.marginals[:, v], atol=1e-10)
+    np.testing.assert_allclose(
+        np.trace(pairs, axis1=2, axis2=3), run.edge_agreement, rtol=0, atol=1e-10
+    )
+
+
+@given(small_models(max_states=300))
+def test_log_z_derivatives_are_energy_and_heat_capacity(model):
+    temperature, step = 1.3, 1e-4
+    beta = 1 / temperature + step * np.array([-1.0, 0.0, 1.0])
+    run = JunctionTree().run(model, 1 / beta)
+    below, here, above = run.log_partition
+    scale = 1 + model.energy_scale**2
+    assert abs((above - below) / (2 * step) + run.mean_energy[1]) < 1e-6 * scale
+    curvature = (above - 2 * here + below) / step**2
+    assert abs(curvature - run.heat_capacity[1] * temperature**2) < 1e-4 * scale
+
+
+def test_limits_are_uniform_over_ground_states_and_over_all_states():
+    # A triangle of antiferromagnetic Ising spins: 6 of 8 states are ground states.
+    model = PottsModel(Graph(3, [(0, 1), (1, 2), (0, 2)], [-1.0, -1.0, -1.0]), 2)
+    run = JunctionTree().run(model, [0.0, np.inf])
+    np.testing.assert_allclose(run.edge_agreement, [[1 / 3] * 3, [1 / 2] * 3], atol=1e-14)
+    np.testing.assert_allclose(run.marginals, 0.5, atol=1e-14)
+    np.testing.assert_allclose(run.mean_energy, [-2.0, -1.5])
+    assert run.log_partition[0] == np.inf  # ground energy -2 < 0
+    np.testing.assert_allclose(run.log_partition[1], np.log(8))
+    np.testing.assert_array_equal(run.heat_capacity, 0.0)
+
+
+def test_ground_state_degeneracy_survives_real_couplings():
+    # 0.1 + 0.2 and 0.3 differ by rounding; both paths are ground states all the same.
+    graph = Graph(4, [(0, 1), (1, 2), (0, 3)], [0.1, 0.2, 0.3])
+    fields = np.zeros((4, 2))
+    fields[1] = [0.1, 0.0]
+    fields[2] = [0.2, 0.0]
+    fields[3] = [0.0, 0.3]
+    model = PottsModel(graph, 2, fields=fields)
+    for engine in (Enumeration(), JunctionTree()):
+        run = engine.run(model, [0.0])
+        np.testing.assert_allclose(
+            run.marginals[0, 0], Enumeration().run(model, [1e-9]).marginals[0, 0], atol=1e-9
+        )
+
+
+def test_tree_with_extreme_counts_does_not_underflow():
+    # 1200 leaves pull the hub to state 0 by their number of states, 1200 others to state 1:
+    # each side alone is a factor 2^-1200, beyond the range of floats.
+    n = 2401
+    graph = Graph(n, [(0, i) for i in range(1, n)])
+    fields = np.zeros((n, 3))
+    cost = np.array([[0, 0, 9.0], [0, 9.0, 9.0], [9.0, 9.0, 9.0]])
+    fields[0, 2] = 99.0
+    half = PottsModel(graph, 3, pair_cost=cost, fields=fields)
+    run = JunctionTree().run(half, [0.0])
+    assert run.marginals[0, 0, 1] < 1e-300  # 2^2400 : 1
+    fields[1:1201] = [0.0, 9.0, 9.0]  # these leaves have one state only
+    weaker = JunctionTree().run(PottsModel(graph, 3, pair_cost=cost, fields=fields), [0.0])
+    assert np.isfinite(weaker.log_partition).all()
+    np.testing.assert_allclose(weaker.log_partition[0], 1200 * np.log(2), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("length", "q"), [(16, 2), (9, 3)])
+def test_open_chain_has_its_closed_form(length, q):
+    chain = Graph(length, [(i, i + 1) for i in range(length - 1)])
+    temperatures = np.array([0.05, 0.4, 1.0, 5.0])
+    run = JunctionTree().run(PottsModel(chain, q), temperatures)
+    bond = 1 + (q - 1) * np.exp(-1 / temperatures)
+    np.testing.assert_allclose(run.log_partition, np.log(q) + (length - 1) * np.log(bond))
+    np.testing.assert_allclose(
+        run.edge_agreement, np.repeat((1 / bond)[:, None], length - 1, axis=1)
+    )
+
+
+def test_permuting_classes_permutes_marginals():
+    rng = np.random.default_rng(3)
+    graph = grid_graph(4, 5, rng.random(31))
+    fields = rng.normal(size=(20, 3))
+    clamped = np.full(20, -1)
+    clamped[[0, 19, 7]] = [0, 1, 2]
+    order = np.array([2, 0, 1])  # new state s is old state order[s]
+    inverse = np.argsort(order)
+    a = JunctionTree().run(PottsModel(graph, 3, fields=fields, clamped=clamped), [0.3, 1.0])
+    renamed = np.where(clamped >= 0, inverse[clamped], -1)
+    b = JunctionTree().run(
+        PottsModel(graph, 3, fields=fields[:, order], clamped=renamed), [0.3, 1.0]
+    )
+    np.testing.assert_allclose(b.marginals, a.marginals[:, :, order], atol=1e-13)
+
+
+def test_energy_and_temperature_scale_together():
+    rng = np.random.default_rng(5)
+    graph = grid_graph(5, 6, rng.normal(size=49))
+    a = JunctionTree().run(PottsModel(graph, 2), [0.0, 0.2, 1.0])
+    b = JunctionTree().run(PottsModel(graph, 2, couplings=1e6 * graph.weights), [0.0, 0.2e6, 1.0e6])
+    np.testing.assert_allclose(b.marginals, a.marginals, atol=1e-12)
+    np.testing.assert_allclose(b.mean_energy, 1e6 * a.mean_energy, rtol=1e-12)
+
+
+def test_parts_of_a_disconnected_graph_are_independent():
+    rng = np.random.default_rng(7)
+    left, right = grid_graph(3, 3, rng.normal(size=12)), grid_graph(2, 4, rng.normal(size=10))
+    edges = np.concatenate([left.edges, right.edges + 9])
+    both = Graph(18, edges, np.concatenate([left.weights, right.weights]))  # node 17 is isolated
+    t = [0.0, 0.5, np.inf]
+    a, b = (JunctionTree().run(PottsModel(g, 2), t) for g in (left, right))
+    c = JunctionTree().run(PottsModel(both, 2), t)
+    np.testing.assert_allclose(c.marginals[:, :9], a.marginals, atol=1e-13)
+    np.testing.assert_allclose(c.marginals[:, 9:17], b.marginals, atol=1e-13)
+    np.testing.assert_allclose(c.marginals[:, 17], 0.5)
+    np.testing.assert_allclose(c.heat_capacity, a.heat_capacity + b.heat_capacity, atol=1e-12)
+
+
+def test_all_clamped_and_single_node_models():
+    graph = Graph(2, [(0, 1)], [0.7])
+    run = JunctionTree().run(PottsModel(graph, 3, clamped=[0, 2]), [0.0, 1.0, np.inf])
+    np.testing.assert_array_equal(run.marginals[:, 0], [[1, 0, 0]] * 3)
+    np.testing.assert_array_equal(run.edge_agreement, [[0.0]] * 3)
+    np.testing.assert_allclose(run.mean_energy, 0.7)
+    np.testing.assert_allclose(run.log_partition, [-np.inf, -0.7, 0.0])
+    lone = JunctionTree().run(PottsModel(Graph(1, []), 4), [0.0, 2.0])
+    np.testing.assert_allclose(lone.marginals, 0.25)
+
+
+def test_agrees_with_an_independent_library():
+    gum = pytest.importorskip("pyagrum", reason="pyagrum is the independent oracle")
+    rng = np.random.default_rng(11)
+    graph = grid_graph(6, 12, 0.3 + rng.random(126))
+    model = PottsModel(graph, 3, fields=0.5 * rng.normal(size=(72, 3)))
+    temperature = 0.8
+    network = gum.MarkovRandomField()
+    for i in range(72):
+        network.add(gum.LabelizedVariable(f"v{i}", "", 3))
+        network.addFactor([f"v{i}"]).fillWith(list(np.exp(-model.fields[i] / temperature)))
+    for (u, v), coupling in zip(graph.edges, model.couplings, strict=True):
+        table = np.exp(-coupling * model.pair_cost / temperature)
+        network.addFactor([f"v{u}", f"v{v}"]).fillWith(list(table.ravel()))
+    inference = gum.ShaferShenoyMRFInference(network)
+    inference.makeInference()
+    expected = np.array([inference.posterior(f"v{i}").tolist() for i in range(72)])
+    run = JunctionTree().run(model, [temperature])
+    np.testing.assert_allclose(run.marginals[0], expected, rtol=0, atol=1e-10)
+
+
+def test_width_and_memory_are_predicted_and_refused_beyond_the_budget():
+    model = PottsModel(grid_graph(8, 30), 2)
+    plan = JunctionTree().plan(model)
+    assert 8 <= plan.width <= 12
+    run = JunctionTree().run(model, [1.0])
+    assert run.diagnostics["width"] == plan.width
+    assert run.diagnostics["predicted_bytes"] == plan.bytes(1)
+    tight = JunctionTree(max_memory_gb=plan.bytes(1) / 2**30 / 2)
+    with pytest.raises(UnsupportedModelError, match=r"GB .*beyond max_memory_gb.*sampling"):
+        tight.run(model, [1.0])
+    with pytest.raises(UnsupportedModelError, match="width"):
+        JunctionTree(max_operations=100).run(model, [1.0])
+    complete = Graph(60, [(i, j) for i in range(60) for j in range(i)])
+    assert "width" in JunctionTree().unsupported(PottsModel(complete, 3))
+    assert JunctionTree().unsupported(model) is None
+
+
+def test_memory_prediction_covers_what_is_allocated():
+    import tracemalloc
+
+    model = PottsModel(grid_graph(11, 30), 2)
+    engine = JunctionTree()
+    engine.run(model, [1.0])  # compile
+    tracemalloc.start()
+    run = engine.run(model, np.linspace(0.1, 2, 8))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    predicted = run.diagnostics["predicted_bytes"]
+    assert peak < 1.1 * predicted + 5e6
+    assert peak > 0.5 * predicted

@@ -1,0 +1,207 @@
+"""The decision rule on hand-worked cases, the profile, T*, and the counting of errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.core.results import Equilibrium
+from spinlearn.decision import (
+    Status,
+    decide,
+    outcome_name,
+    profile,
+    recommended_temperature,
+    stability,
+)
+from spinlearn.engines import JunctionTree
+from spinlearn.errors import InvalidInputError
+from spinlearn.scoring import misclassified
+
+
+def equilibrium(n, edges, rows, q=2, clamped=None):
+    """An equilibrium with given marginals and agreements: rows of (T, p of state 0, C)."""
+    model = PottsModel(Graph(n, edges), q, clamped=clamped)
+    temperatures = [r[0] for r in rows]
+    first = np.array([r[1] for r in rows], dtype=float)
+    marginals = first if first.ndim == 3 else np.stack([first, 1 - first], axis=2)
+    return Equilibrium(
+        model=model,
+        temperatures=temperatures,
+        marginals=marginals,
+        edge_agreement=[r[2] for r in rows],
+        mean_energy=np.zeros(len(rows)),
+        heat_capacity=np.zeros(len(rows)),
+        converged=np.ones(len(rows), bool),
+        engine="by hand",
+    )
+
+
+CHAIN = [(0, 1), (1, 2), (2, 3)]
+
+
+def status_names(decision):
+    return [Status(s).name for s in decision.status]
+
+
+def test_confident_and_grown():
+    # Nodes 0 and 3 clamped to 0 and 1; node 1 confident; node 2 unsure but tied to 3 only.
+    run = equilibrium(
+        4, CHAIN, [(1.0, [1.0, 0.56, 0.52, 0.0], [0.9, 0.74, 0.76])], clamped=[0, -1, -1, 1]
+    )
+    d = decide(run, 1.0)
+    assert status_names(d) == ["LABELLED", "CONFIDENT", "GROWN", "LABELLED"]
+    assert d.outcomes.tolist() == [0, 0, 1, 1]
+    np.testing.assert_allclose(d.margin, [1.0, 0.12, 0.04, 1.0])
+
+
+def test_confused_names_its_classes():
+    run = equilibrium(
+        4, CHAIN, [(1.0, [1.0, 0.52, 0.52, 0.0], [0.9, 0.8, 0.76])], clamped=[0, -1, -1, 1]
+    )
+    d = decide(run, 1.0)
+    assert status_names(d) == ["LABELLED", "CONFUSED", "CONFUSED", "LABELLED"]
+    assert d.candidates(1) == (0, 1)
+    assert d.candidates(0) == (0,)
+    assert outcome_name(int(d.outcomes[1]), ["A", "B"], d.confused_sets) == "confused:A|B"
+
+
+def test_each_component_without_a_class_is_a_new_class_of_its_own():
+    # 0 is labelled and cut off; {1, 2} and {3, 4, 5} hold together, 6 is alone.
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]
+    run = equilibrium(
+        7,
+        edges,
+        [(1.0, [1.0] + 6 * [0.5], [0.6, 0.9, 0.7, 0.9, 0.75, 0.749])],
+        clamped=[0] + 6 * [-1],
+    )
+    d = decide(run, 1.0)
+    assert status_names(d) == ["LABELLED"] + 6 * ["NEW"]
+    members = {k: v.tolist() for k, v in d.new_classes().items()}
+    assert members == {1: [3, 4, 5], 2: [1, 2], 3: [6]}  # numbered by size
+    assert d.candidates(6) == ()
+    assert outcome_name(int(d.outcomes[3]), ["A", "B"], d.confused_sets) == "new:1"
+
+
+def test_thresholds_depend_on_q_and_tau():
+    # q = 4: edges survive from (1 + 1/4)/2 = 0.625 on.
+    p = np.array([[[1, 0, 0, 0], [0.4, 0.3, 0.2, 0.1], [0.3, 0.3, 0.2, 0.2]]])
+    run = equilibrium(3, [(0, 1), (1, 2)], [(1.0, p[0], [0.625, 0.6249])], q=4, clamped=[0, -1, -1])
+    d = decide(run, 1.0)  # 0.4 - 0.3 = tau exactly is not more than tau: node 1 is grown
+    assert status_names(d) == ["LABELLED", "GROWN", "NEW"]
+    assert status_names(decide(run, 1.0, tau=0.05)) == ["LABELLED", "CONFIDENT", "NEW"]
+
+
+def test_a_nameless_state_never_makes_a_point_confident():
+    p = np.array([[1.0, 0.0], [0.1, 0.9], [0.2, 0.8]])
+    run = equilibrium(3, [(0, 1), (1, 2)], [(1.0, p, [0.1, 0.9])], clamped=[0, -1, -1])
+    d = profile(run, n_classes=1).decision(0)
+    assert status_names(d) == ["LABELLED", "NEW", "NEW"]
+
+
+def test_profile_intervals_and_tracking_of_new_classes():
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4)]
+    rows = [
+        (2.0, [1.0, 0.5, 0.5, 0.5, 0.5], [0.5, 0.9, 0.5, 0.5]),  # new {1, 2}, {3}, {4}
+        (0.0, [1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]),  # all class 0
+        (1.0, [1.0, 0.5, 0.5, 0.5, 0.5], [0.5, 0.9, 0.9, 0.5]),  # new {1, 2, 3}, {4}
+    ]
+    found = profile(equilibrium(5, edges, rows, clamped=[0, -1, -1, -1, -1]))
+    assert found.temperatures.tolist() == [0.0, 1.0, 2.0]
+    first = [(i.low, i.high, i.outcome) for i in found.intervals(1)]
+    assert first[0] == (0.0, 0.5, 0)
+    assert first[1][:2] == (0.5, 2.0)  # {1, 2} shares 2/3 with {1, 2, 3}: the same new class
+    assert len(found.intervals(3)) == 3  # 3 left it
+    assert len(found.intervals(4)) == 2
+    renumbered = found.numbered_from(2)
+    assert set(renumbered.decision(2).new_classes()) == {1, 2, 3}
+    assert renumbered.decision(2).new_classes()[1].tolist() == [1, 2]
+    assert renumbered.decision(1).new_classes()[1].tolist() == [1, 2, 3]
+
+
+def test_reference_profile_lends_its_numbers():
+    edges = [(0, 1), (2, 3)]
+    grid = equilibrium(4, edges, [(1.0, 4 * [0.5], [0.5, 0.9]), (2.0, 4 * [0.5], [0.5, 0.5])])
+    found = profile(grid, n_classes=0)
+    numbers = found.decision(0).new_classes()
+    between = equilibrium(4, edges, [(1.2, 4 * [0.5], [0.9, 0.9])])
+    tracked = profile(between, n_classes=0, reference=found).decision(0).new_classes()
+    pair = next(k for k, v in numbers.items() if v.tolist() == [2, 3])
+    assert tracked[pair].tolist() == [2, 3]
+    fresh = next(k for k, v in tracked.items() if v.tolist() == [0, 1])
+    assert fresh not in numbers
+
+
+def test_stability_is_worked_out_by_hand():
+    # Nodes 1, 2 are class 1 at T = 0 and confidently class 0 at T = 1 and 2; node 2 only at 1.
+    rows = [
+        (0.0, [1.0, 0.0, 0.0], [1.0, 1.0]),
+        (1.0, [1.0, 0.9, 0.8], [0.9, 0.9]),
+        (2.0, [1.0, 0.9, 0.2], [0.9, 0.9]),
+        (3.0, [1.0, 0.2, 0.2], [0.9, 0.9]),
+    ]
+    found = profile(equilibrium(3, [(0, 1), (1, 2)], rows, clamped=[0, -1, -1]))
+    # Cells end at the midpoints 0.5, 1.5, 2.5: node 1 holds class 0 over [0.5, 2.5], node 2 over
+    # [0.5, 1.5].
+    np.testing.assert_allclose(stability(found), [0.0, 3.0, 2.0, 0.0])
+    assert recommended_temperature(found) == 1.0
+    assert recommended_temperature(found, eta_min=3.1) == 0.0
+    assert recommended_temperature(found, eta_min=3.0) == 1.0
+
+
+def test_infinite_temperature_does_not_win():
+    rows = [(0.0, [1.0, 0.0], [1.0]), (1.0, [1.0, 0.8], [1.0]), (np.inf, [1.0, 0.9], [0.5])]
+    found = profile(equilibrium(2, [(0, 1)], rows, clamped=[0, -1]))
+    assert recommended_temperature(found) == 1.0
+
+
+@pytest.mark.parametrize("tau", [-0.1, 1.0, np.nan, "a"])
+def test_tau_out_of_range_is_refused(tau):
+    run = equilibrium(2, [(0, 1)], [(1.0, [0.5, 0.5], [0.5])])
+    with pytest.raises(InvalidInputError, match="tau"):
+        profile(run, tau=tau)
+
+
+def test_separated_blobs_without_labels_come_out_as_blobs():
+    rng = np.random.default_rng(0)
+    from spinlearn.graphs import MutualKNN
+
+    centres = np.array([[0, 0], [12, 0], [0, 12]])
+    X = np.concatenate([c + rng.normal(size=(30, 2)) for c in centres])
+    truth = np.repeat([0, 1, 2], 30)
+    graph = MutualKNN(n_neighbors=5).build(X)
+    # Joined by the spanning tree only, the blobs are one component of the graph.
+    run = JunctionTree().run(PottsModel(graph, 2), np.linspace(0.02, 0.6, 30))
+    counts = [
+        misclassified(profile(run, n_classes=0).decision(k), truth, labelled_classes=[]).sum()
+        for k in range(30)
+    ]
+    assert min(counts) <= 2
+    assert counts[0] == 60 or counts[0] <= 2  # one ferromagnetic cluster, or split already
+
+
+def test_errors_are_counted_as_in_the_paper():
+    # States: named classes 0, 1; truth has a third class 2 that nobody labelled.
+    edges = [(0, 1), (1, 2), (3, 4), (4, 5)]
+    run = equilibrium(
+        8,
+        edges,
+        [(1.0, [1.0, 0.9, 0.9, 0.5, 0.5, 0.5, 0.5, 0.0], [0.9, 0.9, 0.9, 0.9])],
+        clamped=[0, -1, -1, -1, -1, -1, -1, 1],
+    )
+    d = decide(run, 1.0)  # 0, 1, 2 class 0; {3, 4, 5} new:1; {6} new:2; 7 class 1
+    truth = np.array([0, 0, 1, 2, 2, 1, 2, 1])
+    wrong = misclassified(d, truth)
+    # 2 has the wrong name; 5 is of a named class but in the new class; 6 is in a second new class.
+    assert np.flatnonzero(wrong).tolist() == [2, 5, 6]
+    with pytest.raises(InvalidInputError, match="shape"):
+        misclassified(d, truth[:3])
+
+
+def test_without_labels_clusters_are_matched_one_to_one():
+    run = equilibrium(5, [(0, 1), (1, 2), (3, 4)], [(1.0, 5 * [0.5], [0.9, 0.9, 0.5])])
+    d = profile(run, n_classes=2).decision(0)  # clusters {0,1,2}, {3}, {4}
+    wrong = misclassified(d, [0, 0, 1, 1, 1], labelled_classes=[])
+    assert wrong.sum() == 2  # the big cluster is class 0, one singleton class 1

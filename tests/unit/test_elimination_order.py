@@ -1,0 +1,170 @@
+"""Laws of the elimination order: what any bucket tree must satisfy, and known treewidths."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from spinlearn.engines import elimination_order
+from spinlearn.engines.elimination_order import BucketTree, bucket_tree
+
+Edges = npt.NDArray[np.int32]
+
+
+def as_edges(pairs: object) -> Edges:
+    return np.array(list(pairs), dtype=np.int32).reshape(-1, 2)  # type: ignore[call-overload]
+
+
+def random_edges(n: int, share: float, seed: int) -> Edges:
+    rng = np.random.default_rng(seed)
+    return as_edges(pair for pair in combinations(range(n), 2) if rng.random() < share)
+
+
+def grid_edges(rows: int, columns: int) -> Edges:
+    ids = np.arange(rows * columns).reshape(rows, columns)
+    across = np.stack([ids[:, :-1].ravel(), ids[:, 1:].ravel()], axis=1)
+    down = np.stack([ids[:-1].ravel(), ids[1:].ravel()], axis=1)
+    return np.concatenate([across, down]).astype(np.int32)
+
+
+def found(n: int, edges: Edges, q: int = 2, max_width: int = 30) -> BucketTree:
+    tree = bucket_tree(n, edges, q, max_width)
+    assert tree is not None
+    return tree
+
+
+def separators_by_hand(n: int, edges: Edges, order: list[int]) -> list[set[int]]:
+    """Neighbours of each node when it is eliminated, every time joining them into a clique."""
+    graph: dict[int, set[int]] = {v: set() for v in range(n)}
+    for u, v in edges.tolist():
+        graph[u].add(v)
+        graph[v].add(u)
+    separators = []
+    for v in order:
+        neighbours = graph.pop(v)
+        separators.append(neighbours)
+        for u in neighbours:
+            graph[u] = (graph[u] | neighbours) - {u, v}
+    return separators
+
+
+def assert_lawful(tree: BucketTree, n: int, edges: Edges) -> None:
+    order = tree.order.tolist()
+    assert sorted(order) == list(range(n))
+    assert len(tree.separators) == n
+    by_hand = separators_by_hand(n, edges, order)
+    for b, separator in enumerate(tree.separators):
+        assert list(separator) == sorted(set(separator))
+        assert {order[c] for c in separator} == by_hand[b]
+        assert all(c > b for c in separator)
+    bucket = {v: b for b, v in enumerate(order)}
+    for u, v in edges.tolist():
+        first, last = sorted((bucket[u], bucket[v]))
+        assert last in tree.separators[first]
+    assert_post_order(tree)
+
+
+def assert_post_order(tree: BucketTree) -> None:
+    """Each subtree is a run of consecutive buckets that ends with its root."""
+    sizes = [1] * len(tree.separators)
+    children: list[list[int]] = [[] for _ in tree.separators]
+    for b, separator in enumerate(tree.separators):
+        end = b - 1
+        for child in reversed(children[b]):
+            assert child == end
+            end -= sizes[child]
+        sizes[b] = b - end
+        if separator:
+            parent = separator[0]
+            children[parent].append(b)
+            # What the message depends on besides the parent, the parent depends on too.
+            assert set(separator[1:]) <= set(tree.separators[parent])
+
+
+@pytest.mark.parametrize("share", [0.05, 0.15, 0.4, 0.9])
+@pytest.mark.parametrize("seed", range(8))
+def test_random_graphs_give_lawful_trees(share: float, seed: int) -> None:
+    n = 5 + 4 * seed
+    edges = random_edges(n, share, seed)
+    assert_lawful(found(n, edges, max_width=n), n, edges)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_minimum_degree_path_gives_lawful_trees(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elimination_order, "MAX_NODES_FOR_FILL", 10)
+    edges = random_edges(30, 0.12, seed)
+    assert_lawful(found(30, edges), 30, edges)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_trees_have_width_one(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 60
+    edges = as_edges((v, rng.integers(v)) for v in range(1, n))
+    tree = found(n, edges)
+    assert tree.width == 1
+    assert_lawful(tree, n, edges)
+
+
+@pytest.mark.parametrize("n", [3, 4, 17])
+def test_cycles_have_width_two(n: int) -> None:
+    edges = as_edges((v, (v + 1) % n) for v in range(n))
+    assert found(n, edges).width == 2
+
+
+@pytest.mark.parametrize("n", [2, 3, 7])
+def test_complete_graphs_have_width_n_minus_one(n: int) -> None:
+    tree = found(n, as_edges(combinations(range(n), 2)))
+    assert tree.width == n - 1
+    assert tree.cost(3) == sum(3.0**size for size in range(1, n + 1))
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(2, 30), (4, 25), (25, 4), (6, 6), (10, 50)])
+def test_grids_are_little_wider_than_their_short_side(rows: int, columns: int) -> None:
+    n, edges = rows * columns, grid_edges(rows, columns)
+    tree = found(n, edges)
+    short = min(rows, columns)
+    assert short <= tree.width <= short + 4
+    assert tree.cost(2) <= n * 2.0 ** (short + 2)
+    assert_lawful(tree, n, edges)
+
+
+def test_parts_of_a_disconnected_graph_are_separate_trees() -> None:
+    triangle = np.array([[0, 1], [1, 2], [0, 2]])
+    edges = as_edges(np.concatenate([triangle, triangle + 3]).tolist())
+    tree = found(7, edges)
+    assert sum(not separator for separator in tree.separators) == 3
+    assert_lawful(tree, 7, edges)
+
+
+@pytest.mark.parametrize("max_width", [1, 3, 5])
+def test_none_when_wider_than_allowed(max_width: int) -> None:
+    assert bucket_tree(7, as_edges(combinations(range(7), 2)), 2, max_width) is None
+    assert bucket_tree(7, as_edges(combinations(range(7), 2)), 2, 6) is not None
+
+
+def test_width_limit_holds_when_it_binds() -> None:
+    edges = grid_edges(5, 30)
+    for max_width in (5, 6, 7):
+        tree = bucket_tree(150, edges, 2, max_width)
+        assert tree is None or tree.width <= max_width
+    assert bucket_tree(150, edges, 2, 4) is None  # the treewidth is 5
+
+
+@pytest.mark.parametrize("n", [0, 1, 5])
+def test_without_edges_every_bucket_is_a_root(n: int) -> None:
+    tree = found(n, as_edges([]), max_width=1)
+    assert sorted(tree.order.tolist()) == list(range(n))
+    assert tree.separators == ((),) * n
+    assert tree.width == 0
+    assert tree.cost(4) == 4.0 * n
+
+
+def test_same_graph_same_order() -> None:
+    edges = random_edges(40, 0.1, seed=5)
+    first, second = found(40, edges), found(40, edges)
+    assert np.array_equal(first.order, second.order)
+    assert first.separators == second.separators

@@ -1,0 +1,814 @@
+"""PottsClassifier: every odd input gets a right answer or an error with fact, cause and remedy.
+
+At the end, the laws that any answer obeys: relabelling, reordering or shifting the input relabels,
+reorders or leaves the answer.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from spinlearn import KNN, Graph, JunctionTree, MutualKNN, PixelGrid, PottsClassifier, Radius
+from spinlearn.errors import (
+    GraphWarning,
+    InvalidInputError,
+    LabelWarning,
+    UnsupportedModelError,
+)
+
+GRID = [0.0, 0.05, 0.1, 0.3, 1.0]
+SIZE = 8  # points per blob
+FAR = [[1e3, 1e3]]  # hundreds of neighbour distances from all points
+
+
+def blobs(n_blobs=2):
+    """Blobs far apart, at multiples of 2^-10 so that shifts are exact."""
+    rng = np.random.default_rng(1)
+    centers = np.array([[0, 0], [6, 0], [0, 6]])[:n_blobs]
+    points = np.concatenate([c + rng.uniform(-1, 1, size=(SIZE, 2)) for c in centers])
+    return np.round(points * 1024) / 1024
+
+
+X = blobs()
+Y = np.full(2 * SIZE, -1)
+Y[0], Y[SIZE] = 0, 1
+TRUTH = np.repeat([0, 1], SIZE)
+TEXT = np.array(["a", "b", ""])[Y]
+
+
+def fit(points=X, y=Y, **settings):
+    defaults = {"temperatures": GRID, "temperature": 0.1}
+    return PottsClassifier(**(defaults | settings)).fit(points, y)
+
+
+def changed(row, column, value):
+    points = X.copy()
+    points[row, column] = value
+    return points
+
+
+# -- features ------------------------------------------------------------------------------------
+
+
+BAD_POINTS = [
+    (changed(3, 1, np.nan), "1 NaN or infinite values, the first at row 3, column 1.*impute"),
+    (changed(3, 1, -np.inf), "1 NaN or infinite values, the first at row 3"),
+    (pd.DataFrame(changed(3, 1, np.nan)), "1 NaN or infinite values, the first at row 3"),
+    (X[:, 0], "2D array, got 1D array.*[Rr]eshape"),
+    (X[None], "dim 3, while dim <= 2"),
+    (3.0, "2D array, got scalar"),
+    (None, "2D array"),
+    (np.empty((0, 2)), r"0 sample\(s\).*minimum of 1"),
+    (np.empty((16, 0)), r"0 feature\(s\).*minimum of 1"),
+    ([], "2D array"),
+    ([["a", "b"]] * 16, "could not convert.*table of numbers"),
+    (np.full((16, 2), "a"), "real numbers.*<U1.*encode"),
+    (np.zeros((16, 2), dtype="datetime64[s]"), "real numbers.*datetime"),
+    (X + 1j, "Complex data"),
+    ([[1.0, 2.0], [3.0]], "sequence.*one row of equal length per point"),
+    (np.ma.masked_greater(X, 3), "masked values: fill them in or drop"),
+    (pd.DataFrame({"size": X[:, 0], "town": "x"}), r"1 non-numeric columns \(town\).*encode"),
+    (pd.DataFrame({"size": pd.Categorical(["s"] * 16)}), r"non-numeric columns \(size\)"),
+    (sparse.csr_array(X), r"sparse X .*graph.*square, got shape \(16, 2\).*toarray"),
+]
+
+
+@pytest.mark.parametrize(("points", "message"), BAD_POINTS)
+def test_bad_points_are_refused(points, message):
+    with pytest.raises(InvalidInputError, match=f"(?s){message}"):
+        fit(points)
+
+
+@pytest.mark.parametrize(("points", "message"), BAD_POINTS[:-1])
+def test_bad_unseen_points_are_refused(points, message):
+    model = fit()
+    with pytest.raises(InvalidInputError, match=f"(?s){message}|features"):
+        model.predict(points)
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (X[:, :1], "X has 1 features, but PottsClassifier is expecting 2"),
+        (np.ones((4, 3)), "X has 3 features, but PottsClassifier is expecting 2"),
+        (sparse.csr_array(X), "csr_array: pass their features as a dense array"),
+        (nx.path_graph(4), "Graph: pass their features as a dense array"),
+        (Graph(4, []), "Graph: pass their features"),
+    ],
+)
+def test_unseen_points_of_another_kind_are_refused(points, message):
+    model = fit()
+    for method in (model.predict, model.predict_proba):
+        with pytest.raises(InvalidInputError, match=message):
+            method(points)
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decide", "name_of"])
+def test_nothing_before_fit(method):
+    with pytest.raises(NotFittedError, match="Call 'fit'"):
+        getattr(PottsClassifier(), method)(X)
+
+
+@pytest.mark.parametrize(
+    "same",
+    [X.tolist(), np.asfortranarray(X), X.astype(object), pd.DataFrame(X), pd.DataFrame(X, Y)],
+    ids=["list", "fortran", "object", "frame", "index"],
+)
+def test_any_table_of_numbers_gives_the_same_answer(same):
+    expected, model = fit(), fit(same)
+    np.testing.assert_array_equal(model.label_distributions_, expected.label_distributions_)
+    np.testing.assert_array_equal(model.predict(same), expected.predict(X))
+
+
+def test_features_of_any_magnitude():
+    for scale in (1e-200, 1e200):
+        np.testing.assert_array_equal(fit(scale * X).transduction_, TRUTH)
+
+
+def test_names_of_features_are_remembered_and_checked():
+    frame = pd.DataFrame(X, columns=["length", "width"])
+    model = fit(frame)
+    assert model.feature_names_in_.tolist() == ["length", "width"]
+    np.testing.assert_array_equal(model.predict(frame), TRUTH)
+    with pytest.raises(InvalidInputError, match="feature names should match"):
+        model.predict(frame[["width", "length"]])
+    assert not hasattr(fit(X), "feature_names_in_")
+
+
+# -- labels --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "y is None: give one label per point, -1 where there is none"),
+        (Y[:-1], r"y has shape \(15,\), but there are 16 points"),
+        (np.column_stack([Y, Y]), r"y has shape \(16, 2\)"),
+        (Y + 0.5, "fractional or complex numbers.*whole numbers or text"),
+        (np.where(Y == 1, np.inf, Y), "y contains infinity"),
+        ([0, "a", *Y[2:].tolist()], r"mixes labels of different kinds \(number, text\)"),
+    ],
+)
+def test_bad_labels_are_refused(y, message):
+    with pytest.raises(InvalidInputError, match=message):
+        fit(y=y)
+
+
+@pytest.mark.parametrize("column", [Y[:, None], pd.DataFrame({"y": Y})])
+def test_a_column_of_labels_is_taken_with_a_warning(column):
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        model = fit(y=column)
+    np.testing.assert_array_equal(model.transduction_, TRUTH)
+
+
+@pytest.mark.parametrize(
+    "missing", [None, np.nan, "", "-1", -1, pd.NA], ids=["None", "nan", "empty", "'-1'", "-1", "NA"]
+)
+@pytest.mark.parametrize("kind", [list, pd.Series, pd.Categorical])
+def test_text_labels_with_any_mark_for_unlabelled(missing, kind):
+    labels = [{0: "x", 1: "y"}.get(label, missing) for label in Y.tolist()]
+    model = fit(y=kind(labels))
+    assert model.classes_.tolist() == ["x", "y"]
+    assert model.transduction_.tolist() == np.array(["x", "y"])[TRUTH].tolist()
+
+
+@pytest.mark.parametrize(
+    ("y", "classes"),
+    [
+        (pd.Series(np.where(Y < 0, 0, Y + 1)).replace(0, None).astype("Int64"), [1, 2]),
+        (np.where(Y < 0, np.nan, Y + 1.0), [1, 2]),
+        (np.choose(Y + 1, [-1, -5, 3]), [-5, 3]),
+        ([None if label < 0 else bool(label) for label in Y], [False, True]),
+    ],
+    ids=["Int64", "float", "negative", "bool"],
+)
+def test_labels_of_other_kinds(y, classes):
+    model = fit(y=y)
+    assert model.classes_.tolist() == classes
+    assert model.transduction_.tolist() == [classes[k] for k in TRUTH]
+    assert model.predict(X).tolist() == [classes[k] for k in TRUTH]
+
+
+def test_one_class_leaves_the_points_it_does_not_reach_new():
+    model = fit(y=np.where(Y == 0, 7, -1))
+    assert model.model_.n_states == 2
+    assert model.transduction_.tolist() == [7] * SIZE + [-2] * SIZE
+    assert model.names_.tolist() == ["7"] * SIZE + ["new:1"] * SIZE
+    assert list(model.new_classes_) == ["new:1"]
+    assert model.new_classes_["new:1"].tolist() == list(range(SIZE, 2 * SIZE))
+    np.testing.assert_array_equal(model.predict(X), model.transduction_)
+    np.testing.assert_allclose(model.label_distributions_[SIZE:], 0.5, atol=0.02)
+
+
+@pytest.mark.parametrize("nothing", [-1, np.nan, None, ""])
+def test_without_labels_the_clusters_are_new_classes(nothing):
+    model = fit(y=[nothing] * (2 * SIZE))
+    assert len(model.classes_) == 0
+    assert sorted(set(model.transduction_.tolist())) == [-3, -2]
+    assert set(model.status_) == {"new"}
+    members = sorted(members.tolist() for members in model.new_classes_.values())
+    assert members == [list(range(SIZE)), list(range(SIZE, 2 * SIZE))]
+    np.testing.assert_array_equal(model.predict(X), model.transduction_)
+    assert model.predict_proba(X).shape == (2 * SIZE, 0)
+    assert model.predict(FAR).tolist() == [-1]
+
+
+@pytest.mark.parametrize("classes", [np.array([0, 1]), np.array(["a", "b"])])
+def test_all_points_labelled(classes):
+    model = fit(y=classes[TRUTH])
+    assert set(model.status_) == {"labelled"}
+    np.testing.assert_array_equal(model.transduction_, classes[TRUTH])
+    assert model.transduction_.dtype.kind == classes.dtype.kind
+    np.testing.assert_array_equal(model.label_distributions_, np.eye(2)[TRUTH])
+    np.testing.assert_array_equal(model.predict(X + 0.01), classes[TRUTH])
+
+
+def test_contradictory_labels_on_identical_points_are_kept_with_a_warning():
+    points = X.copy()
+    points[SIZE] = points[0]
+    with pytest.warns(LabelWarning, match="points 0 and 8 are identical but labelled a and b.*fin"):
+        model = fit(points, TEXT)
+    assert model.names_[[0, SIZE]].tolist() == ["a", "b"]
+    assert model.status_[[0, SIZE]].tolist() == ["labelled"] * 2
+
+
+def test_zero_and_minus_zero_are_identical():
+    with pytest.warns(LabelWarning, match="points 0 and 2 are identical but labelled 4 and 6"):
+        fit([[0.0, 1.0], [3.0, 1.0], [-0.0, 1.0]], [4, -1, 6])
+
+
+def test_identical_points_with_the_same_label_are_no_contradiction():
+    points = X.copy()
+    points[1:3] = points[0]
+    y = Y.copy()
+    y[1] = 0
+    model = fit(points, y)  # a warning would be an error here
+    np.testing.assert_array_equal(model.transduction_, TRUTH)
+    # The unlabelled copy of two labelled points.
+    assert model.label_distributions_[2, 0] > 0.99
+
+
+def test_labels_that_read_like_outcomes():
+    y = np.where(Y == 0, "new:1", np.where(Y == 1, "a|b", ""))
+    model = fit(y=y)
+    assert model.transduction_.tolist() == ["new:1"] * SIZE + ["a|b"] * SIZE
+    assert model.new_classes_ == {}
+
+
+def test_more_labels_than_states_fit_in_a_byte():
+    chain = Graph(129, [(k, k + 1) for k in range(128)])
+    with pytest.raises(InvalidInputError, match=r"128 different labels.*at most 127.*merge"):
+        fit(chain, np.append(np.arange(128), -1))
+    star = Graph(128, [(5, 127)])
+    model = fit(star, np.append(np.arange(127), -1))
+    assert model.transduction_.tolist() == [*range(127), 5]
+
+
+# -- small and odd graphs ------------------------------------------------------------------------
+
+
+def test_one_point():
+    model = fit([[1.0]], [4])
+    assert model.transduction_.tolist() == [4]
+    assert model.predict([[1.0]]).tolist() == [4]
+    assert fit([[1.0]], [-1]).transduction_.tolist() == [-2]
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"), [([0, 1], [0, 1]), ([-1, 3], [3, 3]), ([-1, -1], [-2, -2])]
+)
+def test_two_points(y, expected):
+    assert fit([[1.0], [2.0]], y).transduction_.tolist() == expected
+
+
+@pytest.mark.parametrize("graph", [KNN(n_neighbors=3), MutualKNN(n_neighbors=3), Radius(radius=1)])
+def test_identical_points_have_distance_zero_and_similarity_one(graph):
+    model = fit(np.ones((6, 2)), [5, -1, -1, -1, -1, -1], graph=graph)
+    assert model.transduction_.tolist() == [5] * 6
+
+
+def test_points_in_parts_without_a_label_are_new_never_the_first_class():
+    points = blobs(3)
+    y = np.append(Y, [-1] * SIZE)
+    with pytest.warns(GraphWarning, match="3 parts and 8 points .* new classes; a builder with a"):
+        model = fit(points, y, graph=KNN(n_neighbors=3))
+    assert model.transduction_.tolist() == TRUTH.tolist() + [-2] * SIZE
+    np.testing.assert_allclose(model.label_distributions_[2 * SIZE :], 0.5, atol=1e-12)
+    # Equal up to rounding, which must not pick the forced label.
+    assert set(model.forced_labels_[2 * SIZE :]) == {0}
+    for temperature in (0.0, 0.01, 5.0):
+        found = model.decide(temperature)
+        assert np.all(found.status[2 * SIZE :] == "new")
+        assert np.all(found.transduction[2 * SIZE :] < -1)
+    np.testing.assert_array_equal(model.predict(points), model.transduction_)
+
+
+def test_parts_with_labels_need_no_warning():
+    model = fit(graph=KNN(n_neighbors=3))
+    assert model.graph_summary_.n_components == 2
+    np.testing.assert_array_equal(model.transduction_, TRUTH)
+
+
+def test_isolated_points_are_new_classes_of_their_own():
+    points = np.array([[0.0], [0.1], [5.0], [9.0]])
+    with pytest.warns(GraphWarning, match="3 parts and 2 points"):
+        model = fit(points, [0, -1, -1, -1], graph=Radius(radius=1.0))
+    assert model.graph_summary_.n_isolated == 2
+    assert sorted(model.transduction_.tolist()) == [-3, -2, 0, 0]
+    assert model.transduction_[:2].tolist() == [0, 0]
+
+
+# -- precomputed graphs --------------------------------------------------------------------------
+
+CHAIN = sparse.csr_array(
+    np.array([[0, 2, 0, 0], [2, 0, 1, 0], [0, 1, 0, 2], [0, 0, 2, 0]], dtype=float)
+)
+CHAIN_LABELS = ["a", "", "", "b"]
+
+
+def as_networkx(matrix):
+    return nx.from_scipy_sparse_array(sparse.csr_array(matrix))
+
+
+FORMS = [
+    sparse.csr_array,
+    sparse.csr_matrix,
+    sparse.coo_array,
+    sparse.coo_matrix,
+    sparse.csc_array,
+    sparse.lil_matrix,
+    Graph.from_sparse,
+    as_networkx,
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_a_graph_gives_the_same_answer(form):
+    model = fit(form(CHAIN), CHAIN_LABELS)
+    assert model.transduction_.tolist() == ["a", "a", "b", "b"]
+    assert model.graph_.edges.tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert model.graph_.weights.tolist() == [2.0, 1.0, 2.0]
+    assert model.n_features_in_ == 4
+
+
+def test_self_loops_and_stored_zeros_change_nothing():
+    expected = fit(CHAIN, CHAIN_LABELS)
+    loops = CHAIN + 5 * sparse.eye_array(4)
+    rows, columns = CHAIN.tocoo().coords
+    stored = sparse.coo_array(
+        (
+            np.append(CHAIN.tocoo().data, [0.0, 0.0]),
+            (np.append(rows, [0, 3]), np.append(columns, [3, 0])),
+        ),
+        shape=(4, 4),
+    )
+    for matrix in (loops, stored):
+        model = fit(matrix, CHAIN_LABELS)
+        assert model.graph_.n_edges == 3
+        np.testing.assert_array_equal(model.label_distributions_, expected.label_distributions_)
+
+
+def test_negative_weights_push_apart():
+    model = fit(-CHAIN, CHAIN_LABELS)
+    assert model.transduction_.tolist() == ["a", "b", "a", "b"]
+
+
+def test_weights_of_zero_are_no_edges():
+    with pytest.warns(GraphWarning, match="4 parts and 2 points"):
+        model = fit(0 * CHAIN, CHAIN_LABELS)
+    assert model.status_.tolist() == ["labelled", "new", "new", "labelled"]
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (sparse.triu(CHAIN), r"not symmetric.*\(W \+ W.T\) / 2"),
+        (CHAIN * np.nan, "graph matrix holds 6 NaN or infinite values.*correct or drop"),
+        (CHAIN * np.inf, "graph matrix holds 6 NaN or infinite values"),
+        (CHAIN * (1 + 1j), "graph matrix must be real numbers.*complex"),
+        (CHAIN[:3], r"square, got shape \(3, 4\).*toarray"),
+        (sparse.coo_array(np.ones(4)), r"square, got shape \(4,\)"),
+        (sparse.csr_array((0, 0)), "at least one node"),
+        (nx.DiGraph([(0, 1), (1, 2), (2, 3)]), "directed.*to_undirected"),
+        (nx.Graph(), "no nodes"),
+        (nx.Graph([(0, 1, {"weight": "x"}), (2, 3)]), "weights must be real numbers"),
+        (nx.Graph([(0, 1, {"weight": np.nan}), (2, 3)]), "weights holds 1 NaN"),
+    ],
+)
+def test_bad_graphs_are_refused(graph, message):
+    with pytest.raises(InvalidInputError, match=message):
+        fit(graph, CHAIN_LABELS)
+
+
+# -- settings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"graph": "foo"}, "'foo' is unknown: use one of .*'mutual_knn'"),
+        ({"graph": "radius"}, r"without a default.*Radius\(radius=0.5\)"),
+        ({"graph": KNN}, r"KNN is not a graph builder.*an instance such as KNN\(n_neighbors=5\)"),
+        ({"graph": None}, "NoneType is not a graph builder"),
+        ({"graph": KNN(n_neighbors=0)}, "n_neighbors=0.*whole number >= 1"),
+        ({"graph": PixelGrid()}, "PixelGrid is not a graph builder"),
+        ({"engine": "foo"}, "'foo' is unknown: use one of .*'junction_tree'"),
+        ({"engine": JunctionTree}, r"not an engine.*an instance such as JunctionTree\(\)"),
+        ({"engine": None}, "None is not an engine"),
+        ({"energy": "foo"}, "'foo' is unknown: use one of 'min_cut'"),
+        ({"energy": None}, "energy None is unknown"),
+        ({"energy": ["min_cut"]}, "energy .* is unknown"),
+        ({"temperatures": "foo"}, "temperatures='foo' is unknown: use 'auto' or numbers"),
+        ({"temperatures": []}, "non-empty"),
+        ({"temperatures": [-1]}, "temperatures must be >= 0"),
+        ({"temperatures": [0.1, np.nan]}, "not NaN"),
+        ({"temperatures": [[1, 2], [3, 4]]}, r"list of numbers, got shape \(2, 2\)"),
+        ({"temperatures": ["0.1"]}, "temperatures must be real numbers"),
+        ({"temperatures": None}, "temperatures must be real numbers: got None"),
+        ({"temperatures": np.array([1j])}, "temperatures must be real numbers"),
+        ({"temperature": "foo"}, "temperature='foo' is unknown: use 'auto' or a number >= 0"),
+        ({"temperature": -1}, ">= 0"),
+        ({"temperature": np.nan}, "not NaN"),
+        ({"temperature": None}, "must be real numbers: got None"),
+        ({"temperature": [0.1, 0.2]}, "one number, got 2: give a grid as `temperatures`"),
+        ({"temperature": []}, "non-empty"),
+        *[({"tau": tau}, "tau=.*use 0 <= tau < 1") for tau in (-1, 1, 1.5, "a", None, np.nan, [0])],
+        *[
+            ({"eta_min": eta, "temperature": "auto"}, "eta_min=.*use None or a number >= 0")
+            for eta in (-1, np.nan, "a", [1.0], [1, 2])
+        ],
+        *[
+            ({"label_strength": strength}, "label_strength.*>= 0.*inf clamps")
+            for strength in (-1, np.nan, np.full(16, -0.1))
+        ],
+        *[
+            ({"label_strength": strength}, "label_strength.*one per point")
+            for strength in ([1, 2], np.ones((16, 1)), [1.0])
+        ],
+        ({"label_strength": "a"}, "label_strength must be real numbers"),
+        ({"label_strength": 1e12}, "drowns the couplings.*use inf"),
+        ({"n_states": 1}, "n_states=1 is fewer than the 2 classes.*raise it"),
+        ({"n_states": 128}, "n_states=128 is out of range.*at most 127"),
+        ({"n_states": 2.5}, "n_states must be a whole number"),
+        ({"n_states": "3"}, "n_states must be a whole number"),
+        ({"callback": 3}, "callback=3 cannot be called: pass a function"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(InvalidInputError, match=message):
+        fit(**settings)
+
+
+def test_one_state_is_too_few_even_for_one_class():
+    with pytest.raises(InvalidInputError, match="n_states=1 is out of range"):
+        fit(y=np.where(Y == 0, 0, -1), n_states=1)
+
+
+def test_fewer_states_than_classes_are_refused():
+    with pytest.raises(InvalidInputError, match="n_states=2 is fewer than the 16 classes"):
+        fit(y=np.arange(2 * SIZE), n_states=2)
+
+
+def test_too_many_states_for_the_exact_engine_are_refused_with_a_remedy():
+    with pytest.raises(UnsupportedModelError, match=r"127 states.*a sparser graph"):
+        fit(n_states=127)
+
+
+def test_settings_that_need_the_run_are_refused_before_it():
+    calls = []
+    for wrong in ({"temperature": "foo"}, {"eta_min": -1}, {"temperatures": [-1]}):
+        with pytest.raises(InvalidInputError):
+            fit(callback=calls.append, **wrong)
+    assert calls == []
+
+
+def test_grid_is_sorted_without_repetitions():
+    np.testing.assert_array_equal(
+        fit(temperatures=[0.3, 0.1, 0.3]).profile_.temperatures, [0.1, 0.3]
+    )
+    assert fit(temperatures=0.5).profile_.temperatures.tolist() == [0.5]
+
+
+def test_eta_min_is_the_threshold_for_leaving_the_lowest_temperature():
+    # a -1- u -1- M -0.9- b: M is cut off from b at T = 0, but entropy weakens its longer way to a.
+    chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 1.0, 0.9])
+    settings = {"temperatures": np.linspace(0, 1, 11), "temperature": "auto"}
+    cold = fit(chain, CHAIN_LABELS, eta_min=np.inf, **settings)
+    assert cold.temperature_ == 0.0
+    assert cold.transduction_.tolist() == ["a", "a", "a", "b"]
+    warm = fit(chain, CHAIN_LABELS, eta_min=0, **settings)
+    assert warm.temperature_ > 0.2
+    assert warm.transduction_[2] == "b"
+
+
+def test_infinite_temperatures_leave_only_the_given_labels():
+    model = fit(temperatures=[0.1, np.inf], temperature=np.inf)
+    assert model.status_.tolist().count("labelled") == 2
+    assert model.status_.tolist().count("new") == 2 * SIZE - 2
+    assert len(model.new_classes_) == 2 * SIZE - 2
+
+
+def test_finite_labels_give_way_to_the_data():
+    y = np.where(TRUTH == 0, 0, 1)
+    y[3] = 1  # wrong
+    assert fit(y=y).transduction_[3] == 1
+    model = fit(y=y, label_strength=0.01)
+    np.testing.assert_array_equal(model.transduction_, TRUTH)
+    per_point = np.full(2 * SIZE, np.inf)
+    per_point[3] = 0.01
+    model = fit(y=y, label_strength=per_point)
+    np.testing.assert_array_equal(model.transduction_, TRUTH)
+    assert (model.status_ == "labelled").tolist() == (np.arange(2 * SIZE) != 3).tolist()
+
+
+# -- unseen points -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "graph", ["mutual_knn", "knn", KNN(n_neighbors=3, weights="local"), Radius(radius=3.0)]
+)
+@pytest.mark.parametrize("n_states", [2, 4])
+def test_a_point_that_resembles_no_training_point_is_unknown(graph, n_states):
+    whole, text = (fit(y=y, graph=graph, n_states=n_states) for y in (Y, TEXT))
+    unseen = [*FAR, [1e200, -1e200], X[0] + 0.01]
+    assert whole.predict(unseen).tolist() == [-1, -1, 0]
+    assert text.predict(unseen).tolist() == ["unknown", "unknown", "a"]
+    np.testing.assert_array_equal(whole.predict_proba(unseen)[:2], 1 / n_states)
+
+
+def test_constant_weights_resemble_everything():
+    # KNN without a length scale has no far: documented by "constant".
+    model = fit(graph=KNN(n_neighbors=3, weights="constant"))
+    assert model.predict(FAR).tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "form", [np.asarray, sparse.csr_array, sparse.coo_matrix, np.ndarray.tolist]
+)
+def test_unseen_points_of_a_graph_are_rows_of_similarities(form):
+    model = fit(CHAIN, CHAIN_LABELS)
+    rows = np.array([[1.0, 0.5, 0, 0], [0, 0, 0, 3], [0, 0, 0, 0]])
+    assert model.predict(form(rows)).tolist() == ["a", "b", "unknown"]
+    p = model.label_distributions_
+    expected = [(p[0] + 0.5 * p[1]) / 1.5, p[3], [0.5, 0.5]]
+    np.testing.assert_allclose(model.predict_proba(form(rows)), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (np.ones((1, 5)), "X has 5 features.*expecting 4.*similarities of the new points"),
+        (sparse.csr_array(np.ones((1, 5))), "X has 5 features"),
+        ([[1.0, -1.0, 0, 0]], "finite and >= 0"),
+        (sparse.csr_array([[1.0, -1.0, 0, 0]]), "finite and >= 0"),
+        (sparse.csr_array([[1.0, np.nan, 0, 0]]), "finite and >= 0"),
+        ([[1.0, np.nan, 0, 0]], "1 NaN or infinite"),
+        (np.ones(4), "2-D"),
+        (sparse.coo_array(np.ones(4)), "2-D table"),
+        (sparse.csr_array([[1j, 0, 0, 0]]), "real numbers.*complex"),
+        ([["a", "b", "c", "d"]], "real numbers"),
+        (Graph(4, []), "similarities to its nodes"),
+        (nx.path_graph(4), "similarities to its nodes"),
+    ],
+)
+def test_bad_similarities_are_refused(rows, message):
+    model = fit(CHAIN, CHAIN_LABELS)
+    with pytest.raises(InvalidInputError, match=message):
+        model.predict(rows)
+
+
+def test_an_unseen_point_equally_similar_to_both_classes_is_not_the_first():
+    model = fit(CHAIN, CHAIN_LABELS)
+    rows = [[1.0, 0, 0, 1.0], [0, 0.1, 0.1, 0], [1e-9, 0, 0, 1e-9], [1.0, 0, 0, 1.01]]
+    assert model.predict(rows).tolist() == ["unknown", "unknown", "unknown", "b"]
+    np.testing.assert_allclose(model.predict_proba(rows)[:3], 0.5)
+
+
+# -- other temperatures --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("temperature", "message"),
+    [
+        ("warm", "temperatures must be real numbers"),
+        (-0.1, ">= 0"),
+        (np.nan, "not NaN"),
+        (None, "got None"),
+        ([0.1, 0.2], "one number, got 2"),
+        ([], "non-empty"),
+        ([[0.1]], "shape"),
+    ],
+)
+def test_decide_refuses(temperature, message):
+    model = fit()
+    with pytest.raises(InvalidInputError, match=message):
+        model.decide(temperature)
+
+
+def test_decide_on_the_grid_is_the_profile():
+    grid = [0.0, 0.02, 0.1, 0.3, 1.0, np.inf]
+    model = fit(blobs(3), np.append(Y, [-1] * SIZE), temperatures=grid)
+    assert len(np.unique(model.profile_.outcomes, axis=0)) > 2  # the outcomes do change with T
+    for row, temperature in enumerate(model.profile_.temperatures):
+        found = model.decide(temperature)
+        outcomes = model.profile_.outcomes[row]
+        np.testing.assert_array_equal(found.decision.outcomes, outcomes)
+        assert found.names.tolist() == [model.name_of(int(o)) for o in outcomes]
+        np.testing.assert_array_equal(
+            found.label_distributions, model.equilibrium_.marginals[row][:, :2]
+        )
+    answer = model.decide(model.temperature_)
+    np.testing.assert_array_equal(answer.transduction, model.transduction_)
+    np.testing.assert_array_equal(answer.forced_labels, model.forced_labels_)
+
+
+@pytest.mark.parametrize("temperature", [0.1, 0.2, 0.65, 3.0])
+def test_decide_between_grid_temperatures_is_a_fit_at_that_temperature(temperature):
+    # The grid is so coarse that its nearest temperature, 0, gives another answer.
+    model = fit(blobs(3), np.append(Y, [-1] * SIZE), temperatures=[0.0, 9.0])
+    found = model.decide(temperature)
+    assert np.any(found.status != model.decide(0.0).status)
+    direct = fit(
+        blobs(3), np.append(Y, [-1] * SIZE), temperatures=temperature, temperature=temperature
+    )
+    assert found.temperature == direct.temperature_ == temperature
+    np.testing.assert_allclose(
+        found.label_distributions, direct.label_distributions_, rtol=0, atol=1e-12
+    )
+    np.testing.assert_array_equal(found.status, direct.status_)
+    named = found.status != "new"
+    np.testing.assert_array_equal(found.transduction[named], direct.transduction_[named])
+
+
+# -- scikit-learn's tools and copies -------------------------------------------------------------
+
+
+def test_clone_copies_nested_settings_and_no_results():
+    model = fit(graph=KNN(n_neighbors=5))
+    again = clone(model)
+    assert again.graph == KNN(n_neighbors=5)
+    assert again.graph is not model.graph
+    assert not hasattr(again, "profile_")
+    again.set_params(graph__n_neighbors=7, engine=JunctionTree(), engine__max_memory_gb=1.0)
+    assert again.graph.n_neighbors == 7
+    assert again.engine.max_memory_gb == 1.0
+    assert model.graph.n_neighbors == 5
+    assert again.fit(X, Y).graph_.n_edges > model.graph_.n_edges
+    with pytest.raises(ValueError, match="n_neighbours"):
+        again.set_params(graph__n_neighbours=7)
+
+
+def test_grid_search_reaches_nested_settings():
+    points = np.concatenate([X, X + 0.05])
+    model = PottsClassifier(graph=KNN(n_neighbors=5), temperatures=GRID, temperature=0.1)
+    grid = {"graph__n_neighbors": [1, 3], "tau": [0.05, 0.2]}
+    search = GridSearchCV(model, grid, cv=2, error_score="raise")
+    search.fit(points, np.tile(TRUTH, 2))
+    tried = [(p["graph__n_neighbors"], p["tau"]) for p in search.cv_results_["params"]]
+    assert sorted(tried) == [(1, 0.05), (1, 0.2), (3, 0.05), (3, 0.2)]
+    best = search.best_estimator_
+    assert (best.graph.n_neighbors, best.tau) == tuple(search.best_params_.values())
+    assert search.best_score_ == 1.0
+    assert model.graph.n_neighbors == 5
+
+
+def test_pipeline_is_the_same_as_its_steps_by_hand():
+    stretched = X * [1.0, 100.0]
+    pipeline = make_pipeline(StandardScaler(), PottsClassifier(temperatures=GRID, temperature=0.1))
+    pipeline.fit(stretched, Y)
+    scaled = StandardScaler().fit_transform(stretched)
+    np.testing.assert_array_equal(
+        pipeline[-1].label_distributions_, fit(scaled).label_distributions_
+    )
+    np.testing.assert_array_equal(pipeline.predict(stretched), TRUTH)
+    assert pipeline.score(stretched, TRUTH) == 1.0
+
+
+def pickled(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+@pytest.mark.parametrize("way", [pickled, copy.deepcopy])
+@pytest.mark.parametrize("source", ["points", "graph"])
+def test_copies_of_a_fitted_model_give_the_same_answers(way, source):
+    model = fit(y=TEXT) if source == "points" else fit(CHAIN, CHAIN_LABELS)
+    unseen = np.vstack([X + 0.01, FAR]) if source == "points" else np.eye(4)
+    again = way(model)
+    for name in ("transduction_", "names_", "status_", "label_distributions_", "forced_labels_"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
+    np.testing.assert_array_equal(again.profile_.outcomes, model.profile_.outcomes)
+    np.testing.assert_array_equal(again.predict(unseen), model.predict(unseen))
+    for temperature in (0.1, 0.07):
+        np.testing.assert_array_equal(
+            again.decide(temperature).names, model.decide(temperature).names
+        )
+    assert not again.graph_.weights.flags.writeable
+    assert not again.equilibrium_.marginals.flags.writeable
+
+
+def test_fit_changes_neither_its_input_nor_its_settings():
+    points, y, strength = X.copy(), TEXT.astype(object), np.full(2 * SIZE, 3.0)
+    model = PottsClassifier(graph=KNN(n_neighbors=4), label_strength=strength, temperatures=GRID)
+    before = {name: copy.deepcopy(value) for name, value in model.get_params().items()}
+    model.fit(points, y)
+    np.testing.assert_array_equal(points, X)
+    np.testing.assert_array_equal(y, TEXT)
+    for name, value in model.get_params().items():
+        np.testing.assert_array_equal(value, before[name])
+    points[:] = 0.0
+    np.testing.assert_array_equal(model.predict(X), TEXT[[0, SIZE]][TRUTH])
+
+
+# -- laws ----------------------------------------------------------------------------------------
+
+POINTS = blobs(3)
+LABELS = np.append(Y, [-1] * SIZE)
+
+
+def test_permuting_the_points_permutes_the_answer():
+    expected = fit(POINTS, LABELS)
+    assert set(expected.transduction_) == {0, 1, -2}
+    for seed in range(3):
+        order = np.random.default_rng(seed).permutation(len(POINTS))
+        model = fit(POINTS[order], LABELS[order])
+        np.testing.assert_array_equal(model.transduction_, expected.transduction_[order])
+        np.testing.assert_array_equal(model.status_, expected.status_[order])
+        np.testing.assert_allclose(
+            model.label_distributions_, expected.label_distributions_[order], rtol=0, atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("names", [[7, 3], [-9, 12], [1, 0]])
+def test_renaming_the_classes_renames_the_answer(names):
+    expected = fit(POINTS, LABELS)
+    table = np.array([*names, -1])
+    model = fit(POINTS, table[LABELS])
+    named = expected.transduction_ >= 0
+    np.testing.assert_array_equal(model.transduction_[named], table[expected.transduction_[named]])
+    assert set(model.transduction_[~named]) == {min(-1, *names) - 1}
+    np.testing.assert_array_equal(model.status_, expected.status_)
+    order = np.argsort(names)
+    np.testing.assert_allclose(
+        model.label_distributions_, expected.label_distributions_[:, order], rtol=0, atol=1e-12
+    )
+
+
+def test_text_and_whole_number_labels_give_the_same_answer():
+    whole = fit(POINTS, LABELS)
+    text = fit(POINTS, np.array(["0", "1", ""])[LABELS])
+    assert text.names_.tolist() == whole.names_.tolist()
+    assert text.transduction_.tolist() == whole.names_.tolist()
+    np.testing.assert_array_equal(text.label_distributions_, whole.label_distributions_)
+    np.testing.assert_array_equal(text.forced_labels_, whole.forced_labels_.astype(str))
+    unseen = np.vstack([POINTS + 0.01, FAR])
+    words = {"-1": "unknown", "-2": "new:1"}
+    expected = [words.get(str(label), str(label)) for label in whole.predict(unseen)]
+    assert text.predict(unseen).tolist() == expected
+
+
+@pytest.mark.parametrize("graph", ["mutual_knn", "knn", Radius(radius=1.5)])
+@pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
+def test_shifting_all_points_changes_nothing(graph):
+    expected = fit(POINTS, LABELS, graph=graph)
+    model = fit(POINTS + [64.0, -128.0], LABELS, graph=graph)
+    np.testing.assert_array_equal(model.transduction_, expected.transduction_)
+    np.testing.assert_allclose(
+        model.label_distributions_, expected.label_distributions_, rtol=0, atol=1e-9
+    )
+
+
+def test_probabilities_sum_to_one_over_the_states():
+    marginals = fit(POINTS, LABELS).label_distributions_
+    np.testing.assert_allclose(marginals.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(fit(POINTS, LABELS).predict_proba(POINTS).sum(axis=1), 1.0)
+    more = fit(POINTS, LABELS, n_states=4)
+    rest = more.equilibrium_.at([0.1]).marginals[0][:, 2:]
+    np.testing.assert_allclose(
+        more.label_distributions_.sum(axis=1) + rest.sum(axis=1), 1.0, rtol=0, atol=1e-12
+    )
+    # Far from all labels a nameless state is as good as a named one.
+    np.testing.assert_allclose(more.label_distributions_[2 * SIZE :], 0.25, atol=0.02)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.1, 1.0, np.inf])
+def test_given_labels_are_kept_at_every_temperature(temperature):
+    y = np.where(np.arange(2 * SIZE) % 3 == 0, np.arange(2 * SIZE) % 2, -1)  # against the blobs
+    found = fit(y=y).decide(temperature)
+    given = y >= 0
+    np.testing.assert_array_equal(found.transduction[given], y[given])
+    np.testing.assert_array_equal(found.forced_labels[given], y[given])
+    assert set(found.status[given]) == {"labelled"}
+    np.testing.assert_array_equal(found.label_distributions[given], np.eye(2)[y[given]])
+    assert "labelled" not in found.status[~given]

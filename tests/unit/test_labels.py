@@ -1,0 +1,241 @@
+"""Labels in every spelling users have, and outcomes back in the same spelling."""
+
+from __future__ import annotations
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spinlearn.errors import InvalidInputError, LabelWarning
+from spinlearn.labels import LARGEST, UNKNOWN, parse_labels
+
+TEXT = [
+    ["a", None, "b", "a"],
+    ["a", np.nan, "b", "a"],
+    ["a", "", "b", "a"],
+    ["a", "-1", "b", "a"],
+    ["a", -1, "b", "a"],
+    ("a", pd.NA, "b", "a"),
+    np.array(["a", "", "b", "a"]),
+    np.array(["a", "-1", "b", "a"]),
+    np.array(["a", None, "b", "a"], dtype=object),
+    np.array(["a", np.nan, "b", "a"], dtype=object),
+    np.array(["a", "", "b", "a"], dtype=np.dtypes.StringDType()),
+    np.ma.array(["a", "x", "b", "a"], mask=[False, True, False, False]),
+    pd.Series(["a", None, "b", "a"], index=[3, 1, 0, 2]),
+    pd.Series(["a", None, "b", "a"], dtype=object),
+    pd.Series(["a", pd.NA, "b", "a"], dtype="string"),
+    pd.Categorical(["a", None, "b", "a"], categories=["unused", "b", "a"]),
+    pd.Series(pd.Categorical(["a", None, "b", "a"])),
+]
+
+
+@pytest.mark.parametrize("y", TEXT, ids=repr)
+def test_text_with_any_mark_for_unlabelled(y):
+    code = parse_labels(y, 4)
+    assert code.classes.tolist() == ["a", "b"]
+    assert code.classes.dtype.kind == "U"
+    assert code.states.tolist() == [0, -1, 1, 0]
+
+
+NUMBERS = [
+    [3, -1, 5, 3],
+    [3, None, 5, 3],
+    [3.0, np.nan, 5.0, 3.0],
+    [3, pd.NA, np.int8(5), 3.0],
+    np.array([3, -1, 5, 3], dtype=np.int8),
+    np.array([3.0, -1.0, 5.0, 3.0], dtype=np.float32),
+    np.array([3, -1, 5, 3], dtype=object),
+    np.ma.array([3, 4, 5, 3], mask=[False, True, False, False]),
+    pd.Series([3, None, 5, 3]),
+    pd.Series([3, None, 5, 3], dtype="Int64"),
+    pd.Series([3, None, 5, 3], dtype="Float64"),
+    pd.Series(pd.Categorical([3, None, 5, 3])),
+    pd.Series(["3", "-1", "5", "3"]).astype(int),
+]
+
+
+@pytest.mark.parametrize("y", NUMBERS, ids=repr)
+def test_whole_numbers_with_any_mark_for_unlabelled(y):
+    code = parse_labels(y, 4)
+    assert code.classes.dtype.kind == "i"
+    assert code.classes.tolist() == [3, 5]
+    assert code.states.tolist() == [0, -1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [True, None, False],
+        [True, -1, False],
+        [True, np.nan, False],
+        np.array([True, None, False], dtype=object),
+        pd.Series([True, None, False], dtype="boolean"),
+    ],
+    ids=repr,
+)
+def test_truth_values_stay_truth_values(y):
+    code = parse_labels(y, 3)
+    assert code.classes.dtype == bool
+    assert code.states.tolist() == [1, -1, 0]
+    # Outcomes: True, the first new class, False.
+    assert code.encode(np.array([1, 2, 0]), ()).tolist() == [True, "new:1", False]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, bool])
+def test_kinds_without_minus_one_have_no_unlabelled_points(dtype):
+    code = parse_labels(np.array([1, 0, 1], dtype=dtype), 3)
+    assert code.states.tolist() == [1, 0, 1]
+
+
+def test_other_sortable_labels_are_kept():
+    days = [datetime.date(2020, 1, 2), None, datetime.date(2020, 1, 1)]
+    code = parse_labels(days, 3)
+    assert code.classes.tolist() == [days[2], days[0]]
+    assert code.states.tolist() == [1, -1, 0]
+    dates = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[D]")
+    assert parse_labels(dates, 3).states.tolist() == [1, -1, 0]
+    assert parse_labels(np.array([b"z", b"", b"-1", b"a"]), 4).states.tolist() == [1, -1, -1, 0]
+
+
+@pytest.mark.parametrize("y", [[-1, -1], [None, np.nan], ["", "-1"], [np.nan, np.nan], [pd.NA] * 2])
+def test_no_labels_at_all(y):
+    code = parse_labels(y, 2)
+    assert code.n_classes == 0
+    assert code.states.tolist() == [-1, -1]
+    assert code.encode(np.array([0, 1]), ()).tolist() == [-2, -3]
+
+
+def test_one_character_labels_are_no_prefix_of_the_mark():
+    # In a one-character dtype "-1" shrinks to "-", which is a label.
+    assert parse_labels(np.array(["-", "a", ""]), 3).states.tolist() == [0, 1, -1]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, object, "Int64"])
+def test_large_whole_numbers_are_not_rounded(dtype):
+    y = pd.Series([2**60, 2**60 + 1, -1], dtype=dtype)
+    assert parse_labels(y, 3).states.tolist() == [0, 1, -1]
+    gap = pd.Series([2**60, 2**60 + 1, None], dtype="Int64")
+    assert parse_labels(gap, 3).classes.tolist() == [2**60, 2**60 + 1]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [10**30, 0],
+        [1e300, 0.0],
+        np.array([2**63 + 5, 1], dtype=np.uint64),
+        np.array([-(2**63), 1]),
+        [LARGEST + 1, 0],
+    ],
+    ids=repr,
+)
+def test_whole_numbers_that_do_not_fit_are_refused(y):
+    with pytest.raises(InvalidInputError, match=r"whole numbers beyond .* give smaller ones"):
+        parse_labels(y, 2)
+
+
+def test_new_classes_below_the_largest_label_do_not_wrap():
+    code = parse_labels([-LARGEST, LARGEST], 2)
+    labels = code.encode(np.array([0, 1, 2, 3, -1]), ((0, 1),)).tolist()
+    assert labels == [-LARGEST, LARGEST, -LARGEST - 1, -LARGEST - 2, -1]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1, "a"], r"mixes .*\(number, text\).*all as text or all as whole numbers"),
+        (np.array([1, "a"], dtype=object), r"mixes .*\(number, text\)"),
+        ([True, 2], r"mixes .*\(number, truth value\)"),
+        ([True, "a"], r"mixes .*\(text, truth value\)"),
+        ([0.5, 1.0], "fractional.*whole numbers or text"),
+        (np.array([0.5, None], dtype=object), "fractional"),
+        ([1j, 0], "complex.*whole numbers or text"),
+        (np.array([1j, 0]), "complex"),
+        ([np.inf, 0], "infinity.*-1 or NaN where there is none"),
+        (np.array([-np.inf, 0]), "infinity"),
+        ([[0], [1, 2]], "type list cannot be told apart.*whole numbers or text"),
+        ([object(), object()], "type object cannot be told apart and sorted"),
+        ([{}, {}], "type dict cannot"),
+        ([0, 1, 2], r"y has shape \(3,\), but there are 2 points: give one label per point"),
+        ([[0, 1], [1, 0]], r"y has shape \(2, 2\)"),
+        ([[0], [1]], r"y has shape \(2, 1\)"),
+        ([], r"y has shape \(0,\)"),
+        (3, r"y has shape \(\)"),
+        ("ab", r"y has shape \(\)"),
+        ({0: 1, 1: 0}, r"y has shape \(\)"),
+        ((label for label in (0, 1)), r"y has shape \(\)"),
+    ],
+)
+def test_labels_that_cannot_be_used_are_refused(y, message):
+    with pytest.raises(InvalidInputError, match=message):
+        parse_labels(y, 2)
+
+
+@pytest.mark.parametrize("name", ["nan", "NaN", "<NA>"])
+def test_text_that_was_a_missing_value_is_kept_with_a_warning(name):
+    # np.array(["a", np.nan]) holds the text 'nan'; nobody can tell whether it was meant.
+    with pytest.warns(LabelWarning, match=f"named {name}.*None, NaN or ''"):
+        code = parse_labels(np.array(["a", name]), 2)
+    assert code.n_classes == 2
+
+
+CONFUSED = ((0, 1), (0, 1, 2))
+
+
+def test_outcomes_of_whole_number_labels():
+    code = parse_labels([4, 0, 2, -1], 4)
+    outcomes = np.array([2, 0, 1, -1, -2, 3, 5, UNKNOWN])
+    assert code.encode(outcomes, CONFUSED).tolist() == [4, 0, 2, -1, -1, -2, -4, -1]
+
+
+def test_new_classes_are_numbered_below_negative_labels():
+    code = parse_labels([-5, 3, -1], 3)
+    assert code.encode(np.array([0, 1, 2, 3, -1]), ((0, 1),)).tolist() == [-5, 3, -6, -7, -1]
+    code = parse_labels(np.array([200, 3], dtype=np.uint8), 2)
+    assert code.encode(np.array([1, 2, -1]), ((0, 1),)).tolist() == [200, -2, -1]
+
+
+def test_outcomes_of_text_labels():
+    code = parse_labels(["b", "a", "c", ""], 4)
+    outcomes = np.array([2, 0, -1, -2, 3, 5, UNKNOWN])
+    expected = ["c", "a", "confused:a|b", "confused:a|b|c", "new:1", "new:3", "unknown"]
+    encoded = code.encode(outcomes, CONFUSED)
+    assert encoded.tolist() == expected
+    assert {type(label) for label in encoded} == {str}
+    assert [code.name(int(o), CONFUSED) for o in outcomes] == expected
+
+
+def test_nothing_but_named_classes_keep_their_dtype():
+    code = parse_labels(["bb", "a", ""], 3)
+    assert code.encode(np.array([1, 0, 0]), ()).dtype == code.classes.dtype
+
+
+def test_labels_that_read_like_outcomes_are_labels_all_the_same():
+    code = parse_labels(["new:1", "a|b", "confused:x", "unknown", ""], 5)
+    assert code.classes.tolist() == ["a|b", "confused:x", "new:1", "unknown"]
+    outcomes = np.array([2, 0, 3, -1, 4])
+    expected = ["new:1", "a|b", "unknown", "confused:a|b|new:1", "new:1"]
+    assert code.encode(outcomes, ((0, 2),)).tolist() == expected
+
+
+@given(st.lists(st.integers(-(10**6), 10**6) | st.just(-1), min_size=1, max_size=30))
+def test_whole_number_labels_come_back_as_they_went_in(labels):
+    code = parse_labels(labels, len(labels))
+    encoded = code.encode(np.where(code.states < 0, code.n_classes, code.states), ()).tolist()
+    new = min(-2, *(label - 1 for label in labels))
+    assert encoded == [new if label == -1 else label for label in labels]
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\x00"), max_size=4), min_size=1))
+@pytest.mark.filterwarnings("ignore:a class is named:spinlearn.errors.LabelWarning")
+def test_text_labels_come_back_as_they_went_in(labels):
+    code = parse_labels(labels, len(labels))
+    encoded = code.encode(np.where(code.states < 0, code.n_classes, code.states), ()).tolist()
+    missing = ("", "-1")
+    new = -2 if code.n_classes == 0 else "new:1"
+    assert encoded == [new if label in missing else label for label in labels]

@@ -1,0 +1,280 @@
+"""PottsModel: its energy is the formula, its arrays are checked, private and read-only."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.energies import min_cut
+from spinlearn.engines import Enumeration, JunctionTree
+from spinlearn.errors import InvalidInputError
+from tests.conftest import small_models
+
+PATH = Graph(3, [(0, 1), (1, 2)], [2.0, 3.0])
+
+
+def energy_by_hand(model, states):
+    """E(s) of the module's docstring, by a loop over all pairs of nodes."""
+    strength = {}
+    for k in range(model.graph.n_edges):
+        u, v = (int(node) for node in model.graph.edges[k])
+        strength[u, v] = strength[v, u] = float(model.couplings[k])
+    total = 0.0
+    for i in range(model.n_nodes):
+        if model.clamped[i] != -1 and model.clamped[i] != states[i]:
+            return float("inf")
+        total += float(model.fields[i, states[i]])
+        for j in range(i):
+            total += strength.get((i, j), 0.0) * float(model.pair_cost[states[i], states[j]])
+    return total
+
+
+@given(small_models(), st.integers(0, 2**32 - 1))
+def test_energy_is_the_formula(model, seed):
+    rng = np.random.default_rng(seed)
+    samples = rng.integers(0, model.n_states, (5, model.n_nodes))
+    held = model.clamped >= 0
+    samples[:3, held] = model.clamped[held]
+    expected = [energy_by_hand(model, s) for s in samples.tolist()]
+    np.testing.assert_allclose(model.energy(samples), expected, rtol=1e-12, atol=1e-12)
+    assert np.isfinite(expected[0])
+    one = model.energy(samples[0].tolist())
+    assert isinstance(one, float)
+    np.testing.assert_allclose(one, expected[0], rtol=1e-12, atol=1e-12)
+
+
+@given(small_models())
+def test_energy_scale_bounds_the_energy(model):
+    states = np.random.default_rng(0).integers(0, model.n_states, (20, model.n_nodes))
+    energies = model.energy(states)
+    bound = model.energy_scale * (1 + 1e-12)
+    assert np.all(np.abs(energies[np.isfinite(energies)]) <= bound)
+
+
+def test_couplings_and_pair_cost_replace_the_defaults():
+    states = [0, 1, 2]
+    assert PottsModel(PATH, 3).energy(states) == 5.0
+    assert PottsModel(PATH, 3, couplings=[10.0, -1.0]).energy(states) == 9.0
+    distance = np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0)))
+    assert PottsModel(PATH, 3, pair_cost=distance).energy([0, 2, 1]) == 2 * 2.0 + 1 * 3.0
+
+
+def test_min_cut_with_a_strength_per_point_is_equation_2():
+    # J = (2, 3); label 0 at node 0 with h = 1.5; node 1 unlabelled; node 2 held in state 1.
+    model = min_cut(PATH, [0, -1, 1], 2, label_strength=[1.5, np.nan, np.inf])
+    expected = {(0, 0, 1): 3.0, (0, 1, 1): 2.0, (1, 0, 1): 6.5, (1, 1, 1): 1.5, (0, 0, 0): np.inf}
+    for states, energy in expected.items():
+        assert model.energy(states) == energy
+    assert model.clamped.tolist() == [-1, -1, 1]
+    # At T = 0 the only ground state gives the label up; its energy is the 1.5 above.
+    run = JunctionTree().run(model, [0.0])
+    np.testing.assert_allclose(run.marginals[0, :, 1], 1.0, atol=1e-12)
+    np.testing.assert_allclose(run.mean_energy, 1.5)
+
+
+def test_min_cut_strength_in_the_limits_is_no_label_and_a_clamp():
+    labels = [0, -1, 1]
+    ignored = min_cut(PATH, labels, 2, label_strength=0.0)
+    assert ignored.energy([1, 1, 0]) == min_cut(PATH, [-1, -1, -1], 2).energy([1, 1, 0]) == 3.0
+    held = min_cut(PATH, labels, 2)
+    strong = min_cut(PATH, labels, 2, label_strength=1e4)
+    for temperature in (0.0, 0.7, 5.0):
+        np.testing.assert_allclose(
+            Enumeration().run(strong, [temperature]).marginals,
+            Enumeration().run(held, [temperature]).marginals,
+            atol=1e-9,
+        )
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"label_strength": -1.0}, ">= 0.*inf clamps the label, 0 ignores it"),
+        ({"label_strength": np.nan}, "negative or NaN"),
+        ({"label_strength": -np.inf}, ">= 0"),
+        ({"label_strength": [1.0, 2.0]}, r"shape \(2,\): give one number, or one per point, \(3,"),
+        ({"label_strength": np.ones((3, 1))}, r"shape \(3, 1\)"),
+        ({"label_strength": "strong"}, "label_strength must be real numbers"),
+        ({"label_strength": None}, "label_strength must be real numbers: got None"),
+        ({"label_strength": 1j}, "label_strength must be real numbers"),
+        ({"label_strength": 1e12}, r"1e\+12 drowns the couplings \(at most 3\).*use inf"),
+        ({"label_strength": 1e308}, "drowns the couplings"),
+        ({"labels": [0, -1]}, r"labels have shape \(2,\), the graph has 3 nodes"),
+        ({"labels": [0, -2, 1]}, "-1 or states 0 to 1"),
+        ({"labels": [0, 2, 1]}, "-1 or states 0 to 1"),
+        ({"labels": [0.5, -1, 1]}, "labels must be whole numbers"),
+        ({"labels": ["a", "", "b"]}, "labels must be whole numbers"),
+    ],
+)
+def test_min_cut_refuses(changes, message):
+    arguments = {"labels": [0, -1, 1], "n_states": 2} | changes
+    with pytest.raises(InvalidInputError, match=message):
+        min_cut(PATH, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"couplings": [1.0]}, r"couplings has shape \(1,\), expected \(2,\)"),
+        ({"couplings": [[1.0, 2.0]]}, r"couplings has shape \(1, 2\)"),
+        ({"couplings": 1.0}, r"couplings has shape \(\)"),
+        ({"couplings": [1.0, np.nan]}, "couplings holds 1 NaN or infinite"),
+        ({"couplings": np.array([1, np.finfo(np.longdouble).max])}, "1 NaN or infinite"),
+        ({"couplings": ["1", "2"]}, "couplings must be real numbers"),
+        ({"couplings": np.array([1j, 2])}, "couplings must be real numbers.*complex"),
+        ({"couplings": [1.0, None]}, "couplings must be real numbers: got None"),
+        ({"pair_cost": np.zeros((2, 2))}, r"pair_cost has shape \(2, 2\), expected \(3, 3\)"),
+        ({"pair_cost": np.zeros(3)}, "pair_cost has shape"),
+        ({"pair_cost": np.triu(np.ones((3, 3)))}, r"not symmetric.*\(cost \+ cost.T\) / 2"),
+        ({"pair_cost": np.full((3, 3), np.inf)}, "pair_cost holds 9 NaN or infinite"),
+        ({"fields": np.zeros((3, 2))}, r"fields has shape \(3, 2\), expected \(3, 3\)"),
+        ({"fields": np.zeros((2, 3))}, "fields has shape"),
+        ({"fields": np.zeros(3)}, "fields has shape"),
+        ({"fields": np.full((3, 3), np.inf)}, "fields holds 9 NaN or infinite.*use `clamped`"),
+        ({"clamped": [0, 1]}, r"clamped has shape \(2,\), expected \(3,\)"),
+        ({"clamped": [[0, 1, 2]]}, "clamped has shape"),
+        ({"clamped": [0, 1, 3]}, r"clamped holds 3; allowed are -1 \(free\) and the states 0 to 2"),
+        ({"clamped": [0, 1, -2]}, "clamped holds -2"),
+        ({"clamped": [0, 1, 300]}, "clamped holds 300"),  # 300 is 44 in a byte
+        ({"clamped": [0, 1, 0.5]}, "clamped must be whole numbers"),
+        ({"clamped": [0, 1, 1e300]}, "clamped must be whole numbers"),
+        ({"clamped": [0, 1, None]}, "clamped must be real numbers: got None"),
+        ({"n_states": 1}, "n_states=1 is out of range.*at least 2.*at most 127"),
+        ({"n_states": 128}, "n_states=128 is out of range"),
+        ({"n_states": 2.5}, "n_states must be a whole number, got 2.5"),
+        ({"n_states": "3"}, "n_states must be a whole number, got '3'"),
+        ({"n_states": True}, "n_states must be a whole number, got True"),
+        ({"n_states": None}, "n_states must be a whole number"),
+        ({"graph": np.eye(3)}, r"graph must be a spinlearn Graph, got ndarray.*from_sparse"),
+        ({"couplings": [1e308, 1e308]}, "energies overflow.*divide them by one number"),
+        ({"fields": np.full((3, 3), 1e308)}, "energies overflow"),
+    ],
+)
+def test_bad_arguments_are_refused(changes, message):
+    arguments = {"graph": PATH, "n_states": 3} | changes
+    with pytest.raises(InvalidInputError, match=message):
+        PottsModel(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("states", "message"),
+    [
+        ([0, 1], r"states have shape \(2,\), expected \(3,\) or \(S, 3\)"),
+        (0, r"states have shape \(\)"),
+        (np.zeros((2, 4), int), r"states have shape \(2, 4\)"),
+        (np.zeros((1, 1, 3), int), r"states have shape \(1, 1, 3\)"),
+        ([0, 1, 2], "states must lie in 0 to 1"),
+        ([0, 1, -1], "states must lie in 0 to 1"),
+        ([0, 1, 0.5], "states must be whole numbers"),
+        ([0, 1, np.nan], "states must be whole numbers"),
+        (["a", "b", "c"], "states must be whole numbers"),
+        ([[0, 1, 0], [0]], "states must be whole numbers"),
+    ],
+)
+def test_energy_refuses(states, message):
+    with pytest.raises(InvalidInputError, match=message):
+        PottsModel(PATH, 2).energy(states)
+
+
+def test_energy_of_no_samples_is_empty():
+    assert PottsModel(PATH, 2).energy(np.empty((0, 3), int)).shape == (0,)
+
+
+def test_127_states_fit_in_a_byte():
+    model = PottsModel(PATH, 127, clamped=[126, -1, -1])
+    assert model.energy([126, 126, 0]) == 3.0
+    run = JunctionTree().run(model, [0.0])
+    np.testing.assert_allclose(run.marginals[0, :, 126], 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_nodes", [np.inf, 2**31, 10**12])
+def test_a_graph_refuses_sizes_beyond_its_numbers(n_nodes):
+    with pytest.raises(InvalidInputError, match="n_nodes"):
+        Graph(n_nodes, [])
+
+
+ARRAYS = {
+    "Graph": ("edges", "weights", "indptr", "neighbors", "edge_ids"),
+    "PottsModel": ("couplings", "pair_cost", "fields", "clamped"),
+    "Equilibrium": (
+        "temperatures",
+        "marginals",
+        "edge_agreement",
+        "mean_energy",
+        "heat_capacity",
+        "log_partition",
+        "converged",
+    ),
+}
+
+
+def full_model():
+    cost = np.array([[0.0, 2.0], [2.0, 1.0]])
+    return PottsModel(
+        PATH, 2, couplings=[1.0, -1.0], pair_cost=cost, fields=np.ones((3, 2)), clamped=[1, -1, -1]
+    )
+
+
+@pytest.fixture(params=sorted(ARRAYS))
+def thing(request):
+    model = full_model()
+    run = JunctionTree().run(model, [0.0, 0.5, np.inf])
+    return {"Graph": model.graph, "PottsModel": model, "Equilibrium": run}[request.param]
+
+
+def test_arrays_are_read_only(thing):
+    for name in ARRAYS[type(thing).__name__]:
+        array = getattr(thing, name)
+        assert array.flags.c_contiguous
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+        with pytest.raises(AttributeError):
+            setattr(thing, name, array)
+
+
+def test_a_model_keeps_no_reference_to_its_input():
+    given_arrays = {
+        "couplings": np.array([1.0, -1.0]),
+        "pair_cost": np.array([[0.0, 2.0], [2.0, 1.0]]),
+        "fields": np.ones((3, 2)),
+        "clamped": np.array([1, -1, -1], dtype=np.int8),
+    }
+    model = PottsModel(PATH, 2, **given_arrays)
+    before = {name: getattr(model, name).copy() for name in given_arrays}
+    for array in given_arrays.values():
+        assert array.flags.writeable
+        array[...] = 0
+    for name, array in before.items():
+        np.testing.assert_array_equal(getattr(model, name), array)
+
+
+def pickled(thing):
+    return pickle.loads(pickle.dumps(thing))
+
+
+@pytest.mark.parametrize("way", [pickled, copy.deepcopy, copy.copy])
+def test_copies_are_equal_and_still_read_only(thing, way):
+    again = way(thing)
+    assert type(again) is type(thing)
+    assert repr(again) == repr(thing)
+    for name in ARRAYS[type(thing).__name__]:
+        array, original = getattr(again, name), getattr(thing, name)
+        np.testing.assert_array_equal(array, original)
+        assert array.dtype == original.dtype
+        assert not array.flags.writeable
+
+
+@pytest.mark.parametrize("way", [pickled, copy.deepcopy])
+def test_a_copied_equilibrium_still_answers_at_other_temperatures(way):
+    run = JunctionTree().run(full_model(), [0.0, 1.0])
+    again = way(run)
+    np.testing.assert_array_equal(again.at([0.3]).marginals, run.at([0.3]).marginals)
+    assert again.diagnostics == run.diagnostics
+    np.testing.assert_array_equal(again.model.graph.edges, PATH.edges)

@@ -1,0 +1,91 @@
+"""The toy sets have the paper's sizes, and the paper's figure 2 happens on the first."""
+
+from __future__ import annotations
+
+import resource
+import time
+
+import numpy as np
+import pytest
+
+from spinlearn.datasets import three_waves, two_bands
+from spinlearn.decision import Status, profile, recommended_temperature
+from spinlearn.energies import min_cut
+from spinlearn.engines import JunctionTree
+from spinlearn.errors import InvalidInputError
+from spinlearn.graphs import PixelGrid, describe
+from spinlearn.scoring import misclassified
+
+TEMPERATURES = np.linspace(0.1, 2.0, 20)
+
+
+@pytest.fixture(scope="module")
+def semi_supervised():
+    toy = two_bands()
+    began = time.process_time()
+    run = JunctionTree().run(min_cut(toy.graph(), toy.labels, 2), TEMPERATURES)
+    return toy, run, time.process_time() - began
+
+
+def test_sizes_and_graphs():
+    for toy, n in ((two_bands(), 1360), (three_waves(), 1306)):
+        assert toy.n_points == n
+        assert describe(toy.graph()).n_components == 1
+        grid = PixelGrid(connectivity=4).build(toy.mask)
+        np.testing.assert_array_equal(grid.edges, toy.graph().edges)
+        np.testing.assert_array_equal(toy.mask[tuple(toy.coordinates.T)], True)
+    toy = two_bands()
+    assert np.all(toy.labels[toy.labels >= 0] == toy.truth[toy.labels >= 0])
+
+
+def test_labels_are_drawn_from_the_region():
+    toy = three_waves()
+    for seed in range(20):
+        labels = toy.draw_labels(5, classes=[0, 1], seed=seed)
+        chosen = labels >= 0
+        assert chosen.sum() == 5
+        assert toy.label_region[chosen].all()
+        assert set(labels[chosen]) == {0, 1}
+        np.testing.assert_array_equal(labels[chosen], toy.truth[chosen])
+    a, b = (toy.draw_labels(9, classes=[0, 1, 2], seed=4) for _ in range(2))
+    np.testing.assert_array_equal(a, b)
+    with pytest.raises(InvalidInputError, match="cannot draw"):
+        toy.draw_labels(1, classes=[0, 1], seed=0)
+
+
+def test_figure_2_semi_supervised(semi_supervised):
+    toy, run, seconds = semi_supervised
+    found = profile(run)
+    errors = np.array([misclassified(found.decision(k), toy.truth).mean() for k in range(20)])
+    plateau = (TEMPERATURES > 0.59) & (TEMPERATURES < 1.01)
+    assert errors[plateau].max() <= 0.02
+    assert errors[TEMPERATURES < 0.41].min() >= 0.40
+    by_argmax = np.mean(np.argmax(run.marginals, axis=2) != toy.truth, axis=1)
+    assert by_argmax[plateau].max() <= 0.02
+    assert by_argmax[TEMPERATURES < 0.41].min() >= 0.40
+    assert 0.6 <= recommended_temperature(found) <= 1.0
+    # A bound on the work, far from the time it takes (not a benchmark).
+    assert seconds < 60
+    assert run.diagnostics["predicted_bytes"] < 4e9
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < 4e9
+
+
+def test_min_cut_at_zero_temperature_is_one_class_but_for_the_labels(semi_supervised):
+    toy, run, _ = semi_supervised
+    ground = run.at([0.0])
+    minority = toy.labels == 0
+    np.testing.assert_allclose(ground.marginals[0, ~minority, 1], 1.0)
+    assert ground.mean_energy[0] == 12.0
+
+
+def test_third_class_is_found_though_nobody_labelled_it():
+    toy = three_waves()
+    labels = toy.draw_labels(10, classes=[0, 1], seed=1)
+    run = JunctionTree().run(min_cut(toy.graph(), labels, 2), [0.6])
+    decision = profile(run).numbered_from(0).decision(0)
+    third = toy.truth == 2
+    largest = decision.new_classes()[1]
+    assert np.mean(toy.truth[largest] == 2) > 0.98
+    assert len(largest) > 0.95 * third.sum()
+    assert misclassified(decision, toy.truth).sum() <= 20
+    assert decision.count(Status.CONFUSED) <= 20
