@@ -25,6 +25,7 @@ _HOME = {
     "ENGINES": "spinlearn.engines",
     "Enumeration": "spinlearn.engines",
     "JunctionTree": "spinlearn.engines",
+    "Multicanonical": "spinlearn.engines",
     "Decision": "spinlearn.decision",
     "Profile": "spinlearn.decision",
     "Status": "spinlearn.decision",

@@ -22,6 +22,10 @@ class StoppedError(SpinlearnError):
     """The caller's callback stopped a run before it had anything to return."""
 
 
+class CheckpointError(SpinlearnError):
+    """A checkpoint file cannot be used: truncated, foreign, of another version or run."""
+
+
 class MissingDependencyError(SpinlearnError, ImportError):
     """An optional package is needed; the message names the command that installs it."""
 

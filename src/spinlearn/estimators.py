@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -14,11 +15,11 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from spinlearn.analysis.temperature_grid import temperature_grid
+from spinlearn.analysis.temperature_grid import COARSE_SIZE, refined_grid, temperature_grid
 from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, frozen, temperature_array
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Callback
+from spinlearn.core.protocols import Callback, Engine
 from spinlearn.core.results import Equilibrium
 from spinlearn.decision import TIE, Decision, Status, profile, recommended_temperature
 from spinlearn.energies import ENERGIES
@@ -185,10 +186,7 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = self._label_code.classes
         self._warn()
         self.model_ = self._build_model()
-        grid = self._grid()
-        self.equilibrium_ = engine.run(
-            self.model_, grid, seed=self.random_state, callback=self.callback
-        )
+        self.equilibrium_ = self._equilibrium(engine)
         found = self._profile(self.equilibrium_)
         if isinstance(self.temperature, str) and self.temperature == "auto":
             self.temperature_ = recommended_temperature(found, eta_min=self.eta_min)
@@ -279,14 +277,17 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
             self.graph_, self._label_code.states, n_states, label_strength=self.label_strength
         )
 
-    def _grid(self) -> FloatArray:
-        if isinstance(self.temperatures, str):
-            if self.temperatures != "auto":
-                raise InvalidInputError(
-                    f"temperatures={self.temperatures!r} is unknown: use 'auto' or numbers"
-                )
-            return temperature_grid(self.model_)
-        return np.unique(temperature_array(self.temperatures))
+    def _equilibrium(self, engine: Engine) -> Equilibrium:
+        """Averages over the grid asked for, or over one that covers the three phases."""
+        run = partial(engine.run, self.model_, seed=self.random_state, callback=self.callback)
+        if not isinstance(self.temperatures, str):
+            return run(np.unique(temperature_array(self.temperatures)))
+        if self.temperatures != "auto":
+            raise InvalidInputError(
+                f"temperatures={self.temperatures!r} is unknown: use 'auto' or numbers"
+            )
+        coarse = run(temperature_grid(self.model_, COARSE_SIZE))
+        return coarse.at(refined_grid(coarse))
 
     def _warn(self) -> None:
         """Say what is legal but probably not meant."""

@@ -18,6 +18,15 @@ from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelEr
 TEMPERATURES = [0.0, 0.4, 1.0, np.inf]
 
 
+def assert_close(value, exact, error):
+    """Equal for an exact engine, within six standard errors for a sampling one."""
+    if error is None:
+        np.testing.assert_allclose(value, exact, rtol=0, atol=1e-10)
+    else:
+        assert np.all(np.abs(value - exact) <= 6 * error + 1e-12)
+        assert np.max(error) < 0.03
+
+
 @pytest.fixture(params=sorted(ENGINES))
 def engine(request) -> Engine:
     return make_engine(request.param)
@@ -43,9 +52,10 @@ def test_protocol_and_name(engine):
 def test_agrees_with_enumeration(engine, model):
     exact = Enumeration().run(model, TEMPERATURES)
     run = engine.run(model, TEMPERATURES, seed=0)
-    np.testing.assert_allclose(run.marginals, exact.marginals, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(run.edge_agreement, exact.edge_agreement, rtol=0, atol=1e-10)
-    assert run.exact
+    assert_close(run.marginals, exact.marginals, run.std_error)
+    assert_close(run.edge_agreement, exact.edge_agreement, run.agreement_std_error)
+    assert_close(run.mean_energy, exact.mean_energy, None if run.exact else 0.02)
+    assert_close(run.log_partition[1:], exact.log_partition[1:], None if run.exact else 0.02)
     assert run.converged.all()
 
 
@@ -58,7 +68,9 @@ def test_same_seed_same_result(engine, model):
 def test_order_and_repetition_of_temperatures_do_not_matter(engine, model):
     run = engine.run(model, [1.0, 0.4, 1.0], seed=0)
     again = engine.run(model, [0.4, 1.0], seed=0)
-    np.testing.assert_allclose(run.marginals[[1, 0]], again.marginals, atol=1e-14)
+    assert run.temperatures.tolist() == [1.0, 0.4, 1.0]
+    error = None if run.exact else 2 * again.std_error
+    assert_close(run.marginals[[1, 0]], again.marginals, error)
     np.testing.assert_allclose(run.marginals[0], run.marginals[2], rtol=0, atol=1e-14)
 
 
@@ -82,16 +94,18 @@ def test_result_can_be_evaluated_elsewhere_and_pickled(engine, model):
     run = pickle.loads(pickle.dumps(engine.run(model, TEMPERATURES, seed=0)))
     elsewhere = run.at([0.7, 0.0])
     exact = Enumeration().run(model, [0.7, 0.0])
-    np.testing.assert_allclose(elsewhere.marginals, exact.marginals, atol=1e-10)
+    assert_close(elsewhere.marginals, exact.marginals, elsewhere.std_error)
     np.testing.assert_array_equal(run.at([0.4]).marginals[0], run.marginals[1])
 
 
 def test_too_large_a_model_is_refused_before_work_starts(engine):
     n = 70
     complete = Graph(n, [(i, j) for i in range(n) for j in range(i)])
-    model = PottsModel(complete, 5)
+    cost = np.abs(np.subtract.outer(np.arange(5), np.arange(5)))  # no Potts cost: no cluster moves
+    model = PottsModel(complete, 5, pair_cost=cost)
     reason = engine.unsupported(model)
-    assert reason is not None
+    if reason is None:
+        pytest.skip("this engine treats any model")
     with pytest.raises(UnsupportedModelError, match="use"):
         engine.run(model, [1.0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -12,9 +13,10 @@ README = Path(__file__).parents[2] / "README.md"
 
 
 @pytest.fixture(scope="module")
-def namespace():
+def namespace(tmp_path_factory):
+    os.chdir(tmp_path_factory.mktemp("readme"))  # the snippets write a file
     snippets = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(snippets) == 3
+    assert len(snippets) == 4
     scopes = []
     shared: dict = {}
     for snippet in snippets:
@@ -41,3 +43,9 @@ def test_third_snippet(namespace):
     run = namespace[2]["run"]
     np.testing.assert_allclose(run.marginals[0, :, 0], 1.0)
     np.testing.assert_allclose(run.marginals[3, 1:], 1 / 3)
+
+
+def test_fourth_snippet(namespace):
+    run = namespace[3]["run"]
+    assert run.converged.all()
+    assert run.std_error.max() <= 0.02

@@ -483,7 +483,7 @@ def test_fewer_states_than_classes_are_refused():
 
 def test_too_many_states_for_the_exact_engine_are_refused_with_a_remedy():
     with pytest.raises(UnsupportedModelError, match=r"127 states.*a sparser graph"):
-        fit(n_states=127)
+        fit(n_states=127, engine="junction_tree")
 
 
 def test_settings_that_need_the_run_are_refused_before_it():

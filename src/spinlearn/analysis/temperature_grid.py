@@ -1,22 +1,27 @@
-"""A temperature grid that covers the three phases, from the couplings alone.
+"""A temperature grid that covers the three phases.
 
-Mean-field theory bounds the ordering temperature of a ferromagnet from above:
+The first grid comes from the couplings alone: mean-field theory bounds the ordering temperature of
+a ferromagnet from above,
 
     T_mf = lambda_max(|J|) * (q - 2) / (2 (q - 1) ln(q - 1)),   lambda_max / 2 for q = 2,
 
 lambda_max the largest eigenvalue of the matrix of couplings (on the square lattice T_mf = 2 for
 q = 2, where the transition is at 1.135). Above it nothing is ordered: that is the top of the grid.
 Towards zero the grid is geometric, because clusters of different density order at temperatures of
-different magnitude, and it starts with T = 0 itself.
+different magnitude, and it starts with T = 0 itself. Once averages are known on a coarse grid, the
+top is lowered to just above the temperature at which the last grains break up.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from spinlearn.analysis.phases import Phase, phases
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.model import PottsModel
+from spinlearn.core.results import Equilibrium
 
+COARSE_SIZE = 16
 DEFAULT_SIZE = 32
 SPAN = 40.0  # highest over lowest non-zero temperature
 
@@ -27,6 +32,21 @@ def temperature_grid(model: PottsModel, size: int = DEFAULT_SIZE) -> FloatArray:
     if top <= 0:  # no couplings: the fields, if any, set the scale
         spread = float(np.max(np.ptp(model.fields, axis=1), initial=0.0))
         top = spread if spread > 0 else 1.0
+    return _geometric(top, size)
+
+
+def refined_grid(coarse: Equilibrium, size: int = DEFAULT_SIZE) -> FloatArray:
+    """A grid like `temperature_grid` that ends where the paramagnetic phase begins."""
+    found = phases(coarse)
+    top = float(found.temperatures[-1])
+    for temperature, phase in zip(found.temperatures[::-1], found.phases[::-1], strict=True):
+        if phase is not Phase.PARAMAGNETIC:
+            break
+        top = float(temperature)
+    return _geometric(top, size)
+
+
+def _geometric(top: float, size: int) -> FloatArray:
     return np.concatenate([[0.0], np.geomspace(top / SPAN, top, size - 1)])
 
 

@@ -83,6 +83,22 @@ class Equilibrium:
         """True when the averages carry no sampling error."""
         return self.std_error is None
 
+    @property
+    def free_energy(self) -> FloatArray:
+        """F = -T ln Z (not a number at T = infinity)."""
+        if self.log_partition is None:
+            raise InvalidInputError(f"the engine {self.engine!r} does not give log Z")
+        with np.errstate(invalid="ignore"):
+            return np.asarray(-self.temperatures * self.log_partition)
+
+    @property
+    def entropy(self) -> FloatArray:
+        """S = <E>/T + ln Z, the logarithm of the number of labellings in play."""
+        if self.log_partition is None:
+            raise InvalidInputError(f"the engine {self.engine!r} does not give log Z")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.mean_energy / self.temperatures + self.log_partition)
+
     def at(self, temperatures: npt.ArrayLike) -> Equilibrium:
         """The averages at other temperatures, without sampling again.
 

@@ -8,15 +8,25 @@ from spinlearn.core.protocols import Engine
 from spinlearn.engines.auto import Auto
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.junction_tree import JunctionTree
+from spinlearn.engines.multicanonical import Multicanonical
 from spinlearn.errors import InvalidInputError
 
 ENGINES: dict[str, type[Engine]] = {
     Auto.name: Auto,
     Enumeration.name: Enumeration,
     JunctionTree.name: JunctionTree,
+    Multicanonical.name: Multicanonical,
 }
 
-__all__ = ["ENGINES", "Auto", "Engine", "Enumeration", "JunctionTree", "make_engine"]
+__all__ = [
+    "ENGINES",
+    "Auto",
+    "Engine",
+    "Enumeration",
+    "JunctionTree",
+    "Multicanonical",
+    "make_engine",
+]
 
 
 def make_engine(spec: Any) -> Engine:

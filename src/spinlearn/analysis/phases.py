@@ -1,0 +1,116 @@
+"""The three phases of a granular ferromagnet, read off an equilibrium.
+
+Section 4 of the paper, after Blatt, Wiseman & Domany: at low temperature the points agree as one
+(*ferromagnetic*), at high temperature they are independent (*paramagnetic*); in between grains are
+ordered but not with each other (*super-paramagnetic*), which is where clusters and classes show.
+With the components of the graph of edges with C_ij >= (1 + 1/q)/2 as grains:
+
+    ferromagnetic       the largest grain holds nearly all points
+    paramagnetic        no grain holds more than a few
+    super-paramagnetic  in between
+
+The susceptibility is that of the grains, sum over grains of (size/n)^2 n = mean grain size seen by
+a point; it falls in steps as grains break up, and the heat capacity peaks there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import FloatArray
+from spinlearn.core.results import Equilibrium
+
+WHOLE = 0.9  # share of the points in the largest grain, above which all act as one
+GRAIN = 0.03  # share (at least GRAIN_POINTS) below which even the largest grain is none
+GRAIN_POINTS = 3
+
+
+class Phase(Enum):
+    """State of the system as a whole."""
+
+    FERROMAGNETIC = "ferromagnetic"
+    SUPERPARAMAGNETIC = "super-paramagnetic"
+    PARAMAGNETIC = "paramagnetic"
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseInterval:
+    """A range of temperatures in one phase."""
+
+    phase: Phase
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phases:
+    """Phases over a grid of temperatures, ascending.
+
+    Attributes
+    ----------
+    temperatures : float array (T,)
+    phases : tuple of Phase
+    largest_grain : float array (T,)
+        Share of all points in the largest grain.
+    susceptibility : float array (T,)
+        Mean size of the grain of a point.
+    heat_capacity : float array (T,)
+    """
+
+    temperatures: FloatArray
+    phases: tuple[Phase, ...]
+    largest_grain: FloatArray
+    susceptibility: FloatArray
+    heat_capacity: FloatArray
+
+    def intervals(self) -> list[PhaseInterval]:
+        """Maximal ranges of one phase; they end half way between grid temperatures."""
+        grid = self.temperatures
+        ends = np.concatenate([grid[:1], (grid[:-1] + grid[1:]) / 2, grid[-1:]])
+        found: list[PhaseInterval] = []
+        for k, phase in enumerate(self.phases):
+            low, high = float(ends[k]), float(ends[k + 1])
+            if found and found[-1].phase is phase:
+                found[-1] = PhaseInterval(phase, found[-1].low, high)
+            else:
+                found.append(PhaseInterval(phase, low, high))
+        return found
+
+
+def phases(equilibrium: Equilibrium) -> Phases:
+    """Find the phases of an equilibrium."""
+    order = np.argsort(equilibrium.temperatures, kind="stable")
+    n = equilibrium.model.n_nodes
+    sizes = [_grain_sizes(equilibrium, int(k)) for k in order]
+    largest = np.array([s.max() / n for s in sizes])
+    few = max(GRAIN, GRAIN_POINTS / n)
+
+    def phase(share: float) -> Phase:
+        if share >= WHOLE:
+            return Phase.FERROMAGNETIC
+        return Phase.PARAMAGNETIC if share <= few else Phase.SUPERPARAMAGNETIC
+
+    return Phases(
+        temperatures=equilibrium.temperatures[order],
+        phases=tuple(phase(float(share)) for share in largest),
+        largest_grain=largest,
+        susceptibility=np.array([float(np.sum(s.astype(float) ** 2)) / n for s in sizes]),
+        heat_capacity=equilibrium.heat_capacity[order],
+    )
+
+
+def _grain_sizes(equilibrium: Equilibrium, row: int) -> npt.NDArray[np.int64]:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    model = equilibrium.model
+    n, q = model.n_nodes, model.n_states
+    kept = equilibrium.edge_agreement[row] >= (1 + 1 / q) / 2 - 1e-9
+    u, v = model.graph.edges[kept].T
+    links = coo_array((np.ones(len(u), dtype=np.int8), (u, v)), shape=(n, n))
+    _, grain = connected_components(links, directed=False)
+    return np.bincount(grain)

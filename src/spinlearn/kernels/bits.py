@@ -1,0 +1,634 @@
+"""Bit-sliced single-node sweeps: 256 walkers, equal couplings J > 0, no fields, q <= 8.
+
+    canonical       accept s -> s' with min(1, exp(-beta_r dE)),       one beta per walker r
+    multicanonical  accept s -> s' with min(1, W(E_r + dE) / W(E_r)),  one W for all walkers
+
+Energies are numbers of cut edges; degrees are at most 15. Bit r of every word is walker r:
+spins[n, P, 4] uint64 flat, P = bit planes of the state (1 for q = 2, 2 for q <= 4, 3 for q <= 8).
+All walkers visit the same node at the same step, in the order of `free_nodes` (each step leaves the
+law invariant, so a sequential sweep does); neighbours are compared and counted by word operations
+on 256 walkers at once. A proposal's bit pattern is drawn once per node visit for the whole group;
+given it every step is reversible for each walker on its own, so walkers stay exactly independent.
+
+Arrays are flat, C-contiguous and of the exact dtypes named: the vector loads do not check bounds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from spinlearn.kernels.rng import GOLDEN, below, mix64, next_u64x4, skips
+from spinlearn.kernels.simd import (
+    any_bit,
+    gather_i32x8,
+    lane_bits_i32x8,
+    load_i32x8,
+    load_u64x4,
+    sign_bits,
+    splat_i32x8,
+    splat_u64x4,
+    store,
+    u64x4_to_i32x8,
+)
+
+WALKERS = 256  # of a group: four 64-bit words, one AVX2 register
+WORDS = 4
+MAX_DEGREE = 15  # d + dE fits five planes
+MAX_STATES = 8
+PRECISION = 32  # bits of an acceptance probability in bits_metropolis
+
+
+def plane_count(q):
+    """Bit planes that hold a state of ``bits_*`` kernels."""
+    return 1 if q == 2 else 2 if q <= 4 else 3
+
+
+def pack_states(states_rn, q):
+    """int array [256, n] of states -> uint64 [n * P * 4], the layout of ``bits_*`` kernels."""
+    planes = [((states_rn.T >> p) & 1).astype(np.uint8) for p in range(plane_count(q))]
+    packed = np.packbits(np.stack(planes, axis=1), axis=2, bitorder="little")
+    return np.ascontiguousarray(packed).ravel().view(np.uint64)
+
+
+def unpack_states(spins, q):
+    """Inverse of `pack_states`: int8 [256, n]."""
+    words = spins.view(np.uint8).reshape(-1, plane_count(q), WALKERS // 8)
+    bits = np.unpackbits(words, axis=2, bitorder="little").astype(np.int8)
+    places = np.arange(plane_count(q), dtype=np.int8)
+    return (bits << places[:, None]).sum(axis=1, dtype=np.int8).T.copy()
+
+
+def acceptance_planes(betas, max_degree):
+    """Thresholds of `bits_metropolis`.
+
+    Parameters
+    ----------
+    betas : float [256], inverse temperatures in units of 1 / J, >= 0
+    max_degree : largest energy change
+
+    Returns
+    -------
+    uint64 [max_degree * 32 * 4]
+        Bit r of word [dE - 1, b] is binary digit b of exp(-betas[r] dE), most significant first.
+    """
+    planes = np.empty((max_degree, PRECISION, WORDS), np.uint64)
+    for change in range(1, max_degree + 1):
+        scaled = np.minimum(
+            np.exp(-np.asarray(betas) * change) * 2.0**PRECISION, 2.0**PRECISION - 1
+        ).astype(np.uint64)
+        places = np.arange(PRECISION - 1, -1, -1, dtype=np.uint64)
+        digits = (scaled >> places[:, None]) & np.uint64(1)
+        packed = np.packbits(digits.astype(np.uint8), axis=1, bitorder="little")
+        planes[change - 1] = np.ascontiguousarray(packed).view(np.uint64)
+    return planes.ravel()
+
+
+def acceptance_digits(betas, max_degree):
+    """int32 [T * max_degree], the 32 binary digits of exp(-betas[t] dE), for `bits_tempering`."""
+    p = np.exp(-np.asarray(betas)[:, None] * np.arange(1, max_degree + 1))
+    scaled = np.minimum(p * 2.0**PRECISION, 2.0**PRECISION - 1).astype(np.uint32)
+    return scaled.view(np.int32).ravel()
+
+
+def acceptance_table(log_weights, max_degree):
+    """Thresholds of `bits_multicanonical` for integer energies E_min ... E_min + B - 1.
+
+    Parameters
+    ----------
+    log_weights : float [B], ln W; moves outside the B energies are rejected
+
+    Returns
+    -------
+    int32 [B << shift], shift, centre
+        Entry [E - E_min, centre + dE] is t with P(31-bit draw <= t) = acceptance, -1 = never.
+    """
+    n_bins = len(log_weights)
+    shift = int(2 * max_degree).bit_length()
+    centre = 1 << (shift - 1)
+    energies = np.arange(n_bins)
+    table = np.full((n_bins, 1 << shift), -1, np.int32)
+    for change in range(-max_degree, max_degree + 1):
+        target = energies + change
+        inside = (target >= 0) & (target < n_bins)
+        log_ratio = log_weights[np.clip(target, 0, n_bins - 1)] - log_weights
+        accepted = np.rint(np.exp(np.minimum(log_ratio, 0.0)) * 2.0**31) - 1
+        table[inside, centre + change] = accepted[inside].astype(np.int32)
+    return table.ravel(), shift, centre
+
+
+# Bit-sliced building blocks. m0 ... m4 are the planes of M = degree + dE, so 0 <= M <= 30.
+
+
+@njit(cache=True, nogil=True)
+def add_two_bits(c0, c1, c2, c3, c4, x, y):
+    """Add bits x and y to the five-plane counter c."""
+    half = c0 ^ x
+    carry = (c0 & x) | (half & y)
+    c0 = half ^ y
+    next_carry = c1 & carry
+    c1 = c1 ^ carry
+    carry = c2 & next_carry
+    c2 = c2 ^ next_carry
+    next_carry = c3 & carry
+    c3 = c3 ^ carry
+    c4 = c4 ^ next_carry
+    return c0, c1, c2, c3, c4
+
+
+@njit(cache=True, nogil=True)
+def propose_planes(q, offset, a0, a1, a2, direction):
+    """Proposed planes b and the mask of walkers whose proposal is a state (all for q = 3, 4, 8)."""
+    if q == 3:  # s + 1 or s - 1 mod 3, by the walker's random bit
+        is_zero = ~(a0 | a1)
+        b0 = (direction & is_zero) | (a1 & ~direction)
+        b1 = (direction & a0) | (is_zero & ~direction)
+        return b0, b1, a2, ~splat_u64x4(0)
+    b0 = a0 ^ splat_u64x4(np.uint64(0) - np.uint64(offset & 1))
+    b1 = a1 ^ splat_u64x4(np.uint64(0) - np.uint64((offset >> 1) & 1))
+    b2 = a2 ^ splat_u64x4(np.uint64(0) - np.uint64((offset >> 2) & 1))
+    valid = ~splat_u64x4(0)
+    if q == 5:
+        valid = ~(b2 & (b1 | b0))
+    elif q == 6:
+        valid = ~(b2 & b1)
+    elif q == 7:
+        valid = ~(b2 & b1 & b0)
+    return b0, b1, b2, valid
+
+
+@njit(cache=True, nogil=True)
+def plane_of(value, plane):
+    """Binary digit ``plane`` of a scalar, in every walker."""
+    return splat_u64x4(np.uint64(0) - np.uint64((value >> plane) & 1))
+
+
+# Bit-sliced kernels. Array-taking helpers would cost reference counting at every call, hence the
+# long bodies.
+
+
+@njit(cache=True, nogil=True)
+def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_sweeps):
+    """Metropolis sweeps of 256 walkers with 2 <= q <= 8 states, each at its own temperature.
+
+    Random bits are compared with the binary digits of exp(-beta dE) from the top down, until no
+    walker is undecided: about log2(256) + 1.3 digits, whatever the precision. Proposals are uniform
+    over the other states for q = 2, 3, 4, 8; for q = 5, 6, 7 over the other seven bit patterns:
+    3/7, 2/7, 1/7 of them are no state and leave the walker as it is. For q = 2 one visit in 16 is
+    left out, see `rng.skips`.
+
+    Parameters
+    ----------
+    spins : uint64 [n * P * 4], changed in place
+    indptr, neighbors : uint32, CSR without weights; degree <= 15
+    free_nodes : uint32, visited in this order
+    planes : uint64, from `acceptance_planes`
+    stream : uint64 [17], changed in place
+    """
+    three_planes = q > 4
+    stride = WORDS if q == 2 else 12 if three_planes else 8
+    n_offsets = 7 if three_planes else 3
+    s0 = load_u64x4(stream, 0)
+    s1 = load_u64x4(stream, 4)
+    s2 = load_u64x4(stream, 8)
+    s3 = load_u64x4(stream, 12)
+    counter = stream[16]
+    zero = splat_u64x4(0)
+    direction = zero
+    a1 = zero
+    a2 = zero
+    b1 = zero
+    b2 = zero
+    x2 = zero
+    valid = ~zero
+    offset = np.int64(0)
+    patterns = np.empty(32 * 5 * WORDS, np.uint64)  # planes of the numbers 0 ... 31
+    for value in range(32):
+        for plane in range(5):
+            store(patterns, (value * 5 + plane) * WORDS, plane_of(value, plane))
+    chosen = np.empty(MAX_DEGREE * WORDS, np.uint64)
+    step = 2 if q == 2 else 1  # two states: dE has the parity of the degree
+    next_class = step * PRECISION * WORDS
+    for _ in range(n_sweeps):
+        for visit in range(free_nodes.size):
+            if q == 2:
+                counter += GOLDEN
+                if skips(counter):
+                    continue
+            i = np.int64(free_nodes[visit])
+            begin = np.int64(indptr[i])
+            end = np.int64(indptr[i + 1])
+            degree = end - begin
+            a0 = load_u64x4(spins, stride * i)
+            m0 = zero
+            m1 = zero
+            m2 = zero
+            m3 = zero
+            m4 = zero
+            if q == 2:  # flip: M = 2 (number of equal neighbours)
+                edge = begin
+                while edge + 1 < end:
+                    x = ~(load_u64x4(spins, WORDS * np.int64(neighbors[edge])) ^ a0)
+                    y = ~(load_u64x4(spins, WORDS * np.int64(neighbors[edge + 1])) ^ a0)
+                    m1, m2, m3, m4, m0 = add_two_bits(m1, m2, m3, m4, m0, x, y)
+                    edge += 2
+                if edge < end:
+                    x = ~(load_u64x4(spins, WORDS * np.int64(neighbors[edge])) ^ a0)
+                    m1, m2, m3, m4, m0 = add_two_bits(m1, m2, m3, m4, m0, x, zero)
+                m0 = zero
+                b0 = ~a0
+            else:  # move a -> b: every neighbour adds [equals a] and [differs from b] to M
+                a1 = load_u64x4(spins, stride * i + 4)
+                if three_planes:
+                    a2 = load_u64x4(spins, stride * i + 8)
+                if q == 3:
+                    direction, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
+                else:
+                    counter += GOLDEN
+                    offset = 1 + below(counter, n_offsets)
+                b0, b1, b2, valid = propose_planes(q, offset, a0, a1, a2, direction)
+                for edge in range(begin, end):
+                    at = stride * np.int64(neighbors[edge])
+                    x0 = load_u64x4(spins, at)
+                    x1 = load_u64x4(spins, at + 4)
+                    if three_planes:
+                        x2 = load_u64x4(spins, at + 8)
+                    equals_a = ~((x0 ^ a0) | (x1 ^ a1) | (x2 ^ a2))
+                    differs_b = (x0 ^ b0) | (x1 ^ b1) | (x2 ^ b2)
+                    m0, m1, m2, m3, m4 = add_two_bits(m0, m1, m2, m3, m4, equals_a, differs_b)
+            first = 2 - (degree & 1) if q == 2 else 1
+            undecided = zero
+            n_chosen = 0
+            for value in range(degree + first, 2 * degree + 1, step):
+                at = value * 5 * WORDS
+                differs = (m1 ^ load_u64x4(patterns, at + 4)) | (m2 ^ load_u64x4(patterns, at + 8))
+                differs = (
+                    differs
+                    | (m3 ^ load_u64x4(patterns, at + 12))
+                    | (m4 ^ load_u64x4(patterns, at + 16))
+                )
+                is_value = ~(differs | (m0 ^ load_u64x4(patterns, at)))
+                store(chosen, n_chosen, is_value)
+                n_chosen += WORDS
+                undecided = undecided | is_value
+            accepted = ~undecided
+            at = (first - 1) * PRECISION * WORDS
+            if n_chosen == 2 * WORDS:
+                class0 = load_u64x4(chosen, 0)
+                class1 = load_u64x4(chosen, 4)
+                for _digit in range(PRECISION):
+                    draw, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
+                    p = (class0 & load_u64x4(planes, at)) | (
+                        class1 & load_u64x4(planes, at + next_class)
+                    )
+                    accepted = accepted | (undecided & p & ~draw)
+                    undecided = undecided & ~(p ^ draw)
+                    at += WORDS
+                    if not any_bit(undecided):
+                        break
+            elif n_chosen == 4 * WORDS:
+                class0 = load_u64x4(chosen, 0)
+                class1 = load_u64x4(chosen, 4)
+                class2 = load_u64x4(chosen, 8)
+                class3 = load_u64x4(chosen, 12)
+                for _digit in range(PRECISION):
+                    draw, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
+                    p = (class0 & load_u64x4(planes, at)) | (
+                        class1 & load_u64x4(planes, at + next_class)
+                    )
+                    p = p | (class2 & load_u64x4(planes, at + 2 * next_class))
+                    p = p | (class3 & load_u64x4(planes, at + 3 * next_class))
+                    accepted = accepted | (undecided & p & ~draw)
+                    undecided = undecided & ~(p ^ draw)
+                    at += WORDS
+                    if not any_bit(undecided):
+                        break
+            else:
+                for digit in range(PRECISION):
+                    draw, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
+                    p = zero
+                    at = ((first - 1) * PRECISION + digit) * WORDS
+                    for j in range(0, n_chosen, WORDS):
+                        p = p | (load_u64x4(chosen, j) & load_u64x4(planes, at))
+                        at += next_class
+                    accepted = accepted | (undecided & p & ~draw)
+                    undecided = undecided & ~(p ^ draw)
+                    if not any_bit(undecided):
+                        break
+            accepted = accepted & valid
+            store(spins, stride * i, a0 ^ (accepted & (a0 ^ b0)))
+            if q > 2:
+                store(spins, stride * i + 4, a1 ^ (accepted & (a1 ^ b1)))
+                if three_planes:
+                    store(spins, stride * i + 8, a2 ^ (accepted & (a2 ^ b2)))
+    store(stream, 0, s0)
+    store(stream, 4, s1)
+    store(stream, 8, s2)
+    store(stream, 12, s3)
+    stream[16] = counter
+
+
+@njit(cache=True, nogil=True)
+def bits_multicanonical(
+    spins,
+    q,
+    indptr,
+    neighbors,
+    free_nodes,
+    table,
+    shift,
+    rows,
+    histogram,
+    histogram_every,
+    stream,
+    n_sweeps,
+):
+    """Multicanonical sweeps of 256 walkers with 2 <= q <= 8 states that share one weight function.
+
+    Parameters
+    ----------
+    spins, q, indptr, neighbors, free_nodes, stream : as in `bits_metropolis`
+    table, shift : from `acceptance_table`
+    rows : int32 [256], ((E_r - E_min) << shift) + centre, changed in place
+    histogram : int64 [B], adds every walker's energy before each ``histogram_every``-th visit
+    """
+    three_planes = q > 4
+    stride = WORDS if q == 2 else 12 if three_planes else 8
+    n_offsets = 7 if three_planes else 3
+    s0 = load_u64x4(stream, 0)
+    s1 = load_u64x4(stream, 4)
+    s2 = load_u64x4(stream, 8)
+    s3 = load_u64x4(stream, 12)
+    counter = stream[16]
+    zero = splat_u64x4(0)
+    direction = zero
+    a1 = zero
+    a2 = zero
+    b1 = zero
+    b2 = zero
+    x2 = zero
+    valid = ~zero
+    offset = np.int64(0)
+    planes = np.empty(5 * WORDS, np.uint64)
+    halves = planes.view(np.int32)
+    mask = np.empty(8, np.uint32)
+    mask_words = mask.view(np.uint64)
+    lane_bits = lane_bits_i32x8()
+    until_count = histogram_every
+    for _ in range(n_sweeps):
+        for visit in range(free_nodes.size):
+            until_count -= 1
+            if until_count == 0:
+                until_count = histogram_every
+                for walker in range(WALKERS):
+                    histogram[rows[walker] >> shift] += 1
+            if q == 2:
+                counter += GOLDEN
+                if skips(counter):
+                    continue
+            i = np.int64(free_nodes[visit])
+            begin = np.int64(indptr[i])
+            end = np.int64(indptr[i + 1])
+            degree = end - begin
+            a0 = load_u64x4(spins, stride * i)
+            m0 = zero
+            m1 = zero
+            m2 = zero
+            m3 = zero
+            m4 = zero
+            if q == 2:  # flip: M = 2 (number of equal neighbours)
+                edge = begin
+                while edge + 1 < end:
+                    x = ~(load_u64x4(spins, WORDS * np.int64(neighbors[edge])) ^ a0)
+                    y = ~(load_u64x4(spins, WORDS * np.int64(neighbors[edge + 1])) ^ a0)
+                    m1, m2, m3, m4, m0 = add_two_bits(m1, m2, m3, m4, m0, x, y)
+                    edge += 2
+                if edge < end:
+                    x = ~(load_u64x4(spins, WORDS * np.int64(neighbors[edge])) ^ a0)
+                    m1, m2, m3, m4, m0 = add_two_bits(m1, m2, m3, m4, m0, x, zero)
+                m0 = zero
+                b0 = ~a0
+            else:  # move a -> b: every neighbour adds [equals a] and [differs from b] to M
+                a1 = load_u64x4(spins, stride * i + 4)
+                if three_planes:
+                    a2 = load_u64x4(spins, stride * i + 8)
+                if q == 3:
+                    direction, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
+                else:
+                    counter += GOLDEN
+                    offset = 1 + below(counter, n_offsets)
+                b0, b1, b2, valid = propose_planes(q, offset, a0, a1, a2, direction)
+                for edge in range(begin, end):
+                    at = stride * np.int64(neighbors[edge])
+                    x0 = load_u64x4(spins, at)
+                    x1 = load_u64x4(spins, at + 4)
+                    if three_planes:
+                        x2 = load_u64x4(spins, at + 8)
+                    equals_a = ~((x0 ^ a0) | (x1 ^ a1) | (x2 ^ a2))
+                    differs_b = (x0 ^ b0) | (x1 ^ b1) | (x2 ^ b2)
+                    m0, m1, m2, m3, m4 = add_two_bits(m0, m1, m2, m3, m4, equals_a, differs_b)
+            if 4 < q < 8:  # a proposal that is no state leaves the energy: M = degree there
+                m0 = (m0 & valid) | (plane_of(degree, 0) & ~valid)
+                m1 = (m1 & valid) | (plane_of(degree, 1) & ~valid)
+                m2 = (m2 & valid) | (plane_of(degree, 2) & ~valid)
+                m3 = (m3 & valid) | (plane_of(degree, 3) & ~valid)
+                m4 = (m4 & valid) | (plane_of(degree, 4) & ~valid)
+            store(planes, 0, m0)
+            store(planes, 4, m1)
+            store(planes, 8, m2)
+            store(planes, 12, m3)
+            store(planes, 16, m4)
+            # from here lane by lane: eight walkers to a vector, each with its own energy
+            no_change = splat_i32x8(0 - degree)
+            for half in range(8):
+                w0 = splat_i32x8(halves[half])
+                w1 = splat_i32x8(halves[half + 8])
+                w2 = splat_i32x8(halves[half + 16])
+                w3 = splat_i32x8(halves[half + 24])
+                w4 = splat_i32x8(halves[half + 32])
+                bits = np.uint64(0)
+                for part in range(0, 32, 8):
+                    lanes = lane_bits << part
+                    change = no_change + (((w1 & lanes) == lanes) & splat_i32x8(2))
+                    change = change + (((w2 & lanes) == lanes) & splat_i32x8(4))
+                    change = change + (((w3 & lanes) == lanes) & splat_i32x8(8))
+                    if q > 2:
+                        change = change + (((w0 & lanes) == lanes) & splat_i32x8(1))
+                    if degree > 7:
+                        change = change + (((w4 & lanes) == lanes) & splat_i32x8(16))
+                    draw, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
+                    row = load_i32x8(rows, 32 * half + part)
+                    agreed = (u64x4_to_i32x8(draw) >> 1) <= gather_i32x8(table, row + change)
+                    store(rows, 32 * half + part, row + (agreed & (change << shift)))
+                    bits |= sign_bits(agreed) << np.uint64(part)
+                mask[half] = np.uint32(bits)
+            accepted = load_u64x4(mask_words, 0) & valid
+            store(spins, stride * i, a0 ^ (accepted & (a0 ^ b0)))
+            if q > 2:
+                store(spins, stride * i + 4, a1 ^ (accepted & (a1 ^ b1)))
+                if three_planes:
+                    store(spins, stride * i + 8, a2 ^ (accepted & (a2 ^ b2)))
+    store(stream, 0, s0)
+    store(stream, 4, s1)
+    store(stream, 8, s2)
+    store(stream, 12, s3)
+    stream[16] = counter
+
+
+@njit(cache=True, nogil=True)
+def bits_tempering(energies, betas, log_priors, digits, n_tries, levels, planes, stream):
+    """Move the 256 walkers between temperatures and rewrite their acceptance planes.
+
+    This is simulated tempering. With `bits_metropolis` between calls, (s, t) follows
+    exp(log_priors[t] - betas[t] E(s)), so s alone follows the multicanonical weight
+    W(E) = sum_t exp(log_priors[t] - betas[t] E): any W with a convex logarithm, at the price of
+    canonical sweeps. Reweight with W(E), not with t.
+
+    Parameters
+    ----------
+    energies : int64 [256], from `bits_energies`
+    betas, log_priors : float64 [T]
+    digits : int32 [T * max_degree], from `acceptance_digits`
+    n_tries : proposals t -> t +- 1 of each walker
+    levels : int32 [256], t of each walker, changed in place
+    planes : uint64 [max_degree * 32 * 4], overwritten
+    stream : uint64 [17], changed in place
+    """
+    counter = stream[16]
+    n_levels = betas.size
+    for walker in range(WALKERS):
+        level = np.int64(levels[walker])
+        energy = np.float64(energies[walker])
+        for _ in range(n_tries):
+            counter += GOLDEN
+            bits = mix64(counter)
+            proposed = level + (1 if bits & np.uint64(1) else -1)
+            if 0 <= proposed < n_levels:
+                log_ratio = (
+                    log_priors[proposed]
+                    - log_priors[level]
+                    - (betas[proposed] - betas[level]) * energy
+                )
+                if log_ratio >= 0.0 or np.float64(bits >> np.uint64(11)) * 2.0**-53 < np.exp(
+                    log_ratio
+                ):
+                    level = proposed
+        levels[walker] = level
+    stream[16] = counter
+    max_degree = digits.size // n_levels
+    octets = planes.view(np.uint8)
+    width = splat_i32x8(max_degree)
+    for change in range(max_degree):
+        for octet in range(WALKERS // 8):
+            row = gather_i32x8(digits, load_i32x8(levels, 8 * octet) * width + splat_i32x8(change))
+            for digit in range(PRECISION):
+                octets[(change * PRECISION + digit) * (WALKERS // 8) + octet] = sign_bits(
+                    row << digit
+                )
+
+
+@njit(cache=True, nogil=True)
+def bits_energies(spins, n_planes, edges, energies):
+    """Energies of the 256 walkers: number of edges whose ends differ.
+
+    Parameters
+    ----------
+    spins : uint64 [n * P * 4]
+    edges : int32 [m, 2]
+    energies : int64 [256], overwritten
+    """
+    total = np.zeros(32 * WORDS, np.uint64)  # planes of the running sums
+    zero = splat_u64x4(0)
+    stride = n_planes * WORDS
+    n_edges = edges.shape[0]
+    for start in range(0, n_edges, 30):
+        c0 = zero
+        c1 = zero
+        c2 = zero
+        c3 = zero
+        c4 = zero
+        for edge in range(start, min(start + 30, n_edges)):
+            u = stride * np.int64(edges[edge, 0])
+            v = stride * np.int64(edges[edge, 1])
+            differ = load_u64x4(spins, u) ^ load_u64x4(spins, v)
+            for at in range(4, stride, 4):
+                differ = differ | (load_u64x4(spins, u + at) ^ load_u64x4(spins, v + at))
+            c0, c1, c2, c3, c4 = add_two_bits(c0, c1, c2, c3, c4, differ, zero)
+        carry = zero
+        for plane in range(32):
+            addend = c0
+            c0 = c1
+            c1 = c2
+            c2 = c3
+            c3 = c4
+            c4 = zero
+            old = load_u64x4(total, WORDS * plane)
+            half = old ^ addend
+            store(total, WORDS * plane, half ^ carry)
+            carry = (old & addend) | (half & carry)
+            if plane > 4 and not any_bit(carry):
+                break
+    for walker in range(WALKERS):
+        energy = np.int64(0)
+        for plane in range(32):
+            bit = (total[WORDS * plane + (walker >> 6)] >> np.uint64(walker & 63)) & np.uint64(1)
+            energy |= np.int64(bit) << plane
+        energies[walker] = energy
+
+
+@njit(cache=True, nogil=True)
+def bits_flip_regions(
+    spins,
+    region_ptr,
+    region_nodes,
+    border_ptr,
+    borders,
+    betas,
+    n_tries,
+    cut,
+    accepted_count,
+    stream,
+):
+    """Metropolis flips of whole regions for 256 walkers at once, q = 2.
+
+    A region is a fixed set of free nodes; flipping it in a walker changes only the edges of its
+    border, by (equal ends) - (different ends). Regions do not depend on the walkers' states, so
+    every try is reversible.
+
+    Parameters
+    ----------
+    spins : uint64 [n * 4], changed in place
+    region_ptr, region_nodes : int64 [G + 1], int32, nodes of every region
+    border_ptr, borders : int64 [G + 1], int32 [., 2], edges with one end in the region
+    betas : float64 [256], of every walker in units of 1 / J
+    n_tries : regions tried, drawn at random
+    cut : int64 [256], scratch
+    accepted_count : int64 [G], adds the number of walkers that accepted
+    stream : uint64 [17], changed in place
+    """
+    n_regions = region_ptr.size - 1
+    mask = np.empty(WORDS, np.uint64)
+    for _ in range(n_tries):
+        counter = stream[16] + GOLDEN
+        stream[16] = counter
+        region = below(counter, n_regions)
+        edges = borders[border_ptr[region] : border_ptr[region + 1]]
+        bits_energies(spins, 1, edges, cut)
+        n_edges = edges.shape[0]
+        for word in range(WORDS):
+            bits = np.uint64(0)
+            for bit in range(64):
+                walker = 64 * word + bit
+                change = n_edges - 2 * cut[walker]
+                counter += GOLDEN
+                if change <= 0 or np.float64(mix64(counter) >> np.uint64(11)) * 2.0**-53 < np.exp(
+                    -betas[walker] * change
+                ):
+                    bits |= np.uint64(1) << np.uint64(bit)
+                    accepted_count[region] += 1
+            mask[word] = bits
+        stream[16] = counter
+        flips = load_u64x4(mask, 0)
+        for at in range(region_ptr[region], region_ptr[region + 1]):
+            i = WORDS * np.int64(region_nodes[at])
+            store(spins, i, load_u64x4(spins, i) ^ flips)

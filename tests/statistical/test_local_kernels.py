@@ -1,0 +1,749 @@
+"""Laws of the local kernels: sweeps, tempering, region moves and level draws keep their ensemble.
+
+Walkers start as exact draws of a model with 25-81 labellings, the kernel is applied once, and the
+labellings are compared with the same law by chi-square (see `chi_square`). Each such test has twins
+with a planted error, which must fail. The rest: energies kept equal energies recomputed, walkers of
+a group stay independent, clamped nodes stay, and streams decide the result.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy.special import ellipk
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import FREE, PottsModel
+from spinlearn.kernels import bits, ensemble, lockstep, regions
+from spinlearn.kernels.rng import make_stream
+from tests.conftest import grid_graph
+from tests.statistical.chi_square import Configurations, assert_verdict, normalized, p_value
+
+BETAS = (0.5, 1.2)  # of even and odd walkers
+TRIANGLE_WITH_TAIL = [[0, 1], [0, 2], [1, 2], [2, 3], [3, 4]]
+ROUGH = np.random.default_rng(5).normal(0, 1.0, 25)  # ln W with rises and falls
+
+
+def model_of(q, n, edges, clamped=None, **kwargs) -> PottsModel:
+    held = np.full(n, FREE)
+    for node, state in (clamped or {}).items():
+        held[node] = state
+    return PottsModel(Graph(n, edges), q, clamped=held, **kwargs)
+
+
+def hub(q, degree, n_free) -> PottsModel:
+    """Node 0 with `degree` neighbours; the last ones are clamped to all states in turn."""
+    edges = [[0, leaf] for leaf in range(1, degree + 1)] + [[1, 2]]
+    clamped = {leaf: leaf % q for leaf in range(n_free, degree + 1)}
+    return model_of(q, degree + 1, edges, clamped)
+
+
+# Degrees 1-3, then hubs for the other branches of the bit-sliced decision: four classes, many.
+UNIT_MODELS = {
+    "q2": model_of(2, 5, TRIANGLE_WITH_TAIL),
+    "q2-degree8": hub(2, 8, 5),
+    "q2-degree15": hub(2, 15, 5),
+    "q3": model_of(3, 5, TRIANGLE_WITH_TAIL, {4: 2}),
+    "q3-degree4": hub(3, 4, 4),
+    "q3-degree15": hub(3, 15, 4),
+    "q4": model_of(4, 4, TRIANGLE_WITH_TAIL[:4], {3: 1}),
+    "q5": model_of(5, 4, TRIANGLE_WITH_TAIL[:4], {0: 3, 3: 1}),
+    "q6": model_of(6, 4, TRIANGLE_WITH_TAIL[:4], {0: 3, 3: 1}),
+    "q7": model_of(7, 4, TRIANGLE_WITH_TAIL[:4], {1: 6, 3: 0}),
+    "q8": model_of(8, 4, TRIANGLE_WITH_TAIL[:4], {0: 7, 2: 2}),
+}
+
+
+def real_model(q, with_fields=True) -> PottsModel:
+    """Real couplings of both signs; one clamped node for q > 2."""
+    n, clamped = {2: (5, {}), 3: (5, {4: 2}), 4: (4, {3: 1}), 8: (3, {2: 4}), 10: (3, {2: 4})}[q]
+    edges = [edge for edge in TRIANGLE_WITH_TAIL if max(edge) < n]
+    rng = np.random.default_rng(q)
+    couplings = rng.uniform(0.3, 1.5, len(edges)) * np.where(np.arange(len(edges)) == 1, -0.6, 1)
+    fields = rng.normal(0, 0.4, (n, q)) if with_fields else None
+    return model_of(q, n, edges, clamped, couplings=couplings, fields=fields)
+
+
+def csr(model):
+    graph = model.graph
+    return graph.indptr.astype(np.uint32), graph.neighbors.astype(np.uint32)
+
+
+def free_of(model):
+    return model.free_nodes.astype(np.uint32)
+
+
+def streams(seed, count):
+    return [make_stream(child) for child in np.random.SeedSequence(seed).spawn(count)]
+
+
+def even_odd_start(rng, laws, size):
+    """Configurations of walkers: even ones from the first law, odd ones from the second."""
+    even, odd = (rng.choice(len(law), size, p=law) for law in laws)
+    return np.where(np.arange(size) % 2 == 0, even, odd)
+
+
+def even_odd_counts(index, size):
+    return np.stack([np.bincount(index[parity::2], minlength=size) for parity in (0, 1)])
+
+
+def worst_p(counts, laws):
+    """Smaller p-value of the even and the odd walkers, counts (2, configurations)."""
+    return min(p_value(counts[parity], laws[parity]) for parity in (0, 1))
+
+
+def exchanged(array, value):
+    """Copy of an array with its first entry replaced."""
+    copy = array.copy()
+    copy[0] = value
+    return copy
+
+
+# -- bit-sliced sweeps ---------------------------------------------------------------------------
+
+
+def sweep_bits(model, groups, seed, betas_used=BETAS, q_used=None, start_pairs=False):
+    """Counts (groups, parity, configurations) after one canonical sweep, and the laws."""
+    table, q = Configurations(model), model.n_states
+    laws = [table.boltzmann(beta) for beta in BETAS]
+    planes = bits.acceptance_planes(np.resize(betas_used, 256), int(model.graph.degrees.max()))
+    counts, rng = [], np.random.default_rng(seed)
+    for stream in streams(seed, groups):
+        start = even_odd_start(rng, laws, 256)
+        if start_pairs:  # planted error: walkers 0 and 2, 1 and 3, ... start as twins
+            start = start.reshape(-1, 4)[:, [0, 1, 0, 1]].ravel()
+        spins = bits.pack_states(table.states[start], q)
+        bits.bits_metropolis(spins, q_used or q, *csr(model), free_of(model), planes, stream, 1)
+        counts.append(even_odd_counts(table.index(bits.unpack_states(spins, q)), len(table)))
+    return np.array(counts), np.array(laws)
+
+
+@pytest.mark.parametrize("name", UNIT_MODELS)
+def test_bits_metropolis_keeps_the_law(name):
+    counts, laws = sweep_bits(UNIT_MODELS[name], 200, 11)
+    assert_verdict(worst_p(counts.sum(0), laws), right=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "planted"),
+    [
+        ("q2", {"betas_used": (0.55, 1.32)}),
+        ("q3-degree4", {"betas_used": (0.55, 1.32)}),
+        ("q5", {"betas_used": (0.6, 1.44)}),  # 25 labellings, null proposals: 20 % to be seen
+        ("q4", {"q_used": 3}),  # leaves state 3 but never proposes it: an asymmetric proposal
+    ],
+)
+def test_bits_metropolis_with_planted_error_breaks_the_law(name, planted):
+    counts, laws = sweep_bits(UNIT_MODELS[name], 400, 11, **planted)
+    assert_verdict(worst_p(counts.sum(0), laws), right=False)
+
+
+def overdispersion(counts, laws):
+    """(variance over groups / binomial variance - 1) of the even walkers, in standard errors."""
+    law, n_groups, size = laws[0], len(counts), counts[0, 0].sum()
+    heavy = size * law > 1
+    ratio = ((counts[:, 0] - size * law) ** 2).mean(0) / (size * law * (1 - law))
+    return (ratio[heavy].mean() - 1) / np.sqrt(2 / (n_groups * heavy.sum()))
+
+
+@pytest.mark.parametrize("name", ["q2", "q3", "q4", "q5"])
+def test_walkers_of_a_bit_group_stay_independent(name):
+    assert abs(overdispersion(*sweep_bits(UNIT_MODELS[name], 400, 77))) < 5
+
+
+def test_twin_walkers_of_a_bit_group_are_found_out():
+    assert overdispersion(*sweep_bits(UNIT_MODELS["q4"], 400, 77, start_pairs=True)) > 8
+
+
+def sweep_bits_multicanonical(model, groups, seed, weight_error=1.0, row_error=0, q_used=None):
+    """Counts and law after one multicanonical sweep; the highest energy is outside the window."""
+    table, q = Configurations(model), model.n_states
+    levels = (table.energies - table.energies.min()).astype(np.int64)
+    inside = levels < levels.max()
+    log_weights = ROUGH[: levels.max()]
+    law = normalized(np.where(inside, np.exp(log_weights[np.where(inside, levels, 0)]), 0.0))
+    thresholds, shift, centre = bits.acceptance_table(
+        log_weights * weight_error, int(model.graph.degrees.max())
+    )
+    counts, rng = np.zeros(len(table), np.int64), np.random.default_rng(seed)
+    histogram = np.zeros(len(log_weights), np.int64)
+    for stream in streams(seed, groups):
+        start = rng.choice(len(table), 256, p=law)
+        spins = bits.pack_states(table.states[start], q)
+        believed = np.clip(levels[start] + row_error, 0, len(log_weights) - 1)
+        rows = ((believed << shift) + centre).astype(np.int32)
+        bits.bits_multicanonical(
+            spins, q_used or q, *csr(model), free_of(model),
+            thresholds, shift, rows, histogram, 2, stream, 1,
+        )  # fmt: skip
+        index = table.index(bits.unpack_states(spins, q))
+        if row_error == 0:
+            np.testing.assert_array_equal(rows >> shift, levels[index])
+        counts += np.bincount(index, minlength=len(table))
+    assert histogram.sum() == groups * 256 * (len(model.free_nodes) // 2)
+    return p_value(counts, law)
+
+
+@pytest.mark.parametrize("name", UNIT_MODELS)
+def test_bits_multicanonical_keeps_the_law(name):
+    assert_verdict(sweep_bits_multicanonical(UNIT_MODELS[name], 150, 12), right=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "planted"),
+    [
+        ("q2", {"weight_error": 1.1}),
+        ("q3", {"weight_error": 1.1}),
+        ("q4", {"q_used": 3}),  # an asymmetric proposal
+        ("q2-degree8", {"row_error": 1}),
+    ],
+)
+def test_bits_multicanonical_with_planted_error_breaks_the_law(name, planted):
+    assert_verdict(sweep_bits_multicanonical(UNIT_MODELS[name], 400, 12, **planted), right=False)
+
+
+TEMPERING_BETAS, LOG_PRIORS = np.array([0.1, 0.5, 0.8, 1.2]), np.array([0.0, 0.6, 1.2, 1.8])
+
+
+@pytest.mark.parametrize("name", ["q2", "q3"])
+@pytest.mark.parametrize("error", [1.0, 1.1])
+def test_bits_tempering_with_sweeps_keeps_the_mixture(name, error):
+    # the law of (s, t) is exp(log_priors[t] - betas[t] E(s)); the planted error is in the priors
+    model = UNIT_MODELS[name]
+    table, q, n_levels = Configurations(model), model.n_states, len(TEMPERING_BETAS)
+    joint = normalized(np.exp(LOG_PRIORS - TEMPERING_BETAS * table.energies[:, None]).ravel())
+    degree = int(model.graph.degrees.max())
+    digits = bits.acceptance_digits(TEMPERING_BETAS, degree)
+    planes = np.empty(degree * 32 * 4, np.uint64)
+    counts, rng = np.zeros(len(joint), np.int64), np.random.default_rng(8)
+    for stream in streams(9, 400):
+        start = rng.choice(len(joint), 256, p=joint)
+        levels = (start % n_levels).astype(np.int32)
+        energies = table.energies[start // n_levels].astype(np.int64)
+        bits.bits_tempering(
+            energies, TEMPERING_BETAS, LOG_PRIORS * error, digits, 6, levels, planes, stream
+        )
+        np.testing.assert_array_equal(
+            planes, bits.acceptance_planes(TEMPERING_BETAS[levels], degree)
+        )
+        spins = bits.pack_states(table.states[start // n_levels], q)
+        bits.bits_metropolis(spins, q, *csr(model), free_of(model), planes, stream, 1)
+        index = table.index(bits.unpack_states(spins, q))
+        counts += np.bincount(index * n_levels + levels, minlength=len(joint))
+    assert_verdict(p_value(counts, joint), right=error == 1.0)
+
+
+# -- lockstep sweeps -----------------------------------------------------------------------------
+
+
+def quantized(model, energy_span=0.0):
+    """Kernel arrays, the model in whole units (its energies are exact), and the unit."""
+    indptr, neighbors = csr(model)
+    fields = model.fields if np.any(model.fields) else None
+    couplings = model.couplings[model.graph.edge_ids]
+    high, low, low_bits, flat, unit = lockstep.quantize(couplings, indptr, fields, energy_span)
+    whole = PottsModel(
+        model.graph,
+        model.n_states,
+        couplings=np.rint(model.couplings / unit),
+        fields=None if fields is None else flat.reshape(fields.shape),
+        clamped=model.clamped,
+    )
+    return (indptr, neighbors, high, low, low_bits, flat, free_of(model)), whole, unit
+
+
+def sweep_lockstep(
+    model, groups, n_replicas, seed, beta_error=1.0, q_used=None, wrong_coupling=False
+):
+    """Counts (groups, parity, configurations) after one canonical sweep, and the laws."""
+    table = Configurations(model)
+    laws = [table.boltzmann(beta) for beta in BETAS]
+    arrays, _, unit = quantized(model)
+    if wrong_coupling:  # of one direction of one edge: the ends disagree about it
+        high = arrays[2]
+        arrays = (*arrays[:2], exchanged(high, 0.5 * high[0]), *arrays[3:])
+    rates = (-np.resize(BETAS, n_replicas) * beta_error * unit * lockstep.LOG2_E).astype(np.float32)
+    counts, rng = [], np.random.default_rng(seed)
+    for stream in streams(seed, groups):
+        start = even_odd_start(rng, laws, n_replicas)
+        states = np.ascontiguousarray(table.states[start].T).ravel()
+        lockstep.lockstep_metropolis(
+            states, n_replicas, q_used or model.n_states, *arrays, rates, stream, 1
+        )
+        index = table.index(states.reshape(-1, n_replicas).T)
+        counts.append(even_odd_counts(index, len(table)))
+    return np.array(counts), np.array(laws)
+
+
+@pytest.mark.parametrize("with_fields", [False, True])
+@pytest.mark.parametrize("q", [2, 3, 4, 8, 10])
+def test_lockstep_metropolis_keeps_the_law(q, with_fields):
+    counts, laws = sweep_lockstep(real_model(q, with_fields), 10, 6400, 21)
+    assert_verdict(worst_p(counts.sum(0), laws), right=True)
+
+
+@pytest.mark.parametrize(
+    ("q", "with_fields", "planted"),
+    [
+        (2, True, {"beta_error": 1.1}),
+        (3, True, {"beta_error": 1.1}),
+        (3, False, {"wrong_coupling": True}),
+        (4, False, {"q_used": 3}),  # leaves state 3 but never proposes it
+    ],
+)
+def test_lockstep_metropolis_with_planted_error_breaks_the_law(q, with_fields, planted):
+    counts, laws = sweep_lockstep(real_model(q, with_fields), 20, 6400, 21, **planted)
+    assert_verdict(worst_p(counts.sum(0), laws), right=False)
+
+
+@pytest.mark.parametrize("q", [2, 3, 4])
+def test_walkers_of_a_lockstep_group_stay_independent(q):
+    assert abs(overdispersion(*sweep_lockstep(real_model(q), 400, 256, 78))) < 5
+
+
+def sweep_lockstep_multicanonical(model, seed, groups, weight_error=1.0, q_used=None):
+    """p-value after one multicanonical sweep; some configurations lie outside the window."""
+    n_replicas = 6400
+    arrays, whole, _ = quantized(model, 50.0)
+    table = Configurations(whole)
+    lowest = int(table.energies.min()) - 1000
+    e = table.energies.astype(np.int64) - lowest
+    window = np.quantile(e, 0.9)
+    bin_shift = int(np.log2(window / 4))  # four to seven bins
+    n_bins = int(window) >> bin_shift
+    edges = ROUGH[: n_bins + 1]
+    exact = np.where(
+        e >> bin_shift < n_bins, np.interp(e / 2**bin_shift, np.arange(n_bins + 1), edges), -np.inf
+    )
+    law = normalized(np.exp(exact))
+    log_weights, slopes, resolution = lockstep.weight_table(edges * weight_error, bin_shift)
+    histogram = np.zeros(n_bins, np.int64)
+    counts, rng = np.zeros(len(table), np.int64), np.random.default_rng(seed)
+    for stream in streams(seed, groups):
+        start = rng.choice(len(table), n_replicas, p=law)
+        states = np.ascontiguousarray(table.states[start].T).ravel()
+        energies = e[start].astype(np.int32)
+        bins = energies >> bin_shift
+        rise = (energies & (2**bin_shift - 1)).astype(np.float32) * slopes[bins]
+        current = log_weights[bins] + rise.astype(np.int32)
+        lockstep.lockstep_multicanonical(
+            states, n_replicas, q_used or model.n_states, *arrays,
+            log_weights, slopes, bin_shift, resolution,
+            energies, current, histogram, 2, stream, 1,
+        )  # fmt: skip
+        index = table.index(states.reshape(-1, n_replicas).T)
+        np.testing.assert_array_equal(energies, e[index])
+        middle = (edges.min() + edges.max()) / 2
+        kept = current * resolution / weight_error + middle
+        np.testing.assert_allclose(kept, exact[index], rtol=0, atol=1e-5)
+        counts += np.bincount(index, minlength=len(table))
+    assert histogram.sum() == groups * n_replicas * (len(model.free_nodes) // 2)
+    return p_value(counts, law)
+
+
+@pytest.mark.parametrize("with_fields", [False, True])
+@pytest.mark.parametrize("q", [2, 3, 4, 8, 10])
+def test_lockstep_multicanonical_keeps_the_law(q, with_fields):
+    p = sweep_lockstep_multicanonical(real_model(q, with_fields), 22, 10)
+    assert_verdict(p, right=True)
+
+
+@pytest.mark.parametrize(
+    ("q", "with_fields", "planted"),
+    [
+        (2, True, {"weight_error": 1.1}),
+        (3, True, {"weight_error": 1.1}),
+        (4, False, {"q_used": 3}),  # an asymmetric proposal
+    ],
+)
+def test_lockstep_multicanonical_with_planted_error_breaks_the_law(q, with_fields, planted):
+    p = sweep_lockstep_multicanonical(real_model(q, with_fields), 22, 20, **planted)
+    assert_verdict(p, right=False)
+
+
+# -- region moves --------------------------------------------------------------------------------
+
+
+def regions_of(model, sets):
+    """Kernel arrays (ptr, nodes, border_ptr, borders, border_couplings); rows (inside, outside)."""
+    borders, couplings, sizes = [], [], []
+    for region in sets:
+        leaving = [
+            (u, v, coupling) if u in region else (v, u, coupling)
+            for (u, v), coupling in zip(model.graph.edges.tolist(), model.couplings, strict=True)
+            if (u in region) != (v in region)
+        ]
+        borders += [edge[:2] for edge in leaving]
+        couplings += [edge[2] for edge in leaving]
+        sizes.append(len(leaving))
+    return (
+        np.cumsum([0, *map(len, sets)], dtype=np.int64),
+        np.concatenate(sets).astype(np.int32),
+        np.cumsum([0, *sizes], dtype=np.int64),
+        np.array(borders, np.int32).reshape(-1, 2),
+        np.array(couplings, np.float64),
+    )
+
+
+def all_kinds_of_regions(model):
+    """Single nodes, pairs (neighbours or not) and all free nodes."""
+    free = model.free_nodes.tolist()
+    singles, pairs = [[i] for i in free[:2]], [[free[0], free[1]], [free[0], free[-1]]]
+    return [*singles, *pairs, free]
+
+
+def with_wrong_border(arrays, outside):
+    """The same regions, the outer end of the first border edge replaced."""
+    borders = arrays[3].copy()
+    assert borders[0, 1] != outside
+    borders[0, 1] = outside
+    return (*arrays[:3], borders, *arrays[4:])
+
+
+FLIP_MODELS = {
+    "free": UNIT_MODELS["q2"],
+    "clamped": model_of(
+        2, 7, [*TRIANGLE_WITH_TAIL, [0, 5], [1, 5], [4, 6], [1, 6], [2, 6]], {5: 0, 6: 1}
+    ),
+    "hub": UNIT_MODELS["q2-degree8"],
+}
+
+
+def flip_regions(model, groups, seed, beta_error=1.0, wrong_outside=None):
+    table = Configurations(model)
+    laws = [table.boltzmann(beta) for beta in BETAS]
+    arrays = regions_of(model, all_kinds_of_regions(model))
+    if wrong_outside is not None:
+        arrays = with_wrong_border(arrays, wrong_outside)
+    betas, cut = np.resize(BETAS, 256) * beta_error, np.empty(256, np.int64)
+    accepted = np.zeros(len(arrays[0]) - 1, np.int64)
+    counts, rng = np.zeros((2, len(table)), np.int64), np.random.default_rng(seed)
+    for stream in streams(seed, groups):
+        start = even_odd_start(rng, laws, 256)
+        spins = bits.pack_states(table.states[start], 2)
+        bits.bits_flip_regions(spins, *arrays[:4], betas, 8, cut, accepted, stream)
+        index = table.index(bits.unpack_states(spins, 2))
+        counts += even_odd_counts(index, len(table))
+    assert (accepted > 0).all()
+    return worst_p(counts, laws)
+
+
+@pytest.mark.parametrize("name", FLIP_MODELS)
+def test_bits_flip_regions_keeps_the_law(name):
+    assert_verdict(flip_regions(FLIP_MODELS[name], 200, 31), right=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "planted"),
+    [
+        ("free", {"beta_error": 1.1}),
+        ("clamped", {"beta_error": 1.1}),
+        ("free", {"wrong_outside": 4}),
+        ("clamped", {"wrong_outside": 6}),
+    ],
+)
+def test_bits_flip_regions_with_planted_error_breaks_the_law(name, planted):
+    assert_verdict(flip_regions(FLIP_MODELS[name], 400, 31, **planted), right=False)
+
+
+def swapped(states, q, arrays, fields, betas, n_tries, stream):
+    """Labellings (R, n) after region moves, and accepted moves of every region."""
+    states, accepted = states.copy(), np.zeros(len(arrays[0]) - 1, np.int64)
+    n_walkers, n = states.shape
+    regions.swap_on_regions(
+        states.reshape(-1), n_walkers, 1, n, q, *arrays, fields, betas, n_tries, accepted, stream
+    )
+    return states, accepted
+
+
+def kernel_fields(model):
+    return model.fields if np.any(model.fields) else np.empty((0, model.n_states))
+
+
+def swap_on_regions(model, n_walkers, seed, beta_error=1.0, wrong_outside=None, q_used=None):
+    table = Configurations(model)
+    laws = [table.boltzmann(beta) for beta in BETAS]
+    arrays = regions_of(model, all_kinds_of_regions(model))
+    if wrong_outside is not None:
+        arrays = with_wrong_border(arrays, wrong_outside)
+    (stream,) = streams(seed, 1)
+    start = even_odd_start(np.random.default_rng(seed), laws, n_walkers)
+    betas = np.resize(BETAS, n_walkers) * beta_error
+    states, accepted = swapped(
+        table.states[start],
+        q_used or model.n_states,
+        arrays,
+        kernel_fields(model),
+        betas,
+        8,
+        stream,
+    )
+    assert (accepted > 0).all()
+    return worst_p(even_odd_counts(table.index(states), len(table)), laws)
+
+
+@pytest.mark.parametrize("with_fields", [False, True])
+@pytest.mark.parametrize("q", [2, 3, 4, 8])
+def test_swap_on_regions_keeps_the_law(q, with_fields):
+    assert_verdict(swap_on_regions(real_model(q, with_fields), 60_000, 41), right=True)
+
+
+@pytest.mark.parametrize(
+    ("q", "with_fields", "planted"),
+    [
+        (2, True, {"beta_error": 1.1}),
+        (3, True, {"beta_error": 1.1}),
+        (4, True, {"beta_error": 1.1}),
+        (3, False, {"wrong_outside": 3}),
+        (4, False, {"q_used": 3}),  # 3 is exchanged with 1, but 1 never with 3
+    ],
+)
+def test_swap_on_regions_with_planted_error_breaks_the_law(q, with_fields, planted):
+    p = swap_on_regions(real_model(q, with_fields), 120_000, 41, **planted)
+    assert_verdict(p, right=False)
+
+
+def test_swap_on_regions_does_not_depend_on_the_layout():
+    model = real_model(3)
+    arrays, betas = regions_of(model, all_kinds_of_regions(model)), np.resize(BETAS, 64)
+    states = Configurations(model).states[:64]
+    expected, moves = swapped(states, 3, arrays, model.fields, betas, 20, streams(1, 1)[0])
+    by_node, accepted = np.ascontiguousarray(states.T), np.zeros_like(moves)
+    regions.swap_on_regions(
+        by_node.reshape(-1), 64, 64, 1, 3, *arrays, model.fields, betas, 20, accepted,
+        streams(1, 1)[0],
+    )  # fmt: skip
+    np.testing.assert_array_equal(by_node.T, expected)
+    np.testing.assert_array_equal(accepted, moves)
+
+
+# -- levels and sums -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("q", [2, 3])
+@pytest.mark.parametrize("error", [1.0, 1.1])
+def test_draw_levels_gives_the_joint_law(q, error):
+    # s follows W(E) = sum_t exp(eta_t - beta_t E), t is drawn given E(s)
+    table, n_levels, n_walkers = Configurations(real_model(q)), len(TEMPERING_BETAS), 200_000
+    joint = normalized(np.exp(LOG_PRIORS - TEMPERING_BETAS * table.energies[:, None]))
+    start = np.random.default_rng(6).choice(len(table), n_walkers, p=joint.sum(1))
+    levels, occupancy = np.empty(n_walkers, np.int32), np.zeros(n_levels)
+    ensemble.draw_levels(
+        table.energies[start], TEMPERING_BETAS * error, LOG_PRIORS, levels, occupancy,
+        streams(7, 1)[0],
+    )  # fmt: skip
+    counts = np.bincount(start * n_levels + levels, minlength=joint.size)
+    assert_verdict(p_value(counts, joint.ravel()), right=error == 1.0)
+    if error == 1.0:
+        given = joint / joint.sum(1, keepdims=True)
+        np.testing.assert_allclose(occupancy, given[start].sum(0), rtol=1e-10)
+
+
+def test_draw_levels_survives_huge_energies():
+    levels, occupancy = np.empty(2, np.int32), np.zeros(3)
+    energies, betas = np.array([-1e6, 1e6]), np.array([0.0, 1.0, 2.0])
+    ensemble.draw_levels(energies, betas, np.zeros(3), levels, occupancy, streams(1, 1)[0])
+    assert levels.tolist() == [2, 0]
+    assert occupancy.tolist() == [1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("q", [2, 3, 7])
+def test_accumulate_counts_like_numpy(q):
+    rng = np.random.default_rng(2)
+    graph, n_rows = grid_graph(4, 5), 3
+    states = rng.integers(0, q, (256, 20), dtype=np.int8)
+    rows = rng.integers(-1, n_rows, 256)
+    u, v = np.ascontiguousarray(graph.edges.T)
+    node_sums = np.zeros((n_rows, (q - 1) * 20), np.uint32)
+    edge_sums, counts = np.zeros((n_rows, len(u)), np.uint32), np.zeros(n_rows, np.int64)
+    for _ in range(2):  # sums are added to
+        ensemble.accumulate(states, rows, q, u, v, node_sums, edge_sums, counts)
+    for row in range(n_rows):
+        mine = states[rows == row]
+        assert counts[row] == 2 * len(mine)
+        expected = np.stack([(mine == s).sum(0) for s in range(1, q)])
+        np.testing.assert_array_equal(node_sums[row].reshape(q - 1, 20), 2 * expected)
+        np.testing.assert_array_equal(edge_sums[row], 2 * (mine[:, u] == mine[:, v]).sum(0))
+
+
+@pytest.mark.parametrize("q", range(2, 9))
+def test_unpacking_inverts_packing(q):
+    states = np.random.default_rng(q).integers(0, q, (256, 37), dtype=np.int8)
+    spins, unpacked = bits.pack_states(states, q), np.empty_like(states)
+    ensemble.unpack_bits(spins, bits.plane_count(q), unpacked)
+    np.testing.assert_array_equal(bits.unpack_states(spins, q), states)
+    np.testing.assert_array_equal(unpacked, states)
+
+
+# -- energies ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("q", [2, 3, 7])
+def test_bits_energies_equal_the_models(q):
+    model = PottsModel(grid_graph(12, 15), q)
+    states = np.random.default_rng(1).integers(0, q, (256, 180), dtype=np.int8)
+    states[0], states[1] = 0, np.indices((12, 15)).sum(0).ravel() % 2  # no edge cut, all cut
+    energies = np.empty(256, np.int64)
+    spins = bits.pack_states(states, q)
+    bits.bits_energies(spins, bits.plane_count(q), np.array(model.graph.edges), energies)
+    np.testing.assert_array_equal(energies, model.energy(states))
+
+
+@pytest.mark.parametrize("with_fields", [False, True])
+def test_walker_energies_equal_the_models(with_fields):
+    rng = np.random.default_rng(4)
+    graph = grid_graph(6, 7).with_weights(rng.normal(size=71))
+    model = PottsModel(graph, 5, fields=rng.normal(size=(42, 5)) if with_fields else None)
+    states, energies = rng.integers(0, 5, (64, 42), dtype=np.int8), np.empty(64)
+    u, v = np.ascontiguousarray(graph.edges.T)
+    ensemble.walker_energies(states, u, v, model.couplings, kernel_fields(model), energies)
+    np.testing.assert_allclose(energies, model.energy(states), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("q", [2, 3, 6])
+def test_bits_multicanonical_keeps_book_of_energies_at_degree_15(q):
+    edges = [[i, j] for i in (0, 1) for j in range(i + 1, 16)]
+    model = PottsModel(Graph(16, edges), q)
+    states = np.random.default_rng(2).integers(0, q, (256, 16), dtype=np.int8)
+    table, shift, centre = bits.acceptance_table(-0.3 * np.arange(len(edges) + 1), 15)
+    rows = ((model.energy(states).astype(np.int64) << shift) + centre).astype(np.int32)
+    spins, histogram = bits.pack_states(states, q), np.zeros(len(edges) + 1, np.int64)
+    bits.bits_multicanonical(
+        spins, q, *csr(model), free_of(model), table, shift, rows, histogram, 4,
+        streams(1, 1)[0], 50,
+    )  # fmt: skip
+    np.testing.assert_array_equal(rows >> shift, model.energy(bits.unpack_states(spins, q)))
+
+
+def test_two_state_lattice_has_onsagers_energy():
+    side, beta = 64, 0.6
+    number = np.arange(side * side).reshape(side, side)
+    edges = [np.column_stack([number.ravel(), np.roll(number, -1, k).ravel()]) for k in (0, 1)]
+    model = PottsModel(Graph(side * side, np.concatenate(edges)), 2)
+    states = np.random.default_rng(3).integers(0, 2, (256, side * side), dtype=np.int8)
+    spins, (stream,) = bits.pack_states(states, 2), streams(4, 1)
+    planes, energies, sums = bits.acceptance_planes(np.full(256, beta), 4), np.empty(256, int), 0.0
+    arguments = (*csr(model), free_of(model), planes, stream)
+    bits.bits_metropolis(spins, 2, *arguments, 300)
+    for _ in range(20):
+        bits.bits_metropolis(spins, 2, *arguments, 10)
+        bits.bits_energies(spins, 1, np.array(model.graph.edges), energies)
+        sums = sums + energies / side**2 / 20
+    # Onsager, Phys. Rev. 65, 117 (1944): Ising coupling K = beta / 2, cut edges = (2 + u) / 2
+    tanh, cosh, sinh = np.tanh(beta), np.cosh(beta), np.sinh(beta)
+    elliptic = ellipk((2 * sinh / cosh**2) ** 2)
+    onsager = -1 / tanh * (1 + 2 / np.pi * (2 * tanh**2 - 1) * elliptic)
+    assert abs(sums.mean() - (2 + onsager) / 2) < 4 * sums.std() / 16
+
+
+def test_quantize_is_accurate_and_cannot_overflow():
+    rng = np.random.default_rng(0)
+    indptr = np.concatenate([[0], np.cumsum(rng.integers(1, 40, 500))]).astype(np.uint32)
+    couplings = rng.lognormal(0, 1, indptr[-1]) * rng.choice([-1, 1], indptr[-1])
+    high, low, low_bits, _, unit = lockstep.quantize(couplings, indptr)
+    rebuilt = (high.astype(np.int64) * 2**low_bits + low) * unit
+    starts = indptr[:-1].astype(int)
+    assert np.abs(rebuilt - couplings).max() <= unit / 2
+    assert unit / 2 <= np.add.reduceat(np.abs(couplings), starts).max() * 2.0**-22
+    for limb in (high, low):
+        assert np.add.reduceat(np.abs(limb.astype(int)), starts).max() < 2**15
+
+
+# -- clamps and streams --------------------------------------------------------------------------
+
+
+def half_clamped(q):
+    rng = np.random.default_rng(q)
+    clamped = np.where(rng.random(64) < 0.5, rng.integers(0, q, 64), FREE)
+    model = PottsModel(grid_graph(8, 8), q, clamped=clamped)
+    drawn = rng.integers(0, q, (256, 64), dtype=np.int8)
+    return model, np.where(clamped == FREE, drawn, clamped).astype(np.int8)
+
+
+def run_bits(model, states, seed):
+    q, (stream,) = model.n_states, streams(seed, 1)
+    spins, planes = bits.pack_states(states, q), bits.acceptance_planes(np.full(256, 0.5), 4)
+    bits.bits_metropolis(spins, q, *csr(model), free_of(model), planes, stream, 20)
+    return bits.unpack_states(spins, q)
+
+
+def run_bits_multicanonical(model, states, seed):
+    q, (stream,) = model.n_states, streams(seed, 1)
+    table, shift, centre = bits.acceptance_table(-0.5 * np.arange(model.graph.n_edges + 1), 4)
+    rows = ((model.energy(states).astype(np.int64) << shift) + centre).astype(np.int32)
+    spins, histogram = bits.pack_states(states, q), np.zeros(model.graph.n_edges + 1, np.int64)
+    bits.bits_multicanonical(
+        spins, q, *csr(model), free_of(model), table, shift, rows, histogram, 8, stream, 20
+    )
+    return bits.unpack_states(spins, q)
+
+
+def run_bits_flips(model, states, seed):
+    arrays, (stream,) = regions_of(model, all_kinds_of_regions(model)), streams(seed, 1)
+    spins, accepted = bits.pack_states(states, 2), np.zeros(len(arrays[0]) - 1, np.int64)
+    cut = np.empty(256, np.int64)
+    bits.bits_flip_regions(spins, *arrays[:4], np.full(256, 0.2), 20, cut, accepted, stream)
+    return bits.unpack_states(spins, 2)
+
+
+def run_lockstep(model, states, seed):
+    (stream,) = streams(seed, 1)
+    arrays, _, unit = quantized(model)
+    rates = np.full(256, -0.5 * unit * lockstep.LOG2_E, np.float32)
+    flat = np.ascontiguousarray(states.T).ravel()
+    lockstep.lockstep_metropolis(flat, 256, model.n_states, *arrays, rates, stream, 20)
+    return flat.reshape(-1, 256).T
+
+
+def run_swaps(model, states, seed):
+    arrays, q = regions_of(model, all_kinds_of_regions(model)), model.n_states
+    (stream,) = streams(seed, 1)
+    betas = np.full(256, 0.2)
+    return swapped(states, q, arrays, kernel_fields(model), betas, 20, stream)[0]
+
+
+RUNS = [
+    (run_bits, 2),
+    (run_bits, 3),
+    (run_bits, 5),
+    (run_bits_multicanonical, 2),
+    (run_bits_multicanonical, 3),
+    (run_bits_flips, 2),
+    (run_lockstep, 2),
+    (run_lockstep, 5),
+    (run_swaps, 2),
+    (run_swaps, 5),
+]
+
+
+@pytest.mark.parametrize(("run", "q"), RUNS)
+def test_clamped_nodes_stay_and_the_stream_decides(run, q):
+    model, states = half_clamped(q)
+    first, again, other = (run(model, states, seed) for seed in (1, 1, 2))
+    held = model.clamped != FREE
+    np.testing.assert_array_equal(first[:, held], states[:, held])
+    assert first.min() >= 0
+    assert first.max() < q
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+    if run in (run_bits, run_bits_multicanonical, run_lockstep):
+        assert (first != states).any(axis=0)[~held].mean() > 0.9
+
+
+@pytest.mark.parametrize("run", [run_bits, run_bits_multicanonical, run_lockstep])
+def test_two_state_walkers_do_not_return_after_an_even_number_of_sweeps(run):
+    # flips of a node between two clamped neighbours cost nothing and are always accepted
+    model = model_of(2, 3, [[0, 1], [0, 2]], {1: 0, 2: 1})
+    states = np.tile(np.array([0, 0, 1], np.int8), (256, 1))
+    finals = [run(model, states, seed)[0, 0] for seed in range(40)]
+    assert 5 < sum(finals) < 35
+
+
+def test_a_thread_pool_gives_the_same_walkers():
+    model, states = half_clamped(2)
+    serial = [run_bits(model, states, seed) for seed in range(6)]
+    with ThreadPoolExecutor(3) as pool:
+        pooled = list(pool.map(lambda seed: run_bits(model, states, seed), range(6)))
+    np.testing.assert_array_equal(serial, pooled)

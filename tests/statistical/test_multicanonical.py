@@ -1,0 +1,330 @@
+"""The multicanonical engine against exact answers, and its promises about runs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.datasets import two_bands
+from spinlearn.energies import min_cut
+from spinlearn.engines import Enumeration, JunctionTree
+from spinlearn.engines.ground_state import ground_state
+from spinlearn.engines.multicanonical import Multicanonical
+from spinlearn.engines.walkers import (
+    BitWalkers,
+    ClusterWalkers,
+    LockstepWalkers,
+    walkers_for,
+)
+from spinlearn.errors import (
+    CheckpointError,
+    ConvergenceWarning,
+    InvalidInputError,
+    StoppedError,
+    UnsupportedModelError,
+)
+from tests.conftest import grid_graph
+
+TEMPERATURES = np.array([0.0, 0.3, 0.6, 1.0, 2.0, np.inf])
+KINDS = {"bits": BitWalkers, "clusters": ClusterWalkers, "lockstep": LockstepWalkers}
+
+
+def random_model(kind: str, rng: np.random.Generator) -> PottsModel:
+    """A model that goes to the given kind of walkers, with clamps, and fields but for bits."""
+    q = int(rng.integers(2, 5))
+    n = int(np.log(5000) / np.log(q))
+    pairs = np.array([(i, j) for i in range(n) for j in range(i + 1, n)])
+    edges = pairs[rng.random(len(pairs)) < 0.4]
+    weights = {
+        "bits": np.full(len(edges), 0.8),
+        "clusters": rng.uniform(0.2, 1.5, len(edges)),
+        "lockstep": rng.normal(size=len(edges)),
+    }[kind]
+    fields = None if kind == "bits" else 0.3 * rng.normal(size=(n, q))
+    clamped = np.where(rng.random(n) < 0.2, rng.integers(0, q, n), -1)
+    model = PottsModel(Graph(n, edges, weights), q, fields=fields, clamped=clamped)
+    assert walkers_for(model) is KINDS[kind]
+    return model
+
+
+def quick_run(model, temperatures, seed, **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        settings = {"tol": 0.02, "max_sweeps": 20_000, **settings}
+        return Multicanonical(**settings).run(model, temperatures, seed=seed)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_error_bars_cover_the_truth(kind):
+    scores, agreement_scores = [], []
+    for seed in range(20):
+        model = random_model(kind, np.random.default_rng(seed))
+        exact = Enumeration().run(model, TEMPERATURES)
+        run = quick_run(model, TEMPERATURES, seed)
+        free = model.clamped < 0
+        kept = run.converged
+        off = np.abs(run.marginals - exact.marginals)[kept][:, free]
+        scores.append((off / run.std_error[kept][:, free]).ravel())
+        off = np.abs(run.edge_agreement - exact.edge_agreement)[kept]
+        agreement_scores.append((off / run.agreement_std_error[kept]).ravel())
+        assert kept[1:].all()
+    for values in (np.concatenate(scores), np.concatenate(agreement_scores)):
+        assert np.mean(values < 2) >= 0.9
+        assert values.max() < 6
+        # Error bars that are far too wide would pass the above.
+        assert np.mean(values < 0.5) < 0.75
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_log_z_energy_and_density_of_states(kind):
+    model = random_model(kind, np.random.default_rng(100))
+    temperatures = [0.4, 1.0, 3.0, np.inf]
+    exact = Enumeration().run(model, temperatures)
+    run = quick_run(model, temperatures, 1)
+    np.testing.assert_allclose(run.log_partition, exact.log_partition, atol=0.1)
+    np.testing.assert_allclose(run.mean_energy, exact.mean_energy, atol=0.15)
+    density = run.diagnostics["log_density_of_states"]
+    n_labellings = len(model.free_nodes) * np.log(model.n_states)
+    assert np.logaddexp.reduce(density) == pytest.approx(n_labellings, abs=0.05)
+
+
+@pytest.mark.parametrize("size", [16])
+def test_periodic_ising_lattice_has_kaufmans_partition_function(size):
+    number = np.arange(size * size).reshape(size, size)
+    right = np.column_stack([number.ravel(), np.roll(number, -1, axis=1).ravel()])
+    down = np.column_stack([number.ravel(), np.roll(number, -1, axis=0).ravel()])
+    model = PottsModel(Graph(size * size, np.concatenate([right, down])), 2)
+    temperatures = np.array([0.5, 0.8, 1.0, 1.135, 1.3, 2.0, 3.0, 5.0])
+    run = quick_run(model, temperatures, 0)
+    reference = size * size * np.log(2)
+    expected = np.array([kaufman(size, t) for t in temperatures]) - reference
+    np.testing.assert_allclose(run.log_partition - reference, expected, rtol=1e-3)
+
+
+def kaufman(size: int, temperature: float) -> float:
+    """ln Z of the L x L torus, E = sum (1 - delta) (Kaufman 1949; K = 1 / 2T)."""
+    k = 0.5 / temperature
+    n = size * size
+    index = np.arange(2 * size)
+    cosh_gamma = np.cosh(2 * k) / np.tanh(2 * k) - np.cos(np.pi * index / size)
+    gamma = np.arccosh(np.maximum(cosh_gamma, 1.0))
+    gamma[0] = 2 * k + np.log(np.tanh(k))
+    half = size * gamma / 2
+    log_cosh = np.logaddexp(half, -half)
+    log_sinh = np.abs(half) + np.log1p(-np.exp(-2 * np.abs(half)))
+    terms = [
+        log_cosh[1::2].sum(),
+        log_sinh[1::2].sum(),
+        log_cosh[0::2].sum(),
+        log_sinh[0::2].sum(),
+    ]
+    signs = [1.0, 1.0, 1.0, np.sign(half[0])]
+    top = max(terms)
+    total = sum(s * np.exp(t - top) for s, t in zip(signs, terms, strict=True))
+    log_ising = -np.log(2) + n / 2 * np.log(2 * np.sinh(2 * k)) + top + np.log(total)
+    return float(log_ising - 2 * n * k)
+
+
+def test_toy_set_lies_on_the_exact_curve():
+    toy = two_bands()
+    model = min_cut(toy.graph(), toy.labels, 2)
+    temperatures = np.round(np.arange(0.3, 2.01, 0.1), 3)
+    exact = JunctionTree().run(model, temperatures)
+    run = Multicanonical().run(model, temperatures, seed=5)  # default settings
+    assert run.converged.all()
+    assert np.abs(run.marginals - exact.marginals).max() <= 0.03
+    assert np.abs(run.edge_agreement - exact.edge_agreement).max() <= 0.03
+    np.testing.assert_allclose(run.log_partition, exact.log_partition, atol=0.7)
+    # The ground state is unique: ln D(12) = 0.
+    assert run.diagnostics["energies"][0] == 12.0
+    assert run.diagnostics["log_density_of_states"][0] == pytest.approx(0.0, abs=0.8)
+    between = run.at([0.55, 0.95])
+    expected = exact.at([0.55, 0.95])
+    assert np.abs(between.marginals - expected.marginals).max() <= 0.05
+
+
+def small_model() -> PottsModel:
+    clamped = np.full(30, -1)
+    clamped[[0, 29]] = [0, 1]
+    return PottsModel(grid_graph(5, 6), 2, clamped=clamped)
+
+
+def assert_same_run(a, b):
+    np.testing.assert_array_equal(a.marginals, b.marginals)
+    np.testing.assert_array_equal(a.edge_agreement, b.edge_agreement)
+    np.testing.assert_array_equal(a.std_error, b.std_error)
+    np.testing.assert_array_equal(a.log_partition, b.log_partition)
+
+
+def test_result_does_not_depend_on_threads():
+    model = small_model()
+    runs = [quick_run(model, [0.5, 1.0], 3, n_groups=2, n_jobs=jobs) for jobs in (1, 2)]
+    assert_same_run(*runs)
+    other = quick_run(model, [0.5, 1.0], 4, n_groups=2)
+    assert np.any(other.marginals != runs[0].marginals)
+
+
+def test_tolerance_stops_the_run_and_missing_it_warns():
+    model = small_model()
+    loose = Multicanonical(tol=0.05).run(model, [0.5, 1.0], seed=0)
+    tight = Multicanonical(tol=0.004).run(model, [0.5, 1.0], seed=0)
+    assert tight.diagnostics["sweeps"] > loose.diagnostics["sweeps"]
+    assert tight.std_error.max() <= 0.004
+    with pytest.warns(ConvergenceWarning, match=r"T = .*0\.5"):
+        short = Multicanonical(tol=1e-5, max_sweeps=1000).run(model, [0.5, 1.0], seed=0)
+    assert not short.converged.any()
+
+
+def test_callback_and_ctrl_c_return_what_is_there():
+    model = small_model()
+    phases = []
+
+    def stop(progress):
+        phases.append(progress.phase)
+        return phases.count("production") == 20
+
+    with pytest.warns(ConvergenceWarning):
+        run = Multicanonical(tol=1e-6).run(model, [0.5, 1.0], seed=0, callback=stop)
+    assert run.std_error.max() < 0.2
+    assert set(phases) == {"ladder", "weights", "production"}
+
+    def interrupt(progress):
+        if stop(progress):
+            raise KeyboardInterrupt
+
+    phases.clear()
+    with pytest.warns(ConvergenceWarning):
+        again = Multicanonical(tol=1e-6).run(model, [0.5, 1.0], seed=0, callback=interrupt)
+    assert_same_run(run, again)
+    with pytest.raises(StoppedError):
+        Multicanonical().run(model, [0.5], seed=0, callback=lambda p: True)
+
+
+@pytest.mark.parametrize("phase", ["weights", "production"])
+def test_resumed_run_is_bit_for_bit_the_uninterrupted_one(tmp_path, phase):
+    path = tmp_path / "run.npz"
+    model = small_model()
+    whole = quick_run(model, [0.5, 1.0], 7, tol=0.004)
+    seen = []
+
+    def fail(progress):
+        seen.append(progress.phase)
+        if seen.count(phase) == 50:
+            raise RuntimeError("power cut")
+
+    engine = Multicanonical(tol=0.004, max_sweeps=20_000, checkpoint=path, checkpoint_seconds=0.0)
+    with pytest.raises(RuntimeError, match="power cut"):
+        engine.run(model, [0.5, 1.0], seed=7, callback=fail)
+    assert path.exists()
+    resumed_phases = []
+    resumed = engine.run(
+        model, [0.5, 1.0], seed=7, callback=lambda p: resumed_phases.append(p.phase)
+    )
+    assert "ladder" not in resumed_phases  # it went on, it did not start again
+    assert_same_run(whole, resumed)
+    assert resumed.diagnostics["round_trips"] == whole.diagnostics["round_trips"]
+
+
+VICTIM = """
+import numpy as np, sys, warnings
+warnings.simplefilter("ignore")
+from tests.statistical.test_multicanonical import small_model
+from spinlearn.engines.multicanonical import Multicanonical
+engine = Multicanonical(tol=0.002, max_sweeps=40_000)
+engine.set_params(checkpoint=sys.argv[1], checkpoint_seconds=0.05)
+run = engine.run(small_model(), [0.5, 1.0], seed=7)
+np.savez(sys.argv[2], marginals=run.marginals)
+"""
+
+
+def test_killed_process_resumes(tmp_path):
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    path, out = tmp_path / "run.npz", tmp_path / "out.npz"
+    command = [sys.executable, "-c", VICTIM, str(path), str(out)]
+    victim = subprocess.Popen(command, cwd=root)
+    deadline = time.monotonic() + 120
+    while not path.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
+    assert path.exists()
+    assert not out.exists()
+    subprocess.run(command, cwd=root, check=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        whole = Multicanonical(tol=0.002, max_sweeps=40_000).run(small_model(), [0.5, 1.0], seed=7)
+    np.testing.assert_array_equal(np.load(out)["marginals"], whole.marginals)
+    assert list(tmp_path.glob(".*")) == []  # nothing half-written is left behind
+
+
+def test_unusable_checkpoints_are_refused_and_left_alone(tmp_path):
+    path = tmp_path / "run.npz"
+    model = small_model()
+    engine = Multicanonical(tol=0.05, checkpoint=path, checkpoint_seconds=0.0)
+    engine.run(model, [0.5], seed=0)
+    good = path.read_bytes()
+    pickled = tmp_path / "pickled.npz"
+    np.savez(pickled, header=np.array([{"a": 1}], dtype=object))
+    cases = {
+        "truncated": good[: len(good) // 2],
+        "foreign": b"id,label\n1,A\n",
+        "empty": b"",
+        "pickled": pickled.read_bytes(),
+    }
+    for content in cases.values():
+        path.write_bytes(content)
+        with pytest.raises(CheckpointError, match="not a checkpoint"):
+            engine.run(model, [0.5], seed=0)
+        assert path.read_bytes() == content
+    path.write_bytes(good)
+    with pytest.raises(CheckpointError, match="another run"):
+        engine.run(model, [0.6], seed=0)
+    with pytest.raises(CheckpointError, match="another run"):
+        engine.run(model, [0.5], seed=1)
+    assert path.read_bytes() == good
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    arrays["header"] = np.array(str(arrays["header"]).replace('"version": 1', '"version": 99'))
+    np.savez(path, **arrays)
+    with pytest.raises(CheckpointError, match="version 99"):
+        engine.run(model, [0.5], seed=0)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"tol": 0}, {"tol": "a"}, {"max_sweeps": 0}, {"n_groups": 3}, {"max_seconds": -1}],
+)
+def test_bad_settings_are_refused(settings):
+    with pytest.raises(InvalidInputError):
+        Multicanonical(**settings).run(small_model(), [1.0])
+
+
+def test_unsupported_models_say_so():
+    cost = np.array([[0.0, 1.0, 2.0], [1.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
+    model = PottsModel(Graph(2, [(0, 1)]), 3, pair_cost=cost)
+    assert "pair cost" in Multicanonical().unsupported(model)
+    with pytest.raises(UnsupportedModelError, match="junction_tree"):
+        Multicanonical().run(model, [1.0])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ground_state_is_one(seed):
+    rng = np.random.default_rng(seed)
+    model = PottsModel(
+        grid_graph(3, 4, rng.random(17)),
+        2,
+        fields=rng.normal(size=(12, 2)),
+        clamped=np.where(rng.random(12) < 0.2, rng.integers(0, 2, 12), -1),
+    )
+    lowest = Enumeration().run(model, [0.0]).mean_energy[0]
+    assert model.energy(ground_state(model)) == pytest.approx(lowest, abs=1e-4)
+    assert ground_state(PottsModel(grid_graph(2, 2), 3)) is None
