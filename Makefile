@@ -27,7 +27,9 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python benchmarks/exact.py
+	$(BIN)/python benchmarks/samplers.py
 
 $(VENV)/.app: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

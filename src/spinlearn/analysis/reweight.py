@@ -77,7 +77,8 @@ class EnergyBins:
         """Fine bin of every energy."""
         coarse = self.coarse(energies)
         low, high = self.edges[coarse], self.edges[coarse + 1]
-        part = np.clip((energies - low) / (high - low) * FINE_PER_COARSE, 0, FINE_PER_COARSE - 1)
+        width = np.maximum(high - low, np.finfo(np.float64).tiny)  # all energies may be equal
+        part = np.clip((energies - low) / width * FINE_PER_COARSE, 0, FINE_PER_COARSE - 1)
         return coarse * FINE_PER_COARSE + part.astype(np.int64)
 
 

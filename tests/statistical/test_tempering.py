@@ -1,0 +1,259 @@
+"""Replica exchange and its one-replica cases against exact answers, within their error bars."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.core.protocols import Progress
+from spinlearn.engines.enumeration import Enumeration
+from spinlearn.engines.junction_tree import JunctionTree
+from spinlearn.engines.tempering import Metropolis, SwendsenWang, Tempering
+from spinlearn.errors import (
+    ConvergenceWarning,
+    InvalidInputError,
+    StoppedError,
+    UnsupportedModelError,
+)
+from tests.conftest import grid_graph
+
+TEMPERATURES = [0.0, 0.3, 0.6, 1.0, 2.0, np.inf]
+
+
+def random_model(seed: int, *, either_sign: bool = False, q: int = 3) -> PottsModel:
+    """A 4 x 4 lattice with real couplings, fields and a few clamps."""
+    rng = np.random.default_rng(seed)
+    graph = grid_graph(4, 4)
+    couplings = rng.uniform(0.3, 1.5, graph.n_edges)
+    if either_sign:
+        couplings *= rng.choice([-1, 1], graph.n_edges)
+    clamped = np.full(16, -1)
+    clamped[[0, 5, 15]] = 0, q - 1, 1
+    return PottsModel(
+        graph, q, couplings=couplings, fields=rng.normal(0, 0.3, (16, q)), clamped=clamped
+    )
+
+
+def scores(run, exact) -> np.ndarray:
+    """|p - p_exact| / se of all free nodes, at the converged temperatures."""
+    free = run.model.clamped < 0
+    error = np.abs(run.marginals - exact.marginals)[run.converged][:, free]
+    return (error / run.std_error[run.converged][:, free]).ravel()
+
+
+def agreement_scores(run, exact) -> np.ndarray:
+    free = run.model.clamped < 0
+    inner = free[run.model.graph.edges].any(axis=1)
+    error = np.abs(run.edge_agreement - exact.edge_agreement)[run.converged][:, inner]
+    return (error / run.agreement_std_error[run.converged][:, inner]).ravel()
+
+
+@pytest.mark.parametrize(
+    ("q", "either_sign"), [(2, False), (3, False), (5, False), (2, True), (3, True)]
+)
+def test_error_bars_cover_the_truth(q, either_sign):
+    model = random_model(q, either_sign=either_sign, q=q)
+    exact = JunctionTree().run(model, TEMPERATURES)
+    engine = Tempering(tol=0.02)
+    z, z_agreement = [], []
+    for seed in range(20):
+        run = engine.run(model, TEMPERATURES, seed=seed)
+        assert run.converged.all()
+        z.append(scores(run, exact))
+        z_agreement.append(agreement_scores(run, exact))
+    for values in (np.concatenate(z), np.concatenate(z_agreement)):
+        assert np.mean(values < 2) > 0.9
+        assert values.max() < 6
+    np.testing.assert_allclose(run.mean_energy, exact.mean_energy, atol=0.15)
+    np.testing.assert_allclose(run.log_partition[1:], exact.log_partition[1:], atol=0.8)
+
+
+def test_planted_bug_is_noticed(monkeypatch):
+    """The twin of the test above: bonds drawn for a temperature 15 % too low."""
+    from spinlearn.engines import tempering
+
+    right = tempering.bond_thresholds
+    monkeypatch.setattr(tempering, "bond_thresholds", lambda layout, b: right(layout, 1.15 * b))
+    model = random_model(3)
+    exact = JunctionTree().run(model, TEMPERATURES[1:])
+    z = np.concatenate(
+        [scores(Tempering(tol=0.02).run(model, TEMPERATURES[1:], seed=s), exact) for s in range(5)]
+    )
+    assert np.mean(z < 2) < 0.9
+
+
+def test_any_pair_cost_is_sampled_by_local_moves():
+    rng = np.random.default_rng(1)
+    half = rng.normal(size=(3, 3))
+    model = PottsModel(grid_graph(2, 3), 3, pair_cost=half + half.T, clamped=[0, -1, -1, -1, -1, 2])
+    exact = Enumeration().run(model, TEMPERATURES)
+    run = Tempering().run(model, TEMPERATURES, seed=0)
+    assert run.diagnostics["moves"] == "local"
+    assert run.converged.all()
+    assert scores(run, exact).max() < 5
+
+
+@pytest.mark.parametrize("engine", [Metropolis(tol=0.03), SwendsenWang(tol=0.03)])
+def test_one_replica_cases_are_right_where_they_mix(engine):
+    model = random_model(0)
+    exact = JunctionTree().run(model, [0.8, 1.5, np.inf])
+    run = engine.run(model, [0.8, 1.5, np.inf], seed=0)
+    assert run.engine == engine.name
+    assert run.converged.all()
+    assert scores(run, exact).max() < 5
+    np.testing.assert_allclose(run.mean_energy, exact.mean_energy, atol=0.2)
+
+
+def two_blocks() -> PottsModel:
+    """Two 6 x 6 lattices joined by one edge; the label of the second costs 4, the joint 1.
+
+    Below the transition Metropolis needs ages to turn a whole block.
+    """
+    one = grid_graph(6, 6).edges
+    edges = np.concatenate([one, one + 36, [[35, 36]]])
+    clamped = np.full(72, -1)
+    clamped[[14, 36 + 21]] = 0, 1
+    return PottsModel(Graph(72, edges), 2, clamped=clamped)
+
+
+def test_tempering_crosses_where_metropolis_is_stuck_and_says_so():
+    model = two_blocks()
+    exact = JunctionTree().run(model, [0.45, 0.7])
+    run = Tempering(tol=0.02).run(model, [0.45, 0.7], seed=1)
+    assert run.converged.all()
+    assert np.abs(run.marginals - exact.marginals).max() < 0.06
+    with pytest.warns(ConvergenceWarning, match=r"T = 0\.45"):
+        stuck = Metropolis(tol=0.02, max_sweeps=1000).run(model, [0.45, 0.7], seed=1)
+    assert not stuck.converged[0]
+    assert np.abs(stuck.marginals - exact.marginals)[0].max() > 0.1
+
+
+def test_results_do_not_depend_on_threads_or_on_the_order_of_temperatures():
+    model = random_model(0)
+    one = Tempering(tol=0.03).run(model, [0.5, 1.0], seed=5)
+    two = Tempering(tol=0.03, n_jobs=2).run(model, [1.0, 0.5, 1.0], seed=5)
+    np.testing.assert_array_equal(one.marginals[[1, 0, 1]], two.marginals)
+    np.testing.assert_array_equal(one.std_error[[1, 0, 1]], two.std_error)
+    other = Tempering(tol=0.03).run(model, [0.5, 1.0], seed=6)
+    assert not np.array_equal(one.marginals, other.marginals)
+    root = np.random.SeedSequence(5)
+    again = [Tempering(tol=0.03).run(model, [0.5, 1.0], seed=root) for _ in range(2)]
+    np.testing.assert_array_equal(again[0].marginals, again[1].marginals)
+
+
+def test_other_temperatures_are_reweighted_also_after_pickling():
+    model = random_model(2)
+    wanted = [0.0, 0.45, 0.8, 1.6]
+    exact = JunctionTree().run(model, wanted)
+    run = Tempering(tol=0.02).run(model, [0.3, 0.6, 1.0, 2.0], seed=0)
+    elsewhere = pickle.loads(pickle.dumps(run)).at(wanted)
+    assert elsewhere.converged[1:].all()
+    z = scores(elsewhere, exact)
+    assert np.mean(z < 2) > 0.85
+    assert z.max() < 6
+    np.testing.assert_allclose(elsewhere.mean_energy, exact.mean_energy, atol=0.2)
+    np.testing.assert_allclose(elsewhere.heat_capacity, exact.heat_capacity, rtol=0.1)
+
+
+def test_zero_temperature_is_the_uniform_law_over_ground_states():
+    model = PottsModel(grid_graph(3, 3), 3, clamped=[0, -1, -1, -1, -1, -1, -1, -1, 1])
+    exact = Enumeration().run(model, [0.0])
+    run = Tempering(tol=0.03).run(model, [0.0], seed=0)
+    assert run.converged.all()
+    assert run.mean_energy[0] == exact.mean_energy[0]
+    assert scores(run, exact).max() < 6
+    assert run.log_partition[0] == exact.log_partition[0]  # -inf: ground energy above zero
+
+
+@pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
+def test_callback_sees_progress_and_stops():
+    model = random_model(0)
+    seen: list[Progress] = []
+    Tempering(tol=0.03).run(model, TEMPERATURES, seed=0, callback=seen.append)
+    fractions = [p.fraction for p in seen]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == 1.0
+    with pytest.raises(StoppedError):
+        Tempering().run(model, TEMPERATURES, seed=0, callback=lambda p: True)
+    rounds = []
+
+    def stop_later(progress: Progress) -> bool:
+        rounds.append(progress.phase)
+        return rounds.count("production") == 3
+
+    run = Tempering(tol=1e-6).run(model, TEMPERATURES, seed=0, callback=stop_later)
+    assert rounds.count("production") == 3
+    assert run.marginals.shape == (6, 16, 3)
+    assert not run.converged.any()
+
+
+@pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
+def test_interrupt_returns_what_is_there(monkeypatch):
+    from spinlearn.engines import tempering
+
+    advance, calls = tempering._Member.advance, []
+
+    def interrupted(self, **kwargs):
+        calls.append(kwargs)
+        if sum(bool(c.get("measure")) for c in calls) == 20:
+            raise KeyboardInterrupt
+        return advance(self, **kwargs)
+
+    monkeypatch.setattr(tempering._Member, "advance", interrupted)
+    run = Tempering(tol=1e-6).run(random_model(0), [0.5, 1.0], seed=0)
+    assert run.diagnostics["rounds"] >= 1
+    np.testing.assert_allclose(run.marginals.sum(axis=2), 1)
+
+
+def test_limits_are_kept_and_missed_tolerances_are_named():
+    model = random_model(0)
+    with pytest.warns(ConvergenceWarning, match=r"T = 0\.5, 1 .*max_seconds or max_sweeps"):
+        run = Tempering(tol=1e-5, max_sweeps=900).run(model, [1.0, 0.5], seed=0)
+    assert run.diagnostics["sweeps"] <= 900
+    assert not run.converged.any()
+    with pytest.warns(ConvergenceWarning):
+        run = Tempering(tol=1e-5, max_seconds=0.5).run(model, [1.0, 0.5], seed=0)
+    assert sum(run.diagnostics["seconds"].values()) < 2
+
+
+def test_unsuitable_models_and_settings_are_refused():
+    frustrated = random_model(0, either_sign=True)
+    assert Tempering().unsupported(frustrated) is None
+    assert "negative" in Tempering(moves="cluster").unsupported(frustrated)
+    with pytest.raises(UnsupportedModelError, match="local"):
+        Tempering(moves="cluster").run(frustrated, [1.0])
+    with pytest.raises(UnsupportedModelError, match="metropolis"):
+        SwendsenWang().run(frustrated, [1.0])
+    with pytest.raises(InvalidInputError, match="moves"):
+        Tempering(moves="global").run(frustrated, [1.0])
+    with pytest.raises(InvalidInputError, match="n_ladders"):
+        Tempering(n_ladders=1).run(frustrated, [1.0])
+    for bad in ({"tol": 0.0}, {"tol": np.nan}, {"max_sweeps": 0}, {"max_seconds": -1.0}):
+        with pytest.raises(InvalidInputError, match=next(iter(bad))):
+            Tempering(**bad).run(frustrated, [1.0])
+
+
+@pytest.mark.parametrize("engine", [Tempering(tol=0.03), Metropolis(tol=0.03)])
+@pytest.mark.parametrize(
+    "model",
+    [
+        PottsModel(Graph(1, []), 2),
+        PottsModel(Graph(3, [(0, 1)]), 2, clamped=[0, 1, 1]),
+        PottsModel(Graph(3, []), 3, fields=np.arange(9.0).reshape(3, 3)),
+        PottsModel(Graph(2, [(0, 1)]), 2, couplings=[0.0]),
+        PottsModel(Graph(2, [(0, 1)], [1e-3]), 2, fields=[[1e3, 0], [0, 0]]),
+    ],
+)
+def test_degenerate_models(engine, model):
+    exact = Enumeration().run(model, [0.0, 1.0, np.inf])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        run = engine.run(model, [0.0, 1.0, np.inf], seed=0)
+    assert np.abs(run.marginals - exact.marginals).max() < 0.1
+    assert np.abs(run.edge_agreement - exact.edge_agreement).max(initial=0) < 0.1
+    assert run.std_error.max() < 0.1
