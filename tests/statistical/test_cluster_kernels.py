@@ -14,10 +14,8 @@ from spinlearn.core.free_part import FreePart
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.engines.enumeration import Enumeration
-from spinlearn.engines.ladder import Layout, bond_thresholds
-from spinlearn.engines.regions import harvest
-from spinlearn.kernels import cluster
-from spinlearn.kernels.regions import swap_on_regions
+from spinlearn.engines.walkers import bond_thresholds
+from spinlearn.kernels import cluster, ensemble
 from spinlearn.kernels.rng import make_stream
 
 DRAWS = 20_000
@@ -55,7 +53,12 @@ class Law:
 
     def __init__(self, model: PottsModel, temperature: float = TEMPERATURE) -> None:
         free = FreePart.of(model)
-        self.model, self.layout, self.beta = model, Layout.of(free), 1 / temperature
+        self.model, self.free, self.beta = model, free, 1 / temperature
+        graph = Graph(len(free.nodes), free.edges)
+        self.csr = graph.indptr, graph.neighbors
+        self.weights = free.couplings[graph.edge_ids]
+        self.edge_u, self.edge_v = free.edges.T.astype(np.uint32)
+        self.field_nodes = np.flatnonzero(np.any(free.fields != 0, axis=1)).astype(np.uint32)
         n, q = len(free.nodes), model.n_states
         self.n, self.q = n, q
         self.powers = q ** np.arange(n)
@@ -67,13 +70,11 @@ class Law:
         self.chances = weights / weights.sum()
 
     def draw(self, seed: int) -> np.ndarray:
-        """Labellings with the ghosts of the states behind them."""
         numbers = np.random.default_rng(seed).choice(len(self.states), DRAWS, p=self.chances)
-        ghosts = np.tile(np.arange(self.q, dtype=np.int8), (DRAWS, 1))
-        return np.ascontiguousarray(np.hstack([self.states[numbers], ghosts]))
+        return np.ascontiguousarray(self.states[numbers])
 
     def p_value(self, draws: np.ndarray) -> float:
-        numbers = draws[:, : self.n].astype(np.int64) @ self.powers
+        numbers = draws.astype(np.int64) @ self.powers
         counts = np.bincount(numbers, minlength=len(self.states))
         expected = self.chances * len(draws)
         common = expected >= 5
@@ -96,20 +97,18 @@ def judge(p_value: float, bug: str | None) -> None:
 
 class Scratch:
     def __init__(self, law: Law) -> None:
-        layout = law.layout
         self.parent = np.zeros(law.n, dtype=np.int32)
         self.law_row = np.zeros(law.n, dtype=np.int32)
-        self.law = np.zeros((len(layout.field_nodes), law.q))
+        self.law = np.zeros((len(law.field_nodes), law.q))
 
 
 def swendsen_wang(law: Law, state, thresholds, fields, scratch: Scratch, rng) -> None:
-    layout = law.layout
-    cluster.bond_clusters(state, layout.edge_u, layout.edge_v, thresholds, scratch.parent, rng)
+    cluster.bond_clusters(state, law.edge_u, law.edge_v, thresholds, scratch.parent, rng)
     cluster.relabel_clusters(
         state,
         scratch.parent,
         fields,
-        layout.field_nodes,
+        law.field_nodes,
         law.beta,
         scratch.law_row,
         scratch.law,
@@ -121,12 +120,12 @@ def swendsen_wang(law: Law, state, thresholds, fields, scratch: Scratch, rng) ->
 @pytest.mark.parametrize(("q", "fields"), [(2, True), (3, False), (3, True), (4, True)])
 def test_swendsen_wang_with_clamps_keeps_the_law(q, fields, bug):
     law = Law(tiny_model(q, fields=fields))
-    layout, scratch, rng = law.layout, Scratch(law), stream(1)
+    scratch, rng = Scratch(law), stream(1)
     strength = 1.15 if bug == "bonds" else 1.0
-    thresholds = bond_thresholds(layout, np.array([law.beta * strength]))[0]
+    thresholds = bond_thresholds(np.array([law.beta * strength]), law.free.couplings)[0]
     if bug == "shifted":  # every edge has its neighbour's bond probability
         thresholds = np.roll(thresholds, 1)
-    table = layout.model.fields * (0.8 if bug == "fields" else 1.0)
+    table = law.free.fields * (0.8 if bug == "fields" else 1.0)
     draws = law.draw(2)
     for state in draws:
         swendsen_wang(law, state, thresholds, table, scratch, rng)
@@ -138,15 +137,14 @@ def test_swendsen_wang_with_clamps_keeps_the_law(q, fields, bug):
 @pytest.mark.parametrize("kernel", ["heat_bath", "metropolis"])
 def test_local_sweeps_keep_the_law_of_either_sign(kernel, table, bug):
     law = Law(tiny_model(3, fields=True, either_sign=True, table=table))
-    model, rng = law.layout.model, stream(3)
-    graph, beta = model.graph, law.beta * (1.15 if bug == "beta" else 1.0)
-    weights = np.abs(law.layout.weights) if bug == "weights" else law.layout.weights
-    tally, chances, nothing = np.zeros(3), np.zeros(3), np.zeros((0, 0), dtype=np.float32)
-    csr = graph.indptr, graph.neighbors, weights, model.pair_cost, model.fields, beta
+    rng, beta = stream(3), law.beta * (1.15 if bug == "beta" else 1.0)
+    weights = np.abs(law.weights) if bug == "weights" else law.weights
+    tally, chances = np.zeros(3), np.zeros(3)
+    csr = *law.csr, weights, law.model.pair_cost, law.free.fields, beta
     draws = law.draw(4)
     for state in draws:
         if kernel == "heat_bath":
-            cluster.heat_bath_sweep(state, *csr, tally, chances, False, nothing, rng)
+            cluster.heat_bath_sweep(state, *csr, tally, chances, rng)
         else:
             cluster.metropolis_sweep(state, 3, *csr, rng)
     judge(law.p_value(draws), bug)
@@ -157,91 +155,66 @@ def test_local_sweeps_keep_the_law_of_either_sign(kernel, table, bug):
 def test_component_exchange_keeps_both_laws(table, bug):
     model = tiny_model(3, fields=True, either_sign=True, table=table)
     hot, cold = Law(model, 1.6), Law(model, 0.7)
-    free, rng = hot.layout.model, stream(5)
-    weights = hot.layout.weights * (0.5 if bug == "weights" else 1.0)
-    fields = free.fields * (0.0 if bug == "fields" else 1.0)
+    rng = stream(5)
+    weights = hot.weights * (0.5 if bug == "weights" else 1.0)
+    fields = hot.free.fields * (0.0 if bug == "fields" else 1.0)
     cold_beta = cold.beta * (1.5 if bug == "betas" else 1.0)
     seen, queue = np.zeros(hot.n, dtype=np.bool_), np.zeros(hot.n, dtype=np.int32)
     counts = np.zeros(2)
     at_hot, at_cold = hot.draw(6), cold.draw(7)
     for a, b in zip(at_hot, at_cold, strict=True):
         cluster.exchange_components(
-            a, b, hot.beta, cold_beta, free.graph.indptr, free.graph.neighbors, weights,
-            free.pair_cost, fields, seen, queue, counts, rng,
+            a, b, hot.beta, cold_beta, *hot.csr, weights, model.pair_cost, fields,
+            seen, queue, counts, rng,
         )  # fmt: skip
     assert 0.2 < counts[1] / counts[0] < 1
     judge(min(hot.p_value(at_hot), cold.p_value(at_cold)), bug)
 
 
-@pytest.mark.parametrize("bug", [None, "borders"])
-@pytest.mark.parametrize("q", [2, 3])
-def test_region_moves_over_ghosts_keep_the_law(q, bug):
-    law = Law(tiny_model(q, fields=True))
-    ghost = law.layout.ghost
-    regions = harvest(ghost, law.draw(8)[:50], None, np.random.default_rng(0))
-    couplings = regions.border_couplings * (0.7 if bug else 1.0)
-    draws = law.draw(9)
-    swap_on_regions(
-        draws.reshape(-1), DRAWS, 1, law.n + q, q, regions.ptr, regions.nodes, regions.border_ptr,
-        regions.borders, couplings, np.empty((0, q)), np.full(DRAWS, law.beta), 3,
-        np.zeros(regions.count, dtype=np.int64), stream(10),
-    )  # fmt: skip
-    assert np.all(draws[:, law.n :] == np.arange(q))
-    judge(law.p_value(draws), bug)
+@pytest.mark.parametrize("bug", [None, "betas", "energies"])
+def test_exchange_of_levels_keeps_all_laws(bug):
+    """Walkers drawn from the laws of three levels, two walkers each, change places."""
+    model = tiny_model(3, fields=True, either_sign=True)
+    laws = [Law(model, t) for t in (1.6, 0.9, 0.6)]
+    betas = np.array([law.beta for law in laws])
+    used = betas * np.array([1.0, 1.3, 1.0]) if bug == "betas" else betas
+    start = np.array([0, 1, 2, 2, 1, 0], dtype=np.int32)
+    draws = [laws[t].draw(20 + k)[:10_000] for k, t in enumerate(start)]
+    numbers = np.stack([d.astype(np.int64) @ laws[0].powers for d in draws], axis=1)
+    energies = laws[0].energies[numbers] * (0.7 if bug == "energies" else 1.0)
+    rng, met = stream(15), np.zeros((3, 2))
+    ends: list[list[np.ndarray]] = [[], [], []]
+    for walkers, energy in zip(zip(*draws, strict=True), energies, strict=True):
+        levels = start.copy()
+        ensemble.exchange_levels(np.ascontiguousarray(energy), used, levels, met, rng)
+        assert sorted(levels) == [0, 0, 1, 1, 2, 2]
+        for state, level in zip(walkers, levels, strict=True):
+            ends[level].append(state)
+    assert np.all((met[:2, 1] > 0.2 * met[:2, 0]) & (met[:2, 1] < met[:2, 0]))
+    p_values = [law.p_value(np.array(end)) for law, end in zip(laws, ends, strict=True)]
+    judge(min(p_values), bug)
 
 
 @pytest.mark.parametrize("fields", [False, True])
 @pytest.mark.parametrize("q", [2, 3])
 def test_improved_estimators_average_to_the_exact_marginals(q, fields):
     law = Law(tiny_model(q, fields=fields))
-    layout, scratch, rng = law.layout, Scratch(law), stream(11)
+    scratch, rng = Scratch(law), stream(11)
     exact = Enumeration().run(law.model, [TEMPERATURE])
-    thresholds = bond_thresholds(layout, np.array([law.beta]))[0]
+    thresholds = bond_thresholds(np.array([law.beta]), law.free.couplings)[0]
     nodes = np.zeros((law.n, q), dtype=np.float32)
     free = np.zeros(law.n, dtype=np.float32)
-    edges = np.zeros(len(layout.edge_u), dtype=np.float32)
+    edges = np.zeros(len(law.edge_u), dtype=np.float32)
     for state in law.draw(12):
-        swendsen_wang(law, state, thresholds, layout.model.fields, scratch, rng)
+        swendsen_wang(law, state, thresholds, law.free.fields, scratch, rng)
         cluster.add_node_law(scratch.parent, scratch.law_row, scratch.law, nodes, free)
         cluster.add_edge_law(
-            scratch.parent, scratch.law_row, scratch.law, layout.edge_u, layout.edge_v, edges
+            scratch.parent, scratch.law_row, scratch.law, law.edge_u, law.edge_v, edges
         )
     # Improved estimators vary less than the states themselves, so 4.5 sigma is generous.
     bound = 4.5 * 0.5 / np.sqrt(DRAWS)
     marginals = (nodes + free[:, None] / q) / DRAWS
-    expected = exact.marginals[0, layout.free.nodes]
+    expected = exact.marginals[0, law.free.nodes]
     assert np.abs(marginals - expected).max() < bound
-    expected = exact.edge_agreement[0, layout.free.edge_ids]
+    expected = exact.edge_agreement[0, law.free.edge_ids]
     assert np.abs(edges / DRAWS - expected).max() < bound
-
-
-def test_heat_bath_estimator_averages_to_the_exact_marginals():
-    law = Law(tiny_model(3, fields=True, either_sign=True))
-    model, rng = law.layout.model, stream(13)
-    sums, scratch = np.zeros((law.n, 3), dtype=np.float32), np.zeros((2, 3))
-    for state in law.draw(14):
-        cluster.heat_bath_sweep(
-            state, model.graph.indptr, model.graph.neighbors, law.layout.weights, model.pair_cost,
-            model.fields, law.beta, scratch[0], scratch[1], True, sums, rng,
-        )  # fmt: skip
-    exact = Enumeration().run(law.model, [TEMPERATURE]).marginals[0, law.layout.free.nodes]
-    assert np.abs(sums / DRAWS - exact).max() < 4.5 * 0.5 / np.sqrt(DRAWS)
-
-
-def test_the_layout_has_the_energies_of_the_model():
-    for q, table in ((2, False), (3, False), (3, True)):
-        law = Law(tiny_model(q, fields=True, either_sign=True, table=table))
-        layout = law.layout
-        model = layout.model
-        energies = [
-            cluster.potts_energy(
-                state, layout.edge_u, layout.edge_v, model.couplings, model.pair_cost,
-                model.fields, layout.field_nodes,
-            )
-            for state in law.states
-        ]  # fmt: skip
-        np.testing.assert_allclose(np.array(energies) + layout.constant, law.energies, atol=1e-12)
-        if not table:
-            whole = np.hstack([law.states, np.tile(np.arange(q), (len(law.states), 1))])
-            ghosts = layout.ghost.energy(whole)
-            np.testing.assert_allclose(np.ptp(ghosts - energies), 0, atol=1e-12)

@@ -60,25 +60,29 @@ def test_error_bars_cover_the_truth(q, either_sign):
     model = random_model(q, either_sign=either_sign, q=q)
     exact = JunctionTree().run(model, TEMPERATURES)
     engine = Tempering(tol=0.02)
-    z, z_agreement = [], []
+    z, z_agreement, runs = [], [], []
     for seed in range(20):
         run = engine.run(model, TEMPERATURES, seed=seed)
         assert run.converged.all()
         z.append(scores(run, exact))
         z_agreement.append(agreement_scores(run, exact))
+        runs.append(run)
     for values in (np.concatenate(z), np.concatenate(z_agreement)):
         assert np.mean(values < 2) > 0.9
         assert values.max() < 6
-    np.testing.assert_allclose(run.mean_energy, exact.mean_energy, atol=0.15)
-    np.testing.assert_allclose(run.log_partition[1:], exact.log_partition[1:], atol=0.8)
+    # Energies carry no error bar of their own; over the seeds they must scatter about the truth.
+    for name in ("mean_energy", "log_partition", "heat_capacity"):
+        values = np.array([getattr(run, name)[1:-1] for run in runs])
+        error = np.abs(values.mean(axis=0) - getattr(exact, name)[1:-1])
+        assert np.all(error < 5 * values.std(axis=0, ddof=1) / np.sqrt(len(runs))), name
 
 
 def test_planted_bug_is_noticed(monkeypatch):
     """The twin of the test above: bonds drawn for a temperature 15 % too low."""
-    from spinlearn.engines import tempering
+    from spinlearn.engines import walkers
 
-    right = tempering.bond_thresholds
-    monkeypatch.setattr(tempering, "bond_thresholds", lambda layout, b: right(layout, 1.15 * b))
+    right = walkers.bond_thresholds
+    monkeypatch.setattr(walkers, "bond_thresholds", lambda b, couplings: right(1.15 * b, couplings))
     model = random_model(3)
     exact = JunctionTree().run(model, TEMPERATURES[1:])
     z = np.concatenate(
@@ -93,7 +97,7 @@ def test_any_pair_cost_is_sampled_by_local_moves():
     model = PottsModel(grid_graph(2, 3), 3, pair_cost=half + half.T, clamped=[0, -1, -1, -1, -1, 2])
     exact = Enumeration().run(model, TEMPERATURES)
     run = Tempering().run(model, TEMPERATURES, seed=0)
-    assert run.diagnostics["moves"] == "local"
+    assert "NodeWalkers" in run.diagnostics["walkers"]
     assert run.converged.all()
     assert scores(run, exact).max() < 5
 
@@ -193,21 +197,42 @@ def test_callback_sees_progress_and_stops():
 
 
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
-def test_interrupt_returns_what_is_there(monkeypatch):
-    from spinlearn.engines import tempering
+@pytest.mark.parametrize("moves", ["cluster", "local"])
+def test_interrupt_returns_what_is_there(moves):
+    phases = []
 
-    advance, calls = tempering._Member.advance, []
-
-    def interrupted(self, **kwargs):
-        calls.append(kwargs)
-        if sum(bool(c.get("measure")) for c in calls) == 20:
+    def interrupt(progress: Progress) -> None:
+        phases.append(progress.phase)
+        if phases.count("production") == 20:
             raise KeyboardInterrupt
-        return advance(self, **kwargs)
 
-    monkeypatch.setattr(tempering._Member, "advance", interrupted)
-    run = Tempering(tol=1e-6).run(random_model(0), [0.5, 1.0], seed=0)
-    assert run.diagnostics["rounds"] >= 1
+    engine = Tempering(tol=1e-6, moves=moves)
+    run = engine.run(random_model(0), [0.5, 1.0], seed=0, callback=interrupt)
     np.testing.assert_allclose(run.marginals.sum(axis=2), 1)
+    assert not run.converged.any()
+
+
+@pytest.mark.parametrize("phase", ["burn-in", "production"])
+@pytest.mark.parametrize("moves", ["cluster", "local"])
+def test_resumed_run_is_bit_for_bit_the_uninterrupted_one(tmp_path, moves, phase):
+    model, wanted = random_model(1), [0.0, 0.5, 1.0]
+    whole = Tempering(tol=0.004, moves=moves).run(model, wanted, seed=7)
+    seen = []
+
+    def fail(progress: Progress) -> None:
+        seen.append(progress.phase)
+        if seen.count(phase) == (5 if phase == "burn-in" else 30):
+            raise RuntimeError("power cut")
+
+    path = tmp_path / "run.npz"
+    engine = Tempering(tol=0.004, moves=moves, checkpoint=path, checkpoint_seconds=0.0)
+    with pytest.raises(RuntimeError, match="power cut"):
+        engine.run(model, wanted, seed=7, callback=fail)
+    phases = []
+    resumed = engine.run(model, wanted, seed=7, callback=lambda p: phases.append(p.phase))
+    assert "ladder" not in phases  # it went on, it did not start again
+    for name in ("marginals", "std_error", "edge_agreement", "mean_energy", "log_partition"):
+        np.testing.assert_array_equal(getattr(resumed, name), getattr(whole, name))
 
 
 def test_limits_are_kept_and_missed_tolerances_are_named():
@@ -225,14 +250,14 @@ def test_unsuitable_models_and_settings_are_refused():
     frustrated = random_model(0, either_sign=True)
     assert Tempering().unsupported(frustrated) is None
     assert "negative" in Tempering(moves="cluster").unsupported(frustrated)
-    with pytest.raises(UnsupportedModelError, match="local"):
+    with pytest.raises(UnsupportedModelError, match="moves='auto'"):
         Tempering(moves="cluster").run(frustrated, [1.0])
     with pytest.raises(UnsupportedModelError, match="metropolis"):
         SwendsenWang().run(frustrated, [1.0])
     with pytest.raises(InvalidInputError, match="moves"):
         Tempering(moves="global").run(frustrated, [1.0])
-    with pytest.raises(InvalidInputError, match="n_ladders"):
-        Tempering(n_ladders=1).run(frustrated, [1.0])
+    with pytest.raises(InvalidInputError, match="n_groups"):
+        Tempering(n_groups=3).run(frustrated, [1.0])
     for bad in ({"tol": 0.0}, {"tol": np.nan}, {"max_sweeps": 0}, {"max_seconds": -1.0}):
         with pytest.raises(InvalidInputError, match=next(iter(bad))):
             Tempering(**bad).run(frustrated, [1.0])

@@ -9,6 +9,7 @@ from spinlearn.engines.auto import Auto
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.junction_tree import JunctionTree
 from spinlearn.engines.multicanonical import Multicanonical
+from spinlearn.engines.tempering import Metropolis, SwendsenWang, Tempering
 from spinlearn.errors import InvalidInputError
 
 ENGINES: dict[str, type[Engine]] = {
@@ -16,6 +17,9 @@ ENGINES: dict[str, type[Engine]] = {
     Enumeration.name: Enumeration,
     JunctionTree.name: JunctionTree,
     Multicanonical.name: Multicanonical,
+    Tempering.name: Tempering,
+    SwendsenWang.name: SwendsenWang,
+    Metropolis.name: Metropolis,
 }
 
 __all__ = [
@@ -24,7 +28,10 @@ __all__ = [
     "Engine",
     "Enumeration",
     "JunctionTree",
+    "Metropolis",
     "Multicanonical",
+    "SwendsenWang",
+    "Tempering",
     "make_engine",
 ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 
@@ -13,34 +13,39 @@ from spinlearn.core.results import Equilibrium
 from spinlearn.core.settings import Settings
 from spinlearn.engines.junction_tree import JunctionTree
 from spinlearn.engines.multicanonical import Multicanonical
+from spinlearn.engines.tempering import Tempering
 from spinlearn.errors import UnsupportedModelError
 
 
 @dataclass(kw_only=True)
 class Auto(Settings):
-    """Exact where the width of the graph allows it within the given budget, else multicanonical.
+    """Exact where the width of the graph allows it within the given budget, else sampled.
+
+    The sampler is the multicanonical one up to the size at which sums for every energy no longer
+    fit (`Multicanonical.unsupported`), and tempering beyond; `Equilibrium.engine` names it.
 
     Parameters
     ----------
     max_memory_gb, max_operations : float
         Budget for the exact answer, see `JunctionTree`.
-    tol, max_seconds, n_jobs
+    tol, max_seconds, n_jobs, checkpoint
         Of the sampling engine, see `Multicanonical`.
     """
 
     max_memory_gb: float = 2.0
     max_operations: float = 1e8
-    tol: float = 0.01
+    tol: float = 0.012
     max_seconds: float | None = 300.0
     n_jobs: int = 1
+    checkpoint: Any = None
 
     name: ClassVar[str] = "auto"
 
     def unsupported(self, model: PottsModel) -> str | None:
         """Why no engine can treat the model, or None."""
-        exact = self._exact().unsupported(model)
-        sampled = None if exact is None else self._sampling().unsupported(model)
-        return None if sampled is None else f"{exact}; {sampled}"
+        if self._exact().unsupported(model) is None:
+            return None
+        return self._sampling(model).unsupported(model)
 
     def run(
         self,
@@ -53,16 +58,20 @@ class Auto(Settings):
         """Run the engine of choice; `Equilibrium.engine` names it."""
         try:
             return self._exact().run(model, temperatures, seed=seed, callback=callback)
-        except UnsupportedModelError as too_wide:
-            try:
-                return self._sampling().run(model, temperatures, seed=seed, callback=callback)
-            except UnsupportedModelError as error:
-                raise UnsupportedModelError(
-                    f"no engine fits this model. {too_wide}. And {error}"
-                ) from error
+        except UnsupportedModelError:  # too wide
+            return self._sampling(model).run(model, temperatures, seed=seed, callback=callback)
 
     def _exact(self) -> JunctionTree:
         return JunctionTree(max_memory_gb=self.max_memory_gb, max_operations=self.max_operations)
 
-    def _sampling(self) -> Multicanonical:
-        return Multicanonical(tol=self.tol, max_seconds=self.max_seconds, n_jobs=self.n_jobs)
+    def _sampling(self, model: PottsModel) -> Multicanonical | Tempering:
+        settings = {
+            "tol": self.tol,
+            "max_seconds": self.max_seconds,
+            "n_jobs": self.n_jobs,
+            "checkpoint": self.checkpoint,
+        }
+        multicanonical = Multicanonical(**settings)
+        if multicanonical.unsupported(model) is None:
+            return multicanonical
+        return Tempering(**settings)

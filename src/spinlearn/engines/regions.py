@@ -30,6 +30,13 @@ class Regions:
     borders: npt.NDArray[np.int32]
     border_couplings: FloatArray
 
+    @classmethod
+    def none(cls) -> Regions:
+        """An empty library."""
+        ptr = np.zeros(1, dtype=np.int64)
+        nodes = np.empty(0, dtype=np.int32)
+        return cls(ptr, nodes, ptr, nodes.reshape(0, 2), np.empty(0))
+
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The library by field, for a checkpoint."""
         return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -14,10 +14,7 @@ do not touch, so each of them is exchanged on its own with min(1, exp(-(beta_a -
 equal temperatures this is Houdayer's move (2001), with one component it is replica exchange. Valid
 for every sign of coupling and every pair cost.
 
-States may be longer than n: what follows the free nodes is left alone (ghosts of the q states, to
-which fields are edges; the region moves read them).
-
-Letters: n nodes, m edges, q states, K slots (replicas, each at one temperature), R measured slots.
+Letters: n nodes, m edges, q states.
 """
 
 from __future__ import annotations
@@ -71,7 +68,7 @@ def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
 
     Parameters
     ----------
-    state : int8 [>= n]
+    state : int8 [n]
     edge_u, edge_v : uint32 [m], u < v
     thresholds : uint32 [m], 2^32 times the bond probability
     parent : int32 [n], overwritten
@@ -239,63 +236,6 @@ def add_edge_law(parent, law_row, law, edge_u, edge_v, edge_sum):
             edge_sum[e] += np.float32(chance)
 
 
-@njit(cache=True, nogil=True)
-def potts_energy(state, edge_u, edge_v, couplings, pair_cost, fields, field_nodes):
-    """E of one labelling."""
-    energy = 0.0
-    for e in range(edge_u.size):
-        energy += couplings[e] * pair_cost[state[edge_u[e]], state[edge_v[e]]]
-    for k in range(field_nodes.size):
-        i = field_nodes[k]
-        energy += fields[i, state[i]]
-    return energy
-
-
-@njit(cache=True, nogil=True)
-def cluster_step(
-    states,
-    betas,
-    thresholds,
-    edge_u,
-    edge_v,
-    couplings,
-    pair_cost,
-    fields,
-    field_nodes,
-    parent,
-    law_row,
-    law,
-    energies,
-    rows,
-    with_edges,
-    node_sums,
-    free_sums,
-    edge_sums,
-    stream,
-):
-    """One Swendsen-Wang update of every slot, its energy, and the improved estimators.
-
-    Parameters
-    ----------
-    states : int8 [K, >= n]
-    betas : float64 [K]; thresholds : uint32 [K, m]
-    energies : float64 [K], overwritten
-    rows : int64 [K], row of the sums of a slot, < 0 where it is not measured
-    with_edges : whether agreements are measured too
-    node_sums, free_sums, edge_sums : float32 [R, n, q], [R, n], [R, m]
-    """
-    for k in range(betas.size):
-        state = states[k]
-        bond_clusters(state, edge_u, edge_v, thresholds[k], parent, stream)
-        relabel_clusters(state, parent, fields, field_nodes, betas[k], law_row, law, stream)
-        energies[k] = potts_energy(state, edge_u, edge_v, couplings, pair_cost, fields, field_nodes)
-        row = rows[k]
-        if row >= 0:
-            add_node_law(parent, law_row, law, node_sums[row], free_sums[row])
-            if with_edges:
-                add_edge_law(parent, law_row, law, edge_u, edge_v, edge_sums[row])
-
-
 # -- local moves -----------------------------------------------------------------------------------
 
 
@@ -310,8 +250,6 @@ def heat_bath_sweep(
     beta,
     tally,
     law,
-    measure,
-    node_sum,
     stream,
 ):
     """Every node in turn draws its state given its neighbours; any couplings and pair cost.
@@ -320,7 +258,6 @@ def heat_bath_sweep(
     ----------
     indptr, neighbors, weights : CSR of the couplings, int32, int32, float64
     tally, law : float64 [q], scratch
-    measure : whether to add the law of every draw to node_sum, float32 [n, q]
     """
     q = tally.size
     for i in range(indptr.size - 1):
@@ -345,8 +282,6 @@ def heat_bath_sweep(
             target -= law[c]
             if target < 0.0 and chosen < 0:
                 chosen = c
-            if measure:
-                node_sum[i, c] += np.float32(law[c] / total)
         if chosen < 0:
             chosen = q - 1
             while law[chosen] == 0.0:
@@ -371,64 +306,6 @@ def metropolis_sweep(state, q, indptr, neighbors, weights, pair_cost, fields, be
             change += weights[t] * (pair_cost[s, new] - pair_cost[s, old])
         if change <= 0.0 or uniform(stream) < math.exp(-beta * change):
             state[i] = new
-
-
-@njit(cache=True, nogil=True)
-def local_step(
-    states,
-    betas,
-    heat_bath,
-    indptr,
-    neighbors,
-    weights,
-    edge_u,
-    edge_v,
-    couplings,
-    pair_cost,
-    fields,
-    field_nodes,
-    tally,
-    law,
-    energies,
-    rows,
-    with_edges,
-    node_sums,
-    edge_sums,
-    stream,
-):
-    """One sweep of every slot by heat bath or Metropolis moves; arguments as in `cluster_step`."""
-    q = tally.size
-    one = np.float32(1.0)
-    for k in range(betas.size):
-        state = states[k]
-        row = rows[k]
-        if heat_bath:
-            heat_bath_sweep(
-                state,
-                indptr,
-                neighbors,
-                weights,
-                pair_cost,
-                fields,
-                betas[k],
-                tally,
-                law,
-                row >= 0,
-                node_sums[max(row, 0)],
-                stream,
-            )
-        else:
-            metropolis_sweep(
-                state, q, indptr, neighbors, weights, pair_cost, fields, betas[k], stream
-            )
-            if row >= 0:
-                for i in range(indptr.size - 1):
-                    node_sums[row, i, state[i]] += one
-        energies[k] = potts_energy(state, edge_u, edge_v, couplings, pair_cost, fields, field_nodes)
-        if row >= 0 and with_edges:
-            for e in range(edge_u.size):
-                if state[edge_u[e]] == state[edge_v[e]]:
-                    edge_sums[row, e] += one
 
 
 # -- exchange between replicas ---------------------------------------------------------------------
@@ -457,7 +334,7 @@ def exchange_components(
 
     Parameters
     ----------
-    state_a, state_b : int8 [>= n], changed in place
+    state_a, state_b : int8 [n], changed in place
     seen : bool [n]; queue : int32 [n]; scratch
     counts : float64 [2], adds components met and exchanged
     """
@@ -498,49 +375,3 @@ def exchange_components(
             for t in range(size):
                 u = queue[t]
                 state_a[u], state_b[u] = state_b[u], state_a[u]
-
-
-@njit(cache=True, nogil=True)
-def exchange_slots(
-    states,
-    betas,
-    low,
-    offset,
-    start,
-    indptr,
-    neighbors,
-    weights,
-    pair_cost,
-    fields,
-    seen,
-    queue,
-    counts,
-    stream,
-):
-    """Component exchanges of disjoint pairs of slots (k, k + offset), k >= low.
-
-    Parameters
-    ----------
-    start : where the blocks of `offset` pairs begin, 0 ... 2 offset - 1; < 0 for a random place
-    counts : float64 [K, 2], adds components met and exchanged by pair k
-    """
-    n_slots = betas.size
-    if start < 0:
-        start = below(stream, 2 * offset)
-    for base in range(low + start - 2 * offset, n_slots - offset, 2 * offset):
-        for k in range(max(base, low), min(base + offset, n_slots - offset)):
-            exchange_components(
-                states[k],
-                states[k + offset],
-                betas[k],
-                betas[k + offset],
-                indptr,
-                neighbors,
-                weights,
-                pair_cost,
-                fields,
-                seen,
-                queue,
-                counts[k],
-                stream,
-            )

@@ -1,10 +1,22 @@
-"""Swendsen-Wang sweeps of many walkers, each at its own level of a temperature ladder."""
+"""Moves of many walkers, each at its own level of a temperature ladder, one after the other.
+
+Letters: R walkers, K levels, n free nodes, m edges between them.
+"""
 
 from __future__ import annotations
 
 from numba import njit
 
-from spinlearn.kernels.cluster import bond_clusters, relabel_clusters
+from spinlearn.kernels.cluster import (
+    add_edge_law,
+    add_node_law,
+    below,
+    bond_clusters,
+    exchange_components,
+    heat_bath_sweep,
+    metropolis_sweep,
+    relabel_clusters,
+)
 
 
 @njit(cache=True, nogil=True)
@@ -22,10 +34,19 @@ def sweep_clusters(
     law,
     streams,
     n_sweeps,
+    rows,
+    node_sums,
+    free_sums,
+    edge_sums,
 ):
-    """Cluster updates of free nodes; arguments as in `bond_clusters` and `relabel_clusters`.
+    """Swendsen-Wang updates; arguments as in `bond_clusters` and `relabel_clusters`.
 
-    states : int8 [R, n_free]; levels : int32 [R]; betas : float64 [K]; thresholds : uint32 [K, m]
+    Parameters
+    ----------
+    states : int8 [R, n]; levels : int32 [R]; betas : float64 [K]; thresholds : uint32 [K, m]
+    rows : int64 [R], row of the sums to which the improved estimators of the last sweep are added,
+        < 0 for none
+    node_sums, free_sums, edge_sums : float32 [rows, n, q], [rows, n], [rows, m]
     """
     for walker in range(states.shape[0]):
         level = levels[walker]
@@ -34,4 +55,87 @@ def sweep_clusters(
             bond_clusters(state, edge_u, edge_v, thresholds[level], parent, streams)
             relabel_clusters(
                 state, parent, fields, field_nodes, betas[level], law_row, law, streams
+            )
+        row = rows[walker]
+        if row >= 0:
+            add_node_law(parent, law_row, law, node_sums[row], free_sums[row])
+            add_edge_law(parent, law_row, law, edge_u, edge_v, edge_sums[row])
+
+
+@njit(cache=True, nogil=True)
+def sweep_nodes(
+    states,
+    levels,
+    betas,
+    heat_bath,
+    indptr,
+    neighbors,
+    weights,
+    pair_cost,
+    fields,
+    tally,
+    law,
+    stream,
+    n_sweeps,
+):
+    """Heat-bath or Metropolis sweeps; arguments as in `heat_bath_sweep`."""
+    q = tally.size
+    for walker in range(states.shape[0]):
+        state = states[walker]
+        beta = betas[levels[walker]]
+        for _ in range(n_sweeps):
+            if heat_bath:
+                heat_bath_sweep(
+                    state, indptr, neighbors, weights, pair_cost, fields, beta, tally, law, stream
+                )
+            else:
+                metropolis_sweep(
+                    state, q, indptr, neighbors, weights, pair_cost, fields, beta, stream
+                )
+
+
+@njit(cache=True, nogil=True)
+def exchange_neighbors(
+    states,
+    order,
+    betas,
+    low,
+    offset,
+    indptr,
+    neighbors,
+    weights,
+    pair_cost,
+    fields,
+    seen,
+    queue,
+    counts,
+    stream,
+):
+    """Component exchanges of disjoint pairs of walkers, `offset` places apart in the ladder.
+
+    Parameters
+    ----------
+    order : int64 [R], the walkers from the hottest to the coldest
+    betas : float64 [R], of the places
+    low : first place that takes part
+    counts : float64 [R, 2], adds components met and exchanged by place
+    """
+    n_places = order.size
+    start = below(stream, 2 * offset)
+    for base in range(low + start - 2 * offset, n_places - offset, 2 * offset):
+        for k in range(max(base, low), min(base + offset, n_places - offset)):
+            exchange_components(
+                states[order[k]],
+                states[order[k + offset]],
+                betas[k],
+                betas[k + offset],
+                indptr,
+                neighbors,
+                weights,
+                pair_cost,
+                fields,
+                seen,
+                queue,
+                counts[k],
+                stream,
             )

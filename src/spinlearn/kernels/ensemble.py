@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spinlearn.kernels.rng import GOLDEN, mix64
+from spinlearn.kernels.rng import GOLDEN, below, mix64
 
 
 @njit(cache=True, nogil=True)
@@ -53,6 +53,72 @@ def draw_levels(energies, betas, eta, levels, occupancy, stream):
                 break
         levels[walker] = chosen
     stream[16] = counter
+
+
+@njit(cache=True, nogil=True)
+def exchange_levels(energies, betas, levels, met, stream):
+    """Replica exchange: walkers of neighbouring levels change places, paired at random.
+
+    Parameters
+    ----------
+    energies : float64 [R]
+    betas : float64 [K]
+    levels : int32 [R], changed in place; how many walkers a level holds stays the same
+    met : float64 [K, 2], adds pairs met and exchanged between level t and t + 1
+    stream : uint64 [17], changed in place
+    """
+    counter = stream[16]
+    n_walkers, n_levels = levels.size, betas.size
+    order = np.empty(n_walkers, np.int64)
+    begin = np.empty(n_levels + 1, np.int64)
+    for parity in range(2):
+        # Walkers by level, in random order within a level.
+        shuffled = np.arange(n_walkers)
+        for i in range(n_walkers - 1, 0, -1):
+            counter += GOLDEN
+            j = below(counter, i + 1)
+            shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+        begin[:] = 0
+        for walker in range(n_walkers):
+            begin[levels[walker] + 1] += 1
+        for t in range(n_levels):
+            begin[t + 1] += begin[t]
+        place = begin[:-1].copy()
+        for walker in shuffled:
+            order[place[levels[walker]]] = walker
+            place[levels[walker]] += 1
+        for t in range(parity, n_levels - 1, 2):
+            pairs = min(begin[t + 1] - begin[t], begin[t + 2] - begin[t + 1])
+            for k in range(pairs):
+                a, b = order[begin[t] + k], order[begin[t + 1] + k]
+                exponent = (betas[t] - betas[t + 1]) * (energies[a] - energies[b])
+                counter += GOLDEN
+                uniform = np.float64(mix64(counter) >> np.uint64(11)) * 2.0**-53
+                met[t, 0] += 1.0
+                if exponent >= 0.0 or uniform < np.exp(exponent):
+                    met[t, 1] += 1.0
+                    levels[a], levels[b] = t + 1, t
+    stream[16] = counter
+
+
+@njit(cache=True, nogil=True)
+def accumulate_levels(states, rows, edge_u, edge_v, node_sums, edge_sums):
+    """Add the states and agreements of free nodes to the rows of their levels.
+
+    states : int8 [R, n_free]; rows : int64 [R], < 0 for none
+    node_sums, edge_sums : float32 [rows, n_free, q], [rows, m_free]
+    """
+    one = np.float32(1.0)
+    for walker in range(states.shape[0]):
+        row = rows[walker]
+        if row < 0:
+            continue
+        state = states[walker]
+        for i in range(state.size):
+            node_sums[row, i, state[i]] += one
+        for e in range(edge_u.size):
+            if state[edge_u[e]] == state[edge_v[e]]:
+                edge_sums[row, e] += one
 
 
 @njit(cache=True, nogil=True)

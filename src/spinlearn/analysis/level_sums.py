@@ -1,0 +1,198 @@
+"""Averages at the levels of a temperature ladder, from independent blocks of walkers.
+
+Every round of a block gives one average per measured level (a row). Rounds are added up by block,
+their squares over all blocks. Two variances of the mean follow for every entry: `within`, as if
+all rounds were independent, and `between`, from the block means alone. The first has many degrees
+of freedom but misses slow motion; the factor by which blocks differ more than their rounds explain,
+over all entries of a row, repairs that. The squared standard error is the mean of the two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import FloatArray, StateArray
+from spinlearn.core.free_part import FreePart
+from spinlearn.core.model import FREE
+
+Float32Array = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelAverages:
+    """Averages over all nodes and edges of the model; axis 0 is the row."""
+
+    marginals: FloatArray
+    std_error: FloatArray
+    edge_agreement: FloatArray
+    agreement_std_error: FloatArray
+    spread: FloatArray  # how much more blocks differ than their rounds explain, >= 1
+    effective_samples: FloatArray
+
+
+class LevelSums:
+    """Sums of the current round, (blocks * rows, ...), and of the rounds before it."""
+
+    def __init__(self, free: FreePart, n_blocks: int, n_rows: int) -> None:
+        n, q, m = len(free.nodes), free.model.n_states, len(free.edges)
+        self.free, self.n_blocks, self.n_rows = free, n_blocks, n_rows
+        self._edge_u = np.ascontiguousarray(free.edges[:, 0])
+        self._edge_v = np.ascontiguousarray(free.edges[:, 1])
+        places = n_blocks * n_rows
+        self.nodes = np.zeros((places, n, q), dtype=np.float32)
+        self.undecided = np.zeros((places, n), dtype=np.float32)  # clusters free to take any state
+        self.edges = np.zeros((places, m), dtype=np.float32)
+        self.counts = np.zeros(places, dtype=np.int64)
+        self.node_means = np.zeros((places, n, q), dtype=np.float32)
+        self.edge_means = np.zeros((places, m), dtype=np.float32)
+        self.node_squares = np.zeros((n_rows, n, q))
+        self.edge_squares = np.zeros((n_rows, m))
+        self.rounds = np.zeros(places, dtype=np.int64)
+
+    @staticmethod
+    def bytes_needed(free: FreePart, n_blocks: int, n_rows: int) -> float:
+        """Memory of all sums."""
+        columns = len(free.nodes) * (2 * free.model.n_states + 1) + 2 * len(free.edges)
+        return 4.0 * n_rows * columns * (n_blocks + 1)
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """What is kept between rounds, by name, for a checkpoint."""
+        names = ("node_means", "edge_means", "node_squares", "edge_squares", "rounds")
+        return {name: getattr(self, name) for name in names}
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for values in self.arrays().values():
+            values[...] = 0
+
+    def add(self, states: StateArray, rows: npt.NDArray[np.int64]) -> None:
+        """Add labellings of all nodes, (R, n), to rows (block * n_rows + row; < 0 for none)."""
+        from spinlearn.kernels.ensemble import accumulate_levels
+
+        free_states = np.ascontiguousarray(states[:, self.free.nodes])
+        accumulate_levels(free_states, rows, self._edge_u, self._edge_v, self.nodes, self.edges)
+        self.count(rows)
+
+    def count(self, rows: npt.NDArray[np.int64]) -> None:
+        """One more sample in each of the rows."""
+        np.add.at(self.counts, rows[rows >= 0], 1)
+
+    def end_round(self) -> None:
+        """Take the averages of the round over, and begin the next."""
+        q = np.float32(self.nodes.shape[2])
+        for place in np.flatnonzero(self.counts):
+            row = place % self.n_rows
+            count = np.float32(self.counts[place])
+            nodes: Float32Array = self.nodes[place]
+            nodes += self.undecided[place, :, None] / q
+            nodes /= count
+            self.node_means[place] += nodes
+            self.node_squares[row] += nodes.astype(np.float64) ** 2
+            edges: Float32Array = self.edges[place]
+            edges /= count
+            self.edge_means[place] += edges
+            self.edge_squares[row] += edges.astype(np.float64) ** 2
+            self.rounds[place] += 1
+        self.nodes[...] = 0
+        self.undecided[...] = 0
+        self.edges[...] = 0
+        self.counts[:] = 0
+
+    def worst_errors(self) -> FloatArray:
+        """Largest standard error of a marginal in every row."""
+        worst = np.empty(self.n_rows)
+        for row in range(self.n_rows):
+            spread, samples = self._quality(row)
+            error = self._error(self.node_means, self.node_squares, row, spread)
+            worst[row] = np.sqrt(error.max(initial=0.0) + samples**-2)
+        return worst
+
+    def averages(self) -> LevelAverages:
+        """Means and standard errors of all rows."""
+        free, rows = self.free, range(self.n_rows)
+        model = free.model
+        marginals = np.empty((self.n_rows, *self.nodes.shape[1:]))
+        errors = np.empty_like(marginals)
+        agreement = np.empty((self.n_rows, self.edges.shape[1]))
+        agreement_error = np.empty_like(agreement)
+        spread, samples = np.empty(self.n_rows), np.empty(self.n_rows)
+        for row in rows:
+            spread[row], samples[row] = self._quality(row)
+            floor = samples[row] ** -2
+            marginals[row] = self._mean(self.node_means, row)
+            agreement[row] = self._mean(self.edge_means, row)
+            for out, means, squares in (
+                (errors, self.node_means, self.node_squares),
+                (agreement_error, self.edge_means, self.edge_squares),
+            ):
+                out[row] = np.sqrt(self._error(means, squares, row, spread[row]) + floor)
+        marginals /= marginals.sum(axis=2, keepdims=True)  # one, but for rounding
+        all_marginals = free.full_marginals(marginals)
+        all_errors = free.full_marginals(errors)
+        all_errors[:, model.clamped != FREE] = 0.0
+        return LevelAverages(
+            marginals=all_marginals,
+            std_error=all_errors,
+            edge_agreement=free.full_agreement(agreement, all_marginals),
+            agreement_std_error=_full_agreement_error(free, agreement_error, all_errors),
+            spread=spread,
+            effective_samples=samples,
+        )
+
+    def _blocks(self, means: Float32Array, row: int) -> tuple[FloatArray, FloatArray]:
+        """Block means (B, ...) and number of rounds (B,) of the blocks that have any."""
+        rounds = self.rounds[row :: self.n_rows]
+        some = np.flatnonzero(rounds)
+        if len(some) < 2:
+            raise ValueError("a level was never visited by two blocks")
+        parts = means[row :: self.n_rows][some].astype(np.float64)
+        count = rounds[some].astype(np.float64)
+        return parts / count.reshape(-1, *[1] * (parts.ndim - 1)), count
+
+    def _mean(self, means: Float32Array, row: int) -> FloatArray:
+        parts, count = self._blocks(means, row)
+        return np.asarray(np.tensordot(count / count.sum(), parts, axes=1))
+
+    def _variances(
+        self, means: Float32Array, squares: FloatArray, row: int
+    ) -> tuple[FloatArray, FloatArray]:
+        """Variance of the mean from all rounds as if independent, and from the blocks."""
+        parts, count = self._blocks(means, row)
+        total = count.sum()
+        share = count / total
+        mean = np.tensordot(share, parts, axes=1)
+        within = np.maximum(squares[row] / total - mean**2, 0.0) / max(total - 1, 1)
+        deviations = (parts - mean) ** 2
+        between = np.tensordot(share**2, deviations, axes=1) * len(parts) / (len(parts) - 1)
+        return within, np.asarray(between)
+
+    def _error(
+        self, means: Float32Array, squares: FloatArray, row: int, spread: float
+    ) -> FloatArray:
+        within, between = self._variances(means, squares, row)
+        return np.asarray(0.5 * (spread * within + between))
+
+    def _quality(self, row: int) -> tuple[float, float]:
+        """Spread of a row, and the number of independent rounds it leaves."""
+        within, between = self._variances(self.node_means, self.node_squares, row)
+        top, bottom = float(between.sum()), float(within.sum())
+        spread = max(1.0, top / bottom) if bottom > 0 else 1.0
+        return spread, max(float(self.rounds[row :: self.n_rows].sum()) / spread, 1.0)
+
+
+def _full_agreement_error(
+    free: FreePart, free_error: FloatArray, marginal_error: FloatArray
+) -> FloatArray:
+    """Errors of all agreements: at a clamped end, that of the other end's marginal."""
+    model = free.model
+    errors = np.zeros((len(free_error), model.graph.n_edges))
+    errors[:, free.edge_ids] = free_error
+    u, v = model.graph.edges.T
+    for one, other in ((u, v), (v, u)):
+        border = np.flatnonzero((model.clamped[one] == FREE) & (model.clamped[other] != FREE))
+        errors[:, border] = marginal_error[:, one[border], model.clamped[other[border]]]
+    return errors
