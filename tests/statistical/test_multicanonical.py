@@ -81,8 +81,9 @@ def test_error_bars_cover_the_truth(kind):
     for values in (np.concatenate(scores), np.concatenate(agreement_scores)):
         assert np.mean(values < 2) >= 0.9
         assert values.max() < 6
-        # Error bars that are far too wide would pass the above.
-        assert np.mean(values < 0.5) < 0.75
+        # Error bars that are far too wide would pass the above. (Averages that are exact, such as
+        # those of free clusters, say nothing about them.)
+        assert np.mean(values[values > 1e-6] < 0.5) < 0.75
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -19,6 +19,8 @@ from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.free_part import FreePart
 from spinlearn.core.model import FREE
 
+CORRELATED = 3.0  # samples in a row that count as one
+
 Float32Array = npt.NDArray[np.float32]
 
 
@@ -52,6 +54,7 @@ class LevelSums:
         self.node_squares = np.zeros((n_rows, n, q))
         self.edge_squares = np.zeros((n_rows, m))
         self.rounds = np.zeros(places, dtype=np.int64)
+        self.samples = np.zeros(places, dtype=np.int64)
 
     @staticmethod
     def bytes_needed(free: FreePart, n_blocks: int, n_rows: int) -> float:
@@ -61,7 +64,7 @@ class LevelSums:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is kept between rounds, by name, for a checkpoint."""
-        names = ("node_means", "edge_means", "node_squares", "edge_squares", "rounds")
+        names = ("node_means", "edge_means", "node_squares", "edge_squares", "rounds", "samples")
         return {name: getattr(self, name) for name in names}
 
     def clear(self) -> None:
@@ -97,6 +100,7 @@ class LevelSums:
             self.edge_means[place] += edges
             self.edge_squares[row] += edges.astype(np.float64) ** 2
             self.rounds[place] += 1
+            self.samples[place] += self.counts[place]
         self.nodes[...] = 0
         self.undecided[...] = 0
         self.edges[...] = 0
@@ -177,11 +181,12 @@ class LevelSums:
         return np.asarray(0.5 * (spread * within + between))
 
     def _quality(self, row: int) -> tuple[float, float]:
-        """Spread of a row, and the number of independent rounds it leaves."""
+        """Spread of a row, and the number of independent samples it leaves."""
         within, between = self._variances(self.node_means, self.node_squares, row)
         top, bottom = float(between.sum()), float(within.sum())
         spread = max(1.0, top / bottom) if bottom > 0 else 1.0
-        return spread, max(float(self.rounds[row :: self.n_rows].sum()) / spread, 1.0)
+        samples = float(self.samples[row :: self.n_rows].sum())
+        return spread, max(samples / (CORRELATED * spread), 1.0)
 
 
 def _full_agreement_error(
