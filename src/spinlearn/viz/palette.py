@@ -1,0 +1,38 @@
+"""Colours and marker shapes that are told apart without full colour vision.
+
+The colours are those of Okabe & Ito (2008). Class k has colour k mod 7 and a shape that differs
+from the other classes of its colour, so 56 classes can be told apart and any 7 even in grey.
+Statuses differ by fill and shape as well as by colour: see `STATUS_MARKS`.
+"""
+
+from __future__ import annotations
+
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
+SHAPES = ("circle", "square", "triangle", "diamond", "down", "plus", "star", "pentagon")
+NEUTRAL = "#8C8C8C"  # confused points, small new classes
+
+# Of matplotlib, for the shapes above.
+MARKERS = ("o", "s", "^", "D", "v", "P", "*", "p")
+
+# In the order of Status: labelled, confident, grown, confused, new.
+STATUS_COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#8C8C8C", "#CC79A7")
+STATUS_SHAPES = ("diamond", "circle", "triangle", "cross", "ring")
+STATUS_MARKS = ("D", "o", "^", "x", "$\\circ$")
+
+# Ferromagnetic, super-paramagnetic, paramagnetic.
+PHASE_COLOURS = ("#0072B2", "#009E73", "#D55E00")
+
+
+def class_colour(code: int) -> str:
+    """Colour of a class, named or new."""
+    return COLOURS[code % len(COLOURS)]
+
+
+def class_marker(code: int) -> str:
+    """Matplotlib marker of a class, named or new."""
+    return MARKERS[class_shape(code)]
+
+
+def class_shape(code: int) -> int:
+    """Index of the shape of a class; shifts by one with each round of the colours."""
+    return (code + code // len(COLOURS)) % len(SHAPES)
