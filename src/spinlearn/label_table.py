@@ -84,7 +84,7 @@ def label_table(
         + (ends[low[i]], ends[high[i]])
         for i in range(n_points)
     )
-    columns = ("id", "call", "status")
+    columns: tuple[str, ...] = ("id", "call", "status")
     columns += tuple(f"p:{c}" for c in classes) + tuple(f"se:{c}" for c in classes)
     return LabelTable((*columns, "t_low", "t_high"), rows)
 

@@ -132,7 +132,7 @@ def explorer_content(
     return ExplorerContent(
         ids=tuple(str(i) for i in ids),
         classes=classes,
-        layouts=_layouts(equilibrium.model.graph, coordinates, pixels, points),
+        layouts=layouts(equilibrium.model.graph, coordinates, pixels, points),
         profile=found,
         answer_row=found.nearest_row(float(result.temperature_)),
         marginals=equilibrium.marginals,
@@ -170,37 +170,43 @@ def _largest_grains(equilibrium: Equilibrium) -> FloatArray:
     return shares
 
 
-def _layouts(
+def layouts(
     graph: Graph,
-    coordinates: npt.ArrayLike | None,
-    pixels: npt.ArrayLike | None,
-    points: npt.ArrayLike | None,
+    coordinates: npt.ArrayLike | None = None,
+    pixels: npt.ArrayLike | None = None,
+    points: npt.ArrayLike | None = None,
+    *,
+    first_only: bool = False,
 ) -> tuple[Layout, ...]:
-    """Given places first; of the computed ones, the neighbour map says most about classes."""
-    layouts = []
+    """Where the points can be drawn, the best first.
+
+    Given places come before computed ones; of those the neighbour map says most about classes.
+    """
+    found = []
     if pixels is not None:
         rows, columns = _places(pixels, "pixels", graph.n_nodes).T
-        layouts.append(Layout("pixels", np.column_stack([columns, -rows]), pixels=True))
+        found.append(Layout("pixels", np.column_stack([columns, -rows]), pixels=True))
     if coordinates is not None:
-        places = _places(coordinates, "coordinates", graph.n_nodes)
-        layouts.append(Layout("coordinates", places))
+        found.append(Layout("coordinates", _places(coordinates, "coordinates", graph.n_nodes)))
     features: FloatArray | None = None
     if points is not None:
-        features = np.asarray(points, dtype=np.float64)
+        features = float_array(points, "points")
         if features.ndim != 2 or len(features) != graph.n_nodes:
             raise InvalidInputError(
                 f"points has shape {features.shape}, but there are {graph.n_nodes} points: give "
                 "one row of features per point"
             )
-    if features is not None and features.shape[1] == 2:
-        layouts.append(Layout("features", features))
-    if not layouts:
-        start = spectral(graph)
-        layouts.append(Layout("neighbours", neighbour_map(graph, start)))
+        if features.shape[1] == 2:
+            found.append(Layout("features", features))
+    if found:
+        return tuple(found[:1] if first_only else found)
+    start = spectral(graph)
+    found.append(Layout("neighbours", neighbour_map(graph, start)))
+    if not first_only:
         if features is not None and features.shape[1] > 2:
-            layouts.append(Layout("PCA", principal(features)))
-        layouts.append(Layout("spectral", start))
-    return tuple(layouts)
+            found.append(Layout("PCA", principal(features)))
+        found.append(Layout("spectral", start))
+    return tuple(found)
 
 
 def _places(values: npt.ArrayLike, name: str, n_points: int) -> FloatArray:

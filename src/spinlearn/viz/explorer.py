@@ -111,7 +111,7 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
     found, k = content.profile, len(content.classes)
     sampled = len(shown) < content.n_points
     edges, weights, agreement, agreement_rows = _shown_edges(content, shown)
-    arrays = {
+    arrays: dict[str, npt.NDArray[Any]] = {
         "outcomes": found.outcomes[:, shown],
         "status": found.status[:, shown].astype(np.uint8),
         "confidence": np.rint(255 * np.clip(found.margin[:, shown], 0, 1)).astype(np.uint8),

@@ -23,8 +23,9 @@ from spinlearn.core.graph import Graph
 
 LINK = 0.05  # tau, in units of the mean degree
 STEPS = 150  # of the neighbour map
+START_WIDTH = 20.0
 REPELLERS = 6  # random points per point and step
-FURTHEST_STEP = 0.4
+REPULSION = 5.0  # per edge, as in UMAP's five negative samples
 
 
 def principal(points: FloatArray) -> FloatArray:
@@ -81,8 +82,10 @@ def neighbour_map(graph: Graph, start: FloatArray | None = None) -> FloatArray:
     pull = np.sqrt(weights / weights.max())  # of weak edges too, or they are never seen
     u, v = graph.edges.T.astype(np.intp)
     rng = np.random.default_rng(0)
-    place = place * np.sqrt(n) * 0.7 + rng.normal(scale=0.05, size=(n, 2))
+    place = START_WIDTH * place + rng.normal(scale=0.05, size=(n, 2))
     rows = np.repeat(np.arange(n), REPELLERS)
+    furthest = max(1.0, np.sqrt(n) / 40)  # of one step; more points need longer ones
+    share = REPULSION * 2 * float(pull.sum()) / n / REPELLERS
     for step in range(STEPS):
         rate = 1 - step / STEPS
         force = np.zeros((n, 2))
@@ -91,15 +94,13 @@ def neighbour_map(graph: Graph, start: FloatArray | None = None) -> FloatArray:
         others = rng.integers(0, n, len(rows))
         away = place[rows] - place[others]
         square = np.sum(away**2, axis=1)
-        push = (2 / ((0.01 + square) * (1 + square)))[:, None] * away
-        push = np.clip(push, -4, 4)
+        push = np.clip((2 / ((0.01 + square) * (1 + square)))[:, None] * away, -4, 4) * share
         for axis in (0, 1):
             force[:, axis] -= np.bincount(u, strength[:, axis], n)
             force[:, axis] += np.bincount(v, strength[:, axis], n)
             force[:, axis] += push[:, axis].reshape(n, REPELLERS).sum(axis=1)
         length = np.sqrt(np.sum(force**2, axis=1, keepdims=True))
-        limit = FURTHEST_STEP * np.sqrt(np.sqrt(n))
-        place += rate * force * np.minimum(0.3, limit / np.maximum(length, 1e-12))
+        place += rate * force * np.minimum(0.3, furthest / np.maximum(length, 1e-12))
     return _oriented(place - place.mean(axis=0))
 
 

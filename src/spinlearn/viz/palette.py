@@ -1,7 +1,7 @@
 """Colours and marker shapes that are told apart without full colour vision.
 
-The colours are those of Okabe & Ito (2008). Class k has colour k mod 7 and a shape that differs
-from the other classes of its colour, so 56 classes can be told apart and any 7 even in grey.
+The colours are those of Okabe & Ito (2008). Class k has colour k mod 7 and shape k mod 8, so 56
+classes can be told apart, and any 8 in a row even in grey.
 Statuses differ by fill and shape as well as by colour: see `STATUS_MARKS`.
 """
 
@@ -30,9 +30,4 @@ def class_colour(code: int) -> str:
 
 def class_marker(code: int) -> str:
     """Matplotlib marker of a class, named or new."""
-    return MARKERS[class_shape(code)]
-
-
-def class_shape(code: int) -> int:
-    """Index of the shape of a class; shifts by one with each round of the colours."""
-    return (code + code // len(COLOURS)) % len(SHAPES)
+    return MARKERS[code % len(MARKERS)]

@@ -110,7 +110,7 @@ function neighboursOf(data, point, row) {
 }
 
 function temperatureText(value) {
-  return value === Infinity ? '∞' : String(Number(value.toPrecision(4)));
+  return value === Infinity ? '∞' : String(Number(value.toPrecision(3)));
 }
 
 function phaseAt(data, temperature) {

@@ -167,8 +167,7 @@ function drawCell(ctx, x, y, s, mark) {
 }
 
 function classShape(data, code) {
-  const { colours, shapes } = data.palette;
-  return shapes[(code + Math.floor(code / colours.length)) % shapes.length];
+  return data.palette.shapes[code % data.palette.shapes.length];
 }
 
 function classColour(data, code) {
