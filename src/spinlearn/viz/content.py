@@ -242,10 +242,14 @@ def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:
     rest = np.flatnonzero(~priority)
     floor = max(left // 2 // max(len(rest), 1), 1)
     quota[rest] = np.minimum(sizes[rest], floor)
-    left = max_points - int(quota.sum())
     spare = sizes - quota
+    left = max_points - int(quota.sum())
     if left > 0:
-        quota += np.minimum(spare, spare * left // max(int(spare.sum()), 1))
+        exact = spare * left / max(int(spare.sum()), 1)
+        extra = np.floor(exact).astype(np.int64)
+        largest = np.argsort(extra - exact, kind="stable")[: left - int(extra.sum())]
+        extra[largest] += 1
+        quota += np.minimum(extra, spare)
     chosen = []
     for k, wanted in enumerate(quota):
         members = np.flatnonzero(member == k)

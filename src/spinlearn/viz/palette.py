@@ -1,13 +1,23 @@
 """Colours and marker shapes that are told apart without full colour vision.
 
-The colours are those of Okabe & Ito (2008). Class k has colour k mod 7 and shape k mod 8, so 56
-classes can be told apart, and any 8 in a row even in grey.
-Statuses differ by fill and shape as well as by colour: see `STATUS_MARKS`.
+The first seven colours are those of Okabe & Ito (2008), two more follow for larger sets. Class k
+has colour k mod 9 and shape k mod 8, so 72 classes can be told apart, and any 8 in a row even in
+grey. Statuses differ by fill and shape as well as by colour.
 """
 
 from __future__ import annotations
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
+COLOURS = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#CC79A7",
+    "#D55E00",
+    "#56B4E9",
+    "#F0E442",
+    "#7570B3",
+    "#A6761D",
+)
 SHAPES = ("circle", "square", "triangle", "diamond", "down", "plus", "star", "pentagon")
 NEUTRAL = "#8C8C8C"  # confused points, small new classes
 
@@ -17,7 +27,6 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "*", "p")
 # In the order of Status: labelled, confident, grown, confused, new.
 STATUS_COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#8C8C8C", "#CC79A7")
 STATUS_SHAPES = ("diamond", "circle", "triangle", "cross", "ring")
-STATUS_MARKS = ("D", "o", "^", "x", "$\\circ$")
 
 # Ferromagnetic, super-paramagnetic, paramagnetic.
 PHASE_COLOURS = ("#0072B2", "#009E73", "#D55E00")

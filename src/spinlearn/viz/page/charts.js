@@ -15,7 +15,8 @@ function el(tag, attributes = {}, ...children) {
 function shortNumber(value) {
   if (value === null || !Number.isFinite(value)) return '–';
   const size = Math.abs(value);
-  if (size >= 1e5) return value.toExponential(1);
+  if (size >= 1e7) return value.toExponential(1);
+  if (size >= 1e4) return Number((value / 1000).toPrecision(3)) + 'k';
   if (size >= 100) return String(Math.round(value));
   return String(Number(value.toPrecision(3)));
 }

@@ -161,7 +161,7 @@ async function start() {
     if (state.colourBy === 'confidence') {
       const steps = Array.from({ length: 24 }, (_, i) => {
         const step = el('span', { class: 'step' });
-        step.style.background = rampColour(i / 23);
+        step.style.background = rampColour(i / 23, theme);
         return step;
       });
       legend.replaceChildren(el('span', { class: 'ramp' }, 'p₁ − p₂  0 ', el('span', { class: 'steps' }, ...steps), ' 1'));

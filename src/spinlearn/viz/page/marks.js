@@ -9,8 +9,10 @@ const STATUS_FILL = ['labelled', 'solid', 'grown', 'cross', 'open'];
 // Cividis (Nuñez, Anderton & Renslow 2018), every eighth of the way.
 const RAMP = ['#00224e', '#123570', '#3b496c', '#575d6d', '#707173', '#8a8678', '#a59c74', '#c3b369', '#fee838'];
 
-function rampColour(share) {
-  const at = Math.max(0, Math.min(1, share)) * (RAMP.length - 1);
+// On a dark ground the ramp starts where it can be seen, on a light one it ends there.
+function rampColour(share, theme) {
+  const dark = theme.name === 'dark';
+  const at = ((dark ? 0.2 : 0) + (dark ? 0.8 : 0.95) * Math.max(0, Math.min(1, share))) * (RAMP.length - 1);
   const low = Math.min(RAMP.length - 2, Math.floor(at));
   return mix(RAMP[low], RAMP[low + 1], at - low);
 }
@@ -140,7 +142,7 @@ function drawCell(ctx, x, y, s, mark) {
     ctx.fillRect(x, y, s, s);
     ctx.fillStyle = mark.colour;
     ctx.beginPath();
-    ctx.arc(middle[0], middle[1], Math.max(0.8, 0.24 * s), 0, 2 * Math.PI);
+    OUTLINES[mark.shape](ctx, middle[0], middle[1], Math.max(0.8, 0.24 * s));
     ctx.fill();
   } else {
     const grown = mark.fill === 'grown';
