@@ -165,7 +165,8 @@ def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):
     line = dict(zip(table.columns, table.rows[point], strict=True))
     assert text(page, "#point-outcome") == line["call"]
     assert text(page, "#point-status") == line["status"] == "confident"
-    assert text(page, "#point-range") == f"{line['t_low']} ≤ T ≤ {line['t_high']}"
+    high = line["t_high"].replace("inf", "∞")
+    assert text(page, "#point-range") == f"{line['t_low']} ≤ T ≤ {high}"
     best = max(float(line["p:<b>left</b>"]), float(line["p:right"]))
     assert f"{best:.3f}" in text(page, "#point-bars")
     graph = content.graph

@@ -141,9 +141,7 @@ def plot_map(
     x, y = layout.coordinates.T
     outcomes, status = found.outcomes[row], found.status[row]
     size = float(np.clip(12_000 / max(len(x), 1), 4, 60))
-    for code, members, label in _groups(found, row, result.classes_):
-        colour = palette.class_colour(code) if code >= 0 else palette.NEUTRAL
-        marker = palette.class_marker(code) if code >= 0 else "x"
+    for colour, marker, members, label in _groups(found, row, result.classes_):
         for state in np.unique(status[members]):
             chosen = members[status[members] == state]
             style: dict[str, Any] = {"facecolors": colour, "edgecolors": "none", "alpha": 1.0}
@@ -170,22 +168,31 @@ def plot_map(
     return axis
 
 
-def _groups(found: Profile, row: int, classes: Any) -> list[tuple[int, npt.NDArray[np.intp], str]]:
-    """(code, members, name) of every outcome; small new classes and confused sets are pooled."""
+def _groups(
+    found: Profile, row: int, classes: Any
+) -> list[tuple[str, str, npt.NDArray[np.intp], str]]:
+    """(colour, marker, members, name) of every call; small new classes and confused are pooled."""
     outcomes, k = found.outcomes[row], len(classes)
     codes, counts = np.unique(outcomes, return_counts=True)
     named = [int(c) for c in codes if 0 <= c < k]
-    fresh = [int(c) for c in codes[codes >= k][np.argsort(-counts[codes >= k], kind="stable")]]
+    large = (codes >= k) & (counts >= max(3, len(outcomes) // 500))
+    fresh = codes[large][np.argsort(-counts[large], kind="stable")][:LISTED].tolist()
     groups = [
-        (c, np.flatnonzero(outcomes == c), _plain(outcome_name(c, classes, found.confused_sets)))
-        for c in named + fresh[:LISTED]
+        (
+            palette.class_colour(c),
+            palette.class_marker(c),
+            np.flatnonzero(outcomes == c),
+            _plain(outcome_name(c, classes, found.confused_sets)),
+        )
+        for c in named + fresh
     ]
-    rest = np.flatnonzero(np.isin(outcomes, fresh[LISTED:]))
-    if len(rest):
-        groups.append((k + LISTED, rest, f"{len(fresh) - LISTED} further new classes"))
+    small = np.flatnonzero((outcomes >= k) & ~np.isin(outcomes, fresh))
+    if len(small):
+        name = f"{len(np.unique(outcomes[small]))} small new classes"
+        groups.append((palette.NEUTRAL, "o", small, name))
     confused = np.flatnonzero(outcomes < 0)
     if len(confused):
-        groups.append((-1, confused, "confused"))
+        groups.append((palette.NEUTRAL, "x", confused, "confused"))
     return groups
 
 

@@ -49,11 +49,15 @@ async function loadData() {
   }
   data.layouts = await Promise.all(raw.layouts.map(async (layout) => {
     const steps = await unpack(layout.places);
-    const x = new Float32Array(data.n);
-    const y = new Float32Array(data.n);
+    const x = new Float64Array(data.n);
+    const y = new Float64Array(data.n);
     for (let i = 0; i < data.n; i++) {
       x[i] = steps[2 * i] / 65535;
       y[i] = layout.extent[1] - steps[2 * i + 1] / 65535;
+      if (layout.pixels) { // whole multiples again
+        x[i] = Math.round(x[i] / layout.pixel) * layout.pixel;
+        y[i] = Math.round(y[i] / layout.pixel) * layout.pixel;
+      }
     }
     return { ...layout, x, y };
   }));

@@ -176,32 +176,31 @@ class PointMap {
       const x = a * layout.x[i] + bx;
       const y = a * layout.y[i] + by;
       if (x < -edge || y < -edge || x > this.width + edge || y > this.height + edge) continue;
+      const look = this.layer[i] === 0 ? null : markOf(i);
+      const labelled = look !== null && data.status[base + i] === LABELLED;
       let sprite = ghost;
-      let centred = !cells;
-      if (this.layer[i] !== 0) {
-        const look = markOf(i);
-        if (data.status[base + i] === LABELLED) {
-          centred = true;
-          if (!look.large) look.large = this.sprite('L' + theme + look.key, largeRoom, (c) => drawMark(c, largeRoom / 2, largeRoom / 2, large, look.mark));
-          sprite = look.large;
-        } else {
-          if (!look.small) {
-            look.small = this.sprite((cells ? 'C' : 'M') + theme + look.key, room, (c) => {
-              if (cells) drawCell(c, 0, 0, cell, look.mark);
-              else drawMark(c, room / 2, room / 2, radius, look.mark);
-            });
-          }
-          sprite = look.small;
+      if (look !== null && (cells || !labelled)) {
+        if (!look.small) {
+          look.small = this.sprite((cells ? 'C' : 'M') + theme + look.key, room, (c) => {
+            if (cells) drawCell(c, 0, 0, cell, look.mark);
+            else drawMark(c, room / 2, room / 2, radius, look.mark);
+          });
         }
+        sprite = look.small;
       }
-      if (centred) {
-        const { side } = sprite;
-        this.blit(sprite, Math.round(x * scale - side / 2), Math.round(y * scale - side / 2), side, side);
-      } else {
+      if (cells) {
         // Both edges are rounded, so that neighbouring pixels meet without a seam.
         const left = Math.round((x - cell / 2) * scale);
         const top = Math.round((y - cell / 2) * scale);
         this.blit(sprite, left, top, Math.round((x + cell / 2) * scale) - left, Math.round((y + cell / 2) * scale) - top);
+      }
+      if (labelled) {
+        if (!look.large) look.large = this.sprite('L' + theme + look.key, largeRoom, (c) => drawMark(c, largeRoom / 2, largeRoom / 2, large, look.mark));
+        sprite = look.large;
+      }
+      if (labelled || !cells) {
+        const { side } = sprite;
+        this.blit(sprite, Math.round(x * scale - side / 2), Math.round(y * scale - side / 2), side, side);
       }
     }
     ctx.putImageData(this.image, 0, 0);

@@ -53,7 +53,7 @@ class Panel {
     this.facts.replaceChildren(
       el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'point-outcome' }, outcomeName(data, code)), el('span', { class: 'badge', id: 'point-status' }, data.statusNames[status])),
       el('p', { class: 'quiet' }, STATUS_MEANING[status]),
-      el('p', {}, 'Holds for ', el('b', { id: 'point-range' }, `${data.boundaries[low]} ≤ T ≤ ${data.boundaries[high + 1]}`),
+      el('p', {}, 'Holds for ', el('b', { id: 'point-range' }, `${data.boundaries[low]} ≤ T ≤ ${data.boundaries[high + 1]}`.replaceAll('inf', '∞')),
         ` · confidence p₁ − p₂ = ${(data.confidence[at] / 255).toFixed(2)}`),
     );
     this.renderBars(point, row, theme);
@@ -86,7 +86,7 @@ class Panel {
     const ribbon = (ctx, chart, top, high) => this.paintRibbon(ctx, chart, point, top, high, theme);
     return new Chart(data, {
       note: 'Class probabilities of the point over temperature; the ribbon below shows its call.',
-      series, height: 190, floor: 0, ceiling: 1, ribbon, legend: true, onPick: (row) => this.actions.setRow(row),
+      series, height: 190, floor: 0, ceiling: 1, ribbon, onPick: (row) => this.actions.setRow(row),
     });
   }
 
