@@ -7,6 +7,8 @@ import time
 import numpy as np
 import pytest
 
+from spinlearn.estimators import PottsClassifier
+from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
 from tests.end_to_end.browser import chromium, complaints, requests_made
 from tests.explorer_cases import NASTY, many_points, three_blocks
@@ -326,3 +328,24 @@ def test_sampled_display_says_so_and_downloads_all_points(driver, tmp_path):
     assert made == case.table(case.content.answer_row).csv()
     counts = [b.text for b in driver.find_elements("css selector", "#filters b")]
     assert sum(int(c.replace(",", "")) for c in counts) == 3_000
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "temperatures"),
+    [
+        (np.zeros((1, 1)), [-1], [0.5]),  # one point, no label, one temperature
+        (np.arange(6.0)[:, None], [0] + 5 * [-1], [0.0, np.inf]),  # one class
+        (np.arange(3.0)[:, None], ["a", "b", "c"], [np.inf]),  # all labelled, nothing finite
+    ],
+)
+def test_degenerate_results_open_without_complaint(driver, tmp_path, X, y, temperatures):
+    result = PottsClassifier(temperatures=temperatures).fit(X, y)
+    path = write_explorer(tmp_path / "report.html", explorer_content(result))
+    show(driver, path)
+    for row in range(len(temperatures)):
+        driver.execute_script(SET_ROW, row)
+        lines = driver.execute_script("return window.spinlearnExplorer.labelsCsv()").splitlines()
+        assert len(lines) == len(X) + 1
+    click_point(driver, 0)
+    assert text(driver, "#point-id") == "0"
+    assert complaints(driver) == []

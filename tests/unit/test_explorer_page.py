@@ -141,6 +141,17 @@ def test_sample_keeps_labelled_points_and_rare_groups():
         assert 1 <= len(sample_for_display(content, few)) <= few
 
 
+def test_many_classes_show_fewer_points(monkeypatch):
+    content = many_points(1_500, n_temperatures=5).content
+    monkeypatch.setattr("spinlearn.viz.explorer.FEWEST", 100)
+    monkeypatch.setattr("spinlearn.viz.explorer.MAX_VALUES", 5 * 8 * 300)
+    page = Outline()
+    page.feed(explorer_html(content))
+    data = json.loads(page.scripts[0])
+    assert data["nShown"] == 300
+    assert data["nPoints"] == 1_500
+
+
 def fitted(X, y, **settings):
     return PottsClassifier(temperatures=[0.0, 0.4, 1.0], **settings).fit(X, y)
 

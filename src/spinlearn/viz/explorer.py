@@ -29,6 +29,8 @@ from spinlearn.viz import palette
 from spinlearn.viz.content import ExplorerContent, Layout, sample_for_display
 
 MAX_POINTS = 20_000  # on display; larger sets are sampled
+MAX_VALUES = 12_000_000  # probabilities embedded; fewer points beyond, but not below FEWEST
+FEWEST = 2_000
 MAX_AGREEMENTS = 4_000_000  # pair agreements embedded; fewer temperatures beyond
 LISTED_GROUPS = 12  # new classes and confused sets listed per temperature
 SCRIPTS = ("data.js", "marks.js", "map.js", "charts.js", "panel.js", "table.js", "main.js")
@@ -107,8 +109,9 @@ def packed(values: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
-    shown = sample_for_display(content, max_points)
     found, k = content.profile, len(content.classes)
+    affordable = MAX_VALUES // max(len(found.temperatures) * k, 1)
+    shown = sample_for_display(content, min(max_points, max(affordable, FEWEST)))
     sampled = len(shown) < content.n_points
     edges, weights, agreement, agreement_rows = _shown_edges(content, shown)
     arrays: dict[str, npt.NDArray[Any]] = {

@@ -23,7 +23,8 @@ from spinlearn.core.graph import Graph
 
 LINK = 0.05  # tau, in units of the mean degree
 DENSE = 500  # points up to which all eigenvectors are cheap
-STEPS = 150  # of the neighbour map
+STEPS = 150  # of the neighbour map, up to MANY points; fewer beyond, at least a fifth
+MANY = 50_000
 START_WIDTH = 20.0
 REPELLERS = 6  # random points per point and step
 REPULSION = 5.0  # per edge, as in UMAP's five negative samples
@@ -91,8 +92,9 @@ def neighbour_map(graph: Graph, start: FloatArray | None = None) -> FloatArray:
     rows = np.repeat(np.arange(n), REPELLERS)
     furthest = max(1.0, np.sqrt(n) / 40)  # of one step; more points need longer ones
     share = REPULSION * 2 * float(pull.sum()) / n / REPELLERS
-    for step in range(STEPS):
-        rate = 1 - step / STEPS
+    n_steps = int(STEPS * np.clip(MANY / n, 0.2, 1))
+    for step in range(n_steps):
+        rate = 1 - step / n_steps
         force = np.zeros((n, 2))
         gap = place[u] - place[v]
         strength = (2 * pull / (1 + np.sum(gap**2, axis=1)))[:, None] * gap

@@ -236,6 +236,6 @@ class Chart {
       ctx.stroke();
       if (s.count) s.count.textContent = shortNumber(v);
     }
-    this.value.textContent = this.legend ? '' : shortNumber(this.series[0].values[row]);
+    this.value.textContent = this.legend || !this.series.length ? '' : shortNumber(this.series[0].values[row]);
   }
 }

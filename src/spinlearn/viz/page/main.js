@@ -256,7 +256,7 @@ async function start() {
     if (data.nShown < data.nPoints) {
       byId('notice').hidden = false;
       byId('notice').textContent = `${data.nShown.toLocaleString('en')} of ${data.nPoints.toLocaleString('en')} points are on display: a sample that keeps labelled points and small groups. ` +
-        'Counts and curves are those of all points; the CSV at T* holds all points.';
+        'Counts and curves are those of all points; the CSV at T* holds all points, at other temperatures those on display.';
     }
     const key = [['ferromagnetic', 'all act as one'], ['super-paramagnetic', 'clusters show'], ['paramagnetic', 'no order']];
     byId('phase-key').replaceChildren(...key.map(([name, meaning], which) => {
