@@ -8,6 +8,8 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -29,6 +31,8 @@ from spinlearn.graphs import as_graph, describe, make_builder
 from spinlearn.graphs.points import checked_points
 from spinlearn.labels import UNKNOWN, LabelCode, parse_labels
 from spinlearn.viz import curves
+from spinlearn.viz.content import explorer_content
+from spinlearn.viz.explorer import write_explorer
 from spinlearn.viz.summary import answer_html
 
 NEGLIGIBLE = 1e-12  # of the strongest coupling: a sum of similarities that says nothing
@@ -444,6 +448,34 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         """The points with their calls at a temperature, default T* (matplotlib Axes)."""
         check_is_fitted(self, "profile_")
         return curves.plot_map(self, temperature, coordinates=coordinates, pixels=pixels, ax=ax)
+
+    def explore(
+        self,
+        path: str | PathLike[str],
+        *,
+        ids: Any = None,
+        coordinates: Any = None,
+        pixels: Any = None,
+        title: str = "spinlearn",
+    ) -> Path:
+        """Write the explorer, one HTML file in which to move the temperature.
+
+        Parameters
+        ----------
+        path : path-like
+        ids : sequence (n,), optional
+            Names of the points; default their row numbers.
+        coordinates : array-like (n, 2), optional
+            x and y of every point; default a layout made from the features or the graph.
+        pixels : array-like of int (n, 2), optional
+            Row and column of every point of an image, instead of coordinates.
+        title : str
+        """
+        check_is_fitted(self, "profile_")
+        content = explorer_content(
+            self, ids=ids, coordinates=coordinates, pixels=pixels, title=title
+        )
+        return write_explorer(path, content)
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._answer_html()

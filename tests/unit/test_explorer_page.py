@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
 from spinlearn.decision import Status
 from spinlearn.errors import InvalidInputError
@@ -215,3 +216,13 @@ def test_content_needs_arrays_only():
     assert explorer_html(explorer_content(dead, coordinates=places)) == explorer_html(
         explorer_content(live, coordinates=places)
     )
+
+
+def test_classifier_writes_its_explorer(tmp_path):
+    case = three_blocks()
+    places = case.content.layouts[0].coordinates
+    path = case.result.explore(tmp_path / "report.html", ids=case.content.ids, coordinates=places)
+    expected = explorer_content(case.result, ids=case.content.ids, coordinates=places)
+    assert path.read_text(encoding="utf-8") == explorer_html(expected)
+    with pytest.raises(NotFittedError):
+        PottsClassifier().explore(path)
