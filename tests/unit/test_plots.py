@@ -9,6 +9,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from matplotlib.collections import PolyCollection
 from sklearn.exceptions import NotFittedError
 
 from spinlearn.errors import InvalidInputError
@@ -79,6 +80,24 @@ def test_map_draws_every_point_once(case, temperature):
     order = np.lexsort(drawn.T)
     expected = case.content.layouts[0].coordinates
     np.testing.assert_array_equal(drawn[order], expected[np.lexsort(expected.T)])
+    axis.figure.canvas.draw()
+
+
+def test_pixels_are_drawn_as_squares_in_their_places(case):
+    places = case.content.layouts[0].coordinates
+    rows_columns = np.column_stack([-places[:, 1], places[:, 0]])
+    axis = plot_map(case.result, pixels=rows_columns)
+    squares = [c for c in axis.collections if isinstance(c, PolyCollection)]
+    corners = np.concatenate(
+        [[p.vertices[:4].mean(axis=0) for p in c.get_paths()] for c in squares]
+    )
+    assert len(corners) == case.content.n_points
+    np.testing.assert_allclose(
+        corners[np.lexsort(corners.T)], places[np.lexsort(places.T)], atol=1e-12
+    )
+    low, high = axis.get_ylim()
+    assert low <= places[:, 1].min() - 0.5
+    assert high >= places[:, 1].max() + 0.5
     axis.figure.canvas.draw()
 
 

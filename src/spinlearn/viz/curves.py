@@ -144,28 +144,52 @@ def plot_map(
     for colour, marker, members, label in _groups(found, row, result.classes_):
         for state in np.unique(status[members]):
             chosen = members[status[members] == state]
-            style: dict[str, Any] = {"facecolors": colour, "edgecolors": "none", "alpha": 1.0}
-            if state == Status.GROWN:
-                style["alpha"] = 0.45
-            elif state == Status.NEW:
-                style = {"facecolors": "none", "edgecolors": colour, "linewidths": 1.0}
-            elif state == Status.CONFUSED:
-                style = {"color": colour, "linewidths": 1.0}
-            elif state == Status.LABELLED:
-                style = {"facecolors": colour, "edgecolors": "black", "zorder": 3}
-            scale = 3.0 if state == Status.LABELLED else 1.0
-            axis.scatter(x[chosen], y[chosen], s=scale * size, marker=marker, **style)
+            if layout.pixels:
+                _draw_pixels(axis, layout.coordinates[chosen], colour, Status(state))
+            if state == Status.LABELLED or not layout.pixels:
+                style = _marker_style(colour, Status(state))
+                scale = 3.0 if state == Status.LABELLED else 1.0
+                axis.scatter(x[chosen], y[chosen], s=scale * size, marker=marker, **style)
         axis.scatter([], [], s=30, marker=marker, color=colour, label=label)
     axis.set_title(f"T = {value:g}: {_counts(status)}", loc="left", fontsize=10)
     axis.set_xticks([])
     axis.set_yticks([])
     if layout.pixels or coordinates is not None:
         axis.set_aspect("equal")
+        axis.autoscale_view()
     for side in axis.spines.values():
         side.set_visible(False)
     if len(outcomes):
         axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     return axis
+
+
+def _marker_style(colour: str, status: Status) -> dict[str, Any]:
+    if status == Status.NEW:
+        return {"facecolors": "none", "edgecolors": colour, "linewidths": 1.0}
+    if status == Status.CONFUSED:
+        return {"color": colour, "linewidths": 1.0}
+    if status == Status.LABELLED:
+        return {"facecolors": colour, "edgecolors": "black", "zorder": 3}
+    return {"color": colour, "linewidths": 0, "alpha": 0.45 if status == Status.GROWN else 1.0}
+
+
+def _draw_pixels(axis: Any, centres: FloatArray, colour: str, status: Status) -> None:
+    """Unit squares; pale when grown, dotted when new, crossed when confused."""
+    from matplotlib.collections import PolyCollection
+
+    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
+    pale = status in (Status.GROWN, Status.NEW, Status.CONFUSED)
+    hatch = {Status.NEW: "....", Status.CONFUSED: "xxxx"}.get(status)
+    axis.add_collection(
+        PolyCollection(
+            centres[:, None] + corners,
+            facecolors=[(colour, 0.4 if pale else 1.0)],
+            edgecolors=colour if hatch else "white",
+            linewidths=0.0 if hatch else 0.3,
+            hatch=hatch,
+        )
+    )
 
 
 def _groups(
