@@ -8,13 +8,24 @@ BIN    := $(VENV)/bin
 export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba-$(shell cat src/spinlearn/kernels/*.py | cksum | cut -d' ' -f1)
 export MPLBACKEND := Agg
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test browser lint format bench clean
 
 demo: $(VENV)/.app
 	$(BIN)/spinlearn demo --out demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev browser
 	$(BIN)/python -m pytest
+
+# The explorer is tested in Chromium. Root on Debian or Ubuntu gets it; elsewhere those tests are
+# skipped with a reason, but fail where CI is set.
+browser:
+	@command -v chromium >/dev/null && command -v chromedriver >/dev/null || { \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	      --no-install-recommends chromium chromium-driver fonts-dejavu-core >/dev/null; \
+	  else \
+	    echo "no Chromium: install chromium and chromium-driver for the explorer's tests"; \
+	  fi; }
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -36,6 +36,8 @@ _HOME = {
     "profile": "spinlearn.decision",
     "recommended_temperature": "spinlearn.decision",
     "misclassified": "spinlearn.scoring",
+    "explorer_content": "spinlearn.viz.content",
+    "write_explorer": "spinlearn.viz.explorer",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +17,11 @@ from spinlearn.decision import Status, profile, recommended_temperature
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree
 from spinlearn.scoring import misclassified
+from spinlearn.viz.content import explorer_content
+from spinlearn.viz.explorer import write_explorer
 from spinlearn.viz.figures import error_curves, pixel_maps
 
+TAU = 0.1  # the paper's confidence threshold
 TEMPERATURES = np.concatenate([[0.0], np.linspace(0.1, 2.0, 20)])
 
 
@@ -44,20 +48,21 @@ class DemoResult:
 
 
 def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
-    """Classify the toy set with and without labels at 21 temperatures; write pictures, report."""
+    """Classify the toy set with and without labels at 21 temperatures; write pictures, reports."""
     toy = two_bands()
     graph = toy.graph()
     engine = JunctionTree()
     with_labels = engine.run(min_cut(graph, toy.labels, 2), TEMPERATURES, callback=callback)
     no_labels = np.full(toy.n_points, -1)
     without = engine.run(min_cut(graph, no_labels, 2), TEMPERATURES, callback=callback)
-    found = profile(with_labels)
+    found = profile(with_labels, tau=TAU)
     best = recommended_temperature(found)
+    found = found.numbered_from(found.nearest_row(best))
     supervised = _errors(with_labels, toy, labelled=[0, 1])
     unsupervised = _errors(without, toy, labelled=[])
 
     out.mkdir(parents=True, exist_ok=True)
-    files = [out / "figure1.png", out / "figure2.png", out / "report.md"]
+    files = [out / n for n in ("figure1.png", "figure2.png", "report.md", "report.html")]
     answer = found.decision(found.nearest_row(best))
     ours = np.where(answer.status == Status.CONFUSED, -2, np.minimum(answer.outcomes, 2))
     cut = np.argmax(with_labels.marginals[0], axis=1)
@@ -88,6 +93,18 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
         files=files,
     )
     files[2].write_text(_report(result), encoding="utf-8")
+    shown = SimpleNamespace(
+        equilibrium_=with_labels,
+        profile_=found,
+        classes_=np.array(["upper", "lower"]),
+        temperature_=best,
+        tau=TAU,
+    )
+    ids = [f"row {row} column {column}" for row, column in toy.coordinates.tolist()]
+    content = explorer_content(
+        shown, ids=ids, pixels=toy.coordinates, title="Two bands, seven labels"
+    )
+    write_explorer(files[3], content)
     return result
 
 

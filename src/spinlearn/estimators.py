@@ -8,6 +8,8 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import partial
+from os import PathLike
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -28,6 +30,10 @@ from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
 from spinlearn.graphs import as_graph, describe, make_builder
 from spinlearn.graphs.points import checked_points
 from spinlearn.labels import UNKNOWN, LabelCode, parse_labels
+from spinlearn.viz import curves
+from spinlearn.viz.content import explorer_content
+from spinlearn.viz.explorer import write_explorer
+from spinlearn.viz.summary import answer_html
 
 NEGLIGIBLE = 1e-12  # of the strongest coupling: a sum of similarities that says nothing
 
@@ -63,6 +69,9 @@ class Classification:
     forced_labels: npt.NDArray[Any]
     new_classes: dict[str, npt.NDArray[np.intp]]
     decision: Decision
+
+    def _repr_html_(self) -> str:
+        return answer_html(self.temperature, self.names, self.status)
 
 
 class PottsClassifier(ClassifierMixin, BaseEstimator):
@@ -415,6 +424,73 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         probabilities[reached] /= total[reached, None]
         probabilities[~reached] = 1 / self.model_.n_states
         return similarity, probabilities, reached
+
+    # -- pictures ------------------------------------------------------------------------------
+
+    def plot_profile(self, point: int, *, name: str | None = None, ax: Any = None) -> Any:
+        """Class probabilities of one point over temperature (matplotlib Axes)."""
+        check_is_fitted(self, "profile_")
+        return curves.plot_profile(self, point, name=name, ax=ax)
+
+    def plot_phases(self, *, ax: Any = None) -> Any:
+        """Energy, heat capacity, susceptibility, largest cluster; phases shaded (Axes)."""
+        check_is_fitted(self, "profile_")
+        return curves.plot_phases(self, ax=ax)
+
+    def plot_map(
+        self,
+        temperature: float | None = None,
+        *,
+        coordinates: Any = None,
+        pixels: Any = None,
+        ax: Any = None,
+    ) -> Any:
+        """The points with their calls at a temperature, default T* (matplotlib Axes)."""
+        check_is_fitted(self, "profile_")
+        return curves.plot_map(self, temperature, coordinates=coordinates, pixels=pixels, ax=ax)
+
+    def explore(
+        self,
+        path: str | PathLike[str],
+        *,
+        ids: Any = None,
+        coordinates: Any = None,
+        pixels: Any = None,
+        title: str = "spinlearn",
+    ) -> Path:
+        """Write the explorer, one HTML file in which to move the temperature.
+
+        Parameters
+        ----------
+        path : path-like
+        ids : sequence (n,), optional
+            Names of the points; default their row numbers.
+        coordinates : array-like (n, 2), optional
+            x and y of every point; default a layout made from the features or the graph.
+        pixels : array-like of int (n, 2), optional
+            Row and column of every point of an image, instead of coordinates.
+        title : str
+        """
+        check_is_fitted(self, "profile_")
+        content = explorer_content(
+            self, ids=ids, coordinates=coordinates, pixels=pixels, title=title
+        )
+        return write_explorer(path, content)
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._answer_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._answer_html()
+        return bundle
+
+    def _answer_html(self) -> str:
+        """What scikit-learn's picture of the settings does not show: the answer, once fitted."""
+        if not hasattr(self, "names_"):
+            return ""
+        return answer_html(self.temperature_, self.names_, self.status_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,3 +25,6 @@ def test_demo_command(tmp_path):
     rows = [r.split("|")[1:4] for r in report.splitlines() if r.startswith("| 0.7 ")]
     assert len(rows) == 1
     assert int(rows[0][1]) < 30 < 600 < int(rows[0][2])
+    explorer = (out / "report.html").read_text()
+    assert "Two bands, seven labels" in explorer
+    assert "report.html" in done.stdout

@@ -85,7 +85,7 @@ def phases(equilibrium: Equilibrium) -> Phases:
     """Find the phases of an equilibrium."""
     order = np.argsort(equilibrium.temperatures, kind="stable")
     n = equilibrium.model.n_nodes
-    sizes = [_grain_sizes(equilibrium, int(k)) for k in order]
+    sizes = [grain_sizes(equilibrium, int(k)) for k in order]
     largest = np.array([s.max() / n for s in sizes])
     few = max(GRAIN, GRAIN_POINTS / n)
 
@@ -103,7 +103,8 @@ def phases(equilibrium: Equilibrium) -> Phases:
     )
 
 
-def _grain_sizes(equilibrium: Equilibrium, row: int) -> npt.NDArray[np.int64]:
+def grain_sizes(equilibrium: Equilibrium, row: int) -> npt.NDArray[np.int64]:
+    """Number of points in every grain at the row-th temperature."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 

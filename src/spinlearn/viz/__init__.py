@@ -1,1 +1,1 @@
-"""Pictures (matplotlib, imported on use)."""
+"""Pictures: plots (matplotlib, imported on use) and the explorer (one HTML file)."""

@@ -13,8 +13,9 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.errors import MissingDependencyError
+from spinlearn.viz.palette import COLOURS
 
-CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
+CLASS_COLOURS = COLOURS[:4]
 UNLABELLED_COLOUR = "#D9D9D9"
 CONFUSED_COLOUR = "#1A1A1A"
 

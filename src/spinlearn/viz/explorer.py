@@ -1,0 +1,251 @@
+"""The explorer: one self-contained HTML file in which to move the temperature.
+
+The page (`page/`) is plain HTML, CSS and JavaScript that fetches nothing; a content security policy
+with the hash of its own script forbids everything else. Arrays travel as whole numbers: the
+difference to the row before, split into byte planes, deflated, in base64. Text of the user (ids,
+class names, the title) travels as data and enters the page only as text nodes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+import zlib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn import __version__
+from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.errors import InvalidInputError
+from spinlearn.label_table import STATUS_NAMES, STEPS, label_table, temperature_text, whole_steps
+from spinlearn.viz import palette
+from spinlearn.viz.content import ExplorerContent, Layout, sample_for_display
+
+MAX_POINTS = 20_000  # on display; larger sets are sampled
+MAX_VALUES = 12_000_000  # probabilities embedded; fewer points beyond, but not below FEWEST
+FEWEST = 2_000
+MAX_AGREEMENTS = 4_000_000  # pair agreements embedded; fewer temperatures beyond
+LISTED_GROUPS = 12  # new classes and confused sets listed per temperature
+SCRIPTS = ("data.js", "marks.js", "map.js", "charts.js", "panel.js", "table.js", "main.js")
+
+
+def write_explorer(
+    path: str | os.PathLike[str], content: ExplorerContent, *, max_points: int = MAX_POINTS
+) -> Path:
+    """Write the explorer of `content` to one HTML file.
+
+    Parameters
+    ----------
+    path : path-like
+        Written whole or not at all.
+    content : ExplorerContent
+    max_points : int
+        A larger set is sampled for display, labelled points and small groups first.
+    """
+    target = Path(path)
+    text = explorer_html(content, max_points=max_points)
+    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        draft.write_text(text, encoding="utf-8", newline="\n")
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
+    return target
+
+
+def explorer_html(content: ExplorerContent, *, max_points: int = MAX_POINTS) -> str:
+    """The explorer's page as text."""
+    if max_points < 1:
+        raise InvalidInputError(f"max_points={max_points} shows nothing: use at least 1")
+    script = "(() => {\n'use strict';\n" + "\n".join(_page(name) for name in SCRIPTS) + "\n})();\n"
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    parts = {
+        "{{title}}": html.escape(content.title),
+        "{{script-hash}}": f"sha256-{digest}",
+        "{{style}}": _page("style.css"),
+        "{{data}}": embedded_json(_payload(content, max_points)),
+        "{{script}}": script,
+    }
+    page = _page("page.html")
+    for mark in parts:
+        if page.count(mark) != 1:
+            raise RuntimeError(f"page.html holds {mark} {page.count(mark)} times")
+    # One pass, so that a mark inside a title or an id is left alone.
+    pieces = []
+    for mark in sorted(parts, key=page.index):
+        before, page = page.split(mark)
+        pieces += [before, parts[mark]]
+    return "".join([*pieces, page])
+
+
+def embedded_json(value: Any) -> str:
+    """JSON that cannot end the script element it stands in, whatever text it holds."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def packed(values: npt.NDArray[Any]) -> dict[str, Any]:
+    """An array as differences along the first axis, byte planes, deflated, base64."""
+    array = np.ascontiguousarray(values)
+    if array.dtype.kind in "iu" and len(array) > 1:
+        unsigned = array.view(np.dtype(f"u{array.itemsize}"))
+        steps = unsigned.copy()
+        steps[1:] -= unsigned[:-1]  # modulo 2^bits, undone by the same sum
+        array = steps.view(array.dtype)
+    planes = array.astype(array.dtype.newbyteorder("<"), copy=False).view(np.uint8)
+    planes = planes.reshape(-1, array.itemsize).T
+    return {
+        "type": values.dtype.name,
+        "shape": list(values.shape),
+        "data": base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode(),
+    }
+
+
+def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
+    found, k = content.profile, len(content.classes)
+    affordable = MAX_VALUES // max(len(found.temperatures) * k, 1)
+    shown = sample_for_display(content, min(max_points, max(affordable, FEWEST)))
+    sampled = len(shown) < content.n_points
+    edges, weights, agreement, agreement_rows = _shown_edges(content, shown)
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "outcomes": found.outcomes[:, shown],
+        "status": found.status[:, shown].astype(np.uint8),
+        "confidence": np.rint(255 * np.clip(found.margin[:, shown], 0, 1)).astype(np.uint8),
+        "probability": whole_steps(content.marginals[:, shown, :k]),
+        "edges": edges,
+        "weights": weights.astype(np.float32),
+        "agreement": agreement,
+        "degree": np.diff(content.graph.indptr)[shown].astype(np.int32),
+    }
+    if content.std_error is not None:
+        arrays["error"] = whole_steps(content.std_error[:, shown, :k])
+    texts = {"ids": json.dumps([content.ids[i] for i in shown.tolist()])}
+    if sampled:
+        texts["labels"] = label_table(
+            found,
+            content.answer_row,
+            ids=content.ids,
+            classes=content.classes,
+            marginals=content.marginals[content.answer_row],
+            std_error=None if content.std_error is None else content.std_error[content.answer_row],
+        ).csv()
+    return {
+        "version": __version__,
+        "title": content.title,
+        "facts": content.facts,
+        "nPoints": content.n_points,
+        "nShown": len(shown),
+        "classes": content.classes,
+        "confusedSets": found.confused_sets,
+        "statusNames": STATUS_NAMES,
+        "stepsPerUnit": STEPS,
+        "temperatures": [_number(t) for t in found.temperatures],
+        "boundaries": [temperature_text(t) for t in found.boundaries().tolist()],
+        "answerRow": content.answer_row,
+        "converged": content.converged.tolist(),
+        "phases": [
+            {"name": p.phase.value, "low": _number(p.low), "high": _number(p.high)}
+            for p in content.phases
+        ],
+        "curves": {
+            "energy": _numbers(content.mean_energy),
+            "heat": _numbers(content.heat_capacity),
+            "susceptibility": _numbers(content.susceptibility),
+            "grains": [_numbers(g) for g in content.grains.T],
+            "statusCounts": content.status_counts().T.tolist(),
+        },
+        "groups": [_groups(row, k) for row in found.outcomes],
+        "layouts": [_packed_layout(layout, shown) for layout in content.layouts],
+        "agreementRows": agreement_rows.tolist(),
+        "palette": {
+            "colours": palette.COLOURS,
+            "shapes": palette.SHAPES,
+            "neutral": palette.NEUTRAL,
+            "statusColours": palette.STATUS_COLOURS,
+            "statusShapes": palette.STATUS_SHAPES,
+            "phaseColours": palette.PHASE_COLOURS,
+        },
+        "arrays": {name: packed(values) for name, values in arrays.items()},
+        "texts": {name: _packed_text(text) for name, text in texts.items()},
+    }
+
+
+def _shown_edges(
+    content: ExplorerContent, shown: IntArray
+) -> tuple[IntArray, FloatArray, npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
+    """Edges between shown points by their display numbers, and C_ij at the temperatures kept."""
+    number = np.full(content.n_points, -1, dtype=np.int32)
+    number[shown] = np.arange(len(shown))
+    ends = number[content.graph.edges]
+    kept = np.flatnonzero(np.all(ends >= 0, axis=1))
+    n_rows = len(content.profile.temperatures)
+    n_kept = min(n_rows, max(3, MAX_AGREEMENTS // max(len(kept), 1)))
+    rows = np.unique(np.linspace(0, n_rows - 1, n_kept).round().astype(np.int64))
+    if content.answer_row not in rows:
+        rows[np.argmin(np.abs(rows - content.answer_row))] = content.answer_row
+        rows = np.unique(rows)
+    agreement = np.clip(content.agreement[rows][:, kept], 0, 1)
+    return (
+        ends[kept],
+        content.graph.weights[kept],
+        np.rint(255 * agreement).astype(np.uint8),
+        rows,
+    )
+
+
+def _groups(outcomes: IntArray, n_classes: int) -> dict[str, Any]:
+    """Sizes of classes, confused sets and the larger new classes among all points at one T."""
+    codes, counts = np.unique(outcomes, return_counts=True)
+    small = max(3, len(outcomes) // 500)
+    named = [[int(c), int(z)] for c, z in zip(codes, counts, strict=True) if 0 <= c < n_classes]
+    listed = list(named)
+    other: dict[str, Any] = {}
+    for kind, of_kind in (("new", codes >= n_classes), ("confused", codes < 0)):
+        order = np.lexsort((np.abs(codes[of_kind]), -counts[of_kind]))
+        of, sizes = codes[of_kind][order], counts[of_kind][order]
+        large = np.arange(len(of)) < LISTED_GROUPS
+        if kind == "new":
+            large &= sizes >= small
+        listed += [[int(c), int(z)] for c, z in zip(of[large], sizes[large], strict=True)]
+        other[kind] = [int(np.sum(~large)), int(sizes[~large].sum())]
+    return {"listed": listed, "other": other}
+
+
+def _packed_layout(layout: Layout, shown: IntArray) -> dict[str, Any]:
+    """Coordinates in 65535 steps of the longer side, so that the shape is kept."""
+    places = layout.coordinates[shown]
+    low = places.min(axis=0, initial=np.inf)
+    extent = np.maximum(places.max(axis=0, initial=-np.inf) - low, 0)
+    side = float(extent.max()) or 1.0
+    steps = np.rint((places - low) / side * 65535).astype(np.uint16)
+    return {
+        "name": layout.name,
+        "pixels": layout.pixels,
+        "extent": (extent / side).tolist(),
+        "pixel": 1 / side,
+        "places": packed(steps),
+    }
+
+
+def _packed_text(text: str) -> str:
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)).decode()
+
+
+def _number(value: float) -> float | None:
+    """JSON knows no infinity: None."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _numbers(values: FloatArray) -> list[float | None]:
+    return [None if not np.isfinite(v) else float(f"{v:.6g}") for v in values]
+
+
+def _page(name: str) -> str:
+    return files("spinlearn.viz").joinpath("page", name).read_text(encoding="utf-8")

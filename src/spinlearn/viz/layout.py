@@ -1,0 +1,139 @@
+"""Where to draw points that have no two coordinates of their own.
+
+- `principal`: the first two principal components of the features.
+- `spectral`: the second and third eigenvectors of the random walk on the graph, with a weak link
+  between all pairs, W + tau/n, so that a graph in several parts has a layout too (Amini, Chen,
+  Bickel & Levina 2013).
+- `neighbour_map`: starts from the spectral layout and moves points so that similar ones come close
+  and others apart, with attraction 2d/(1+d^2) along edges and repulsion 2d/((eps+d^2)(1+d^2)) from
+  random points, the gradients of UMAP's cross entropy with a = b = 1 (McInnes, Healy & Melville
+  2018), in whole steps of all points at once.
+
+All are deterministic; axes are turned so that the largest deviations are positive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spinlearn.core.arrays import FloatArray
+from spinlearn.core.graph import Graph
+
+LINK = 0.05  # tau, in units of the mean degree
+DENSE = 500  # points up to which all eigenvectors are cheap
+STEPS = 150  # of the neighbour map, up to MANY points; fewer beyond, at least a fifth
+MANY = 50_000
+START_WIDTH = 20.0
+REPELLERS = 6  # random points per point and step
+REPULSION = 5.0  # per edge, as in UMAP's five negative samples
+
+
+def principal(points: FloatArray) -> FloatArray:
+    """First two principal components, (n, 2)."""
+    from scipy.sparse.linalg import svds
+
+    centred = np.asarray(points, dtype=np.float64) - np.mean(points, axis=0)
+    scale = np.abs(centred).max(initial=0.0)
+    n, d = centred.shape
+    flat = np.zeros((n, 2))
+    if scale == 0:
+        return flat
+    centred /= scale
+    if min(n, d) <= 3:
+        left, values, _ = np.linalg.svd(centred, full_matrices=False)
+    else:
+        left, values, _ = svds(centred, k=2, v0=np.ones(min(n, d)))
+    order = np.argsort(-values)[:2]
+    flat[:, : len(order)] = left[:, order] * values[order] * scale
+    return _oriented(flat)
+
+
+def spectral(graph: Graph) -> FloatArray:
+    """Two slow directions of the random walk on the graph, (n, 2)."""
+    from scipy.sparse.linalg import LinearOperator, eigsh
+
+    n = graph.n_nodes
+    adjacency = _adjacency(graph)
+    degree = np.asarray(adjacency.sum(axis=1)).ravel()
+    if n < 5 or not np.any(degree > 0):
+        angle = 2 * np.pi * np.arange(n) / max(n, 1)
+        return np.column_stack([np.cos(angle), np.sin(angle)])
+    link = LINK * degree.mean()
+    root = 1 / np.sqrt(degree + link)
+
+    def walk(vector: FloatArray) -> FloatArray:
+        scaled = root * np.ravel(vector)
+        return np.asarray(root * (adjacency @ scaled + link / n * scaled.sum()))
+
+    if n <= DENSE:  # Lanczos may miss one of two equal eigenvalues, as a ring has
+        dense = root[:, None] * (adjacency.toarray() + link / n) * root
+        values, vectors = np.linalg.eigh(dense)
+    else:
+        operator = LinearOperator((n, n), matvec=walk, dtype=np.float64)
+        start = np.random.default_rng(0).uniform(0.5, 1.5, n)
+        values, vectors = eigsh(operator, k=5, which="LA", v0=start, tol=1e-5)
+    slow = np.argsort(-values)[1:3]
+    return _oriented(vectors[:, slow] * root[:, None])
+
+
+def neighbour_map(graph: Graph, start: FloatArray | None = None) -> FloatArray:
+    """Similar points side by side, (n, 2)."""
+    n = graph.n_nodes
+    place = _ranked(spectral(graph) if start is None else start)
+    weights = np.abs(graph.weights)
+    if len(weights) == 0 or n < 5:
+        return place
+    pull = np.sqrt(weights / weights.max())  # of weak edges too, or they are never seen
+    u, v = graph.edges.T.astype(np.intp)
+    rng = np.random.default_rng(0)
+    place = START_WIDTH * place + rng.normal(scale=0.05, size=(n, 2))
+    rows = np.repeat(np.arange(n), REPELLERS)
+    furthest = max(1.0, np.sqrt(n) / 40)  # of one step; more points need longer ones
+    share = REPULSION * 2 * float(pull.sum()) / n / REPELLERS
+    n_steps = int(STEPS * np.clip(MANY / n, 0.2, 1))
+    for step in range(n_steps):
+        rate = 1 - step / n_steps
+        force = np.zeros((n, 2))
+        gap = place[u] - place[v]
+        strength = (2 * pull / (1 + np.sum(gap**2, axis=1)))[:, None] * gap
+        others = rng.integers(0, n, len(rows))
+        away = place[rows] - place[others]
+        square = np.sum(away**2, axis=1)
+        push = np.clip((2 / ((0.01 + square) * (1 + square)))[:, None] * away, -4, 4) * share
+        for axis in (0, 1):
+            force[:, axis] -= np.bincount(u, strength[:, axis], n)
+            force[:, axis] += np.bincount(v, strength[:, axis], n)
+            force[:, axis] += push[:, axis].reshape(n, REPELLERS).sum(axis=1)
+        length = np.sqrt(np.sum(force**2, axis=1, keepdims=True))
+        place += rate * force * np.minimum(0.3, furthest / np.maximum(length, 1e-12))
+    return _oriented(place - place.mean(axis=0))
+
+
+def _adjacency(graph: Graph) -> Any:
+    from scipy.sparse import csr_array
+
+    data = np.abs(graph.weights)[graph.edge_ids]
+    shape = (graph.n_nodes, graph.n_nodes)
+    return csr_array((data, graph.neighbors, graph.indptr), shape=shape)
+
+
+def _ranked(place: FloatArray) -> FloatArray:
+    """Half way between the coordinates and their ranks, in the unit square.
+
+    Eigenvectors put most points into a few spots; ranks alone would tear clusters apart.
+    """
+    n = len(place)
+    ranks = np.argsort(np.argsort(place, axis=0, kind="stable"), axis=0) / max(n - 1, 1)
+    spread = np.ptp(place, axis=0)
+    unit = (place - place.min(axis=0, initial=0.0)) / np.where(spread > 0, spread, 1.0)
+    return np.asarray((ranks + unit) / 2 - 0.5)
+
+
+def _oriented(place: FloatArray) -> FloatArray:
+    """Signs fixed by the largest deviation, which eigenvectors leave open."""
+    if len(place) == 0:
+        return place
+    largest = place[np.argmax(np.abs(place), axis=0), np.arange(place.shape[1])]
+    return np.asarray(place * np.where(largest < 0, -1.0, 1.0))

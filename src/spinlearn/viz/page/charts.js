@@ -1,0 +1,241 @@
+// Small line charts over temperature on two layers: curves once, the current temperature often.
+
+function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === 'class') node.className = value;
+    else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, '');
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.filter((c) => c !== null && c !== undefined));
+  return node;
+}
+
+function shortNumber(value) {
+  if (value === null || !Number.isFinite(value)) return '–';
+  const size = Math.abs(value);
+  if (size >= 1e7) return value.toExponential(1);
+  if (size >= 1e4) return Number((value / 1000).toPrecision(3)) + 'k';
+  if (size >= 100) return String(Math.round(value));
+  return String(Number(value.toPrecision(3)));
+}
+
+function niceTicks(low, high, wanted) {
+  const span = high - low || 1;
+  const rough = span / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((f) => f * power).find((s) => s >= rough);
+  const ticks = [];
+  for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + 1e-9 * span; v += step) ticks.push(Number(v.toPrecision(10)));
+  return ticks;
+}
+
+function sizedCanvas(canvas, width, height) {
+  const scale = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * scale);
+  canvas.height = Math.round(height * scale);
+  canvas.style.width = width + 'px';
+  canvas.style.height = height + 'px';
+  const ctx = canvas.getContext('2d');
+  ctx.setTransform(scale, 0, 0, scale, 0, 0);
+  return ctx;
+}
+
+// Phases as tinted bands; the pattern (none, dots, strokes) tells them apart without colour.
+function paintPhases(ctx, data, theme, xOf, top, bottom) {
+  const order = ['ferromagnetic', 'super-paramagnetic', 'paramagnetic'];
+  for (const phase of data.phases) {
+    const which = order.indexOf(phase.name);
+    const left = xOf(phase.low);
+    const right = xOf(phase.high);
+    ctx.fillStyle = data.palette.phaseColours[which];
+    ctx.globalAlpha = theme.tint;
+    ctx.fillRect(left, top, right - left, bottom - top);
+    ctx.globalAlpha = theme.tint * 1.9;
+    phasePattern(ctx, which, left, right, top, bottom, data.palette.phaseColours[which]);
+    ctx.globalAlpha = 1;
+  }
+}
+
+function phasePattern(ctx, which, left, right, top, bottom, colour) {
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(left, top, right - left, bottom - top);
+  ctx.clip();
+  ctx.strokeStyle = ctx.fillStyle = colour;
+  ctx.lineWidth = 1;
+  if (which === 1) {
+    for (let x = Math.floor(left / 7) * 7; x < right; x += 7) {
+      for (let y = top + 3; y < bottom; y += 7) ctx.fillRect(x, y, 1.4, 1.4);
+    }
+  } else if (which === 2) {
+    const high = bottom - top;
+    ctx.beginPath();
+    for (let x = Math.floor((left - high) / 7) * 7; x < right; x += 7) { ctx.moveTo(x, bottom); ctx.lineTo(x + high, top); }
+    ctx.stroke();
+  }
+  ctx.restore();
+}
+
+class Chart {
+  // series: [{ name, values, colour, shape, dash, error }]
+  constructor(data, { title, note, series, height, floor, ceiling, ribbon, legend, onPick }) {
+    Object.assign(this, { data, series, height, floor, ceiling, ribbon, onPick });
+    this.places = temperaturePlaces(data);
+    this.value = el('span', { class: 'value' });
+    this.lower = el('canvas', { 'aria-hidden': 'true' });
+    this.upper = el('canvas', { 'aria-hidden': 'true' });
+    this.frame = el('div', { class: 'layers' }, this.lower, this.upper);
+    this.frame.style.height = height + 'px';
+    const heading = title ? el('h3', { title: note }, title, this.value) : null;
+    this.legend = legend ? el('div', { class: 'chart-legend' }) : null;
+    this.node = el('figure', { role: 'img', 'aria-label': note || title || '' }, heading, this.frame, this.legend);
+    const pick = (event) => {
+      const box = this.frame.getBoundingClientRect();
+      this.onPick(this.rowAt(event.clientX - box.left));
+    };
+    this.frame.addEventListener('pointerdown', (event) => { this.frame.setPointerCapture(event.pointerId); pick(event); });
+    this.frame.addEventListener('pointermove', (event) => { if (event.buttons & 1) pick(event); });
+  }
+
+  rowAt(x) {
+    let best = 0;
+    this.data.temperatures.forEach((t, row) => {
+      if (Math.abs(this.x(t) - x) < Math.abs(this.x(this.data.temperatures[best]) - x)) best = row;
+    });
+    return best;
+  }
+
+  x(temperature) {
+    const { first, last, of } = this.places;
+    return this.left + ((of(temperature) - first) / (last - first || 1)) * (this.width - this.left - this.right);
+  }
+
+  y(value) {
+    return this.bottom - ((value - this.low) / (this.high - this.low || 1)) * (this.bottom - this.top);
+  }
+
+  paint(theme) {
+    this.width = Math.max(120, this.frame.getBoundingClientRect().width);
+    const ctx = sizedCanvas(this.lower, this.width, this.height);
+    sizedCanvas(this.upper, this.width, this.height);
+    const finite = this.series.flatMap((s) => s.values).filter((v) => v !== null && Number.isFinite(v));
+    this.low = this.floor !== undefined ? this.floor : Math.min(...finite, 0);
+    this.high = this.ceiling !== undefined ? this.ceiling : Math.max(...finite, this.low + 1e-9) * 1.06;
+    this.top = 6;
+    this.bottom = this.height - 18 - (this.ribbon ? 15 : 0);
+    this.left = 36;
+    this.right = 8;
+    ctx.font = '11px system-ui, sans-serif';
+    paintPhases(ctx, this.data, theme, (t) => this.x(t), this.top, this.bottom);
+    this.paintAxes(ctx, theme);
+    for (const s of this.series) this.paintSeries(ctx, s, theme);
+    if (this.ribbon) this.ribbon(ctx, this, this.bottom + 3, 10, theme);
+    this.paintLegend(theme);
+  }
+
+  paintAxes(ctx, theme) {
+    ctx.strokeStyle = theme.line;
+    ctx.fillStyle = theme.quiet;
+    ctx.lineWidth = 1;
+    ctx.textAlign = 'right';
+    ctx.textBaseline = 'middle';
+    for (const v of niceTicks(this.low, this.high, this.height > 130 ? 4 : 2)) {
+      const y = Math.round(this.y(v)) + 0.5;
+      ctx.beginPath(); ctx.moveTo(this.left, y); ctx.lineTo(this.width - this.right, y); ctx.stroke();
+      ctx.fillText(shortNumber(v), this.left - 5, y);
+    }
+    ctx.textAlign = 'center';
+    ctx.textBaseline = 'alphabetic';
+    const { data } = this;
+    const finite = data.temperatures.filter((t) => t !== Infinity);
+    for (const t of finite.length ? niceTicks(finite[0], finite[finite.length - 1], this.width > 300 ? 6 : 4) : []) {
+      ctx.fillText(shortNumber(t), Math.min(this.width - this.right - 4, this.x(t)), this.height - 4);
+    }
+    if (finite.length < data.nRows) ctx.fillText('∞', this.x(Infinity) - 3, this.height - 4);
+    const star = this.x(data.temperatures[data.answerRow]);
+    ctx.setLineDash([3, 3]);
+    ctx.strokeStyle = theme.ink;
+    ctx.globalAlpha = 0.75;
+    ctx.beginPath(); ctx.moveTo(star, this.top); ctx.lineTo(star, this.bottom); ctx.stroke();
+    ctx.globalAlpha = 1;
+    ctx.setLineDash([]);
+  }
+
+  paintSeries(ctx, s, theme) {
+    const { temperatures } = this.data;
+    const colour = s.colour || theme.ink;
+    ctx.strokeStyle = colour;
+    ctx.lineWidth = s.faint ? 1 : 1.8;
+    ctx.globalAlpha = s.faint ? 0.5 : 1;
+    if (s.error) {
+      ctx.lineWidth = 1;
+      ctx.beginPath();
+      temperatures.forEach((t, row) => {
+        const reach = s.error[row];
+        if (!reach) return;
+        const x = this.x(t);
+        const high = this.y(Math.min(1, s.values[row] + reach));
+        const low = this.y(Math.max(0, s.values[row] - reach));
+        ctx.moveTo(x, low); ctx.lineTo(x, high);
+        ctx.moveTo(x - 2.5, low); ctx.lineTo(x + 2.5, low);
+        ctx.moveTo(x - 2.5, high); ctx.lineTo(x + 2.5, high);
+      });
+      ctx.stroke();
+      ctx.lineWidth = s.faint ? 1 : 1.8;
+    }
+    ctx.setLineDash(s.dash || []);
+    ctx.beginPath();
+    let open = false;
+    temperatures.forEach((t, row) => {
+      const v = s.values[row];
+      if (v === null || !Number.isFinite(v)) { open = false; return; }
+      if (open) ctx.lineTo(this.x(t), this.y(v));
+      else ctx.moveTo(this.x(t), this.y(v));
+      open = true;
+    });
+    ctx.stroke();
+    ctx.setLineDash([]);
+    if (s.mark && !s.faint) {
+      const every = Math.max(1, Math.ceil(temperatures.length / 12));
+      temperatures.forEach((t, row) => {
+        const v = s.values[row];
+        if (v !== null && Number.isFinite(v) && row % every === (s.offset || 0) % every) drawMark(ctx, this.x(t), this.y(v), 3.6, { ...s.mark, ink: theme.ink, paper: theme.paper });
+      });
+    }
+    ctx.globalAlpha = 1;
+  }
+
+  paintLegend(theme) {
+    if (!this.legend) return;
+    this.legend.replaceChildren(...this.series.filter((s) => !s.faint).map((s) => {
+      const picture = s.mark ? swatch({ ...s.mark, ink: theme.ink, paper: theme.paper }, 14) : null;
+      s.count = el('b');
+      return el('span', {}, picture, s.name, ' ', s.count);
+    }));
+  }
+
+  // The current temperature.
+  paintNow(row, theme) {
+    const ctx = this.upper.getContext('2d');
+    ctx.clearRect(0, 0, this.width, this.height);
+    const x = this.x(this.data.temperatures[row]);
+    ctx.strokeStyle = theme.accent;
+    ctx.lineWidth = 1.6;
+    ctx.beginPath(); ctx.moveTo(x, this.top - 3); ctx.lineTo(x, this.bottom + (this.ribbon ? 13 : 3)); ctx.stroke();
+    for (const s of this.series) {
+      const v = s.values[row];
+      if (s.faint || v === null || !Number.isFinite(v)) continue;
+      ctx.beginPath();
+      ctx.arc(x, this.y(v), 3.2, 0, 2 * Math.PI);
+      ctx.fillStyle = s.colour || theme.ink;
+      ctx.fill();
+      ctx.strokeStyle = theme.paper;
+      ctx.lineWidth = 1.2;
+      ctx.stroke();
+      if (s.count) s.count.textContent = shortNumber(v);
+    }
+    this.value.textContent = this.legend || !this.series.length ? '' : shortNumber(this.series[0].values[row]);
+  }
+}

@@ -1,0 +1,223 @@
+// The selection: one point with its profile and neighbours, or the members of a class.
+
+const STATUS_MEANING = [
+  'given by you and held fixed',
+  'one class is clearly the most probable',
+  'takes the class of the cluster it sits in',
+  'its cluster holds several classes',
+  'its cluster holds no label: a class nobody named',
+];
+
+class Panel {
+  constructor(data, node, actions) {
+    Object.assign(this, { data, node, actions });
+    this.chart = null;
+    this.shown = '';
+  }
+
+  render(state) {
+    const what = `${state.selected}/${state.group}/${state.theme.name}/${this.node.clientWidth}`;
+    if (state.selected >= 0) this.renderPoint(state, what);
+    else if (state.group !== null) this.renderGroup(state);
+    else this.renderHint(state);
+    // What was picked comes first; with nothing picked the curves do.
+    this.node.classList.toggle('picked', state.selected >= 0 || state.group !== null);
+    this.shown = what;
+  }
+
+  // -- one point ---------------------------------------------------------------------------------
+
+  renderPoint(state, what) {
+    const { data } = this;
+    const { selected: point, row, theme } = state;
+    const at = row * data.n + point;
+    const code = data.outcomes[at];
+    const status = data.status[at];
+    const [low, high] = callRange(data, point, row);
+    if (what !== this.shown || !this.chart) {
+      this.chart = this.profileChart(point, theme);
+      this.facts = el('div', { class: 'call', id: 'point-call' });
+      this.bars = el('div', { class: 'bars', id: 'point-bars' });
+      this.near = el('div', { class: 'near', id: 'point-neighbours' });
+      this.node.replaceChildren(
+        this.heading('Point', data.ids[point], 'point-id'),
+        this.facts,
+        el('h3', {}, 'Profile: class probabilities over T', el('span', { class: 'value' }, data.exact ? 'exact' : '± standard error')),
+        this.chart.node,
+        this.bars,
+        this.near,
+      );
+      this.chart.paint(theme);
+    }
+    const mark = outcomeMark(data, code, status, theme, null);
+    this.facts.replaceChildren(
+      el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'point-outcome' }, outcomeName(data, code)), el('span', { class: 'badge', id: 'point-status' }, data.statusNames[status])),
+      el('p', { class: 'quiet' }, STATUS_MEANING[status]),
+      el('p', {}, 'Holds for ', el('b', { id: 'point-range' }, `${data.boundaries[low]} ≤ T ≤ ${data.boundaries[high + 1]}`.replaceAll('inf', '∞')),
+        ` · confidence p₁ − p₂ = ${(data.confidence[at] / 255).toFixed(2)}`),
+    );
+    this.renderBars(point, row, theme);
+    this.renderNeighbours(point, row, theme);
+    this.chart.paintNow(row, theme);
+  }
+
+  heading(kind, name, id) {
+    return el('div', { class: 'panel-head' },
+      el('h2', {}, el('span', { class: 'quiet' }, kind + ' '), el('span', { id, class: 'name' }, name)),
+      el('button', { type: 'button', class: 'close', 'aria-label': 'Close (Esc)', onclick: () => this.actions.clear() }, '×'));
+  }
+
+  profileChart(point, theme) {
+    const { data } = this;
+    const { n, k, nRows, stepsPerUnit } = data;
+    const series = [];
+    for (let c = 0; c < k; c++) {
+      const values = [];
+      const error = [];
+      for (let row = 0; row < nRows; row++) {
+        const at = (row * n + point) * k + c;
+        values.push(data.probability[at] / stepsPerUnit);
+        error.push(data.exact ? 0 : data.error[at] / stepsPerUnit);
+      }
+      const mark = { shape: classShape(data, c), colour: classColour(data, c), fill: 'solid' };
+      const faint = k > 4 && Math.max(...values) < Math.max(0.15, 1.5 / k);
+      series.push({ name: data.classes[c], values, error, mark, colour: mark.colour, faint, offset: c });
+    }
+    const ribbon = (ctx, chart, top, high) => this.paintRibbon(ctx, chart, point, top, high, theme);
+    return new Chart(data, {
+      note: 'Class probabilities of the point over temperature; the ribbon below shows its call.',
+      series, height: 190, floor: 0, ceiling: 1, ribbon, onPick: (row) => this.actions.setRow(row),
+    });
+  }
+
+  paintRibbon(ctx, chart, point, top, high, theme) {
+    const { data } = this;
+    const { temperatures } = data;
+    const edge = (i) => {
+      if (i <= 0) return chart.x(temperatures[0]);
+      if (i >= data.nRows) return chart.x(temperatures[data.nRows - 1]);
+      return (chart.x(temperatures[i - 1]) + chart.x(temperatures[i])) / 2;
+    };
+    let from = 0;
+    for (let row = 1; row <= data.nRows; row++) {
+      const code = data.outcomes[from * data.n + point];
+      if (row < data.nRows && data.outcomes[row * data.n + point] === code) continue;
+      const mark = outcomeMark(data, code, undefined, theme, null);
+      const left = edge(from);
+      const width = Math.max(1, edge(row) - left);
+      ctx.fillStyle = mark.fill === 'solid' ? mark.colour : mix(mark.colour, theme.paper, 0.6);
+      ctx.fillRect(left, top, width, high);
+      if (width >= 11) drawMark(ctx, left + width / 2, top + high / 2, 3.6, mark.fill === 'solid' ? { ...mark, colour: '#ffffff' } : mark);
+      ctx.strokeStyle = theme.paper;
+      ctx.lineWidth = 1;
+      ctx.strokeRect(left, top, width, high);
+      from = row;
+    }
+  }
+
+  renderBars(point, row, theme) {
+    const { data } = this;
+    const { k, stepsPerUnit } = data;
+    const classes = Array.from({ length: k }, (_, c) => c);
+    const value = (c) => data.probability[(row * data.n + point) * k + c];
+    classes.sort((a, b) => value(b) - value(a) || a - b);
+    const rows = classes.slice(0, 6).map((c) => {
+      const p = value(c) / stepsPerUnit;
+      const spread = data.exact ? 0 : data.error[(row * data.n + point) * k + c] / stepsPerUnit;
+      const bar = el('span', { class: 'fill' });
+      bar.style.width = 100 * p + '%';
+      bar.style.background = classColour(data, c);
+      const whisker = spread > 0 ? el('span', { class: 'whisker' }) : null;
+      if (whisker) {
+        whisker.style.left = 100 * Math.max(0, p - spread) + '%';
+        whisker.style.width = 100 * (Math.min(1, p + spread) - Math.max(0, p - spread)) + '%';
+      }
+      return el('div', { class: 'bar-row' },
+        swatch(outcomeMark(data, c, CONFIDENT, theme, null), 14), el('span', { class: 'name' }, data.classes[c]),
+        el('span', { class: 'rail' }, bar, whisker),
+        el('span', { class: 'number' }, p.toFixed(3) + (data.exact ? '' : ' ± ' + spread.toFixed(3))));
+    });
+    const rest = classes.slice(6).reduce((sum, c) => sum + value(c), 0) / stepsPerUnit;
+    if (classes.length > 6) rows.push(el('p', { class: 'quiet' }, `${classes.length - 6} further classes share ${rest.toFixed(3)}`));
+    if (!k) rows.push(el('p', { class: 'quiet' }, 'No label was given, so there are clusters but no class probabilities.'));
+    this.bars.replaceChildren(...rows);
+  }
+
+  renderNeighbours(point, row, theme) {
+    const { data } = this;
+    const { found, row: keptRow } = neighboursOf(data, point, row);
+    const hidden = data.degree[point] - found.length;
+    const title = el('h3', {}, 'Neighbours', el('span', { class: 'value' },
+      `${data.degree[point]}${hidden > 0 ? `, ${found.length} of them shown` : ''}` +
+      (keptRow !== row ? ` · C at T = ${temperatureText(data.temperatures[keptRow])}` : '')));
+    const body = found.slice(0, 60).map(({ other, weight, agreement }) => {
+      const at = row * data.n + other;
+      const mark = outcomeMark(data, data.outcomes[at], data.status[at], theme, null);
+      return el('tr', {},
+        el('td', {}, el('button', { type: 'button', class: 'link', onclick: () => this.actions.select(other) }, data.ids[other])),
+        el('td', { class: 'number' }, shortNumber(weight)),
+        el('td', { class: 'number' }, agreement.toFixed(2)),
+        el('td', {}, el('span', { class: 'inline' }, swatch(mark, 14), outcomeName(data, data.outcomes[at]))));
+    });
+    const head = el('tr', {}, ...['id', 'weight', 'C', 'call at this T'].map((t) => el('th', { scope: 'col' }, t)));
+    this.near.replaceChildren(title, el('div', { class: 'scroll' }, el('table', {}, el('thead', {}, head), el('tbody', {}, ...body))));
+  }
+
+  // -- a class and its members -------------------------------------------------------------------
+
+  renderGroup(state) {
+    const { data } = this;
+    const { group, row, theme } = state;
+    this.chart = null;
+    const members = [];
+    for (let i = 0; i < data.n; i++) if (data.outcomes[row * data.n + i] === group) members.push(i);
+    const kind = group < 0 ? 'Confused' : group >= data.k ? 'New class' : 'Class';
+    const listed = data.groups[row].listed.find(([code]) => code === group);
+    const total = listed ? listed[1] : members.length;
+    const rows = data.temperatures.map((_, r) => {
+      const found = data.groups[r].listed.find(([code]) => code === group);
+      return found ? found[1] : 0;
+    });
+    const status = [0, 0, 0, 0, 0];
+    for (const i of members) status[data.status[row * data.n + i]]++;
+    const mix_ = data.statusNames.map((name, s) => (status[s] ? `${status[s].toLocaleString('en')} ${name}` : '')).filter(Boolean).join(', ');
+    const mark = outcomeMark(data, group, undefined, theme, null);
+    this.node.replaceChildren(
+      this.heading(kind, outcomeName(data, group), 'group-name'),
+      el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'group-size' }, total.toLocaleString('en')),
+        ` points at T = ${temperatureText(data.temperatures[row])}`),
+      el('p', { class: 'quiet' }, mix_ || 'no members at this temperature: move the slider'),
+    );
+    const chart = new Chart(data, {
+      title: 'Size over T', note: 'Number of members over temperature', height: 110, floor: 0,
+      series: [{ name: 'members', values: rows, colour: mark.colour }], onPick: (r) => this.actions.setRow(r),
+    });
+    this.node.append(chart.node);
+    chart.paint(theme);
+    chart.paintNow(row, theme);
+    const shownMembers = members.slice(0, 400);
+    const list = el('div', { class: 'members', id: 'group-members' }, ...shownMembers.map((i) =>
+      el('button', { type: 'button', class: 'link', onclick: () => this.actions.select(i) }, data.ids[i])));
+    const more = total > shownMembers.length ? el('p', { class: 'quiet' }, `${(total - shownMembers.length).toLocaleString('en')} further members are not listed; the CSV has them.`) : null;
+    this.node.append(el('h3', {}, 'Members'), list, ...(more ? [more] : []));
+  }
+
+  // -- nothing selected --------------------------------------------------------------------------
+
+  renderHint(state) {
+    const { data } = this;
+    const { theme, row } = state;
+    this.chart = null;
+    const fresh = data.groups[row].listed.filter(([code]) => code >= data.k);
+    const [otherCount, otherPoints] = data.groups[row].other.new;
+    const items = fresh.map(([code, size]) => el('button', { type: 'button', class: 'row', onclick: () => this.actions.pickGroup(code) },
+      swatch(outcomeMark(data, code, NEW, theme, null), 16), outcomeName(data, code), el('span', { class: 'number' }, size.toLocaleString('en') + ' points')));
+    const small = otherCount ? el('p', { class: 'quiet' }, `${otherCount.toLocaleString('en')} smaller ones hold ${otherPoints.toLocaleString('en')} points.`) : null;
+    const none = !fresh.length && !otherCount ? el('p', { class: 'quiet' }, 'None at this temperature.') : null;
+    this.node.replaceChildren(
+      el('h2', {}, 'New classes at this T'),
+      el('p', { class: 'quiet' }, 'Clusters that no label reaches. Pick one to see its members, or click a point on the map to see its profile over T and its neighbours.'),
+      el('div', { class: 'rows' }, ...items), ...[small, none].filter(Boolean),
+    );
+  }
+}

@@ -1,0 +1,34 @@
+// The labelled table, character for character as spinlearn's label_table.py writes it.
+
+function csvField(text) {
+  return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
+}
+
+function stepText(steps, unit) {
+  return Math.floor(steps / unit) + '.' + String(steps % unit).padStart(String(unit).length - 1, '0');
+}
+
+function labelsCsv(data, row) {
+  if (data.allLabels !== null && row === data.answerRow) return data.allLabels;
+  const { n, k, stepsPerUnit } = data;
+  const head = ['id', 'call', 'status', ...data.classes.map((c) => 'p:' + c), ...data.classes.map((c) => 'se:' + c), 't_low', 't_high'];
+  const lines = [head.map(csvField).join(',')];
+  for (let i = 0; i < n; i++) {
+    const at = row * n + i;
+    const [low, high] = callRange(data, i, row);
+    const fields = [data.ids[i], outcomeName(data, data.outcomes[at]), data.statusNames[data.status[at]]];
+    for (let c = 0; c < k; c++) fields.push(stepText(data.probability[at * k + c], stepsPerUnit));
+    for (let c = 0; c < k; c++) fields.push(stepText(data.exact ? 0 : data.error[at * k + c], stepsPerUnit));
+    fields.push(data.boundaries[low], data.boundaries[high + 1]);
+    lines.push(fields.map(csvField).join(','));
+  }
+  return lines.join('\n') + '\n';
+}
+
+function downloadText(name, text) {
+  const link = el('a', { href: URL.createObjectURL(new Blob([text], { type: 'text/csv;charset=utf-8' })), download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+}

@@ -1,0 +1,351 @@
+"""The explorer in a real headless Chromium: what a person sees and does."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from spinlearn.estimators import PottsClassifier
+from spinlearn.viz.content import explorer_content
+from spinlearn.viz.explorer import write_explorer
+from tests.end_to_end.browser import chromium, complaints, requests_made
+from tests.explorer_cases import NASTY, many_points, three_blocks
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:selenium")
+
+SET_ROW = """
+const slider = document.getElementById('slider');
+slider.value = arguments[0];
+slider.dispatchEvent(new Event('input', { bubbles: true }));
+"""
+# Reads from a copy: reading the page's own canvas would make the browser treat it differently.
+COLOUR_AT = """
+const { map, placeOf } = window.spinlearnExplorer;
+const [x, y] = placeOf(arguments[0]);
+const off = 0.4 * map.transform().cell;  // beside the middle, where the shape of the class is
+const canvas = document.createElement('canvas');
+canvas.width = canvas.height = 1;
+const ctx = canvas.getContext('2d', { willReadFrequently: true });
+const scale = window.devicePixelRatio;
+const [left, top] = [x - off, y - off].map((v) => Math.round(v * scale));
+ctx.drawImage(document.getElementById('map'), left, top, 1, 1, 0, 0, 1, 1);
+const rgb = [...ctx.getImageData(0, 0, 1, 1).data].slice(0, 3);
+return '#' + rgb.map((v) => v.toString(16).padStart(2, '0')).join('').toUpperCase();
+"""
+REPAINTS = """
+const done = arguments[arguments.length - 1];
+const explorer = window.spinlearnExplorer;
+const slider = document.getElementById('slider');
+const copy = document.createElement('canvas');
+const ctx = copy.getContext('2d', { willReadFrequently: true });
+const times = [];
+let row = 0;
+function step() {
+  const began = performance.now();
+  slider.value = row % explorer.data.nRows;
+  slider.dispatchEvent(new Event('input', { bubbles: true }));
+  // Reading a copy waits until the picture is painted, not only ordered.
+  ctx.drawImage(document.getElementById('map'), 0, 0);
+  ctx.getImageData(0, 0, 1, 1);
+  times.push(performance.now() - began);
+  row += 5;
+  if (times.length < 30) requestAnimationFrame(step);
+  else done(times);
+}
+requestAnimationFrame(step);
+"""
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    opened = chromium(tmp_path_factory.mktemp("chromium"))
+    yield opened
+    opened.quit()
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    return three_blocks()
+
+
+@pytest.fixture(scope="module")
+def large():
+    return many_points(20_000)
+
+
+def show(driver, path, *, dark=False):
+    theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [theme]})
+    downloads = {"behavior": "allow", "downloadPath": str(path.parent)}
+    driver.execute_cdp_cmd("Browser.setDownloadBehavior", downloads)
+    driver.get_log("performance"), driver.get_log("browser")  # those of the page before
+    driver.get(path.as_uri())
+    wait(lambda: driver.execute_script("return document.documentElement.dataset.ready") == "true")
+
+
+def wait(condition, seconds=20.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def text(driver, css):
+    return driver.find_element("css selector", css).text
+
+
+def click_point(driver, point):
+    from selenium.webdriver import ActionChains
+
+    canvas = driver.find_element("id", "map")
+    x, y = driver.execute_script("return window.spinlearnExplorer.placeOf(arguments[0])", point)
+    middle_x, middle_y = canvas.size["width"] / 2, canvas.size["height"] / 2
+    ActionChains(driver).move_to_element_with_offset(
+        canvas, round(x - middle_x), round(y - middle_y)
+    ).click().perform()
+
+
+def press(driver, *keys):
+    from selenium.webdriver import ActionChains
+
+    ActionChains(driver).send_keys(*keys).perform()
+
+
+@pytest.fixture
+def page(driver, blocks, tmp_path):
+    """The explorer of the three blocks, freshly opened; in the end no complaint, no request."""
+    path = write_explorer(tmp_path / "report.html", blocks.content)
+    show(driver, path)
+    yield driver
+    assert complaints(driver) == []
+    assert requests_made(driver) == [path.as_uri()]
+
+
+def test_the_network_log_and_the_console_are_watched(driver, tmp_path):
+    """The twin of the checks above: a page that does ask and does complain is caught."""
+    bad = tmp_path / "bad.html"
+    bad.write_text(
+        "<html data-ready=true><img src='http://127.0.0.1:9/x.png'><script>nope()</script>"
+    )
+    show(driver, bad)
+    wait(lambda: "http://127.0.0.1:9/x.png" in requests_made(driver))
+    assert any("nope" in line for line in complaints(driver))
+
+
+def test_slider_recolours_the_map(page, blocks):
+    found = blocks.content.profile
+    # A pixel that is a class when cold and part of the new class at the answer.
+    answer = blocks.content.answer_row
+    new = found.outcomes[answer] >= found.n_classes
+    point = int(np.flatnonzero((found.outcomes[0] < 2) & (found.outcomes[0] >= 0) & ~new)[-1])
+    third = int(np.flatnonzero(new)[40])
+    before = page.execute_script(COLOUR_AT, third)
+    page.execute_script(SET_ROW, 0)
+    assert text(page, "#now") == "T = 0"
+    after = page.execute_script(COLOUR_AT, third)
+    assert before != after
+    named = ("#0072B2", "#E69F00")
+    assert page.execute_script(COLOUR_AT, point) == named[found.outcomes[0, point]]
+    # The keys do the same, wherever the focus is.
+    from selenium.webdriver.common.keys import Keys
+
+    for _ in range(answer):
+        press(page, Keys.ARROW_RIGHT)
+    assert page.execute_script(COLOUR_AT, third) == before
+    assert page.execute_script("return document.getElementById('slider').value") == str(answer)
+
+
+def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):
+    content = blocks.content
+    row = content.answer_row
+    point = int(np.flatnonzero(content.profile.status[row] == 1)[10])
+    click_point(page, point)
+    assert text(page, "#point-id") == content.ids[point]
+    table = blocks.table(row)
+    line = dict(zip(table.columns, table.rows[point], strict=True))
+    assert text(page, "#point-outcome") == line["call"]
+    assert text(page, "#point-status") == line["status"] == "confident"
+    high = line["t_high"].replace("inf", "∞")
+    assert text(page, "#point-range") == f"{line['t_low']} ≤ T ≤ {high}"
+    best = max(float(line["p:<b>left</b>"]), float(line["p:right"]))
+    assert f"{best:.3f}" in text(page, "#point-bars")
+    graph = content.graph
+    near = graph.neighbors[graph.indptr[point] : graph.indptr[point + 1]]
+    cells = page.find_elements("css selector", "#point-neighbours tbody tr")
+    assert {c.find_element("tag name", "button").text for c in cells} == {
+        content.ids[i] for i in near
+    }
+    ids = graph.edge_ids[graph.indptr[point] : graph.indptr[point + 1]]
+    agreement = {content.ids[i]: content.agreement[row, e] for i, e in zip(near, ids, strict=True)}
+    for cell in cells:
+        values = [td.text for td in cell.find_elements("tag name", "td")]
+        assert float(values[1]) == 1.0  # the weight of pixels
+        assert float(values[2]) == pytest.approx(agreement[values[0]], abs=0.008)
+    # The profile chart is drawn in the colours of both classes.
+    colours = page.execute_script(
+        "const c = document.querySelector('#selection .layers canvas');"
+        "const o = document.createElement('canvas'); o.width = c.width; o.height = c.height;"
+        "const x = o.getContext('2d', { willReadFrequently: true }); x.drawImage(c, 0, 0);"
+        "const d = x.getImageData(0, 0, c.width, c.height).data;"
+        "const seen = new Set();"
+        "for (let i = 0; i < d.length; i += 4) seen.add(d[i] + ',' + d[i+1] + ',' + d[i+2]);"
+        "return [seen.has('0,114,178'), seen.has('230,159,0')];"
+    )
+    assert colours == [True, True]
+    # A neighbour is one click away, Esc leaves.
+    cells[0].find_element("tag name", "button").click()
+    assert text(page, "#point-id") in agreement
+    from selenium.webdriver.common.keys import Keys
+
+    press(page, Keys.ESCAPE)
+    assert not page.find_elements("id", "point-id")
+
+
+def test_new_class_shows_its_members(page, blocks):
+    content = blocks.content
+    row = content.answer_row
+    chips = page.find_elements("css selector", "#legend button")
+    chip = next(c for c in chips if c.text.startswith("new:1"))
+    chip.click()
+    members = np.flatnonzero(content.profile.outcomes[row] == content.profile.n_classes)
+    assert len(members) > 50
+    assert text(page, "#group-name") == "new:1"
+    assert text(page, "#group-size") == str(len(members))
+    listed = page.find_elements("css selector", "#group-members button")
+    assert [b.get_attribute("textContent") for b in listed] == [content.ids[i] for i in members]
+
+
+def test_search_filter_theme_and_keys(page, blocks):
+    from selenium.webdriver.common.keys import Keys
+
+    wanted = blocks.content.ids[100]
+    press(page, "/")
+    press(page, wanted, Keys.ENTER)
+    assert text(page, "#point-id") == wanted
+    press(page, Keys.ESCAPE)
+    # Filter: without confident points the colour of a confident one is gone.
+    row = blocks.content.answer_row
+    point = int(np.flatnonzero(blocks.content.profile.status[row] == 1)[10])
+    shown = page.execute_script(COLOUR_AT, point)
+    confident = page.find_elements("css selector", "#filters button")[1]
+    assert "confident" in confident.text
+    confident.click()
+    assert page.execute_script(COLOUR_AT, point) != shown
+    assert confident.get_attribute("aria-pressed") == "false"
+    confident.click()
+    assert page.execute_script(COLOUR_AT, point) == shown
+    # Colour by status and confidence, light and dark.
+    colours = {shown}
+    for key in ("2", "3"):
+        press(page, key)
+        colours.add(page.execute_script(COLOUR_AT, point))
+    assert len(colours) >= 2
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    light = page.execute_script(ground)
+    press(page, "d")
+    assert page.execute_script(ground) != light
+    press(page, Keys.HOME)
+    assert text(page, "#now") == "T = 0"
+    press(page, Keys.END)
+    assert text(page, "#now") == "T = ∞"
+    press(page, "t")
+    assert text(page, "#now") == "T = 0.55"
+
+
+def test_every_control_is_reached_by_tab(page):
+    from selenium.webdriver.common.keys import Keys
+
+    page.execute_script("document.activeElement.blur()")
+    seen = []
+    for _ in range(40):
+        press(page, Keys.TAB)
+        seen.append(page.execute_script("return document.activeElement.id"))
+    reached = [name for name in seen if name]
+    order = ["search", "download", "theme", "help", "zoom-in", "map", "play", "slider"]
+    assert [name for name in dict.fromkeys(reached) if name in order] == order
+
+
+def test_dark_preference_is_followed(driver, blocks, tmp_path):
+    path = write_explorer(tmp_path / "report.html", blocks.content)
+    show(driver, path, dark=True)
+    assert driver.execute_script("return document.documentElement.dataset.theme") == "dark"
+    assert complaints(driver) == []
+
+
+def test_hostile_ids_and_names_are_text(page, blocks):
+    from selenium.webdriver.common.keys import Keys
+
+    assert text(page, "h1") == page.title == "<i>blocks</i> & {{data}}"
+    for point in (0, 1):
+        press(page, "/")
+        press(page, NASTY[point][:12], Keys.ENTER)
+        assert text(page, "#point-id") == NASTY[point]
+    assert page.execute_script("return window.pwned") is None
+    assert len(page.find_elements("tag name", "script")) == 2
+    assert not page.find_elements("css selector", "img, #legend b b, #selection i")
+    chips = [c.text for c in page.find_elements("css selector", "#legend .name")]
+    assert "<b>left</b>" in chips
+
+
+def test_download_is_labels_csv(page, blocks, tmp_path):
+    answer = blocks.content.answer_row
+    page.find_element("id", "download").click()
+    wait(lambda: (tmp_path / "labels.csv").exists())
+    assert (tmp_path / "labels.csv").read_bytes() == blocks.table(answer).csv().encode()
+    for row in (0, answer + 3, len(blocks.content.profile.temperatures) - 1):
+        page.execute_script(SET_ROW, row)
+        made = page.execute_script("return window.spinlearnExplorer.labelsCsv()")
+        assert made == blocks.table(row).csv()
+
+
+def test_twenty_thousand_points_repaint_within_100_ms(driver, large, tmp_path):
+    path = write_explorer(tmp_path / "report.html", large.content)
+    assert path.stat().st_size < 20e6
+    show(driver, path)
+    driver.execute_async_script(REPAINTS)  # the first round draws the marks
+    times = driver.execute_async_script(REPAINTS)
+    assert len(times) == 30
+    assert np.median(times) < 100, times
+    row = large.content.answer_row
+    driver.execute_script(SET_ROW, row)
+    made = driver.execute_script("return window.spinlearnExplorer.labelsCsv()")
+    assert made == large.table(row).csv()
+    click_point(driver, 7)
+    assert "±" in text(driver, "#point-bars")
+    assert complaints(driver) == []
+    assert requests_made(driver) == [path.as_uri()]
+
+
+def test_sampled_display_says_so_and_downloads_all_points(driver, tmp_path):
+    case = many_points(3_000, n_temperatures=5)
+    path = write_explorer(tmp_path / "report.html", case.content, max_points=500)
+    show(driver, path)
+    assert driver.execute_script("return window.spinlearnExplorer.data.n") <= 500
+    assert "500 of 3,000 points" in text(driver, "#notice")
+    made = driver.execute_script("return window.spinlearnExplorer.labelsCsv()")
+    assert made == case.table(case.content.answer_row).csv()
+    counts = [b.text for b in driver.find_elements("css selector", "#filters b")]
+    assert sum(int(c.replace(",", "")) for c in counts) == 3_000
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "temperatures"),
+    [
+        (np.zeros((1, 1)), [-1], [0.5]),  # one point, no label, one temperature
+        (np.arange(6.0)[:, None], [0] + 5 * [-1], [0.0, np.inf]),  # one class
+        (np.arange(3.0)[:, None], ["a", "b", "c"], [np.inf]),  # all labelled, nothing finite
+    ],
+)
+def test_degenerate_results_open_without_complaint(driver, tmp_path, X, y, temperatures):
+    result = PottsClassifier(temperatures=temperatures).fit(X, y)
+    path = write_explorer(tmp_path / "report.html", explorer_content(result))
+    show(driver, path)
+    for row in range(len(temperatures)):
+        driver.execute_script(SET_ROW, row)
+        lines = driver.execute_script("return window.spinlearnExplorer.labelsCsv()").splitlines()
+        assert len(lines) == len(X) + 1
+    click_point(driver, 0)
+    assert text(driver, "#point-id") == "0"
+    assert complaints(driver) == []

@@ -1,0 +1,121 @@
+"""Contents for the explorer's tests: small and exact, large and made up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.core.results import Equilibrium
+from spinlearn.decision import profile
+from spinlearn.estimators import PottsClassifier
+from spinlearn.graphs import PixelGrid
+from spinlearn.label_table import LabelTable, label_table
+from spinlearn.viz.content import ExplorerContent, explorer_content
+
+NASTY = (
+    "<script>window.pwned=1</script>",
+    '</script><img src=x onerror="window.pwned=1">',
+    'a,"b"\n',
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What the explorer shows, and what it was made from."""
+
+    content: ExplorerContent
+    result: Any
+
+    def table(self, row: int) -> LabelTable:
+        """The label table that spinlearn itself writes at a row of the grid."""
+        c = self.content
+        return label_table(
+            c.profile,
+            row,
+            ids=c.ids,
+            classes=c.classes,
+            marginals=c.marginals[row],
+            std_error=None if c.std_error is None else c.std_error[row],
+        )
+
+
+def three_blocks() -> Case:
+    """Two labelled blocks of pixels and one that nobody labelled, on thin bridges; exact.
+
+    Ids and a class name are hostile text.
+    """
+    mask = np.zeros((15, 25), dtype=bool)
+    mask[8:14, 0:12] = mask[8:14, 13:25] = True  # two blocks side by side ...
+    mask[10, 12] = True  # ... joined by a pixel
+    mask[1:7, 5:20] = True  # a third above both ...
+    mask[7, [8, 16]] = True  # ... on a pillar each
+    grid = PixelGrid()
+    places = grid.coordinates(mask)
+    labels = np.full(len(places), "", dtype=object)
+    for row, column, name in ((11, 3, "<b>left</b>"), (11, 9, "<b>left</b>"), (11, 20, "right")):
+        labels[np.flatnonzero(np.all(places == (row, column), axis=1))[0]] = name
+    ids = [f"p{r}-{c}" for r, c in places.tolist()]
+    ids[:3] = NASTY
+    temperatures = np.concatenate([np.linspace(0, 1.6, 17), [np.inf]])
+    classifier = PottsClassifier(
+        temperatures=temperatures, temperature=0.55, engine="junction_tree"
+    )
+    classifier.fit(grid.build(mask), labels)
+    content = explorer_content(classifier, ids=ids, pixels=places, title="<i>blocks</i> & {{data}}")
+    return Case(content, classifier)
+
+
+def many_points(n: int, *, n_temperatures: int = 24, seed: int = 0) -> Case:
+    """n points in nine blobs, eight labelled; averages made up but consistent, with errors."""
+    from scipy.spatial import cKDTree
+
+    rng = np.random.default_rng(seed)
+    angle = 2 * np.pi * np.arange(9) / 9
+    centres = 10 * np.column_stack([np.cos(angle), np.sin(angle)])
+    blob = rng.integers(0, 9, n)
+    points = centres[blob] + rng.normal(scale=1.6, size=(n, 2))
+    pairs = cKDTree(points).query(points, k=5)[1]
+    edges = np.column_stack([np.repeat(np.arange(n), 4), pairs[:, 1:].ravel()])
+    distance = np.sqrt(np.sum((points[edges[:, 0]] - points[edges[:, 1]]) ** 2, axis=1))
+    graph = Graph(n, edges, np.exp(-distance), duplicates="first")
+    clamped = np.full(n, -1)
+    clamped[:160] = np.where(blob[:160] < 8, blob[:160], -1)
+    model = PottsModel(graph, n_states=8, clamped=clamped)
+
+    temperatures = np.linspace(0, 2, n_temperatures)
+    square = np.sum((points[:, None] - centres[None, :8]) ** 2, axis=2)
+    known = np.exp(-np.min(square, axis=1) / 30)[:, None]
+    marginals = np.empty((n_temperatures, n, 8))
+    agreement = np.empty((n_temperatures, len(graph.edges)))
+    for row, temperature in enumerate(temperatures):
+        weight = np.exp(-square / (4 + 30 * temperature**2))
+        order = known * np.exp(-temperature)
+        marginals[row] = order * weight / weight.sum(axis=1, keepdims=True) + (1 - order) / 8
+        marginals[row, clamped >= 0] = np.eye(8)[clamped[clamped >= 0]]
+        agreement[row] = 1 / 8 + 7 / 8 * np.exp(-temperature * (1 - graph.weights) * 3)
+    equilibrium = Equilibrium(
+        model=model,
+        temperatures=temperatures,
+        marginals=marginals,
+        edge_agreement=agreement,
+        mean_energy=graph.weights @ (1 - agreement).T,
+        heat_capacity=np.sin(temperatures) ** 2,
+        converged=temperatures > 0.1,
+        engine="made_up",
+        std_error=0.03 * rng.random((n_temperatures, n, 8)),
+    )
+    found = profile(equilibrium)
+    result = SimpleNamespace(
+        equilibrium_=equilibrium,
+        profile_=found.numbered_from(n_temperatures // 4),
+        classes_=np.array([f"class {k}" for k in range(8)]),
+        temperature_=float(temperatures[n_temperatures // 4]),
+        tau=0.1,
+        _points=points,
+    )
+    return Case(explorer_content(result, title=f"{n} points"), result)

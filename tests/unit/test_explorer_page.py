@@ -1,0 +1,228 @@
+"""The explorer's file without a browser: self-contained, escaped, packed without loss."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import zlib
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
+
+from spinlearn.decision import Status
+from spinlearn.errors import InvalidInputError
+from spinlearn.estimators import PottsClassifier
+from spinlearn.viz.content import explorer_content, sample_for_display
+from spinlearn.viz.explorer import (
+    SCRIPTS,
+    _page,
+    embedded_json,
+    explorer_html,
+    packed,
+    write_explorer,
+)
+from tests.explorer_cases import many_points, three_blocks
+
+
+@pytest.fixture(scope="module")
+def html():
+    return explorer_html(three_blocks().content)
+
+
+class Outline(HTMLParser):
+    """Elements with attributes, and the text of the scripts."""
+
+    def __init__(self):
+        super().__init__()
+        self.elements, self.scripts, self._in_script = [], [], False
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+            self._in_script = True
+
+    def handle_endtag(self, tag):
+        if tag == "script":
+            self._in_script = False
+
+    def handle_data(self, data):
+        if self._in_script:
+            self.scripts[-1] += data
+
+
+def test_hostile_text_adds_no_element(html):
+    page = Outline()
+    page.feed(html)
+    assert [t for t, _ in page.elements].count("script") == 2
+    assert "img" not in [t for t, _ in page.elements]
+    data = json.loads(page.scripts[0])
+    assert data["title"] == "<i>blocks</i> & {{data}}"
+    assert data["classes"] == ["<b>left</b>", "right"]
+
+
+def test_policy_allows_this_script_and_nothing_from_outside(html):
+    page = Outline()
+    page.feed(html)
+    digest = base64.b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
+    (policy,) = [a["content"] for t, a in page.elements if a.get("http-equiv")]
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    for _, attributes in page.elements:
+        for name in ("src", "href"):
+            assert attributes.get(name, "data:").startswith("data:")
+        assert not any(name.startswith("on") for name in attributes)
+    assert "http://" not in html
+    assert "https://" not in html
+
+
+def test_the_page_builds_no_html_from_text():
+    for name in SCRIPTS:
+        source = _page(name)
+        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+            assert word not in source, (name, word)
+        assert not re.search(r"\bfetch\(|XMLHttpRequest|WebSocket|import\(", source)
+
+
+@given(st.lists(st.text(), max_size=3) | st.text())
+def test_embedded_json_never_ends_its_element(value):
+    text = embedded_json(value)
+    assert json.loads(text) == value
+    assert not re.search(r"[<>&\u2028\u2029]", text)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.float32])
+@pytest.mark.parametrize("shape", [(0, 2), (1, 3), (4, 5, 2), (3, 0)])
+def test_packed_arrays_come_back(dtype, shape):
+    rng = np.random.default_rng(0)
+    low = -1000 if dtype == np.int32 else 0
+    values = rng.integers(low, 250, shape).astype(dtype)
+    item = packed(values)
+    planes = np.frombuffer(zlib.decompress(base64.b64decode(item["data"])), np.uint8)
+    size = np.dtype(dtype).itemsize
+    array = np.ascontiguousarray(planes.reshape(size, -1).T).view(dtype).reshape(item["shape"])
+    if dtype != np.float32 and len(array):
+        array = np.cumsum(array, axis=0, dtype=dtype)
+    np.testing.assert_array_equal(array, values)
+
+
+def test_file_is_whole_or_absent(tmp_path, monkeypatch):
+    content = three_blocks().content
+    target = tmp_path / "report.html"
+    assert write_explorer(target, content) == target
+    before = target.read_bytes()
+    monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        write_explorer(target, content)
+    assert target.read_bytes() == before
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_sample_keeps_labelled_points_and_rare_groups():
+    content = many_points(4_000, n_temperatures=5).content
+    row = content.answer_row
+    shown = sample_for_display(content, 600)
+    assert len(shown) == 600
+    assert np.all(np.diff(shown) > 0)
+    status = content.profile.status[row]
+    assert np.all(np.isin(np.flatnonzero(status == Status.LABELLED), shown))
+    for outcome in range(len(content.classes)):
+        members = np.flatnonzero(content.profile.outcomes[row] == outcome)
+        assert np.sum(np.isin(members, shown)) >= min(len(members), 10)
+    np.testing.assert_array_equal(shown, sample_for_display(content, 600))
+    assert len(sample_for_display(content, 4_000)) == 4_000
+    for few in (1, 2, 17):
+        assert 1 <= len(sample_for_display(content, few)) <= few
+
+
+def test_many_classes_show_fewer_points(monkeypatch):
+    content = many_points(1_500, n_temperatures=5).content
+    monkeypatch.setattr("spinlearn.viz.explorer.FEWEST", 100)
+    monkeypatch.setattr("spinlearn.viz.explorer.MAX_VALUES", 5 * 8 * 300)
+    page = Outline()
+    page.feed(explorer_html(content))
+    data = json.loads(page.scripts[0])
+    assert data["nShown"] == 300
+    assert data["nPoints"] == 1_500
+
+
+def fitted(X, y, **settings):
+    return PottsClassifier(temperatures=[0.0, 0.4, 1.0], **settings).fit(X, y)
+
+
+LINE = np.concatenate([np.linspace(0, 1, 8), np.linspace(3, 4, 8)])[:, None]
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        (LINE, [-1] * 16),  # no label
+        (LINE, [0] + [-1] * 15),  # one class
+        (np.zeros((1, 1)), [0]),  # one point, no edge
+        (np.array([[0.0], [1.0]]), [0, 1]),  # everything labelled
+        (np.hstack([LINE, LINE**2, np.ones((16, 3))]), ["a"] + [""] * 14 + ["b"]),  # constants
+    ],
+)
+def test_degenerate_results_have_a_page(X, y):
+    result = fitted(X, y)
+    html = explorer_html(explorer_content(result, points=X))
+    page = Outline()
+    page.feed(html)
+    data = json.loads(page.scripts[0])
+    assert data["nShown"] == len(X)
+    assert data["classes"] == [str(c) for c in result.classes_]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"ids": ["a"]}, "1 ids for 16 points"),
+        (
+            {"coordinates": np.zeros((3, 2))},
+            r"coordinates must be finite numbers of shape \(16, 2\)",
+        ),
+        ({"coordinates": np.full((16, 2), np.nan)}, "coordinates must be finite"),
+        ({"pixels": [["a", "b"]] * 16}, "pixels must be real numbers"),
+        ({"points": np.zeros((3, 4))}, "there are 16 points"),
+    ],
+)
+def test_wrong_arguments_are_named(wrong, message):
+    with pytest.raises(InvalidInputError, match=message):
+        explorer_content(fitted(LINE, [0] + [-1] * 14 + [1]), **wrong)
+
+
+def test_nothing_to_show_is_refused():
+    with pytest.raises(InvalidInputError, match="max_points=0"):
+        explorer_html(three_blocks().content, max_points=0)
+
+
+def test_content_needs_arrays_only():
+    live = three_blocks().result
+    dead = SimpleNamespace(
+        equilibrium_=live.equilibrium_,
+        profile_=live.profile_,
+        classes_=live.classes_,
+        temperature_=live.temperature_,
+        tau=live.tau,
+    )
+    places = three_blocks().content.layouts[0].coordinates
+    assert explorer_html(explorer_content(dead, coordinates=places)) == explorer_html(
+        explorer_content(live, coordinates=places)
+    )
+
+
+def test_classifier_writes_its_explorer(tmp_path):
+    case = three_blocks()
+    places = case.content.layouts[0].coordinates
+    path = case.result.explore(tmp_path / "report.html", ids=case.content.ids, coordinates=places)
+    expected = explorer_content(case.result, ids=case.content.ids, coordinates=places)
+    assert path.read_text(encoding="utf-8") == explorer_html(expected)
+    with pytest.raises(NotFittedError):
+        PottsClassifier().explore(path)

@@ -1,0 +1,81 @@
+"""Layouts: what they must keep, whatever the graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+
+from spinlearn.core.graph import Graph
+from spinlearn.graphs import MutualKNN
+from spinlearn.viz.layout import neighbour_map, principal, spectral
+from tests.conftest import grid_graph
+
+
+def test_principal_components_are_those_of_scikit_learn():
+    points = np.random.default_rng(0).normal(size=(60, 6)) * [5, 4, 1, 1, 1, 0] + 100
+    ours = principal(points)
+    theirs = PCA(2).fit_transform(points)
+    np.testing.assert_allclose(np.abs(ours), np.abs(theirs), atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (2, 1), (3, 2), (5, 1), (4, 300)])
+def test_principal_components_of_few_points_or_features(shape):
+    points = np.random.default_rng(1).normal(size=shape)
+    places = principal(points)
+    assert places.shape == (shape[0], 2)
+    assert np.all(np.isfinite(places))
+    if shape[0] > 1:
+        kept = PCA(min(2, *shape)).fit_transform(points)
+        np.testing.assert_allclose(np.sum(places**2), np.sum(kept**2), rtol=1e-6)
+    assert np.all(principal(np.ones(shape)) == 0)
+
+
+def test_spectral_layout_of_a_ring_is_a_ring():
+    ring = Graph(40, [(i, (i + 1) % 40) for i in range(40)])
+    places = spectral(ring)
+    radius = np.hypot(*places.T)
+    np.testing.assert_allclose(radius, radius.mean(), rtol=1e-9)
+    steps = np.hypot(*(places - np.roll(places, -1, axis=0)).T)
+    np.testing.assert_allclose(steps, steps.mean(), rtol=1e-9)
+
+
+def test_spectral_layout_of_a_large_grid_is_its_two_longest_waves():
+    high, wide = 20, 50  # beyond the dense solver
+    places = spectral(grid_graph(high, wide))
+    x = np.tile(np.arange(wide) + 0.5, high)
+    for mode in (1, 2):
+        wave = np.cos(mode * np.pi * x / wide)
+        assert abs(np.corrcoef(places[:, mode - 1], wave)[0, 1]) > 0.99
+
+
+@pytest.mark.parametrize("layout", [spectral, neighbour_map])
+def test_layouts_bring_neighbours_together(layout):
+    rng = np.random.default_rng(2)
+    blob = np.repeat(np.arange(4), 60)
+    graph = MutualKNN().build(rng.normal(size=(240, 5)) + 8 * np.eye(4, 5)[blob])
+    places = layout(graph)
+    np.testing.assert_array_equal(places, layout(graph))
+    ends = places[graph.edges]
+    near = np.mean(np.hypot(*(ends[:, 0] - ends[:, 1]).T))
+    far = np.mean(np.hypot(*(places - places[rng.permutation(240)]).T))
+    assert near < 0.5 * far
+    assert np.all(np.isfinite(places))
+
+
+@pytest.mark.parametrize("layout", [spectral, neighbour_map])
+@pytest.mark.parametrize(
+    "graph",
+    [
+        Graph(1, []),
+        Graph(7, []),  # isolated points
+        Graph(2, [(0, 1)]),
+        Graph(9, [(0, 1), (1, 2), (3, 4), (5, 6)]),  # parts and loners
+        Graph(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)], [-1.0, 1, 1e-9, 1, 2]),
+        grid_graph(3, 4),
+    ],
+)
+def test_any_graph_has_a_layout(layout, graph):
+    places = layout(graph)
+    assert places.shape == (graph.n_nodes, 2)
+    assert np.all(np.isfinite(places))

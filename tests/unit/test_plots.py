@@ -1,0 +1,156 @@
+"""The matplotlib plots show the numbers of the result, and its HTML escapes text."""
+
+from __future__ import annotations
+
+import matplotlib
+
+matplotlib.use("Agg")
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from matplotlib.collections import PolyCollection
+from sklearn.exceptions import NotFittedError
+
+from spinlearn.errors import InvalidInputError
+from spinlearn.estimators import PottsClassifier
+from spinlearn.viz.curves import plot_map, plot_phases, plot_profile
+from spinlearn.viz.summary import answer_html
+from tests.explorer_cases import many_points, three_blocks
+
+
+@pytest.fixture(scope="module")
+def case():
+    return three_blocks()
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def test_profile_draws_the_marginals(case):
+    point = 100
+    axis = case.result.plot_profile(point)
+    finite = np.isfinite(case.content.profile.temperatures)
+    for state, container in enumerate(axis.containers[:2]):
+        line = container.lines[0]
+        np.testing.assert_allclose(line.get_ydata(), case.content.marginals[:, point, state])
+        np.testing.assert_allclose(
+            line.get_xdata()[finite], case.content.profile.temperatures[finite]
+        )
+    assert axis.get_title("left").startswith("point 100: ")
+    assert [t.get_text() for t in axis.get_xticklabels()][-1] == "∞"
+    axis.figure.canvas.draw()
+
+
+def test_profile_of_a_sampled_result_has_error_bars():
+    case = many_points(300, n_temperatures=5)
+    axis = plot_profile(case.result, 5)
+    bars = axis.containers[0].lines[2][0].get_segments()
+    reach = np.array([(b[1, 1] - b[0, 1]) / 2 for b in bars])
+    np.testing.assert_allclose(reach, case.content.std_error[:, 5, 0], atol=1e-9)
+
+
+def test_plots_use_the_given_axes(case):
+    _, axes = plt.subplots(1, 3)
+    assert case.result.plot_profile(-1, ax=axes[0]) is axes[0]
+    assert case.result.plot_phases(ax=axes[1]) is axes[1]
+    assert case.result.plot_map(0.3, pixels=np.zeros((237, 2)), ax=axes[2]) is axes[2]
+    assert len(plt.get_fignums()) == 1
+
+
+def test_phases_draw_susceptibility_and_heat_capacity(case):
+    axis = plot_phases(case.result)
+    lines = {line.get_label(): np.asarray(line.get_ydata()) for line in axis.get_lines()}
+    content = case.content
+    np.testing.assert_allclose(lines["susceptibility"], content.susceptibility / 237)
+    heat = content.heat_capacity
+    np.testing.assert_allclose(lines["heat capacity"], heat / heat.max())
+    names = axis.get_legend_handles_labels()[1]
+    assert {"super-paramagnetic", "paramagnetic", "T* = 0.55"} <= set(names)
+
+
+@pytest.mark.parametrize("temperature", [None, 0.0, 0.42, 1.6, np.inf])
+def test_map_draws_every_point_once(case, temperature):
+    axis = plot_map(case.result, temperature, coordinates=case.content.layouts[0].coordinates)
+    drawn = np.concatenate([c.get_offsets().data for c in axis.collections])
+    assert len(drawn) == case.content.n_points
+    order = np.lexsort(drawn.T)
+    expected = case.content.layouts[0].coordinates
+    np.testing.assert_array_equal(drawn[order], expected[np.lexsort(expected.T)])
+    axis.figure.canvas.draw()
+
+
+def test_pixels_are_drawn_as_squares_in_their_places(case):
+    places = case.content.layouts[0].coordinates
+    rows_columns = np.column_stack([-places[:, 1], places[:, 0]])
+    axis = plot_map(case.result, pixels=rows_columns)
+    squares = [c for c in axis.collections if isinstance(c, PolyCollection)]
+    corners = np.concatenate(
+        [[p.vertices[:4].mean(axis=0) for p in c.get_paths()] for c in squares]
+    )
+    assert len(corners) == case.content.n_points
+    np.testing.assert_allclose(
+        corners[np.lexsort(corners.T)], places[np.lexsort(places.T)], atol=1e-12
+    )
+    low, high = axis.get_ylim()
+    assert low <= places[:, 1].min() - 0.5
+    assert high >= places[:, 1].max() + 0.5
+    axis.figure.canvas.draw()
+
+
+def test_map_without_coordinates_uses_a_layout():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    result = PottsClassifier(temperatures=[0.1, 0.5]).fit(X, [0, 1] + [-1] * 28)
+    assert len(result.plot_map().collections) >= 2
+
+
+def test_dollars_are_no_mathematics(case):
+    case.result.plot_profile(3, name="$\\bad$").figure.canvas.draw()
+
+
+@pytest.mark.parametrize("point", [237, -238, 1.5, "a"])
+def test_wrong_point_is_named(case, point):
+    with pytest.raises(InvalidInputError, match="is none of the 237 points"):
+        plot_profile(case.result, point)
+
+
+def test_unfitted_has_no_plot():
+    for draw in (
+        lambda c: c.plot_profile(0),
+        lambda c: c.plot_phases(),
+        lambda c: c.plot_map(),
+    ):
+        with pytest.raises(NotFittedError):
+            draw(PottsClassifier())
+
+
+def test_html_counts_and_escapes(case):
+    answer = case.result.decide(0.55)
+    html = answer._repr_html_()
+    assert "&lt;b&gt;left&lt;/b&gt;" in html
+    assert "<b>left" not in html
+    assert f"<td>{np.sum(answer.names == 'new:1')}</td>" in html
+    for name in ("labelled", "confident", "new"):
+        assert f"{np.sum(answer.status == name)} {name}" in html
+    assert len(html) < 4_000
+
+
+def test_fitted_classifier_shows_its_answer_and_its_settings(case):
+    bundle = case.result._repr_mimebundle_()
+    assert "237 points at T = 0.55" in bundle["text/html"]
+    assert "237 points at T = 0.55" in case.result._repr_html_()
+    unfitted = PottsClassifier()._repr_mimebundle_()["text/html"]
+    assert "points at T" not in unfitted
+    assert "PottsClassifier" in unfitted
+    assert "PottsClassifier" in bundle["text/html"]
+
+
+def test_html_of_nothing_and_of_many_calls():
+    empty = np.empty(0, dtype=object)
+    assert "0 points" in answer_html(1.0, empty, empty.astype(str))
+    names = np.array([f"new:{k}" for k in range(40)], dtype=object)
+    html = answer_html(1.0, names, np.full(40, "new"))
+    assert "28 further calls" in html
