@@ -35,6 +35,7 @@ from spinlearn.analysis.density import (
 from spinlearn.analysis.energy_bins import EnergyBins
 from spinlearn.analysis.level_sums import LevelSums
 from spinlearn.analysis.reweight import Sums, reweighted
+from spinlearn.analysis.series import EnergySeries
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.free_part import FreePart
 from spinlearn.core.model import PottsModel
@@ -255,6 +256,7 @@ class Walk:
         )
         self.histogram = Histogram.empty(bins)
         self.energies = LevelEnergies.empty(n_levels)
+        self.series = EnergySeries(self.n_blocks, n_levels)
         work = sum(g.n_walkers for g in self.groups) * (model.n_nodes + model.graph.n_edges)
         steps = ROUND_WORK / max(work * plan.kind.sweeps_per_step, 1)
         self.round_steps = int(np.clip(steps, 1, ROUND_STEPS)) if plan.pinned else ROUND_STEPS
@@ -389,7 +391,7 @@ class Walk:
     def _forget(self) -> None:
         """The run is a long one: what was measured so far counts as burn-in."""
         self.burn, self.next_check = self.rounds, FIRST_LEVEL_CHECK
-        for sums in (self.sums, self.levels, self.histogram, self.energies):
+        for sums in (self.sums, self.levels, self.histogram, self.energies, self.series):
             if sums is not None:
                 sums.clear()
 
@@ -420,7 +422,7 @@ class Walk:
         work = []
         for g, group in enumerate(self.groups):
             blocks = g * per_group + np.arange(group.n_walkers) % per_group
-            work.append(_Round(self, group, blocks if measure else None))
+            work.append(_Round(self, group, blocks, measure))
         if self.plan.n_jobs == 1 or len(self.groups) == 1:
             results = [one() for one in work]
         else:
@@ -429,11 +431,15 @@ class Walk:
             threads = Parallel(n_jobs=self.plan.n_jobs, require="sharedmem")
             results = threads(delayed(one)() for one in work)
         occupancy, met, samples = (list(part) for part in zip(*results, strict=True))
-        for energies, levels in (sample for group in samples for sample in group):
-            self.histogram.add(energies)
-            self.energies.add(energies, levels)
-        if measure and self.levels is not None:
-            self.levels.end_round()
+        for one, group_samples in zip(work, samples, strict=True):
+            for energies, levels in group_samples:
+                self.histogram.add(energies)
+                self.energies.add(energies, levels)
+                self.series.add(energies, one.blocks, levels)
+        if measure:
+            self.series.end_round()
+            if self.levels is not None:
+                self.levels.end_round()
         self.met += np.sum(met, axis=0)
         return np.asarray(np.sum(occupancy, axis=0))
 
@@ -500,6 +506,7 @@ class Walk:
             "round_trips": self.trips.count,
             "exchange_rates": exchanged[:-1, 1] / np.maximum(exchanged[:-1, 0], 1),
             "occupancy": self.occupancy / total,
+            "split_rhat": self.series.split_rhat(),
             "worst_std_error": self.worst,
             "seconds": dict(self.seconds),
         }
@@ -545,6 +552,7 @@ class Walk:
         parts = {
             "histogram": {"counts": self.histogram.counts, "energy": self.histogram.energy},
             "energies": self.energies.arrays(),
+            "series": self.series.arrays(),
         }
         if self.sums is not None:
             parts["sums"] = self.sums.arrays()
@@ -588,14 +596,15 @@ Sample = tuple[FloatArray, npt.NDArray[np.int32]]  # energies and levels of a gr
 
 @dataclass(frozen=True, slots=True)
 class _Round:
-    """Some steps of one group; `blocks` are those of its walkers if they are measured.
+    """Some steps of one group; `blocks` are those of its walkers.
 
     Groups have blocks of their own, so threads add to different rows of the sums.
     """
 
     walk: Walk
     group: Walkers
-    blocks: npt.NDArray[np.int64] | None
+    blocks: npt.NDArray[np.int64]
+    measure: bool
 
     def __call__(self) -> tuple[FloatArray, FloatArray, list[Sample]]:
         """Occupancy of the levels, exchanges tried and done, and samples of the energy."""
@@ -607,7 +616,7 @@ class _Round:
         for step in range(walk.round_steps):
             self._sweep()
             last = step == walk.round_steps - 1
-            if self.blocks is not None and (last or walk.plan.dynamics == "components"):
+            if self.measure and (last or walk.plan.dynamics == "components"):
                 samples.append(self._sample())
             if walk.plan.dynamics == "held":
                 continue
@@ -625,7 +634,7 @@ class _Round:
 
     def _sweep(self) -> None:
         walk, group = self.walk, self.group
-        if self.blocks is None or walk.levels is None:
+        if not self.measure or walk.levels is None:
             group.sweep(group.sweeps_per_step)
             return
         rows = walk.row_of_level[group.levels]
@@ -635,7 +644,6 @@ class _Round:
     def _sample(self) -> Sample:
         energies = self.group.energies()
         if self.walk.sums is not None:
-            assert self.blocks is not None
             self.walk.sums.add(self.group.states(), energies, self.blocks)
         return energies, self.group.levels.copy()
 
