@@ -40,7 +40,7 @@ KINDS = {"bits": BitWalkers, "clusters": ClusterWalkers, "lockstep": LockstepWal
 
 def random_model(kind: str, rng: np.random.Generator) -> PottsModel:
     """A model that goes to the given kind of walkers, with clamps, and fields but for bits."""
-    q = int(rng.integers(2, 5))
+    q = 2 if kind == "bits" else int(rng.integers(2, 5))
     n = int(np.log(5000) / np.log(q))
     pairs = np.array([(i, j) for i in range(n) for j in range(i + 1, n)])
     edges = pairs[rng.random(len(pairs)) < 0.4]

@@ -22,6 +22,7 @@ from spinlearn.errors import StoppedError
 LEVEL_DISTANCE = 1.5  # of neighbouring levels, in standard deviations of the energy
 MAX_RATIO = 1.25  # of neighbouring temperatures, where the energy hardly fluctuates
 PILOT_GROWTH = 0.04  # of beta per step of the pilot, at least
+HOT_READS = 1e5  # of nodes
 COLDEST = 0.05  # times the typical coupling: below, levels tell nothing new
 
 
@@ -78,6 +79,9 @@ def cool(
     `report` hears the fraction done; a true answer stops the run.
     """
     unit = typical_coupling(model)
+    # Levels hotter than any requested one are visited here only, so they are read often: they
+    # normalise Z.
+    hot_reads = int(np.clip(HOT_READS / model.n_nodes, 30, 300))
     betas, means, deviations = [0.0], [], []
     states: list[StateArray] = []
     log_z = [len(model.free_nodes) * float(np.log(model.n_states))]
@@ -85,8 +89,7 @@ def cool(
     lowest = np.inf
     while True:
         beta = betas[-1]
-        # Levels hotter than any requested one are visited here only: they normalise Z.
-        energies = _settled(pilot, beta, reads=30 if beta < wanted[0] else 4)
+        energies = _settled(pilot, beta, reads=hot_reads if beta < wanted[0] else 4)
         if previous is not None:
             log_z.append(log_z[-1] + free_energy_step(previous, energies, beta - betas[-2]))
         previous = energies

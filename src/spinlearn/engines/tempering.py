@@ -26,9 +26,7 @@ from spinlearn.core.settings import Settings
 from spinlearn.engines.walk import Plan, Walk
 from spinlearn.engines.walkers import (
     ClusterWalkers,
-    LockstepWalkers,
     MetropolisWalkers,
-    NodeWalkers,
     Walkers,
     walkers_for,
 )
@@ -48,8 +46,9 @@ class Tempering(Settings):
     max_sweeps : int
         Stop production after this many sweeps of every walker.
     moves : {"auto", "cluster", "local"}
-        Swendsen-Wang clusters need couplings >= 0 and the Potts pair cost. "auto" takes the bits
-        of words where all couplings are equal, else clusters where they can be, else local moves.
+        Swendsen-Wang clusters need couplings >= 0 and the Potts pair cost. "auto" takes what has
+        the least error per second: the bits of words for q = 2 and equal couplings, else clusters
+        where they can be, else local moves.
     n_groups : int
         Groups of walkers with local moves (256 or 64 each) that can run on cores of their own.
     n_jobs : int
@@ -95,12 +94,10 @@ class Tempering(Settings):
         return _run(self, kind, dynamics, self.n_groups, model, temperatures, seed, callback)
 
     def _kind(self, model: PottsModel) -> type[Walkers]:
-        if self.moves == "auto":
-            return walkers_for(model)
+        if self.moves in ("auto", "local"):
+            return walkers_for(model, local=self.moves == "local")
         if self.moves == "cluster":
             return ClusterWalkers
-        if self.moves == "local":
-            return NodeWalkers if LockstepWalkers.unsupported(model) else LockstepWalkers
         raise InvalidInputError(
             f"moves={self.moves!r} is unknown: use 'auto', 'cluster' or 'local'"
         )
