@@ -22,9 +22,8 @@ os.environ.setdefault("RAYON_NUM_THREADS", "1")
 import numpy as np
 
 from spinlearn import PottsModel
-from spinlearn.engines.walkers import Walkers
+from spinlearn.engines.walkers import ClusterWalkers, Walkers
 from spinlearn.kernels import bits, lockstep
-from spinlearn.kernels.cluster_walkers import sweep_clusters
 from spinlearn.kernels.ensemble import draw_levels
 from spinlearn.kernels.rng import make_stream
 
@@ -315,21 +314,7 @@ def _structure(model: PottsModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def clusters(model: PottsModel, temperature: float, n_walkers: int, sweeps: int) -> Contestant:
     """Swendsen-Wang sweeps of a few walkers, one after the other."""
-    n, q, graph = model.n_nodes, model.n_states, model.graph
-    edge_u, edge_v = (np.ascontiguousarray(end).astype(np.uint32) for end in graph.edges.T)
-    bonded = -np.expm1(-model.couplings / temperature)
-    thresholds = np.minimum(bonded * 2.0**32, 2.0**32 - 1).astype(np.uint32)[None]
-    states = np.random.default_rng(1).integers(0, q, (n_walkers, n)).astype(np.int8)
-    levels, betas = np.zeros(n_walkers, np.int32), np.array([1 / temperature])
-    no_nodes, parent, law_row = np.empty(0, np.uint32), np.empty(n, np.int32), np.empty(n, np.int32)
-    fields, law = np.zeros((n, q)), np.empty((0, q))
-    stream = make_stream(np.random.SeedSequence(1))
-
-    def run(count: int = sweeps) -> None:
-        sweep_clusters(
-            states, levels, betas, thresholds, edge_u, edge_v, fields, no_nodes, parent, law_row,
-            law, stream, count,
-        )  # fmt: skip
-
-    run(WARM_UP)
-    return Contestant(run, sweeps * n * n_walkers)
+    group = ClusterWalkers(model, np.random.SeedSequence(1), n_walkers)
+    group.use_ladder(np.array([1 / temperature]))
+    group.sweep(WARM_UP)
+    return Contestant(lambda: group.sweep(sweeps), sweeps * model.n_nodes * n_walkers)
