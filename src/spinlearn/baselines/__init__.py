@@ -2,4 +2,24 @@
 
 from __future__ import annotations
 
-BASELINES: dict[str, type] = {}
+from spinlearn.baselines.base import GraphClassifier
+from spinlearn.baselines.harmonic import HarmonicFields
+from spinlearn.baselines.lgc import LocalGlobalConsistency
+from spinlearn.baselines.ncut import NormalizedCut
+from spinlearn.baselines.sgt import SpectralGraphTransducer
+
+BASELINES: dict[str, type] = {
+    "lgc": LocalGlobalConsistency,
+    "harmonic": HarmonicFields,
+    "sgt": SpectralGraphTransducer,
+    "ncut": NormalizedCut,
+}
+
+__all__ = [
+    "BASELINES",
+    "GraphClassifier",
+    "HarmonicFields",
+    "LocalGlobalConsistency",
+    "NormalizedCut",
+    "SpectralGraphTransducer",
+]
