@@ -33,6 +33,13 @@ _HOME = {
     "profile": "spinlearn.decision",
     "recommended_temperature": "spinlearn.decision",
     "misclassified": "spinlearn.scoring",
+    "BASELINES": "spinlearn.baselines",
+    "GraphClassifier": "spinlearn.baselines",
+    "HarmonicFields": "spinlearn.baselines",
+    "LocalGlobalConsistency": "spinlearn.baselines",
+    "NormalizedCut": "spinlearn.baselines",
+    "SpectralGraphTransducer": "spinlearn.baselines",
+    "SuperparamagneticClustering": "spinlearn.baselines",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -7,12 +7,14 @@ from spinlearn.baselines.harmonic import HarmonicFields
 from spinlearn.baselines.lgc import LocalGlobalConsistency
 from spinlearn.baselines.ncut import NormalizedCut
 from spinlearn.baselines.sgt import SpectralGraphTransducer
+from spinlearn.baselines.superparamagnetic import SuperparamagneticClustering
 
 BASELINES: dict[str, type] = {
     "lgc": LocalGlobalConsistency,
     "harmonic": HarmonicFields,
     "sgt": SpectralGraphTransducer,
     "ncut": NormalizedCut,
+    "spc": SuperparamagneticClustering,
 }
 
 __all__ = [
@@ -22,4 +24,5 @@ __all__ = [
     "LocalGlobalConsistency",
     "NormalizedCut",
     "SpectralGraphTransducer",
+    "SuperparamagneticClustering",
 ]

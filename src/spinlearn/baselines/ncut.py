@@ -137,9 +137,7 @@ def _best_split(
     return _Split(nodes, first, float(ncut[best]))
 
 
-def _ncut_of_splits(
-    weights: Any, degrees: FloatArray, order: npt.NDArray[np.intp]
-) -> FloatArray:
+def _ncut_of_splits(weights: Any, degrees: FloatArray, order: npt.NDArray[np.intp]) -> FloatArray:
     """Ncut of {order[0], ..., order[k]} against the rest, for every k."""
     n = len(order)
     rank = np.empty(n, dtype=np.intp)
