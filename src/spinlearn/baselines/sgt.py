@@ -150,7 +150,6 @@ def _basis(weights: Any, d: int) -> tuple[FloatArray, FloatArray]:
     """V (n, d) and the numbers that stand for its eigenvalues."""
     from scipy.sparse.csgraph import connected_components
 
-    n = weights.shape[0]
     n_parts = connected_components(weights, directed=False)[0]
     low = low_spectrum(weights, max(d, n_parts) + 1)
     # Within the null space, the directions orthogonal to its sum over the parts, D^1/2 1.
