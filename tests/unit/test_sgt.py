@@ -7,9 +7,9 @@ import pytest
 from scipy.linalg import eigh, eigvals
 
 from spinlearn import Graph, SpectralGraphTransducer
+from spinlearn.baselines import spectral
 from spinlearn.baselines.linear_system import weight_matrix
 from spinlearn.baselines.sgt import on_the_sphere
-from spinlearn.baselines.spectral import DENSE, low_spectrum
 from spinlearn.errors import InvalidInputError
 from tests.conftest import grid_graph
 from tests.unit.test_linear_baselines import random_problem
@@ -42,7 +42,9 @@ def test_scores_are_those_of_the_eigenvalue_formulation(seed, c, d):
     graph, y = random_problem(seed)
     model = SpectralGraphTransducer(c=c, d=d).fit(graph, y)
     for k in range(3):
-        expected = joachims(graph, np.flatnonzero(y == k), np.flatnonzero((y >= 0) & (y != k)), c, d)
+        expected = joachims(
+            graph, np.flatnonzero(y == k), np.flatnonzero((y >= 0) & (y != k)), c, d
+        )
         np.testing.assert_allclose(model.decision_values_[:, k], expected, rtol=0, atol=1e-6)
     np.testing.assert_array_equal(model.transduction_, model.decision_values_.argmax(axis=1))
 
@@ -118,18 +120,15 @@ def test_equal_eigenvalues_do_not_depend_on_their_basis():
     np.testing.assert_allclose(scores[4:], 1 - scores[:4], atol=1e-6)
 
 
-@pytest.mark.parametrize("width", [2, 30])
-def test_sparse_eigenvectors_are_the_dense_ones(width):
-    # A narrow graph is factorised, a wide one (random links) goes to Lanczos.
+@pytest.mark.parametrize("largest_factor", [spectral.MAX_FACTOR, 0], ids=["factor", "lanczos"])
+def test_sparse_eigenvectors_are_the_dense_ones(monkeypatch, largest_factor):
+    monkeypatch.setattr(spectral, "MAX_FACTOR", largest_factor)
     rng = np.random.default_rng(0)
-    n = DENSE + 300
-    if width == 2:
-        graph = grid_graph(2, n // 2, rng.uniform(0.5, 1.5, 3 * (n // 2) - 2))
-    else:
-        pairs = rng.integers(0, n, (5 * n, 2))
-        graph = Graph(n, pairs, rng.uniform(0.5, 1.5, len(pairs)), duplicates="first")
+    n = spectral.DENSE + 300
+    pairs = rng.integers(0, n, (5 * n, 2))
+    graph = Graph(n, pairs, rng.uniform(0.5, 1.5, len(pairs)), duplicates="first")
     w = weight_matrix(graph)
-    low = low_spectrum(w, 12)
+    low = spectral.low_spectrum(w, 12)
     dense = w.toarray()
     roots = 1 / np.sqrt(dense.sum(axis=1))
     values, vectors = eigh(np.eye(n) - roots[:, None] * dense * roots, subset_by_index=[0, 11])
