@@ -206,12 +206,12 @@ def test_bad_labels_are_refused(name, y, message):
 
 @pytest.mark.parametrize("graph", ["foo", KNN, None, KNN(n_neighbors=0)])
 def test_bad_builders_are_refused(any_name, graph):
-    with pytest.raises(InvalidInputError, match="builder|n_neighbors"):
+    with pytest.raises(InvalidInputError, match=r"builder|n_neighbors"):
         make(any_name, graph=graph).fit(X, Y)
 
 
 def test_negative_weights_are_refused(name):
-    with pytest.raises(InvalidInputError, match="3 edges have a negative weight.*PottsClassifier"):
+    with pytest.raises(InvalidInputError, match=r"3 edges have a negative weight.*PottsClassifier"):
         make(name).fit(-CHAIN, CHAIN_LABELS)
 
 

@@ -16,7 +16,7 @@ from tests.unit.test_linear_baselines import random_problem
 
 
 def joachims(graph, positive, negative, c, d):
-    """z by the paper's own steps: all eigenvectors, and lambda as an eigenvalue of a 2d x 2d matrix."""
+    """z by the paper's own steps: lambda is the least eigenvalue of a 2d x 2d matrix."""
     w = weight_matrix(graph).toarray()
     n = len(w)
     roots = 1 / np.sqrt(w.sum(axis=1))
