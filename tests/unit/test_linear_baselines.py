@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
@@ -283,3 +284,101 @@ def test_input_matrix_is_left_alone():
     HarmonicFields().fit(matrix, y)
     np.testing.assert_array_equal(matrix.data, before.data)
     np.testing.assert_array_equal(matrix.indices, before.indices)
+
+
+# -- blocks that hang by a thread ----------------------------------------------------------------
+
+
+def hanging_lattices(threads):
+    """4 x 5 lattices in a row, each joined to the next by one thread of the given weight."""
+    one = grid_graph(4, 5)
+    count = len(threads) + 1
+    edges = [one.edges + 20 * k for k in range(count)]
+    edges += [np.array([[20 * k + 19, 20 * k + 20]]) for k in range(count - 1)]
+    weights = np.concatenate([np.ones(one.n_edges * count), threads])
+    return Graph(20 * count, np.concatenate(edges), weights)
+
+
+@pytest.mark.parametrize("thread", [1.0, 1e-6, 1e-15, 1e-40, 1e-200])
+def test_a_lattice_on_a_thread_takes_the_value_at_its_end(thread):
+    # Labels in the middle lattice only, the class of more labels at the left end.
+    graph = hanging_lattices([thread, thread])
+    y = np.full(60, -1)
+    y[[20, 21, 22, 39]] = [0, 0, 0, 1]
+    model = HarmonicFields().fit(graph, y)
+    f = model.label_distributions_
+    np.testing.assert_allclose(f[:20], np.tile([1.0, 0.0], (20, 1)), atol=1e-6)
+    np.testing.assert_allclose(f[40:], np.tile([0.0, 1.0], (20, 1)), atol=1e-6)
+
+
+def test_threads_of_very_different_weight():
+    # A lattice between labels: pulled 3 to 1 by threads of 3e-30 and 1e-30, and beyond it one more.
+    graph = hanging_lattices([3e-30, 1e-30])
+    graph = Graph(
+        80,
+        np.concatenate([graph.edges, grid_graph(4, 5).edges + 60, [[30, 60]]]),
+        np.concatenate([graph.weights, np.ones(31), [1e-60]]),
+    )
+    y = np.full(80, -1)
+    y[19], y[40] = 0, 1
+    f = HarmonicFields().fit(graph, y).label_distributions_
+    np.testing.assert_allclose(f[20:40, 0], 0.75, atol=1e-6)
+    np.testing.assert_allclose(f[60:, 0], 0.75, atol=1e-6)
+
+
+def test_lattices_on_threads_for_all_methods():
+    from spinlearn import NormalizedCut, SpectralGraphTransducer
+
+    graph = hanging_lattices([1e-25, 1e-20, 1e-30])
+    y = np.full(80, -1)
+    y[5], y[45] = 0, 1
+    expected = np.repeat([0, 0, 1, 1], 20)
+    expected[20:40] = 1  # on the stronger of its two threads
+    for method in (LocalGlobalConsistency(), HarmonicFields()):
+        np.testing.assert_array_equal(method.fit(graph, y).transduction_, expected)
+    labelled = np.concatenate([np.arange(20), np.arange(40, 60)])
+    found = SpectralGraphTransducer().fit(graph, y).transduction_
+    np.testing.assert_array_equal(found[labelled], expected[labelled])
+    clusters = NormalizedCut(4).fit(graph).labels_.reshape(4, 20)
+    assert len(np.unique(clusters)) == 4
+    assert all(len(set(row)) == 1 for row in clusters)
+
+
+def exact_harmonic(graph, y):
+    """f of class 0 by Gaussian elimination in rational numbers."""
+    f = [Fraction(int(label == 0)) for label in y]
+    free = np.flatnonzero(y < 0).tolist()
+    place = {node: k for k, node in enumerate(free)}
+    rows = [[Fraction(0)] * (len(free) + 1) for _ in free]
+    for (u, v), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
+        for one, other in ((u, v), (v, u)):
+            if one in place:
+                row = rows[place[one]]
+                row[place[one]] += Fraction(weight)
+                if other in place:
+                    row[place[other]] -= Fraction(weight)
+                else:
+                    row[-1] += Fraction(weight) * f[other]
+    for k in range(len(free)):
+        rows[k] = [value / rows[k][k] for value in rows[k]]
+        for j in range(len(free)):
+            if j != k and rows[j][k]:
+                factor = rows[j][k]
+                rows[j] = [a - factor * b for a, b in zip(rows[j], rows[k], strict=True)]
+    for k, node in enumerate(free):
+        f[node] = rows[k][-1]
+    return np.array([float(value) for value in f])
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 4, 8, 12]))
+@settings(max_examples=60)
+def test_weights_over_many_orders_of_magnitude(seed, decades):
+    rng = np.random.default_rng(seed)
+    n = 9
+    tree = [(i, int(rng.integers(0, i))) for i in range(1, n)]
+    pairs = np.array(tree + [tuple(rng.choice(n, 2, replace=False)) for _ in range(6)])
+    graph = Graph(n, pairs, 10 ** rng.uniform(-decades, 0, len(pairs)), duplicates="first")
+    y = np.full(n, -1)
+    y[rng.choice(n, 3, replace=False)] = [0, 1, 1]
+    f = HarmonicFields().fit(graph, y).label_distributions_[:, 0]
+    np.testing.assert_allclose(f, exact_harmonic(graph, y), rtol=0, atol=1e-6)

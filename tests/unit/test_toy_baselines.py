@@ -52,7 +52,7 @@ def test_evenly_spread_labels_are_no_trouble_for_distances():
 
 
 def test_without_labels_the_normalised_cut_takes_an_arm_off():
-    """Figure 1 c: the classes are one cluster, and cutting off an arm is cheaper than the bridge."""
+    """Figure 1 c: the classes are one cluster, and cutting off an arm is cheaper."""
     toy = two_bands()
     model = NormalizedCut(2).fit(toy.graph())
     wrong = np.sum(model.labels_ != toy.truth)

@@ -12,6 +12,10 @@ dozen averaging steps look better there than the method is. Class mass normalisa
 to its prior p_c,
 
     f_ic  ->  f_ic p_c / sum_{j in u} f_jc .
+
+Blocks of points that hang on the rest by weights many orders of magnitude below their own make L_uu
+singular in floating point. Since sum_c f_ic = 1 holds exactly, wrong rows show; there f is constant
+on a block to all digits that matter, and the blocks are solved for as points of a smaller graph.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ import numpy as np
 
 from spinlearn.baselines.base import GraphClassifier
 from spinlearn.baselines.linear_system import (
+    Solution,
     check_solver_settings,
     inverse_roots,
     scaled,
@@ -29,10 +34,13 @@ from spinlearn.baselines.linear_system import (
     warn_unless_converged,
     weight_matrix,
 )
-from spinlearn.core.arrays import FloatArray, IntArray, float_array
+from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, float_array
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 from spinlearn.inputs import in_parts_with
+
+RESOLVED = 1e-6  # of the sum of a row of f: larger errors are no rounding errors
+WEAK = 1e-8  # times the weights of the weaker end: such an edge holds no block together
 
 
 class HarmonicFields(GraphClassifier):
@@ -91,20 +99,13 @@ class HarmonicFields(GraphClassifier):
         soft = np.zeros((graph.n_nodes, n_classes))
         soft[labelled, states[labelled]] = 1.0
 
-        weights = weight_matrix(graph)
-        roots = inverse_roots(weights.sum(axis=1))[unlabelled]
-        rows = weights[unlabelled]
-        matrix = scaled(rows[:, unlabelled], roots)
-        # Rows of f sum to one, so one class less is enough, but for its mass: rounding errors of
-        # a class that is absent would be scaled up to its prior.
-        n_solved = n_classes if self.class_mass_normalization else n_classes - 1
-        right = roots[:, None] * (rows[:, labelled] @ soft[labelled, :n_solved])
-        solution = solve(matrix, right, tol=self.tol, max_iter=self.max_iter)
+        rows = weight_matrix(graph)[unlabelled]
+        pulls = rows[:, labelled] @ soft[labelled]
+        field, solution = harmonic_values(
+            rows[:, unlabelled], pulls, tol=self.tol, max_iter=self.max_iter
+        )
         self.n_iter_, self.residual_ = max(solution.n_iter, 1), solution.residual
         warn_unless_converged(solution, self.tol)
-        field = np.clip(roots[:, None] * solution.x, 0.0, 1.0)  # against rounding errors
-        if n_solved < n_classes:
-            field = np.column_stack([field, np.maximum(1.0 - field.sum(axis=1), 0.0)])
         if self.class_mass_normalization:
             mass = field.sum(axis=0)
             field *= np.divide(priors, mass, out=np.zeros(n_classes), where=mass > 0)
@@ -122,3 +123,65 @@ class HarmonicFields(GraphClassifier):
                 f"the {n_classes} classes"
             )
         return np.asarray(priors / priors.sum())
+
+
+def harmonic_values(
+    weights: Any, pulls: FloatArray, *, tol: float, max_iter: int
+) -> tuple[FloatArray, Solution]:
+    """Solve (diag(W 1 + B 1) - W) f = B.
+
+    Parameters
+    ----------
+    weights : csr_array (n, n)
+        W between the free points.
+    pulls : float array (n, k)
+        B, sums of the weights to labels of every class.
+
+    Returns
+    -------
+    values : float array (n, k)
+        f, rows sum to one.
+    solution : Solution
+        Of the system as a whole.
+    """
+    roots = inverse_roots(weights.sum(axis=1) + pulls.sum(axis=1))
+    solution = solve(scaled(weights, roots), roots[:, None] * pulls, tol=tol, max_iter=max_iter)
+    values = np.maximum(roots[:, None] * solution.x, 0.0)  # against rounding errors
+    total = values.sum(axis=1)
+    wrong = np.abs(total - 1.0) > RESOLVED
+    if np.any(wrong):
+        _solve_blocks(weights, pulls, values, wrong, tol, max_iter)
+        total = values.sum(axis=1)
+    reached = total > 0
+    values[reached] /= total[reached, None]
+    return values, solution
+
+
+def _solve_blocks(
+    weights: Any, pulls: FloatArray, values: FloatArray, wrong: BoolArray, tol: float, max_iter: int
+) -> None:
+    """Replace the wrong rows of `values` by those of the blocks that strong edges make."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    rows = weights[wrong]
+    inner = rows[:, wrong]
+    pulled = pulls[wrong] + rows[:, ~wrong] @ values[~wrong]
+    strength = inner.sum(axis=1) + pulled.sum(axis=1)
+    ends = np.repeat(np.arange(len(strength)), np.diff(inner.indptr))
+    weaker = np.minimum(strength[ends], strength[inner.indices])
+    strong = inner.data >= WEAK * weaker
+    joined = csr_array(
+        (strong[strong].astype(np.int8), (ends[strong], inner.indices[strong])), shape=inner.shape
+    )
+    n_blocks, block = connected_components(joined, directed=False)
+    if n_blocks == len(values):  # nothing to merge: this is all that rounding errors allow
+        return
+    members = csr_array(
+        (np.ones(len(block)), (block, np.arange(len(block)))), shape=(n_blocks, len(block))
+    )
+    between = (members @ inner @ members.T).tocsr()
+    between.setdiag(0.0)
+    between.eliminate_zeros()
+    found, _ = harmonic_values(between, members @ pulled, tol=tol, max_iter=max_iter)
+    values[wrong] = found[block]

@@ -56,30 +56,39 @@ def low_spectrum(weights: Any, n_vectors: int) -> Spectrum:
         matrix = scaled(weights, inverse_roots(degrees))
         if np.any(degrees == 0):
             matrix = (matrix + diags_array((degrees == 0).astype(np.float64))).tocsr()
-        found, directions = _largest(matrix, k)
-        values[n_parts:] = np.clip(1.0 - found[n_parts:], 0.0, 2.0)
-        vectors[:, n_parts:] = directions[:, n_parts:]
+        found, directions = _beyond(matrix, _largest(matrix, k), vectors[:, :n_parts])
+        values[n_parts:] = np.clip(1.0 - found, 0.0, 2.0)
+        vectors[:, n_parts:] = directions
     return Spectrum(values, vectors, int(n_parts))
 
 
-def _largest(matrix: Any, k: int) -> tuple[FloatArray, FloatArray]:
-    """The k largest eigenpairs of a symmetric matrix, descending."""
+def _beyond(matrix: Any, directions: FloatArray, null: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Eigenpairs, descending, of what is left of the span of `directions` without `null`.
+
+    Parts that hang together by next to nothing have eigenvalues equal to those of the null space in
+    floating point, so the eigenvectors found mix with it in any way.
+    """
+    left = directions - null @ (null.T @ directions)
+    basis = np.linalg.svd(left, full_matrices=False)[0][:, : left.shape[1] - null.shape[1]]
+    values, rotation = np.linalg.eigh(basis.T @ (matrix @ basis))
+    return values[::-1], basis @ rotation[:, ::-1]
+
+
+def _largest(matrix: Any, k: int) -> FloatArray:
+    """Eigenvectors of the k largest eigenvalues of a symmetric matrix."""
     n = matrix.shape[0]
     if n <= DENSE or 3 * k >= n:
-        values, vectors = np.linalg.eigh(matrix.toarray())
-        return values[::-1][:k], vectors[:, ::-1][:, :k]
+        return np.linalg.eigh(matrix.toarray())[1][:, -k:]
     from scipy.sparse import eye_array
     from scipy.sparse.linalg import eigsh
 
     start = np.random.default_rng(0).standard_normal(n)  # ARPACK's own is random
     if _factor_size(matrix) <= MAX_FACTOR:
         laplacian = (eye_array(n) - matrix).tocsc()
-        values, vectors = eigsh(laplacian, k, sigma=SHIFT, which="LM", v0=start, tol=ACCURACY)
-        values = 1.0 - values
+        found = eigsh(laplacian, k, sigma=SHIFT, which="LM", v0=start, tol=ACCURACY)
     else:
-        values, vectors = eigsh(matrix, k, which="LA", v0=start, tol=ACCURACY)
-    order = np.argsort(-values, kind="stable")
-    return values[order], vectors[:, order]
+        found = eigsh(matrix, k, which="LA", v0=start, tol=ACCURACY)
+    return np.asarray(found[1])
 
 
 def _factor_size(matrix: Any) -> float:
