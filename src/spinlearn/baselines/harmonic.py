@@ -39,7 +39,9 @@ from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 from spinlearn.inputs import in_parts_with
 
-RESOLVED = 1e-6  # of the sum of a row of f: larger errors are no rounding errors
+WRONG = 1e-3  # error of the sum of a row of f, which should be one
+REFINEMENTS = 3  # at most, where some are; where some still are, the system is singular
+REFINED = 1e-5  # of the residual left by the round before
 WEAK = 1e-8  # times the weights of the weaker end: such an edge holds no block together
 
 
@@ -109,6 +111,9 @@ class HarmonicFields(GraphClassifier):
         if self.class_mass_normalization:
             mass = field.sum(axis=0)
             field *= np.divide(priors, mass, out=np.zeros(n_classes), where=mass > 0)
+        else:  # the last class makes up for the tolerance, so that f stays harmonic
+            reached = field.any(axis=1)
+            field[reached, -1] = np.maximum(1.0 - field[reached, :-1].sum(axis=1), 0.0)
         soft[unlabelled] = field
         return soft
 
@@ -140,21 +145,29 @@ def harmonic_values(
     Returns
     -------
     values : float array (n, k)
-        f, rows sum to one.
+        f, rows sum to one but for the tolerance.
     solution : Solution
         Of the system as a whole.
     """
-    roots = inverse_roots(weights.sum(axis=1) + pulls.sum(axis=1))
-    solution = solve(scaled(weights, roots), roots[:, None] * pulls, tol=tol, max_iter=max_iter)
-    values = np.maximum(roots[:, None] * solution.x, 0.0)  # against rounding errors
-    total = values.sum(axis=1)
-    wrong = np.abs(total - 1.0) > RESOLVED
+    roots = inverse_roots(weights.sum(axis=1) + pulls.sum(axis=1))[:, None]
+    matrix, right = scaled(weights, roots.ravel()), roots * pulls
+    solution = solve(matrix, right, tol=tol, max_iter=max_iter)
+    x = solution.x
+    for _ in range(REFINEMENTS):
+        if not np.any(_wrong(roots * x)):
+            break
+        rest = right - x + matrix @ x
+        x = x + solve(matrix, rest, tol=REFINED, max_iter=max_iter).x
+    values = np.clip(roots * x, 0.0, 1.0)  # against rounding errors
+    wrong = _wrong(values)
     if np.any(wrong):
         _solve_blocks(weights, pulls, values, wrong, tol, max_iter)
-        total = values.sum(axis=1)
-    reached = total > 0
-    values[reached] /= total[reached, None]
     return values, solution
+
+
+def _wrong(values: FloatArray) -> BoolArray:
+    """Rows that do not sum to one."""
+    return np.asarray(np.abs(values.sum(axis=1) - 1.0) > WRONG)
 
 
 def _solve_blocks(

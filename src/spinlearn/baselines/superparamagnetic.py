@@ -42,7 +42,7 @@ SMALL_SHARE = 0.02
 LASTING = 1.5  # highest over lowest temperature of a cluster's life, below which it is a fragment
 LEAST_STABILITY = 0.1  # of all points, over all temperatures with cores
 GRID = 32
-AT_ONCE = 20_000_000  # marginals sampled in one run
+AT_ONCE = 4_000_000  # marginals sampled in one run
 
 
 class SuperparamagneticClustering(GraphClusterer):
