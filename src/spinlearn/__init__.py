@@ -38,6 +38,13 @@ _HOME = {
     "misclassified": "spinlearn.scoring",
     "explorer_content": "spinlearn.viz.content",
     "write_explorer": "spinlearn.viz.explorer",
+    "BASELINES": "spinlearn.baselines",
+    "GraphClassifier": "spinlearn.baselines",
+    "HarmonicFields": "spinlearn.baselines",
+    "LocalGlobalConsistency": "spinlearn.baselines",
+    "NormalizedCut": "spinlearn.baselines",
+    "SpectralGraphTransducer": "spinlearn.baselines",
+    "SuperparamagneticClustering": "spinlearn.baselines",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.analysis.tracking import tracked
 from spinlearn.core.arrays import FloatArray, IntArray, frozen
 from spinlearn.core.model import FREE
 from spinlearn.core.results import Equilibrium
@@ -234,7 +235,7 @@ def profile(
     for k in order:
         outcomes, status, margin, components = _rule(equilibrium, int(k), float(tau), named, sets)
         new = status == Status.NEW
-        numbers, fresh = _tracked(components, new, previous, fresh)
+        numbers, fresh = tracked(components, new, previous, fresh)
         outcomes[new] = named + numbers[new]
         previous = np.where(new, numbers, -1)
         rows.append((outcomes, status, margin))
@@ -339,27 +340,3 @@ def _rule(
         classes = tuple(np.flatnonzero(present[c]).tolist())
         outcomes[confused & (components == c)] = -1 - sets.setdefault(classes, len(sets))
     return outcomes, status, margin, components
-
-
-def _tracked(
-    components: IntArray, new: npt.NDArray[np.bool_], previous: IntArray | None, fresh: int
-) -> tuple[IntArray, int]:
-    """Numbers of the new classes, taken over from `previous` where more than half is shared."""
-    numbers = np.full(len(components), -1, dtype=np.int32)
-    if not np.any(new):
-        return numbers, fresh
-    ids, compact, sizes = np.unique(components[new], return_inverse=True, return_counts=True)
-    inherited = np.full(len(ids), -1, dtype=np.int64)
-    if previous is not None:
-        before = previous[new].astype(np.int64)
-        old_sizes = np.bincount(previous[previous >= 0])
-        shared = before >= 0
-        keys = compact[shared] * max(len(old_sizes), 1) + before[shared]
-        pairs, overlap = np.unique(keys, return_counts=True)
-        now, then = np.divmod(pairs, max(len(old_sizes), 1))
-        same = 2 * overlap > sizes[now] + old_sizes[then] - overlap
-        inherited[now[same]] = then[same]
-    unmatched = inherited < 0
-    inherited[unmatched] = fresh + np.arange(int(unmatched.sum()))
-    numbers[new] = inherited[compact]
-    return numbers, fresh + int(unmatched.sum())

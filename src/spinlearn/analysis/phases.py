@@ -21,6 +21,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.analysis.grains import grains
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.results import Equilibrium
 
@@ -105,13 +106,5 @@ def phases(equilibrium: Equilibrium) -> Phases:
 
 def grain_sizes(equilibrium: Equilibrium, row: int) -> npt.NDArray[np.int64]:
     """Number of points in every grain at the row-th temperature."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    model = equilibrium.model
-    n, q = model.n_nodes, model.n_states
-    kept = equilibrium.edge_agreement[row] >= (1 + 1 / q) / 2 - 1e-9
-    u, v = model.graph.edges[kept].T
-    links = coo_array((np.ones(len(u), dtype=np.int8), (u, v)), shape=(n, n))
-    _, grain = connected_components(links, directed=False)
-    return np.bincount(grain)
+    q = equilibrium.model.n_states
+    return np.bincount(grains(equilibrium, row, (1 + 1 / q) / 2))

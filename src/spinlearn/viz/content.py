@@ -126,7 +126,7 @@ def explorer_content(
     if len(ids) != n:
         raise InvalidInputError(f"there are {len(ids)} ids for {n} points: give one id per point")
     if points is None:
-        points = getattr(result, "_points", None)
+        points = getattr(getattr(result, "_training", None), "points", None)
     state = phases(equilibrium)
     classes = tuple(str(c) for c in result.classes_)
     return ExplorerContent(

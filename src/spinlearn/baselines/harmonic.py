@@ -1,0 +1,200 @@
+"""Harmonic Gaussian fields (Zhu, Ghahramani & Lafferty, ICML 2003).
+
+f minimises 1/2 sum_ij W_ij |f_i - f_j|^2 with the labelled points held: with L = D - W, u the
+unlabelled and l the labelled points,
+
+    L_uu f_u = W_ul Y_l
+
+so f_i is the mean of its neighbours, and f_ic the probability that a random walk from i meets a
+label of class c first. This is the converged solution. At few labels it degenerates: f is almost
+constant away from the labels, and one class takes nearly all points; codes that stop after a few
+dozen averaging steps look better there than the method is. Class mass normalisation scales class c
+to its prior p_c,
+
+    f_ic  ->  f_ic p_c / sum_{j in u} f_jc .
+
+Blocks of points that hang on the rest by weights many orders of magnitude below their own make L_uu
+singular in floating point. Since sum_c f_ic = 1 holds exactly, wrong rows show; there f is constant
+on a block to all digits that matter, and the blocks are solved for as points of a smaller graph.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spinlearn.baselines.base import GraphClassifier
+from spinlearn.baselines.linear_system import (
+    Solution,
+    check_solver_settings,
+    inverse_roots,
+    scaled,
+    solve,
+    warn_unless_converged,
+    weight_matrix,
+)
+from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, float_array
+from spinlearn.core.graph import Graph
+from spinlearn.errors import InvalidInputError
+from spinlearn.inputs import in_parts_with
+
+WRONG = 1e-3  # error of the sum of a row of f, which should be one
+REFINEMENTS = 3  # at most, where some are; where some still are, the system is singular
+REFINED = 1e-5  # of the residual left by the round before
+WEAK = 1e-8  # times the weights of the weaker end: such an edge holds no block together
+
+
+class HarmonicFields(GraphClassifier):
+    """Harmonic functions on the graph, the given labels held.
+
+    Parameters
+    ----------
+    graph : str or graph builder, default "mutual_knn"
+        How points become a graph, as in `PottsClassifier`.
+    class_mass_normalization : bool, default False
+        Scale the unlabelled points' soft labels so that every class has its prior mass.
+    class_prior : array-like (n_classes,) or None, default None
+        Priors for it, in the order of `classes_`; None: the shares among the given labels.
+    tol : float, default 1e-10
+        Largest residual relative to the right-hand side.
+    max_iter : int, default 10000
+        Most steps of conjugate gradients.
+
+    Attributes
+    ----------
+    classes_, label_distributions_, transduction_, graph_
+        See `GraphClassifier`.
+    n_iter_ : int
+        Steps taken.
+    residual_ : float
+        Relative residual reached.
+    """
+
+    def __init__(
+        self,
+        *,
+        graph: Any = "mutual_knn",
+        class_mass_normalization: bool = False,
+        class_prior: Any = None,
+        tol: float = 1e-10,
+        max_iter: int = 10_000,
+    ) -> None:
+        self.graph = graph
+        self.class_mass_normalization = class_mass_normalization
+        self.class_prior = class_prior
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _check_settings(self) -> None:
+        if not isinstance(self.class_mass_normalization, (bool, np.bool_)):
+            raise InvalidInputError(
+                "class_mass_normalization must be True or False, got "
+                f"{self.class_mass_normalization!r}"
+            )
+        check_solver_settings(self.tol, self.max_iter)
+
+    def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
+        priors = self._priors(states, n_classes)
+        labelled = states >= 0
+        unlabelled = ~labelled & in_parts_with(graph, labelled)
+        soft = np.zeros((graph.n_nodes, n_classes))
+        soft[labelled, states[labelled]] = 1.0
+
+        rows = weight_matrix(graph)[unlabelled]
+        pulls = rows[:, labelled] @ soft[labelled]
+        field, solution = harmonic_values(
+            rows[:, unlabelled], pulls, tol=self.tol, max_iter=self.max_iter
+        )
+        self.n_iter_, self.residual_ = max(solution.n_iter, 1), solution.residual
+        warn_unless_converged(solution, self.tol)
+        if self.class_mass_normalization:
+            mass = field.sum(axis=0)
+            field *= np.divide(priors, mass, out=np.zeros(n_classes), where=mass > 0)
+        else:  # the last class makes up for the tolerance, so that f stays harmonic
+            reached = field.any(axis=1)
+            field[reached, -1] = np.maximum(1.0 - field[reached, :-1].sum(axis=1), 0.0)
+        soft[unlabelled] = field
+        return soft
+
+    def _priors(self, states: IntArray, n_classes: int) -> FloatArray:
+        if self.class_prior is None:
+            counts = np.bincount(states[states >= 0], minlength=n_classes)
+            return np.asarray(counts / counts.sum())
+        priors = float_array(self.class_prior, "class_prior")
+        if priors.shape != (n_classes,) or not np.all(np.isfinite(priors) & (priors > 0)):
+            raise InvalidInputError(
+                f"class_prior={self.class_prior!r} must hold one finite number > 0 for each of "
+                f"the {n_classes} classes"
+            )
+        return np.asarray(priors / priors.sum())
+
+
+def harmonic_values(
+    weights: Any, pulls: FloatArray, *, tol: float, max_iter: int
+) -> tuple[FloatArray, Solution]:
+    """Solve (diag(W 1 + B 1) - W) f = B.
+
+    Parameters
+    ----------
+    weights : csr_array (n, n)
+        W between the free points.
+    pulls : float array (n, k)
+        B, sums of the weights to labels of every class.
+
+    Returns
+    -------
+    values : float array (n, k)
+        f, rows sum to one but for the tolerance.
+    solution : Solution
+        Of the system as a whole.
+    """
+    roots = inverse_roots(weights.sum(axis=1) + pulls.sum(axis=1))[:, None]
+    matrix, right = scaled(weights, roots.ravel()), roots * pulls
+    solution = solve(matrix, right, tol=tol, max_iter=max_iter)
+    x = solution.x
+    for _ in range(REFINEMENTS):
+        if not np.any(_wrong(roots * x)):
+            break
+        rest = right - x + matrix @ x
+        x = x + solve(matrix, rest, tol=REFINED, max_iter=max_iter).x
+    values = np.clip(roots * x, 0.0, 1.0)  # against rounding errors
+    wrong = _wrong(values)
+    if np.any(wrong):
+        _solve_blocks(weights, pulls, values, wrong, tol, max_iter)
+    return values, solution
+
+
+def _wrong(values: FloatArray) -> BoolArray:
+    """Rows that do not sum to one."""
+    return np.asarray(np.abs(values.sum(axis=1) - 1.0) > WRONG)
+
+
+def _solve_blocks(
+    weights: Any, pulls: FloatArray, values: FloatArray, wrong: BoolArray, tol: float, max_iter: int
+) -> None:
+    """Replace the wrong rows of `values` by those of the blocks that strong edges make."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    rows = weights[wrong]
+    inner = rows[:, wrong]
+    pulled = pulls[wrong] + rows[:, ~wrong] @ values[~wrong]
+    strength = inner.sum(axis=1) + pulled.sum(axis=1)
+    ends = np.repeat(np.arange(len(strength)), np.diff(inner.indptr))
+    weaker = np.minimum(strength[ends], strength[inner.indices])
+    strong = inner.data >= WEAK * weaker
+    joined = csr_array(
+        (strong[strong].astype(np.int8), (ends[strong], inner.indices[strong])), shape=inner.shape
+    )
+    n_blocks, block = connected_components(joined, directed=False)
+    if n_blocks == len(values):  # nothing to merge: this is all that rounding errors allow
+        return
+    members = csr_array(
+        (np.ones(len(block)), (block, np.arange(len(block)))), shape=(n_blocks, len(block))
+    )
+    between = (members @ inner @ members.T).tocsr()
+    between.setdiag(0.0)
+    between.eliminate_zeros()
+    found, _ = harmonic_values(between, members @ pulled, tol=tol, max_iter=max_iter)
+    values[wrong] = found[block]

@@ -1,0 +1,263 @@
+"""What every method of BASELINES owes its callers: the same input and output as PottsClassifier."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import ClassifierMixin, ClusterMixin, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV
+
+from spinlearn import BASELINES, KNN, Graph, GraphClassifier, MutualKNN, Radius
+from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
+from tests.unit.test_estimator_bad_input import (
+    BAD_POINTS,
+    CHAIN,
+    CHAIN_LABELS,
+    FAR,
+    FORMS,
+    SIZE,
+    TEXT,
+    TRUTH,
+    X,
+    Y,
+    blobs,
+)
+
+QUICK = {"spc": {"temperatures": np.geomspace(0.02, 1, 8), "random_state": 0}}
+CLASSIFIERS = sorted(k for k, method in BASELINES.items() if issubclass(method, ClassifierMixin))
+CLUSTERERS = sorted(k for k, method in BASELINES.items() if issubclass(method, ClusterMixin))
+
+
+def make(name, **settings):
+    return BASELINES[name](**(QUICK.get(name, {}) | settings))
+
+
+@pytest.fixture(params=CLASSIFIERS)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(params=sorted(BASELINES))
+def any_name(request):
+    return request.param
+
+
+def test_the_registry_names_every_rival_of_the_paper():
+    assert {"lgc", "harmonic", "sgt", "ncut", "spc"} <= set(BASELINES)
+    assert set(CLASSIFIERS) | set(CLUSTERERS) == set(BASELINES)
+    assert all(issubclass(BASELINES[k], GraphClassifier) for k in CLASSIFIERS)
+
+
+# -- classifiers: right answers ------------------------------------------------------------------
+
+
+def test_two_blobs(name):
+    model = make(name).fit(X, Y)
+    np.testing.assert_array_equal(model.transduction_, TRUTH)
+    np.testing.assert_array_equal(model.classes_, [0, 1])
+    assert model.label_distributions_.shape == (2 * SIZE, 2)
+    assert model.label_distributions_.min() >= 0
+    np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(model.predict(X + 0.01), TRUTH)
+    np.testing.assert_allclose(model.predict_proba(X + 0.01).sum(axis=1), 1.0)
+    assert model.n_features_in_ == 2
+    assert model.score(X, TRUTH) == 1.0
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, "", "-1", pd.NA])
+def test_text_labels(name, missing):
+    labels = [{0: "x", 1: "y"}.get(label, missing) for label in Y.tolist()]
+    model = make(name).fit(X, labels)
+    assert model.transduction_.tolist() == np.array(["x", "y"])[TRUTH].tolist()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_of_a_graph_gives_the_same_answer(name, form):
+    model = make(name).fit(form(CHAIN), CHAIN_LABELS)
+    assert model.transduction_.tolist() == ["a", "a", "b", "b"]
+    assert model.n_features_in_ == 4
+
+
+def test_points_and_their_graph_give_the_same_answer(any_name):
+    points = make(any_name, graph=KNN(n_neighbors=6)).fit(X, Y)
+    graph = make(any_name).fit(KNN(n_neighbors=6).build(X), Y)
+    for attribute in ("label_distributions_", "labels_"):
+        if hasattr(points, attribute):
+            np.testing.assert_array_equal(getattr(points, attribute), getattr(graph, attribute))
+
+
+def test_one_class_takes_all_it_reaches(name):
+    model = make(name).fit(X, np.where(Y == 0, 7, -1))
+    assert set(model.transduction_.tolist()) == {7}
+    np.testing.assert_array_equal(model.label_distributions_, np.ones((2 * SIZE, 1)))
+    assert model.predict(X[:3]).tolist() == [7, 7, 7]
+
+
+def test_all_points_labelled(name):
+    model = make(name).fit(X, np.array(["a", "b"])[TRUTH])
+    np.testing.assert_array_equal(model.transduction_, np.array(["a", "b"])[TRUTH])
+
+
+def test_parts_without_a_label_are_unknown_never_the_first_class(name):
+    points = blobs(3)
+    for y, unknown in ((Y, -1), (TEXT, "unknown")):
+        labels = np.append(y, [y[1]] * SIZE)
+        with pytest.warns(GraphWarning, match="8 points .* class stays unknown; a builder with a"):
+            model = make(name, graph=KNN(n_neighbors=3)).fit(points, labels)
+        assert model.transduction_[: 2 * SIZE].tolist() == np.array([y[0], y[SIZE]])[TRUTH].tolist()
+        assert set(model.transduction_[2 * SIZE :]) == {unknown}
+        np.testing.assert_array_equal(model.label_distributions_[2 * SIZE :], 0.5)
+
+
+def test_isolated_points(name):
+    points = np.array([[0.0], [0.1], [5.0], [5.1], [9.0], [12.0]])
+    with pytest.warns(GraphWarning, match="1 points"):
+        model = make(name, graph=Radius(radius=1.0)).fit(points, [0, -1, 1, -1, 0, -1])
+    assert model.transduction_.tolist() == [0, 0, 1, 1, 0, -1]
+
+
+def test_unseen_points_like_nothing_in_training_are_unknown(name):
+    for y, unknown in ((Y, -1), (TEXT, "unknown")):
+        model = make(name).fit(X, y)
+        assert model.predict([*FAR, X[0] + 0.01]).tolist() == [unknown, y[0]]
+        np.testing.assert_array_equal(model.predict_proba(FAR), [[0.5, 0.5]])
+
+
+def test_unseen_points_of_a_graph_are_rows_of_similarities(name):
+    model = make(name).fit(CHAIN, CHAIN_LABELS)
+    rows = np.array([[1.0, 0.5, 0, 0], [0, 0, 0, 3], [0, 0, 0, 0]])
+    assert model.predict(rows).tolist() == ["a", "b", "unknown"]
+    p = model.label_distributions_
+    np.testing.assert_allclose(
+        model.predict_proba(rows), [(p[0] + 0.5 * p[1]) / 1.5, p[3], [0.5, 0.5]], rtol=1e-12
+    )
+
+
+def test_a_point_half_way_is_unknown(name):
+    # Randomised methods may decide it; a class that wins must win by more than rounding.
+    model = make(name).fit(Graph(3, [(0, 1), (1, 2)]), [0, -1, 1])
+    p = model.label_distributions_[1]
+    if abs(p[0] - p[1]) < 1e-9:
+        assert model.transduction_[1] == -1
+    assert model.transduction_[[0, 2]].tolist() == [0, 1]
+
+
+def test_permuting_the_points_permutes_the_answer(name):
+    expected = make(name).fit(X, Y)
+    order = np.random.default_rng(0).permutation(2 * SIZE)
+    model = make(name).fit(X[order], Y[order])
+    np.testing.assert_array_equal(model.transduction_, expected.transduction_[order])
+
+
+def test_renaming_the_classes_renames_the_answer(name):
+    expected = make(name).fit(X, Y)
+    model = make(name).fit(X, np.array([9, 3, -1])[Y])
+    np.testing.assert_array_equal(model.transduction_, np.array([9, 3])[expected.transduction_])
+    np.testing.assert_allclose(
+        model.label_distributions_[:, ::-1], expected.label_distributions_, atol=1e-6
+    )
+
+
+# -- clusterers: right answers -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CLUSTERERS)
+def test_two_blobs_are_two_clusters(name):
+    X, truth = np.concatenate([blobs(), blobs() + 0.03]), np.tile(TRUTH, 2)
+    model = make(name).fit(X)
+    clustered = model.labels_ >= 0
+    assert clustered.mean() > 0.8
+    assert adjusted_rand_score(truth[clustered], model.labels_[clustered]) == 1.0
+    np.testing.assert_array_equal(make(name).fit_predict(X), model.labels_)
+    assert model.n_features_in_ == 2
+
+
+# -- bad input -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("points", "message"), BAD_POINTS)
+def test_bad_points_are_refused(any_name, points, message):
+    with pytest.raises(InvalidInputError, match=f"(?s){message}"):
+        make(any_name).fit(points, Y)
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (None, "y is None: give one label per point, -1 where there is none"),
+        (Y[:-1], r"y has shape \(15,\), but there are 16 points"),
+        (Y + 0.5, "fractional or complex numbers"),
+        (np.where(Y == 1, np.inf, Y), "y contains infinity"),
+        (np.full(16, -1), "no point is labelled.*SuperparamagneticClustering or NormalizedCut"),
+        ([""] * 16, "no point is labelled"),
+    ],
+)
+def test_bad_labels_are_refused(name, y, message):
+    with pytest.raises(InvalidInputError, match=message):
+        make(name).fit(X, y)
+
+
+@pytest.mark.parametrize("graph", ["foo", KNN, None, KNN(n_neighbors=0)])
+def test_bad_builders_are_refused(any_name, graph):
+    with pytest.raises(InvalidInputError, match=r"builder|n_neighbors"):
+        make(any_name, graph=graph).fit(X, Y)
+
+
+def test_negative_weights_are_refused(name):
+    with pytest.raises(InvalidInputError, match=r"3 edges have a negative weight.*PottsClassifier"):
+        make(name).fit(-CHAIN, CHAIN_LABELS)
+
+
+def test_contradictory_labels_are_reported(name):
+    points = X.copy()
+    points[SIZE] = points[0]
+    with pytest.warns(LabelWarning, match="points 0 and 8 are identical but labelled a and b"):
+        make(name).fit(points, TEXT)
+
+
+def test_bad_unseen_points_are_refused(name):
+    model = make(name).fit(X, Y)
+    for points in (X[:, :1], [[np.nan, 0.0]], Graph(4, []), CHAIN):
+        with pytest.raises(InvalidInputError):
+            model.predict(points)
+    with pytest.raises(NotFittedError):
+        make(name).predict(X)
+
+
+# -- scikit-learn's tools ------------------------------------------------------------------------
+
+
+def test_same_settings_same_answer_and_no_change_of_input(any_name):
+    points, y = X.copy(), Y.copy()
+    first, second = (make(any_name).fit(points, y) for _ in range(2))
+    np.testing.assert_array_equal(points, X)
+    np.testing.assert_array_equal(y, Y)
+    for key in ("label_distributions_", "labels_"):
+        if hasattr(first, key):
+            np.testing.assert_array_equal(getattr(first, key), getattr(second, key))
+
+
+@pytest.mark.parametrize("way", [lambda m: pickle.loads(pickle.dumps(m)), copy.deepcopy])
+def test_copies_of_a_fitted_model_give_the_same_answers(name, way):
+    model = make(name).fit(X, TEXT)
+    again = way(model)
+    np.testing.assert_array_equal(again.predict(X + 0.01), model.predict(X + 0.01))
+    np.testing.assert_array_equal(again.transduction_, model.transduction_)
+
+
+def test_clone_and_grid_search_reach_nested_settings(name):
+    model = make(name, graph=MutualKNN(n_neighbors=4))
+    assert clone(model).graph == MutualKNN(n_neighbors=4)
+    points = np.concatenate([X, X + 0.05])
+    search = GridSearchCV(model, {"graph__n_neighbors": [2, 5]}, cv=2, error_score="raise")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphWarning)
+        search.fit(points, np.tile(TRUTH, 2))
+    assert search.best_score_ == 1.0

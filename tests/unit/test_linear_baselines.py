@@ -1,0 +1,384 @@
+"""LGC and harmonic fields solve the equations they claim: dense linear algebra and scikit-learn."""
+
+from __future__ import annotations
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.semi_supervised import LabelPropagation, LabelSpreading
+
+from spinlearn import Graph, HarmonicFields, LocalGlobalConsistency
+from spinlearn.baselines.linear_system import REORDERED, scaled, solve, weight_matrix
+from spinlearn.errors import ConvergenceWarning, GraphWarning, InvalidInputError
+from tests.conftest import grid_graph
+
+TOLERANCE = 1e-8
+
+
+def random_problem(seed, n=60, n_classes=3, n_labels=9, degree=6):
+    """A connected random graph with weights over two orders of magnitude, and labels."""
+    rng = np.random.default_rng(seed)
+    pairs = np.concatenate(
+        [
+            np.column_stack([np.arange(n - 1), np.arange(1, n)]),
+            rng.integers(0, n, (n * degree // 2, 2)),
+        ]
+    )
+    graph = Graph(n, pairs, 10 ** rng.uniform(-1, 1, len(pairs)), duplicates="first")
+    y = np.full(n, -1)
+    chosen = rng.choice(n, n_labels, replace=False)
+    y[chosen] = np.arange(n_labels) % n_classes
+    return graph, y
+
+
+def one_hot(y, n_classes):
+    return (y[:, None] == np.arange(n_classes)).astype(float)
+
+
+def rows_to_one(values):
+    return values / values.sum(axis=1, keepdims=True)
+
+
+def dense_lgc(graph, y, alpha, n_classes):
+    w = weight_matrix(graph).toarray()
+    roots = 1 / np.sqrt(w.sum(axis=1))
+    matrix = np.eye(len(w)) - alpha * roots[:, None] * w * roots
+    return rows_to_one(np.linalg.solve(matrix, one_hot(y, n_classes)))
+
+
+def dense_harmonic(graph, y, n_classes):
+    w = weight_matrix(graph).toarray()
+    laplacian = np.diag(w.sum(axis=1)) - w
+    free, held = y < 0, y >= 0
+    f = one_hot(y, n_classes)
+    f[free] = np.linalg.solve(laplacian[np.ix_(free, free)], w[np.ix_(free, held)] @ f[held])
+    return f
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("alpha", [0.2, 0.9, 0.99, 0.999])
+def test_lgc_is_the_dense_solution(seed, alpha):
+    graph, y = random_problem(seed)
+    model = LocalGlobalConsistency(alpha=alpha).fit(graph, y)
+    expected = dense_lgc(graph, y, alpha, 3)
+    np.testing.assert_allclose(model.label_distributions_, expected, rtol=0, atol=TOLERANCE)
+    np.testing.assert_array_equal(model.transduction_, expected.argmax(axis=1))
+    assert model.residual_ <= model.tol
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_harmonic_is_the_dense_solution(seed):
+    graph, y = random_problem(seed)
+    model = HarmonicFields().fit(graph, y)
+    expected = dense_harmonic(graph, y, 3)
+    np.testing.assert_allclose(model.label_distributions_, expected, rtol=0, atol=TOLERANCE)
+    assert model.residual_ <= model.tol
+
+
+def precomputed(graph):
+    """A kernel for scikit-learn that returns our weights whatever the points."""
+    matrix = weight_matrix(graph).toarray()
+    return lambda a, b: matrix
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.9])
+def test_lgc_is_converged_label_spreading(alpha):
+    graph, y = random_problem(7)
+    points = np.zeros((graph.n_nodes, 1))
+    theirs = LabelSpreading(kernel=precomputed(graph), alpha=alpha, max_iter=10_000, tol=1e-13)
+    theirs.fit(points, y)
+    ours = LocalGlobalConsistency(alpha=alpha).fit(graph, y)
+    np.testing.assert_allclose(
+        ours.label_distributions_, theirs.label_distributions_, rtol=0, atol=TOLERANCE
+    )
+    np.testing.assert_array_equal(ours.transduction_, theirs.transduction_)
+
+
+def test_harmonic_is_converged_label_propagation():
+    graph, y = random_problem(7)
+    points = np.zeros((graph.n_nodes, 1))
+    theirs = LabelPropagation(kernel=precomputed(graph), max_iter=100_000, tol=1e-13)
+    theirs.fit(points, y)
+    ours = HarmonicFields().fit(graph, y)
+    np.testing.assert_allclose(
+        ours.label_distributions_, theirs.label_distributions_, rtol=0, atol=TOLERANCE
+    )
+
+
+def test_harmonic_values_are_means_of_their_neighbours():
+    graph, y = random_problem(1, n=400, n_labels=12)
+    f = HarmonicFields().fit(graph, y).label_distributions_
+    w = weight_matrix(graph)
+    means = (w @ f) / w.sum(axis=1)[:, None]
+    np.testing.assert_allclose(f[y < 0], means[y < 0], rtol=0, atol=TOLERANCE)
+    np.testing.assert_array_equal(f[y >= 0], one_hot(y, 3)[y >= 0])
+
+
+def test_harmonic_on_a_chain_is_linear():
+    chain = Graph(11, [(i, i + 1) for i in range(10)])
+    y = np.full(11, -1)
+    y[0], y[10] = 0, 1
+    f = HarmonicFields().fit(chain, y).label_distributions_
+    np.testing.assert_allclose(f[:, 1], np.linspace(0, 1, 11), rtol=0, atol=TOLERANCE)
+
+
+@pytest.mark.parametrize("prior", [None, [0.5, 0.25, 0.25]])
+def test_class_mass_normalisation_gives_every_class_its_prior(prior):
+    graph, y = random_problem(3)
+    plain = dense_harmonic(graph, y, 3)
+    free = y < 0
+    share = np.bincount(y[~free]) / np.sum(~free) if prior is None else np.array(prior)
+    expected = plain.copy()
+    expected[free] = rows_to_one(plain[free] * share / plain[free].sum(axis=0))
+    model = HarmonicFields(class_mass_normalization=True, class_prior=prior).fit(graph, y)
+    np.testing.assert_allclose(model.label_distributions_, expected, rtol=0, atol=TOLERANCE)
+
+
+def test_few_labels_degenerate_as_the_converged_solution_does():
+    # The larger the lattice around two labels, the flatter f; then one more label tips nearly all.
+    spreads, shares = [], []
+    for side in (21, 41, 81):
+        graph, middle = grid_graph(side, side), side * (side // 2) + side // 2
+        y = np.full(side**2, -1)
+        y[middle - 2], y[middle + 2] = 0, 1
+        f = HarmonicFields().fit(graph, y).label_distributions_[:, 0]
+        np.testing.assert_allclose(f.mean(), 0.5, atol=1e-6)
+        spreads.append(np.abs(f - 0.5).mean())
+        y[middle + 2 + side] = 1
+        shares.append(np.mean(HarmonicFields().fit(graph, y).transduction_ == 1))
+    assert spreads[0] > 1.5 * spreads[1] > 1.5**2 * spreads[2]
+    assert 0.5 < shares[0] < shares[1] < shares[2]
+
+
+# -- far from the labels -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [0.5, 0.9])
+def test_lgc_classifies_points_far_below_the_tolerance(alpha):
+    # On a chain F falls by (1 - sqrt(1 - alpha^2))/alpha a step: 1e-23 at alpha = 0.5 in 40 steps.
+    n = 81
+    chain = Graph(n, [(i, i + 1) for i in range(n - 1)])
+    y = np.full(n, -1)
+    y[0], y[-1] = 0, 1
+    model = LocalGlobalConsistency(alpha=alpha).fit(chain, y)
+    expected = np.where(np.arange(n) < 40, 0, np.where(np.arange(n) > 40, 1, -1))
+    np.testing.assert_array_equal(model.transduction_, expected)
+
+
+def test_lgc_beyond_the_range_of_floating_point_is_unknown():
+    n = 3000
+    chain = Graph(n, [(i, i + 1) for i in range(n - 1)])
+    y = np.full(n, -1)
+    y[0], y[1] = 0, 1
+    model = LocalGlobalConsistency(alpha=0.1).fit(chain, y)
+    assert set(model.transduction_[2:100]) == {1}
+    assert model.transduction_[-1] == -1
+
+
+# -- the solver ----------------------------------------------------------------------------------
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 80), st.integers(1, 5))
+def test_solver_against_dense_solve(seed, n, k):
+    rng = np.random.default_rng(seed)
+    pairs = rng.integers(0, n, (3 * n, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    graph = Graph(n, pairs, rng.uniform(0.1, 1, len(pairs)), duplicates="first")
+    w = weight_matrix(graph)
+    degrees = w.sum(axis=1)
+    matrix = scaled(w, 1 / np.sqrt(degrees + 0.05))
+    right = rng.normal(size=(n, k))
+    found = solve(matrix, right, tol=1e-12, max_iter=10_000)
+    assert found.residual <= 1e-12
+    expected = np.linalg.solve(np.eye(n) - matrix.toarray(), right)
+    np.testing.assert_allclose(found.x, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
+
+
+def test_reordering_does_not_change_the_solution():
+    side = int(np.ceil(np.sqrt(REORDERED))) + 1
+    graph = grid_graph(side, side)
+    shuffle = np.random.default_rng(0).permutation(graph.n_nodes)
+    shuffled = Graph(graph.n_nodes, shuffle[graph.edges])
+    y = np.full(graph.n_nodes, -1)
+    y[[0, side, -1]] = [0, 1, 2]
+    moved = np.full(graph.n_nodes, -1)
+    moved[shuffle] = y
+    for method in (LocalGlobalConsistency(), HarmonicFields()):
+        plain = method.fit(graph, y).label_distributions_
+        other = method.fit(shuffled, moved).label_distributions_[shuffle]
+        np.testing.assert_allclose(other, plain, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", [LocalGlobalConsistency, HarmonicFields])
+def test_too_few_steps_are_reported(method):
+    graph, y = random_problem(0, n=400)
+    with pytest.warns(ConvergenceWarning, match="after 3 steps: raise max_iter or tol"):
+        model = method(max_iter=3).fit(graph, y)
+    assert model.n_iter_ == 3
+    assert model.residual_ > model.tol
+
+
+@pytest.mark.parametrize("method", [LocalGlobalConsistency, HarmonicFields])
+@pytest.mark.parametrize(
+    "settings", [{"tol": 0}, {"tol": 2}, {"tol": "a"}, {"max_iter": 0}, {"max_iter": 2.5}]
+)
+def test_bad_solver_settings_are_refused(method, settings):
+    graph, y = random_problem(0)
+    with pytest.raises(InvalidInputError, match=next(iter(settings))):
+        method(**settings).fit(graph, y)
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.5, np.nan, "a", None])
+def test_bad_alpha_is_refused(alpha):
+    graph, y = random_problem(0)
+    with pytest.raises(InvalidInputError, match="use 0 < alpha < 1"):
+        LocalGlobalConsistency(alpha=alpha).fit(graph, y)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"class_mass_normalization": 1},
+        {"class_prior": [1.0]},
+        {"class_prior": [1, -1, 1]},
+        {"class_prior": [1, np.nan, 1]},
+        {"class_prior": "even"},
+    ],
+)
+def test_bad_harmonic_settings_are_refused(settings):
+    graph, y = random_problem(0)
+    with pytest.raises(InvalidInputError, match=next(iter(settings))):
+        HarmonicFields(**settings).fit(graph, y)
+
+
+def test_class_mass_normalisation_without_unlabelled_points_of_a_class():
+    # Class 2 is alone in its part: its mass over the unlabelled points is zero.
+    graph = Graph(5, [(0, 1), (1, 2), (3, 4)])
+    y = [0, -1, 1, 2, 2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", GraphWarning)
+        model = HarmonicFields(class_mass_normalization=True).fit(graph, y)
+    np.testing.assert_allclose(model.label_distributions_[1], [0.5, 0.5, 0.0])
+
+
+def test_weights_of_any_magnitude_give_the_same_answer():
+    graph, y = random_problem(5)
+    for method in (LocalGlobalConsistency(), HarmonicFields()):
+        plain = method.fit(graph, y).label_distributions_
+        for factor in (1e-100, 1e100):
+            scaled_graph = graph.with_weights(graph.weights * factor)
+            other = method.fit(scaled_graph, y).label_distributions_
+            np.testing.assert_allclose(other, plain, rtol=0, atol=TOLERANCE)
+
+
+def test_input_matrix_is_left_alone():
+    graph, y = random_problem(2)
+    matrix = sparse.csr_array(weight_matrix(graph))
+    before = matrix.copy()
+    LocalGlobalConsistency().fit(matrix, y)
+    HarmonicFields().fit(matrix, y)
+    np.testing.assert_array_equal(matrix.data, before.data)
+    np.testing.assert_array_equal(matrix.indices, before.indices)
+
+
+# -- blocks that hang by a thread ----------------------------------------------------------------
+
+
+def hanging_lattices(threads):
+    """4 x 5 lattices in a row, each joined to the next by one thread of the given weight."""
+    one = grid_graph(4, 5)
+    count = len(threads) + 1
+    edges = [one.edges + 20 * k for k in range(count)]
+    edges += [np.array([[20 * k + 19, 20 * k + 20]]) for k in range(count - 1)]
+    weights = np.concatenate([np.ones(one.n_edges * count), threads])
+    return Graph(20 * count, np.concatenate(edges), weights)
+
+
+@pytest.mark.parametrize("thread", [1.0, 1e-6, 1e-15, 1e-40, 1e-200])
+def test_a_lattice_on_a_thread_takes_the_value_at_its_end(thread):
+    # Labels in the middle lattice only, the class of more labels at the left end.
+    graph = hanging_lattices([thread, thread])
+    y = np.full(60, -1)
+    y[[20, 21, 22, 39]] = [0, 0, 0, 1]
+    model = HarmonicFields().fit(graph, y)
+    f = model.label_distributions_
+    np.testing.assert_allclose(f[:20], np.tile([1.0, 0.0], (20, 1)), atol=1e-6)
+    np.testing.assert_allclose(f[40:], np.tile([0.0, 1.0], (20, 1)), atol=1e-6)
+
+
+def test_threads_of_very_different_weight():
+    # A lattice between labels: pulled 3 to 1 by threads of 3e-30 and 1e-30, and beyond it one more.
+    graph = hanging_lattices([3e-30, 1e-30])
+    graph = Graph(
+        80,
+        np.concatenate([graph.edges, grid_graph(4, 5).edges + 60, [[30, 60]]]),
+        np.concatenate([graph.weights, np.ones(31), [1e-60]]),
+    )
+    y = np.full(80, -1)
+    y[19], y[40] = 0, 1
+    f = HarmonicFields().fit(graph, y).label_distributions_
+    np.testing.assert_allclose(f[20:40, 0], 0.75, atol=1e-6)
+    np.testing.assert_allclose(f[60:, 0], 0.75, atol=1e-6)
+
+
+def test_lattices_on_threads_for_all_methods():
+    from spinlearn import NormalizedCut, SpectralGraphTransducer
+
+    graph = hanging_lattices([1e-25, 1e-20, 1e-30])
+    y = np.full(80, -1)
+    y[5], y[45] = 0, 1
+    expected = np.repeat([0, 0, 1, 1], 20)
+    expected[20:40] = 1  # on the stronger of its two threads
+    for method in (LocalGlobalConsistency(), HarmonicFields()):
+        np.testing.assert_array_equal(method.fit(graph, y).transduction_, expected)
+    labelled = np.concatenate([np.arange(20), np.arange(40, 60)])
+    found = SpectralGraphTransducer().fit(graph, y).transduction_
+    np.testing.assert_array_equal(found[labelled], expected[labelled])
+    clusters = NormalizedCut(4).fit(graph).labels_.reshape(4, 20)
+    assert len(np.unique(clusters)) == 4
+    assert all(len(set(row)) == 1 for row in clusters)
+
+
+def exact_harmonic(graph, y):
+    """f of class 0 by Gaussian elimination in rational numbers."""
+    f = [Fraction(int(label == 0)) for label in y]
+    free = np.flatnonzero(y < 0).tolist()
+    place = {node: k for k, node in enumerate(free)}
+    rows = [[Fraction(0)] * (len(free) + 1) for _ in free]
+    for (u, v), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
+        for one, other in ((u, v), (v, u)):
+            if one in place:
+                row = rows[place[one]]
+                row[place[one]] += Fraction(weight)
+                if other in place:
+                    row[place[other]] -= Fraction(weight)
+                else:
+                    row[-1] += Fraction(weight) * f[other]
+    for k in range(len(free)):
+        rows[k] = [value / rows[k][k] for value in rows[k]]
+        for j in range(len(free)):
+            if j != k and rows[j][k]:
+                factor = rows[j][k]
+                rows[j] = [a - factor * b for a, b in zip(rows[j], rows[k], strict=True)]
+    for k, node in enumerate(free):
+        f[node] = rows[k][-1]
+    return np.array([float(value) for value in f])
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 4, 8, 12]))
+@settings(max_examples=60)
+def test_weights_over_many_orders_of_magnitude(seed, decades):
+    rng = np.random.default_rng(seed)
+    n = 9
+    tree = [(i, int(rng.integers(0, i))) for i in range(1, n)]
+    pairs = np.array(tree + [tuple(rng.choice(n, 2, replace=False)) for _ in range(6)])
+    graph = Graph(n, pairs, 10 ** rng.uniform(-decades, 0, len(pairs)), duplicates="first")
+    y = np.full(n, -1)
+    y[rng.choice(n, 3, replace=False)] = [0, 1, 1]
+    f = HarmonicFields().fit(graph, y).label_distributions_[:, 0]
+    np.testing.assert_allclose(f, exact_harmonic(graph, y), rtol=0, atol=1e-6)

@@ -1,0 +1,183 @@
+"""Super-paramagnetic clustering: known phases, the dendrogram's laws, and the original code."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
+
+from spinlearn import Graph, JunctionTree, SuperparamagneticClustering
+from spinlearn.analysis.cluster_tree import cluster_tree
+from spinlearn.analysis.grains import grains
+from spinlearn.core.model import PottsModel
+from spinlearn.errors import InvalidInputError
+from tests.conftest import grid_graph
+
+
+def joined_lattices(n_lattices=3, weak=0.05):
+    """4 x 5 lattices in a row, each joined to the next by one weak edge."""
+    one = grid_graph(4, 5)
+    edges = [one.edges + 20 * k for k in range(n_lattices)]
+    weights = [one.weights] * n_lattices
+    for k in range(n_lattices - 1):
+        edges.append(np.array([[20 * k + 19, 20 * k + 20]]))
+        weights.append(np.array([weak]))
+    return Graph(20 * n_lattices, np.concatenate(edges), np.concatenate(weights))
+
+
+def exact(**settings):
+    defaults = {"n_states": 3, "engine": "junction_tree"}
+    return SuperparamagneticClustering(**(defaults | settings))
+
+
+def test_weakly_joined_lattices_are_the_clusters():
+    model = exact().fit(joined_lattices())
+    np.testing.assert_array_equal(model.labels_, np.repeat([0, 1, 2], 20))
+    assert model.equilibrium_.exact
+    assert 0.05 < model.temperature_ < 0.6
+
+
+def test_one_lattice_is_one_cluster():
+    model = exact(temperatures=np.geomspace(0.02, 2, 20)).fit(grid_graph(5, 8))
+    assert set(model.labels_) == {0}
+
+
+def test_temperature_may_be_chosen():
+    graph = joined_lattices()
+    grid = np.geomspace(0.01, 3, 16)
+    cold = exact(temperatures=grid, temperature=0.0).fit(graph)
+    assert cold.temperature_ == 0.01
+    assert set(cold.labels_) == {0}
+    warm = exact(temperatures=grid, temperature=0.2).fit(graph)
+    assert warm.temperature_ == grid[np.argmin(np.abs(grid - 0.2))]
+    assert len(set(warm.labels_)) == 3
+    hot = exact(temperatures=grid, temperature=np.inf).fit(graph)
+    assert hot.temperature_ == grid[-1]
+
+
+def test_dendrogram_of_lattices_within_lattices():
+    # Two pairs: within a pair the joint is 0.1, between the pairs 0.005.
+    pair = joined_lattices(2, weak=0.1)
+    edges = np.concatenate([pair.edges, pair.edges + 40, [[39, 40]]])
+    graph = Graph(80, edges, np.concatenate([pair.weights, pair.weights, [0.005]]))
+    model = exact(temperatures=np.geomspace(5e-4, 2, 40)).fit(graph)
+    tree = model.tree_
+    coldest, *_ = tree.members
+    assert set(coldest) == {0}
+    assert tree.parents[0] == -1
+    assert tree.sizes[0] == 80
+    # An edge J holds (C > 1/2) below J/ln(q - 1): first one of 80, then two of 40, four of 20.
+    by_size = {size: np.flatnonzero(tree.sizes == size) for size in (40, 20)}
+    assert len(by_size[40]) == 2
+    assert len(by_size[20]) == 4
+    assert set(tree.parents[by_size[40]]) == {0}
+    assert sorted(tree.parents[by_size[20]]) == sorted([*by_size[40], *by_size[40]])
+    np.testing.assert_allclose(tree.high[0], 0.005 / np.log(2), rtol=0.12)
+    np.testing.assert_allclose(tree.low[by_size[20]], 0.1 / np.log(2), rtol=0.12)
+    assert set(tree.children(0)) == set(by_size[40])
+    # The stable answer is the four, which live over the widest range of T.
+    np.testing.assert_array_equal(model.labels_, np.repeat([0, 1, 2, 3], 20))
+
+
+def test_tree_follows_clusters_by_their_members():
+    temperatures = np.array([1.0, 2.0, 4.0])
+    tree = cluster_tree(
+        temperatures, [np.array([0, 0, 0, 0]), np.array([1, 1, 1, 0]), np.array([3, 3, 2, 1])]
+    )
+    assert tree.members.tolist() == [[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 2, 1]]
+    assert tree.parents.tolist() == [-1, 0, 0]
+    assert tree.sizes.tolist() == [4, 1, 1]
+    assert tree.low.tolist() == [1.0, 1.5, 3.0]
+    assert tree.high.tolist() == [4.0, 4.0, 4.0]
+    again = pickle.loads(pickle.dumps(tree))
+    assert not again.members.flags.writeable
+
+
+def test_points_join_the_neighbour_they_agree_with_most():
+    # A chain whose last edge is too weak to hold: alone it is a grain of its own.
+    chain = PottsModel(Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 1.0, 0.1]), 2)
+    run = JunctionTree().run(chain, [0.4])
+    threshold = 0.6
+    assert grains(run, 0, threshold).tolist() == [0, 0, 0, 1]
+    assert grains(run, 0, threshold, join_best=True).tolist() == [0, 0, 0, 0]
+
+
+def test_isolated_points_stay_alone():
+    graph = Graph(42, np.concatenate([grid_graph(4, 5).edges, grid_graph(4, 5).edges + 20]))
+    model = exact(temperatures=np.geomspace(0.05, 2, 16)).fit(graph)
+    expected = np.concatenate([np.repeat([0, 1], 20), [-1, -1]])
+    np.testing.assert_array_equal(model.labels_, expected)
+    assert exact().fit(Graph(1, [])).labels_.tolist() == [0]
+
+
+def blobs():
+    return make_blobs([120, 80, 60], 2, centers=[[0, 0], [7, 0], [0, 7]], random_state=2)
+
+
+def test_blobs_by_sampling():
+    X, truth = blobs()
+    model = SuperparamagneticClustering(random_state=0).fit(X)
+    clustered = model.labels_ >= 0
+    assert clustered.mean() > 0.9
+    assert adjusted_rand_score(truth[clustered], model.labels_[clustered]) == 1.0
+    assert model.model_.n_states == 20
+    np.testing.assert_array_equal(model.equilibrium_.marginals, 1 / 20)
+    again = SuperparamagneticClustering(random_state=0).fit(X)
+    np.testing.assert_array_equal(again.tree_.members, model.tree_.members)
+
+
+def test_sampled_agreement_is_the_exact_one(monkeypatch):
+    # In several batches, as for graphs too large for all temperatures at once.
+    from spinlearn.baselines import superparamagnetic
+
+    monkeypatch.setattr(superparamagnetic, "AT_ONCE", 3 * 60 * 2)
+    grid = [0.1, 0.2, 0.4, 0.8, 1.6]
+    seen = []
+    sampled = SuperparamagneticClustering(
+        n_states=3, temperatures=grid, random_state=1, callback=lambda p: seen.append(p.fraction)
+    ).fit(joined_lattices())
+    expected = exact(temperatures=grid).fit(joined_lattices()).equilibrium_
+    found = sampled.equilibrium_
+    assert found.temperatures.tolist() == grid
+    assert len(found.diagnostics["runs"]) == 3
+    error = np.abs(found.edge_agreement - expected.edge_agreement)
+    assert np.all(error <= 6 * found.agreement_std_error + 1e-12)
+    assert found.agreement_std_error.max() < 0.15
+    assert seen == sorted(seen)
+    assert seen[-1] == pytest.approx(1.0)
+
+
+def test_as_good_as_the_original_code_on_blobs(tmp_path, monkeypatch):
+    """Best agreement with the truth over temperatures, as our tree and spclustering report them."""
+    spc = pytest.importorskip("spclustering")
+    monkeypatch.chdir(tmp_path)  # it may write files
+    for seed in range(2):
+        X, truth = make_blobs(240, 2, centers=4, cluster_std=0.7, random_state=seed)
+        theirs = spc.SPC(mintemp=0, maxtemp=0.25, tempstep=0.01, randomseed=1).run(X)
+        best = max(adjusted_rand_score(truth, labels) for labels in theirs)
+        model = SuperparamagneticClustering(random_state=seed).fit(X)
+        ours = max(adjusted_rand_score(truth, labels) for labels in model.tree_.members)
+        assert ours > best - 0.02
+        assert adjusted_rand_score(truth, model.labels_) > best - 0.05
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"engine": "foo"}, "'foo' is unknown"),
+        ({"n_states": 1}, "n_states=1 is out of range"),
+        ({"temperatures": "foo"}, "temperatures must be real numbers"),
+        ({"temperatures": [-1]}, ">= 0"),
+        ({"temperature": [0.1, 0.2]}, "one number, got 2"),
+        ({"temperature": np.nan}, "not NaN"),
+        ({"min_cluster_size": 0}, "min_cluster_size=0"),
+        ({"min_cluster_size": 2.5}, "min_cluster_size=2.5"),
+        ({"callback": 3}, "callback=3 cannot be called"),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(InvalidInputError, match=message):
+        SuperparamagneticClustering(**settings).fit(grid_graph(3, 3))
