@@ -33,6 +33,14 @@ _HOME = {
     "profile": "spinlearn.decision",
     "recommended_temperature": "spinlearn.decision",
     "misclassified": "spinlearn.scoring",
+    "MINIMIZERS": "spinlearn.minimizers",
+    "Minimum": "spinlearn.minimizers",
+    "MinimumCut": "spinlearn.minimizers",
+    "minimize": "spinlearn.minimizers",
+    "AlphaBetaSwap": "spinlearn.baselines",
+    "AlphaExpansion": "spinlearn.baselines",
+    "MinCut": "spinlearn.baselines",
+    "RandomizedMinCut": "spinlearn.baselines",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -13,11 +13,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from spinlearn.analysis.temperature_grid import COARSE_SIZE, refined_grid, temperature_grid
-from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, frozen, temperature_array
-from spinlearn.core.graph import Graph
+from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, temperature_array
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Engine
 from spinlearn.core.results import Equilibrium
@@ -25,11 +24,17 @@ from spinlearn.decision import TIE, Decision, Status, profile, recommended_tempe
 from spinlearn.energies import ENERGIES
 from spinlearn.engines import make_engine
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
-from spinlearn.graphs import as_graph, describe, make_builder
-from spinlearn.graphs.points import checked_points
-from spinlearn.labels import UNKNOWN, LabelCode, parse_labels
-
-NEGLIGIBLE = 1e-12  # of the strongest coupling: a sum of similarities that says nothing
+from spinlearn.graphs import describe
+from spinlearn.inputs import (
+    contradiction,
+    in_parts_with,
+    mean_over_neighbors,
+    read_graph,
+    read_labels,
+    require_labels,
+    similarities,
+)
+from spinlearn.labels import UNKNOWN, LabelCode
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,16 +178,11 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         """
         engine = make_engine(self.engine)
         self._check_settings()
-        if y is None:
-            raise InvalidInputError(
-                "requires y to be passed, but the target y is None: give one label per point, "
-                "-1 where there is none"
-            )
-        self.graph_ = self._build_graph(X)
+        require_labels(y)
+        self._training = read_graph(self, X, self.graph)
+        self.graph_ = self._training.graph
         self.graph_summary_ = describe(self.graph_)
-        if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
-            y = column_or_1d(y, warn=True)
-        self._label_code = parse_labels(y, self.graph_.n_nodes)
+        self._label_code = read_labels(y, self.graph_.n_nodes)
         self.classes_ = self._label_code.classes
         self._warn()
         self.model_ = self._build_model()
@@ -225,37 +225,6 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
                 "the progress, or None"
             )
 
-    def _build_graph(self, X: Any) -> Graph:
-        if _is_graph(X):
-            self._builder = None
-            if hasattr(X, "tocoo") and (X.ndim != 2 or X.shape[0] != X.shape[1]):
-                raise InvalidInputError(
-                    f"a sparse X is taken as a precomputed graph, so it must be square, got shape "
-                    f"{X.shape}: sparse features are not supported, pass X.toarray()"
-                )
-            graph = as_graph(X)
-            self.n_features_in_ = graph.n_nodes
-            return graph
-        self._builder = make_builder(self.graph)
-        self._points = frozen(self._checked(X, reset=True), np.float64)  # the caller may change X
-        return self._builder.build(self._points)
-
-    def _checked(self, X: Any, *, reset: bool) -> FloatArray:
-        """X as an array of finite points, after scikit-learn's checks of features and names."""
-        kind = getattr(getattr(X, "dtype", None), "kind", "f")
-        if hasattr(X, "columns") or np.ma.isMaskedArray(X) or kind in "mMUS":
-            checked_points(X)  # names what scikit-learn would convert in silence
-        try:
-            points = validate_data(
-                self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
-            )
-        except ValueError as error:
-            hint = ""
-            if "convert" in str(error) or "sequence" in str(error):  # NumPy's words
-                hint = "; X must be a table of numbers, one row of equal length per point"
-            raise InvalidInputError(f"{error}{hint}") from error
-        return checked_points(points)
-
     def _build_model(self) -> PottsModel:
         if not isinstance(self.energy, str) or self.energy not in ENERGIES:
             raise InvalidInputError(
@@ -294,7 +263,7 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         states = self._label_code.states
         summary = self.graph_summary_
         if len(self.classes_) and summary.n_components > 1:
-            reached = _components_with(self.graph_, states >= 0)
+            reached = in_parts_with(self.graph_, states >= 0)
             if not np.all(reached):
                 warnings.warn(
                     f"the graph has {summary.n_components} parts and "
@@ -303,8 +272,9 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
                     GraphWarning,
                     stacklevel=3,
                 )
-        if self._builder is not None and np.sum(states >= 0) > 1:
-            clash = _contradiction(self._points, states)
+        points = self._training.points
+        if points is not None and np.sum(states >= 0) > 1:
+            clash = contradiction(points, states)
             if clash is not None:
                 first, second = clash
                 warnings.warn(
@@ -394,26 +364,12 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         return self._label_code.encode(outcomes, self._decision.confused_sets)
 
     def _attached(self, X: Any) -> tuple[Any, FloatArray, BoolArray]:
-        """Similarities of unseen to training points, class probabilities, whether they mean much.
-
-        Weights never vanish, so a point counts as reached by training points only where they sum to
-        more than a rounding error of the couplings.
-        """
+        """Similarities of unseen to training points, class probabilities, whether they say much."""
         check_is_fitted(self, "profile_")
-        if _is_graph(X) and not (self._builder is None and hasattr(X, "tocoo")):
-            raise InvalidInputError(
-                f"unseen points cannot be read from a {type(X).__name__}: pass their features as a "
-                "dense array; after fitting a graph, their similarities to its nodes, (n_new, n)"
-            )
-        if self._builder is None:
-            similarity = _similarity_rows(X, self.graph_.n_nodes)
-        else:
-            similarity = self._builder.attach(self._checked(X, reset=False), self._points)
-        total = np.asarray(similarity.sum(axis=1)).ravel()
-        probabilities = similarity @ self.label_distributions_
-        reached = total > NEGLIGIBLE * np.abs(self.graph_.weights).max(initial=0.0)
-        probabilities[reached] /= total[reached, None]
-        probabilities[~reached] = 1 / self.model_.n_states
+        similarity = similarities(self, X, self._training)
+        probabilities, reached = mean_over_neighbors(
+            similarity, self.label_distributions_, self.graph_, 1 / self.model_.n_states
+        )
         return similarity, probabilities, reached
 
     def __sklearn_tags__(self) -> Any:
@@ -429,57 +385,3 @@ def _one_temperature(value: Any) -> float:
             f"temperature must be one number, got {len(values)}: give a grid as `temperatures`"
         )
     return float(values[0])
-
-
-def _is_graph(X: Any) -> bool:
-    return isinstance(X, Graph) or hasattr(X, "tocoo") or hasattr(X, "is_directed")
-
-
-def _similarity_rows(X: Any, n_nodes: int) -> Any:
-    """Non-negative similarities of unseen points to the nodes of a fitted graph."""
-    from scipy.sparse import csr_array
-
-    if not hasattr(X, "tocoo"):
-        matrix = csr_array(checked_points(X))
-    elif X.ndim == 2 and X.dtype.kind in "biuf":
-        matrix = csr_array(X).astype(np.float64)
-    else:
-        raise InvalidInputError(
-            f"similarities must be a 2-D table of real numbers, got shape {X.shape} and dtype "
-            f"{X.dtype}: give one row per new point"
-        )
-    if matrix.shape[1] != n_nodes:
-        raise InvalidInputError(
-            f"X has {matrix.shape[1]} features, but PottsClassifier is expecting {n_nodes}: after "
-            "fitting a graph, give the similarities of the new points to each of its nodes"
-        )
-    if matrix.nnz and (not np.all(np.isfinite(matrix.data)) or matrix.data.min() < 0):
-        raise InvalidInputError(
-            "similarities to the graph's nodes must be finite and >= 0, because they are weights "
-            "of a mean: drop the others"
-        )
-    return matrix
-
-
-def _components_with(graph: Graph, marked: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Which nodes are in a connected part that holds a marked node."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    shape = (graph.n_nodes, graph.n_nodes)
-    ones = np.ones(len(graph.neighbors))
-    _, part = connected_components(csr_array((ones, graph.neighbors, graph.indptr), shape=shape))
-    return np.isin(part, part[marked])
-
-
-def _contradiction(points: FloatArray, states: npt.NDArray[Any]) -> tuple[int, int] | None:
-    """Two identical points with different labels, if there are any."""
-    labelled = np.flatnonzero(states >= 0)
-    _, group = np.unique(points[labelled], axis=0, return_inverse=True)
-    order = np.lexsort((labelled, group.ravel()))
-    same = group.ravel()[order][1:] == group.ravel()[order][:-1]
-    nodes = labelled[order]
-    clash = np.flatnonzero(same & (states[nodes[1:]] != states[nodes[:-1]]))
-    if len(clash) == 0:
-        return None
-    return int(nodes[clash[0]]), int(nodes[clash[0] + 1])
