@@ -30,6 +30,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet -r benchmarks/requirements.txt
 	$(BIN)/python benchmarks/exact.py
 	$(BIN)/python benchmarks/samplers.py
+	$(BIN)/python benchmarks/minimizers.py
 
 $(VENV)/.app: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
