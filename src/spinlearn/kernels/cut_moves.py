@@ -42,10 +42,9 @@ def breadth_first(arc_ptr, heads, seen, order):
 
 @njit(cache=True, nogil=True)
 def renumber(
-    order, arc_ptr, heads, edge_ids, couplings, rank, first_place, new_ptr, new_heads, new_reverse,
-    new_couplings,
-):  # fmt: skip
-    """The graph with node order[k] as node k, a coupling and the opposite arc for every arc.
+    order, arc_ptr, heads, edge_ids, couplings, rank, first_place, new_ptr, new_arcs, new_couplings
+):
+    """The graph with node order[k] as node k, as the arcs of a network.
 
     Parameters
     ----------
@@ -53,81 +52,69 @@ def renumber(
     arc_ptr, heads, edge_ids : int32 [n + 1], [2m], [2m], CSR of the graph
     couplings : float64 [m]
     rank, first_place : int32 [n], [m], work
-    new_ptr, new_heads, new_reverse : int32 [n + 1], [2m], [2m], out
-    new_couplings : float64 [2m], out
+    new_ptr : int32 [n + 1], out
+    new_arcs : int32 [2m, 2], out, the node an arc leads to and its slot: 2k and 2k + 1 for a pair
+    new_couplings : float64 [2m], out, of the arcs
     """
     for k in range(order.size):
         rank[order[k]] = k
     first_place[:] = -1
     count = 0
+    n_pairs = 0
     for k in range(order.size):
         new_ptr[k] = count
         i = order[k]
         for a in range(arc_ptr[i], arc_ptr[i + 1]):
             e = edge_ids[a]
-            new_heads[count] = rank[heads[a]]
+            new_arcs[count, 0] = rank[heads[a]]
             other = first_place[e]
             if other < 0:
                 first_place[e] = count
                 new_couplings[count] = couplings[e]
-            else:
-                new_couplings[count] = new_couplings[other]  # closer in memory
-                new_reverse[count] = other
-                new_reverse[other] = count
+                new_arcs[count, 1] = 2 * n_pairs
+                n_pairs += 1
+            else:  # close in memory
+                new_couplings[count] = new_couplings[other]
+                new_arcs[count, 1] = new_arcs[other, 1] + 1
             count += 1
     new_ptr[order.size] = count
 
 
 @njit(cache=True, nogil=True)
 def build_network(
-    arc_ptr, heads, reverse, couplings, pair_cost, fields, zero, one, local, members, place,
-    network_ptr, network_heads, network_reverse, capacity, terminal,
+    arc_ptr, arcs, couplings, pair_cost, fields, zero, one, local, members, network_ptr,
+    network_arcs, capacity, terminal,
 ):  # fmt: skip
     """Fill the network of a move; the number of its nodes and the weight of the all-zero cut.
 
     Parameters
     ----------
-    arc_ptr : int32 [n + 1]
-    heads, reverse : int32 [2m], CSR of the graph
-    couplings : float64 [2m], of the arcs
+    arc_ptr, arcs, couplings : from `renumber`
     pair_cost : float64 [q, q]
     fields : float64 [n, q]
     zero, one : int8 [n]
     local : int32 [n], work
     members : int32 [n], out, the nodes that have a choice
-    place : int32 [2m], work
-    network_ptr : int32 [n + 1], out
-    network_heads, network_reverse : int32 [2m], out
-    capacity : float64 [2m], out
+    network_ptr, network_arcs : int32 [n + 1], [2m, 2], out, with the slots of the graph
+    capacity : float64 [2m], by slot, out
     terminal : float64 [n], out
     """
     n_members = 0
     for i in range(zero.size):
-        local[i] = -1
         if zero[i] != one[i]:
             members[n_members] = i
             local[i] = n_members
             n_members += 1
     count = 0
-    for k in range(n_members):
-        network_ptr[k] = count
-        i = members[k]
-        for a in range(arc_ptr[i], arc_ptr[i + 1]):
-            j = local[heads[a]]
-            if j >= 0:
-                place[a] = count
-                network_heads[count] = j
-                count += 1
-    network_ptr[n_members] = count
-    count = 0
     all_zero = 0.0
     for k in range(n_members):
+        network_ptr[k] = count
         i = members[k]
         z = zero[i]
         o = one[i]
         towards_zero = fields[i, o] - fields[i, z]
         for a in range(arc_ptr[i], arc_ptr[i + 1]):
-            head = heads[a]
+            head = arcs[a, 0]
             other_z = zero[head]
             other_o = one[head]
             to_zero = pair_cost[o, other_z] - pair_cost[z, other_z]  # C - A
@@ -136,24 +123,28 @@ def build_network(
                 continue
             to_one = pair_cost[o, other_o] - pair_cost[z, other_o]  # D - B
             towards_zero += 0.5 * couplings[a] * (to_zero + to_one)
+            slot = arcs[a, 1]
             # Below zero by rounding only: the caller has checked the pair costs.
-            capacity[count] = max(0.5 * couplings[a] * (to_zero - to_one), 0.0)
-            network_reverse[count] = place[reverse[a]]
+            capacity[slot] = max(0.5 * couplings[a] * (to_zero - to_one), 0.0)
+            network_arcs[count, 0] = local[head]
+            network_arcs[count, 1] = slot
             count += 1
         terminal[k] = towards_zero
         all_zero += max(-towards_zero, 0.0)
+    network_ptr[n_members] = count
     return n_members, all_zero
 
 
 @njit(cache=True, nogil=True)
-def labelling_energy(arc_ptr, heads, couplings, pair_cost, fields, states):
+def labelling_energy(arc_ptr, arcs, couplings, pair_cost, fields, states):
     """E(s), every edge counted from its lower end."""
     total = 0.0
     for i in range(states.size):
         s = states[i]
         own = fields[i, s]
         for a in range(arc_ptr[i], arc_ptr[i + 1]):
-            if heads[a] > i:
-                own += couplings[a] * pair_cost[s, states[heads[a]]]
+            head = arcs[a, 0]
+            if head > i:
+                own += couplings[a] * pair_cost[s, states[head]]
         total += own
     return total

@@ -13,8 +13,9 @@ An arc counts as full when its residual capacity is at most `tolerance`. When no
 more, the source tree is *all* that the source reaches, the sink tree all that reaches the sink:
 the two extreme minimum cuts. Nodes in neither are on either side in some minimum cut.
 
-Arcs lie in CSR order: those out of node i at arc_ptr[i]:arc_ptr[i + 1]; `reverse` is the position
-of the opposite arc, so the pair (a, reverse[a]) is an edge with a capacity in each direction.
+Arcs lie in CSR order: those out of node i are rows arc_ptr[i]:arc_ptr[i + 1] of `arcs`, each the
+node it leads to and its slot in `capacity`. An arc and its opposite share a pair of slots, s and
+s ^ 1, so that a step along a path touches two places in memory: the link of the node, and the pair.
 """
 
 from __future__ import annotations
@@ -26,56 +27,57 @@ UNDECIDED = np.int8(0)  # values of `tree`
 SOURCE = np.int8(1)
 SINK = np.int8(2)
 
-_NO_PARENT = np.int32(-1)  # values of `parent` that are no arc
+_NO_PARENT = np.int32(-1)  # values of links[:, 0] that are no node
 _ROOT = np.int32(-2)
 _ORPHAN = np.int32(-3)
 _FAR = np.int32(2**31 - 1)
 
 
 @njit(cache=True, nogil=True)
-def _distance_to_root(node, heads, parent, stamp, distance, now):
+def _distance_to_root(node, links, marks, now):
     """Arcs from a node to its terminal, or _FAR below an orphan; stamps what it has verified."""
     steps = np.int32(0)
     j = node
     while True:
-        if stamp[j] == now:
-            steps += distance[j]
+        if marks[j, 0] == now:
+            steps += marks[j, 1]
             break
-        arc = parent[j]
         steps += np.int32(1)
-        if arc == _ROOT:
-            stamp[j] = now
-            distance[j] = 1
+        up = links[j, 0]
+        if up == _ROOT:
+            marks[j, 0] = now
+            marks[j, 1] = 1
             break
-        if arc < 0:
+        if up < 0:
             return _FAR
-        j = heads[arc]
+        j = up
     left = steps
     j = node
-    while stamp[j] != now:
-        stamp[j] = now
-        distance[j] = left
+    while marks[j, 0] != now:
+        marks[j, 0] = now
+        marks[j, 1] = left
         left -= np.int32(1)
-        j = heads[parent[j]]
+        j = links[j, 0]
     return steps
 
 
 @njit(cache=True, nogil=True)
 def max_flow(
-    arc_ptr, heads, reverse, capacity, terminal, tolerance, tree, parent, stamp, distance, queue,
-    queued, orphans,
-):  # fmt: skip
+    arc_ptr, arcs, capacity, terminal, tolerance, tree, links, marks, queue, queued, orphans
+):
     """Push a maximum flow; the value it adds.
 
     Parameters
     ----------
     arc_ptr : int32 [n + 1]
-    heads, reverse : int32 [A]
-    capacity : float64 [A], >= 0; becomes the residual capacity
+    arcs : int32 [A, 2], the node an arc leads to and its slot
+    capacity : float64, by slot, >= 0; becomes the residual capacity
     terminal : float64 [n], residual capacity from the source (> 0) or to the sink (< 0); in place
     tolerance : float, residual capacities up to this count as zero
     tree : int8 [n], out: SOURCE, SINK or UNDECIDED
-    parent, stamp, distance : int32 [n], work
+    links : int32 [n, 2], work: parent, and slot of the arc to it
+    marks : int32 [n, 2], work: number of the last augmentation that verified the distance to the
+        root, and that distance
     queue, orphans : int32 [n], work
     queued : bool [n], work
     """
@@ -83,17 +85,17 @@ def max_flow(
     n_active = 0
     for i in range(n):
         queued[i] = False
-        stamp[i] = 0
+        marks[i, 0] = 0
         if terminal[i] > tolerance:
             tree[i] = SOURCE
         elif terminal[i] < -tolerance:
             tree[i] = SINK
         else:
             tree[i] = UNDECIDED
-            parent[i] = _NO_PARENT
+            links[i, 0] = _NO_PARENT
             continue
-        parent[i] = _ROOT
-        distance[i] = 1
+        links[i, 0] = _ROOT
+        marks[i, 1] = 1
         queue[n_active] = i
         queued[i] = True
         n_active += 1
@@ -115,21 +117,24 @@ def max_flow(
             side = tree[p]
             if side == UNDECIDED:
                 break  # lost its tree in an adoption; whoever takes it in activates it again
+            # Capacity counts from the source tree outwards, into the sink tree inwards.
+            away = 0 if side == SOURCE else 1
             # -- grow: the next arc of p that leads to the other tree --
             met = False
             while arc < end:
-                r = heads[arc]
+                r = arcs[arc, 0]
                 other = tree[r]
                 if other != side:
-                    left = capacity[arc] if side == SOURCE else capacity[reverse[arc]]
-                    if left > tolerance:
+                    slot = arcs[arc, 1]
+                    if capacity[slot ^ away] > tolerance:
                         if other != UNDECIDED:
                             met = True
                             break
                         tree[r] = side
-                        parent[r] = reverse[arc]
-                        stamp[r] = stamp[p]
-                        distance[r] = distance[p] + 1
+                        links[r, 0] = p
+                        links[r, 1] = slot ^ 1
+                        marks[r, 0] = marks[p, 0]
+                        marks[r, 1] = marks[p, 1] + 1
                         if not queued[r]:
                             queued[r] = True
                             queue[write] = r
@@ -137,72 +142,81 @@ def max_flow(
                             if write == n:
                                 write = 0
                             n_active += 1
-                elif stamp[r] <= stamp[p] and distance[r] > distance[p] + 1 and parent[r] >= 0:
-                    left = capacity[arc] if side == SOURCE else capacity[reverse[arc]]
-                    if left > tolerance:  # a shorter way to the root
-                        parent[r] = reverse[arc]
-                        stamp[r] = stamp[p]
-                        distance[r] = distance[p] + 1
+                elif (
+                    marks[r, 0] <= marks[p, 0]
+                    and marks[r, 1] > marks[p, 1] + 1
+                    and links[r, 0] >= 0
+                ):
+                    slot = arcs[arc, 1]
+                    if capacity[slot ^ away] > tolerance:  # a shorter way to the root
+                        links[r, 0] = p
+                        links[r, 1] = slot ^ 1
+                        marks[r, 0] = marks[p, 0]
+                        marks[r, 1] = marks[p, 1] + 1
                 arc += 1
             if not met:
                 break
 
-            # -- augment along source ... p - r ... sink --
-            middle = arc if side == SOURCE else reverse[arc]
-            from_source = heads[reverse[middle]]
-            to_sink = heads[middle]
+            # -- augment along source ... from_source - to_sink ... sink --
+            middle = arcs[arc, 1] ^ away
+            if side == SOURCE:
+                from_source, to_sink = p, arcs[arc, 0]
+            else:
+                from_source, to_sink = arcs[arc, 0], p
             push = capacity[middle]
             i = from_source
-            while parent[i] >= 0:
-                push = min(push, capacity[reverse[parent[i]]])
-                i = heads[parent[i]]
+            while links[i, 0] >= 0:
+                push = min(push, capacity[links[i, 1] ^ 1])
+                i = links[i, 0]
             push = min(push, terminal[i])
             i = to_sink
-            while parent[i] >= 0:
-                push = min(push, capacity[parent[i]])
-                i = heads[parent[i]]
+            while links[i, 0] >= 0:
+                push = min(push, capacity[links[i, 1]])
+                i = links[i, 0]
             push = min(push, -terminal[i])
 
             n_orphans = 0
             capacity[middle] -= push
-            capacity[reverse[middle]] += push
+            capacity[middle ^ 1] += push
             i = from_source
-            while parent[i] >= 0:
-                up = parent[i]
-                down = reverse[up]
-                capacity[up] += push
-                capacity[down] -= push
-                following = heads[up]
-                if capacity[down] <= tolerance:
-                    parent[i] = _ORPHAN
+            while links[i, 0] >= 0:
+                up = links[i, 0]
+                slot = links[i, 1]
+                capacity[slot] += push
+                capacity[slot ^ 1] -= push
+                if capacity[slot ^ 1] <= tolerance:
+                    links[i, 0] = _ORPHAN
                     orphans[n_orphans] = i
                     n_orphans += 1
-                i = following
+                i = up
             terminal[i] -= push
             if terminal[i] <= tolerance:
-                parent[i] = _ORPHAN
+                links[i, 0] = _ORPHAN
                 orphans[n_orphans] = i
                 n_orphans += 1
             i = to_sink
-            while parent[i] >= 0:
-                up = parent[i]
-                capacity[reverse[up]] += push
-                capacity[up] -= push
-                following = heads[up]
-                if capacity[up] <= tolerance:
-                    parent[i] = _ORPHAN
+            while links[i, 0] >= 0:
+                up = links[i, 0]
+                slot = links[i, 1]
+                capacity[slot ^ 1] += push
+                capacity[slot] -= push
+                if capacity[slot] <= tolerance:
+                    links[i, 0] = _ORPHAN
                     orphans[n_orphans] = i
                     n_orphans += 1
-                i = following
+                i = up
             terminal[i] += push
             if terminal[i] >= -tolerance:
-                parent[i] = _ORPHAN
+                links[i, 0] = _ORPHAN
                 orphans[n_orphans] = i
                 n_orphans += 1
             flow += push
 
-            # -- adopt, those near the roots first: others may hang on them --
-            orphans[:n_orphans] = orphans[:n_orphans][::-1].copy()
+            # -- adopt, those near the roots first: the others may hang on them --
+            for k in range(n_orphans // 2):
+                swapped = orphans[k]
+                orphans[k] = orphans[n_orphans - 1 - k]
+                orphans[n_orphans - 1 - k] = swapped
             now += np.int32(1)
             first = 0
             while n_orphans > 0:
@@ -212,39 +226,39 @@ def max_flow(
                     first = 0
                 n_orphans -= 1
                 own = tree[o]
-                best = _NO_PARENT
+                towards = 1 if own == SOURCE else 0  # flow comes from the source, goes to the sink
                 nearest = _FAR
+                links[o, 0] = _NO_PARENT
                 for a in range(arc_ptr[o], arc_ptr[o + 1]):
-                    r = heads[a]
-                    if tree[r] == own:
-                        left = capacity[reverse[a]] if own == SOURCE else capacity[a]
-                        if left > tolerance:
-                            away = _distance_to_root(r, heads, parent, stamp, distance, now)
-                            if away < nearest:
-                                nearest = away
-                                best = np.int32(a)
-                parent[o] = best
-                if best >= 0:
-                    stamp[o] = now
-                    distance[o] = nearest + 1
+                    r = arcs[a, 0]
+                    if tree[r] == own and capacity[arcs[a, 1] ^ towards] > tolerance:
+                        steps = _distance_to_root(r, links, marks, now)
+                        if steps < nearest:
+                            nearest = steps
+                            links[o, 0] = r
+                            links[o, 1] = arcs[a, 1]
+                if nearest < _FAR:
+                    marks[o, 0] = now
+                    marks[o, 1] = nearest + 1
                     continue
                 for a in range(arc_ptr[o], arc_ptr[o + 1]):
-                    r = heads[a]
-                    if tree[r] == own and parent[r] != _NO_PARENT:
-                        left = capacity[reverse[a]] if own == SOURCE else capacity[a]
-                        if left > tolerance and not queued[r]:  # may take the node in again
-                            queued[r] = True
-                            queue[write] = r
-                            write += 1
-                            if write == n:
-                                write = 0
-                            n_active += 1
-                        if parent[r] >= 0 and heads[parent[r]] == o:
-                            parent[r] = _ORPHAN
-                            place = first + n_orphans
-                            if place >= n:
-                                place -= n
-                            orphans[place] = r
-                            n_orphans += 1
+                    r = arcs[a, 0]
+                    if tree[r] != own:
+                        continue
+                    # The neighbour may take the node in again.
+                    if not queued[r] and capacity[arcs[a, 1] ^ towards] > tolerance:
+                        queued[r] = True
+                        queue[write] = r
+                        write += 1
+                        if write == n:
+                            write = 0
+                        n_active += 1
+                    if links[r, 0] == o:
+                        links[r, 0] = _ORPHAN
+                        place = first + n_orphans
+                        if place >= n:
+                            place -= n
+                        orphans[place] = r
+                        n_orphans += 1
                 tree[o] = UNDECIDED
     return flow

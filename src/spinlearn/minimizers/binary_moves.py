@@ -40,7 +40,8 @@ class Cut:
     gain : float
         Energy of all members at zero minus the least energy, by the maximum flow: an upper bound of
         what any choice gains.
-    arc_ptr, heads, residual : arrays of the residual network, in local numbers
+    arc_ptr, arcs, residual : arrays of the residual network, in local numbers
+        As in `kernels.max_flow`.
     tolerance : float
         Residual capacities up to this are zero.
     """
@@ -49,7 +50,7 @@ class Cut:
     side: StateArray
     gain: float
     arc_ptr: IntArray
-    heads: IntArray
+    arcs: IntArray
     residual: FloatArray
     tolerance: float
 
@@ -61,30 +62,29 @@ class BinaryMoves:
         graph = model.graph
         n, m = graph.n_nodes, graph.n_edges
         self._flags = np.empty(n, dtype=np.bool_)
-        self._node_work = np.empty((7, n), dtype=np.int32)
-        self._arc_work = np.empty((3, 2 * m), dtype=np.int32)
+        self._node_work = np.empty((4, n), dtype=np.int32)
+        self._tree_work = np.empty((2, n, 2), dtype=np.int32)
         self._network_ptr: IntArray = np.empty(n + 1, dtype=np.int32)
+        self._network_arcs: IntArray = np.empty((2 * m, 2), dtype=np.int32)
         self._capacity: FloatArray = np.empty(2 * m)
         self._terminal: FloatArray = np.empty(n)
         self._side: StateArray = np.empty(n, dtype=np.int8)
         self._order: IntArray = np.arange(n, dtype=np.int32)
         if not _neighbours_are_close(model):
             breadth_first(graph.indptr, graph.neighbors, self._flags, self._order)
-        arc_ptr, heads = np.empty(n + 1, dtype=np.int32), np.empty(2 * m, dtype=np.int32)
-        reverse, couplings = np.empty(2 * m, dtype=np.int32), np.empty(2 * m)
+        arc_ptr, arcs = np.empty(n + 1, dtype=np.int32), np.empty((2 * m, 2), dtype=np.int32)
+        couplings = np.empty(2 * m)
         renumber(
             self._order, graph.indptr, graph.neighbors, graph.edge_ids, model.couplings,
-            self._node_work[0], np.empty(m, dtype=np.int32), arc_ptr, heads, reverse, couplings,
+            self._node_work[0], np.empty(m, dtype=np.int32), arc_ptr, arcs, couplings,
         )  # fmt: skip
-        self._arcs = arc_ptr, heads, reverse
-        self._terms = couplings, model.pair_cost, model.fields[self._order]
+        self._terms = arc_ptr, arcs, couplings, model.pair_cost, model.fields[self._order]
         pair_scale = np.abs(model.couplings).max(initial=0.0) * np.abs(model.pair_cost).max()
         self._tolerance = ROUNDING * float(pair_scale)
 
     def energy(self, states: StateArray) -> float:
         """E(s) of a labelling that respects the clamps."""
-        arc_ptr, heads, _ = self._arcs
-        return float(labelling_energy(arc_ptr, heads, *self._terms, states[self._order]))
+        return float(labelling_energy(*self._terms, states[self._order]))
 
     def cut(self, zero: StateArray, one: StateArray) -> Cut | None:
         """The best choice between zero[i] and one[i] of all nodes; None if none has a choice.
@@ -96,26 +96,24 @@ class BinaryMoves:
         zero, one : int8 arrays (n,)
             The two states of every node; equal where it has no choice.
         """
-        local, members, parent, stamp, distance, queue, orphans = self._node_work
-        place, heads, reverse = self._arc_work
+        local, members, queue, orphans = self._node_work
         k, all_zero = build_network(
-            *self._arcs, *self._terms, zero[self._order], one[self._order], local, members, place,
-            self._network_ptr, heads, reverse, self._capacity, self._terminal,
+            *self._terms, zero[self._order], one[self._order], local, members, self._network_ptr,
+            self._network_arcs, self._capacity, self._terminal,
         )  # fmt: skip
         if k == 0:
             return None
         flow = max_flow(
-            self._network_ptr, heads, reverse, self._capacity, self._terminal[:k], self._tolerance,
-            self._side, parent, stamp, distance, queue, self._flags, orphans,
+            self._network_ptr, self._network_arcs, self._capacity, self._terminal[:k],
+            self._tolerance, self._side, *self._tree_work, queue, self._flags, orphans,
         )  # fmt: skip
-        n_arcs = int(self._network_ptr[k])
         return Cut(
             self._order[members[:k]],
             self._side[:k],
             float(all_zero - flow),
             self._network_ptr[: k + 1],
-            heads[:n_arcs],
-            self._capacity[:n_arcs],
+            self._network_arcs[: self._network_ptr[k]],
+            self._capacity,
             self._tolerance,
         )
 
@@ -141,8 +139,9 @@ def residual_components(cut: Cut, undecided: npt.NDArray[np.intp]) -> tuple[int,
     if len(undecided) == 0:
         return 0, 0
     k = len(cut.members)
-    left = (cut.residual > cut.tolerance).astype(np.int8)
-    network = csr_array((left, cut.heads, cut.arc_ptr), shape=(k, k))[undecided][:, undecided]
+    heads, slots = cut.arcs.T
+    left = (cut.residual[slots] > cut.tolerance).astype(np.int8)
+    network = csr_array((left, heads, cut.arc_ptr), shape=(k, k))[undecided][:, undecided]
     network.eliminate_zeros()
     strong = connected_components(network, directed=True, connection="strong")[0]
     weak = connected_components(network, directed=False)[0]
