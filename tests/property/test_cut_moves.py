@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.minimizers import alpha_beta_swap, alpha_expansion
+from spinlearn.minimizers import alpha_beta_swap, alpha_expansion, isolation_bound
 from tests.cut_models import all_labellings, ferromagnets
 
 
@@ -98,3 +98,35 @@ def test_swap_takes_what_expansion_refuses():
         alpha_expansion(model)
     found = alpha_beta_swap(model, start=[0, 1, 1, 1, 2])
     assert found.energy == model.energy(all_labellings(model)).min() == 2.0
+
+
+@settings(max_examples=150)
+@given(st.one_of(ferromagnets((2, 5)), ferromagnets((3, 4), cost="metric")))
+def test_no_labelling_lies_below_the_isolation_bound(model):
+    least = model.energy(all_labellings(model)).min()
+    bound = isolation_bound(model)
+    assert bound <= least + 2 * model.energy_resolution
+    found = alpha_expansion(model, bound=True)
+    assert found.lower_bound == bound
+    if found.exact:
+        assert found.energy == pytest.approx(least, abs=2 * model.energy_resolution)
+
+
+def test_the_bound_proves_separate_classes_exact_and_stays_open_where_classes_meet():
+    """Three cliques joined by weak bonds; a node between three labels is the known gap of 3/4."""
+    cliques = [(3 * k + i, 3 * k + j) for k in range(3) for i in range(3) for j in range(i)]
+    edges = [(j, i) for i, j in cliques] + [(0, 3), (4, 6)]
+    weights = dict.fromkeys(edges, 1.0) | {(0, 3): 0.1, (4, 6): 0.1}
+    graph = Graph(9, list(weights), list(weights.values()))
+    clamped = np.full(9, -1)
+    clamped[[0, 3, 6]] = 0, 1, 2
+    found = alpha_expansion(PottsModel(graph, 3, clamped=clamped), bound=True)
+    assert found.exact
+    assert found.energy == pytest.approx(0.2)
+    star = PottsModel(Graph(4, [(0, 1), (0, 2), (0, 3)]), 3, clamped=[-1, 0, 1, 2])
+    open_case = alpha_expansion(star, bound=True)
+    assert (open_case.lower_bound, open_case.energy, open_case.exact) == (1.5, 2.0, False)
+
+
+def test_the_bound_does_not_apply_to_negative_couplings():
+    assert isolation_bound(PottsModel(Graph(2, [(0, 1)]), 3, couplings=[-1.0])) is None

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.minimizers.annealing import annealing
+from spinlearn.minimizers.bound import isolation_bound
 from spinlearn.minimizers.cut import minimum_cut
 from spinlearn.minimizers.expansion import alpha_expansion
 from spinlearn.minimizers.minimum import Minimum, MinimumCut
@@ -31,6 +32,7 @@ __all__ = [
     "alpha_beta_swap",
     "alpha_expansion",
     "annealing",
+    "isolation_bound",
     "minimize",
     "minimum_cut",
     "randomized_cut",

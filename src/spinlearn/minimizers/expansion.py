@@ -17,6 +17,7 @@ from spinlearn.core.model import PottsModel
 from spinlearn.errors import UnsupportedModelError
 from spinlearn.kernels.max_flow import SINK
 from spinlearn.minimizers.binary_moves import BinaryMoves, choices
+from spinlearn.minimizers.bound import isolation_bound
 from spinlearn.minimizers.minimum import Minimum
 from spinlearn.minimizers.start import checked_start
 from spinlearn.minimizers.support import expansion_reason
@@ -28,6 +29,7 @@ def alpha_expansion(
     *,
     start: npt.ArrayLike | None = None,
     max_moves: int | None = None,
+    bound: bool = False,
 ) -> Minimum:
     """A labelling that no expansion of any state improves.
 
@@ -39,6 +41,8 @@ def alpha_expansion(
         First labelling; default: all free nodes in the one state that costs least.
     max_moves : int, optional
         Stop after so many cuts; default: when none gains any more.
+    bound : bool
+        Also compute a lower bound, by q more cuts; the result is `exact` if it attains it.
     """
     reason = expansion_reason(model)
     if reason is not None:
@@ -58,11 +62,14 @@ def alpha_expansion(
         alpha = (alpha + 1) % q
     undecided = unreached(model)
     states[undecided] = 0  # the lowest state, whatever the start was
+    energy = float(model.energy(states))
+    lowest = isolation_bound(model) if bound else None
     return Minimum(
         labels=states,
-        energy=float(model.energy(states)),
-        exact=False,
+        energy=energy,
+        exact=lowest is not None and energy <= lowest + model.energy_resolution,
         method="expansion",
+        lower_bound=lowest,
         undecided=undecided,
         sweeps=count,
     )
