@@ -37,6 +37,8 @@ _HOME = {
     "Minimum": "spinlearn.minimizers",
     "MinimumCut": "spinlearn.minimizers",
     "minimize": "spinlearn.minimizers",
+    "BASELINES": "spinlearn.baselines",
+    "GraphClassifier": "spinlearn.baselines",
     "AlphaBetaSwap": "spinlearn.baselines",
     "AlphaExpansion": "spinlearn.baselines",
     "MinCut": "spinlearn.baselines",

@@ -1,19 +1,36 @@
-"""scikit-learn's own checks of an estimator."""
+"""scikit-learn's own checks of the estimators."""
 
 from __future__ import annotations
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spinlearn import PottsClassifier
+from spinlearn import BASELINES, GraphClassifier, PottsClassifier
 
-EXPECTED_FAILURES = {
-    "check_classifiers_classes": "the check uses -1 as a class; here -1 means unlabelled",
-    "check_supervised_y_no_nan": "the check wants NaN in y refused; here NaN means unlabelled",
+NO_CLASS = {"check_classifiers_classes": "the check uses -1 as a class; here it means unlabelled"}
+NO_LABELS = {
+    "check_supervised_y_no_nan": "the check wants NaN in y refused; here NaN means unlabelled"
 }
 
 
-@parametrize_with_checks([PottsClassifier()], expected_failed_checks=lambda _: EXPECTED_FAILURES)
+def expected_failures(estimator):
+    if isinstance(estimator, PottsClassifier):
+        return NO_CLASS | NO_LABELS
+    return NO_CLASS if isinstance(estimator, GraphClassifier) else {}
+
+
+# What keeps a method that samples quick enough for dozens of fits.
+QUICK = {
+    "spc": {"temperatures": [0.05, 0.2], "random_state": 0},
+    "randomized_min_cut": {"n_cuts": 5, "random_state": 0},
+}
+
+ESTIMATORS = [PottsClassifier()] + [
+    method(**QUICK.get(name, {})) for name, method in BASELINES.items()
+]
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

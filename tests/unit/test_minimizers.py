@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -165,6 +166,12 @@ def test_refusals_name_the_cause_and_the_remedy():
         minimize(repelling, "simplex")
     with pytest.raises(InvalidInputError, match="unknown"):
         unsupported(repelling, "simplex")
+
+
+def test_no_cut_and_no_single_node_kernel_claims_a_class_level_term():
+    model = SimpleNamespace(n_states=2, class_penalty=object(), pair_cost=1 - np.eye(2))
+    for method in ("min_cut", "expansion", "swap", "annealing"):
+        assert "class-level term" in unsupported(model, method)
 
 
 def test_a_table_without_differences_is_no_obstacle():

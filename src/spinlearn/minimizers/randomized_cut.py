@@ -15,10 +15,11 @@ import numpy as np
 
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.model import PottsModel
-from spinlearn.errors import InvalidInputError
+from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.minimizers.cut import minimum_cut
 from spinlearn.minimizers.expansion import alpha_expansion
 from spinlearn.minimizers.minimum import Minimum
+from spinlearn.minimizers.support import class_level_reason
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -71,6 +72,9 @@ def randomized_cut(
         raise InvalidInputError(
             f"min_balance={min_balance!r} must lie between 0 (count all cuts) and 1"
         )
+    reason = class_level_reason(model)
+    if reason is not None:
+        raise UnsupportedModelError(reason)
     rng = np.random.default_rng(seed)
     n, q = model.n_nodes, model.n_states
     amplitude = noise * float(np.mean(np.abs(model.couplings))) if len(model.couplings) else 0.0

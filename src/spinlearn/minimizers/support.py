@@ -23,8 +23,8 @@ def class_level_reason(model: PottsModel) -> str | None:
     if getattr(model, "class_penalty", None) is None:
         return None
     return (
-        "the model has a class-level term, which is no sum over edges and points: use a minimiser "
-        "that knows it"
+        "the model has a class-level term, which is no sum over edges and points: use "
+        "method='class_annealing'"
     )
 
 
