@@ -22,7 +22,7 @@ class RandomizedMinCut(GraphClassifier):
         How points become a graph, as in `PottsClassifier`.
     n_cuts : int, default 100
         Cuts made; more than two classes are cut by alpha-expansion.
-    noise : float, default 0.5
+    noise : float, default 0.2
         Largest noise on a weight, in units of the mean weight.
     min_balance : float, default 0.1
         A cut votes only if its smallest class has at least this share of n / n_classes points.
@@ -41,7 +41,7 @@ class RandomizedMinCut(GraphClassifier):
         *,
         graph: Any = "mutual_knn",
         n_cuts: int = 100,
-        noise: float = 0.5,
+        noise: float = 0.2,
         min_balance: float = 0.1,
         random_state: int | None = None,
     ) -> None:

@@ -45,7 +45,7 @@ def randomized_cut(
     model: PottsModel,
     *,
     n_cuts: int = 100,
-    noise: float = 0.5,
+    noise: float = 0.2,
     min_balance: float = 0.1,
     seed: int | None = None,
 ) -> Vote:
