@@ -42,6 +42,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/exact.py
 	$(BIN)/python benchmarks/samplers.py
 	$(BIN)/python benchmarks/baselines.py
+	$(BIN)/python benchmarks/minimizers.py
 
 $(VENV)/.app: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -116,6 +116,6 @@ def many_points(n: int, *, n_temperatures: int = 24, seed: int = 0) -> Case:
         classes_=np.array([f"class {k}" for k in range(8)]),
         temperature_=float(temperatures[n_temperatures // 4]),
         tau=0.1,
-        _points=points,
+        _training=SimpleNamespace(points=points),
     )
     return Case(explorer_content(result, title=f"{n} points"), result)

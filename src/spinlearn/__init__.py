@@ -45,6 +45,14 @@ _HOME = {
     "NormalizedCut": "spinlearn.baselines",
     "SpectralGraphTransducer": "spinlearn.baselines",
     "SuperparamagneticClustering": "spinlearn.baselines",
+    "MINIMIZERS": "spinlearn.minimizers",
+    "Minimum": "spinlearn.minimizers",
+    "MinimumCut": "spinlearn.minimizers",
+    "minimize": "spinlearn.minimizers",
+    "AlphaBetaSwap": "spinlearn.baselines",
+    "AlphaExpansion": "spinlearn.baselines",
+    "MinCut": "spinlearn.baselines",
+    "RandomizedMinCut": "spinlearn.baselines",
 }
 
 __all__ = ["__version__", *_HOME]

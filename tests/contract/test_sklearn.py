@@ -20,7 +20,10 @@ def expected_failures(estimator):
 
 
 # What keeps a method that samples quick enough for dozens of fits.
-QUICK = {"spc": {"temperatures": [0.05, 0.2], "random_state": 0}}
+QUICK = {
+    "spc": {"temperatures": [0.05, 0.2], "random_state": 0},
+    "randomized_min_cut": {"n_cuts": 5, "random_state": 0},
+}
 
 ESTIMATORS = [PottsClassifier()] + [
     method(**QUICK.get(name, {})) for name, method in BASELINES.items()

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from spinlearn.baselines.base import GraphClassifier
+from spinlearn.baselines.expansion import AlphaBetaSwap, AlphaExpansion
 from spinlearn.baselines.harmonic import HarmonicFields
 from spinlearn.baselines.lgc import LocalGlobalConsistency
+from spinlearn.baselines.mincut import MinCut
 from spinlearn.baselines.ncut import NormalizedCut
+from spinlearn.baselines.randomized_mincut import RandomizedMinCut
 from spinlearn.baselines.sgt import SpectralGraphTransducer
 from spinlearn.baselines.superparamagnetic import SuperparamagneticClustering
 
 BASELINES: dict[str, type] = {
+    "min_cut": MinCut,
+    "alpha_expansion": AlphaExpansion,
+    "alpha_beta_swap": AlphaBetaSwap,
+    "randomized_min_cut": RandomizedMinCut,
     "lgc": LocalGlobalConsistency,
     "harmonic": HarmonicFields,
     "sgt": SpectralGraphTransducer,
@@ -19,10 +26,14 @@ BASELINES: dict[str, type] = {
 
 __all__ = [
     "BASELINES",
+    "AlphaBetaSwap",
+    "AlphaExpansion",
     "GraphClassifier",
     "HarmonicFields",
     "LocalGlobalConsistency",
+    "MinCut",
     "NormalizedCut",
+    "RandomizedMinCut",
     "SpectralGraphTransducer",
     "SuperparamagneticClustering",
 ]

@@ -1,0 +1,67 @@
+"""Random models that cuts minimise, and an oracle that lists all labellings."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+from hypothesis import strategies as st
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+
+
+def all_labellings(model: PottsModel) -> np.ndarray:
+    """Every labelling that respects the clamps, (S, n)."""
+    free = model.free_nodes
+    choices = list(product(range(model.n_states), repeat=len(free)))
+    labellings = np.tile(np.where(model.clamped >= 0, model.clamped, 0), (len(choices), 1))
+    labellings[:, free] = np.array(choices).reshape(len(choices), len(free))
+    return labellings
+
+
+def ground_states(model: PottsModel) -> np.ndarray:
+    """All labellings of least energy, (S, n)."""
+    labellings = all_labellings(model)
+    energies = model.energy(labellings)
+    return labellings[energies <= energies.min() + model.energy_resolution]
+
+
+def random_metric(rng: np.random.Generator, q: int) -> np.ndarray:
+    """Distances of q random points in the plane: a metric."""
+    points = rng.random((q, 2))
+    return np.linalg.norm(points[:, None] - points[None], axis=2)
+
+
+@st.composite
+def ferromagnets(
+    draw, n_states: tuple[int, int] = (2, 2), max_labellings: int = 1500, cost: str = "potts"
+) -> PottsModel:
+    """Couplings >= 0 (zero among them), fields or none, clamps or none; with and without ties."""
+    q = draw(st.integers(*n_states))
+    n = draw(st.integers(1, int(np.log(max_labellings) / np.log(q))))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    pairs = np.array([(i, j) for i in range(n) for j in range(i + 1, n)]).reshape(-1, 2)
+    edges = pairs[rng.random(len(pairs)) < draw(st.sampled_from([0.0, 0.3, 0.6, 1.0]))]
+    kind = draw(st.sampled_from(["integer", "tenths", "real"]))
+    # Sums of tenths tie on paper and differ by rounding: 0.1 + 0.2 != 0.3.
+    unit = {"integer": 1.0, "tenths": 0.1}
+    if kind == "real":
+        couplings = rng.random(len(edges))
+    else:
+        couplings = rng.integers(0, 4, len(edges)) * unit[kind]
+    fields = None
+    if draw(st.booleans()):
+        shape = (n, q)
+        fields = rng.random(shape) if kind == "real" else rng.integers(0, 4, shape) * unit[kind]
+    share = draw(st.sampled_from([0.0, 0.3, 0.6]))
+    clamped = np.where(rng.random(n) < share, rng.integers(0, q, n), -1)
+    pair_cost = None
+    if cost == "metric":
+        pair_cost = random_metric(rng, q)
+    elif cost == "semi-metric":
+        table = rng.random((q, q)) * (1 - np.eye(q))
+        pair_cost = table + table.T
+    return PottsModel(
+        Graph(n, edges), q, couplings=couplings, fields=fields, clamped=clamped, pair_cost=pair_cost
+    )

@@ -1,0 +1,132 @@
+"""alpha-expansion and swap against all labellings and all moves of small models."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.minimizers import alpha_beta_swap, alpha_expansion, isolation_bound
+from tests.cut_models import all_labellings, ferromagnets
+
+
+def expansions(labellings, states, alpha):
+    """Those labellings that an expansion of alpha reaches."""
+    return labellings[np.all((labellings == states) | (labellings == alpha), axis=1)]
+
+
+def swaps(labellings, states, alpha, beta):
+    """Those labellings that an exchange of two states reaches."""
+    either = (states == alpha) | (states == beta)
+    kept = np.all(labellings[:, ~either] == states[~either], axis=1)
+    return labellings[kept & np.all(np.isin(labellings[:, either], (alpha, beta)), axis=1)]
+
+
+@settings(max_examples=150)
+@given(st.one_of(ferromagnets((3, 5)), ferromagnets((3, 5), cost="metric")))
+def test_no_expansion_improves_the_result(model):
+    found = alpha_expansion(model)
+    labellings = all_labellings(model)
+    assert np.isfinite(found.energy)  # clamps are kept
+    assert found.energy == model.energy(found.labels)
+    for alpha in range(model.n_states):
+        reachable = model.energy(expansions(labellings, found.labels, alpha))
+        assert reachable.min() >= found.energy - 2 * model.energy_resolution
+
+
+@settings(max_examples=150)
+@given(st.one_of(ferromagnets((3, 4)), ferromagnets((3, 4), cost="semi-metric")))
+def test_no_swap_improves_the_result(model):
+    found = alpha_beta_swap(model)
+    labellings = all_labellings(model)
+    assert found.energy == model.energy(found.labels)
+    for alpha in range(model.n_states):
+        for beta in range(alpha):
+            reachable = model.energy(swaps(labellings, found.labels, alpha, beta))
+            assert reachable.min() >= found.energy - 2 * model.energy_resolution
+
+
+@settings(max_examples=150)
+@given(ferromagnets((3, 5)), st.integers(0, 2**32 - 1))
+def test_expansion_is_within_twice_the_optimum_from_any_start(model, seed):
+    labellings = all_labellings(model)
+    least = model.energy(labellings).min()
+    start = labellings[np.random.default_rng(seed).integers(len(labellings))]
+    for found in (alpha_expansion(model), alpha_expansion(model, start=start)):
+        assert least - 1e-9 <= found.energy <= 2 * least + 1e-9
+
+
+@settings(max_examples=60)
+@given(ferromagnets((3, 4), cost="metric"))
+def test_energy_falls_with_every_move(model):
+    for method in (alpha_expansion, alpha_beta_swap):
+        last = method(model)
+        energies = [method(model, max_moves=k).energy for k in range(last.sweeps + 1)]
+        assert np.all(np.diff(energies) <= 0)
+        assert energies[-1] == last.energy
+        assert not last.exact
+
+
+def test_most_small_models_are_solved_exactly():
+    """Share of optimal results over 200 models of one size: expansion 0.98, swap 0.95 or more."""
+    rng = np.random.default_rng(3)
+    exact = {alpha_expansion: 0, alpha_beta_swap: 0}
+    for _ in range(200):
+        pairs = np.array([(i, j) for i in range(8) for j in range(i + 1, 8)])
+        edges = pairs[rng.random(len(pairs)) < 0.4]
+        clamped = np.concatenate([[0, 1, 2], np.full(5, -1)])
+        model = PottsModel(
+            Graph(8, edges), 3, couplings=rng.random(len(edges)), fields=rng.random((8, 3)),
+            clamped=clamped,
+        )  # fmt: skip
+        least = model.energy(all_labellings(model)).min()
+        for method in exact:
+            exact[method] += method(model).energy <= least + 1e-9
+    assert exact[alpha_expansion] >= 196
+    assert exact[alpha_beta_swap] >= 190
+
+
+def test_swap_takes_what_expansion_refuses():
+    """A cost without triangle inequality: 0 and 2 repel strongly, 1 stands between them."""
+    cost = np.array([[0.0, 1.0, 5.0], [1.0, 0.0, 1.0], [5.0, 1.0, 0.0]])
+    path = Graph(5, [(i, i + 1) for i in range(4)])
+    model = PottsModel(path, 3, pair_cost=cost, clamped=[0, -1, -1, -1, 2])
+    with pytest.raises(ValueError, match="triangle inequality"):
+        alpha_expansion(model)
+    found = alpha_beta_swap(model, start=[0, 1, 1, 1, 2])
+    assert found.energy == model.energy(all_labellings(model)).min() == 2.0
+
+
+@settings(max_examples=150)
+@given(st.one_of(ferromagnets((2, 5)), ferromagnets((3, 4), cost="metric")))
+def test_no_labelling_lies_below_the_isolation_bound(model):
+    least = model.energy(all_labellings(model)).min()
+    bound = isolation_bound(model)
+    assert bound <= least + 2 * model.energy_resolution
+    found = alpha_expansion(model, bound=True)
+    assert found.lower_bound == bound
+    if found.exact:
+        assert found.energy == pytest.approx(least, abs=2 * model.energy_resolution)
+
+
+def test_the_bound_proves_separate_classes_exact_and_stays_open_where_classes_meet():
+    """Three cliques joined by weak bonds; a node between three labels is the known gap of 3/4."""
+    cliques = [(3 * k + i, 3 * k + j) for k in range(3) for i in range(3) for j in range(i)]
+    edges = [(j, i) for i, j in cliques] + [(0, 3), (4, 6)]
+    weights = dict.fromkeys(edges, 1.0) | {(0, 3): 0.1, (4, 6): 0.1}
+    graph = Graph(9, list(weights), list(weights.values()))
+    clamped = np.full(9, -1)
+    clamped[[0, 3, 6]] = 0, 1, 2
+    found = alpha_expansion(PottsModel(graph, 3, clamped=clamped), bound=True)
+    assert found.exact
+    assert found.energy == pytest.approx(0.2)
+    star = PottsModel(Graph(4, [(0, 1), (0, 2), (0, 3)]), 3, clamped=[-1, 0, 1, 2])
+    open_case = alpha_expansion(star, bound=True)
+    assert (open_case.lower_bound, open_case.energy, open_case.exact) == (1.5, 2.0, False)
+
+
+def test_the_bound_does_not_apply_to_negative_couplings():
+    assert isolation_bound(PottsModel(Graph(2, [(0, 1)]), 3, couplings=[-1.0])) is None

@@ -1,0 +1,175 @@
+"""The minimum cut against enumeration, networkx and SciPy; the lattice of all minimum cuts."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_flow
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.kernels.max_flow import SINK, SOURCE, max_flow
+from spinlearn.minimizers import minimum_cut
+from tests.conftest import grid_graph
+from tests.cut_models import ferromagnets, ground_states
+
+
+@settings(max_examples=400)
+@given(ferromagnets())
+def test_extreme_cuts_bound_all_minimum_cuts(model):
+    minima = ground_states(model)
+    found = minimum_cut(model)
+    least = model.energy(minima[0])
+    assert found.energy == pytest.approx(least, abs=2 * model.energy_resolution)
+    assert found.lower_bound == pytest.approx(least, abs=2 * model.energy_resolution)
+    # The least and the greatest element of the lattice, nothing looser.
+    np.testing.assert_array_equal(found.fewest_ones, minima.min(axis=0))
+    np.testing.assert_array_equal(found.fewest_zeros, minima.max(axis=0))
+    np.testing.assert_array_equal(found.undecided, minima.min(axis=0) != minima.max(axis=0))
+    np.testing.assert_array_equal(found.labels, found.fewest_ones)
+    assert 2**found.n_parts <= len(minima) <= 2**found.n_blocks
+    assert found.unique == (len(minima) == 1)
+
+
+@given(ferromagnets())
+def test_cut_value_equals_networkx(model):
+    network = nx.DiGraph()
+    network.add_nodes_from([*range(model.n_nodes), "source", "sink"])
+    for (u, v), coupling in zip(model.graph.edges.tolist(), model.couplings, strict=True):
+        network.add_edge(u, v, capacity=coupling)
+        network.add_edge(v, u, capacity=coupling)
+    for i, (zero, one) in enumerate(model.fields):
+        held = model.clamped[i]
+        # Without a capacity attribute an arc is infinite. Cutting source -> i puts i into state 1.
+        network.add_edge("source", i, **({} if held == 0 else {"capacity": one}))
+        network.add_edge(i, "sink", **({} if held == 1 else {"capacity": zero}))
+    assert minimum_cut(model).energy == pytest.approx(
+        nx.maximum_flow_value(network, "source", "sink"), abs=1e-9
+    )
+
+
+@given(ferromagnets(), st.integers(0, 2**32 - 1))
+def test_renumbering_nodes_renumbers_the_cut(model, seed):
+    new = np.random.default_rng(seed).permutation(model.n_nodes)
+    edges = new[model.graph.edges]
+    order = np.lexsort((edges.max(axis=1), edges.min(axis=1)))
+    other = PottsModel(
+        Graph(model.n_nodes, edges),
+        2,
+        couplings=model.couplings[order],
+        fields=model.fields[np.argsort(new)],
+        clamped=model.clamped[np.argsort(new)],
+    )
+    a, b = minimum_cut(model), minimum_cut(other)
+    assert a.energy == pytest.approx(b.energy, abs=1e-9)
+    np.testing.assert_array_equal(a.fewest_zeros, b.fewest_zeros[new])
+    np.testing.assert_array_equal(a.fewest_ones, b.fewest_ones[new])
+
+
+@given(ferromagnets())
+def test_exchanging_the_states_exchanges_the_extremes(model):
+    clamped = np.where(model.clamped >= 0, 1 - model.clamped, -1)
+    mirrored = PottsModel(
+        model.graph, 2, couplings=model.couplings, fields=model.fields[:, ::-1], clamped=clamped
+    )
+    a, b = minimum_cut(model), minimum_cut(mirrored)
+    np.testing.assert_array_equal(a.fewest_zeros, 1 - b.fewest_ones)
+    np.testing.assert_array_equal(a.fewest_ones, 1 - b.fewest_zeros)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.02, 0.1, 0.5]))
+def test_directed_flow_of_the_kernel_equals_scipy(seed, density):
+    """Different capacities in the two directions, on graphs far beyond enumeration."""
+    rng = np.random.default_rng(seed)
+    n = 60
+    matrix = np.triu(rng.random((n, n)) < density, 1)
+    graph = Graph(n, np.argwhere(matrix))
+    capacity = rng.integers(0, 20, 2 * graph.n_edges).astype(float)
+    terminal = rng.integers(-40, 41, n) * (rng.random(n) < 0.4).astype(float)
+    rows = np.repeat(np.arange(n), graph.degrees)
+    # The slots of an edge are 2e and 2e + 1; the lower end has the even one.
+    slots = 2 * graph.edge_ids + (rows > graph.neighbors)
+    arcs = np.column_stack([graph.neighbors, slots]).astype(np.int32)
+    whole = np.zeros((n + 2, n + 2), np.int32)
+    whole[rows, graph.neighbors] = capacity[slots]
+    whole[n, :n], whole[:n, n + 1] = np.maximum(terminal, 0), np.maximum(-terminal, 0)
+    expected = maximum_flow(csr_array(whole), n, n + 1).flow_value
+
+    residual, left = capacity.copy(), terminal.copy()
+    tree, work, trees = (
+        np.empty(n, np.int8),
+        np.empty((2, n), np.int32),
+        np.empty((2, n, 2), np.int32),
+    )
+    flow = max_flow(
+        graph.indptr, arcs, residual, left, 0.0, tree, *trees, work[0], np.empty(n, np.bool_),
+        work[1],
+    )  # fmt: skip
+    assert flow == expected
+    # Both trees are minimum cuts of the network that was given.
+    for source_side in (tree == SOURCE, tree != SINK):
+        inside = np.concatenate([source_side, [True, False]])
+        assert whole[np.ix_(inside, ~inside)].sum() == expected
+    # What was pushed is a flow: conserved at every node, within capacity, in pairs.
+    assert np.all(residual >= 0)
+    np.testing.assert_array_equal(residual[::2] + residual[1::2], capacity[::2] + capacity[1::2])
+    leaving = np.bincount(rows, weights=(capacity - residual)[slots], minlength=n)
+    np.testing.assert_array_equal(leaving, terminal - left)
+
+
+def test_large_lattice_equals_scipy():
+    """Integer couplings and fields on 40 x 60 nodes: thousands of augmentations."""
+    rng = np.random.default_rng(1)
+    shape = (40, 60)
+    n = 2400
+    graph = grid_graph(*shape)
+    couplings = rng.integers(1, 8, graph.n_edges)
+    fields = np.zeros((n, 2))
+    fields[:, 1] = rng.integers(-12, 13, n)
+    model = PottsModel(graph, 2, couplings=couplings, fields=fields)
+    u, v = graph.edges.T
+    rows = np.concatenate([u, v, np.full(n, n), np.arange(n)])
+    columns = np.concatenate([v, u, np.arange(n), np.full(n, n + 1)])
+    capacity = np.concatenate(
+        [couplings, couplings, np.maximum(fields[:, 1], 0), np.maximum(-fields[:, 1], 0)]
+    )
+    network = csr_array((capacity.astype(np.int32), (rows, columns)), shape=(n + 2, n + 2))
+    flow = maximum_flow(network, n, n + 1).flow_value
+    found = minimum_cut(model)
+    assert found.energy == flow + np.minimum(fields[:, 1], 0).sum()
+    assert model.energy(found.fewest_zeros) == found.energy
+    assert found.lower_bound == found.energy
+
+
+@settings(max_examples=60)
+@given(ferromagnets(), st.integers(0, 2**32 - 1))
+def test_any_pair_cost_that_makes_a_cut_is_minimised(model, seed):
+    """2 V(0,1) >= V(0,0) + V(1,1), with states that differ even where neighbours agree."""
+    own = np.random.default_rng(seed).normal(size=2)
+    cost = np.array([[own[0], own.mean() + 0.3], [own.mean() + 0.3, own[1]]])
+    other = PottsModel(
+        model.graph,
+        2,
+        couplings=model.couplings,
+        fields=model.fields,
+        clamped=model.clamped,
+        pair_cost=cost,
+    )
+    found = minimum_cut(other)
+    minima = ground_states(other)
+    assert found.energy == pytest.approx(other.energy(minima[0]), abs=1e-9)
+    # The same with all signs turned: couplings < 0, costs of a frustrated table.
+    turned = PottsModel(
+        model.graph,
+        2,
+        couplings=-model.couplings,
+        fields=model.fields,
+        clamped=model.clamped,
+        pair_cost=-cost,
+    )
+    assert minimum_cut(turned).energy == pytest.approx(found.energy, abs=1e-9)

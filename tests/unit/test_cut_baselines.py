@@ -1,0 +1,161 @@
+"""MinCut, AlphaExpansion, AlphaBetaSwap and RandomizedMinCut as estimators."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+
+from spinlearn.baselines import AlphaBetaSwap, AlphaExpansion, MinCut, RandomizedMinCut
+from spinlearn.core.graph import Graph
+from spinlearn.datasets import two_bands
+from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning, UnsupportedModelError
+
+ALL = [MinCut(), AlphaExpansion(), AlphaBetaSwap(), RandomizedMinCut(n_cuts=10, random_state=0)]
+HARD = ALL[:3]
+NAMES = [type(e).__name__ for e in ALL]
+CHAIN = Graph(6, [(i, i + 1) for i in range(5)], [1.0, 0.1, 1.0, 0.2, 1.0])
+
+
+def blobs(names):
+    X, truth = make_blobs(90, centers=3, cluster_std=0.5, random_state=0)
+    y = np.full(90, None, dtype=object)
+    for k, name in enumerate(names):
+        y[np.flatnonzero(truth == k)[:5]] = name
+    return X, y, np.array(names)[truth]
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=NAMES)
+def test_three_separate_blobs_are_told_apart(estimator):
+    X, y, truth = blobs(["ape", "bee", "cat"])
+    fitted = clone(estimator).fit(X, y)
+    assert np.all(fitted.transduction_ == truth)
+    assert fitted.label_distributions_.shape == (90, 3)
+    np.testing.assert_allclose(fitted.label_distributions_.sum(axis=1), 1)
+    assert np.all(fitted.predict(X + 1e-6) == truth)
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=NAMES)
+def test_labels_are_kept_and_the_weakest_bond_is_cut(estimator):
+    fitted = clone(estimator).fit(CHAIN, [7, -1, -1, -1, -1, 9])
+    if not isinstance(estimator, RandomizedMinCut):  # noise may make another bond the weakest
+        assert list(fitted.transduction_) == [7, 7, 9, 9, 9, 9]
+        assert fitted.energy_ == pytest.approx(0.1)
+    assert (fitted.transduction_[0], fitted.transduction_[-1]) == (7, 9)
+
+
+@pytest.mark.parametrize("estimator", HARD, ids=NAMES[:3])
+def test_one_class_overtakes_the_toy_set(estimator):
+    toy = two_bands()
+    fitted = clone(estimator).fit(toy.graph(), toy.labels)
+    assert np.sum(fitted.transduction_ != toy.truth) == 677
+    assert fitted.energy_ == 12
+
+
+def test_min_cut_is_exact_for_two_classes_only():
+    X, y, _ = blobs(["ape", "bee", "cat"])
+    assert not MinCut().fit(X, y).minimum_.exact
+    two = np.where(y == "cat", None, y)
+    assert MinCut().fit(X, two).minimum_.exact
+
+
+def test_ties_are_unknown_or_go_to_the_lowest_class():
+    chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    y = ["b", "", "", "a"]
+    split = MinCut().fit(chain, y)
+    assert list(split.transduction_) == ["b", "unknown", "unknown", "a"]
+    np.testing.assert_array_equal(split.label_distributions_[1:3], 0.5)
+    assert split.minimum_.n_undecided == 2
+    lowest = MinCut(ties="lowest").fit(chain, y)
+    assert list(lowest.transduction_) == ["b", "a", "a", "a"]
+    with pytest.raises(InvalidInputError, match="ties='first' is unknown"):
+        MinCut(ties="first").fit(chain, y)
+
+
+@pytest.mark.parametrize("ties", ["unknown", "lowest"])
+def test_unreached_points_are_unknown_whatever_ties_do(ties):
+    graph = Graph(5, [(0, 1), (1, 2), (3, 4)])
+    with pytest.warns(GraphWarning, match="2 points are in parts"):
+        fitted = MinCut(ties=ties).fit(graph, [0, -1, 1, -1, -1])
+    assert list(fitted.transduction_[3:]) == [-1, -1]
+    np.testing.assert_array_equal(fitted.label_distributions_[3:], 0.5)
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=NAMES)
+def test_disconnected_isolated_and_one_class(estimator):
+    graph = Graph(6, [(0, 1), (2, 3)])
+    with pytest.warns(GraphWarning):
+        fitted = clone(estimator).fit(graph, [4, -1, -1, -1, -1, -1])
+    assert list(fitted.transduction_) == [4, 4, -1, -1, -1, -1]
+    assert list(fitted.classes_) == [4]
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=NAMES)
+def test_bad_input_is_refused(estimator):
+    with pytest.raises(InvalidInputError, match="no point is labelled"):
+        clone(estimator).fit(CHAIN, np.full(6, -1))
+    with pytest.raises(InvalidInputError, match="negative weight"):
+        clone(estimator).fit(CHAIN.with_weights(-CHAIN.weights), [0, -1, -1, -1, -1, 1])
+    with pytest.raises(InvalidInputError, match="NaN"):
+        clone(estimator).fit([[0.0], [np.nan], [1.0]], [0, 1, -1])
+    with pytest.raises(InvalidInputError, match="6 points"):
+        clone(estimator).fit(CHAIN, [0, 1])
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=NAMES)
+def test_renaming_the_classes_renames_the_answer(estimator):
+    X, y, _ = blobs([0, 1, 2])
+    given = np.where(y == None, -1, y).astype(int)  # noqa: E711
+    new = np.array([20, 10, 30])
+    first = clone(estimator).fit(X, given).transduction_
+    renamed = clone(estimator).fit(X, np.where(given >= 0, new[given], -1)).transduction_
+    np.testing.assert_array_equal(renamed, new[first])
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=NAMES)
+def test_same_seed_same_answer(estimator):
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 2))
+    y = np.where(np.arange(60) < 6, np.arange(60) % 3, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LabelWarning)
+        a, b = (clone(estimator).fit(X, y).label_distributions_ for _ in range(2))
+    np.testing.assert_array_equal(a, b)
+
+
+def test_pair_costs_between_named_classes():
+    """Neighbours 'low' and 'high' cost 9, so that 'mid' comes to lie between them."""
+    chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    graph = Graph(6, np.concatenate([chain.edges, [[4, 5]]]))
+    y = ["low", "", "", "high", "mid", ""]
+    cost = [[0, 9, 2], [9, 0, 2], [2, 2, 0]]  # in the order high, low, mid
+    fitted = AlphaBetaSwap(pair_cost=cost).fit(graph, y)
+    assert fitted.energy_ == 4
+    assert list(fitted.transduction_) in (
+        ["low", "mid", "mid", "high", "mid", "mid"],
+        ["low", "mid", "high", "high", "mid", "mid"],
+        ["low", "low", "mid", "high", "mid", "mid"],
+    )
+    with pytest.raises(UnsupportedModelError, match="triangle inequality"):
+        AlphaExpansion(pair_cost=cost).fit(graph, y)
+    with pytest.raises(InvalidInputError, match="all labels are of one class"):
+        AlphaExpansion(pair_cost=cost).fit(graph, ["low"] + [""] * 3 + ["low", ""])
+
+
+def test_vote_warns_when_no_cut_is_balanced():
+    toy = two_bands()
+    with pytest.warns(LabelWarning, match="all 5 cuts"):
+        fitted = RandomizedMinCut(n_cuts=5, random_state=0).fit(toy.graph(), toy.labels)
+    assert fitted.vote_.n_balanced == 0
+
+
+def test_balance_filter_rescues_the_toy_set_where_noise_finds_the_border():
+    """Strong noise now and then makes the true border the minimum cut; the filter keeps those."""
+    toy = two_bands()
+    voter = RandomizedMinCut(n_cuts=60, noise=8.0, min_balance=0.5, random_state=0)
+    fitted = voter.fit(toy.graph(), toy.labels)
+    assert 0 < fitted.vote_.n_balanced < 60
+    assert np.mean(fitted.transduction_ != toy.truth) < 0.1
