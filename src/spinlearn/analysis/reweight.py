@@ -275,7 +275,9 @@ def _guarded(means: FloatArray, errors: FloatArray, samples: FloatArray) -> Floa
 def _quantum(model: PottsModel) -> float:
     """The energy step when all energies are multiples of one, else 0."""
     strengths = np.abs(model.couplings)
-    if len(strengths) == 0 or np.any(model.fields != 0):
+    if len(strengths) == 0 or np.any(model.fields != 0) or model.class_penalty is not None:
+        return 0.0
+    if not np.array_equal(model.pair_cost, 1.0 - np.eye(model.n_states)):
         return 0.0
     step = float(strengths.min())
     multiples = strengths / step

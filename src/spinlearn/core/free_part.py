@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.model import FREE, PottsModel
+from spinlearn.errors import UnsupportedModelError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +32,11 @@ class FreePart:
     @classmethod
     def of(cls, model: PottsModel) -> FreePart:
         """Condition `model` on its clamps."""
+        if model.class_penalty is not None:
+            raise UnsupportedModelError(
+                f"the model has a class-level term ({model.class_penalty.kind}), which couples all "
+                "points at once: use engine='multicanonical', or 'enumeration' for a few points"
+            )
         clamped, edges = model.clamped, model.graph.edges
         free = clamped == FREE
         nodes = np.flatnonzero(free)

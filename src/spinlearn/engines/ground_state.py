@@ -16,6 +16,8 @@ def ground_state(model: PottsModel) -> StateArray | None:
     potts = np.array_equal(model.pair_cost, 1.0 - np.eye(model.n_states))
     if model.n_states != 2 or not potts or np.any(model.couplings < 0):
         return None
+    if model.class_penalty is not None:
+        return None
     free = FreePart.of(model)
     states = np.where(model.clamped >= 0, model.clamped, 0).astype(np.int8)
     if len(free.nodes):

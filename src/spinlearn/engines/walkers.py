@@ -121,6 +121,8 @@ class BitWalkers(Walkers):
 
     @staticmethod
     def unsupported(model: PottsModel) -> str | None:
+        if model.class_penalty is not None:
+            return "a class-level term"
         if model.n_states > 8:
             return "more than 8 states"
         if len(model.couplings) == 0 or model.couplings[0] <= 0:
@@ -217,6 +219,8 @@ class LockstepWalkers(Walkers):
 
     @staticmethod
     def unsupported(model: PottsModel) -> str | None:
+        if model.class_penalty is not None:
+            return "a class-level term"
         if model.n_states > 64:
             return "more than 64 states"
         if not is_potts(model):
@@ -275,6 +279,8 @@ class ClusterWalkers(Walkers):
 
     @staticmethod
     def unsupported(model: PottsModel) -> str | None:
+        if model.class_penalty is not None:
+            return "a class-level term"
         if np.any(model.couplings < 0):
             return "negative couplings"
         if not is_potts(model):
@@ -328,8 +334,16 @@ class ClusterWalkers(Walkers):
 
 def walkers_for(model: PottsModel) -> type[Walkers] | str:
     """The fastest kind of walkers for a model, or what of it none can treat."""
+    from spinlearn.engines.class_walkers import ClassClusterWalkers, GeneralWalkers
+
     reason = None
-    for kind in (BitWalkers, ClusterWalkers, LockstepWalkers):
+    for kind in (
+        BitWalkers,
+        ClusterWalkers,
+        LockstepWalkers,
+        ClassClusterWalkers,
+        GeneralWalkers,
+    ):
         reason = kind.unsupported(model)
         if reason is None:
             return kind
