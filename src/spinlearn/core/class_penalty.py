@@ -191,8 +191,8 @@ class ClassPenalty:
             return 0.5 * abs(self.coefficient) * float(np.sum(worst**2))
         if self.kind == "table":
             return float(np.abs(self.table).max(axis=1).sum())
-        worst = max(abs(self.empty), self.largest_ratio)
-        return abs(self.coefficient) * self.n_states * worst
+        ratio = max(abs(self.empty), self.largest_ratio)
+        return abs(self.coefficient) * self.n_states * ratio
 
     @property
     def effective_couplings(self) -> FloatArray:
@@ -256,5 +256,8 @@ def _finite(value: float, name: str) -> float:
 def _degrees(graph: Graph, weights: FloatArray) -> FloatArray:
     """Summed edge weight of every node, (n,)."""
     u, v = graph.edges.T
-    degrees = np.bincount(u, weights=weights, minlength=graph.n_nodes)
-    return degrees + np.bincount(v, weights=weights, minlength=graph.n_nodes)
+    n = graph.n_nodes
+    return np.asarray(
+        np.bincount(u, weights=weights, minlength=n) + np.bincount(v, weights=weights, minlength=n),
+        dtype=np.float64,
+    )

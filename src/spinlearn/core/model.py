@@ -133,7 +133,7 @@ class PottsModel:
 
     @property
     def effective_couplings(self) -> FloatArray:
-        """Couplings that set the scale of temperature: a ratio penalty's cut is among them, (m,)."""
+        """Couplings that set the scale of temperature, a ratio penalty's cut among them, (m,)."""
         if self.class_penalty is None or self.class_penalty.kind != "ratio":
             return self.couplings
         return np.asarray(self.couplings + self.class_penalty.effective_couplings)

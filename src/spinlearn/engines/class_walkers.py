@@ -55,8 +55,9 @@ class Layout:
         self.indptr, self.neighbors = graph.indptr, graph.neighbors
         self.weights = frozen(model.couplings[graph.edge_ids], np.float64)
         penalty = model.class_penalty
-        ratio = penalty is not None and penalty.kind == "ratio"
-        cut = penalty.cut_weights[graph.edge_ids] if penalty is not None and ratio else []
+        cut = np.empty(0)
+        if penalty is not None and penalty.kind == "ratio":
+            cut = penalty.cut_weights[graph.edge_ids]
         self.cut_weights = frozen(cut, np.float64)
         self.bond_weights = frozen(_surrogate(model)[graph.edge_ids], np.float64)
         self.potts = is_potts(model)
@@ -153,11 +154,9 @@ class ClassClusterWalkers(Walkers):
             model.clamped[held], weights=penalty.sizes[held], minlength=model.n_states
         )
         self._term = class_term(model, free.nodes)
-        # Fields count from each node's least, so that all but the nodes next to labels have none.
-        fields = free.fields - free.fields.min(axis=1, initial=0.0, keepdims=True)
         self._free_fields = np.ascontiguousarray(free.fields)
-        flat = np.ptp(fields, axis=1) == 0 if len(fields) else np.zeros(0, dtype=bool)
-        self._field_nodes = np.flatnonzero(~flat).astype(np.uint32)
+        # A field that is the same for all states changes nothing.
+        self._field_nodes = np.flatnonzero(np.ptp(free.fields, axis=1) > 0).astype(np.uint32)
         self._free_u = np.ascontiguousarray(free.edges[:, 0]).astype(np.uint32)
         self._free_v = np.ascontiguousarray(free.edges[:, 1]).astype(np.uint32)
         n, q = len(free.nodes), model.n_states
