@@ -16,7 +16,7 @@ import numpy.typing as npt
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.settings import Settings
-from spinlearn.energies import class_level, custom, pairwise
+from spinlearn.energies import class_level, pairwise, user_arrays
 from spinlearn.errors import InvalidInputError
 
 
@@ -98,7 +98,7 @@ class Custom(EnergySettings):
     fields: Any = None
     class_penalty: Any = None
 
-    function = staticmethod(custom.custom)
+    function = staticmethod(user_arrays.custom)
 
 
 @dataclass(kw_only=True)
@@ -120,7 +120,7 @@ class ClassPrior(EnergySettings):
         """The model of the inner energy with the prior's fields added."""
         if self.prior is None:
             raise InvalidInputError("ClassPrior needs prior=..., the probability of every class")
-        return custom.class_prior(
+        return user_arrays.class_prior(
             graph,
             labels,
             n_states,
