@@ -6,7 +6,6 @@ ENERGIES holds those that need no settings, by name; the classes are the same wi
 from __future__ import annotations
 
 from spinlearn.energies.class_level import balanced_cut, normalized_cut, ratio_cut
-from spinlearn.energies.user_arrays import class_prior, custom
 from spinlearn.energies.pairwise import harmonic, lgc, min_cut
 from spinlearn.energies.settings import (
     ENERGIES,
@@ -21,6 +20,7 @@ from spinlearn.energies.settings import (
     energy_name,
     make_energy,
 )
+from spinlearn.energies.user_arrays import class_prior, custom
 
 __all__ = [
     "ENERGIES",

@@ -152,7 +152,7 @@ def make_energy(spec: Any) -> Callable[..., PottsModel]:
         return ENERGIES[spec]
     if isinstance(spec, type) or not callable(spec):
         raise InvalidInputError(
-            f"{spec!r} is not an energy: pass a name ({', '.join(map(repr, ENERGIES))}), an "
+            f"energy {spec!r} is unknown: pass a name ({', '.join(map(repr, ENERGIES))}), an "
             "instance such as BalancedCut(), or a function of (graph, labels, n_states, "
             "label_strength=...) that returns a PottsModel"
         )
