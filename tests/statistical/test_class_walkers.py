@@ -83,7 +83,7 @@ def test_general_moves_keep_the_law(form, table, signed, move, bug):
     model = small_model(form, table, signed)
     draws = Draws(model)
     a = GeneralLayout(without_class_term(model) if bug == "class term" else model)
-    beta = BETA * (1.25 if bug == "beta" else 1.0)
+    beta = BETA * (1.6 if bug == "beta" else 1.0)
     stream = make_stream(np.random.SeedSequence(5))
     csr = a.indptr, a.neighbors, a.weights, a.cut_weights
     region = np.array([0, 1, 3], dtype=np.int32)
@@ -120,7 +120,7 @@ def test_cluster_and_permutation_moves_keep_the_law(form, move, bug):
     model = small_model(form)
     draws = Draws(model)
     c = ClusterLayout(without_class_term(model) if bug == "class term" else model)
-    beta = BETA * (1.25 if bug == "beta" else 1.0)
+    beta = BETA * (1.6 if bug == "beta" else 1.0)
     held = c.held_volumes[::-1].copy() if bug == "held volumes" else c.held_volumes
     thresholds = c.thresholds(np.array([beta]))[0]
     stream = make_stream(np.random.SeedSequence(6))

@@ -17,18 +17,19 @@ TEMPERATURES = np.array([0.4, 0.8, 1.5, np.inf])
 @pytest.mark.parametrize("name", ENERGY_NAMES)
 def test_sampled_law_is_that_of_enumeration(name):
     scores = []
-    for seed in range(3):
+    for seed in range(2):
         rng = np.random.default_rng([seed, len(name)])
         model = random_model(name, rng, n=7, q=3)
         exact = Enumeration().run(model, TEMPERATURES)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            run = Multicanonical(tol=0.02, max_sweeps=6000).run(model, TEMPERATURES, seed=seed)
+            run = Multicanonical(tol=0.025, max_sweeps=4000).run(model, TEMPERATURES, seed=seed)
         free = model.clamped < 0
-        scores.append((np.abs(run.marginals - exact.marginals) / run.std_error)[:, free].ravel())
+        off = np.abs(run.marginals - exact.marginals)[:, free]
+        scores.append((off / run.std_error[:, free]).ravel())
         off = np.abs(run.edge_agreement - exact.edge_agreement)
         scores.append((off / run.agreement_std_error).ravel())
-        assert run.std_error.max() < 0.04
+        assert run.std_error.max() < 0.05
         np.testing.assert_allclose(run.log_partition, exact.log_partition, atol=0.15)
     values = np.concatenate(scores)
     assert values.max() < 6
