@@ -23,7 +23,7 @@ def test_sampled_law_is_that_of_enumeration(name):
         exact = Enumeration().run(model, TEMPERATURES)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            run = Multicanonical(tol=0.025, max_sweeps=4000).run(model, TEMPERATURES, seed=seed)
+            run = Multicanonical(tol=0.025, max_sweeps=2000).run(model, TEMPERATURES, seed=seed)
         free = model.clamped < 0
         off = np.abs(run.marginals - exact.marginals)[:, free]
         scores.append((off / run.std_error[:, free]).ravel())
