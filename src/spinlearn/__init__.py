@@ -48,6 +48,7 @@ _HOME = {
     "profile": "spinlearn.decision",
     "recommended_temperature": "spinlearn.decision",
     "misclassified": "spinlearn.scoring",
+    "compare": "spinlearn.comparison",
 }
 
 __all__ = ["__version__", *_HOME]
