@@ -41,6 +41,7 @@ _HOME = {
     "Enumeration": "spinlearn.engines",
     "JunctionTree": "spinlearn.engines",
     "Multicanonical": "spinlearn.engines",
+    "PopulationAnnealing": "spinlearn.engines",
     "Decision": "spinlearn.decision",
     "Profile": "spinlearn.decision",
     "Status": "spinlearn.decision",

@@ -107,7 +107,7 @@ class ClusterLayout:
         self.field_row = np.empty(n, dtype=np.int32)
         self.field_sums = np.empty((len(self.field_nodes), q))
         self.cluster_size = np.empty(n)
-        self.volumes, self.cost = np.zeros(q), np.zeros(q)
+        self.volumes, self.cost, self.single = np.zeros(q), np.zeros(q), np.zeros(q)
 
     def thresholds(self, betas: FloatArray) -> npt.NDArray[np.uint32]:
         """Bond probabilities of every temperature and edge in units of 2^-32, (K, m)."""

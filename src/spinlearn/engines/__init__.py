@@ -9,6 +9,7 @@ from spinlearn.engines.auto import Auto
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.junction_tree import JunctionTree
 from spinlearn.engines.multicanonical import Multicanonical
+from spinlearn.engines.population_annealing import PopulationAnnealing
 from spinlearn.errors import InvalidInputError
 
 ENGINES: dict[str, type[Engine]] = {
@@ -16,6 +17,7 @@ ENGINES: dict[str, type[Engine]] = {
     Enumeration.name: Enumeration,
     JunctionTree.name: JunctionTree,
     Multicanonical.name: Multicanonical,
+    PopulationAnnealing.name: PopulationAnnealing,
 }
 
 __all__ = [
@@ -25,6 +27,7 @@ __all__ = [
     "Enumeration",
     "JunctionTree",
     "Multicanonical",
+    "PopulationAnnealing",
     "make_engine",
 ]
 

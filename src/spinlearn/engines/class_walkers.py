@@ -90,7 +90,7 @@ class ClassClusterWalkers(Walkers):
         self.permutations += sweep_class_clusters(
             self._states, self.levels, self._betas, self._thresholds, a.edge_u, a.edge_v,
             a.fields, a.field_nodes, a.term, a.held_volumes, a.volumes, a.parent, a.field_row,
-            a.field_sums, a.cluster_size, a.cost, self.stream, n_sweeps, PERMUTATIONS,
+            a.field_sums, a.cluster_size, a.cost, a.single, self.stream, n_sweeps, PERMUTATIONS,
         )  # fmt: skip
 
     def energies(self) -> FloatArray:

@@ -37,6 +37,12 @@ def free_volumes(state, term, held_volumes, volumes):
         volumes[state[i]] += sizes[i]
 
 
+@njit(cache=True, nogil=True, inline="always")
+def _entry_cost(term, c, volume, size):
+    """What a class of the given volume pays for taking in something of the given size."""
+    return class_cost(term, c, volume + size, 0.0) - class_cost(term, c, volume, 0.0)
+
+
 @njit(cache=True, nogil=True)
 def cluster_gibbs(
     state,
@@ -50,9 +56,13 @@ def cluster_gibbs(
     field_sums,
     cluster_size,
     cost,
+    single,
     stream,
 ):
     """Every cluster in turn draws its class given the others.
+
+    Clusters of one node without fields are most of them at high T; their weights exp(-beta (f_c(V_c
+    + 1) - f_c(V_c))) are kept per class and renewed for the two classes that change.
 
     Parameters
     ----------
@@ -60,11 +70,17 @@ def cluster_gibbs(
     fields : float64 [n, q]; field_nodes : uint32, nodes whose row is not zero
     volumes : float64 [q], class sizes, updated
     field_row : int32 [n]; field_sums : float64 [len(field_nodes), q]; cluster_size : float64 [n];
-        cost : float64 [q]; scratch
+        cost, single : float64 [q]; scratch
     """
     n = parent.size
     q = fields.shape[1]
     sizes = term[1]
+    unit = sizes[0] if n else 0.0
+    base = np.inf
+    for c in range(q):
+        base = min(base, _entry_cost(term, c, volumes[c], unit))
+    for c in range(q):
+        single[c] = math.exp(-beta * (_entry_cost(term, c, volumes[c], unit) - base))
     for i in range(n):
         field_row[i] = -1
         cluster_size[i] = 0.0
@@ -89,14 +105,29 @@ def cluster_gibbs(
             continue
         size = cluster_size[i]
         row = field_row[i]
-        volumes[state[i]] -= size
-        for c in range(q):
-            cost[c] = class_cost(term, c, volumes[c] + size, 0.0)
-            cost[c] -= class_cost(term, c, volumes[c], 0.0)
-            if row >= 0:
-                cost[c] += field_sums[row, c]
-        new = draw_state(cost, beta, stream)
+        old = state[i]
+        volumes[old] -= size
+        single[old] = math.exp(-beta * (_entry_cost(term, old, volumes[old], unit) - base))
+        new = -1
+        if row < 0 and size == unit:
+            total = 0.0
+            for c in range(q):
+                total += single[c]
+            if 1e-200 < total < 1e200:  # else the class sizes have moved too far from `base`
+                target = uniform(stream) * total
+                for c in range(q):
+                    target -= single[c]
+                    if target < 0.0:
+                        new = c
+                        break
+        if new < 0:
+            for c in range(q):
+                cost[c] = _entry_cost(term, c, volumes[c], size)
+                if row >= 0:
+                    cost[c] += field_sums[row, c]
+            new = draw_state(cost, beta, stream)
         volumes[new] += size
+        single[new] = math.exp(-beta * (_entry_cost(term, new, volumes[new], unit) - base))
         state[i] = np.int8(new)
 
 
@@ -150,6 +181,7 @@ def sweep_class_clusters(
     field_sums,
     cluster_size,
     cost,
+    single,
     stream,
     n_sweeps,
     n_permutations,
@@ -178,6 +210,7 @@ def sweep_class_clusters(
                 field_sums,
                 cluster_size,
                 cost,
+                single,
                 stream,
             )
             accepted += permute_classes(

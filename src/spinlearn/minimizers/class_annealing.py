@@ -135,7 +135,8 @@ class _Walkers:
         sweep_class_clusters(
             free, np.zeros(len(free), dtype=np.int32), betas, a.thresholds(betas), a.edge_u,
             a.edge_v, a.fields, a.field_nodes, a.term, a.held_volumes, a.volumes, a.parent,
-            a.field_row, a.field_sums, a.cluster_size, a.cost, self.stream, 1, PERMUTATIONS,
+            a.field_row, a.field_sums, a.cluster_size, a.cost, a.single, self.stream, 1,
+            PERMUTATIONS,
         )  # fmt: skip
         self.states[:, a.nodes] = free
 
