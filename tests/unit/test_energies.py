@@ -29,6 +29,7 @@ from spinlearn import (
 from spinlearn.analysis.temperature_grid import temperature_grid
 from spinlearn.energies import balanced_cut, harmonic, lgc, make_energy, normalized_cut, ratio_cut
 from spinlearn.engines.checkpoint import fingerprint
+from spinlearn.engines.tempering import Metropolis, SwendsenWang, Tempering
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from tests.energy_models import random_graph, random_labels
 
@@ -219,6 +220,10 @@ def test_engines_that_cannot_see_the_class_term_say_so(case):
     assert "class-level term" in JunctionTree().unsupported(model)
     with pytest.raises(UnsupportedModelError, match="use engine='multicanonical'"):
         JunctionTree().run(model, [1.0])
+    for engine in (Tempering(), SwendsenWang(), Metropolis()):
+        assert "class-level term" in engine.unsupported(model)
+        with pytest.raises(UnsupportedModelError, match="class-level term"):
+            engine.run(model, [1.0])
     assert Enumeration().unsupported(model) is None
     assert Multicanonical().unsupported(model) is None
 

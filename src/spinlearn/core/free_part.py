@@ -32,11 +32,9 @@ class FreePart:
     @classmethod
     def of(cls, model: PottsModel) -> FreePart:
         """Condition `model` on its clamps."""
-        if model.class_penalty is not None:
-            raise UnsupportedModelError(
-                f"the model has a class-level term ({model.class_penalty.kind}), which couples all "
-                "points at once: use engine='multicanonical', or 'enumeration' for a few points"
-            )
+        reason = class_term_reason(model)
+        if reason is not None:
+            raise UnsupportedModelError(reason)
         clamped, edges = model.clamped, model.graph.edges
         free = clamped == FREE
         nodes = np.flatnonzero(free)
@@ -81,3 +79,14 @@ class FreePart:
         # At least one end is clamped, so the two ends are independent.
         agreement[:, edge_ids] = np.sum(marginals[:, u] * marginals[:, v], axis=2)
         return agreement
+
+
+def class_term_reason(model: PottsModel) -> str | None:
+    """Why engines that see pairs and fields only cannot treat the model, or None."""
+    if model.class_penalty is None:
+        return None
+    return (
+        f"the model has a class-level term ({model.class_penalty.kind}), which couples all points "
+        "at once: use engine='multicanonical' or 'population_annealing', or 'enumeration' for a "
+        "few points"
+    )

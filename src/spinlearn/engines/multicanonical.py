@@ -195,7 +195,7 @@ class _Run:
     def _build_ladder(self) -> None:
         """Cool all walkers from infinite temperature, placing levels on the way."""
         positive = self.wanted[(self.wanted > 0) & np.isfinite(self.wanted)]
-        scale = float(np.abs(self.model.couplings).mean()) if len(self.model.couplings) else 1.0
+        scale = float(np.abs(self.model.effective_couplings).mean()) if self._coupled else 1.0
         coldest = float(positive.min()) if len(positive) else scale
         if np.any(self.wanted == 0):
             coldest /= 2
@@ -243,6 +243,10 @@ class _Run:
         self.sums = Sums.empty(self.model, bins, fitting[0] if fitting else BLOCKS[-1])
         self._place_walkers(ground)
         self.phase = "weights"
+
+    @property
+    def _coupled(self) -> bool:
+        return bool(np.any(self.model.effective_couplings != 0))
 
     def _equilibrated(self, beta: float, reads: int) -> FloatArray:
         """Energies of all walkers, some times, after some sweeps at one temperature."""

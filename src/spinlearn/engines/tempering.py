@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray, temperature_array
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import FreePart, class_term_reason
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.protocols import Callback, Progress, Seed
 from spinlearn.core.results import Equilibrium
@@ -105,7 +105,8 @@ class Tempering(Settings):
             raise InvalidInputError(
                 f"moves={self.moves!r} is unknown: use 'auto', 'cluster' or 'local'"
             )
-        return _no_clusters(model) if self.moves == "cluster" else None
+        reason = class_term_reason(model)
+        return reason or (_no_clusters(model) if self.moves == "cluster" else None)
 
     def run(
         self,
@@ -138,7 +139,7 @@ class SwendsenWang(Settings):
 
     def unsupported(self, model: PottsModel) -> str | None:
         """Why clusters cannot treat the model, or None."""
-        return _no_clusters(model)
+        return class_term_reason(model) or _no_clusters(model)
 
     def run(
         self,
@@ -167,8 +168,8 @@ class Metropolis(Settings):
     name: ClassVar[str] = "metropolis"
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """None: local moves treat every model."""
-        return None
+        """None, as local moves treat every model, but for class-level terms."""
+        return class_term_reason(model)
 
     def run(
         self,
