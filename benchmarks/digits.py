@@ -28,7 +28,7 @@ from spinlearn.energies import make_energy
 from spinlearn.minimizers import minimize
 
 RESULTS = Path(__file__).parent / "results"
-TEMPERATURES = np.geomspace(2.7, 0.5, 10)  # in units of the mean coupling
+TEMPERATURES = np.geomspace(2.5, 0.7, 7)  # in units of the mean coupling
 MARGIN = 0.9
 ENERGIES = {
     "min_cut": "min_cut",
@@ -80,7 +80,11 @@ class Case:
         model = make_energy(ENERGIES[name])(self.graph, self.labels, self.q)
         unit = float(np.abs(model.effective_couplings).mean())
         engine = PopulationAnnealing(
-            n_walkers=self.options.walkers, n_sweeps=self.options.sweeps, step=1.5, n_reads=4
+            n_walkers=self.options.walkers,
+            n_sweeps=self.options.sweeps,
+            step=2.5,
+            memory=0.8,
+            n_reads=4,
         )
         run = engine.run(model, TEMPERATURES * unit, seed=self.draw)
         accuracies = [self.accuracy(p.argmax(axis=1)) for p in run.marginals]
@@ -169,8 +173,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", default="digits")
     parser.add_argument("--draws", type=int, default=50)
-    parser.add_argument("--walkers", type=int, default=192)
-    parser.add_argument("--sweeps", type=int, default=3)
+    parser.add_argument("--walkers", type=int, default=128)
+    parser.add_argument("--sweeps", type=int, default=4)
     parser.add_argument("--methods", nargs="+", default=list(CHEAP), choices=[*ENERGIES, *LINEAR])
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -2,7 +2,9 @@
 
 From beta = 0, where labellings are drawn exactly, beta grows in steps. At a step every walker gets
 the weight exp(-(beta' - beta) E), the population is resampled by these weights (systematic
-resampling), and swept at beta'. At every beta the population follows the Boltzmann law, up to
+resampling), and swept at beta'. While the sweeps of a step make walkers forget their energies,
+weights are of no use and are left out: the population equilibrates by itself, and families live
+on until valleys divide them. At every beta the population follows the Boltzmann law, up to
 1/population; the mean weights multiply up to Z. One pass serves all temperatures, and slow cooling
 with whatever moves a model allows is the best known way into many-valley landscapes (several
 classes with one label each). Hukushima & Iba (2003), Machta, Phys. Rev. E 82, 026704 (2010).
@@ -54,6 +56,9 @@ class PopulationAnnealing(Settings):
         Sweeps of all walkers at every temperature step.
     step : float
         Length of a step in beta, in standard deviations of 1/E: smaller steps copy fewer walkers.
+    memory : float
+        Correlation of the walkers' energies before and after the sweeps of a step, above which the
+        population is resampled. 0 resamples at every step.
     n_reads : int
         Times the population is read at every temperature asked for, a sweep apart.
     tol : float
@@ -65,6 +70,7 @@ class PopulationAnnealing(Settings):
     n_walkers: int = 512
     n_sweeps: int = 4
     step: float = 1.0
+    memory: float = 0.3
     n_reads: int = 8
     tol: float = 0.03
     max_seconds: float | None = None
@@ -127,6 +133,8 @@ class _Run:
         self.started = perf_counter()
         self.rows: dict[float, dict[str, Any]] = {}
         self.ladder: list[float] = []
+        self.remembers = False
+        self.resampled = 0
         self.log_z = len(model.free_nodes) * float(np.log(model.n_states))
 
     def result(self) -> Equilibrium:
@@ -165,9 +173,11 @@ class _Run:
             new = target if spread == 0 else min(target, beta + self.settings.step / spread)
             if beta > 0:
                 new = min(new, beta * MAX_RATIO)
-            self._resample(energies, new - beta)
+            self._weigh(energies, new - beta)
             beta = new
+            kept = self._energies() if self.remembers else energies
             self._sweep(beta)
+            self.remembers = _correlation(kept, self._energies()) > self.settings.memory
             limit = self.settings.max_seconds
             if limit is not None and perf_counter() - self.started > limit:
                 return False
@@ -175,11 +185,14 @@ class _Run:
                 return False
         return True
 
-    def _resample(self, energies: FloatArray, step: float) -> None:
-        """Copy every walker in proportion to its weight, and count the weight into Z."""
+    def _weigh(self, energies: FloatArray, step: float) -> None:
+        """Count the weights into Z and, if walkers keep their energies, copy by weight."""
         lowest = float(energies.min())
         weights = np.exp(-step * (energies - lowest))
         self.log_z += float(np.log(weights.mean())) - step * lowest
+        if not self.remembers:
+            return
+        self.resampled += 1
         ticks = (np.arange(self.n_walkers) + self.generator.random()) / self.n_walkers
         shares = np.cumsum(weights)
         chosen = np.searchsorted(shares / shares[-1], ticks, side="right")
@@ -313,6 +326,7 @@ class _Run:
             diagnostics={
                 "walkers": f"{len(self.groups)} x {self.kind.n_walkers} {self.kind.__name__}",
                 "steps": len(self.ladder),
+                "resampled": self.resampled,
                 "effective_samples": column("samples"),
                 "effective_blocks": column("blocks"),
                 "families": len(np.unique(self.families)),
@@ -345,3 +359,10 @@ def _jackknife(sums: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatA
     without = (whole - sums[filled]) / (total - counts[filled])[:, None]
     spread = without - without.mean(axis=0)
     return mean, np.asarray(np.sqrt((blocks - 1) / blocks * np.sum(spread**2, axis=0)))
+
+
+def _correlation(before: FloatArray, after: FloatArray) -> float:
+    """Of the walkers' energies before and after some sweeps; 0 where all are equal."""
+    before, after = before - before.mean(), after - after.mean()
+    scale = float(np.sqrt(np.sum(before**2) * np.sum(after**2)))
+    return float(np.sum(before * after)) / scale if scale > 0 else 0.0
