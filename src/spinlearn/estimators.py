@@ -23,7 +23,7 @@ from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Engine
 from spinlearn.core.results import Equilibrium
 from spinlearn.decision import TIE, Decision, Status, profile, recommended_temperature
-from spinlearn.energies import ENERGIES
+from spinlearn.energies import make_energy
 from spinlearn.engines import make_engine
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
 from spinlearn.graphs import describe
@@ -88,8 +88,11 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         How points become a graph: "mutual_knn" (mutual 10 nearest neighbours plus minimum spanning
         tree), "knn", or a builder such as `KNN(n_neighbors=5, metric="cosine")`. Not used when
         `fit` is given a graph.
-    energy : str, default "min_cut"
-        The energy over labellings; "min_cut" is that of the paper.
+    energy : str or energy, default "min_cut"
+        The energy over labellings: "min_cut" (the paper's), "lgc", "harmonic", "balanced_cut",
+        "normalized_cut", "ratio_cut"; the same with settings, such as `BalancedCut(strength=3)`;
+        `Custom(...)` with arrays of your own; or a function of (graph, labels, n_states,
+        label_strength=...) that returns a PottsModel.
     label_strength : float or array-like of shape (n,), default inf
         h of eq. 2: infinite holds labelled points in their class, a finite value lets the data
         overrule a label.
@@ -150,7 +153,7 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         self,
         *,
         graph: Any = "mutual_knn",
-        energy: str = "min_cut",
+        energy: Any = "min_cut",
         label_strength: Any = np.inf,
         engine: Any = "auto",
         temperatures: Any = "auto",
@@ -235,10 +238,7 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
             )
 
     def _build_model(self) -> PottsModel:
-        if not isinstance(self.energy, str) or self.energy not in ENERGIES:
-            raise InvalidInputError(
-                f"energy {self.energy!r} is unknown: use one of {', '.join(map(repr, ENERGIES))}"
-            )
+        energy = make_energy(self.energy)
         n_classes = len(self.classes_)
         if n_classes > MAX_STATES:
             raise InvalidInputError(
@@ -251,9 +251,15 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
                 f"n_states={n_states} is fewer than the {n_classes} classes among the labels: "
                 "leave it None or raise it"
             )
-        return ENERGIES[self.energy](
+        model = energy(
             self.graph_, self._label_code.states, n_states, label_strength=self.label_strength
         )
+        if not isinstance(model, PottsModel):
+            raise InvalidInputError(
+                f"the energy {self.energy!r} returned a {type(model).__name__}: it must return a "
+                "PottsModel"
+            )
+        return model
 
     def _equilibrium(self, engine: Engine) -> Equilibrium:
         """Averages over the grid asked for, or over one that covers the three phases."""

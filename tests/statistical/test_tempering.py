@@ -97,7 +97,7 @@ def test_any_pair_cost_is_sampled_by_local_moves():
     model = PottsModel(grid_graph(2, 3), 3, pair_cost=half + half.T, clamped=[0, -1, -1, -1, -1, 2])
     exact = Enumeration().run(model, TEMPERATURES)
     run = Tempering().run(model, TEMPERATURES, seed=0)
-    assert "NodeWalkers" in run.diagnostics["walkers"]
+    assert "GeneralWalkers" in run.diagnostics["walkers"]
     assert run.converged.all()
     assert scores(run, exact).max() < 5
 

@@ -54,12 +54,13 @@ def mean_field_temperature(model: PottsModel) -> float:
     """Upper bound of the ordering temperature, in the unit of the couplings."""
     q = model.n_states
     factor = 0.5 if q == 2 else (q - 2) / (2 * (q - 1) * np.log(q - 1))
-    return float(factor * np.ptp(model.pair_cost) * _largest_eigenvalue(model))
+    spread = 1.0 if np.all(model.couplings == 0) else float(np.ptp(model.pair_cost))
+    return float(factor * spread * _largest_eigenvalue(model))
 
 
 def _largest_eigenvalue(model: PottsModel, steps: int = 60) -> float:
     """Perron root of the matrix |J| by power iteration (to a few percent, which is enough)."""
-    strength = np.abs(model.couplings)
+    strength = np.abs(model.effective_couplings)
     if len(strength) == 0:
         return 0.0
     u, v = model.graph.edges.T

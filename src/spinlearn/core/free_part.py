@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.model import FREE, PottsModel
+from spinlearn.errors import UnsupportedModelError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +32,9 @@ class FreePart:
     @classmethod
     def of(cls, model: PottsModel) -> FreePart:
         """Condition `model` on its clamps."""
+        reason = class_term_reason(model)
+        if reason is not None:
+            raise UnsupportedModelError(reason)
         clamped, edges = model.clamped, model.graph.edges
         free = clamped == FREE
         nodes = np.flatnonzero(free)
@@ -75,3 +79,14 @@ class FreePart:
         # At least one end is clamped, so the two ends are independent.
         agreement[:, edge_ids] = np.sum(marginals[:, u] * marginals[:, v], axis=2)
         return agreement
+
+
+def class_term_reason(model: PottsModel) -> str | None:
+    """Why engines that see pairs and fields only cannot treat the model, or None."""
+    if model.class_penalty is None:
+        return None
+    return (
+        f"the model has a class-level term ({model.class_penalty.kind}), which couples all points "
+        "at once: use engine='multicanonical', 'tempering' or 'population_annealing', or "
+        "'enumeration' for a few points"
+    )

@@ -1,6 +1,7 @@
 """PottsModel: the arrays that define E(s), and energy(), the reference every engine is held to.
 
     E(s) = sum_e couplings[e] * pair_cost[s_u, s_v] + sum_i fields[i, s_i]        (e = (u, v))
+           + sum_c f_c(class size, class cut)                     (class_penalty, none by default)
 
 The paper's eq. 2 is pair_cost = 1 - identity, with h_k(1 - delta(s_k, c_k)) as fields when h_k is
 finite and as a clamp, E = inf off the label, when h_k is infinite. Axes: n nodes, m edges,
@@ -25,6 +26,7 @@ from spinlearn.core.arrays import (
     real_array,
     restore,
 )
+from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 
@@ -48,6 +50,8 @@ class PottsModel:
         Cost of every state of every node. Default: zero.
     clamped : array-like of int, shape (n,), optional
         State in which a node is held, or -1 for a free node. Default: all free.
+    class_penalty : ClassPenalty, optional
+        A term in the sizes and cuts of whole classes. Default: none.
     """
 
     graph: Graph
@@ -55,6 +59,7 @@ class PottsModel:
     pair_cost: FloatArray
     fields: FloatArray
     clamped: StateArray
+    class_penalty: ClassPenalty | None
 
     def __init__(
         self,
@@ -65,6 +70,7 @@ class PottsModel:
         pair_cost: npt.ArrayLike | None = None,
         fields: npt.ArrayLike | None = None,
         clamped: npt.ArrayLike | None = None,
+        class_penalty: ClassPenalty | None = None,
     ) -> None:
         if not isinstance(graph, Graph):
             raise InvalidInputError(
@@ -94,6 +100,7 @@ class PottsModel:
         remedy = "to hold a node in a state or to forbid one, use `clamped` or a large finite cost"
         object.__setattr__(self, "fields", real_array(values, "fields", (n, q), remedy))
         object.__setattr__(self, "clamped", frozen(states, np.int8))
+        object.__setattr__(self, "class_penalty", _checked_penalty(class_penalty, graph, q))
         with np.errstate(over="ignore"):
             overflows = not np.isfinite(self.energy_scale)
         if overflows:
@@ -121,7 +128,15 @@ class PottsModel:
     def energy_scale(self) -> float:
         """Upper bound of |E|, the yardstick for rounding errors of energies."""
         pair = float(np.abs(self.couplings).sum() * np.abs(self.pair_cost).max())
-        return pair + float(np.abs(self.fields).max(axis=1).sum())
+        classes = 0.0 if self.class_penalty is None else self.class_penalty.bound
+        return pair + float(np.abs(self.fields).max(axis=1).sum()) + classes
+
+    @property
+    def effective_couplings(self) -> FloatArray:
+        """Couplings that set the scale of temperature, a ratio penalty's cut among them, (m,)."""
+        if self.class_penalty is None or self.class_penalty.kind != "ratio":
+            return self.couplings
+        return np.asarray(self.couplings + self.class_penalty.effective_couplings)
 
     @property
     def energy_resolution(self) -> float:
@@ -146,9 +161,27 @@ class PottsModel:
         u, v = self.graph.edges.T
         energies = self.pair_cost[rows[:, u], rows[:, v]] @ self.couplings
         energies += self.fields[np.arange(self.n_nodes), rows].sum(axis=1)
+        if self.class_penalty is not None:
+            energies += self.class_penalty.value(self.graph, rows)
         held = self.clamped != FREE
         energies[np.any(rows[:, held] != self.clamped[held], axis=1)] = np.inf
         return float(energies[0]) if samples.ndim == 1 else energies
+
+    def replace(self, **changes: Any) -> PottsModel:
+        """A model like this one with other arguments of the constructor."""
+        arguments: dict[str, Any] = {
+            name: getattr(self, name)
+            for name in (
+                "graph",
+                "n_states",
+                "couplings",
+                "pair_cost",
+                "fields",
+                "clamped",
+                "class_penalty",
+            )
+        }
+        return PottsModel(**(arguments | changes))
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)
@@ -158,6 +191,29 @@ class PottsModel:
             f"PottsModel(n_nodes={self.n_nodes}, n_edges={self.graph.n_edges}, "
             f"n_states={self.n_states}, n_clamped={int(np.sum(self.clamped != FREE))})"
         )
+
+
+def _checked_penalty(penalty: Any, graph: Graph, n_states: int) -> ClassPenalty | None:
+    """A class penalty that fits the graph and the number of states."""
+    if penalty is None:
+        return None
+    if not isinstance(penalty, ClassPenalty):
+        raise InvalidInputError(
+            f"class_penalty must be a ClassPenalty, got {type(penalty).__name__}: make one with "
+            "ClassPenalty.quadratic, .ratio or .from_table"
+        )
+    if penalty.n_states != n_states or len(penalty.sizes) != graph.n_nodes:
+        raise InvalidInputError(
+            f"class_penalty is for {len(penalty.sizes)} nodes and {penalty.n_states} states, the "
+            f"model has {graph.n_nodes} and {n_states}: a table needs the shape (q, n + 1) = "
+            f"({n_states}, {graph.n_nodes + 1})"
+        )
+    if penalty.kind == "ratio" and len(penalty.cut_weights) != graph.n_edges:
+        raise InvalidInputError(
+            f"class_penalty has {len(penalty.cut_weights)} cut weights, the graph has "
+            f"{graph.n_edges} edges: make it from the same graph"
+        )
+    return penalty
 
 
 def checked_n_states(n_states: object) -> int:

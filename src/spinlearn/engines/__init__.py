@@ -9,6 +9,7 @@ from spinlearn.engines.auto import Auto
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.junction_tree import JunctionTree
 from spinlearn.engines.multicanonical import Multicanonical
+from spinlearn.engines.population_annealing import PopulationAnnealing
 from spinlearn.engines.tempering import Metropolis, SwendsenWang, Tempering
 from spinlearn.errors import InvalidInputError
 
@@ -20,6 +21,7 @@ ENGINES: dict[str, type[Engine]] = {
     Tempering.name: Tempering,
     SwendsenWang.name: SwendsenWang,
     Metropolis.name: Metropolis,
+    PopulationAnnealing.name: PopulationAnnealing,
 }
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "JunctionTree",
     "Metropolis",
     "Multicanonical",
+    "PopulationAnnealing",
     "SwendsenWang",
     "Tempering",
     "make_engine",

@@ -28,13 +28,18 @@ Arrays = dict[str, npt.NDArray[Any]]
 def fingerprint(model: PottsModel, *parts: object) -> str:
     """Digest of a model and of whatever else must be the same when a run is resumed."""
     digest = hashlib.sha256()
-    for array in (
+    arrays: list[npt.NDArray[Any]] = [
         model.graph.edges,
         model.couplings,
         model.pair_cost,
         model.fields,
         model.clamped,
-    ):
+    ]
+    term = model.class_penalty
+    if term is not None:
+        scalars = np.array([term.code, term.coefficient, term.empty])
+        arrays += [scalars, term.sizes, term.targets, term.table, term.cut_weights]
+    for array in arrays:
         digest.update(str(array.shape).encode())
         digest.update(np.ascontiguousarray(array).tobytes())
     for part in parts:

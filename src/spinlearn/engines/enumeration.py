@@ -125,17 +125,7 @@ class Enumeration(Settings):
                     continue
                 clamped = model.clamped.copy()
                 clamped[u] = x
-                part = self.run(
-                    PottsModel(
-                        model.graph,
-                        q,
-                        couplings=model.couplings,
-                        pair_cost=model.pair_cost,
-                        fields=model.fields,
-                        clamped=clamped,
-                    ),
-                    values,
-                )
+                part = self.run(model.replace(clamped=clamped), values)
                 tables[:, k, x] = whole.marginals[:, u, x, None] * part.marginals[:, v]
         return tables
 

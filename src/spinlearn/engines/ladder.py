@@ -47,7 +47,7 @@ class Ladder:
 
 def typical_coupling(model: PottsModel) -> float:
     """A typical energy step: the median coupling, or step of a field where there are no edges."""
-    for values in (model.couplings, np.diff(np.sort(model.fields, axis=1), axis=1)):
+    for values in (model.effective_couplings, np.diff(np.sort(model.fields, axis=1), axis=1)):
         steps = np.abs(values[values != 0])
         if len(steps):
             return float(np.median(steps))

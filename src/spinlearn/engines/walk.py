@@ -121,7 +121,6 @@ class Walk:
         callback: Callback | None,
     ) -> None:
         self.plan, self.model, self.wanted, self.callback = plan, model, wanted, callback
-        self.free = FreePart.of(model)
         self.requested = requested_levels(model, wanted)
         # A copy: spawning must not change the caller's sequence.
         fresh = np.random.SeedSequence(root.entropy, spawn_key=root.spawn_key)
@@ -139,7 +138,7 @@ class Walk:
 
     def result(self) -> Equilibrium:
         """Run all phases from wherever the checkpoint left off."""
-        if len(self.free.nodes) == 0:
+        if len(self.model.free_nodes) == 0:
             return self._nothing_free()
         saved = None
         if self.plan.checkpoint is not None:
@@ -242,14 +241,7 @@ class Walk:
             self.n_blocks = fitting[0] if by_energy else BLOCKS[-1]
         self.sums = Sums.empty(model, bins, self.n_blocks) if by_energy else None
         by_level = plan.pinned or not by_energy
-        needed = LevelSums.bytes_needed(self.free, self.n_blocks, len(self.requested))
-        if by_level and needed > 2 * MAX_SUM_BYTES:
-            raise UnsupportedModelError(
-                f"sums for {len(self.requested)} temperatures, {model.n_nodes} nodes with "
-                f"{model.n_states} states and {model.graph.n_edges} edges need "
-                f"{needed / 1e9:.1f} GB: ask for fewer temperatures or use a sparser graph"
-            )
-        self.levels = LevelSums(self.free, self.n_blocks, len(self.requested)) if by_level else None
+        self.levels = self._level_sums(len(self.requested)) if by_level else None
         self.row_of_level = np.full(n_levels, -1, dtype=np.int64)
         self.row_of_level[np.searchsorted(self.betas, self.requested)] = np.arange(
             len(self.requested)
@@ -260,6 +252,17 @@ class Walk:
         work = sum(g.n_walkers for g in self.groups) * (model.n_nodes + model.graph.n_edges)
         steps = ROUND_WORK / max(work * plan.kind.sweeps_per_step, 1)
         self.round_steps = int(np.clip(steps, 1, ROUND_STEPS)) if plan.pinned else ROUND_STEPS
+
+    def _level_sums(self, n_rows: int) -> LevelSums:
+        free, model = FreePart.of(self.model), self.model
+        needed = LevelSums.bytes_needed(free, self.n_blocks, n_rows)
+        if needed > 2 * MAX_SUM_BYTES:
+            raise UnsupportedModelError(
+                f"sums for {n_rows} temperatures, {model.n_nodes} nodes with {model.n_states} "
+                f"states and {model.graph.n_edges} edges need {needed / 1e9:.1f} GB: ask for "
+                "fewer temperatures or use a sparser graph"
+            )
+        return LevelSums(free, self.n_blocks, n_rows)
 
     def _collect_regions(self, cold: StateArray, ground: StateArray | None) -> None:
         """Regions in which cold labellings, freed of thermal noise, differ."""

@@ -5,6 +5,8 @@ ClusterWalkers   any number of walkers moved by Swendsen-Wang clusters: coupling
 LockstepWalkers  64 walkers side by side: couplings of either sign, fields, q <= 64
 NodeWalkers      any number of walkers moved node by node: every pair cost
 
+and those of `spinlearn.engines.class_walkers` for class-level terms and other pair costs.
+
 Every walker sits at a level of a temperature ladder and is swept at that level's temperature. A
 group has its own random stream, so results do not depend on which thread runs it.
 """
@@ -162,6 +164,8 @@ class BitWalkers(Walkers):
 
     @staticmethod
     def unsupported(model: PottsModel) -> str | None:
+        if model.class_penalty is not None:
+            return "a class-level term"
         if model.n_states > 8:
             return "more than 8 states"
         if len(model.couplings) == 0 or model.couplings[0] <= 0:
@@ -260,6 +264,8 @@ class LockstepWalkers(Walkers):
 
     @staticmethod
     def unsupported(model: PottsModel) -> str | None:
+        if model.class_penalty is not None:
+            return "a class-level term"
         if model.n_states > 64:
             return "more than 64 states"
         if not is_potts(model):
@@ -371,6 +377,8 @@ class ClusterWalkers(FreeWalkers):
 
     @staticmethod
     def unsupported(model: PottsModel) -> str | None:
+        if model.class_penalty is not None:
+            return "a class-level term"
         if np.any(model.couplings < 0):
             return "negative couplings"
         if not is_potts(model):
@@ -440,7 +448,7 @@ class NodeWalkers(FreeWalkers):
 
     @staticmethod
     def unsupported(model: PottsModel) -> str | None:
-        return None
+        return None if model.class_penalty is None else "a class-level term"
 
     def __init__(
         self, model: PottsModel, seed: np.random.SeedSequence, n_walkers: int | None = None
@@ -495,9 +503,12 @@ def walkers_for(model: PottsModel, *, local: bool = False) -> type[Walkers]:
     Bits flip a thousand million spins a second, but with more than two states clusters win: on the
     paper's second toy set (q = 3) by a factor of five in time to the same error.
     """
-    kinds: list[type[Walkers]] = [BitWalkers, LockstepWalkers, NodeWalkers]
+    from spinlearn.engines.class_walkers import ClassClusterWalkers, GeneralWalkers
+
+    kinds: list[type[Walkers]] = [BitWalkers, LockstepWalkers, GeneralWalkers]
     if not local:
         kinds.insert(0 if model.n_states > 2 else 1, ClusterWalkers)
+        kinds.insert(-1, ClassClusterWalkers)
     return next(kind for kind in kinds if kind.unsupported(model) is None)
 
 

@@ -12,6 +12,7 @@ from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.minimizers.annealing import annealing
 from spinlearn.minimizers.bound import isolation_bound
+from spinlearn.minimizers.class_annealing import class_annealing
 from spinlearn.minimizers.cut import minimum_cut
 from spinlearn.minimizers.expansion import alpha_expansion
 from spinlearn.minimizers.minimum import Minimum, MinimumCut
@@ -32,6 +33,7 @@ __all__ = [
     "alpha_beta_swap",
     "alpha_expansion",
     "annealing",
+    "class_annealing",
     "isolation_bound",
     "minimize",
     "minimum_cut",
@@ -48,6 +50,7 @@ MINIMIZERS: dict[str, tuple[Minimizer, Reason]] = {
     "expansion": (lambda model, seed: alpha_expansion(model), expansion_reason),
     "swap": (lambda model, seed: alpha_beta_swap(model), swap_reason),
     "annealing": (lambda model, seed: annealing(model, seed=seed), class_level_reason),
+    "class_annealing": (lambda model, seed: class_annealing(model, seed=seed), lambda model: None),
 }
 
 

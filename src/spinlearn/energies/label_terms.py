@@ -1,18 +1,16 @@
-"""Energies as data: functions from a graph and labels to a PottsModel.
+"""What labels add to an energy: clamps where they are certain, fields where they are not.
 
-min_cut: E(s) = sum_<ij> J_ij (1 - delta(s_i, s_j)) + sum_k h_k (1 - delta(s_k, c_k))   (eq. 2)
+h_k (1 - delta(s_k, c_k)) for the labelled points k; h_k = inf is a clamp (eq. 2 of the paper).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import float_array, integer_array
+from spinlearn.core.arrays import FloatArray, float_array, integer_array
 from spinlearn.core.graph import Graph
-from spinlearn.core.model import FREE, PottsModel, checked_n_states
+from spinlearn.core.model import FREE
 from spinlearn.errors import InvalidInputError
 
 UNLABELLED = -1
@@ -21,34 +19,30 @@ UNLABELLED = -1
 MAX_STRENGTH = 1e8
 
 
-def min_cut(
-    graph: Graph,
-    labels: npt.ArrayLike,
-    n_states: int,
-    *,
-    label_strength: npt.ArrayLike = np.inf,
-) -> PottsModel:
-    """The paper's energy: cut weight, with labels as clamps or finite fields.
-
-    Parameters
-    ----------
-    graph : Graph
-        Its weights are the couplings J.
-    labels : array-like of int, shape (n,)
-        State of every labelled point, -1 for the others.
-    n_states : int
-        q.
-    label_strength : float or array-like (n,)
-        h_k >= 0; infinite (default) clamps the point, a finite value makes the label uncertain.
-        Entries of unlabelled points are ignored.
-    """
-    q = checked_n_states(n_states)
+def checked_labels(graph: Graph, labels: npt.ArrayLike, n_states: int) -> npt.NDArray[np.int64]:
+    """States of the labelled points, -1 for the others, (n,)."""
     given = integer_array(labels, "labels")
     n = graph.n_nodes
     if given.shape != (n,):
         raise InvalidInputError(f"labels have shape {given.shape}, the graph has {n} nodes")
-    if np.any((given < UNLABELLED) | (given >= q)):
-        raise InvalidInputError(f"labels must be -1 or states 0 to {q - 1}")
+    if np.any((given < UNLABELLED) | (given >= n_states)):
+        raise InvalidInputError(f"labels must be -1 or states 0 to {n_states - 1}")
+    return given
+
+
+def label_terms(
+    graph: Graph,
+    labels: npt.ArrayLike,
+    n_states: int,
+    label_strength: npt.ArrayLike,
+    couplings: FloatArray | None = None,
+) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+    """Fields (n, q) and clamps (n,) of labels with the given strength.
+
+    `couplings` (default: the graph's weights) say which strengths would drown them.
+    """
+    n, q = graph.n_nodes, n_states
+    given = checked_labels(graph, labels, q)
     strength = float_array(label_strength, "label_strength")
     if strength.shape not in ((), (n,)):
         raise InvalidInputError(
@@ -63,7 +57,8 @@ def min_cut(
         )
     hard = labelled & np.isinf(strength)
     soft = np.flatnonzero(labelled & ~hard)
-    strongest = float(np.abs(graph.weights).max(initial=0.0))
+    strengths = graph.weights if couplings is None else couplings
+    strongest = float(np.abs(strengths).max(initial=0.0))
     # A sum of shares: strengths near the largest float must not overflow.
     if strongest > 0 and np.sum(strength[soft] / MAX_STRENGTH) > strongest:
         raise InvalidInputError(
@@ -73,7 +68,4 @@ def min_cut(
     fields = np.zeros((n, q))
     fields[soft] = strength[soft, None]
     fields[soft, given[soft]] = 0.0
-    return PottsModel(graph, q, fields=fields, clamped=np.where(hard, given, FREE))
-
-
-ENERGIES: dict[str, Callable[..., PottsModel]] = {"min_cut": min_cut}
+    return fields, np.where(hard, given, FREE)

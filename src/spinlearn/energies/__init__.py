@@ -1,0 +1,45 @@
+"""Energies as data: functions from a graph and labels to a PottsModel.
+
+ENERGIES holds those that need no settings, by name; the classes are the same with settings.
+"""
+
+from __future__ import annotations
+
+from spinlearn.energies.class_level import balanced_cut, normalized_cut, ratio_cut
+from spinlearn.energies.pairwise import harmonic, lgc, min_cut
+from spinlearn.energies.settings import (
+    ENERGIES,
+    LGC,
+    BalancedCut,
+    ClassPrior,
+    Custom,
+    Harmonic,
+    MinCut,
+    NormalizedCut,
+    RatioCut,
+    energy_name,
+    make_energy,
+)
+from spinlearn.energies.user_arrays import class_prior, custom
+
+__all__ = [
+    "ENERGIES",
+    "LGC",
+    "BalancedCut",
+    "ClassPrior",
+    "Custom",
+    "Harmonic",
+    "MinCut",
+    "NormalizedCut",
+    "RatioCut",
+    "balanced_cut",
+    "class_prior",
+    "custom",
+    "energy_name",
+    "harmonic",
+    "lgc",
+    "make_energy",
+    "min_cut",
+    "normalized_cut",
+    "ratio_cut",
+]

@@ -1,0 +1,172 @@
+"""Moves under class-level terms keep the exact law, and twins with a planted error do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spinlearn.core.class_layout import ClusterLayout, GeneralLayout
+from spinlearn.core.class_penalty import ClassPenalty
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.engines.class_walkers import ClassClusterWalkers, GeneralWalkers
+from spinlearn.engines.walkers import BitWalkers, ClusterWalkers, LockstepWalkers, walkers_for
+from spinlearn.kernels import class_clusters, classes
+from spinlearn.kernels.rng import make_stream
+from tests.statistical.chi_square import Configurations, assert_verdict, p_value
+
+BETA = 0.6
+DRAWS = 8_000
+N, Q = 6, 3
+
+
+def small_model(form: str, table: bool = False, signed: bool = False) -> PottsModel:
+    """Six nodes, two clamped, 81 labellings, fields."""
+    rng = np.random.default_rng(7)
+    edges = [(0, 1), (1, 2), (2, 3), (0, 3), (1, 3), (3, 4), (0, 5)]
+    graph = Graph(N, edges, rng.uniform(0.4, 1.3, len(edges)))
+    half = rng.normal(size=(Q, Q))
+    sizes = rng.uniform(0.5, 2.0, N)
+    penalty = {
+        "none": None,
+        "quadratic": ClassPenalty.quadratic(sizes, 3.0, n_states=Q, targets=[1.0, 2.0, 3.0]),
+        "ratio": ClassPenalty.ratio(graph, sizes, n_states=Q, scale=1.5),
+        "table": ClassPenalty.from_table(rng.normal(size=(Q, N + 1))),
+    }[form]
+    return PottsModel(
+        graph,
+        Q,
+        couplings=graph.weights * (rng.choice([-1, 1], len(edges)) if signed else 1.0),
+        pair_cost=half + half.T if table else None,
+        fields=0.4 * rng.normal(size=(N, Q)),
+        clamped=[-1, -1, -1, -1, 1, 2],
+        class_penalty=penalty,
+    )
+
+
+def without_class_term(model: PottsModel) -> PottsModel:
+    weak = ClassPenalty.from_table(np.zeros((Q, N + 1)))
+    return model.replace(class_penalty=weak)
+
+
+class Draws:
+    """Exact draws of a model, moved once by `move(state)`."""
+
+    def __init__(self, model: PottsModel) -> None:
+        self.table = Configurations(model)
+        self.law = self.table.boltzmann(BETA)
+        rng = np.random.default_rng(3)
+        self.states = self.table.states[rng.choice(len(self.table), DRAWS, p=self.law)]
+
+    def p(self, states: np.ndarray) -> float:
+        counts = np.bincount(self.table.index(states), minlength=len(self.table))
+        rare = self.law * DRAWS < 8  # counted together, for chi-square
+        law = np.append(self.law[~rare], self.law[rare].sum())
+        return p_value(np.append(counts[~rare], counts[rare].sum()), law)
+
+
+MODELS = [
+    ("quadratic", False, False),
+    ("table", False, False),
+    ("ratio", False, False),
+    ("ratio", True, True),
+    ("none", True, False),
+]
+
+
+@pytest.mark.parametrize("bug", [None, "beta", "class term"])
+@pytest.mark.parametrize("move", ["nodes", "flips", "region"])
+@pytest.mark.parametrize(("form", "table", "signed"), MODELS)
+def test_general_moves_keep_the_law(form, table, signed, move, bug):
+    if bug == "class term" and form == "none":
+        pytest.skip("there is none to lose")
+    model = small_model(form, table, signed)
+    draws = Draws(model)
+    a = GeneralLayout(without_class_term(model) if bug == "class term" else model)
+    beta = BETA * (1.6 if bug == "beta" else 1.0)
+    stream = make_stream(np.random.SeedSequence(5))
+    csr = a.indptr, a.neighbors, a.weights, a.cut_weights
+    region = np.array([0, 1, 3], dtype=np.int32)
+    for state in draws.states:
+        classes.class_totals(
+            state, a.term, a.indptr, a.neighbors, a.cut_weights, a.volumes, a.cuts
+        ) if a.term[0] else None
+        if move == "nodes":
+            classes.node_sweep(
+                state, a.free, *csr, a.pair_cost, a.potts, a.fields, beta, a.term, a.volumes,
+                a.cuts, a.tally, a.cost, stream,
+            )  # fmt: skip
+        elif move == "flips":
+            for _ in range(3):
+                classes.cluster_flip(
+                    state, a.free, a.held, *csr, a.bond_weights, a.pair_cost, a.fields, beta,
+                    a.term, a.volumes, a.cuts, a.mark, a.queue, stream,
+                )  # fmt: skip
+        else:
+            for _ in range(3):
+                classes.region_swap(
+                    state, region, *csr, a.pair_cost, a.fields, beta, a.term, a.volumes, a.cuts,
+                    a.mark, stream,
+                )  # fmt: skip
+    assert_verdict(draws.p(draws.states), bug is None)
+
+
+@pytest.mark.parametrize("bug", [None, "beta", "class term", "held volumes"])
+@pytest.mark.parametrize("move", ["clusters", "permutations"])
+@pytest.mark.parametrize("form", ["quadratic", "table"])
+def test_cluster_and_permutation_moves_keep_the_law(form, move, bug):
+    if (move, bug) == ("clusters", "held volumes") and form == "table":
+        pytest.skip("the planted error would read beyond the table")
+    model = small_model(form)
+    draws = Draws(model)
+    c = ClusterLayout(without_class_term(model) if bug == "class term" else model)
+    beta = BETA * (1.6 if bug == "beta" else 1.0)
+    held = c.held_volumes[::-1].copy() if bug == "held volumes" else c.held_volumes
+    thresholds = c.thresholds(np.array([beta]))[0]
+    stream = make_stream(np.random.SeedSequence(6))
+    free = np.ascontiguousarray(draws.states[:, c.nodes])
+    for state in free:
+        class_clusters.free_volumes(state, c.term, held, c.volumes)
+        if move == "clusters":
+            class_clusters.bond_clusters(state, c.edge_u, c.edge_v, thresholds, c.parent, stream)
+            class_clusters.cluster_gibbs(
+                state, c.parent, c.fields, c.field_nodes, beta, c.term, c.volumes, c.field_row,
+                c.field_sums, c.cluster_size, c.cost, c.single, stream,
+            )  # fmt: skip
+        else:
+            class_clusters.permute_classes(
+                state, c.fields, c.field_nodes, beta, c.term, held, c.volumes, 2, stream
+            )
+    draws.states[:, c.nodes] = free
+    assert_verdict(draws.p(draws.states), bug is None)
+
+
+@pytest.mark.parametrize("bug", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "form"), [(ClassClusterWalkers, "quadratic"), (GeneralWalkers, "ratio")]
+)
+def test_groups_of_walkers_keep_the_law(kind, form, bug):
+    model = small_model(form)
+    draws = Draws(model)
+    moved = []
+    group = kind(model, np.random.SeedSequence(1))
+    group.use_ladder(np.array([0.1, BETA * (1.2 if bug else 1.0)]))
+    group.levels[:] = 1
+    group.apply_levels()
+    size = group.n_walkers
+    for begin in range(0, DRAWS - size + 1, size):
+        group.put_states(draws.states[begin : begin + size])
+        group.sweep(1)
+        moved.append(group.states())
+    np.testing.assert_allclose(group.energies(), model.energy(group.states()))
+    assert_verdict(draws.p(np.concatenate(moved)), not bug)
+
+
+def test_every_model_finds_its_walkers():
+    assert walkers_for(small_model("quadratic")) is ClassClusterWalkers
+    assert walkers_for(small_model("table")) is ClassClusterWalkers
+    assert walkers_for(small_model("ratio")) is GeneralWalkers
+    assert walkers_for(small_model("none", table=True)) is GeneralWalkers
+    assert walkers_for(small_model("quadratic", signed=True)) is GeneralWalkers
+    for kind in (BitWalkers, ClusterWalkers, LockstepWalkers):
+        assert "class-level" in str(kind.unsupported(small_model("quadratic")))

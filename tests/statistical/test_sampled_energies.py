@@ -1,0 +1,37 @@
+"""The multicanonical engine samples every energy of the package: its law is that of enumeration."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from spinlearn.engines import Enumeration, Multicanonical
+from spinlearn.errors import ConvergenceWarning
+from tests.energy_models import ENERGY_NAMES, random_model
+
+TEMPERATURES = np.array([0.4, 0.8, 1.5, np.inf])
+
+
+@pytest.mark.parametrize("name", ENERGY_NAMES)
+def test_sampled_law_is_that_of_enumeration(name):
+    scores = []
+    for seed in range(2):
+        rng = np.random.default_rng([seed, len(name)])
+        model = random_model(name, rng, n=7, q=3)
+        exact = Enumeration().run(model, TEMPERATURES)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            run = Multicanonical(tol=0.025, max_sweeps=2000).run(model, TEMPERATURES, seed=seed)
+        free = model.clamped < 0
+        off = np.abs(run.marginals - exact.marginals)[:, free]
+        scores.append((off / run.std_error[:, free]).ravel())
+        open_ends = np.any(free[model.graph.edges], axis=1)
+        off = np.abs(run.edge_agreement - exact.edge_agreement)[:, open_ends]
+        scores.append((off / run.agreement_std_error[:, open_ends]).ravel())
+        assert run.std_error.max() < 0.05
+        np.testing.assert_allclose(run.log_partition, exact.log_partition, atol=0.15)
+    values = np.concatenate(scores)
+    assert values.max() < 6
+    assert np.mean(values < 2) > 0.85

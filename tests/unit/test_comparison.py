@@ -1,0 +1,146 @@
+"""compare: the table says what running each method by hand says."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.cluster import SpectralClustering
+from sklearn.datasets import make_blobs
+from sklearn.semi_supervised import LabelPropagation
+
+from spinlearn import BalancedCut, MutualKNN, PottsClassifier, compare, misclassified
+from spinlearn.core.graph import Graph
+from spinlearn.datasets import two_bands
+from spinlearn.energies import balanced_cut
+from spinlearn.errors import InvalidInputError
+from spinlearn.minimizers import minimize
+from spinlearn.scoring import misclassified as rule
+
+COLUMNS = [
+    "method", "energy", "temperature", "errors", "forced_errors", "abstentions", "new_classes",
+    "seconds", "energy_reached",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    X, truth = make_blobs(60, centers=3, cluster_std=0.6, random_state=2)
+    y = np.full(60, -1)
+    for c in range(3):
+        y[np.flatnonzero(truth == c)[0]] = c
+    return X, y, truth
+
+
+def test_sampled_and_minimised_rows_are_what_each_gives_alone(blobs):
+    X, y, truth = blobs
+    grid = np.linspace(0, 1, 6)
+    table = compare(X, y, truth, methods=[], temperatures=grid, random_state=0)
+    assert list(table.columns) == COLUMNS
+    assert table.method.tolist() == ["sampled", "minimised"]
+    alone = PottsClassifier(temperatures=grid, random_state=0).fit(X, y)
+    sampled, minimised = (row for _, row in table.iterrows())
+    assert sampled.temperature == alone.temperature_
+    decision = alone.decide(alone.temperature_).decision
+    assert sampled.errors == misclassified(decision, truth).sum()
+    assert sampled.forced_errors == np.sum(alone.forced_labels_ != truth)
+    found = minimize(alone.model_, seed=0)
+    assert minimised.energy_reached == pytest.approx(found.energy)
+    assert minimised.energy_reached <= sampled.energy_reached + 1e-9
+    assert (table.seconds > 0).all()
+
+
+def test_a_class_energy_gives_both_rows_with_settings(blobs):
+    X, y, truth = blobs
+    table = compare(
+        X, y, truth, energy=[BalancedCut(strength=1.0), "min_cut"], methods=[],
+        temperatures=[0.05, 0.2], engine=_quick(), random_state=1,
+    )  # fmt: skip
+    settings = "BalancedCut(strength=1.0, size='count', proportions=None)"
+    assert table.energy.tolist()[:2] == [settings] * 2
+    assert table.energy.tolist()[2:] == ["min_cut"] * 2
+    graph = MutualKNN().build(X)
+    reference = balanced_cut(graph, y, 3, strength=1.0)
+    assert table.energy_reached[1] == pytest.approx(minimize(reference, seed=1).energy)
+    # Isolating one label is cheapest; the balance forbids it.
+    assert (table.forced_errors[:2] <= 1).all()
+    assert (table.forced_errors[2:] >= 15).all()
+
+
+def _quick():
+    from spinlearn import Multicanonical
+
+    return Multicanonical(tol=0.1, max_sweeps=400)
+
+
+def test_other_estimators_and_clusterings_take_part(blobs):
+    X, y, truth = blobs
+    graph = MutualKNN().build(X)
+    methods = {
+        "propagation": LabelPropagation(kernel=lambda a, b: a, max_iter=2000),
+        "spectral": SpectralClustering(3, affinity="precomputed", random_state=0),
+        "hot": PottsClassifier(temperatures=[0.1, 50.0], temperature=50.0),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of scikit-learn, about convergence and connectedness
+        table = compare(graph, y, truth, methods=methods, temperatures=[0.1]).set_index("method")
+    assert table.errors["propagation"] <= 2
+    assert table.errors["spectral"] <= 2  # clusters count as the classes they stand for
+    assert table.new_classes["spectral"] == 3
+    assert np.isnan(table.energy_reached["spectral"])
+    assert table.abstentions["hot"] + table.new_classes["hot"] > 0
+    assert table.errors["hot"] > 40  # nothing is decided at high temperature
+
+
+def test_text_labels_and_no_truth(blobs):
+    X, y, truth = blobs
+    names = np.array(["a", "b", "c"], dtype=object)
+    text = np.where(y >= 0, names[y], None)
+    numbers = compare(X, y, truth, methods=[], temperatures=[0.1])
+    words = compare(X, text, names[truth], methods=[], temperatures=[0.1])
+    assert words.errors.tolist() == numbers.errors.tolist()
+    silent = compare(X, y, methods=[], temperatures=[0.1])
+    assert silent.errors.isna().all()
+    assert silent.energy_reached.tolist() == numbers.energy_reached.tolist()
+
+
+def test_a_class_nobody_labelled_counts_by_the_papers_rule():
+    X, truth = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], cluster_std=0.5, random_state=0)
+    y = np.full(90, -1)
+    for c in range(2):
+        y[np.flatnonzero(truth == c)[0]] = c
+    table = compare(X, y, truth, methods=[], temperatures=[0.3], temperature=0.3)
+    assert table.new_classes[0] >= 1
+    assert table.errors[0] <= 3  # the third blob is found
+    assert table.forced_errors[0] >= 30
+    assert table.errors[1] >= 30  # a minimum cannot find it
+    assert rule is misclassified
+
+
+def test_two_bands_sampling_beats_minimising():
+    toy = two_bands()
+    table = compare(
+        toy.graph(), toy.labels, toy.truth, methods=[], temperatures=np.linspace(0, 2, 21)
+    ).set_index("method")
+    assert table.errors["sampled"] <= 20
+    assert table.energy_reached["minimised"] <= table.energy_reached["sampled"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"methods": ["nonsense"]}, "method 'nonsense' is unknown"),
+        ({"methods": "lgc"}, "methods='lgc' is no list"),
+        ({"methods": [PottsClassifier]}, "is no method"),
+        ({"methods": [3]}, "is no method"),
+        ({"energy": "nonsense"}, "energy 'nonsense' is unknown"),
+        ({"energy": []}, "energy is empty"),
+        ({"truth": [0, 1, -1]}, "truth has no class for 1 points"),
+        ({"truth": [0, 1]}, "y has shape"),
+    ],
+)
+def test_bad_requests_are_refused(change, message):
+    arguments = {"truth": [0, 1, 1], "methods": [], **change}
+    with pytest.raises(InvalidInputError, match=message):
+        compare(Graph(3, [(0, 1), (1, 2)]), [0, -1, 1], **arguments)

@@ -1,0 +1,302 @@
+"""Energies against their definitions, written out; and what they refuse."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+
+from spinlearn import (
+    ENERGIES,
+    LGC,
+    BalancedCut,
+    ClassPenalty,
+    ClassPrior,
+    Custom,
+    Enumeration,
+    Graph,
+    Harmonic,
+    JunctionTree,
+    Multicanonical,
+    PottsClassifier,
+    PottsModel,
+    min_cut,
+)
+from spinlearn.analysis.temperature_grid import temperature_grid
+from spinlearn.energies import balanced_cut, harmonic, lgc, make_energy, normalized_cut, ratio_cut
+from spinlearn.engines.checkpoint import fingerprint
+from spinlearn.engines.tempering import Metropolis, SwendsenWang, Tempering
+from spinlearn.errors import InvalidInputError, UnsupportedModelError
+from tests.energy_models import random_graph, random_labels
+
+N, Q = 9, 3
+
+
+@pytest.fixture
+def case():
+    rng = np.random.default_rng(4)
+    graph = random_graph(rng, N)
+    labels = random_labels(rng, N, Q)
+    states = rng.integers(0, Q, (40, N))
+    states[:, labels >= 0] = labels[labels >= 0]
+    matrix = np.zeros((N, N))
+    u, v = graph.edges.T
+    matrix[u, v] = matrix[v, u] = graph.weights
+    return graph, labels, states, matrix
+
+
+def cut_of(matrix: np.ndarray, s: np.ndarray) -> float:
+    return 0.5 * sum(matrix[i, j] for i in range(N) for j in range(N) if s[i] != s[j])
+
+
+def test_lgc_is_zhous_cost_at_labellings(case):
+    graph, labels, states, w = case
+    mu = 0.7
+    model = lgc(graph, labels, Q, mu=mu)
+    d = w.sum(axis=1)
+    y = np.zeros((N, Q))
+    y[labels >= 0, labels[labels >= 0]] = 1
+    costs = []
+    for s in states:
+        f = np.eye(Q)[s]
+        smooth = sum(
+            w[i, j] * np.sum((f[i] / np.sqrt(d[i]) - f[j] / np.sqrt(d[j])) ** 2)
+            for i in range(N) for j in range(N) if w[i, j]
+        )  # fmt: skip
+        costs.append(0.5 * (smooth + mu * np.sum((f - y) ** 2)))
+    assert np.ptp(np.array(costs) - model.energy(states)) < 1e-12
+
+
+def test_harmonic_is_zhus_cost_at_labellings(case):
+    graph, labels, states, w = case
+    for values in (None, np.array([0.0, 1.0, 5.0])):
+        model = harmonic(graph, labels, Q, class_values=values)
+        points = np.eye(Q) if values is None else values[:, None]
+        for s, energy in zip(states, model.energy(states), strict=True):
+            f = points[s]
+            cost = 0.5 * np.sum(w[:, :, None] * (f[:, None] - f[None]) ** 2)
+            assert energy == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("size", ["count", "volume"])
+@pytest.mark.parametrize("proportions", [None, [1, 2, 3]])
+def test_balanced_cut_is_the_cut_and_the_balance(case, size, proportions):
+    graph, labels, states, w = case
+    model = balanced_cut(graph, labels, Q, strength=3.0, size=size, proportions=proportions)
+    a = np.ones(N) if size == "count" else w.sum(axis=1) * N / w.sum()
+    goal = np.zeros(Q) if proportions is None else N * np.array(proportions) / 6
+    unit = graph.weights.mean()
+    for s, energy in zip(states, model.energy(states), strict=True):
+        sizes = np.array([a[s == c].sum() for c in range(Q)])
+        balance = 3.0 * unit / (2 * N) * np.sum((sizes - goal) ** 2)
+        assert energy == pytest.approx(cut_of(w, s) + balance)
+
+
+@pytest.mark.parametrize("energy", [normalized_cut, ratio_cut])
+def test_ratio_forms_are_cuts_over_sizes(case, energy):
+    graph, labels, states, w = case
+    model = energy(graph, labels, Q)
+    a = w.sum(axis=1) if energy is normalized_cut else np.ones(N)
+    worst = np.max(w.sum(axis=1)[a > 0] / a[a > 0])
+    for s, value in zip(states, model.energy(states), strict=True):
+        total = 0.0
+        for c in range(Q):
+            inside = s == c
+            volume = a[inside].sum()
+            total += w[inside][:, ~inside].sum() / volume if volume > 0 else worst
+        assert value == pytest.approx(a.sum() / (2 * Q) * total)
+
+
+def test_ratio_forms_equal_the_cut_when_classes_are_equally_large():
+    ring = Graph(6, [(i, (i + 1) % 6) for i in range(6)])
+    s = [0, 0, 1, 1, 2, 2]
+    for energy in (normalized_cut, ratio_cut):
+        model = energy(ring, np.full(6, -1), 3)
+        assert model.energy(s) == pytest.approx(3.0)
+        assert model.effective_couplings == pytest.approx(np.ones(6))
+        np.testing.assert_allclose(
+            temperature_grid(model), temperature_grid(min_cut(ring, np.full(6, -1), 3)), rtol=1e-6
+        )
+
+
+def test_an_empty_class_costs_as_much_as_the_worst_one():
+    pair = Graph(3, [(0, 1), (1, 2)])
+    model = ratio_cut(pair, [-1, -1, -1], 2)
+    alone = model.energy([0, 1, 0])  # the middle node, degree 2, against the rest
+    assert model.energy([0, 0, 0]) == pytest.approx(3 / 4 * 2.0)
+    assert alone == pytest.approx(3 / 4 * (2 / 1 + 2 / 2))
+    chosen = ClassPenalty.ratio(pair, np.ones(3), n_states=2, empty=7.0)
+    assert model.replace(class_penalty=chosen).energy([0, 0, 0]) == 7.0
+
+
+def test_class_priors_are_the_law_of_points_without_neighbours():
+    prior = np.array([0.5, 0.3, 0.2])
+    graph = Graph(4, [(0, 1)], [1.7])
+    model = ClassPrior(prior=prior, strength=1.0)(graph, [0, -1, -1, 2], 3)
+    run = Enumeration().run(model, [1.7])
+    np.testing.assert_allclose(run.marginals[0, 2], prior)
+    assert np.all(model.fields[[0, 3]] == 0)
+
+
+def test_custom_arrays_are_taken_as_they_are(case):
+    graph, labels, states, _ = case
+    rng = np.random.default_rng(0)
+    half, fields = rng.normal(size=(Q, Q)), rng.normal(size=(N, Q))
+    couplings, table = rng.normal(size=graph.n_edges), rng.normal(size=(Q, N + 1))
+    energy = Custom(
+        couplings=couplings, pair_cost=half + half.T, fields=fields, class_penalty=table
+    )
+    model = energy(graph, labels, Q)
+    u, v = graph.edges.T
+    for s, value in zip(states, model.energy(states), strict=True):
+        expected = np.sum(couplings * (half + half.T)[s[u], s[v]])
+        expected += fields[np.arange(N), s].sum()
+        expected += sum(table[c, np.sum(s == c)] for c in range(Q))
+        assert value == pytest.approx(expected)
+
+
+def test_every_energy_of_the_registry_clamps_certain_labels_and_fits(case):
+    graph, labels, _, _ = case
+    for name, energy in ENERGIES.items():
+        model = energy(graph, labels, Q)
+        np.testing.assert_array_equal(model.clamped, labels)
+        soft = energy(graph, labels, Q, label_strength=0.5)
+        assert np.all(soft.clamped == -1)
+        fitted = PottsClassifier(
+            energy=name, engine="enumeration", temperatures=[0.2, 1.0], n_states=Q
+        ).fit(graph, labels)
+        assert fitted.model_.n_states == Q
+
+
+def test_settings_clone_and_reach_through_the_classifier():
+    for energy in (BalancedCut(strength=5.0), LGC(mu=0.1), Harmonic(class_values=[0, 1])):
+        for twin in (clone(energy), copy.deepcopy(energy), pickle.loads(pickle.dumps(energy))):
+            assert twin == energy
+    classifier = PottsClassifier(energy=BalancedCut())
+    for point in ParameterGrid({"energy__strength": [1.0, 4.0]}):
+        assert clone(classifier).set_params(**point).energy.strength == point["energy__strength"]
+    with pytest.raises(InvalidInputError, match="no parameter"):
+        BalancedCut().set_params(nonsense=1)
+
+
+def test_a_function_of_ones_own_is_an_energy(case):
+    graph, labels, _, _ = case
+
+    def doubled(graph, labels, n_states, *, label_strength=np.inf):
+        return min_cut(graph, labels, n_states).replace(couplings=2 * graph.weights)
+
+    fitted = PottsClassifier(energy=doubled, temperatures=[0.5]).fit(graph, labels)
+    np.testing.assert_array_equal(fitted.model_.couplings, 2 * graph.weights)
+    with pytest.raises(InvalidInputError, match="must return a PottsModel"):
+        PottsClassifier(energy=lambda *a, **k: 3, temperatures=[0.5]).fit(graph, labels)
+    assert make_energy(doubled) is doubled
+
+
+def test_models_with_a_class_term_survive_pickle_and_are_read_only(case):
+    graph, labels, states, _ = case
+    for model in (balanced_cut(graph, labels, Q), normalized_cut(graph, labels, Q)):
+        twin = pickle.loads(pickle.dumps(model))
+        np.testing.assert_array_equal(twin.energy(states), model.energy(states))
+        with pytest.raises(ValueError, match="read-only"):
+            twin.class_penalty.sizes[0] = 5
+        with pytest.raises(AttributeError):
+            twin.class_penalty.coefficient = 5
+
+
+def test_checkpoints_tell_class_terms_apart(case):
+    graph, labels, _, _ = case
+    plain = min_cut(graph, labels, Q)
+    weak, strong = (balanced_cut(graph, labels, Q, strength=x) for x in (1.0, 2.0))
+    assert len({fingerprint(m) for m in (plain, weak, strong)}) == 3
+
+
+def test_engines_that_cannot_see_the_class_term_say_so(case):
+    graph, labels, _, _ = case
+    model = balanced_cut(graph, labels, Q)
+    assert "class-level term" in JunctionTree().unsupported(model)
+    with pytest.raises(UnsupportedModelError, match="use engine='multicanonical'"):
+        JunctionTree().run(model, [1.0])
+    for engine in (Tempering(), SwendsenWang(), Metropolis()):
+        assert "class-level term" in engine.unsupported(model)
+        with pytest.raises(UnsupportedModelError, match="class-level term"):
+            engine.run(model, [1.0])
+    assert Enumeration().unsupported(model) is None
+    assert Multicanonical().unsupported(model) is None
+
+
+def test_energy_scale_bounds_all_energies(case):
+    graph, labels, states, _ = case
+    for energy in ENERGIES.values():
+        model = energy(graph, labels, Q)
+        assert np.abs(model.energy(states)).max() <= model.energy_scale * (1 + 1e-12)
+
+
+TRIANGLE = Graph(3, [(0, 1), (1, 2), (0, 2)])
+ONES = np.ones(3)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: BalancedCut(strength=-1)(TRIANGLE, [0, -1, 1], 2), "no number >= 0"),
+        (lambda: BalancedCut(strength=np.nan)(TRIANGLE, [0, -1, 1], 2), "no number >= 0"),
+        (lambda: BalancedCut(strength="2")(TRIANGLE, [0, -1, 1], 2), "no number >= 0"),
+        (lambda: BalancedCut(size="mass")(TRIANGLE, [0, -1, 1], 2), "use 'count' or 'volume'"),
+        (lambda: BalancedCut(proportions=[1])(TRIANGLE, [0, -1, 1], 2), "expected \\(2,\\)"),
+        (lambda: BalancedCut(proportions=[0, 0])(TRIANGLE, [0, -1, 1], 2), "not all zero"),
+        (lambda: BalancedCut()(TRIANGLE, [0, -1], 2), "labels have shape"),
+        (lambda: BalancedCut()(TRIANGLE, [0, -1, 5], 2), "labels must be -1 or states"),
+        (lambda: LGC(mu=-1)(TRIANGLE, [0, -1, 1], 2), "must be >= 0"),
+        (lambda: LGC(mu=np.nan)(TRIANGLE, [0, -1, 1], 2), "must be >= 0"),
+        (lambda: LGC()(Graph(2, [(0, 1)], [-1.0]), [0, -1], 2), "negative weight"),
+        (lambda: normalized_cut(Graph(2, [(0, 1)], [-1.0]), [0, -1], 2), "negative weight"),
+        (lambda: ratio_cut(Graph(2, [(0, 1)], [-1.0]), [0, -1], 2), "negative weight"),
+        (lambda: Harmonic(class_values=[0, 1, 2])(TRIANGLE, [0, -1, 1], 2), "each of the 2"),
+        (lambda: Harmonic(class_values=[0, np.inf])(TRIANGLE, [0, -1, 1], 2), "finite"),
+        (lambda: ClassPrior()(TRIANGLE, [0, -1, 1], 2), "needs prior"),
+        (lambda: ClassPrior(prior=[0, 1])(TRIANGLE, [0, -1, 1], 2), "positive probability"),
+        (lambda: ClassPrior(prior=[1, 1], strength=-1)(TRIANGLE, [0, -1, 1], 2), "no number >= 0"),
+        (lambda: Custom(fields=[[1, 2]])(TRIANGLE, [0, -1, 1], 2), "fields has shape"),
+        (lambda: Custom(class_penalty=np.ones((2, 3)))(TRIANGLE, [0, -1, 1], 2), "\\(2, 4\\)"),
+        (lambda: Custom(class_penalty=[1, 2])(TRIANGLE, [0, -1, 1], 2), "one row per state"),
+        (lambda: ClassPenalty.from_table([[0, np.nan], [0, 0]]), "NaN or infinite"),
+        (lambda: ClassPenalty.quadratic([1, -1, 1], 1.0, n_states=2), "negative numbers"),
+        (lambda: ClassPenalty.quadratic([0, 0, 0], 1.0, n_states=2), "all node sizes are zero"),
+        (lambda: ClassPenalty.quadratic([], 1.0, n_states=2), "one number per node"),
+        (lambda: ClassPenalty.quadratic(ONES, np.inf, n_states=2), "one finite number"),
+        (lambda: ClassPenalty.quadratic(ONES, 1.0, n_states=2, targets=[1]), "targets has shape"),
+        (lambda: ClassPenalty.ratio(TRIANGLE, [0, 1, 1], n_states=2), "positive size"),
+        (lambda: ClassPenalty.ratio(TRIANGLE, [1, 1], n_states=2), "sizes have shape"),
+        (lambda: ClassPenalty(kind="ratio"), "is made with"),
+        (lambda: PottsModel(TRIANGLE, 2, class_penalty="balance"), "must be a ClassPenalty"),
+        (
+            lambda: PottsModel(
+                Graph(3, [(0, 1)]), 2, class_penalty=ClassPenalty.ratio(TRIANGLE, ONES, n_states=2)
+            ),
+            "make it from the same graph",
+        ),
+        (
+            lambda: PottsModel(TRIANGLE, 2, class_penalty=ClassPenalty.quadratic(ONES, 1e308,
+                               n_states=2, targets=[1e200, 0])),
+            "energies overflow",
+        ),
+        (lambda: make_energy("nonsense"), "energy 'nonsense' is unknown"),
+        (lambda: make_energy(BalancedCut), "is unknown: pass a name"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused(make, message):
+    with pytest.raises(InvalidInputError, match=message):
+        make()
+
+
+def test_graphs_without_edges_have_all_energies():
+    lonely = Graph(3, [])
+    for energy in ENERGIES.values():
+        model = energy(lonely, [0, -1, 1], 2)
+        assert np.isfinite(model.energy([0, 0, 1]))
+        run = Enumeration().run(model, [0.5])
+        np.testing.assert_allclose(run.marginals[0, 1], [0.5, 0.5])
