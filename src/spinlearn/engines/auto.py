@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 
@@ -24,7 +24,7 @@ class Auto(Settings):
     ----------
     max_memory_gb, max_operations : float
         Budget for the exact answer, see `JunctionTree`.
-    tol, max_seconds, n_jobs
+    tol, max_seconds, n_jobs, checkpoint
         Of the sampling engine, see `Multicanonical`.
     """
 
@@ -33,6 +33,7 @@ class Auto(Settings):
     tol: float = 0.01
     max_seconds: float | None = 300.0
     n_jobs: int = 1
+    checkpoint: Any = None
 
     name: ClassVar[str] = "auto"
 
@@ -65,4 +66,9 @@ class Auto(Settings):
         return JunctionTree(max_memory_gb=self.max_memory_gb, max_operations=self.max_operations)
 
     def _sampling(self) -> Multicanonical:
-        return Multicanonical(tol=self.tol, max_seconds=self.max_seconds, n_jobs=self.n_jobs)
+        return Multicanonical(
+            tol=self.tol,
+            max_seconds=self.max_seconds,
+            n_jobs=self.n_jobs,
+            checkpoint=self.checkpoint,
+        )

@@ -359,7 +359,9 @@ class _Run:
         return limit is not None and perf_counter() - self.started > share * limit
 
     def _report(self, phase: str, fraction: float) -> None:
-        if self.callback is not None and self.callback(Progress(phase=phase, fraction=fraction)):
+        worst = self.worst if np.isfinite(self.worst) else None
+        progress = Progress(phase=phase, fraction=fraction, worst_error=worst)
+        if self.callback is not None and self.callback(progress):
             self.stopped = True
 
     def _save(self) -> None:
