@@ -48,6 +48,8 @@ class ReadOptions:
         Column of ids; default: row numbers from 1.
     features : tuple of str
         Feature columns; none means all numeric ones. For .npz and .h5ad: the array to use.
+    exclude : tuple of str
+        Columns that are no features.
     labels_file : Path or None
     edges : bool
         Read a .csv, .tsv or .txt as a list of edges.
@@ -58,6 +60,7 @@ class ReadOptions:
     labels: str | None = None
     id: str | None = None
     features: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
     labels_file: Path | None = None
     edges: bool = False
     delimiter: str | None = None
@@ -445,7 +448,8 @@ def _needed_columns(path: Path, options: ReadOptions) -> list[str]:
 def _feature_columns(columns: Sequence[str], options: ReadOptions) -> list[str]:
     if options.features:
         return list(options.features)
-    return [name for name in columns if name not in (options.labels, options.id)]
+    others = {options.labels, options.id, *options.exclude}
+    return [name for name in columns if name not in others]
 
 
 def _require(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:
