@@ -41,7 +41,7 @@ class FitSettings:
         Temperature of the answer; None is T*.
     scale : {"auto", "none", "standard"}
         "auto": standard for tables, whose columns may have different units, none for arrays.
-    tol, max_seconds, n_jobs, checkpoint
+    tol, max_seconds, n_jobs, checkpoint, checkpoint_seconds
         Of a sampling engine.
     """
 
@@ -60,6 +60,7 @@ class FitSettings:
     max_seconds: float | None = None
     n_jobs: int = 1
     checkpoint: Path | None = None
+    checkpoint_seconds: float | None = None
     seed: int = 0
 
 
@@ -185,6 +186,7 @@ def configured_engine(settings: FitSettings) -> Engine:
         "max_seconds": settings.max_seconds,
         "n_jobs": settings.n_jobs,
         "checkpoint": settings.checkpoint,
+        "checkpoint_seconds": settings.checkpoint_seconds,
     }
     for name, value in wanted.items():
         if name in known and value is not None:

@@ -62,6 +62,10 @@ def fit(
             "--resume", help="Go on with an interrupted run.", rich_help_panel=options.RUN
         ),
     ] = False,
+    checkpoint_seconds: Annotated[
+        float | None,
+        typer.Option(help="Time between two savings of the run.", rich_help_panel=options.RUN),
+    ] = None,
     tol: options.Tol = None,
     max_seconds: options.MaxSeconds = None,
     jobs: options.Jobs = 1,
@@ -86,7 +90,7 @@ def fit(
     from spinlearn.fitting import FitSettings, fit_dataset
     from spinlearn.io.answer_files import write_answer
     from spinlearn.io.dataset import read_dataset
-    from spinlearn.io.folder import check_target, new_folder
+    from spinlearn.io.folder import check_target, new_folder, parent_folder
 
     screen = console()
     check_target(out)
@@ -115,13 +119,14 @@ def fit(
         max_seconds=max_seconds,
         n_jobs=jobs,
         checkpoint=checkpoint,
+        checkpoint_seconds=checkpoint_seconds,
         seed=seed,
     )
-    out.resolve().parent.mkdir(parents=True, exist_ok=True)  # the checkpoint stands there
-    with watched(screen, quiet) as watch:
-        result, messages = fit_dataset(dataset, settings, watch)
-    with new_folder(out) as folder:
-        write_answer(folder, result)
+    with parent_folder(out):  # the checkpoint stands beside the answer
+        with watched(screen, quiet) as watch:
+            result, messages = fit_dataset(dataset, settings, watch)
+        with new_folder(out) as folder:
+            write_answer(folder, result)
     print_summary(screen, result, messages)
     for name in ("labels.csv", "profile.csv", "model.npz", "report.html"):
         say(screen, f"wrote {out / name}")

@@ -50,6 +50,6 @@ def reproduce(
     for name, reason in done.skipped.items():
         say(screen, f"skipped {name}: {reason}", "yellow")
     for claim in done.claims:
-        say(screen, str(claim))
+        say(screen, f"{claim.verdict.value}: {claim.statement} ({claim.finding})")
     for path in done.files:
         say(screen, f"wrote {path}")

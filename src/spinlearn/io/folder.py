@@ -63,29 +63,32 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _side_folder(target: Path) -> Iterator[Path]:
-    whole = target.resolve()
-    made = _make_parents(whole.parent)
-    side = whole.with_name(f".{whole.name}.{os.getpid()}.part")
-    try:
-        side.mkdir()
-        yield side
-    finally:
-        shutil.rmtree(side, ignore_errors=True)
-        if not whole.exists():
-            for folder in made:  # innermost first; only what is still empty
-                try:
-                    folder.rmdir()
-                except OSError:
-                    break
-
-
-def _make_parents(folder: Path) -> list[Path]:
-    """Make missing parents; those made, innermost first."""
+def parent_folder(target: Path) -> Iterator[None]:
+    """Make the missing parents of `target`; those that are still empty at the end go again."""
+    folder = target.resolve().parent
     missing = []
     while not folder.exists():
         missing.append(folder)
         folder = folder.parent
-    for path in reversed(missing):
-        path.mkdir()
-    return missing
+    try:
+        for path in reversed(missing):
+            path.mkdir()
+        yield
+    finally:
+        for path in missing:  # innermost first
+            try:
+                path.rmdir()
+            except OSError:
+                break
+
+
+@contextmanager
+def _side_folder(target: Path) -> Iterator[Path]:
+    whole = target.resolve()
+    side = whole.with_name(f".{whole.name}.{os.getpid()}.part")
+    with parent_folder(target):
+        try:
+            side.mkdir()
+            yield side
+        finally:
+            shutil.rmtree(side, ignore_errors=True)
