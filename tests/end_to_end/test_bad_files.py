@@ -9,7 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from tests.end_to_end.tool import leftovers, spinlearn
+from tests.end_to_end.tool import leftovers, spinlearn, spinlearn_here
 
 GOOD = "id,label,x,y\n" + "".join(
     f"r{k},{'A' if k == 0 else 'B' if k == 1 else ''},{k % 2 * 5 + k / 10},{k}\n" for k in range(12)
@@ -47,61 +47,43 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module")
-def fit_once(tmp_path_factory):
-    """All cases in one process each would take minutes of imports: run the app in this one."""
-    from spinlearn.cli import main
-
-    def run(folder, *arguments, monkeypatch, capsys):
-        monkeypatch.chdir(folder)
-        monkeypatch.setattr("sys.argv", ["spinlearn", *map(str, arguments)])
-        code = 0
-        try:
-            main.run()
-        except SystemExit as left:
-            code = left.code
-        return code, capsys.readouterr()
-
-    return run
-
-
-def check_refusal(code, printed, words):
-    assert code == 2, printed
-    assert "Traceback" not in printed.err
-    lines = printed.err.strip().splitlines()
-    assert len(lines) == 1, printed.err
+def check_refusal(done, words):
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr
+    lines = done.stderr.strip().splitlines()
+    assert len(lines) == 1, done.stderr
     for word in words:
         assert word in lines[0]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_bad_file(tmp_path, fit_once, monkeypatch, capsys, case):
+def test_bad_file(tmp_path, case):
     name, content, words = CASES[case]
     (tmp_path / name).write_text(content)
     arguments = ["fit", name, "--labels", "label", "--id", "id", "--out", "new/out"]
-    code, printed = fit_once(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
-    check_refusal(code, printed, words)
+    done = spinlearn_here(*arguments, cwd=tmp_path)
+    check_refusal(done, words)
     assert leftovers(tmp_path) == {name}
 
 
-def test_the_good_table_of_these_cases_is_good(tmp_path, fit_once, monkeypatch, capsys):
+def test_the_good_table_of_these_cases_is_good(tmp_path):
     (tmp_path / "data.csv").write_text(GOOD)
     arguments = ["fit", "data.csv", "--labels", "label", "--id", "id", "--out", "new/out"]
-    code, printed = fit_once(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
-    assert code == 0, printed.err
+    done = spinlearn_here(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
-def test_not_utf8(tmp_path, fit_once, monkeypatch, capsys):
+def test_not_utf8(tmp_path):
     (tmp_path / "data.csv").write_bytes(GOOD.replace("A", "Ä").encode("latin-1"))
     arguments = ["fit", "data.csv", "--labels", "label", "--out", "out"]
-    code, printed = fit_once(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
-    check_refusal(code, printed, ["--encoding latin-1"])
+    done = spinlearn_here(*arguments, cwd=tmp_path)
+    check_refusal(done, ["--encoding latin-1"])
     assert leftovers(tmp_path) == {"data.csv"}
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "npz", "npy", "h5ad", "mtx", "edges"])
 def test_a_gigabyte_of_the_wrong_kind_is_refused_at_once(
-    tmp_path, fit_once, monkeypatch, capsys, kind
+    tmp_path, kind
 ):
     with open(tmp_path / f"data.{kind}", "wb") as file:
         file.truncate(1 << 30)  # sparse: takes no room
@@ -110,29 +92,29 @@ def test_a_gigabyte_of_the_wrong_kind_is_refused_at_once(
     if kind in ("npy", "mtx", "edges"):
         arguments += ["--labels-file", "labels.csv"]
     began = time.process_time()
-    code, printed = fit_once(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
+    done = spinlearn_here(*arguments, cwd=tmp_path)
     assert time.process_time() - began < 5
-    check_refusal(code, printed, [f"data.{kind}"])
+    check_refusal(done, [f"data.{kind}"])
     assert leftovers(tmp_path) == {f"data.{kind}", "labels.csv"}
 
 
 @pytest.mark.parametrize("out", ["file/out", "/proc/nowhere/out", "file"])
-def test_unwritable_folder(tmp_path, fit_once, monkeypatch, capsys, out):
+def test_unwritable_folder(tmp_path, out):
     (tmp_path / "data.csv").write_text(GOOD)
     (tmp_path / "file").write_text("a file, not a folder")
     arguments = ["fit", "data.csv", "--labels", "label", "--out", out]
-    code, printed = fit_once(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
-    check_refusal(code, printed, [out])
+    done = spinlearn_here(*arguments, cwd=tmp_path)
+    check_refusal(done, [out])
     assert leftovers(tmp_path) == {"data.csv", "file"}
 
 
-def test_a_folder_with_other_things_is_not_replaced(tmp_path, fit_once, monkeypatch, capsys):
+def test_a_folder_with_other_things_is_not_replaced(tmp_path):
     (tmp_path / "data.csv").write_text(GOOD)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter1.txt").write_text("years of work")
     arguments = ["fit", "data.csv", "--labels", "label", "--out", "thesis"]
-    code, printed = fit_once(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
-    check_refusal(code, printed, ["another folder"])
+    done = spinlearn_here(*arguments, cwd=tmp_path)
+    check_refusal(done, ["another folder"])
     assert leftovers(tmp_path) == {"data.csv", "thesis", "thesis/chapter1.txt"}
 
 
@@ -150,11 +132,11 @@ def _bomb_array() -> np.ndarray:
 
 
 @pytest.mark.parametrize("command", ["explore", "suggest", "suspects"])
-def test_a_malicious_model_is_refused(tmp_path, fit_once, monkeypatch, capsys, command):
+def test_a_malicious_model_is_refused(tmp_path, command):
     (tmp_path / "data.csv").write_text(GOOD)
     arguments = ["fit", "data.csv", "--labels", "label", "--out", "out"]
-    code, printed = fit_once(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
-    assert code == 0, printed.err
+    done = spinlearn_here(*arguments, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
     model = tmp_path / "out" / "model.npz"
     with np.load(model) as archive:
         arrays = dict(archive)
@@ -162,14 +144,14 @@ def test_a_malicious_model_is_refused(tmp_path, fit_once, monkeypatch, capsys, c
     np.savez(model, allow_pickle=True, **arrays)
     (tmp_path / "out" / "report.html").unlink()
     before = leftovers(tmp_path)
-    code, printed = fit_once(tmp_path, command, "out", monkeypatch=monkeypatch, capsys=capsys)
-    check_refusal(code, printed, ["pickled"])
+    done = spinlearn_here(command, "out", cwd=tmp_path)
+    check_refusal(done, ["pickled"])
     assert leftovers(tmp_path) == before
     assert not (tmp_path / "exploded").exists()
 
 
 @pytest.mark.parametrize("kind", ["npy", "npz"])
-def test_malicious_data_are_refused(tmp_path, fit_once, monkeypatch, capsys, kind):
+def test_malicious_data_are_refused(tmp_path, kind):
     path = tmp_path / f"data.{kind}"
     if kind == "npy":
         np.save(path, _bomb_array(), allow_pickle=True)
@@ -177,12 +159,12 @@ def test_malicious_data_are_refused(tmp_path, fit_once, monkeypatch, capsys, kin
         np.savez(path, allow_pickle=True, X=_bomb_array(), y=np.zeros(1))
     (tmp_path / "labels.csv").write_text("id,label\n1,A\n")
     arguments = ["fit", path.name, "--labels-file", "labels.csv", "--out", "out"]
-    code, printed = fit_once(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
-    check_refusal(code, printed, ["pickled"])
+    done = spinlearn_here(*arguments, cwd=tmp_path)
+    check_refusal(done, ["pickled"])
     assert leftovers(tmp_path) == {path.name, "labels.csv"}
 
 
-def test_a_malicious_checkpoint_is_refused(tmp_path, fit_once, monkeypatch, capsys):
+def test_a_malicious_checkpoint_is_refused(tmp_path):
     (tmp_path / "data.csv").write_text(GOOD)
     with open(tmp_path / ".out.checkpoint.npz", "wb") as file:
         np.savez(file, allow_pickle=True, header=_bomb_array())
@@ -190,12 +172,12 @@ def test_a_malicious_checkpoint_is_refused(tmp_path, fit_once, monkeypatch, caps
         "fit", "data.csv", "--labels", "label", "--out", "out", "--resume",
         "--engine", "multicanonical",
     ]  # fmt: skip
-    code, printed = fit_once(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
-    check_refusal(code, printed, ["checkpoint"])
+    done = spinlearn_here(*arguments, cwd=tmp_path)
+    check_refusal(done, ["checkpoint"])
     assert leftovers(tmp_path) == {"data.csv", ".out.checkpoint.npz"}
 
 
-def test_headers_that_lie_about_their_size_are_refused(tmp_path, fit_once, monkeypatch, capsys):
+def test_headers_that_lie_about_their_size_are_refused(tmp_path):
     text = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         text, {"descr": "<f8", "fortran_order": False, "shape": (10**9, 100)}
@@ -206,8 +188,8 @@ def test_headers_that_lie_about_their_size_are_refused(tmp_path, fit_once, monke
     (tmp_path / "labels.csv").write_text("id,label\n1,A\n")
     for name in ("data.npy", "data.npz"):
         arguments = ["fit", name, "--labels-file", "labels.csv", "--out", "out"]
-        code, printed = fit_once(tmp_path, *arguments, monkeypatch=monkeypatch, capsys=capsys)
-        check_refusal(code, printed, ["truncated"])
+        done = spinlearn_here(*arguments, cwd=tmp_path)
+        check_refusal(done, ["truncated"])
 
 
 def test_a_fresh_process_says_one_line_and_shows_more_only_on_request(tmp_path):

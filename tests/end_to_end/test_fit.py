@@ -17,7 +17,7 @@ from sklearn import datasets
 
 from spinlearn.datasets import two_bands
 from spinlearn.io.result import Result
-from tests.end_to_end.tool import leftovers, read_rows, spinlearn
+from tests.end_to_end.tool import leftovers, read_rows, spinlearn, spinlearn_here
 
 LEUKEMIA = Path(__file__).parents[3] / "shared" / "data" / "armstrong2002_mll.csv.gz"
 SHORT = ("--max-seconds", 4, "--quiet")
@@ -50,10 +50,10 @@ def forced_accuracy(rows: list[dict[str, str]], truth: list[str]) -> float:
 @pytest.mark.parametrize(
     ("name", "per_class", "n_points", "least"),
     [
-        ("iris", 3, None, 0.85),
-        ("wine", 3, None, 0.85),
-        ("breast_cancer", 10, 250, 0.8),
-        ("digits", 3, 250, 0.7),
+        ("iris", 6, None, 0.85),
+        ("wine", 8, None, 0.85),
+        ("breast_cancer", 10, 250, 0.85),
+        ("digits", 3, 250, 0.75),
     ],
 )
 def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, least):
@@ -111,7 +111,7 @@ def test_same_seed_same_files(tmp_path):
     frame, _ = table_of("wine", 2)
     frame.to_csv(tmp_path / "data.csv", index=False)
     for out in ("one", "two"):
-        done = spinlearn(
+        done = spinlearn_here(
             "fit", "data.csv", "--labels", "label", "--id", "name", "--out", out, "--tol", 0.1,
             "--temperatures", "0.5,0.8", "--seed", 5, "--engine", "multicanonical", cwd=tmp_path,
         )  # fmt: skip
@@ -146,7 +146,7 @@ def test_kinds_of_files_give_the_same_answer(tmp_path, kind):
         ("plain.csv", ["--labels", "label", "--id", "name"]),
         (path.name, more),
     ):
-        done = spinlearn("fit", name, *options, *same, "--out", name + ".out", cwd=tmp_path)
+        done = spinlearn_here("fit", name, *options, *same, "--out", name + ".out", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
     answers = [read_rows(tmp_path / f"{name}.out" / "labels.csv") for name in ("plain.csv", path.name)]
     for one, other in zip(*answers, strict=True):
@@ -176,7 +176,7 @@ def test_a_precomputed_graph_gives_the_library_answer(tmp_path, kind):
     labelled = np.flatnonzero(toy.labels >= 0)
     text = "id,band\n" + "".join(f"{names[k]},{'AB'[toy.labels[k]]}\n" for k in labelled)
     (tmp_path / "labels.csv").write_text(text)
-    done = spinlearn(
+    done = spinlearn_here(
         "fit", f"graph.{kind}", "--labels-file", "labels.csv", "--labels", "band", *more,
         "--temperatures", "0,0.7", "--temperature", 0.7, "--out", "out", cwd=tmp_path,
     )  # fmt: skip
@@ -190,18 +190,18 @@ def test_explore_answers_at_other_temperatures_without_the_data(tmp_path):
     frame, _ = table_of("iris", 3)
     frame.to_csv(tmp_path / "data.csv", index=False)
     fit = ("fit", "data.csv", "--labels", "label", "--id", "name")
-    done = spinlearn(*fit, "--temperatures", "0,0.5,1", "--out", "out", cwd=tmp_path)
+    done = spinlearn_here(*fit, "--temperatures", "0,0.5,1", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    direct = spinlearn(
+    direct = spinlearn_here(
         *fit, "--temperatures", "0.2,0.4", "--temperature", 0.4, "--out", "direct", cwd=tmp_path
     )
     assert direct.returncode == 0, direct.stderr
     (tmp_path / "data.csv").unlink()
     before = (tmp_path / "out" / "report.html").read_bytes()
-    again = spinlearn("explore", "out", "--temperature", 0.25, cwd=tmp_path)
+    again = spinlearn_here("explore", "out", "--temperature", 0.25, cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "out" / "report.html").read_bytes() != before
-    done = spinlearn(
+    done = spinlearn_here(
         "explore", "out", "--temperatures", "0.2,0.4", "--temperature", 0.4, "--out", "other",
         cwd=tmp_path,
     )  # fmt: skip
