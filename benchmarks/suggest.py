@@ -154,7 +154,9 @@ def main() -> None:
     means = {k: v.mean(axis=1) for k, v in curves.items()}  # over the steps, one per run
     difference = means["random"] - means["suggest"]
     error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
-    print(f"mean error over {chosen.steps + 1} steps: suggest {means['suggest'].mean():.3f}, ", end="")
+    print(
+        f"mean error over {chosen.steps + 1} steps: suggest {means['suggest'].mean():.3f}, ", end=""
+    )
     print(f"random {means['random'].mean():.3f}; difference {difference.mean():.3f} +- {error:.3f}")
     print(f"suggest is better in {np.sum(difference > 0)} of {len(difference)} runs")
     RESULTS.mkdir(exist_ok=True)

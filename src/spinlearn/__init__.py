@@ -33,6 +33,12 @@ _HOME = {
     "profile": "spinlearn.decision",
     "recommended_temperature": "spinlearn.decision",
     "misclassified": "spinlearn.scoring",
+    "annotate": "spinlearn.annotation",
+    "draw_labellings": "spinlearn.labellings",
+    "suggest": "spinlearn.suggestion",
+    "Suggestion": "spinlearn.suggestion",
+    "Suspect": "spinlearn.suspects",
+    "Result": "spinlearn.io.result",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -101,7 +101,8 @@ def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
 
     answer = fitted.decide(fitted.temperature_)
     names = np.array([str(name) for name in answer.names], dtype=object)
-    new = np.where(answer.status == "new", names, None)
+    new = names.copy()
+    new[answer.status != "new"] = None
     adata.obs[f"{key}_call"] = pd.Categorical(names)
     adata.obs[f"{key}_status"] = pd.Categorical(answer.status.astype(object))
     adata.obs[f"{key}_confidence"] = np.asarray(answer.decision.margin, dtype=np.float64)

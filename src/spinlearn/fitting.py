@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from spinlearn import __version__
 from spinlearn.core.protocols import Callback, Engine, GraphBuilder
-from spinlearn.engines import ENGINES
 from spinlearn.core.results import Equilibrium
+from spinlearn.engines import ENGINES
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, SpinlearnWarning
 from spinlearn.graphs import BUILDERS
 from spinlearn.io.dataset import Dataset
@@ -195,7 +195,7 @@ def configured_engine(settings: FitSettings) -> Engine:
 
 
 def parse_temperatures(text: str) -> Any:
-    """'auto', numbers separated by commas, or first:last:count, as an argument of the classifier."""
+    """'auto', numbers separated by commas, or first:last:count, as the classifier takes it."""
     if text == "auto":
         return text
     try:

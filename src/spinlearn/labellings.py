@@ -55,8 +55,6 @@ def draw_labellings(
             "labellings at T = 0 are not sampled, only drawn exactly, and this graph is too wide: "
             "ask for a positive temperature"
         )
-    cooled = cooled_labellings(
-        model, wanted, n_samples=n_samples, n_groups=n_groups, seed=seed
-    )
+    cooled = cooled_labellings(model, wanted, n_samples=n_samples, n_groups=n_groups, seed=seed)
     by_temperature = dict(cooled)
     return [by_temperature[float(t)] for t in wanted]

@@ -1,20 +1,21 @@
 """Which points to label next: those whose label is expected to remove most errors.
 
 Classifying point j by its most probable class is wrong with probability 1 - max_s p_j(s). Once the
-class of point i is known it is wrong with probability 1 - sum_c max_s p_ij(c, s), so that asking for
-i removes
+class of point i is known it is wrong with probability 1 - sum_c max_s p_ij(c, s), so that asking
+for i removes
 
     gain(i, j) = sum_c max_s p_ij(c, s) - max_s p_j(s)  >= 0
 
-errors at j. The pair marginals p_ij of points that are no neighbours come from whole labellings, drawn
-at several temperatures of the ordered phases over which the gain is averaged: which regions hang
-together shows at some temperatures more than at others. Which s is best for each c is found on one
-half of the labellings and its success counted on the other, and the other way round: with few
+errors at j. The pair marginals p_ij of points that are no neighbours come from whole labellings,
+drawn at several temperatures of the ordered phases over which the gain is averaged: which regions
+hang together shows at some temperatures more than at others. Which s is best for each c is found on
+one half of the labellings and its success counted on the other, and the other way round: with few
 labellings the largest of noisy numbers would promise gains where there are none.
 
 A batch B is worth sum_j max_{i in B} gain(i, j): a second point in a region that the first has
-settled adds nothing, so that the points of a batch are spread. The sum is submodular, and adding the
-best point at a time comes within 1 - 1/e of the best batch (Nemhauser, Wolsey & Fisher 1978).
+settled adds nothing, so that the points of a batch are spread. The sum is submodular, and adding
+the best point at a time comes within 1 - 1/e of the best batch (Nemhauser, Wolsey & Fisher
+1978).
 """
 
 from __future__ import annotations
@@ -182,7 +183,7 @@ def _indicators(states: StateArray, n_states: int, points: Points) -> npt.NDArra
     """One column per (point, state): 1 where the labelling has it, (S, points * q)."""
     chosen = states[:, points]
     table = chosen[:, :, None] == np.arange(n_states, dtype=np.int8)
-    return table.reshape(len(states), -1).astype(np.float32)
+    return np.asarray(table.reshape(len(states), -1), dtype=np.float32)
 
 
 def _some(points: Points, most: int, generator: np.random.Generator) -> Points:

@@ -5,9 +5,9 @@ the field of point k itself, the others keeping theirs, the point has the law
 
     p_0(s) = E[ f(s) / g ] / E[ 1 / g ],    g = sum_s f(s) exp(-h (1 - delta(s, c_k)) / T)
 
-where f(s) is the law of s_k given its neighbours alone and the averages are over labellings with all
-fields on: one set of labellings leaves out every label in turn, exactly. A label is suspect where
-another class is more probable than its own under p_0, by more than `margin`, on average over
+where f(s) is the law of s_k given its neighbours alone and the averages are over labellings with
+all fields on: one set of labellings leaves out every label in turn, exactly. A label is suspect
+where another class is more probable than its own under p_0, by more than `margin`, on average over
 temperatures of the ordered phases.
 
 A wrong label makes the right labels around it suspect too. So there is a second round in which all

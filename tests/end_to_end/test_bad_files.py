@@ -82,9 +82,7 @@ def test_not_utf8(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "npz", "npy", "h5ad", "mtx", "edges"])
-def test_a_gigabyte_of_the_wrong_kind_is_refused_at_once(
-    tmp_path, kind
-):
+def test_a_gigabyte_of_the_wrong_kind_is_refused_at_once(tmp_path, kind):
     with open(tmp_path / f"data.{kind}", "wb") as file:
         file.truncate(1 << 30)  # sparse: takes no room
     (tmp_path / "labels.csv").write_text("id,label\n1,A\n")

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -97,7 +98,7 @@ def test_profile_covers_every_temperature_without_gaps(tmp_path):
     for parts in by_id.values():
         assert parts[0][0] == 0
         assert parts[-1][1] == 1
-        for before, after in zip(parts, parts[1:], strict=False):
+        for before, after in pairwise(parts):
             assert before[1] == after[0]
             assert before[2] != after[2]
     calls = {r["id"]: r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")}
@@ -148,7 +149,9 @@ def test_kinds_of_files_give_the_same_answer(tmp_path, kind):
     ):
         done = spinlearn_here("fit", name, *options, *same, "--out", name + ".out", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-    answers = [read_rows(tmp_path / f"{name}.out" / "labels.csv") for name in ("plain.csv", path.name)]
+    answers = [
+        read_rows(tmp_path / f"{name}.out" / "labels.csv") for name in ("plain.csv", path.name)
+    ]
     for one, other in zip(*answers, strict=True):
         assert {k: v for k, v in one.items() if k != "id"} == {
             k: v for k, v in other.items() if k != "id"

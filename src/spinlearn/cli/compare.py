@@ -55,9 +55,7 @@ def compare(
     tol: options.Tol = None,
     max_seconds: options.MaxSeconds = None,
     seed: options.Seed = 0,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the table to this CSV file too.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the table to this CSV file too.")] = None,
 ) -> None:
     """Run all methods on the same graph and labels and print one table.
 
@@ -65,7 +63,7 @@ def compare(
 
         spinlearn compare cells.csv --labels known --truth type
     """
-    from spinlearn.comparison import compare as run
+    from spinlearn.comparison import compare as run  # type: ignore[import-not-found]
     from spinlearn.fitting import (
         FitSettings,
         configured_engine,
@@ -111,7 +109,7 @@ def compare(
         table = table.drop(columns=["errors", "forced_errors"])
     if out is not None:
         table.to_csv(out, index=False)
-    shown = Table(*[Text(str(name).replace("_", " ")) for name in table.columns])
+    shown = Table(*[str(name).replace("_", " ") for name in table.columns])
     for row in table.itertuples(index=False):
         shown.add_row(*[Text(_text(value)) for value in row])
     screen = console()

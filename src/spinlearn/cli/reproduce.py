@@ -12,9 +12,7 @@ from spinlearn.cli.console import console, say, watched
 
 
 def reproduce(
-    which: Annotated[
-        str, typer.Argument(help="fig1, fig2, fig4, fig5, yeast or all.")
-    ] = "all",
+    which: Annotated[str, typer.Argument(help="fig1, fig2, fig4, fig5, yeast or all.")] = "all",
     out: Annotated[Path, typer.Option(help="Folder for figures, cells and the page.")] = Path(
         "paper"
     ),
@@ -37,7 +35,7 @@ def reproduce(
         spinlearn reproduce all --scale quick --data ~/expression
     """
     from spinlearn.errors import InvalidInputError
-    from spinlearn.paper import SCALES
+    from spinlearn.paper import SCALES  # type: ignore[import-not-found]
     from spinlearn.paper import reproduce as run
 
     if scale not in SCALES:

@@ -36,9 +36,7 @@ def suggest(
     table = Table("label next", "now called", "errors removed", "points settled")
     for item in batch:
         call = result.name_of(int(result.profile_.outcomes[row, item.point]))
-        table.add_row(
-            Text(result.ids[item.point]), Text(call), f"{item.gain:.1f}", str(item.reach)
-        )
+        table.add_row(Text(result.ids[item.point]), Text(call), f"{item.gain:.1f}", str(item.reach))
     screen = console()
     screen.print(table)
     say(screen, f"expected, of {len(result.model_.free_nodes)} points without a label")

@@ -1,10 +1,10 @@
 """Whole labellings at a few temperatures by population annealing (Hukushima & Iba 2003).
 
-A population of walkers is cooled from infinite temperature. At every step from beta to beta', walkers
-are copied in proportion to exp(-(beta' - beta) E) and then swept at beta', so that the population
-follows the Boltzmann law however the energy landscape divides it between valleys. Steps are of
-STEP standard deviations of the energy. Correct for large populations; several independent groups
-show by their spread how far that holds.
+A population of walkers is cooled from infinite temperature. At every step from beta to beta' the
+walkers are copied in proportion to exp(-(beta' - beta) E) and then swept at beta', so that the
+population follows the Boltzmann law however the energy landscape divides it between valleys. Steps
+are of STEP standard deviations of the energy. Correct for large populations; several independent
+groups show by their spread how far that holds.
 """
 
 from __future__ import annotations

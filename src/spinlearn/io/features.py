@@ -6,7 +6,7 @@ error, because leaving it out or guessing would change the answer in silence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,7 +77,7 @@ def is_missing(cell: str) -> bool:
 
 def numeric_columns(
     source: str,
-    columns: dict[str, Sequence[Any]],
+    columns: Mapping[str, Sequence[Any]],
     *,
     chosen: bool,
     lines: Sequence[int] | None = None,
@@ -88,7 +88,7 @@ def numeric_columns(
     ----------
     source : str
         The file, for messages.
-    columns : dict
+    columns : mapping
         Cells, text or numbers, by column.
     chosen : bool
         Whether the user named these columns: then a text column is an error too.

@@ -87,7 +87,10 @@ def _number(text: str) -> float | None:
 
 
 def _check_directions(
-    path: Path, edges: np.ndarray[tuple[int, ...], np.dtype[np.int64]], weights: object, lines: list[int]
+    path: Path,
+    edges: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
+    weights: object,
+    lines: list[int],
 ) -> None:
     values = np.asarray(weights, dtype=np.float64)
     pairs = np.sort(edges, axis=1)

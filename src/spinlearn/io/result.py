@@ -2,8 +2,8 @@
 
 The file holds the model, the averages at all temperatures of the grid, the profile and the settings
 as JSON; no pickled objects, neither written nor read. Other temperatures are computed anew where an
-exact engine did the work. Averages that were sampled are kept on a grid FINER times as dense as that
-of the profile, and between its temperatures they are interpolated linearly.
+exact engine did the work. Averages that were sampled are kept on a grid FINER times as dense as
+that of the profile, and between its temperatures they are interpolated linearly.
 """
 
 from __future__ import annotations
@@ -127,8 +127,9 @@ class Result:
 
     # -- file ----------------------------------------------------------------------------------
 
-    def save(self, path: Path) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write one .npz file of plain arrays; an existing file is replaced as a whole."""
+        target = Path(path)
         arrays: Arrays = {
             "ids": np.array(self.ids, dtype=np.str_),
             "classes": np.array([str(c) for c in self.classes_], dtype=np.str_),
@@ -151,20 +152,28 @@ class Result:
             "confused_sets": [list(map(int, s)) for s in self.profile_.confused_sets],
             "settings": dict(self.settings),
         }
-        side = path.with_name(f".{path.name}.{os.getpid()}.part")
+        side = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:
             with open(side, "wb") as file:
                 np.savez_compressed(
                     file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays
                 )
-            os.replace(side, path)
+            os.replace(side, target)
         finally:
             side.unlink(missing_ok=True)
 
     @classmethod
-    def load(cls, path: Path) -> Self:
-        """Read what `save` wrote; anything else, pickled objects above all, is refused."""
-        file = path / "model.npz" if path.is_dir() else path
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote; anything else, pickled objects above all, is refused.
+
+        Parameters
+        ----------
+        path : path-like
+            The folder that `spinlearn fit --out` made, or the file model.npz in it.
+        """
+        file = Path(path)
+        if file.is_dir():
+            file = file / "model.npz"
         if not file.is_file():
             raise InvalidInputError(
                 f"{file} does not exist: give the folder that `spinlearn fit --out` made"
@@ -227,9 +236,9 @@ def _check_codes(found: Profile) -> None:
     if found.outcomes.size and -int(found.outcomes.min()) > len(found.confused_sets):
         raise ValueError("an outcome names a confused set that is not there")
     members = [c for s in found.confused_sets for c in s]
-    if members and not (0 <= min(members) and max(members) < found.n_classes):
+    if members and (min(members) < 0 or max(members) >= found.n_classes):
         raise ValueError("a confused set names a class that is not there")
-    if found.status.size and not (0 <= found.status.min() and found.status.max() <= 4):
+    if found.status.size and (found.status.min() < 0 or found.status.max() > 4):
         raise ValueError("a status is out of range")
 
 
@@ -257,7 +266,7 @@ def _model_of(arrays: Arrays) -> PottsModel:
     extra: dict[str, Any] = {}
     parts = {k.removeprefix("penalty_"): v for k, v in arrays.items() if k.startswith("penalty_")}
     if parts:
-        from spinlearn.core.class_penalty import ClassPenalty
+        from spinlearn.core.class_penalty import ClassPenalty  # type: ignore[import-not-found]
 
         plain = {k: v.item() if v.ndim == 0 else frozen(v, np.float64) for k, v in parts.items()}
         extra["class_penalty"] = ClassPenalty(**plain)

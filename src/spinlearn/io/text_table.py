@@ -10,10 +10,11 @@ import csv
 import gzip
 import io
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, cast
 
 from spinlearn.errors import InvalidInputError
 
@@ -72,7 +73,9 @@ def read_text_table(
     try:
         "".encode(encoding)
     except LookupError as error:
-        raise InvalidInputError(f"encoding {encoding!r} is unknown: try utf-8 or latin-1") from error
+        raise InvalidInputError(
+            f"encoding {encoding!r} is unknown: try utf-8 or latin-1"
+        ) from error
     try:
         with _opened(path) as file:
             _check_is_text(file, path)
@@ -80,21 +83,23 @@ def read_text_table(
                 return _parsed(path, csv.reader(text, delimiter=mark), mark, needed, heading)
     except UnicodeDecodeError as error:
         raise InvalidInputError(
-            f"{path} is not {error.encoding} text (byte 0x{error.object[error.start]:02x}): save it "
-            "as UTF-8 or name its encoding, for example --encoding latin-1"
+            f"{path} is not {error.encoding} text (byte 0x{error.object[error.start]:02x}): save "
+            "it as UTF-8 or name its encoding, for example --encoding latin-1"
         ) from error
     except csv.Error as error:
         raise InvalidInputError(
             f"{path} cannot be read as a table ({error}): check the file and its delimiter"
         ) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise InvalidInputError(f"{path} is not a whole gzip file ({error}): get it anew") from error
+        raise InvalidInputError(
+            f"{path} is not a whole gzip file ({error}): get it anew"
+        ) from error
 
 
 def _opened(path: Path) -> IO[bytes]:
     try:
         if path.suffix == ".gz":
-            return gzip.open(path, "rb")
+            return cast("IO[bytes]", gzip.open(path, "rb"))
         return open(path, "rb")
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be opened: {error.strerror or error}") from error
@@ -110,9 +115,7 @@ def _check_is_text(file: IO[bytes], path: Path) -> None:
         )
 
 
-def _parsed(
-    path: Path, reader: csv._reader, mark: str, needed: Sequence[str], heading: bool
-) -> TextTable:
+def _parsed(path: Path, reader: Any, mark: str, needed: Sequence[str], heading: bool) -> TextTable:
     first = next((row for row in reader if row), None)
     if first is None:
         raise InvalidInputError(f"{path} is empty: give a table with a heading and rows")
@@ -139,9 +142,7 @@ def _parsed(
 
 
 def _check_columns(path: Path, columns: tuple[str, ...], mark: str, needed: Sequence[str]) -> None:
-    twice = {name for name in columns if columns.count(name) > 1} if len(columns) < 2000 else set()
-    if len(set(columns)) < len(columns):
-        twice = twice or {name for name in set(columns) if columns.count(name) > 1}
+    twice = {name for name, times in Counter(columns).items() if times > 1}
     missing = [name for name in needed if name not in columns]
     if missing and len(columns) == 1:
         inside = [d for d in NAMES if d != mark and d in columns[0]]
