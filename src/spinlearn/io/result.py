@@ -111,7 +111,10 @@ class Result:
     def at(self, temperature: float) -> Result:
         """The same result with the answer taken at another temperature."""
         self.equilibrium_.at([temperature])  # refuses what cannot be had
-        return replace(self, temperature_=float(temperature))
+        row = self.profile_.nearest_row(temperature)
+        return replace(
+            self, temperature_=float(temperature), profile_=self.profile_.numbered_from(row)
+        )
 
     def on(self, temperatures: npt.ArrayLike) -> Result:
         """The result over another grid of temperatures, without sampling again."""
