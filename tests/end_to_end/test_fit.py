@@ -268,7 +268,7 @@ def test_leukemia_finds_the_unlabelled_class(tmp_path):
     frame.to_csv(tmp_path / "leukemia.csv", index=False)
     done = spinlearn(
         "fit", "leukemia.csv", "--labels", "known", "--clip", "100,16000", "--log2",
-        "--top-variance", 200, "--temperatures", "0:0.6:25", "--out", "out", cwd=tmp_path,
+        "--top-variance", 200, "--temperatures", "0:1.2:25", "--out", "out", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     answer = Result.load(tmp_path / "out")
