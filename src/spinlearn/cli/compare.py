@@ -63,7 +63,7 @@ def compare(
 
         spinlearn compare cells.csv --labels known --truth type
     """
-    from spinlearn.comparison import compare as run  # type: ignore[import-not-found]
+    from spinlearn.comparison import compare as run
     from spinlearn.fitting import (
         FitSettings,
         configured_engine,

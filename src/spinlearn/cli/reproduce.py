@@ -35,7 +35,7 @@ def reproduce(
         spinlearn reproduce all --scale quick --data ~/expression
     """
     from spinlearn.errors import InvalidInputError
-    from spinlearn.paper import SCALES  # type: ignore[import-not-found]
+    from spinlearn.paper import SCALES
     from spinlearn.paper import reproduce as run
 
     if scale not in SCALES:

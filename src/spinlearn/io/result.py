@@ -269,7 +269,7 @@ def _model_of(arrays: Arrays) -> PottsModel:
     extra: dict[str, Any] = {}
     parts = {k.removeprefix("penalty_"): v for k, v in arrays.items() if k.startswith("penalty_")}
     if parts:
-        from spinlearn.core.class_penalty import ClassPenalty  # type: ignore[import-not-found]
+        from spinlearn.core.class_penalty import ClassPenalty
 
         plain = {k: v.item() if v.ndim == 0 else frozen(v, np.float64) for k, v in parts.items()}
         extra["class_penalty"] = ClassPenalty(**plain)
