@@ -68,6 +68,12 @@ _HOME = {
     "MinCut": "spinlearn.baselines",
     "RandomizedMinCut": "spinlearn.baselines",
     "compare": "spinlearn.comparison",
+    "annotate": "spinlearn.annotation",
+    "draw_labellings": "spinlearn.labellings",
+    "suggest": "spinlearn.suggestion",
+    "Suggestion": "spinlearn.suggestion",
+    "Suspect": "spinlearn.suspects",
+    "Result": "spinlearn.io.result",
 }
 
 __all__ = ["__version__", *_HOME]

@@ -1,5 +1,5 @@
 """`python -m spinlearn` is the command line."""
 
-from spinlearn.cli import app
+from spinlearn.cli import run
 
-app()
+run()

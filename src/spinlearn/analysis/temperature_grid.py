@@ -43,6 +43,8 @@ def refined_grid(coarse: Equilibrium, size: int = DEFAULT_SIZE) -> FloatArray:
         if phase is not Phase.PARAMAGNETIC:
             break
         top = float(temperature)
+    if top <= 0:  # too few points to call anything a grain
+        top = float(found.temperatures[-1])
     return _geometric(top, size)
 
 

@@ -18,10 +18,14 @@ Seed = int | np.random.SeedSequence | None
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where a long run stands: phase in words, fraction done in [0, 1]."""
+    """Where a long run stands: phase in words, fraction done in [0, 1].
+
+    `worst_error` is the largest standard error so far, None as long as it is not known.
+    """
 
     phase: str
     fraction: float
+    worst_error: float | None = None
 
 
 # Called between compiled blocks of at most about a second; a true return value stops the run.

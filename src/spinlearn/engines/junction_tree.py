@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, IntArray, temperature_array
+from spinlearn.core.arrays import FloatArray, IntArray, StateArray, temperature_array
 from spinlearn.core.free_part import FreePart
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress, Seed
@@ -103,6 +103,18 @@ class JunctionTree(Settings):
                 f"edge_ids must be whole numbers from 0 to {n_edges - 1}, the rows of graph.edges"
             )
         return self._solve(model, temperature_array(temperatures), None, wanted)[1]
+
+    def draw(
+        self, model: PottsModel, temperature: float, n_samples: int, *, seed: Seed = None
+    ) -> StateArray:
+        """Independent labellings (S, n) from the exact law at one temperature."""
+        free = FreePart.of(model)
+        plan = self._plan(free)
+        betas = inverse_temperatures(temperature_array([temperature]), model)
+        solver = _Solver(free, plan.tree, 1)
+        states = np.tile(model.clamped, (n_samples, 1))
+        states[:, free.nodes] = solver.labellings(betas, n_samples, np.random.default_rng(seed))
+        return states
 
     def _plan(self, free: FreePart) -> Plan:
         q, n = free.model.n_states, len(free.nodes)
@@ -304,16 +316,8 @@ class _Solver:
         n, q, n_t = self.n, self.q, len(betas)
         lanes = (0,) * n_t  # its length is part of the kernels' signature
         steps = self._blocks(n_t)
-        for k, (first, last) in enumerate(steps):
-            elimination.upward(
-                lanes, first, last, q, betas, self.free.model.energy_resolution,
-                self.free.model.pair_cost, self.fields, self.sep_ptr, self.sep, self.child_ptr,
-                self.child, self.link_ptr, self.link_digit, self.link_coupling,
-                self.stack.at, self.conditional_at, self.min_energy, self.messages,
-                self.conditional,
-            )  # fmt: skip
-            if watch(0.6 * (k + 1) / len(steps)):
-                return None
+        if not self._upward(betas, watch):
+            return None
         at_roots = self.stack.at[self.roots]
         # Kernel messages of one block are summed over the parts of a disconnected graph.
         log_count, mean_excess, variance = self.messages[at_roots].sum(axis=0)
@@ -336,6 +340,47 @@ class _Solver:
         return self._by_temperature(
             marginals, agreement, pairs, slots, log_count, mean_excess, variance, ground_energy
         )
+
+    def _upward(self, betas: FloatArray, watch: partial[bool] | None) -> bool:
+        """Eliminate all nodes; False when the watcher says stop."""
+        from spinlearn.kernels import elimination
+
+        lanes = (0,) * len(betas)
+        steps = self._blocks(len(betas))
+        for k, (first, last) in enumerate(steps):
+            elimination.upward(
+                lanes, first, last, self.q, betas, self.free.model.energy_resolution,
+                self.free.model.pair_cost, self.fields, self.sep_ptr, self.sep, self.child_ptr,
+                self.child, self.link_ptr, self.link_digit, self.link_coupling,
+                self.stack.at, self.conditional_at, self.min_energy, self.messages,
+                self.conditional,
+            )  # fmt: skip
+            if watch is not None and watch(0.6 * (k + 1) / len(steps)):
+                return False
+        return True
+
+    def labellings(
+        self, betas: FloatArray, n_samples: int, generator: np.random.Generator
+    ) -> StateArray:
+        """States of the free nodes, (S, n_free), drawn bucket by bucket given its separator."""
+        self._upward(betas, None)
+        q = self.q
+        by_bucket = np.empty((self.n, n_samples), dtype=np.int8)
+        for b in range(self.n - 1, -1, -1):
+            index = np.zeros(n_samples, dtype=np.int64)
+            for other in self.tree.separators[b][::-1]:
+                index = index * q + by_bucket[other]
+            first = self.conditional_at[b] + index * (q - 1)
+            uniform = generator.random(n_samples)
+            below = np.zeros(n_samples)
+            state = np.zeros(n_samples, dtype=np.int8)
+            for x in range(q - 1):
+                below += self.conditional[first + x, 0]
+                state += uniform >= below
+            by_bucket[b] = state
+        drawn = np.empty((n_samples, self.n), dtype=np.int8)
+        drawn[:, self.tree.order] = by_bucket.T
+        return drawn
 
     def _by_temperature(
         self,

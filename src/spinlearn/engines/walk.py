@@ -461,9 +461,9 @@ class Walk:
 
     def _report(self, phase: str, fraction: float) -> bool:
         self.fraction = max(self.fraction, fraction)
-        if self.callback is not None and self.callback(
-            Progress(phase=phase, fraction=self.fraction)
-        ):
+        worst = self.worst if np.isfinite(self.worst) else None
+        progress = Progress(phase=phase, fraction=self.fraction, worst_error=worst)
+        if self.callback is not None and self.callback(progress):
             self.stopped = True
         return self.stopped
 

@@ -1,0 +1,127 @@
+"""annotate: classify the cells of an AnnData object from the few labels in one column of obs.
+
+Scanpy's neighbour graph is used where there is one. Everything is written back into the object, in
+forms that h5ad files can hold:
+
+    obs["spinlearn_call"]          class, 'new:1' or 'confused:A|B'
+    obs["spinlearn_status"]        labelled, confident, grown, confused or new
+    obs["spinlearn_confidence"]    difference of the two largest class probabilities
+    obs["spinlearn_new_class"]     'new:1', ... for the cells of a new class, else missing
+    obsm["spinlearn_probability"]  one column per class, in the order of uns["spinlearn"]["classes"]
+    obsm["spinlearn_std_error"]    likewise; zero where the answer is exact
+    uns["spinlearn"]               classes, temperatures, engine and settings
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from spinlearn import __version__
+from spinlearn.errors import InvalidInputError, LabelWarning
+from spinlearn.io.anndata_parts import neighbour_graph, representation
+from spinlearn.io.dataset import clean_labels
+
+
+def annotate(
+    adata: Any,
+    labels: str = "cell_type",
+    *,
+    neighbors_key: str | None = None,
+    use_rep: str | None = None,
+    unlabelled: Sequence[str] = (),
+    key_added: str = "spinlearn",
+    temperature: float | str = "auto",
+    random_state: int = 0,
+    **settings: Any,
+) -> Any:
+    """Classify all cells and write the answer into `adata`.
+
+    Parameters
+    ----------
+    adata : AnnData
+    labels : str
+        Column of obs; missing or empty where a cell is unlabelled.
+    neighbors_key : str, optional
+        Where `scanpy.pp.neighbors(key_added=...)` put its graph; default: the usual place. Without
+        any graph one is built from `use_rep`.
+    use_rep : str, optional
+        Build a graph from obsm[use_rep] (or "X") even if there is one already.
+    unlabelled : sequence of str
+        Further values that mean "no label", for instance "unknown".
+    key_added : str
+        Prefix of everything that is written.
+    temperature, random_state, **settings
+        As in `PottsClassifier`: engine, temperatures, tau, graph, ...
+
+    Returns
+    -------
+    PottsClassifier
+        Fitted; its `decide(T)` gives the answer at other temperatures.
+    """
+    from spinlearn.estimators import PottsClassifier
+
+    if not all(hasattr(adata, part) for part in ("obs", "obsm", "obsp", "uns", "n_obs")):
+        raise InvalidInputError(
+            f"annotate needs an AnnData object, got {type(adata).__name__}: read one with "
+            "anndata.read_h5ad, or use PottsClassifier for arrays"
+        )
+    if labels not in adata.obs:
+        raise InvalidInputError(
+            f"adata.obs has no column {labels!r}: it has {', '.join(map(str, adata.obs.columns))}"
+        )
+    y = clean_labels(list(adata.obs[labels]))
+    for k, value in enumerate(y):
+        if value is not None and str(value) in unlabelled:
+            y[k] = None
+    if all(v is not None for v in y):
+        warnings.warn(
+            f"every cell has a label in obs[{labels!r}]: nothing is left to classify; set those "
+            "that are not certain to missing, or name the value that means so in unlabelled=",
+            LabelWarning,
+            stacklevel=2,
+        )
+    X: Any = None
+    source = "obsp connectivities"
+    if use_rep is None:
+        X = neighbour_graph(adata, neighbors_key)
+    if X is None:
+        X, source = representation(adata, use_rep)
+    classifier = PottsClassifier(temperature=temperature, random_state=random_state, **settings)
+    classifier.fit(X, y)
+    _write(adata, classifier, key_added, {"labels": labels, "graph": source, **settings})
+    return classifier
+
+
+def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
+    import pandas as pd
+
+    answer = fitted.decide(fitted.temperature_)
+    names = np.array([str(name) for name in answer.names], dtype=object)
+    new = names.copy()
+    new[answer.status != "new"] = None
+    adata.obs[f"{key}_call"] = pd.Categorical(names)
+    adata.obs[f"{key}_status"] = pd.Categorical(answer.status.astype(object))
+    adata.obs[f"{key}_confidence"] = np.asarray(answer.decision.margin, dtype=np.float64)
+    adata.obs[f"{key}_new_class"] = pd.Categorical(new)
+    adata.obsm[f"{key}_probability"] = np.ascontiguousarray(answer.label_distributions)
+    here = fitted.equilibrium_.at([fitted.temperature_])
+    n_classes = len(fitted.classes_)
+    errors = np.zeros((adata.n_obs, n_classes))
+    if here.std_error is not None:
+        errors = np.array(here.std_error[0][:, :n_classes])
+    adata.obsm[f"{key}_std_error"] = errors
+    adata.uns[key] = {
+        "version": __version__,
+        "classes": np.array([str(c) for c in fitted.classes_], dtype=object),
+        "temperature": float(fitted.temperature_),
+        "temperatures": np.array(fitted.profile_.temperatures),
+        "engine": fitted.equilibrium_.engine,
+        "tau": float(fitted.tau),
+        "energy": str(fitted.energy),
+        "random_state": int(fitted.random_state),
+        "settings": {k: str(v) for k, v in settings.items()},
+    }

@@ -1,0 +1,123 @@
+"""`spinlearn compare`: all methods on one table."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from spinlearn.cli import options
+from spinlearn.cli.console import console, say
+from spinlearn.errors import InvalidInputError
+
+
+def compare(
+    data: options.Data,
+    labels: options.Labels = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of true classes, to count errors.", rich_help_panel=options.READING
+        ),
+    ] = None,
+    id: options.Id = None,
+    features: options.Features = None,
+    labels_file: options.LabelsFile = None,
+    edges: options.Edges = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    scale: options.Scale = "auto",
+    clip: options.Clip = None,
+    log2: options.Log2 = False,
+    top_variance: options.TopVariance = None,
+    graph: options.GraphSpec = "auto",
+    energy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Energies to sample and to minimise; several times for several.",
+            rich_help_panel=options.METHOD,
+        ),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Other methods; several times for several. Default: all.",
+            rich_help_panel=options.METHOD,
+        ),
+    ] = None,
+    engine: options.EngineName = "auto",
+    temperatures: options.Temperatures = "auto",
+    tol: options.Tol = None,
+    max_seconds: options.MaxSeconds = None,
+    seed: options.Seed = 0,
+    out: Annotated[Path | None, typer.Option(help="Write the table to this CSV file too.")] = None,
+) -> None:
+    """Run all methods on the same graph and labels and print one table.
+
+    Example:
+
+        spinlearn compare cells.csv --labels known --truth type
+    """
+    from spinlearn.comparison import compare as run
+    from spinlearn.fitting import (
+        FitSettings,
+        configured_engine,
+        make_graph_builder,
+        parse_temperatures,
+        prepared_points,
+    )
+    from spinlearn.io.dataset import read_dataset
+
+    if out is not None and not out.resolve().parent.is_dir():
+        raise InvalidInputError(f"{out} cannot be written: its folder does not exist")
+    read = options.read_options(labels, id, features, labels_file, edges, delimiter, encoding)
+    if truth is not None:
+        read = replace(read, exclude=(truth,))
+    dataset = read_dataset(data, read)
+    dataset.check_labels()
+    true: Any = None
+    if truth is not None:
+        own = tuple(name for name in (labels,) if name is not None)
+        true = read_dataset(data, replace(read, labels=truth, exclude=own, labels_file=None)).labels
+        if any(v is None for v in true):
+            raise InvalidInputError(f"{data}: the true class is missing in column {truth!r}")
+    settings = FitSettings(
+        graph=graph, engine=engine, scale=scale, clip=options.parse_clip(clip), log2=log2,
+        top_variance=top_variance, tol=tol, max_seconds=max_seconds, seed=seed,
+    )  # fmt: skip
+    X: Any = dataset.graph if dataset.graph is not None else prepared_points(dataset, settings)
+    builder = make_graph_builder(graph, has_graph=dataset.graph is not None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = run(
+            X,
+            dataset.labels,
+            true,
+            energy=energy or ["min_cut"],
+            methods=method,
+            graph=builder if builder is not None else "mutual_knn",
+            random_state=seed,
+            engine=configured_engine(settings),
+            temperatures=parse_temperatures(temperatures),
+        )
+    if true is None:
+        table = table.drop(columns=["errors", "forced_errors"])
+    if out is not None:
+        table.to_csv(out, index=False)
+    shown = Table(*[str(name).replace("_", " ") for name in table.columns])
+    for row in table.itertuples(index=False):
+        shown.add_row(*[Text(_text(value)) for value in row])
+    screen = console()
+    screen.print(shown)
+    say(screen, f"{dataset.n_points} points, {sum(v is not None for v in dataset.labels)} labels")
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.4g}"
+    return "" if str(value) == "<NA>" else str(value)

@@ -1,0 +1,61 @@
+"""`spinlearn explore`: the report again, at other temperatures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spinlearn.cli import options
+from spinlearn.cli.console import console, say
+from spinlearn.cli.summary import print_summary
+
+Folder = Annotated[Path, typer.Argument(help="The folder that `spinlearn fit --out` made.")]
+
+
+def explore(
+    folder: Folder,
+    temperature: Annotated[
+        float | None, typer.Option(help="Temperature of the answer. Default: as fitted.")
+    ] = None,
+    temperatures: options.Temperatures = "auto",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Write the answer at these temperatures into another folder."),
+    ] = None,
+) -> None:
+    """Make the report again, at other temperatures, without sampling again.
+
+    Rewrites report.html in the folder, or with --out writes all files of the new answer elsewhere.
+
+    Examples:
+
+        spinlearn explore answer --temperature 0.3
+
+        spinlearn explore answer --temperatures 0.1:0.6:26 --out answer-fine
+    """
+    from spinlearn.fitting import parse_temperatures
+    from spinlearn.io.answer_files import write_answer
+    from spinlearn.io.folder import check_target, new_folder
+    from spinlearn.io.report import write_report
+    from spinlearn.io.result import Result
+
+    screen = console()
+    if out is not None:
+        check_target(out)
+    result = Result.load(folder)
+    grid = parse_temperatures(temperatures)
+    if not isinstance(grid, str):
+        result = result.on(grid)
+    if temperature is not None:
+        result = result.at(temperature)
+    if out is None:
+        write_report(folder / "report.html", result)
+        written = [folder / "report.html"]
+    else:
+        with new_folder(out) as side:
+            written = [out / path.name for path in write_answer(side, result)]
+    print_summary(screen, result, [])
+    for path in written:
+        say(screen, f"wrote {path}")

@@ -1,0 +1,140 @@
+"""`spinlearn fit`: classify the points of a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spinlearn.cli import options
+from spinlearn.cli.console import console, say, watched
+from spinlearn.cli.summary import print_summary
+from spinlearn.errors import InvalidInputError
+
+
+def fit(
+    data: options.Data,
+    labels: options.Labels = None,
+    id: options.Id = None,
+    features: options.Features = None,
+    labels_file: options.LabelsFile = None,
+    edges: options.Edges = False,
+    delimiter: options.Delimiter = None,
+    encoding: options.Encoding = "utf-8",
+    scale: options.Scale = "auto",
+    clip: options.Clip = None,
+    log2: options.Log2 = False,
+    top_variance: options.TopVariance = None,
+    graph: options.GraphSpec = "auto",
+    energy: Annotated[
+        str, typer.Option(help="Energy over labellings.", rich_help_panel=options.METHOD)
+    ] = "min_cut",
+    engine: options.EngineName = "auto",
+    temperatures: options.Temperatures = "auto",
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            help="Temperature of the answer. Default: T*, chosen by stability.",
+            rich_help_panel=options.METHOD,
+        ),
+    ] = None,
+    tau: Annotated[
+        float,
+        typer.Option(
+            help="A point is confident if its two largest probabilities differ by more.",
+            rich_help_panel=options.METHOD,
+        ),
+    ] = 0.1,
+    label_strength: Annotated[
+        float,
+        typer.Option(
+            help="inf holds labels fixed; a finite value lets the data overrule them.",
+            rich_help_panel=options.METHOD,
+        ),
+    ] = float("inf"),
+    out: Annotated[
+        Path, typer.Option(help="Folder for the answer.", rich_help_panel=options.RUN)
+    ] = Path("spinlearn-out"),
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on with an interrupted run.", rich_help_panel=options.RUN
+        ),
+    ] = False,
+    checkpoint_seconds: Annotated[
+        float | None,
+        typer.Option(help="Time between two savings of the run.", rich_help_panel=options.RUN),
+    ] = None,
+    tol: options.Tol = None,
+    max_seconds: options.MaxSeconds = None,
+    jobs: options.Jobs = 1,
+    seed: options.Seed = 0,
+    quiet: options.Quiet = False,
+) -> None:
+    """Classify the points of a file from the few labels in it.
+
+    Writes labels.csv (the answer), profile.csv (the answer at every temperature), model.npz
+    (everything, for the other commands) and report.html (to look at) into the folder --out.
+
+    Examples:
+
+        spinlearn fit cells.csv --labels type --id cell --out answer
+
+        spinlearn fit genes.csv.gz --labels class --clip 100,16000 --log2 --top-variance 200
+
+        spinlearn fit graph.mtx --labels-file labels.csv --labels class --max-seconds 60
+
+        spinlearn fit atlas.h5ad --labels cell_type --temperatures 0:1:21 --seed 7
+    """
+    from spinlearn.fitting import FitSettings, fit_dataset
+    from spinlearn.io.answer_files import write_answer
+    from spinlearn.io.dataset import read_dataset
+    from spinlearn.io.folder import check_target, new_folder, parent_folder
+
+    screen = console()
+    check_target(out)
+    checkpoint = out.resolve().with_name(f".{out.resolve().name}.checkpoint.npz")
+    if resume and not checkpoint.exists():
+        say(screen, f"nothing to resume ({checkpoint.name} is not there): starting anew", "yellow")
+    if checkpoint.exists() and not resume:
+        raise InvalidInputError(
+            f"{checkpoint} holds an interrupted run: add --resume to go on with it, or delete it"
+        )
+    read = options.read_options(labels, id, features, labels_file, edges, delimiter, encoding)
+    dataset = read_dataset(data, read)
+    settings = FitSettings(
+        graph=graph,
+        energy=energy,
+        engine=engine,
+        temperatures=temperatures,
+        temperature=temperature,
+        tau=tau,
+        label_strength=label_strength,
+        scale=scale,
+        clip=options.parse_clip(clip),
+        log2=log2,
+        top_variance=top_variance,
+        tol=tol,
+        max_seconds=max_seconds,
+        n_jobs=jobs,
+        checkpoint=checkpoint,
+        checkpoint_seconds=checkpoint_seconds,
+        seed=seed,
+    )
+    with parent_folder(out):  # the checkpoint stands beside the answer
+        with watched(screen, quiet) as watch:
+            result, messages = fit_dataset(dataset, settings, watch)
+        with new_folder(out) as folder:
+            write_answer(folder, result)
+    print_summary(screen, result, messages)
+    for name in ("labels.csv", "profile.csv", "model.npz", "report.html"):
+        say(screen, f"wrote {out / name}")
+    if watch.stopped:
+        if checkpoint.exists():
+            say(screen, "stopped early; --resume goes on from here", "yellow")
+        raise typer.Exit(130)
+    if bool(result.equilibrium_.converged.all()):
+        checkpoint.unlink(missing_ok=True)
+    elif checkpoint.exists():
+        say(screen, "more time would help: run again with --resume and a larger --max-seconds")

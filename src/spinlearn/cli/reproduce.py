@@ -1,0 +1,53 @@
+"""`spinlearn reproduce`: the paper's experiments."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from spinlearn.cli import options
+from spinlearn.cli.console import console, say, watched
+
+
+def reproduce(
+    which: Annotated[str, typer.Argument(help="fig1, fig2, fig4, fig5, yeast or all.")] = "all",
+    out: Annotated[Path, typer.Option(help="Folder for figures, cells and the page.")] = Path(
+        "paper"
+    ),
+    scale: Annotated[str, typer.Option(help="full, quick or tiny.")] = "full",
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the gene-expression files; default: SPINLEARN_DATA."),
+    ] = None,
+    jobs: options.Jobs = 1,
+    seed: options.Seed = 0,
+) -> None:
+    """Run the paper's experiments and say which of its claims hold.
+
+    A run that was stopped goes on where it was.
+
+    Examples:
+
+        spinlearn reproduce fig2
+
+        spinlearn reproduce all --scale quick --data ~/expression
+    """
+    from spinlearn.errors import InvalidInputError
+    from spinlearn.paper import SCALES
+    from spinlearn.paper import reproduce as run
+
+    if scale not in SCALES:
+        raise InvalidInputError(f"scale {scale!r} is unknown: use {', '.join(SCALES)}")
+    screen = console()
+    with watched(screen) as watch:
+        done = run(
+            which, out, scale=SCALES[scale], seed=seed, n_jobs=jobs, data=data, callback=watch
+        )
+    for name, reason in done.skipped.items():
+        say(screen, f"skipped {name}: {reason}", "yellow")
+    for claim in done.claims:
+        say(screen, f"{claim.verdict.value}: {claim.statement} ({claim.finding})")
+    for path in done.files:
+        say(screen, f"wrote {path}")

@@ -1,0 +1,115 @@
+"""Is the installation sound? Versions, cores, cache, and engines against the exact answer."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from spinlearn import __version__
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+
+NEEDED = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
+OPTIONAL = ("typer", "rich", "matplotlib", "pandas", "pyarrow", "anndata")
+SELF_TEST_SECONDS = 5.0
+MAX_Z = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding."""
+
+    name: str
+    good: bool
+    found: str
+
+
+def checks() -> Iterator[Check]:
+    """All checks, one after another."""
+    yield Check("spinlearn", True, f"{__version__} in {Path(__file__).parent}")
+    yield Check("python", sys.version_info >= (3, 11), f"{platform.python_version()}")
+    for name in NEEDED:
+        found = _version(name)
+        yield Check(name, found is not None, found or "missing: pip install spinlearn")
+    present = [f"{name} {_version(name)}" for name in OPTIONAL if _version(name)]
+    absent = [name for name in OPTIONAL if not _version(name)]
+    yield Check("optional", True, ", ".join(present + [f"no {name}" for name in absent]))
+    yield Check("cores", True, f"{len(os.sched_getaffinity(0))} of {os.cpu_count()}")
+    yield _cache()
+    yield _exact()
+    yield _sampled()
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _cache() -> Check:
+    """Whether compiled kernels can be kept; without that every start compiles again."""
+    place = os.environ.get("NUMBA_CACHE_DIR")
+    folder = Path(place) if place else Path(__file__).parent / "kernels" / "__pycache__"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        return Check(
+            "numba cache", False, f"{folder}: {error.strerror}; set NUMBA_CACHE_DIR to a folder"
+        )
+    size = sum(f.stat().st_size for f in folder.rglob("*.nb*"))
+    return Check("numba cache", True, f"{folder}, {size / 1e6:.1f} MB")
+
+
+def _exact() -> Check:
+    from spinlearn.engines import Enumeration, JunctionTree
+
+    model = _ladder(5, 3)
+    temperatures = [0.0, 0.5, 1.0, np.inf]
+    listed = Enumeration().run(model, temperatures)
+    found = JunctionTree().run(model, temperatures)
+    worst = float(np.abs(found.marginals - listed.marginals).max())
+    return Check(
+        "junction tree", worst < 1e-10, f"within {worst:.0e} of enumeration, {model.n_nodes} points"
+    )
+
+
+def _sampled() -> Check:
+    import warnings
+
+    from spinlearn.engines import JunctionTree, Multicanonical
+
+    model = _ladder(10, 2)
+    temperatures = [0.7, 1.5]
+    exact = JunctionTree().run(model, temperatures)
+    began = perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        engine = Multicanonical(tol=0.01, max_seconds=SELF_TEST_SECONDS - 1)
+        run = engine.run(model, temperatures, seed=0)
+    assert run.std_error is not None  # it samples
+    free = model.free_nodes
+    difference = np.abs(run.marginals - exact.marginals)[:, free]
+    z = float(np.max(difference / np.maximum(run.std_error[:, free], 1e-4)))
+    text = f"within {difference.max():.4f} of exact ({z:.1f} standard errors) in "
+    return Check("multicanonical", z < MAX_Z, text + f"{perf_counter() - began:.1f} s")
+
+
+def _ladder(length: int, n_states: int) -> PottsModel:
+    """Two coupled rows with a label at each end."""
+    rungs = [(2 * k, 2 * k + 1) for k in range(length)]
+    rails = [(k, k + 2) for k in range(2 * length - 2)]
+    clamped = np.full(2 * length, -1)
+    clamped[0], clamped[-1] = 0, 1
+    return PottsModel(Graph(2 * length, rungs + rails), n_states, clamped=clamped)

@@ -1,0 +1,62 @@
+"""What an AnnData object offers to classify by: scanpy's neighbour graph, or a representation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from spinlearn.core.arrays import FloatArray
+from spinlearn.core.graph import Graph
+from spinlearn.errors import InvalidInputError
+
+REPRESENTATIONS = ("X_pca", "X_scVI", "X_harmony")
+
+
+def neighbour_graph(adata: Any, neighbors_key: str | None) -> Graph | None:
+    """The graph that scanpy.pp.neighbors left, or None if there is none.
+
+    Parameters
+    ----------
+    adata : AnnData
+    neighbors_key : str or None
+        Where scanpy was told to put it (its `key_added`); None means the default place. A key that
+        is named must be there.
+    """
+    where = "connectivities"
+    if neighbors_key is not None:
+        settings = adata.uns.get(neighbors_key)
+        if settings is None:
+            raise InvalidInputError(
+                f"adata.uns has no {neighbors_key!r}: run scanpy.pp.neighbors(adata, "
+                f"key_added={neighbors_key!r}), or leave neighbors_key out"
+            )
+        where = str(settings.get("connectivities_key", f"{neighbors_key}_connectivities"))
+    elif "neighbors" in adata.uns:
+        where = str(adata.uns["neighbors"].get("connectivities_key", where))
+    if where not in adata.obsp:
+        if neighbors_key is not None:
+            raise InvalidInputError(f"adata.obsp has no {where!r}: run scanpy.pp.neighbors again")
+        return None
+    matrix = adata.obsp[where]
+    # umap's fuzzy union is symmetric up to rounding, jaccard and gauss are too.
+    return Graph.from_sparse(((matrix + matrix.T) / 2).tocoo())
+
+
+def representation(adata: Any, name: str | None) -> tuple[FloatArray, str]:
+    """Points of an AnnData object and where they were: obsm[name], X_pca, or X itself."""
+    if name is not None and name != "X":
+        if name not in adata.obsm:
+            raise InvalidInputError(
+                f"adata.obsm has no {name!r}: it has {', '.join(adata.obsm) or 'nothing'}"
+            )
+        return np.asarray(adata.obsm[name], dtype=np.float64), f"obsm[{name!r}]"
+    if name is None:
+        for known in REPRESENTATIONS:
+            if known in adata.obsm:
+                return np.asarray(adata.obsm[known], dtype=np.float64), f"obsm[{known!r}]"
+    values = adata.X
+    if values is None:
+        raise InvalidInputError("adata has neither a representation in obsm nor X")
+    dense = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+    return np.asarray(dense, dtype=np.float64), "X"

@@ -1,0 +1,285 @@
+"""`spinlearn fit` on real tables, written as a user would have them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import signal
+import subprocess
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import datasets
+
+from spinlearn.datasets import two_bands
+from spinlearn.io.result import Result
+from tests.end_to_end.tool import leftovers, read_rows, spinlearn, spinlearn_here
+
+LEUKEMIA = Path(__file__).parents[3] / "shared" / "data" / "armstrong2002_mll.csv.gz"
+SHORT = ("--max-seconds", 4, "--quiet")
+
+
+def table_of(name: str, per_class: int, n_points: int | None = None) -> tuple[pd.DataFrame, list]:
+    """A scikit-learn set as a table with a few labels, and the true names."""
+    data = getattr(datasets, f"load_{name}")()
+    generator = np.random.default_rng(0)
+    rows = np.arange(len(data.data))
+    if n_points is not None:
+        rows = np.sort(generator.choice(rows, n_points, replace=False))
+    names = np.array([str(n) for n in data.target_names])[data.target[rows]]
+    frame = pd.DataFrame(data.data[rows], columns=[f"x{k}" for k in range(data.data.shape[1])])
+    labels = np.full(len(rows), "", dtype=object)
+    for c in np.unique(names):
+        labels[generator.choice(np.flatnonzero(names == c), per_class, replace=False)] = c
+    frame.insert(0, "label", labels)
+    frame.insert(0, "name", [f"row {k}" for k in range(len(rows))])
+    return frame, names.tolist()
+
+
+def forced_accuracy(rows: list[dict[str, str]], truth: list[str]) -> float:
+    """Share of points whose most probable class is right."""
+    classes = [c[2:] for c in rows[0] if c.startswith("p:")]
+    best = [max(classes, key=lambda c, r=row: float(r[f"p:{c}"])) for row in rows]
+    return float(np.mean([b == t for b, t in zip(best, truth, strict=True)]))
+
+
+@pytest.mark.parametrize(
+    ("name", "per_class", "n_points", "least"),
+    [
+        ("iris", 6, None, 0.85),
+        ("wine", 8, None, 0.85),
+        ("breast_cancer", 10, 250, 0.85),
+        ("digits", 3, 250, 0.75),
+    ],
+)
+def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, least):
+    frame, truth = table_of(name, per_class, n_points)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    # 0.3 of the ordering temperature: at T = 0 one class may take all, by the method's nature.
+    options = ("--temperatures", "0.1,0.2,0.3,0.45,0.6", "--temperature", 0.3, *SHORT)
+    done = spinlearn(
+        "fit", "data.csv", "--labels", "label", "--id", "name", "--out", "out", *options,
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = read_rows(tmp_path / "out" / "labels.csv")
+    assert [r["id"] for r in rows] == frame.name.tolist()
+    for row, given in zip(rows, frame.label, strict=True):
+        assert (row["status"] == "labelled") == (given != "")
+        assert given in ("", row["call"])
+        assert float(row["t_low"]) <= 0.3 <= float(row["t_high"])
+    assert forced_accuracy(rows, truth) >= least
+    classes = sorted(set(truth))
+    assert [c for c in rows[0] if c.startswith("p:")] == [f"p:{c}" for c in classes]
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {
+        "labels.csv", "profile.csv", "model.npz", "report.html",
+    }  # fmt: skip
+    assert f"{len(frame)} points" in done.stdout
+
+
+def test_profile_covers_every_temperature_without_gaps(tmp_path):
+    frame, _ = table_of("iris", 3)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    done = spinlearn(
+        "fit", "data.csv", "--labels", "label", "--features", "x0,x1", "--features", "x2",
+        "--out", "out", "--temperatures", "0:1:6", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    by_id: dict[str, list[tuple[float, float, str]]] = {}
+    for row in read_rows(tmp_path / "out" / "profile.csv"):
+        part = (float(row["t_low"]), float(row["t_high"]), row["call"])
+        by_id.setdefault(row["id"], []).append(part)
+    assert list(by_id) == [str(k + 1) for k in range(150)]  # ids are row numbers
+    for parts in by_id.values():
+        assert parts[0][0] == 0
+        assert parts[-1][1] == 1
+        for before, after in pairwise(parts):
+            assert before[1] == after[0]
+            assert before[2] != after[2]
+    calls = {r["id"]: r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")}
+    answer = Result.load(tmp_path / "out")
+    for name, parts in by_id.items():
+        here = [c for low, high, c in parts if low <= answer.temperature_ <= high]
+        assert calls[name] in here
+
+
+def test_same_seed_same_files(tmp_path):
+    frame, _ = table_of("wine", 2)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    for out in ("one", "two"):
+        done = spinlearn_here(
+            "fit", "data.csv", "--labels", "label", "--id", "name", "--out", out, "--tol", 0.1,
+            "--temperatures", "0.5,0.8", "--seed", 5, "--engine", "multicanonical", cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    for name in ("labels.csv", "profile.csv"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv.gz", "parquet", "npz", "npy"])
+def test_kinds_of_files_give_the_same_answer(tmp_path, kind):
+    frame, _ = table_of("iris", 3)
+    frame.to_csv(tmp_path / "plain.csv", index=False)
+    features = frame[[c for c in frame if c.startswith("x")]].to_numpy()
+    path, more = tmp_path / f"data.{kind}", ["--labels", "label", "--id", "name"]
+    if kind == "tsv":
+        frame.to_csv(path, sep="\t", index=False)
+    elif kind == "csv.gz":
+        path.write_bytes(gzip.compress((tmp_path / "plain.csv").read_bytes()))
+    elif kind == "parquet":
+        pytest.importorskip("pyarrow")
+        frame.to_parquet(path)
+    elif kind == "npz":
+        np.savez(path, X=features, label=frame.label.to_numpy("U"), name=frame.name.to_numpy("U"))
+    else:
+        np.save(path, features)
+        pd.DataFrame({"id": range(1, 151), "label": frame.label}).to_csv(
+            tmp_path / "labels.csv", index=False
+        )
+        more = ["--labels-file", "labels.csv", "--labels", "label"]
+    same = ("--scale", "none", "--temperatures", "0,0.3", "--temperature", 0.3)
+    for name, options in (
+        ("plain.csv", ["--labels", "label", "--id", "name"]),
+        (path.name, more),
+    ):
+        done = spinlearn_here("fit", name, *options, *same, "--out", name + ".out", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    answers = [
+        read_rows(tmp_path / f"{name}.out" / "labels.csv") for name in ("plain.csv", path.name)
+    ]
+    for one, other in zip(*answers, strict=True):
+        assert {k: v for k, v in one.items() if k != "id"} == {
+            k: v for k, v in other.items() if k != "id"
+        }
+
+
+@pytest.mark.parametrize("kind", ["mtx", "edges", "tsv"])
+def test_a_precomputed_graph_gives_the_library_answer(tmp_path, kind):
+    from scipy.io import mmwrite
+    from scipy.sparse import coo_array
+
+    toy = two_bands()
+    graph, n = toy.graph(), toy.n_points
+    u, v = graph.edges.T
+    names = [f"p{k}" for k in range(n)]
+    more: list[object] = []
+    if kind == "mtx":
+        both = (np.concatenate([u, v]), np.concatenate([v, u]))
+        mmwrite(tmp_path / "graph.mtx", coo_array((np.ones(2 * len(u)), both), shape=(n, n)))
+        names = [str(k + 1) for k in range(n)]
+    else:
+        lines = [f"{names[a]}\t{names[b]}\n" for a, b in zip(u, v, strict=True)]
+        (tmp_path / f"graph.{kind}").write_text("".join(lines))
+        more = ["--edges"] if kind == "tsv" else []
+    labelled = np.flatnonzero(toy.labels >= 0)
+    text = "id,band\n" + "".join(f"{names[k]},{'AB'[toy.labels[k]]}\n" for k in labelled)
+    (tmp_path / "labels.csv").write_text(text)
+    done = spinlearn_here(
+        "fit", f"graph.{kind}", "--labels-file", "labels.csv", "--labels", "band", *more,
+        "--temperatures", "0,0.7", "--temperature", 0.7, "--out", "out", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    calls = {r["id"]: r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")}
+    wrong = sum(calls[names[k]] != "AB"[toy.truth[k]] for k in range(n))
+    assert wrong == 8  # the exact answer, as in the README
+
+
+def test_explore_answers_at_other_temperatures_without_the_data(tmp_path):
+    frame, _ = table_of("iris", 3)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    fit = ("fit", "data.csv", "--labels", "label", "--id", "name")
+    done = spinlearn_here(*fit, "--temperatures", "0,0.5,1", "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    direct = spinlearn_here(
+        *fit, "--temperatures", "0.2,0.4", "--temperature", 0.4, "--out", "direct", cwd=tmp_path
+    )
+    assert direct.returncode == 0, direct.stderr
+    (tmp_path / "data.csv").unlink()
+    before = (tmp_path / "out" / "report.html").read_bytes()
+    again = spinlearn_here("explore", "out", "--temperature", 0.25, cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "out" / "report.html").read_bytes() != before
+    done = spinlearn_here(
+        "explore", "out", "--temperatures", "0.2,0.4", "--temperature", 0.4, "--out", "other",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert read_rows(tmp_path / "other" / "labels.csv") == read_rows(
+        tmp_path / "direct" / "labels.csv"
+    )
+
+
+def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
+    frame, _ = table_of("breast_cancer", 5, 300)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    command = [
+        sys.executable, "-m", "spinlearn", "fit", "data.csv", "--labels", "label", "--out", "out",
+        "--engine", "multicanonical", "--tol", "1e-6", "--temperatures", "0.5,1,1.5",
+        "--checkpoint-seconds", "0.2",
+    ]  # fmt: skip
+    run = subprocess.Popen(
+        command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    checkpoint = tmp_path / ".out.checkpoint.npz"
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and run.poll() is None:
+        time.sleep(0.5)
+        if checkpoint.exists() and _header(checkpoint)["phase"] == "production":
+            break
+    time.sleep(1.0)
+    run.send_signal(signal.SIGINT)
+    out, err = run.communicate(timeout=60)
+    assert run.returncode == 130, out + err
+    assert "--resume" in out
+    assert len(read_rows(tmp_path / "out" / "labels.csv")) == 300
+    assert checkpoint.exists()
+    refused = spinlearn(*command[3:], cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "--resume" in refused.stderr
+    before = _header(checkpoint)
+    done = spinlearn(*command[3:], "--resume", "--max-seconds", 4, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    after = _header(checkpoint)
+    assert after["rounds"] > before["rounds"]
+    assert after["seconds"]["ladder"] == before["seconds"]["ladder"]  # it was not built again
+
+
+def _header(checkpoint: Path) -> dict:
+    with np.load(checkpoint, allow_pickle=False) as archive:
+        return json.loads(str(archive["header"]))
+
+
+@pytest.mark.skipif(not LEUKEMIA.exists(), reason=f"the leukemia table is not at {LEUKEMIA}")
+def test_leukemia_finds_the_unlabelled_class(tmp_path):
+    frame = pd.read_csv(LEUKEMIA)
+    frame = frame[frame.split == "train"].drop(columns="split").reset_index(drop=True)
+    truth = frame["class"].to_numpy()
+    generator = np.random.default_rng(0)
+    known = np.full(len(frame), "", dtype=object)
+    for c in ("ALL", "AML"):
+        known[generator.choice(np.flatnonzero(truth == c), 3, replace=False)] = c
+    frame.insert(0, "known", known)
+    frame = frame.drop(columns="class")
+    frame.to_csv(tmp_path / "leukemia.csv", index=False)
+    done = spinlearn(
+        "fit", "leukemia.csv", "--labels", "known", "--clip", "100,16000", "--log2",
+        "--top-variance", 200, "--temperatures", "0:1.2:25", "--out", "out", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    answer = Result.load(tmp_path / "out")
+    found = []
+    for row in range(len(answer.profile_.temperatures)):
+        for members in answer.profile_.decision(row).new_classes().values():
+            found.append((np.sum(truth[members] == "MLL"), np.sum(truth[members] != "MLL")))
+    right, wrong = max(found, key=lambda pair: pair[0] - pair[1])
+    assert right >= 12  # of 17
+    assert wrong <= 2
+    assert leftovers(tmp_path) == {
+        "leukemia.csv", "out", "out/labels.csv", "out/profile.csv", "out/model.npz",
+        "out/report.html",
+    }  # fmt: skip

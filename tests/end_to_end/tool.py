@@ -1,0 +1,50 @@
+"""Run the command line as a user does: in a fresh process."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+from spinlearn.cli import run
+
+
+def spinlearn(*arguments: object, cwd: Path, timeout: float = 120) -> subprocess.CompletedProcess:
+    """`spinlearn ...`, whatever it returns."""
+    return subprocess.run(
+        [sys.executable, "-m", "spinlearn", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=timeout,
+    )
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """A CSV file as a list of dicts."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def leftovers(folder: Path) -> set[str]:
+    """Everything in a folder, hidden files included."""
+    return {str(p.relative_to(folder)) for p in folder.rglob("*")}
+
+
+def spinlearn_here(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
+    """The same in this process, which saves the seconds of a fresh one's imports."""
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    before = sys.argv
+    with contextlib.chdir(cwd), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        sys.argv = ["spinlearn", *map(str, arguments)]
+        try:
+            run()
+        except SystemExit as left:
+            code = left.code
+        finally:
+            sys.argv = before
+    return subprocess.CompletedProcess(sys.argv, code, out.getvalue(), err.getvalue())

@@ -1,0 +1,107 @@
+"""annotate: scanpy's objects in and out, a hidden cell type found."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+from spinlearn.annotation import annotate
+from spinlearn.engines import Multicanonical
+from spinlearn.errors import InvalidInputError, LabelWarning
+from spinlearn.io.anndata_parts import neighbour_graph
+
+anndata = pytest.importorskip("anndata")
+pytestmark = pytest.mark.filterwarnings("ignore")  # of anndata, scanpy and their dependencies
+
+
+def blobs(n_points: int = 60):
+    """Three groups in the plane as an AnnData object, one label in two of them."""
+    rng = np.random.default_rng(0)
+    centres = np.array([[0, 0], [8, 0], [0, 8]])
+    truth = np.arange(n_points) % 3
+    adata = anndata.AnnData(centres[truth] + rng.normal(scale=0.7, size=(n_points, 2)))
+    adata.obs_names = [f"cell{k}" for k in range(n_points)]
+    known = np.full(n_points, None, dtype=object)
+    known[[0, 1]] = ["left", "right"]
+    adata.obs["kind"] = known
+    return adata, truth
+
+
+def test_calls_probabilities_and_settings_are_written_and_round_trip(tmp_path):
+    adata, truth = blobs()
+    fitted = annotate(adata, "kind", temperature=0.3)
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    again = anndata.read_h5ad(tmp_path / "cells.h5ad")
+    for where in (adata, again):
+        obs = where.obs
+        assert obs["spinlearn_call"].tolist() == [str(n) for n in fitted.names_]
+        assert obs["spinlearn_status"].tolist() == fitted.status_.tolist()
+        np.testing.assert_allclose(where.obsm["spinlearn_probability"], fitted.label_distributions_)
+        assert list(where.uns["spinlearn"]["classes"]) == ["left", "right"]
+        assert where.uns["spinlearn"]["temperature"] == 0.3
+    members = adata.obs["spinlearn_new_class"] == "new:1"
+    assert np.mean(truth[members] == 2) == 1
+    assert members.sum() >= 15  # of 20
+    assert np.all(adata.obs["spinlearn_status"][members] == "new")
+
+
+def test_the_neighbour_graph_is_used_where_there_is_one():
+    from scipy.sparse import csr_array
+
+    adata, _ = blobs()
+    assert neighbour_graph(adata, None) is None
+    u = np.arange(59)
+    half = csr_array((np.full(59, 0.7), (u, u + 1)), shape=(60, 60))
+    adata.obsp["connectivities"] = csr_array(half + half.T)
+    adata.obsp["mine_connectivities"] = csr_array(2 * (half + half.T))
+    adata.uns["mine"] = {"connectivities_key": "mine_connectivities"}
+    assert annotate(adata, "kind").graph_.n_edges == 59
+    np.testing.assert_allclose(annotate(adata, "kind", neighbors_key="mine").graph_.weights, 1.4)
+    assert annotate(adata, "kind", use_rep="X").graph_.n_edges != 59
+    with pytest.raises(InvalidInputError, match="key_added"):
+        annotate(adata, "kind", neighbors_key="other")
+
+
+def test_bad_objects_and_columns_are_refused():
+    adata, _ = blobs()
+    with pytest.raises(InvalidInputError, match="AnnData"):
+        annotate(np.zeros((3, 2)), "kind")
+    with pytest.raises(InvalidInputError, match="no column 'type'"):
+        annotate(adata, "type")
+    with pytest.raises(InvalidInputError, match="no 'X_scVI'"):
+        annotate(adata, "kind", use_rep="X_scVI")
+    adata.obs["full"] = ["a", "b"] * 30
+    with pytest.warns(LabelWarning, match="nothing is left"):
+        annotate(adata, "full", temperature=0.5)
+    adata.obs["marked"] = ["a", "b", "unknown"] * 20
+    fitted = annotate(adata, "marked", unlabelled=["unknown"], temperature=0.5)
+    assert fitted.classes_.tolist() == ["a", "b"]
+
+
+def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
+    scanpy = pytest.importorskip("scanpy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        adata = scanpy.datasets.pbmc68k_reduced()
+    truth = adata.obs["bulk_labels"].astype(str).to_numpy()
+    rng = np.random.default_rng(0)
+    known = np.full(adata.n_obs, None, dtype=object)
+    for kind in np.unique(truth):
+        if kind != "CD34+":
+            cells = np.flatnonzero(truth == kind)
+            known[rng.choice(cells, 5, replace=False)] = kind
+    adata.obs["known"] = known
+    engine = Multicanonical(tol=0.05, max_sweeps=1000)
+    fitted = annotate(
+        adata, "known", engine=engine, temperatures=[0.6, 0.7, 0.8, 1.0], temperature=0.7
+    )
+    assert fitted.graph_.n_edges == neighbour_graph(adata, None).n_edges
+    hidden = np.flatnonzero(truth == "CD34+")
+    best = max(fitted.new_classes_.values(), key=lambda m: np.isin(m, hidden).sum())
+    assert np.isin(best, hidden).sum() >= 12  # of 13
+    assert np.mean(np.isin(best, hidden)) > 0.9
+    adata.write_h5ad(tmp_path / "pbmc.h5ad")
+    again = anndata.read_h5ad(tmp_path / "pbmc.h5ad")
+    assert again.obs["spinlearn_call"].tolist() == adata.obs["spinlearn_call"].tolist()
