@@ -1,0 +1,96 @@
+"""The dendrogram over temperature: clusters with the temperatures at which they live.
+
+A cluster at one temperature is the same as one at the next lower temperature when they share more
+than half of their union; otherwise it is new, and its parent is the cluster below that holds most
+of its members. At the lowest temperature clusters have no parent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.analysis.tracking import tracked
+from spinlearn.core.arrays import FloatArray, IntArray, frozen, restore
+
+NO_PARENT = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusterTree:
+    """Clusters over ascending temperatures.
+
+    Attributes
+    ----------
+    temperatures : float array (T,)
+    members : int array (T, n)
+        Cluster of every point at every temperature.
+    parents : int array (c,)
+        The cluster each one splits off from; -1 at the root.
+    low, high : float arrays (c,)
+        Temperatures between which a cluster lives; half way to the next of the grid.
+    sizes : int array (c,)
+        Points at the lowest temperature of its life.
+    """
+
+    temperatures: FloatArray
+    members: IntArray
+    parents: IntArray
+    low: FloatArray
+    high: FloatArray
+    sizes: IntArray
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters over all temperatures."""
+        return len(self.parents)
+
+    def children(self, cluster: int) -> npt.NDArray[np.intp]:
+        """The clusters that split off from one."""
+        return np.flatnonzero(self.parents == cluster)
+
+    def life(self) -> FloatArray:
+        """Length of every cluster's interval of temperatures, (c,)."""
+        return np.asarray(self.high - self.low)
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        restore(self, state)
+
+
+def cluster_tree(temperatures: FloatArray, parts: Sequence[IntArray]) -> ClusterTree:
+    """Follow clusters, given at every temperature under any numbers, through ascending T."""
+    everyone = np.ones(len(parts[0]), dtype=bool)
+    members: list[IntArray] = []
+    parents: list[int] = []
+    first: list[int] = []
+    sizes: list[int] = []
+    fresh = 0
+    for row, part in enumerate(parts):
+        previous = members[-1] if members else None
+        numbers, after = tracked(part, everyone, previous, fresh)
+        for cluster in range(fresh, after):
+            mine = numbers == cluster
+            before = NO_PARENT if previous is None else int(np.bincount(previous[mine]).argmax())
+            parents.append(before)
+            first.append(row)
+            sizes.append(int(mine.sum()))
+        members.append(numbers)
+        fresh = after
+    last = np.zeros(fresh, dtype=np.intp)
+    for row, numbers in enumerate(members):
+        last[numbers] = row
+    ends = np.concatenate(
+        [temperatures[:1], (temperatures[:-1] + temperatures[1:]) / 2, temperatures[-1:]]
+    )
+    return ClusterTree(
+        temperatures=frozen(temperatures, np.float64),
+        members=frozen(np.array(members), np.int32),
+        parents=frozen(parents, np.int32),
+        low=frozen(ends[np.array(first)], np.float64),
+        high=frozen(ends[last + 1], np.float64),
+        sizes=frozen(sizes, np.int32),
+    )

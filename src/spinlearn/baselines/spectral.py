@@ -1,0 +1,93 @@
+"""The low end of the spectrum of the normalised Laplacian I - D^-1/2 W D^-1/2.
+
+Its null space is known: one vector D^1/2 1_part for every connected part, so these are written
+down, and only what comes after them is computed: densely for small graphs, by shift-invert where
+the matrix is narrow enough to be factorised, else by Lanczos on D^-1/2 W D^-1/2. A point without
+an edge is a part of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spinlearn.baselines.linear_system import inverse_roots, scaled
+from spinlearn.core.arrays import FloatArray
+
+DENSE = 600  # nodes up to which all eigenvectors are computed
+MAX_FACTOR = 2e7  # numbers in a banded factor, beyond which Lanczos is used
+SHIFT = -1e-3  # below the spectrum, which starts at zero
+ACCURACY = 1e-11  # of the eigenpairs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spectrum:
+    """Ascending eigenvalues (k,) and orthonormal eigenvectors (n, k); the first n_parts are zero.
+
+    Eigenvectors of the parts come largest part first.
+    """
+
+    values: FloatArray
+    vectors: FloatArray
+    n_parts: int
+
+
+def low_spectrum(weights: Any, n_vectors: int) -> Spectrum:
+    """The `n_vectors` smallest eigenpairs (or n, if that is less) of a csr_array of weights."""
+    from scipy.sparse import diags_array
+    from scipy.sparse.csgraph import connected_components
+
+    n = weights.shape[0]
+    k = min(n_vectors, n)
+    degrees = np.asarray(weights.sum(axis=1)).ravel()
+    n_parts, part = connected_components(weights, directed=False)
+    by_size = np.argsort(-np.bincount(part), kind="stable")
+    number = np.empty(n_parts, dtype=np.intp)
+    number[by_size] = np.arange(n_parts)
+    column = number[part]
+    entries = np.where(degrees > 0, np.sqrt(degrees), 1.0)
+    entries /= np.sqrt(np.bincount(column, weights=entries**2))[column]
+    values, vectors = np.zeros(k), np.zeros((n, k))
+    kept = column < k
+    vectors[kept, column[kept]] = entries[kept]
+    if k > n_parts:
+        matrix = scaled(weights, inverse_roots(degrees))
+        if np.any(degrees == 0):
+            matrix = (matrix + diags_array((degrees == 0).astype(np.float64))).tocsr()
+        found, directions = _largest(matrix, k)
+        values[n_parts:] = np.clip(1.0 - found[n_parts:], 0.0, 2.0)
+        vectors[:, n_parts:] = directions[:, n_parts:]
+    return Spectrum(values, vectors, int(n_parts))
+
+
+def _largest(matrix: Any, k: int) -> tuple[FloatArray, FloatArray]:
+    """The k largest eigenpairs of a symmetric matrix, descending."""
+    n = matrix.shape[0]
+    if n <= DENSE or 3 * k >= n:
+        values, vectors = np.linalg.eigh(matrix.toarray())
+        return values[::-1][:k], vectors[:, ::-1][:, :k]
+    from scipy.sparse import eye_array
+    from scipy.sparse.linalg import eigsh
+
+    start = np.random.default_rng(0).standard_normal(n)  # ARPACK's own is random
+    if _factor_size(matrix) <= MAX_FACTOR:
+        laplacian = (eye_array(n) - matrix).tocsc()
+        values, vectors = eigsh(laplacian, k, sigma=SHIFT, which="LM", v0=start, tol=ACCURACY)
+        values = 1.0 - values
+    else:
+        values, vectors = eigsh(matrix, k, which="LA", v0=start, tol=ACCURACY)
+    order = np.argsort(-values, kind="stable")
+    return values[order], vectors[:, order]
+
+
+def _factor_size(matrix: Any) -> float:
+    """Numbers in a banded factor after reverse Cuthill-McKee ordering."""
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
+    position = np.empty(len(order), dtype=np.int64)
+    position[order] = np.arange(len(order))
+    rows = np.repeat(np.arange(len(order)), np.diff(matrix.indptr))
+    return float(len(order)) * int(np.abs(position[rows] - position[matrix.indices]).max())

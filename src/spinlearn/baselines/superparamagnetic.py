@@ -1,0 +1,249 @@
+"""Super-paramagnetic clustering (Blatt, Wiseman & Domany, PRL 76, 3251, 1996; Neural Computation
+9, 1805, 1997): the paper's method without labels.
+
+A q-state Potts model without fields; at every temperature points that agree more often than not,
+C_ij > 1/2, share a cluster, and every point also joins the neighbour it agrees with most. Between
+the ferromagnetic phase (all agree) and the paramagnetic one (none do) the clusters of the data
+live.
+
+The temperature chosen is the most stable one, in the sense of the paper's section 6.1: eta(T) =
+|c(T)| times the mean length of the interval of temperatures over which the clusters of c(T) live.
+c(T) are the points that are at T in a cluster whose core (C_ij > 1/2 alone) has at least
+`min_cluster_size` points, which is not the cluster of the ferromagnetic phase, and which lives over
+at least a factor of 1.5 in T. A homogeneous cloud, too, breaks into fragments before it melts, so
+the largest eta must be that of one point in ten over all temperatures at which there are cores;
+otherwise all points are one cluster, as at the lowest temperature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from spinlearn.analysis.cluster_tree import ClusterTree, cluster_tree
+from spinlearn.analysis.grains import grains
+from spinlearn.analysis.phases import WHOLE, phases
+from spinlearn.analysis.temperature_grid import temperature_grid
+from spinlearn.baselines.clustering import GraphClusterer, numbered_by_size
+from spinlearn.core.arrays import FloatArray, IntArray, temperature_array
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.core.protocols import Callback
+from spinlearn.core.results import Equilibrium
+from spinlearn.engines import make_engine
+from spinlearn.errors import InvalidInputError
+
+NOISE = -1  # label of points in clusters that are too small
+HALF = 0.5 + 2e-9  # more often than not: an agreement of exactly one half is none
+SMALLEST = 3
+SMALL_SHARE = 0.02
+LASTING = 1.5  # highest over lowest temperature of a cluster's life, below which it is a fragment
+LEAST_STABILITY = 0.1  # of all points, over all temperatures with cores
+GRID = 32
+AT_ONCE = 20_000_000  # marginals sampled in one run
+
+
+class SuperparamagneticClustering(GraphClusterer):
+    """Clusters of points that agree in the thermal equilibrium of a Potts model without labels.
+
+    Parameters
+    ----------
+    graph : str or graph builder, default "mutual_knn"
+        How points become a graph, as in `PottsClassifier`.
+    n_states : int, default 20
+        q.
+    engine : str or engine, default "auto"
+        "auto" samples by Swendsen-Wang moves at every temperature on its own, which is enough
+        without labels; or an engine's name, or an engine with settings of your own.
+    temperatures : "auto" or array-like, default "auto"
+        Grid, in the unit of the couplings.
+    temperature : "auto" or float, default "auto"
+        Temperature of `labels_`, rounded to the grid; "auto" is the most stable one.
+    min_cluster_size : int or None, default None
+        Smaller clusters are noise; None: one point in fifty, at least 3.
+    callback : callable or None
+        Called with a `Progress` now and then; a true answer stops the run.
+    random_state : int or None
+        Seed of sampling engines.
+
+    Attributes
+    ----------
+    labels_ : int array (n,)
+        Cluster of every point at `temperature_`, the largest first; -1 in clusters below
+        `min_cluster_size`.
+    temperature_ : float
+    temperatures_ : float array (T,)
+        The grid, ascending.
+    tree_ : ClusterTree
+        The dendrogram over T: members of the clusters at every temperature, parents, life times.
+    stability_ : float array (T,)
+        eta(T), in points times temperature.
+    susceptibility_ : float array (T,)
+        Mean size of the grain of a point, see `spinlearn.analysis.phases`; it falls in steps where
+        clusters break up.
+    phases_ : Phases
+    equilibrium_ : Equilibrium
+    model_, graph_ : PottsModel, Graph
+    """
+
+    def __init__(
+        self,
+        *,
+        graph: Any = "mutual_knn",
+        n_states: int = 20,
+        engine: Any = "auto",
+        temperatures: Any = "auto",
+        temperature: Any = "auto",
+        min_cluster_size: int | None = None,
+        callback: Callback | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.graph = graph
+        self.n_states = n_states
+        self.engine = engine
+        self.temperatures = temperatures
+        self.temperature = temperature
+        self.min_cluster_size = min_cluster_size
+        self.callback = callback
+        self.random_state = random_state
+
+    def _check_settings(self) -> None:
+        if not (isinstance(self.engine, str) and self.engine == "auto"):
+            make_engine(self.engine)
+        for name in ("temperatures", "temperature"):
+            value = getattr(self, name)
+            if not (isinstance(value, str) and value == "auto"):
+                temperature_array(value)
+        if not isinstance(self.temperature, str) and np.size(self.temperature) != 1:
+            raise InvalidInputError(
+                f"temperature must be one number, got {np.size(self.temperature)}: give a grid as "
+                "`temperatures`"
+            )
+        size = self.min_cluster_size
+        whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
+        if size is not None and not (whole and size >= 1):
+            raise InvalidInputError(f"min_cluster_size={size!r} must be None or a number >= 1")
+        if self.callback is not None and not callable(self.callback):
+            raise InvalidInputError(
+                f"callback={self.callback!r} cannot be called: pass a function of one argument, "
+                "the progress, or None"
+            )
+
+    def _cluster(self, graph: Graph) -> IntArray:
+        self.model_ = PottsModel(graph, self.n_states)
+        if isinstance(self.temperatures, str):
+            grid = temperature_grid(self.model_, GRID)[1:]  # nothing changes towards T = 0
+        else:
+            grid = np.unique(temperature_array(self.temperatures))
+        self.equilibrium_ = self._equilibrium(grid)
+        self.temperatures_ = self.equilibrium_.temperatures
+        self.phases_ = phases(self.equilibrium_)
+        self.susceptibility_ = self.phases_.susceptibility
+        rows = range(len(self.temperatures_))
+        cores = [grains(self.equilibrium_, row, HALF) for row in rows]
+        parts = [grains(self.equilibrium_, row, HALF, join_best=True) for row in rows]
+        self.tree_ = cluster_tree(self.temperatures_, parts)
+        smallest = self._smallest(graph.n_nodes)
+        self.stability_ = _stability(self.tree_, cores, smallest)
+        if isinstance(self.temperature, str):
+            row = _stable_row(self.temperatures_, self.stability_, cores, smallest)
+        else:
+            wanted = min(float(np.ravel(self.temperature)[0]), np.finfo(np.float64).max)
+            row = int(np.argmin(np.abs(self.temperatures_ - wanted)))
+        self.temperature_ = float(self.temperatures_[row])
+        return _without_noise(self.tree_.members[row], smallest)
+
+    def _equilibrium(self, grid: FloatArray) -> Equilibrium:
+        if not (isinstance(self.engine, str) and self.engine == "auto"):
+            return make_engine(self.engine).run(
+                self.model_, grid, seed=self.random_state, callback=self.callback
+            )
+        from spinlearn.engines.tempering import SwendsenWang
+
+        # Every temperature is on its own, so a few at a time save the memory for all marginals,
+        # which symmetry knows anyway.
+        engine = SwendsenWang(tol=0.05, max_sweeps=1000, n_ladders=2)
+        at_once = int(max(AT_ONCE // (self.model_.n_nodes * self.model_.n_states), 1))
+        batches = np.split(grid, np.arange(at_once, len(grid), at_once))
+        seeds = np.random.SeedSequence(self.random_state).spawn(len(batches))
+        runs = [
+            engine.run(self.model_, batch, seed=seed, callback=self._part(k, len(batches)))
+            for k, (batch, seed) in enumerate(zip(batches, seeds, strict=True))
+        ]
+        return _joined([_without_marginals(run) for run in runs])
+
+    def _part(self, k: int, count: int) -> Callback | None:
+        """The callback for the k-th of several runs."""
+        callback = self.callback
+        if callback is None:
+            return None
+        return lambda p: callback(replace(p, fraction=(k + p.fraction) / count))
+
+    def _smallest(self, n_points: int) -> int:
+        if self.min_cluster_size is not None:
+            return int(self.min_cluster_size)
+        return max(SMALLEST, int(np.ceil(SMALL_SHARE * n_points)))
+
+
+def _without_marginals(run: Equilibrium) -> Equilibrium:
+    """The run without what takes most memory and is known."""
+    nothing = np.zeros((len(run.temperatures), 0, run.model.n_states))
+    return replace(run, marginals=nothing, std_error=nothing, evaluate=None, log_partition=None)
+
+
+def _joined(runs: list[Equilibrium]) -> Equilibrium:
+    """Runs at different temperatures as one; without labels every marginal is 1/q."""
+    model = runs[0].model
+    temperatures = np.concatenate([run.temperatures for run in runs])
+    shape = (len(temperatures), model.n_nodes, model.n_states)
+    return Equilibrium(
+        model=model,
+        temperatures=temperatures,
+        marginals=np.broadcast_to(1 / model.n_states, shape),
+        edge_agreement=np.concatenate([run.edge_agreement for run in runs]),
+        mean_energy=np.concatenate([run.mean_energy for run in runs]),
+        heat_capacity=np.concatenate([run.heat_capacity for run in runs]),
+        converged=np.concatenate([run.converged for run in runs]),
+        engine=runs[0].engine,
+        std_error=np.broadcast_to(0.0, shape),
+        agreement_std_error=np.concatenate([np.asarray(run.agreement_std_error) for run in runs]),
+        diagnostics={"runs": tuple(run.diagnostics for run in runs)},
+    )
+
+
+def _stability(tree: ClusterTree, cores: list[IntArray], smallest: int) -> FloatArray:
+    """eta(T) of the module's docstring; cores are the grains at every temperature."""
+    n = tree.members.shape[1]
+    whole = np.zeros(tree.n_clusters, dtype=bool)
+    for row in tree.members:
+        whole |= np.bincount(row, minlength=tree.n_clusters) >= WHOLE * n
+    lasting = ~whole & (tree.high >= LASTING * tree.low) & np.isfinite(tree.high)
+    life = np.where(lasting, tree.high, 0.0) - np.where(lasting, tree.low, 0.0)
+    scores = np.zeros(len(tree.temperatures))
+    for row, (members, core) in enumerate(zip(tree.members, cores, strict=True)):
+        counted = np.bincount(core)[core] >= smallest
+        scores[row] = float(life[members[counted]].sum())
+    return scores
+
+
+def _stable_row(
+    temperatures: FloatArray, stability: FloatArray, cores: list[IntArray], smallest: int
+) -> int:
+    """The most stable temperature, or the lowest where nothing is stable enough."""
+    ordered = [
+        np.isfinite(t) and np.bincount(core).max() >= smallest
+        for t, core in zip(temperatures, cores, strict=True)
+    ]
+    warmest = max(temperatures[ordered], default=0.0)
+    best = int(np.argmax(stability))
+    return best if stability[best] >= LEAST_STABILITY * len(cores[0]) * warmest else 0
+
+
+def _without_noise(members: IntArray, smallest: int) -> IntArray:
+    """Labels by size, -1 in small clusters; all of them when no cluster is large enough."""
+    labels = numbered_by_size(members)
+    sizes = np.bincount(labels)
+    small = sizes[labels] < smallest
+    return labels if np.all(small) else np.where(small, np.int32(NOISE), labels)

@@ -1,0 +1,84 @@
+"""Minimisers: labellings of least energy, the limit T = 0. A new one is one file and one line here.
+
+`minimize` takes the best that the model allows: a minimum cut (exact) for two states,
+alpha-expansion or swaps for more, annealing where neighbours repel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from spinlearn.core.model import PottsModel
+from spinlearn.errors import InvalidInputError, UnsupportedModelError
+from spinlearn.minimizers.annealing import annealing
+from spinlearn.minimizers.cut import minimum_cut
+from spinlearn.minimizers.expansion import alpha_expansion
+from spinlearn.minimizers.minimum import Minimum, MinimumCut
+from spinlearn.minimizers.randomized_cut import Vote, randomized_cut
+from spinlearn.minimizers.support import (
+    class_level_reason,
+    cut_reason,
+    expansion_reason,
+    swap_reason,
+)
+from spinlearn.minimizers.swap import alpha_beta_swap
+
+__all__ = [
+    "MINIMIZERS",
+    "Minimum",
+    "MinimumCut",
+    "Vote",
+    "alpha_beta_swap",
+    "alpha_expansion",
+    "annealing",
+    "minimize",
+    "minimum_cut",
+    "randomized_cut",
+    "unsupported",
+]
+
+Minimizer = Callable[[PottsModel, int | None], Minimum]
+Reason = Callable[[PottsModel], str | None]
+
+# In order of preference: name -> (minimiser of a model and a seed, why it cannot treat a model).
+MINIMIZERS: dict[str, tuple[Minimizer, Reason]] = {
+    "min_cut": (lambda model, seed: minimum_cut(model), cut_reason),
+    "expansion": (lambda model, seed: alpha_expansion(model), expansion_reason),
+    "swap": (lambda model, seed: alpha_beta_swap(model), swap_reason),
+    "annealing": (lambda model, seed: annealing(model, seed=seed), class_level_reason),
+}
+
+
+def unsupported(model: PottsModel, method: str) -> str | None:
+    """Why a minimiser cannot treat the model, or None."""
+    return _minimizer(method)[1](model)
+
+
+def minimize(model: PottsModel, method: str = "auto", seed: int | None = None) -> Minimum:
+    """A labelling of least energy, exact where the method is (`Minimum.exact`).
+
+    Parameters
+    ----------
+    model : PottsModel
+    method : str
+        "min_cut", "expansion", "swap", "annealing", or "auto": the first of them that the model
+        allows.
+    seed : int, optional
+        Of annealing; the others are deterministic.
+    """
+    if method != "auto":
+        return _minimizer(method)[0](model, seed)
+    reason: str | None = None
+    for run, why_not in MINIMIZERS.values():
+        reason = why_not(model)
+        if reason is None:
+            return run(model, seed)
+    raise UnsupportedModelError(f"no minimiser treats this model: {reason}")
+
+
+def _minimizer(method: str) -> tuple[Minimizer, Reason]:
+    if method not in MINIMIZERS:
+        raise InvalidInputError(
+            f"method {method!r} is unknown: use 'auto' or one of {', '.join(map(repr, MINIMIZERS))}"
+        )
+    return MINIMIZERS[method]

@@ -1,0 +1,101 @@
+"""Simulated annealing: the fallback for energies that no cut minimises, the best labelling kept.
+
+Single-node Metropolis moves while T falls geometrically, from where the stiffest node moves freely
+(its cost / ln 2) to where a weak bond is almost never broken (its cost / ln 100), then descent to
+the nearest local minimum. Kirkpatrick, Gelatt & Vecchi, Science 220, 671 (1983).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spinlearn.core.arrays import FloatArray, StateArray
+from spinlearn.core.model import FREE, PottsModel
+from spinlearn.errors import InvalidInputError, UnsupportedModelError
+from spinlearn.minimizers.binary_moves import choices
+from spinlearn.minimizers.minimum import Minimum
+from spinlearn.minimizers.support import class_level_reason
+from spinlearn.minimizers.ties import unreached
+
+WEAK = 0.05  # quantile of the couplings that sets the lowest temperature
+MAX_DESCENT = 10_000  # sweeps; every one lowers the energy, so this only guards against rounding
+
+
+def annealing(
+    model: PottsModel, *, n_sweeps: int = 500, n_runs: int = 4, seed: int | None = None
+) -> Minimum:
+    """The lowest of several annealing runs: any couplings, pair cost, fields and clamps.
+
+    Parameters
+    ----------
+    model : PottsModel
+        Without a class-level term.
+    n_sweeps : int
+        Temperatures of a run, one sweep each.
+    n_runs : int
+        Runs from random labellings.
+    seed : int, optional
+    """
+    from spinlearn.kernels.annealing import anneal, descend
+
+    reason = class_level_reason(model)
+    if reason is not None:
+        raise UnsupportedModelError(reason)
+    if n_sweeps < 1 or n_runs < 1:
+        raise InvalidInputError(
+            f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1: that is no run at all"
+        )
+    free = model.free_nodes.astype(np.int32)
+    graph, q = model.graph, model.n_states
+    terms = (
+        graph.indptr, graph.neighbors, graph.edge_ids, model.couplings, model.pair_cost,
+        model.fields,
+    )  # fmt: skip
+    temperatures = cooling_schedule(model, n_sweeps)
+    labels, energy, sweeps = choices(model, 0), np.inf, 0
+    if len(free) == 0:
+        n_runs = 0
+        energy = float(model.energy(labels))
+    for child in np.random.SeedSequence(seed).spawn(n_runs):
+        states = choices(model, 0)
+        states[free] = np.random.default_rng(child).integers(0, q, len(free))
+        best: StateArray = states.copy()
+        stream = child.generate_state(1, np.uint64)
+        anneal(temperatures, free, *terms, states, best, stream)
+        sweeps += n_sweeps
+        sweeps += descend(free, *terms, model.energy_resolution, MAX_DESCENT, best)
+        found = float(model.energy(best))
+        if found < energy:
+            labels, energy = best, found
+    return Minimum(
+        labels=labels,
+        energy=energy,
+        exact=len(free) == 0,
+        method="annealing",
+        undecided=unreached(model),
+        sweeps=sweeps,
+    )
+
+
+def cooling_schedule(model: PottsModel, n_sweeps: int) -> FloatArray:
+    """Temperatures of one annealing run, falling."""
+    spans = np.ptp(model.pair_cost, axis=0)
+    strengths = np.abs(model.couplings)
+    stiffness = np.ptp(model.fields, axis=1)
+    for end in model.graph.edges.T:
+        stiffness = stiffness + np.bincount(
+            end, weights=strengths * spans.max(), minlength=model.n_nodes
+        )
+    bonds = strengths[strengths > 0]
+    levels = np.abs(model.pair_cost[:, :, None] - model.pair_cost[:, None, :])
+    gaps = (
+        [np.quantile(bonds, WEAK) * levels[levels > 0].min()] if len(bonds) and levels.any() else []
+    )
+    fields = np.abs(model.fields - model.fields.min(axis=1, keepdims=True))[model.clamped == FREE]
+    if np.any(fields > 0) and not gaps:
+        gaps.append(float(np.quantile(fields[fields > 0], WEAK)))
+    hot = float(stiffness[model.clamped == FREE].max(initial=0.0)) / np.log(2)
+    if hot == 0 or not gaps:
+        return np.ones(n_sweeps)  # all labellings cost the same
+    cold = min(float(min(gaps)) / np.log(100), hot)
+    return np.asarray(np.geomspace(hot, cold, n_sweeps))

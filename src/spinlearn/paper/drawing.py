@@ -1,0 +1,211 @@
+"""The figures in the paper's form, as PNG and SVG, and CSV tables. Shows results, computes none.
+
+Colours follow the paper where it names them (MC black, GC red, LGC green); classes are those of
+Okabe & Ito, distinguishable without full colour vision. SVG files carry no date and no random
+names, so equal results are equal files.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spinlearn.core.arrays import BoolArray, IntArray
+from spinlearn.errors import MissingDependencyError
+from spinlearn.paper.panels import errors_by_panel
+from spinlearn.paper.runner import Cell
+
+CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
+UNLABELLED_COLOUR = "#D9D9D9"
+CONFUSED_COLOUR = "#1A1A1A"
+PHASE_COLOURS = {
+    "ferromagnetic": "#DCE9F5",
+    "super-paramagnetic": "#FFFFFF",
+    "paramagnetic": "#F6E3D7",
+}
+METHODS = (  # key, name, colour, line
+    ("auto", "MC (ours, T*)", "#000000", "-"),
+    ("cut", "GC", "#D55E00", "-"),
+    ("lgc", "LGC", "#009E73", "-"),
+    ("stability", "MC, paper's T* rule", "#7F7F7F", ":"),
+    ("best", "MC, best T", "#0072B2", "--"),
+)
+
+
+def draw_panels(cells: list[Cell], out: Path, name: str, n_points: int) -> list[Path]:
+    """Sorted misclassification curves, one panel per (q, M), and the table behind them."""
+    panels = errors_by_panel(cells)
+    shapes = sorted({q for q, _ in panels})
+    columns = max(len([1 for q, _ in panels if q == shape]) for shape in shapes)
+    plt = _pyplot()
+    figure, axes = plt.subplots(
+        len(shapes), columns, figsize=(3.4 * columns, 3.2 * len(shapes)), squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for axis in axes.flat:
+        axis.set_visible(False)
+    alone = [c["result"]["best"] for c in cells if c["settings"]["kind"] == "unsupervised"]
+    for (q, m), errors in panels.items():
+        place = sorted(k for p, k in panels if p == q).index(m)
+        axis = axes[shapes.index(q), place]
+        axis.set_visible(True)
+        order = np.argsort(errors["auto"], kind="stable")
+        x = np.arange(1, len(order) + 1)
+        for key, label, colour, line in METHODS:
+            values = errors[key][order]
+            mean, spread = values.mean(), values.std(ddof=1) if len(values) > 1 else 0.0
+            text = f"{label}: {mean:.1f} ± {spread:.1f}"
+            weight = 1.6 if line == "-" else 1.0
+            axis.plot(x, values, line, color=colour, linewidth=weight, label=text)
+        for value in alone:
+            axis.axhline(value, color="#CC79A7", linewidth=0.8, linestyle="-.", label="no labels")
+        axis.set_title(f"q = {q}, M = {m}", fontsize=10)
+        axis.set_ylim(bottom=0)
+        axis.legend(fontsize=6, frameon=False, loc="upper left")
+        _bare(axis)
+        if place == 0:
+            axis.set_ylabel(f"misclassified of {n_points}")
+        if q == shapes[-1]:
+            axis.set_xlabel("labelling (sorted)")
+    files = _save(figure, out / name)
+    rows = [
+        [q, m, k, *(int(errors[key][k]) for key, *_ in METHODS)]
+        for (q, m), errors in panels.items()
+        for k in range(len(errors["auto"]))
+    ]
+    header = ["q", "M", "labelling", *(key for key, *_ in METHODS)]
+    return [*files, write_csv(out / f"{name}.csv", header, rows)]
+
+
+def temperature_curves(curves: dict[str, Any], stem: Path) -> list[Path]:
+    """Figure 2: errors against T, the phases of the unsupervised system behind it."""
+    plt = _pyplot()
+    figure, axis = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    n_points = curves["n_points"]
+    for interval in curves["exact US"]["phases"]:
+        low, high = interval["low"], interval["high"]
+        axis.axvspan(low, high, color=PHASE_COLOURS[interval["phase"]], linewidth=0)
+        axis.annotate(
+            interval["phase"].replace("-para", "-\npara"), ((low + high) / 2, 1.0),
+            xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points",
+            ha="center", va="bottom", fontsize=7, color="#555555",
+        )  # fmt: skip
+    us, ss, mc = curves["exact US"], curves["exact SS"], curves["MC"]
+    axis.plot(us["temperatures"], us["errors"], "-", color="#0072B2", label="exact US")
+    axis.plot(ss["temperatures"], ss["errors"], "-", color="#000000", label="exact SS")
+    axis.errorbar(
+        mc["temperatures"], mc["errors"], yerr=2 * np.array(mc["std_error"]), fmt="o",
+        color="#D55E00", markersize=4, capsize=2,
+        label=f"MC, mean of {mc['n_chains']} runs ± 2 s.e.",
+    )  # fmt: skip
+    unsure = ~np.array(mc["converged"], dtype=bool)
+    if np.any(unsure):
+        at = np.array(mc["temperatures"])[unsure]
+        axis.plot(at, np.array(mc["errors"])[unsure], "x", color="#000000", label="not converged")
+    axis.axvline(ss["auto"], color="#666666", linestyle=":", label=f"T* = {ss['auto']:g}")
+    axis.set_xlabel("temperature T, in units of the coupling")
+    axis.set_ylabel(f"misclassified points of {n_points}")
+    axis.set_xlim(0, max(us["temperatures"]))
+    axis.set_ylim(0, n_points)
+    axis.legend(frameon=False, fontsize=8, loc="upper center")
+    _bare(axis)
+    return _save(figure, stem)
+
+
+def success_curve(result: dict[str, Any], stem: Path) -> list[Path]:
+    """Yeast: mean success over the five classes against T."""
+    plt = _pyplot()
+    figure, axis = plt.subplots(figsize=(6.4, 4), layout="constrained")
+    temperatures = np.array(result["temperatures"])
+    success = np.array([s["mean"] for s in result["success"]])
+    sure = np.array(result["converged"], dtype=bool)
+    axis.plot(temperatures, 100 * success, "-", color="#000000", label="MC (ours)")
+    axis.plot(temperatures[sure], 100 * success[sure], "o", color="#000000", markersize=4)
+    if not np.all(sure):
+        axis.plot(
+            temperatures[~sure], 100 * success[~sure], "o", color="#000000", markersize=4,
+            markerfacecolor="white", label="error above tolerance",
+        )  # fmt: skip
+    axis.axhline(100 * result["cut"]["mean"], color="#D55E00", label="GC")
+    axis.axhline(100 * result["lgc"]["mean"], color="#009E73", label="LGC")
+    chosen = temperatures[result["rows"]["auto"]]
+    axis.axvline(chosen, color="#666666", linestyle=":", label=f"T* = {chosen:g}")
+    axis.set_xlabel("temperature T, in units of the largest similarity")
+    axis.set_ylabel("success, mean over 5 phases (%)")
+    axis.set_ylim(bottom=0)
+    axis.legend(frameon=False, fontsize=8)
+    _bare(axis)
+    return _save(figure, stem)
+
+
+def pixel_panels(
+    mask: BoolArray,
+    panels: list[tuple[str, IntArray]],
+    labels: IntArray,
+    stem: Path,
+    *,
+    columns: int,
+) -> list[Path]:
+    """One map of the mask per panel: (title, class per pixel; -1 unlabelled, -2 confused)."""
+    plt = _pyplot()
+    from matplotlib.colors import ListedColormap
+
+    colours = [CONFUSED_COLOUR, UNLABELLED_COLOUR, *CLASS_COLOURS]  # of -2, -1, 0, 1, ...
+    rows = -(-len(panels) // columns)
+    height = 4.4 * mask.shape[0] / mask.shape[1] + 0.4
+    figure, axes = plt.subplots(
+        rows, columns, figsize=(4.4 * columns, height * rows), squeeze=False, layout="constrained"
+    )
+    for axis in axes.flat:
+        axis.set_axis_off()
+    places = np.argwhere(mask)
+    for axis, (title, values) in zip(axes.flat, panels, strict=False):
+        image = np.full(mask.shape, np.nan)
+        image[mask] = values
+        axis.imshow(image, cmap=ListedColormap(colours), vmin=-2.5, vmax=len(colours) - 2.5)
+        for state, (colour, marker) in enumerate(zip(CLASS_COLOURS, "osD^", strict=True)):
+            row, column = places[labels == state].T
+            axis.plot(column, row, marker, color=colour, markeredgecolor="white", markersize=6)
+        axis.set_title(title, fontsize=9, loc="left")
+    return _save(figure, stem)
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> Path:
+    """A table with a header line."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+    return path
+
+
+def _save(figure: Any, stem: Path) -> list[Path]:
+    plt = _pyplot()
+    files = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
+    figure.savefig(files[0], dpi=150)
+    figure.savefig(files[1], metadata={"Date": None})
+    plt.close(figure)
+    return files
+
+
+def _bare(axis: Any) -> None:
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise MissingDependencyError(
+            "figures need matplotlib, which is not installed: pip install 'spinlearn[app]'"
+        ) from error
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "spinlearn"  # ids in SVG files, else random
+    import matplotlib.pyplot as plt
+
+    return plt
