@@ -95,14 +95,16 @@ class HarmonicFields(GraphClassifier):
         roots = inverse_roots(weights.sum(axis=1))[unlabelled]
         rows = weights[unlabelled]
         matrix = scaled(rows[:, unlabelled], roots)
-        # Rows of f sum to one, so one class less is enough.
-        right = roots[:, None] * (rows[:, labelled] @ soft[labelled, : n_classes - 1])
+        # Rows of f sum to one, so one class less is enough, but for its mass: rounding errors of
+        # a class that is absent would be scaled up to its prior.
+        n_solved = n_classes if self.class_mass_normalization else n_classes - 1
+        right = roots[:, None] * (rows[:, labelled] @ soft[labelled, :n_solved])
         solution = solve(matrix, right, tol=self.tol, max_iter=self.max_iter)
-        self.n_iter_, self.residual_ = solution.n_iter, solution.residual
+        self.n_iter_, self.residual_ = max(solution.n_iter, 1), solution.residual
         warn_unless_converged(solution, self.tol)
-        others = np.clip(roots[:, None] * solution.x, 0.0, 1.0)  # against rounding errors
-        last = np.maximum(1.0 - others.sum(axis=1), 0.0)
-        field = np.column_stack([others, last])
+        field = np.clip(roots[:, None] * solution.x, 0.0, 1.0)  # against rounding errors
+        if n_solved < n_classes:
+            field = np.column_stack([field, np.maximum(1.0 - field.sum(axis=1), 0.0)])
         if self.class_mass_normalization:
             mass = field.sum(axis=0)
             field *= np.divide(priors, mass, out=np.zeros(n_classes), where=mass > 0)

@@ -88,7 +88,7 @@ class LocalGlobalConsistency(GraphClassifier):
         right = np.zeros((graph.n_nodes, n_classes))
         right[labelled, states[labelled]] = 1 - self.alpha
         solution = solve(matrix, right, tol=self.tol, max_iter=self.max_iter)
-        self.n_iter_, self.residual_ = solution.n_iter, solution.residual
+        self.n_iter_, self.residual_ = max(solution.n_iter, 1), solution.residual
         warn_unless_converged(solution, self.tol)
         soft = solution.x
         reached = in_parts_with(graph, labelled)

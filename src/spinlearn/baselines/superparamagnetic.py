@@ -150,8 +150,7 @@ class SuperparamagneticClustering(GraphClusterer):
         if isinstance(self.temperature, str):
             row = _stable_row(self.temperatures_, self.stability_, cores, smallest)
         else:
-            wanted = min(float(np.ravel(self.temperature)[0]), np.finfo(np.float64).max)
-            row = int(np.argmin(np.abs(self.temperatures_ - wanted)))
+            row = _nearest_row(self.temperatures_, float(np.ravel(self.temperature)[0]))
         self.temperature_ = float(self.temperatures_[row])
         return _without_noise(self.tree_.members[row], smallest)
 
@@ -226,6 +225,13 @@ def _stability(tree: ClusterTree, cores: list[IntArray], smallest: int) -> Float
         counted = np.bincount(core)[core] >= smallest
         scores[row] = float(life[members[counted]].sum())
     return scores
+
+
+def _nearest_row(temperatures: FloatArray, wanted: float) -> int:
+    """Row of the closest temperature of an ascending grid, which may end at infinity."""
+    if wanted >= temperatures[-1]:
+        return len(temperatures) - 1
+    return int(np.argmin(np.abs(temperatures - wanted)))
 
 
 def _stable_row(

@@ -5,8 +5,8 @@ The files are not part of the package. They are looked for
 1. at an explicit path (the file, or the folder that holds it),
 2. in the folder named by the environment variable SPINLEARN_DATA,
 
-and otherwise an error names the file, where its values are published, and its checksum. A file whose
-SHA-256 differs is refused: results are comparable only between equal numbers.
+and otherwise an error names the file, where its values are published, and its checksum. A file
+whose SHA-256 differs is refused: results are comparable only between equal numbers.
 """
 
 from __future__ import annotations
@@ -244,9 +244,9 @@ def find_file(file: DataFile, path: str | Path | None = None) -> Path:
     else:
         tried = f"no path was given and {VARIABLE} is not set"
     raise DataFileError(
-        f"{file.name} is not there: {tried}. It holds {file.content}, and does not come with the "
-        f"package. Public source: {file.source}. SHA-256 of the file: {file.sha256}. Pass its path, "
-        f"or set {VARIABLE} to its folder"
+        f"{file.name} is not there: {tried}. It holds {file.content}, and does not come with "
+        f"the package. Public source: {file.source}. SHA-256 of the file: {file.sha256}. Pass its "
+        f"path, or set {VARIABLE} to its folder"
     )
 
 
@@ -263,8 +263,8 @@ def _table(file: DataFile, path: str | Path | None) -> tuple[list[str], list[lis
     found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise DataFileError(
-            f"{place} is not the expected file: its SHA-256 is {found}, not {file.sha256}. It may be "
-            f"truncated or of another version; get it anew: {file.source}"
+            f"{place} is not the expected file: its SHA-256 is {found}, not {file.sha256}. It may "
+            f"be truncated or of another version; get it anew: {file.source}"
         )
     lines: Any = gzip.decompress(content).decode("utf-8").splitlines()
     header, *rows = csv.reader(lines)

@@ -8,7 +8,8 @@ are equal take no part. With A, B, C, D the pair costs of (x_i, x_j) = 00, 01, 1
 which is a cut if B + C >= A + D: undirected capacities (B + C - A - D) / 2 and terminal capacities
 (> 0 from the source, < 0 to the sink). Kolmogorov & Zabih, IEEE PAMI 26, 147 (2004).
 
-The nodes that take part are numbered in the order they are listed, arcs between them in CSR order.
+Moves see the graph with its nodes renumbered, so that neighbours lie close in memory; the network
+holds only the nodes that take part.
 """
 
 from __future__ import annotations
@@ -40,42 +41,73 @@ def breadth_first(arc_ptr, heads, seen, order):
 
 
 @njit(cache=True, nogil=True)
-def number_members(order, zero, one, local, members):
-    """List the nodes that have a choice; local numbers, -1 for the others. Their count."""
+def renumber(
+    order, arc_ptr, heads, edge_ids, couplings, rank, first_place, new_ptr, new_heads, new_reverse,
+    new_couplings,
+):  # fmt: skip
+    """The graph with node order[k] as node k, a coupling and the opposite arc for every arc.
+
+    Parameters
+    ----------
+    order : int32 [n], all nodes
+    arc_ptr, heads, edge_ids : int32 [n + 1], [2m], [2m], CSR of the graph
+    couplings : float64 [m]
+    rank, first_place : int32 [n], [m], work
+    new_ptr, new_heads, new_reverse : int32 [n + 1], [2m], [2m], out
+    new_couplings : float64 [2m], out
+    """
+    for k in range(order.size):
+        rank[order[k]] = k
+    first_place[:] = -1
     count = 0
     for k in range(order.size):
+        new_ptr[k] = count
         i = order[k]
-        if zero[i] != one[i]:
-            members[count] = i
-            local[i] = count
+        for a in range(arc_ptr[i], arc_ptr[i + 1]):
+            e = edge_ids[a]
+            new_heads[count] = rank[heads[a]]
+            other = first_place[e]
+            if other < 0:
+                first_place[e] = count
+                new_couplings[count] = couplings[e]
+            else:
+                new_couplings[count] = new_couplings[other]  # closer in memory
+                new_reverse[count] = other
+                new_reverse[other] = count
             count += 1
-        else:
-            local[i] = -1
-    return count
+    new_ptr[order.size] = count
 
 
 @njit(cache=True, nogil=True)
 def build_network(
-    arc_ptr, heads, reverse, edge_ids, couplings, pair_cost, fields, zero, one, local, members,
-    n_members, place, network_ptr, network_heads, network_reverse, capacity, terminal,
+    arc_ptr, heads, reverse, couplings, pair_cost, fields, zero, one, local, members, place,
+    network_ptr, network_heads, network_reverse, capacity, terminal,
 ):  # fmt: skip
-    """Fill the network of a move; the weight of the cut in which all nodes are zero.
+    """Fill the network of a move; the number of its nodes and the weight of the all-zero cut.
 
     Parameters
     ----------
     arc_ptr : int32 [n + 1]
-    heads, reverse, edge_ids : int32 [2m], CSR of the graph
-    couplings : float64 [m]
+    heads, reverse : int32 [2m], CSR of the graph
+    couplings : float64 [2m], of the arcs
     pair_cost : float64 [q, q]
     fields : float64 [n, q]
     zero, one : int8 [n]
-    local, members : int32 [n], from `number_members`
+    local : int32 [n], work
+    members : int32 [n], out, the nodes that have a choice
     place : int32 [2m], work
     network_ptr : int32 [n + 1], out
     network_heads, network_reverse : int32 [2m], out
     capacity : float64 [2m], out
     terminal : float64 [n], out
     """
+    n_members = 0
+    for i in range(zero.size):
+        local[i] = -1
+        if zero[i] != one[i]:
+            members[n_members] = i
+            local[i] = n_members
+            n_members += 1
     count = 0
     for k in range(n_members):
         network_ptr[k] = count
@@ -96,27 +128,25 @@ def build_network(
         towards_zero = fields[i, o] - fields[i, z]
         for a in range(arc_ptr[i], arc_ptr[i + 1]):
             head = heads[a]
-            coupling = couplings[edge_ids[a]]
-            if local[head] < 0:
-                s = zero[head]
-                towards_zero += coupling * (pair_cost[o, s] - pair_cost[z, s])
-                continue
             other_z = zero[head]
             other_o = one[head]
             to_zero = pair_cost[o, other_z] - pair_cost[z, other_z]  # C - A
+            if other_z == other_o:
+                towards_zero += couplings[a] * to_zero
+                continue
             to_one = pair_cost[o, other_o] - pair_cost[z, other_o]  # D - B
-            towards_zero += 0.5 * coupling * (to_zero + to_one)
-            network_reverse[count] = place[reverse[a]]
+            towards_zero += 0.5 * couplings[a] * (to_zero + to_one)
             # Below zero by rounding only: the caller has checked the pair costs.
-            capacity[count] = max(0.5 * coupling * (to_zero - to_one), 0.0)
+            capacity[count] = max(0.5 * couplings[a] * (to_zero - to_one), 0.0)
+            network_reverse[count] = place[reverse[a]]
             count += 1
         terminal[k] = towards_zero
         all_zero += max(-towards_zero, 0.0)
-    return all_zero
+    return n_members, all_zero
 
 
 @njit(cache=True, nogil=True)
-def labelling_energy(arc_ptr, heads, edge_ids, couplings, pair_cost, fields, states):
+def labelling_energy(arc_ptr, heads, couplings, pair_cost, fields, states):
     """E(s), every edge counted from its lower end."""
     total = 0.0
     for i in range(states.size):
@@ -124,6 +154,6 @@ def labelling_energy(arc_ptr, heads, edge_ids, couplings, pair_cost, fields, sta
         own = fields[i, s]
         for a in range(arc_ptr[i], arc_ptr[i + 1]):
             if heads[a] > i:
-                own += couplings[edge_ids[a]] * pair_cost[s, states[heads[a]]]
+                own += couplings[a] * pair_cost[s, states[heads[a]]]
         total += own
     return total

@@ -33,20 +33,6 @@ _FAR = np.int32(2**31 - 1)
 
 
 @njit(cache=True, nogil=True)
-def reverse_arcs(arc_ptr, edge_ids, first_place, reverse):
-    """Fill `reverse`, int32 [2m], from the edge number of every arc; first_place is int32 [m]."""
-    first_place[:] = -1
-    for a in range(arc_ptr[-1]):
-        e = edge_ids[a]
-        other = first_place[e]
-        if other < 0:
-            first_place[e] = a
-        else:
-            reverse[a] = other
-            reverse[other] = a
-
-
-@njit(cache=True, nogil=True)
 def _distance_to_root(node, heads, parent, stamp, distance, now):
     """Arcs from a node to its terminal, or _FAR below an orphan; stamps what it has verified."""
     steps = np.int32(0)

@@ -88,14 +88,10 @@ def cooling_schedule(model: PottsModel, n_sweeps: int) -> FloatArray:
         )
     bonds = strengths[strengths > 0]
     levels = np.abs(model.pair_cost[:, :, None] - model.pair_cost[:, None, :])
-    gaps = (
-        [np.quantile(bonds, WEAK) * levels[levels > 0].min()] if len(bonds) and levels.any() else []
-    )
-    fields = np.abs(model.fields - model.fields.min(axis=1, keepdims=True))[model.clamped == FREE]
-    if np.any(fields > 0) and not gaps:
-        gaps.append(float(np.quantile(fields[fields > 0], WEAK)))
     hot = float(stiffness[model.clamped == FREE].max(initial=0.0)) / np.log(2)
-    if hot == 0 or not gaps:
+    if hot == 0:
         return np.ones(n_sweeps)  # all labellings cost the same
-    cold = min(float(min(gaps)) / np.log(100), hot)
-    return np.asarray(np.geomspace(hot, cold, n_sweeps))
+    cold = hot
+    if len(bonds) and np.any(levels > 0):
+        cold = float(np.quantile(bonds, WEAK) * levels[levels > 0].min()) / np.log(100)
+    return np.asarray(np.geomspace(hot, min(cold, hot), n_sweeps))

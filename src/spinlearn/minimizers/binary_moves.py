@@ -1,4 +1,4 @@
-"""BinaryMoves: minimum cuts on one model, in which every node chooses between two states of its own.
+"""BinaryMoves: minimum cuts in which every node of a model chooses between two states of its own.
 
 The arrays that all moves share are made once; a move builds the network of the nodes that have a
 choice, and nothing else. See `kernels.cut_moves` for the network, `kernels.max_flow` for the cut.
@@ -17,9 +17,9 @@ from spinlearn.kernels.cut_moves import (
     breadth_first,
     build_network,
     labelling_energy,
-    number_members,
+    renumber,
 )
-from spinlearn.kernels.max_flow import max_flow, reverse_arcs
+from spinlearn.kernels.max_flow import max_flow
 
 # Of the strongest pair term: residual capacities below are rounding errors of sums of flows. Ties
 # between sums of real weights would be missed without this.
@@ -54,38 +54,35 @@ class Cut:
 
 
 class BinaryMoves:
-    """Work space for the moves of one model."""
+    """Work space for the moves of one model, its nodes in breadth-first order."""
 
     def __init__(self, model: PottsModel) -> None:
         graph = model.graph
         n, m = graph.n_nodes, graph.n_edges
-        self._model = model
-        self._order: IntArray = np.empty(n, dtype=np.int32)
         self._flags = np.empty(n, dtype=np.bool_)
-        breadth_first(graph.indptr, graph.neighbors, self._flags, self._order)
-        self._reverse: IntArray = np.empty(2 * m, dtype=np.int32)
-        reverse_arcs(graph.indptr, graph.edge_ids, np.empty(m, dtype=np.int32), self._reverse)
         self._node_work = np.empty((7, n), dtype=np.int32)
         self._arc_work = np.empty((3, 2 * m), dtype=np.int32)
         self._network_ptr: IntArray = np.empty(n + 1, dtype=np.int32)
         self._capacity: FloatArray = np.empty(2 * m)
         self._terminal: FloatArray = np.empty(n)
         self._side: StateArray = np.empty(n, dtype=np.int8)
+        self._order: IntArray = np.empty(n, dtype=np.int32)
+        breadth_first(graph.indptr, graph.neighbors, self._flags, self._order)
+        arc_ptr, heads = np.empty(n + 1, dtype=np.int32), np.empty(2 * m, dtype=np.int32)
+        reverse, couplings = np.empty(2 * m, dtype=np.int32), np.empty(2 * m)
+        renumber(
+            self._order, graph.indptr, graph.neighbors, graph.edge_ids, model.couplings,
+            self._node_work[0], np.empty(m, dtype=np.int32), arc_ptr, heads, reverse, couplings,
+        )  # fmt: skip
+        self._arcs = arc_ptr, heads, reverse
+        self._terms = couplings, model.pair_cost, model.fields[self._order]
+        pair_scale = np.abs(model.couplings).max(initial=0.0) * np.abs(model.pair_cost).max()
+        self._tolerance = ROUNDING * float(pair_scale)
 
     def energy(self, states: StateArray) -> float:
         """E(s) of a labelling that respects the clamps."""
-        model, graph = self._model, self._model.graph
-        return float(
-            labelling_energy(
-                graph.indptr,
-                graph.neighbors,
-                graph.edge_ids,
-                model.couplings,
-                model.pair_cost,
-                model.fields,
-                states,
-            )  # fmt: skip
-        )
+        arc_ptr, heads, _ = self._arcs
+        return float(labelling_energy(arc_ptr, heads, *self._terms, states[self._order]))
 
     def cut(self, zero: StateArray, one: StateArray) -> Cut | None:
         """The best choice between zero[i] and one[i] of all nodes; None if none has a choice.
@@ -97,32 +94,27 @@ class BinaryMoves:
         zero, one : int8 arrays (n,)
             The two states of every node; equal where it has no choice.
         """
-        model, graph = self._model, self._model.graph
         local, members, parent, stamp, distance, queue, orphans = self._node_work
         place, heads, reverse = self._arc_work
-        k = int(number_members(self._order, zero, one, local, members))
+        k, all_zero = build_network(
+            *self._arcs, *self._terms, zero[self._order], one[self._order], local, members, place,
+            self._network_ptr, heads, reverse, self._capacity, self._terminal,
+        )  # fmt: skip
         if k == 0:
             return None
-        all_zero = build_network(
-            graph.indptr, graph.neighbors, self._reverse, graph.edge_ids,
-            model.couplings, model.pair_cost, model.fields, zero, one, local, members, k, place, self._network_ptr,
-            heads, reverse, self._capacity, self._terminal,
-        )  # fmt: skip
-        pair_scale = np.abs(model.couplings).max(initial=0.0) * np.abs(model.pair_cost).max()
-        tolerance = ROUNDING * float(pair_scale)
         flow = max_flow(
-            self._network_ptr, heads, reverse, self._capacity, self._terminal[:k], tolerance,
+            self._network_ptr, heads, reverse, self._capacity, self._terminal[:k], self._tolerance,
             self._side, parent, stamp, distance, queue, self._flags, orphans,
         )  # fmt: skip
         n_arcs = int(self._network_ptr[k])
         return Cut(
-            members[:k],
+            self._order[members[:k]],
             self._side[:k],
             float(all_zero - flow),
             self._network_ptr[: k + 1],
             heads[:n_arcs],
             self._capacity[:n_arcs],
-            tolerance,
+            self._tolerance,
         )
 
 

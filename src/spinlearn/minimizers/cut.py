@@ -31,7 +31,8 @@ def minimum_cut(model: PottsModel) -> MinimumCut:
     if reason is not None:
         raise UnsupportedModelError(reason)
     zero, one = choices(model, 0), choices(model, 1)
-    cut = BinaryMoves(model).cut(zero, one)
+    moves = BinaryMoves(model)
+    cut = moves.cut(zero, one)
     fewest_zeros, fewest_ones = one.copy(), zero.copy()
     undecided = np.zeros(model.n_nodes, dtype=np.bool_)
     n_blocks = n_parts = 0
@@ -43,7 +44,7 @@ def minimum_cut(model: PottsModel) -> MinimumCut:
         n_blocks, n_parts = residual_components(cut, between)
     energy = bound = float(model.energy(fewest_ones))
     if cut is not None:
-        bound = min(energy, float(model.energy(zero)) - cut.gain)
+        bound = min(energy, moves.energy(zero) - cut.gain)
     return MinimumCut(
         labels=fewest_ones,
         energy=energy,

@@ -56,12 +56,14 @@ def alpha_expansion(
         if moved is not None and lower < energy - model.energy_resolution:
             states, energy, idle = moved, lower, 1  # a second move of this alpha gains nothing
         alpha = (alpha + 1) % q
+    undecided = unreached(model)
+    states[undecided] = 0  # the lowest state, whatever the start was
     return Minimum(
         labels=states,
         energy=float(model.energy(states)),
         exact=False,
         method="expansion",
-        undecided=unreached(model),
+        undecided=undecided,
         sweeps=count,
     )
 

@@ -34,7 +34,8 @@ class Minimum:
         Moves over the whole graph that were tried: cuts, or sweeps of annealing.
     undecided : bool array (n,)
         Nodes whose state is arbitrary: another minimum, found without further work, gives them
-        another state. Nodes that no label and no field reaches are always among them.
+        another state. Nodes that no label and no field reaches are always among them, and take
+        state 0 (in annealing: any).
     """
 
     labels: StateArray
@@ -92,3 +93,6 @@ class MinimumCut(Minimum):
     def unique(self) -> bool:
         """Whether this is the only minimum cut."""
         return self.n_blocks == 0
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        restore(self, state)

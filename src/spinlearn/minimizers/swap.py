@@ -55,12 +55,14 @@ def alpha_beta_swap(
         if moved is not None and lower < energy - model.energy_resolution:
             states, energy, idle = moved, lower, 1  # a second move of this pair gains nothing
         turn = (turn + 1) % len(pairs)
+    undecided = unreached(model)
+    states[undecided] = 0  # the lowest state, whatever the start was
     return Minimum(
         labels=states,
         energy=float(model.energy(states)),
         exact=False,
         method="swap",
-        undecided=unreached(model),
+        undecided=undecided,
         sweeps=count,
     )
 

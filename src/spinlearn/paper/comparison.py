@@ -81,9 +81,7 @@ def unsupervised(
     }
 
 
-def wrong_points(
-    found: Profile, truth: IntArray, labelled: list[int]
-) -> npt.NDArray[np.bool_]:
+def wrong_points(found: Profile, truth: IntArray, labelled: list[int]) -> npt.NDArray[np.bool_]:
     """Which points are misclassified at every temperature, (T, n)."""
     rows = range(len(found.temperatures))
     return np.array(
@@ -136,9 +134,7 @@ def cell_seed(seed: int, *key: int) -> int:
     return int(np.random.SeedSequence([seed, *key]).generate_state(1)[0])
 
 
-def draw_labels(
-    truth: IntArray, n_labels: int, classes: list[int], seed: int
-) -> IntArray:
+def draw_labels(truth: IntArray, n_labels: int, classes: list[int], seed: int) -> IntArray:
     """Labels of points drawn uniformly from the given classes, at least one of each."""
     generator = np.random.default_rng(seed)
     pool = np.flatnonzero(np.isin(truth, classes))

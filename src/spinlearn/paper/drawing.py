@@ -64,8 +64,10 @@ def draw_panels(cells: list[Cell], out: Path, name: str, n_points: int) -> list[
         for value in alone:
             axis.axhline(value, color="#CC79A7", linewidth=0.8, linestyle="-.", label="no labels")
         axis.set_title(f"q = {q}, M = {m}", fontsize=10)
-        axis.set_ylim(bottom=0)
-        axis.legend(fontsize=6, frameon=False, loc="upper left")
+        highest = max(float(errors[key].max()) for key, *_ in METHODS)
+        axis.set_ylim(0, 1.5 * max(highest, *alone, 1))  # room for the legend
+        axis.xaxis.get_major_locator().set_params(integer=True)
+        axis.legend(fontsize=6, frameon=False, loc="upper left", ncols=2)
         _bare(axis)
         if place == 0:
             axis.set_ylabel(f"misclassified of {n_points}")
@@ -100,7 +102,7 @@ def temperature_curves(curves: dict[str, Any], stem: Path) -> list[Path]:
     axis.errorbar(
         mc["temperatures"], mc["errors"], yerr=2 * np.array(mc["std_error"]), fmt="o",
         color="#D55E00", markersize=4, capsize=2,
-        label=f"MC, mean of {mc['n_chains']} runs ± 2 s.e.",
+        label=f"MC, {mc['n_chains']} runs ± 2 s.e.",
     )  # fmt: skip
     unsure = ~np.array(mc["converged"], dtype=bool)
     if np.any(unsure):

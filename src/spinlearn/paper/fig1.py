@@ -1,7 +1,7 @@
 """Figure 1: the two-class toy set, and what six methods make of its seven labels.
 
-a data, b truth, c unsupervised normalised cut, d min-cut, e local and global consistency, f spectral
-graph transducer, as in the paper; g is ours at T*.
+a data, b truth, c unsupervised normalised cut, d min-cut, e local and global consistency, f
+spectral graph transducer, as in the paper; g is ours at T*.
 """
 
 from __future__ import annotations

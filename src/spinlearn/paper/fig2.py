@@ -1,7 +1,8 @@
 """Figure 2: errors against temperature on the toy set of figure 1, exactly and sampled.
 
 Exact, with labels (SS) and without (US), by the junction tree; multicanonical (MC) by independent
-runs, whose mean and standard error are plotted and whose marginals are compared with the exact ones.
+runs: the decision is made from their mean marginals, its error bar is the jackknife over runs, and
+the marginals of every run are compared with the exact ones in units of its own standard errors.
 The same cells serve claims (f), samplers that stay at one temperature, and (g), message passing.
 """
 
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from spinlearn.analysis.phases import phases
+from spinlearn.core.arrays import FloatArray
 from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
 from spinlearn.datasets import two_bands
@@ -29,7 +31,7 @@ EXACT_TEMPERATURES = np.round(np.linspace(0.0, 2.0, 81), 3)
 SAMPLED_TEMPERATURES = np.round(np.linspace(0.3, 2.0, 18), 2)
 TRAP_TEMPERATURES = (0.3, 0.5, 0.7, 0.9, 1.1, 1.3)
 MESSAGE_ENGINES = ("belief_propagation", "generalized_bp")
-TAU = 0.1  # the decision's margin: a wrong marginal by more than this can turn a class over
+DIGITS = 6  # of averages kept in a cell
 
 
 def tasks(scale: Scale, seed: int) -> list[Task]:
@@ -77,8 +79,15 @@ def compute(settings: Settings) -> Cell:
         run = JunctionTree().run(model, temperatures)
         return {**_curve(run, labelled), "phases": _phase_intervals(run)}
     run = run_quietly(_engine(settings), model, temperatures, settings.get("seed", 0))
+    averages = {}
+    if kind == "multicanonical":
+        averages = {
+            "marginals": np.round(run.marginals[:, :, 0], DIGITS).tolist(),
+            "agreement": np.round(run.edge_agreement, DIGITS).tolist(),
+        }
     return {
         **_curve(run, True),
+        **averages,
         **_against_exact(run, model),
         "worst_std_error": [] if run.std_error is None else run.std_error.max(axis=(1, 2)).tolist(),
         "converged": run.converged.tolist(),
@@ -116,24 +125,50 @@ def summary(cells: list[Cell]) -> dict[str, Any]:
         else:
             group = "traps" if settings["kind"] == "trap" else "messages"
             found[group][settings["engine"]] = result
-    errors = np.array([chain["errors"] for chain in chains], dtype=float)
-    exact = np.array(chains[0]["exact_errors"], dtype=float)
-    n_chains = len(chains)
-    spread = errors.std(axis=0, ddof=1) / np.sqrt(n_chains) if n_chains > 1 else errors[0] * 0
-    # Where a count jumps with T, a chain's sampling error moves the jump: the spread sees it only
-    # if some chain falls on the other side. The share of points within two standard errors of a
-    # threshold bounds that.
+    errors, std_error = _pooled_errors(chains)
     found["MC"] = {
         "temperatures": chains[0]["temperatures"],
-        "errors": errors.mean(axis=0).tolist(),
-        "std_error": spread.tolist(),
-        "exact_errors": exact.tolist(),
-        "n_chains": n_chains,
+        "errors": errors.tolist(),
+        "std_error": std_error.tolist(),
+        "exact_errors": chains[0]["exact_errors"],
+        "n_chains": len(chains),
         "worst_difference": np.max([c["worst_difference"] for c in chains], axis=0).tolist(),
         "worst_z": np.max([c["worst_z"] for c in chains], axis=0).tolist(),
         "converged": np.all([c["converged"] for c in chains], axis=0).tolist(),
     }
     return found
+
+
+def _pooled_errors(chains: list[dict[str, Any]]) -> tuple[FloatArray, FloatArray]:
+    """Errors of the decision from the mean over chains, and their jackknife standard errors."""
+    toy = two_bands()
+    model = min_cut(toy.graph(), toy.labels, 2)
+    temperatures = np.array(chains[0]["temperatures"])
+    marginals = np.array([chain["marginals"] for chain in chains])
+    agreement = np.array([chain["agreement"] for chain in chains])
+    n_chains = len(chains)
+
+    def errors(kept: list[int]) -> FloatArray:
+        first = marginals[kept].mean(axis=0)
+        nothing = np.zeros(len(temperatures))
+        pooled = Equilibrium(
+            model=model,
+            temperatures=temperatures,
+            marginals=np.stack([first, 1 - first], axis=2),
+            edge_agreement=agreement[kept].mean(axis=0),
+            mean_energy=nothing,
+            heat_capacity=nothing,
+            converged=np.ones(len(temperatures), dtype=bool),
+            engine="multicanonical",
+        )
+        return np.array(_curve(pooled, True)["errors"], dtype=float)
+
+    everything = list(range(n_chains))
+    if n_chains == 1:
+        return errors(everything), np.zeros(len(temperatures))
+    left_out = np.array([errors([k for k in everything if k != out]) for out in everything])
+    spread = (n_chains - 1) / n_chains * np.sum((left_out - left_out.mean(axis=0)) ** 2, axis=0)
+    return errors(everything), np.sqrt(spread)
 
 
 def _engine(settings: Settings) -> Any:
@@ -161,9 +196,7 @@ def _curve(run: Equilibrium, labelled: bool) -> dict[str, Any]:
 
 
 def _phase_intervals(run: Equilibrium) -> list[dict[str, Any]]:
-    return [
-        {"phase": i.phase.value, "low": i.low, "high": i.high} for i in phases(run).intervals()
-    ]
+    return [{"phase": i.phase.value, "low": i.low, "high": i.high} for i in phases(run).intervals()]
 
 
 def _against_exact(run: Equilibrium, model: PottsModel) -> dict[str, Any]:

@@ -46,8 +46,8 @@ IMAGES = {
 COUNTING = (
     "Counting: a point is right when it carries the name of its true class, or when it is in the "
     "new class that stands for a class nobody labelled (new classes and unlabelled classes are "
-    "matched one to one). Confused points, further new classes and wrong names are errors; labelled "
-    "points count as right."
+    "matched one to one). Confused points, further new classes and wrong names are errors; "
+    "labelled points count as right."
 )
 
 
@@ -58,7 +58,7 @@ def write_report(done: Reproduction, path: Path) -> Path:
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
         f"<title>The paper, reproduced</title><style>{STYLE}</style></head><body>",
         "<h1>The paper, reproduced</h1>",
-        "<p>Getz, Shental &amp; Domany, <em>Semi-Supervised Learning – A Statistical Physics "
+        "<p>Getz, Shental &amp; Domany, <em>Semi-Supervised Learning &ndash; A Statistical Physics "
         f"Approach</em> (ICML 2005), by spinlearn {escape(__version__)}; scale "
         f"“{escape(done.scale.name)}”, {done.scale.n_labellings} labellings a panel, seed "
         f"{done.seed}.</p>",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.baselines import LocalGlobalConsistency, NormalizedCut, SpectralGraphTransducer
+from spinlearn.baselines.lgc import LocalGlobalConsistency
+from spinlearn.baselines.ncut import NormalizedCut
+from spinlearn.baselines.sgt import SpectralGraphTransducer
 from spinlearn.core.arrays import IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel

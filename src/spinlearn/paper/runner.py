@@ -78,7 +78,7 @@ def run_tasks(
         raise StoppedError(f"stopped by the callback; finished cells are kept in {folder}")
     for fingerprint, cell in _computed(compute, missing, folder, n_jobs):
         done[fingerprint] = cell
-        if _report(callback, name, len(done), len(set(t.fingerprint for t in tasks))):
+        if _report(callback, name, len(done), len({t.fingerprint for t in tasks})):
             raise StoppedError(f"stopped by the callback; finished cells are kept in {folder}")
     return [done[task.fingerprint] for task in tasks]
 

@@ -56,7 +56,7 @@ FULL = Scale(
     label_counts_q3=(5, 10, 15, 20),
     trap_sweeps=4000,
     yeast_tol=0.03,
-    yeast_sweeps=4000,
+    yeast_sweeps=2000,
     sensitivity=20,
 )
 QUICK = Scale(
@@ -70,7 +70,7 @@ QUICK = Scale(
     label_counts_q3=(5, 20),
     trap_sweeps=2000,
     yeast_tol=0.05,
-    yeast_sweeps=500,
+    yeast_sweeps=200,
     sensitivity=5,
 )
 TINY = Scale(
@@ -84,7 +84,7 @@ TINY = Scale(
     label_counts_q3=(),
     trap_sweeps=300,
     yeast_tol=0.2,
-    yeast_sweeps=50,
+    yeast_sweeps=12,
     sensitivity=1,
 )
 SCALES = {scale.name: scale for scale in (FULL, QUICK, TINY)}
