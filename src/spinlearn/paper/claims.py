@@ -236,7 +236,10 @@ def labels_widen_phase(cells: Cells) -> Claim:
         "the labelled points decrease the lower limit of the super-paramagnetic phase, which "
         "together with increasing its upper limit results in a larger temperature interval"
     )
-    criterion = "toy set 1, exact: with labels the interval starts lower and ends higher"
+    criterion = (
+        "toy set 1, exact: with labels the interval starts lower and ends higher (phases by the "
+        "largest class or cluster: 90 % of the points or more, 3 % or less, or between)"
+    )
     if not cells.get("fig2"):
         return _unchecked("h", statement, criterion)
     curves = fig2.summary(cells["fig2"])

@@ -23,9 +23,9 @@ CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 UNLABELLED_COLOUR = "#D9D9D9"
 CONFUSED_COLOUR = "#1A1A1A"
 PHASE_COLOURS = {
-    "ferromagnetic": "#DCE9F5",
-    "super-paramagnetic": "#FFFFFF",
-    "paramagnetic": "#F6E3D7",
+    "ferromagnetic": "#9DC3E6",
+    "super-paramagnetic": "#8FD3B6",
+    "paramagnetic": "#F2C6A8",
 }
 METHODS = (  # key, name, colour, line
     ("auto", "MC (ours, T*)", "#000000", "-"),
@@ -84,18 +84,25 @@ def draw_panels(cells: list[Cell], out: Path, name: str, n_points: int) -> list[
 
 
 def temperature_curves(curves: dict[str, Any], stem: Path) -> list[Path]:
-    """Figure 2: errors against T, the phases of the unsupervised system behind it."""
+    """Figure 2: errors against T, the phases with and without labels above."""
     plt = _pyplot()
-    figure, axis = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    figure, (strip, axis) = plt.subplots(
+        2, 1, figsize=(7, 4.8), sharex=True, height_ratios=(1, 7), layout="constrained"
+    )
     n_points = curves["n_points"]
-    for interval in curves["exact US"]["phases"]:
-        low, high = interval["low"], interval["high"]
-        axis.axvspan(low, high, color=PHASE_COLOURS[interval["phase"]], linewidth=0)
-        axis.annotate(
-            interval["phase"].replace("-para", "-\npara"), ((low + high) / 2, 1.0),
-            xycoords=("data", "axes fraction"), xytext=(0, 3), textcoords="offset points",
-            ha="center", va="bottom", fontsize=7, color="#555555",
-        )  # fmt: skip
+    for height, name in enumerate(("exact US", "exact SS")):
+        for interval in curves[name]["phases"]:
+            low, high = interval["low"], interval["high"]
+            colour = PHASE_COLOURS[interval["phase"]]
+            strip.barh(height, high - low, left=low, height=0.8, color=colour)
+    strip.set_yticks([0, 1], ["US", "SS"], fontsize=8)
+    strip.tick_params(length=0)
+    strip.set_frame_on(False)
+    patches = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in PHASE_COLOURS.values()]
+    strip.legend(
+        patches, list(PHASE_COLOURS), ncols=3, fontsize=8, frameon=False,
+        loc="lower center", bbox_to_anchor=(0.5, 1.0), borderaxespad=0,
+    )  # fmt: skip
     us, ss, mc = curves["exact US"], curves["exact SS"], curves["MC"]
     axis.plot(us["temperatures"], us["errors"], "-", color="#0072B2", label="exact US")
     axis.plot(ss["temperatures"], ss["errors"], "-", color="#000000", label="exact SS")
@@ -113,7 +120,7 @@ def temperature_curves(curves: dict[str, Any], stem: Path) -> list[Path]:
     axis.set_ylabel(f"misclassified points of {n_points}")
     axis.set_xlim(0, max(us["temperatures"]))
     axis.set_ylim(0, n_points)
-    axis.legend(frameon=False, fontsize=8, loc="upper center")
+    axis.legend(frameon=False, fontsize=8, loc="center", bbox_to_anchor=(0.25, 0.75))
     _bare(axis)
     return _save(figure, stem)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.analysis.phases import phases
+from spinlearn.analysis.phases import GRAIN, GRAIN_POINTS, WHOLE, Phase
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
@@ -36,7 +36,7 @@ DIGITS = 6  # of averages kept in a cell
 
 def tasks(scale: Scale, seed: int) -> list[Task]:
     """Exact curves, independent multicanonical chains, trapped samplers, message passing."""
-    grid = EXACT_TEMPERATURES if scale.name != "tiny" else EXACT_TEMPERATURES[::4]
+    grid = EXACT_TEMPERATURES[:: scale.stride]
     cells: list[dict[str, Any]] = [
         {"kind": "exact", "labels": labels, "temperatures": grid.tolist()}
         for labels in (True, False)
@@ -77,7 +77,7 @@ def compute(settings: Settings) -> Cell:
     model = min_cut(toy.graph(), toy.labels if labelled else np.full(toy.n_points, -1), 2)
     if kind == "exact":
         run = JunctionTree().run(model, temperatures)
-        return {**_curve(run, labelled), "phases": _phase_intervals(run)}
+        return {**_curve(run, labelled), "phases": _phase_intervals(run, labelled)}
     run = run_quietly(_engine(settings), model, temperatures, settings.get("seed", 0))
     averages = {}
     if kind == "multicanonical":
@@ -195,8 +195,29 @@ def _curve(run: Equilibrium, labelled: bool) -> dict[str, Any]:
     }
 
 
-def _phase_intervals(run: Equilibrium) -> list[dict[str, Any]]:
-    return [{"phase": i.phase.value, "low": i.low, "high": i.high} for i in phases(run).intervals()]
+def _phase_intervals(run: Equilibrium, labelled: bool) -> list[dict[str, Any]]:
+    """Phases by the largest outcome of the decision, with the thresholds of `analysis.phases`.
+
+    Without labels outcomes are grains, and this is the usual definition. With labels the spins of a
+    class are aligned by its labels, so what overtakes the system, or dissolves, is a class.
+    """
+    found = profile(run, n_classes=2 if labelled else 0)
+    n = found.outcomes.shape[1]
+    intervals: list[dict[str, Any]] = []
+    ends = found.boundaries().tolist()
+    for k, outcomes in enumerate(found.outcomes):
+        decided = outcomes[outcomes >= 0]  # not the confused
+        share = np.bincount(decided).max() / n if len(decided) else 0.0
+        phase = Phase.SUPERPARAMAGNETIC
+        if share >= WHOLE:
+            phase = Phase.FERROMAGNETIC
+        elif share <= max(GRAIN, GRAIN_POINTS / n):
+            phase = Phase.PARAMAGNETIC
+        if intervals and intervals[-1]["phase"] == phase.value:
+            intervals[-1]["high"] = ends[k + 1]
+        else:
+            intervals.append({"phase": phase.value, "low": ends[k], "high": ends[k + 1]})
+    return intervals
 
 
 def _against_exact(run: Equilibrium, model: PottsModel) -> dict[str, Any]:

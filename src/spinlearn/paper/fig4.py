@@ -29,7 +29,10 @@ UNSUPERVISED_TEMPERATURES = np.round(np.linspace(0.2, 1.4, 25), 3)
 def tasks(scale: Scale, seed: int) -> list[Task]:
     """The unsupervised cell, then every panel's labellings, then the twins."""
     cells: list[dict[str, Any]] = [
-        {"kind": "unsupervised", "temperatures": UNSUPERVISED_TEMPERATURES.tolist()}
+        {
+            "kind": "unsupervised",
+            "temperatures": UNSUPERVISED_TEMPERATURES[:: scale.stride].tolist(),
+        }
     ]
     for q, counts in ((2, scale.label_counts_q2), (3, scale.label_counts_q3)):
         for m in counts:
@@ -40,7 +43,7 @@ def tasks(scale: Scale, seed: int) -> list[Task]:
                     "M": m,
                     "labelling": k,
                     "label_seed": cell_seed(seed, 4, q, m, k),
-                    "temperatures": EXACT_TEMPERATURES.tolist(),
+                    "temperatures": EXACT_TEMPERATURES[:: scale.stride].tolist(),
                 }
                 if q == 2:
                     cells.append(cell)

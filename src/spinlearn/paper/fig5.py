@@ -43,7 +43,7 @@ def tasks(scale: Scale, seed: int) -> list[Task]:
     for q, counts in PANELS:
         for m in counts:
             cells += _labellings("labelling", q, m, scale.n_labellings, seed, CHOICE)
-    for choice in ALTERNATIVES:
+    for choice in ALTERNATIVES if scale.sensitivity else ():
         cells.append({"kind": "sensitivity_unsupervised", **choice})
         for q, m in SENSITIVITY_PANELS:
             cells += _labellings("sensitivity", q, m, scale.sensitivity, seed, choice)

@@ -28,7 +28,9 @@ class Scale:
     yeast_tol, yeast_sweeps
         Of the yeast run.
     sensitivity : int
-        Labellings per row of the leukemia sensitivity table.
+        Labellings per row of the leukemia sensitivity table; 0 leaves it out.
+    stride : int
+        Every stride-th temperature of the exact grids is used.
     """
 
     name: str
@@ -43,6 +45,7 @@ class Scale:
     yeast_tol: float
     yeast_sweeps: int
     sensitivity: int
+    stride: int = 1
 
 
 FULL = Scale(
@@ -82,9 +85,10 @@ TINY = Scale(
     max_sweeps=2000,
     label_counts_q2=(10,),
     label_counts_q3=(),
-    trap_sweeps=300,
+    trap_sweeps=100,
     yeast_tol=0.2,
     yeast_sweeps=12,
-    sensitivity=1,
+    sensitivity=0,
+    stride=4,
 )
 SCALES = {scale.name: scale for scale in (FULL, QUICK, TINY)}
