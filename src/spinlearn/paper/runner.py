@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -64,7 +64,8 @@ def run_tasks(
     n_jobs : int
         Processes.
     callback : callable, optional
-        Called after every cell; a true answer stops the run (StoppedError). Finished cells stay.
+        Called after every cell; after a true answer no further cell is begun, those under way are
+        finished and kept, and StoppedError is raised.
     """
     folder.mkdir(parents=True, exist_ok=True)
     done: dict[str, Cell] = {}
@@ -72,14 +73,21 @@ def run_tasks(
         saved = _read(folder / f"{task.fingerprint}.json")
         if saved is not None:
             done[task.fingerprint] = saved
-    missing = list({t.fingerprint: t for t in tasks if t.fingerprint not in done}.values())
-    name = tasks[0].experiment if tasks else ""
-    if _report(callback, name, len(done), len(done) + len(missing)):
-        raise StoppedError(f"stopped by the callback; finished cells are kept in {folder}")
-    for fingerprint, cell in _computed(compute, missing, folder, n_jobs):
+    missing = {t.fingerprint: t for t in tasks if t.fingerprint not in done}
+    name, total = tasks[0].experiment if tasks else "", len(done) + len(missing)
+    stopped = _report(callback, name, len(done), total)
+
+    def pending() -> Iterator[Task]:
+        for task in missing.values():
+            if stopped:
+                return
+            yield task
+
+    for fingerprint, cell in _computed(compute, pending(), folder, n_jobs):
         done[fingerprint] = cell
-        if _report(callback, name, len(done), len({t.fingerprint for t in tasks})):
-            raise StoppedError(f"stopped by the callback; finished cells are kept in {folder}")
+        stopped = _report(callback, name, len(done), total) or stopped
+    if len(done) < total:
+        raise StoppedError(f"stopped by the callback; finished cells are kept in {folder}")
     return [done[task.fingerprint] for task in tasks]
 
 
@@ -96,15 +104,19 @@ def sources_fingerprint() -> str:
 
 
 def _computed(
-    compute: Callable[[Settings], Cell], tasks: Sequence[Task], folder: Path, n_jobs: int
+    compute: Callable[[Settings], Cell], tasks: Iterable[Task], folder: Path, n_jobs: int
 ) -> Iterator[tuple[str, Cell]]:
-    if n_jobs == 1 or len(tasks) <= 1:
+    """Fingerprints and cells as they are finished."""
+    if n_jobs == 1:
         for task in tasks:
             yield _compute_and_save(compute, task, task.fingerprint, folder)
         return
     from joblib import Parallel, delayed
 
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs")
+    # One task at a time per process: cells differ in cost, and a stop is noticed soon.
+    parallel = Parallel(
+        n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
+    )
     yield from parallel(
         delayed(_compute_and_save)(compute, task, task.fingerprint, folder) for task in tasks
     )
