@@ -61,6 +61,10 @@ def draw_panels(cells: list[Cell], out: Path, name: str, n_points: int) -> list[
             text = f"{label}: {mean:.1f} ± {spread:.1f}"
             weight = 1.6 if line == "-" else 1.0
             axis.plot(x, values, line, color=colour, linewidth=weight, label=text)
+        unsure = ~errors["converged"][order]
+        if np.any(unsure):
+            points = errors["auto"][order][unsure]
+            axis.plot(x[unsure], points, "x", color="#000000", markersize=3, label="not converged")
         for value in alone:
             axis.axhline(value, color="#CC79A7", linewidth=0.8, linestyle="-.", label="no labels")
         axis.set_title(f"q = {q}, M = {m}", fontsize=10)

@@ -30,6 +30,7 @@ def errors_by_panel(cells: list[Cell]) -> dict[tuple[int, int], dict[str, Any]]:
         }
         errors["cut"] = np.array([r["cut"] for r in results])
         errors["lgc"] = np.array([r["lgc"] for r in results])
+        errors["converged"] = np.array([r["converged"][r["rows"]["auto"]] for r in results])
         found[panel] = errors
     return found
 
