@@ -5,8 +5,8 @@
 A row is a data set with labels of some of its classes; the others are hidden. Errors are counted as
 in the paper (a hidden class is right when it comes out as a new class), in percent of the points,
 at the lowest temperature, at T* by either rule, and at the temperature that the truth would choose.
-The rule was designed on leukemia, iris, wine and blobs at other settings of the graph; bands, waves
-and digits were looked at afterwards and changed nothing. Leukemia needs SPINLEARN_DATA.
+The rule was designed on leukemia, iris, wine and blobs; bands, waves and digits were looked at
+afterwards and changed nothing. Leukemia needs SPINLEARN_DATA.
 """
 
 from __future__ import annotations

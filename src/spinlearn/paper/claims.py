@@ -173,23 +173,24 @@ def mll_lost_by_others(cells: Cells) -> Claim:
 
 
 def labels_can_hurt(cells: Cells) -> Claim:
-    """(e) holds if 20 to 40 % of all leukemia labellings have more errors than no labels."""
+    """(e) holds if in every panel 20 to 40 % of the labellings have more errors than no labels."""
     panels = errors_by_panel(cells.get("fig5", []))
     alone = unsupervised_errors(cells.get("fig5", []))
-    share, text = 0.0, "the leukemia experiment was not run"
+    within, text = False, "the leukemia experiment was not run"
     if panels and alone is not None:
         shares = {p: float(np.mean(e["auto"] > alone)) for p, e in panels.items()}
         share = float(np.mean(list(shares.values())))
+        within = all(0.2 <= s <= 0.4 for s in shares.values())
         by_panel = ", ".join(f"q = {q}, M = {m}: {s:.0%}" for (q, m), s in shares.items())
         text = f"{share:.0%} of all labellings ({alone} errors without labels); {by_panel}"
     return Claim(
         "e",
         "in 20%-40% of the instances (depending on q and M) it is preferable to apply our method "
         "without the labelled points",
-        "leukemia: 20 to 40 % of all labellings have more errors at T* than clustering without "
-        "labels at its best temperature",
+        "leukemia: in every panel 20 to 40 % of the labellings have more errors at T* than "
+        "clustering without labels at its best temperature",
         text,
-        _verdict(bool(panels) and alone is not None, 0.2 <= share <= 0.4),
+        _verdict(bool(panels) and alone is not None, within),
     )
 
 

@@ -50,33 +50,51 @@ def draw_panels(cells: list[Cell], out: Path, name: str, n_points: int) -> list[
         axis.set_visible(False)
     alone = [c["result"]["best"] for c in cells if c["settings"]["kind"] == "unsupervised"]
     for (q, m), errors in panels.items():
-        place = sorted(k for p, k in panels if p == q).index(m)
-        axis = axes[shapes.index(q), place]
+        column = sorted(k for p, k in panels if p == q).index(m)
+        axis = axes[shapes.index(q), column]
         axis.set_visible(True)
         order = np.argsort(errors["auto"], kind="stable")
         x = np.arange(1, len(order) + 1)
         for key, label, colour, line in METHODS:
             values = errors[key][order]
-            mean, spread = values.mean(), values.std(ddof=1) if len(values) > 1 else 0.0
-            text = f"{label}: {mean:.1f} ± {spread:.1f}"
             weight = 1.6 if line == "-" else 1.0
-            axis.plot(x, values, line, color=colour, linewidth=weight, label=text)
+            axis.plot(x, values, line, color=colour, linewidth=weight, label=label)
         unsure = ~errors["converged"][order]
         if np.any(unsure):
             points = errors["auto"][order][unsure]
             axis.plot(x[unsure], points, "x", color="#000000", markersize=3, label="not converged")
         for value in alone:
             axis.axhline(value, color="#CC79A7", linewidth=0.8, linestyle="-.", label="no labels")
+        for k, (key, label, colour, _) in enumerate(METHODS[:3]):
+            values = errors[key]
+            spread = values.std(ddof=1) if len(values) > 1 else 0.0
+            text = f"{label.split()[0]}  μ = {values.mean():.1f} ± {spread:.1f}"
+            axis.text(
+                0.03,
+                0.97 - 0.075 * k,
+                text,
+                transform=axis.transAxes,
+                va="top",
+                fontsize=8,
+                color=colour,
+            )
         axis.set_title(f"q = {q}, M = {m}", fontsize=10)
         highest = max(float(errors[key].max()) for key, *_ in METHODS)
-        axis.set_ylim(0, 1.5 * max(highest, *alone, 1))  # room for the legend
+        axis.set_ylim(0, 1.4 * max(highest, *alone, 1))  # room for the means
         axis.xaxis.get_major_locator().set_params(integer=True)
-        axis.legend(fontsize=6, frameon=False, loc="upper left", ncols=2)
         _bare(axis)
-        if place == 0:
+        if column == 0:
             axis.set_ylabel(f"misclassified of {n_points}")
         if q == shapes[-1]:
             axis.set_xlabel("labelling (sorted)")
+    lines: dict[str, Any] = {}
+    for axis in axes.flat:
+        handles, texts = axis.get_legend_handles_labels()
+        lines.update(zip(texts, handles, strict=True))
+    figure.legend(
+        lines.values(), lines.keys(), loc="outside lower center", ncols=len(lines), frameon=False,
+        fontsize=9,
+    )  # fmt: skip
     files = _save(figure, out / name)
     rows = [
         [q, m, k, *(int(errors[key][k]) for key, *_ in METHODS)]

@@ -46,7 +46,7 @@ def tasks(scale: Scale, seed: int) -> list[Task]:
             {
                 "kind": "multicanonical",
                 "temperatures": SAMPLED_TEMPERATURES.tolist(),
-                "tol": scale.tol / 2,
+                "tol": scale.chain_tol,
                 "max_sweeps": scale.max_sweeps,
                 "seed": cell_seed(seed, 2, chain),
             }

@@ -17,8 +17,9 @@ class Scale:
     n_twins : int
         Sampled panels: labellings computed a second time with another seed; the differences are the
         sampling error of the plotted counts.
-    n_chains : int
-        Independent multicanonical runs of figure 2.
+    n_chains, chain_tol : int, float
+        Independent multicanonical runs of figure 2, and the accuracy of each: above the transition
+        counts turn on small differences.
     tol, max_sweeps : float, int
         Of the sampling engine. There is no time limit: results must not depend on the machine.
     label_counts_q2, label_counts_q3 : tuples of int
@@ -37,6 +38,7 @@ class Scale:
     n_labellings: int
     n_twins: int
     n_chains: int
+    chain_tol: float
     tol: float
     max_sweeps: int
     label_counts_q2: tuple[int, ...]
@@ -53,6 +55,7 @@ FULL = Scale(
     n_labellings=100,
     n_twins=5,
     n_chains=8,
+    chain_tol=0.01,
     tol=0.03,
     max_sweeps=40_000,
     label_counts_q2=(5, 10, 15, 20),
@@ -66,7 +69,8 @@ QUICK = Scale(
     name="quick",
     n_labellings=10,
     n_twins=1,
-    n_chains=3,
+    n_chains=4,
+    chain_tol=0.012,
     tol=0.05,
     max_sweeps=20_000,
     label_counts_q2=(5, 10, 15, 20),
@@ -81,6 +85,7 @@ TINY = Scale(
     n_labellings=2,
     n_twins=0,
     n_chains=1,
+    chain_tol=0.05,
     tol=0.1,
     max_sweeps=2000,
     label_counts_q2=(10,),
