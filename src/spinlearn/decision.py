@@ -31,6 +31,7 @@ from spinlearn.errors import InvalidInputError
 # Exact answers meet the thresholds exactly (4 of 5 ground states ...); rounding must not decide.
 TIE = 1e-9
 LEAST_NEW = 3  # points of a new class that counts when a temperature is chosen
+MAX_STD_ERROR = 0.25  # of a marginal, at a temperature that may be chosen
 TEMPERATURE_RULES = ("information", "stability")
 
 
@@ -325,8 +326,26 @@ def information(profile: Profile, *, least_share: float = 0.05) -> FloatArray:
     return scores
 
 
+def trusted_rows(equilibrium: Equilibrium) -> npt.NDArray[np.bool_]:
+    """Which temperatures, ascending, are sampled well enough for a decision to mean something.
+
+    With few effective samples every marginal looks certain and every point decided. All rows of an
+    exact equilibrium are trusted, and all rows where no row would be.
+    """
+    order = np.argsort(equilibrium.temperatures, kind="stable")
+    if equilibrium.std_error is None:
+        return np.ones(len(order), dtype=np.bool_)
+    worst = equilibrium.std_error.max(axis=(1, 2))[order]
+    trusted = np.asarray(worst <= MAX_STD_ERROR)
+    return trusted if np.any(trusted) else np.ones(len(order), dtype=np.bool_)
+
+
 def best_temperature(
-    profile: Profile, *, rule: str = "information", eta_min: float | None = None
+    profile: Profile,
+    *,
+    rule: str = "information",
+    eta_min: float | None = None,
+    trusted: npt.NDArray[np.bool_] | None = None,
 ) -> float:
     """The temperature of the answer, chosen without looking at the truth.
 
@@ -339,6 +358,8 @@ def best_temperature(
         temperature because a new class appears there.
     eta_min : float, optional
         For "stability", see `recommended_temperature`.
+    trusted : bool array (T,), optional
+        For "information", the rows to choose from, see `trusted_rows`; default all.
     """
     if rule == "stability":
         return recommended_temperature(profile, eta_min=eta_min)
@@ -347,6 +368,8 @@ def best_temperature(
             f"rule={rule!r} is unknown: use one of {', '.join(map(repr, TEMPERATURE_RULES))}"
         )
     scores = information(profile)
+    if trusted is not None:
+        scores = np.where(trusted, scores, -1.0)
     # Equal decisions at several temperatures: the coldest, where the marginals are surest.
     best = int(np.argmax(scores >= scores.max() - TIE))
     return float(profile.temperatures[best])

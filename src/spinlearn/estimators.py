@@ -21,7 +21,7 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Engine
 from spinlearn.core.results import Equilibrium
-from spinlearn.decision import TIE, Decision, Status, best_temperature, profile
+from spinlearn.decision import TIE, Decision, Status, best_temperature, profile, trusted_rows
 from spinlearn.energies import ENERGIES
 from spinlearn.engines import make_engine
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
@@ -193,7 +193,10 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         found = self._profile(self.equilibrium_)
         if isinstance(self.temperature, str):
             rule = TEMPERATURE_RULES[self.temperature]
-            self.temperature_ = best_temperature(found, rule=rule, eta_min=self.eta_min)
+            trusted = trusted_rows(self.equilibrium_)
+            self.temperature_ = best_temperature(
+                found, rule=rule, eta_min=self.eta_min, trusted=trusted
+            )
         else:
             self.temperature_ = _one_temperature(self.temperature)
         self.profile_ = found.numbered_from(found.nearest_row(self.temperature_))

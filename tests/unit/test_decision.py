@@ -17,6 +17,7 @@ from spinlearn.decision import (
     profile,
     recommended_temperature,
     stability,
+    trusted_rows,
 )
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
@@ -196,6 +197,21 @@ def test_information_takes_the_coldest_of_equals_and_knows_its_limits():
     assert best_temperature(apart) == 1.0
     with pytest.raises(InvalidInputError, match="rule='best'"):
         best_temperature(found, rule="best")
+
+
+def test_badly_sampled_temperatures_are_not_chosen():
+    from dataclasses import replace
+
+    rows = [(1.0, [1.0, 0.9, 0.0], [0.9, 0.9]), (0.5, [1.0, 1.0, 0.0], [1.0, 1.0])]
+    rows[0][1][1], rows[0][2][1] = 0.5, 0.5  # at T = 1 the middle point is a crumb
+    run = equilibrium(3, [(0, 1), (1, 2)], rows, clamped=[0, -1, 1])
+    assert trusted_rows(run).tolist() == [True, True]
+    noisy = replace(run, std_error=np.array([np.zeros((3, 2)), np.full((3, 2), 0.4)]))
+    assert trusted_rows(noisy).tolist() == [False, True]  # ascending in temperature
+    assert best_temperature(profile(noisy)) == 0.5
+    assert best_temperature(profile(noisy), trusted=trusted_rows(noisy)) == 1.0
+    hopeless = replace(run, std_error=np.ones((2, 3, 2)))
+    assert trusted_rows(hopeless).all()
 
 
 def test_information_does_not_depend_on_the_names_of_classes_or_points():

@@ -20,7 +20,7 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Engine
 from spinlearn.core.results import Equilibrium
-from spinlearn.decision import Profile, best_temperature, profile
+from spinlearn.decision import Profile, best_temperature, profile, trusted_rows
 from spinlearn.energies import min_cut
 from spinlearn.errors import ConvergenceWarning
 from spinlearn.paper.rivals import consistency_labels, cut_labels
@@ -47,7 +47,7 @@ def compare(
     errors = wrong.sum(axis=1)
     hidden = truth >= n_classes
     stability_row = found.nearest_row(best_temperature(found, rule="stability"))
-    auto_row = found.nearest_row(best_temperature(found))
+    auto_row = found.nearest_row(best_temperature(found, trusted=trusted_rows(run)))
     best_row = int(np.argmin(errors))
     return {
         "labelled": np.flatnonzero(labels >= 0).tolist(),
@@ -71,7 +71,7 @@ def unsupervised(
     run = run_quietly(engine, model, temperatures, 0)
     found = profile(run, n_classes=0)
     errors = wrong_points(found, truth, []).sum(axis=1)
-    row = found.nearest_row(best_temperature(found))
+    row = found.nearest_row(best_temperature(found, trusted=trusted_rows(run)))
     return {
         "temperatures": found.temperatures.tolist(),
         "errors": errors.tolist(),

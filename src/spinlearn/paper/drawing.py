@@ -142,7 +142,7 @@ def temperature_curves(curves: dict[str, Any], stem: Path) -> list[Path]:
     axis.set_ylabel(f"misclassified points of {n_points}")
     axis.set_xlim(0, max(us["temperatures"]))
     axis.set_ylim(0, n_points)
-    axis.legend(frameon=False, fontsize=8, loc="center", bbox_to_anchor=(0.25, 0.75))
+    axis.legend(frameon=False, fontsize=8, loc="center", bbox_to_anchor=(0.42, 0.28))
     _bare(axis)
     return _save(figure, stem)
 

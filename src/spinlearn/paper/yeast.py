@@ -21,7 +21,7 @@ import numpy.typing as npt
 from spinlearn.core.arrays import IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.datasets.real import PHASES, YEAST, Yeast, load_yeast
-from spinlearn.decision import Profile, Status, best_temperature, profile
+from spinlearn.decision import Profile, Status, best_temperature, profile, trusted_rows
 from spinlearn.energies import min_cut
 from spinlearn.engines.tempering import Tempering
 from spinlearn.graphs import MutualKNN
@@ -83,7 +83,7 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
         "converged": run.converged.tolist(),
         "worst_std_error": np.asarray(run.std_error).max(axis=(1, 2)).tolist(),
         "rows": {
-            "auto": found.nearest_row(best_temperature(found)),
+            "auto": found.nearest_row(best_temperature(found, trusted=trusted_rows(run))),
             "stability": found.nearest_row(best_temperature(found, rule="stability")),
         },
         "cut": _success(cut, genes, test),
