@@ -1,6 +1,7 @@
 # Two commands for a fresh machine with Python >= 3.11, pip, make and gcc:
 #   make demo    classify the built-in toy set, leave pictures and a report in demo/
 #   make test    run the tests
+# make reproduce runs the paper's experiments (hours; QUICK=1 for minutes) into reproduction/
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
@@ -8,10 +9,18 @@ BIN    := $(VENV)/bin
 export NUMBA_CACHE_DIR := $(CURDIR)/.cache/numba-$(shell cat src/spinlearn/kernels/*.py | cksum | cut -d' ' -f1)
 export MPLBACKEND := Agg
 
-.PHONY: demo test browser lint format bench clean
+# Real data beside the checkout, if it is there and nothing else was asked for.
+SPINLEARN_DATA ?= $(wildcard $(CURDIR)/../shared/data)
+export SPINLEARN_DATA
+
+.PHONY: demo reproduce test browser lint format bench clean
 
 demo: $(VENV)/.app
 	$(BIN)/spinlearn demo --out demo
+
+# make reproduce QUICK=1: ten labellings instead of a hundred
+reproduce: $(VENV)/.app
+	$(BIN)/spinlearn reproduce all --out reproduction $(if $(QUICK),--quick)
 
 test: $(VENV)/.dev browser
 	$(BIN)/python -m pytest
@@ -55,4 +64,4 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.app
 	touch $@
 
 clean:
-	rm -rf $(VENV) .cache demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache demo reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -46,6 +46,7 @@ _HOME = {
     "Decision": "spinlearn.decision",
     "Profile": "spinlearn.decision",
     "Status": "spinlearn.decision",
+    "best_temperature": "spinlearn.decision",
     "decide": "spinlearn.decision",
     "profile": "spinlearn.decision",
     "recommended_temperature": "spinlearn.decision",

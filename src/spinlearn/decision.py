@@ -31,6 +31,9 @@ from spinlearn.errors import InvalidInputError
 
 # Exact answers meet the thresholds exactly (4 of 5 ground states ...); rounding must not decide.
 TIE = 1e-9
+LEAST_NEW = 3  # points of a new class that counts when a temperature is chosen
+MAX_STD_ERROR = 0.25  # of a marginal, at a temperature that may be chosen
+TEMPERATURE_RULES = ("information", "stability")
 
 
 class Status(IntEnum):
@@ -295,6 +298,81 @@ def recommended_temperature(profile: Profile, *, eta_min: float | None = None) -
     best = int(np.argmax(scores))
     if scores[best] <= 0 or scores[best] < eta_min:
         return float(profile.temperatures[0])
+    return float(profile.temperatures[best])
+
+
+def information(profile: Profile, *, least_share: float = 0.05) -> FloatArray:
+    """I(T) = D(T)^2 H(T), what the decision at T says about the points; one value per temperature.
+
+    f_k: share of all points whose outcome is k, over the outcomes that are a named class, or a new
+    class of at least `least_share` of the points (and at least `LEAST_NEW`);
+    D = sum_k f_k, the share of points that are decided at all;
+    H = -sum_k f_k ln f_k, the entropy of that partition in nats. Confused points and crumbs are
+    undecided.
+
+    A decision that gives everything to one class says nothing (H = 0: the ground state with few
+    labels), nor does one that leaves all points open (D = 0: the paramagnetic phase). D is squared
+    because an open point costs twice: it is not told where it belongs, and the border of the rest
+    is in doubt there. An infinite grid temperature scores zero.
+    """
+    n_rows, n = profile.outcomes.shape
+    least = max(LEAST_NEW, least_share * n)
+    scores = np.zeros(n_rows)
+    for k in np.flatnonzero(np.isfinite(profile.temperatures)):
+        outcomes, sizes = np.unique(profile.outcomes[k], return_counts=True)
+        named = (outcomes >= 0) & (outcomes < profile.n_classes)
+        counted = named | ((outcomes >= profile.n_classes) & (sizes >= least))
+        share = sizes[counted] / n
+        scores[k] = share.sum() ** 2 * -np.sum(share * np.log(share))
+    return scores
+
+
+def trusted_rows(equilibrium: Equilibrium) -> npt.NDArray[np.bool_]:
+    """Which temperatures, ascending, are sampled well enough for a decision to mean something.
+
+    With few effective samples every marginal looks certain and every point decided. All rows of an
+    exact equilibrium are trusted, and all rows where no row would be.
+    """
+    order = np.argsort(equilibrium.temperatures, kind="stable")
+    if equilibrium.std_error is None:
+        return np.ones(len(order), dtype=np.bool_)
+    worst = equilibrium.std_error.max(axis=(1, 2))[order]
+    trusted = np.asarray(worst <= MAX_STD_ERROR)
+    return trusted if np.any(trusted) else np.ones(len(order), dtype=np.bool_)
+
+
+def best_temperature(
+    profile: Profile,
+    *,
+    rule: str = "information",
+    eta_min: float | None = None,
+    trusted: npt.NDArray[np.bool_] | None = None,
+) -> float:
+    """The temperature of the answer, chosen without looking at the truth.
+
+    Parameters
+    ----------
+    profile : Profile
+    rule : {"information", "stability"}
+        "information": the lowest argmax of I(T), see `information`. "stability": the paper's T*
+        (section 6.1), see `stability`, which looks at confident points only and so cannot choose a
+        temperature because a new class appears there.
+    eta_min : float, optional
+        For "stability", see `recommended_temperature`.
+    trusted : bool array (T,), optional
+        For "information", the rows to choose from, see `trusted_rows`; default all.
+    """
+    if rule == "stability":
+        return recommended_temperature(profile, eta_min=eta_min)
+    if rule != "information":
+        raise InvalidInputError(
+            f"rule={rule!r} is unknown: use one of {', '.join(map(repr, TEMPERATURE_RULES))}"
+        )
+    scores = information(profile)
+    if trusted is not None:
+        scores = np.where(trusted, scores, -1.0)
+    # Equal decisions at several temperatures: the coldest, where the marginals are surest.
+    best = int(np.argmax(scores >= scores.max() - TIE))
     return float(profile.temperatures[best])
 
 

@@ -26,6 +26,10 @@ class CheckpointError(SpinlearnError):
     """A checkpoint file cannot be used: truncated, foreign, of another version or run."""
 
 
+class DataFileError(SpinlearnError, FileNotFoundError):
+    """A data file is absent or not the one expected; the message says where to get it."""
+
+
 class MissingDependencyError(SpinlearnError, ImportError):
     """An optional package is needed; the message names the command that installs it."""
 

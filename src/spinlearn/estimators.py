@@ -22,7 +22,7 @@ from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, temperature
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Engine
 from spinlearn.core.results import Equilibrium
-from spinlearn.decision import TIE, Decision, Status, profile, recommended_temperature
+from spinlearn.decision import TIE, Decision, Status, best_temperature, profile, trusted_rows
 from spinlearn.energies import make_energy
 from spinlearn.engines import make_engine
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
@@ -41,6 +41,8 @@ from spinlearn.viz import curves
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
 from spinlearn.viz.summary import answer_html
+
+TEMPERATURE_RULES = {"auto": "information", "paper": "stability"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,13 +104,15 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
     temperatures : "auto" or array-like, default "auto"
         The grid of the profile, in the unit of the couplings; "auto" covers the ferromagnetic,
         super-paramagnetic and paramagnetic phases, T = 0 included.
-    temperature : "auto" or float, default "auto"
-        Temperature of the answer; "auto" is T* of the paper's section 6.1.
+    temperature : "auto", "paper" or float, default "auto"
+        Temperature of the answer. "auto": where the decision says most about the points, see
+        `decision.information`; "paper": T* of the paper's section 6.1, the most stable change from
+        the ground state, which does not see new classes.
     tau : float, default 0.1
         A point is confident when its two largest probabilities differ by more than this.
     eta_min : float or None, default None
-        Smallest stability, in points times temperature, for which T* > 0 is chosen (the paper's
-        eta_0). None: one point in a hundred over the whole grid.
+        With temperature="paper", the smallest stability, in points times temperature, for which
+        T* > 0 is chosen (the paper's eta_0). None: one point in a hundred over the whole grid.
     n_states : int or None, default None
         q; None means the number of different labels, at least 2. States beyond the labels stand for
         classes without a name.
@@ -200,8 +204,12 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         self.model_ = self._build_model()
         self.equilibrium_ = self._equilibrium(engine)
         found = self._profile(self.equilibrium_)
-        if isinstance(self.temperature, str) and self.temperature == "auto":
-            self.temperature_ = recommended_temperature(found, eta_min=self.eta_min)
+        if isinstance(self.temperature, str):
+            rule = TEMPERATURE_RULES[self.temperature]
+            trusted = trusted_rows(self.equilibrium_)
+            self.temperature_ = best_temperature(
+                found, rule=rule, eta_min=self.eta_min, trusted=trusted
+            )
         else:
             self.temperature_ = _one_temperature(self.temperature)
         self.profile_ = found.numbered_from(found.nearest_row(self.temperature_))
@@ -220,9 +228,9 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         """Refuse at once what would come to light only after a long run."""
         if not isinstance(self.temperature, str):
             _one_temperature(self.temperature)
-        elif self.temperature != "auto":
+        elif self.temperature not in TEMPERATURE_RULES:
             raise InvalidInputError(
-                f"temperature={self.temperature!r} is unknown: use 'auto' or a number >= 0"
+                f"temperature={self.temperature!r} is unknown: use 'auto', 'paper' or a number >= 0"
             )
         eta_min = self.eta_min
         number = isinstance(eta_min, (int, float, np.number))

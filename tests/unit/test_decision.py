@@ -10,11 +10,14 @@ from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
 from spinlearn.decision import (
     Status,
+    best_temperature,
     decide,
+    information,
     outcome_name,
     profile,
     recommended_temperature,
     stability,
+    trusted_rows,
 )
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
@@ -155,6 +158,78 @@ def test_infinite_temperature_does_not_win():
     rows = [(0.0, [1.0, 0.0], [1.0]), (1.0, [1.0, 0.8], [1.0]), (np.inf, [1.0, 0.9], [0.5])]
     found = profile(equilibrium(2, [(0, 1)], rows, clamped=[0, -1]))
     assert recommended_temperature(found) == 1.0
+
+
+def test_information_by_hand():
+    # Four points in two classes; five more make one new class at T = 1 and fall apart at T = 2.
+    edges = [(0, 1), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 8)]
+    half = 5 * [0.5]
+    rows = [
+        (0.0, [1.0, 1.0, 0.0, 0.0, *(5 * [0.0])], [1.0] * 7),
+        (1.0, [1.0, 1.0, 0.0, 0.0, *half], [0.9, 0.9, 0.5, 0.9, 0.9, 0.9, 0.9]),
+        (2.0, [1.0, 1.0, 0.0, 0.0, *half], [0.9, 0.9, 0.5, 0.5, 0.5, 0.5, 0.5]),
+        (np.inf, [1.0, 0.0, 0.0, 1.0, *(5 * [0.0])], [0.5] * 7),
+    ]
+    found = profile(equilibrium(9, edges, rows, clamped=[0, -1, 1, *(6 * [-1])]))
+
+    def entropy(*sizes):
+        share = np.array(sizes) / 9
+        return -np.sum(share * np.log(share))
+
+    expected = [entropy(2, 7), entropy(2, 2, 5), (4 / 9) ** 2 * entropy(2, 2), 0.0]
+    np.testing.assert_allclose(information(found), expected)
+    assert best_temperature(found) == 1.0  # because of the new class, which no point is sure of
+    assert best_temperature(found, rule="stability") == 0.0
+    # A new class below the least share is a crumb: undecided.
+    crumbs = [entropy(2, 7), (4 / 9) ** 2 * entropy(2, 2)]
+    np.testing.assert_allclose(information(found, least_share=0.6)[:2], crumbs)
+
+
+def test_information_takes_the_coldest_of_equals_and_knows_its_limits():
+    rows = [(t, [1.0, 0.9, 0.0], [0.9, 0.5]) for t in (0.0, 0.5, 1.0)]
+    found = profile(equilibrium(3, [(0, 1), (1, 2)], rows, clamped=[0, -1, 1]))
+    assert best_temperature(found) == 0.0
+    # One class everywhere, or nothing decided, says nothing.
+    one = profile(equilibrium(2, [(0, 1)], [(0.0, [1.0, 1.0], [1.0])], clamped=[0, -1]))
+    np.testing.assert_array_equal(information(one), [0.0])
+    apart = profile(equilibrium(2, [(0, 1)], [(1.0, [0.5, 0.5], [0.5])]), n_classes=0)
+    np.testing.assert_array_equal(information(apart), [0.0])
+    assert best_temperature(apart) == 1.0
+    with pytest.raises(InvalidInputError, match="rule='best'"):
+        best_temperature(found, rule="best")
+
+
+def test_badly_sampled_temperatures_are_not_chosen():
+    from dataclasses import replace
+
+    rows = [(1.0, [1.0, 0.9, 0.0], [0.9, 0.9]), (0.5, [1.0, 1.0, 0.0], [1.0, 1.0])]
+    rows[0][1][1], rows[0][2][1] = 0.5, 0.5  # at T = 1 the middle point is a crumb
+    run = equilibrium(3, [(0, 1), (1, 2)], rows, clamped=[0, -1, 1])
+    assert trusted_rows(run).tolist() == [True, True]
+    noisy = replace(run, std_error=np.array([np.zeros((3, 2)), np.full((3, 2), 0.4)]))
+    assert trusted_rows(noisy).tolist() == [False, True]  # ascending in temperature
+    assert best_temperature(profile(noisy)) == 0.5
+    assert best_temperature(profile(noisy), trusted=trusted_rows(noisy)) == 1.0
+    hopeless = replace(run, std_error=np.ones((2, 3, 2)))
+    assert trusted_rows(hopeless).all()
+
+
+def test_information_does_not_depend_on_the_names_of_classes_or_points():
+    rng = np.random.default_rng(1)
+    edges = [(i, i + 1) for i in range(11)]
+    p, c = rng.random((5, 12)), rng.random((5, 11))
+    p[:, 0], p[:, 11] = 1.0, 0.0
+    clamped = np.full(12, -1)
+    clamped[[0, 11]] = 0, 1
+    rows = [(0.2 * k, p[k], c[k]) for k in range(5)]
+    plain = information(profile(equilibrium(12, edges, rows, clamped=clamped)))
+    renamed = [(t, 1 - first, agree) for t, first, agree in rows]
+    swapped = np.where(clamped >= 0, 1 - clamped, -1)
+    other = information(profile(equilibrium(12, edges, renamed, clamped=swapped)))
+    np.testing.assert_allclose(other, plain)
+    mirrored = [(t, first[::-1], agree[::-1]) for t, first, agree in rows]
+    back = information(profile(equilibrium(12, edges, mirrored, clamped=clamped[::-1])))
+    np.testing.assert_allclose(back, plain)
 
 
 @pytest.mark.parametrize("tau", [-0.1, 1.0, np.nan, "a"])

@@ -438,7 +438,10 @@ def test_bad_graphs_are_refused(graph, message):
         ({"temperatures": ["0.1"]}, "temperatures must be real numbers"),
         ({"temperatures": None}, "temperatures must be real numbers: got None"),
         ({"temperatures": np.array([1j])}, "temperatures must be real numbers"),
-        ({"temperature": "foo"}, "temperature='foo' is unknown: use 'auto' or a number >= 0"),
+        (
+            {"temperature": "foo"},
+            "temperature='foo' is unknown: use 'auto', 'paper' or a number >= 0",
+        ),
         ({"temperature": -1}, ">= 0"),
         ({"temperature": np.nan}, "not NaN"),
         ({"temperature": None}, "must be real numbers: got None"),
@@ -504,7 +507,7 @@ def test_grid_is_sorted_without_repetitions():
 def test_eta_min_is_the_threshold_for_leaving_the_lowest_temperature():
     # a -1- u -1- M -0.9- b: M is cut off from b at T = 0, but entropy weakens its longer way to a.
     chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 1.0, 0.9])
-    settings = {"temperatures": np.linspace(0, 1, 11), "temperature": "auto"}
+    settings = {"temperatures": np.linspace(0, 1, 11), "temperature": "paper"}
     cold = fit(chain, CHAIN_LABELS, eta_min=np.inf, **settings)
     assert cold.temperature_ == 0.0
     assert cold.transduction_.tolist() == ["a", "a", "a", "b"]

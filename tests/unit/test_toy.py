@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spinlearn.datasets import three_waves, two_bands
-from spinlearn.decision import Status, profile, recommended_temperature
+from spinlearn.decision import Status, best_temperature, profile, recommended_temperature
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
@@ -76,6 +76,21 @@ def test_min_cut_at_zero_temperature_is_one_class_but_for_the_labels(semi_superv
     minority = toy.labels == 0
     np.testing.assert_allclose(ground.marginals[0, ~minority, 1], 1.0)
     assert ground.mean_energy[0] == 12.0
+
+
+def test_our_rule_finds_the_third_class_where_the_papers_cannot():
+    toy = three_waves()
+    labels = toy.draw_labels(10, classes=[0, 1], seed=1)
+    run = JunctionTree().run(min_cut(toy.graph(), labels, 2), [0.1, 0.4, 0.6, 0.8, 1.1, 1.4])
+    found = profile(run)
+    ours, papers = (
+        misclassified(
+            found.decision(found.nearest_row(best_temperature(found, rule=rule))), toy.truth
+        )
+        for rule in ("information", "stability")
+    )
+    assert ours.sum() <= 20
+    assert papers.sum() >= np.sum(toy.truth == 2)
 
 
 def test_third_class_is_found_though_nobody_labelled_it():

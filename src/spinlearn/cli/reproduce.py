@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,18 +11,22 @@ import typer
 from spinlearn.cli import options
 from spinlearn.cli.console import console, say, watched
 
+# A checkout may have the real data beside it; the package itself knows SPINLEARN_DATA only.
+CHECKOUT_DATA = Path("../shared/data")
+
 
 def reproduce(
     which: Annotated[str, typer.Argument(help="fig1, fig2, fig4, fig5, yeast or all.")] = "all",
+    quick: Annotated[bool, typer.Option("--quick", help="10 labellings, looser errors.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for figures, cells and the page.")] = Path(
-        "paper"
+        "reproduction"
     ),
-    scale: Annotated[str, typer.Option(help="full, quick or tiny.")] = "full",
+    scale: Annotated[str | None, typer.Option(help="full, quick or tiny.", hidden=True)] = None,
     data: Annotated[
         Path | None,
         typer.Option(help="Folder of the gene-expression files; default: SPINLEARN_DATA."),
     ] = None,
-    jobs: options.Jobs = 1,
+    jobs: options.Jobs = -1,
     seed: options.Seed = 0,
 ) -> None:
     """Run the paper's experiments and say which of its claims hold.
@@ -32,14 +37,18 @@ def reproduce(
 
         spinlearn reproduce fig2
 
-        spinlearn reproduce all --scale quick --data ~/expression
+        spinlearn reproduce all --quick --data ~/expression
     """
     from spinlearn.errors import InvalidInputError
     from spinlearn.paper import SCALES
     from spinlearn.paper import reproduce as run
 
+    if scale is None:
+        scale = "quick" if quick else "full"
     if scale not in SCALES:
         raise InvalidInputError(f"scale {scale!r} is unknown: use {', '.join(SCALES)}")
+    if data is None and not os.environ.get("SPINLEARN_DATA") and CHECKOUT_DATA.is_dir():
+        data = CHECKOUT_DATA
     screen = console()
     with watched(screen) as watch:
         done = run(

@@ -1,0 +1,271 @@
+"""Measured gene-expression data of the paper's sections 6.2 and 6.3, read from files of the user.
+
+The files are not part of the package. They are looked for
+
+1. at an explicit path (the file, or the folder that holds it),
+2. in the folder named by the environment variable SPINLEARN_DATA,
+
+and otherwise an error names the file, where its values are published, and its checksum. A file
+whose SHA-256 differs is refused: results are comparable only between equal numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.errors import DataFileError, InvalidInputError
+
+VARIABLE = "SPINLEARN_DATA"
+PHASES = ("M/G1", "G1", "S", "S/G2", "G2/M")  # in the order of the cell cycle
+NO_PHASE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A file the user has to provide."""
+
+    name: str
+    content: str
+    source: str
+    sha256: str
+
+
+LEUKEMIA = DataFile(
+    name="armstrong2002_mll.csv.gz",
+    content="acute leukemia of Armstrong et al. 2002: columns split, class, then 12582 probes",
+    source=(
+        "the values of MLL/datasets/mll-leukemia.csv in github.com/kalyaniuniversity/mgx-datasets; "
+        "train/test split by the row order of MLL.csv in github.com/qq972984605/HOC"
+    ),
+    sha256="884a661b09346913ae9e3f30c5cf1d134343702feaa383833bb4aa8c382b655c",
+)
+YEAST = DataFile(
+    name="spellman1998_alpha.csv.gz",
+    content=(
+        "yeast cell cycle of Spellman et al. 1998: columns orf, known_phase, peak_phase, then the "
+        "18 alpha-factor time points"
+    ),
+    source=(
+        "the journal supplement CDCDATA_MBC_supplement.txt (github.com/statKim/FDA-Lab) and the "
+        "lists CellCycle98.txt and KnownGenes.txt of Bioconductor's yeastCC"
+    ),
+    sha256="64b82a85f1db9c2952781f1fbe0e23de70c2fb9b56270006eb74080b5655086d",
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leukemia:
+    """Raw expression of the leukemia samples.
+
+    Attributes
+    ----------
+    expression : float array (n, 12582)
+        Average differences as measured; more than a quarter are negative.
+    truth : int array (n,)
+        Index into `classes`.
+    classes : tuple of str
+        ALL, AML, MLL: the two the paper labels for q = 2 come first.
+    probes : tuple of str
+        Names of the columns.
+    """
+
+    expression: FloatArray
+    truth: IntArray
+    classes: tuple[str, ...]
+    probes: tuple[str, ...]
+
+    def points(
+        self,
+        n_genes: int = 200,
+        *,
+        floor: float | None = 20.0,
+        ceiling: float | None = 16000.0,
+        log: bool = True,
+        controls: bool = False,
+    ) -> FloatArray:
+        """Standardised expression of the genes of largest variance, (n, n_genes).
+
+        The paper: 200 genes of largest variance, each with mean 0 and standard deviation 1. It does
+        not say how values below the noise were treated; the defaults are the usual ones for this
+        array (Affymetrix average differences): clip to [20, 16000], take log2, and only then rank
+        the genes by variance. On raw values the ranking is decided by a few outliers.
+
+        Parameters
+        ----------
+        n_genes : int
+        floor, ceiling : float or None
+            Clip the values; None leaves them.
+        log : bool
+            Take log2; needs floor > 0.
+        controls : bool
+            Whether the array's control probes (AFFX...) may be chosen.
+        """
+        if log and not (floor is not None and floor > 0):
+            raise InvalidInputError(
+                f"log=True needs floor > 0, got floor={floor!r}: the raw values go below zero"
+            )
+        values = self.expression
+        if not controls:
+            values = values[:, [not name.startswith("AFFX") for name in self.probes]]
+        if not 1 <= n_genes <= values.shape[1]:
+            raise InvalidInputError(f"n_genes={n_genes}: the file holds {values.shape[1]} genes")
+        if floor is not None or ceiling is not None:
+            values = np.clip(values, floor, ceiling)
+        if log:
+            values = np.log2(values)
+        variance = values.var(axis=0)
+        chosen = np.sort(np.argsort(-variance, kind="stable")[:n_genes])
+        return standardised(values[:, chosen])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Yeast:
+    """Expression of yeast genes over two cell cycles.
+
+    Attributes
+    ----------
+    expression : float array (n, 18)
+        Log ratios; NaN where a reading is missing.
+    known_phase : int array (n,)
+        Index into PHASES where the phase was established before, else -1.
+    peak_phase : int array (n,)
+        Index into PHASES for the genes on Spellman's own list, else -1.
+    orfs : tuple of str
+        Systematic names.
+    """
+
+    expression: FloatArray
+    known_phase: IntArray
+    peak_phase: IntArray
+    orfs: tuple[str, ...]
+
+    def readings(self) -> npt.NDArray[np.int64]:
+        """Number of readings present for every gene, (n,)."""
+        return np.asarray(np.sum(~np.isnan(self.expression), axis=1))
+
+    def select(self, chosen: npt.ArrayLike) -> Yeast:
+        """The genes of a boolean or integer index."""
+        index = np.arange(len(self.orfs))[np.asarray(chosen)]
+        return Yeast(
+            expression=self.expression[index],
+            known_phase=self.known_phase[index],
+            peak_phase=self.peak_phase[index],
+            orfs=tuple(self.orfs[k] for k in index),
+        )
+
+    def points(self) -> FloatArray:
+        """Every gene's readings with mean 0 and standard deviation 1 over its time points, (n, 18).
+
+        That is the protocol of section 6.2 read literally ("the expression level of each gene is
+        normalized by subtracting its mean over all samples, and divided by its standard
+        deviation"). Missing readings take the gene's mean, 0.
+        """
+        values = self.expression
+        if np.any(np.all(np.isnan(values), axis=1)):
+            raise InvalidInputError(
+                "some genes have no reading at all: keep those with enough, e.g. "
+                "yeast.select(yeast.readings() >= 15)"
+            )
+        means = np.nanmean(values, axis=1, keepdims=True)
+        filled = np.where(np.isnan(values), means, values)
+        return np.ascontiguousarray(standardised(filled.T).T)
+
+
+def load_leukemia(path: str | Path | None = None, *, split: str | None = "train") -> Leukemia:
+    """The leukemia samples of Armstrong et al. (Nature Genetics 30, 41, 2002).
+
+    Parameters
+    ----------
+    path : path, optional
+        The file armstrong2002_mll.csv.gz or its folder; default: the folder SPINLEARN_DATA.
+    split : {"train", "test", None}
+        The paper's 57 samples ("train": 20 ALL, 20 AML, 17 MLL), the other 15, or all.
+    """
+    if split not in ("train", "test", None):
+        raise InvalidInputError(f"split={split!r} is unknown: use 'train', 'test' or None")
+    header, rows = _table(LEUKEMIA, path)
+    kept = [row for row in rows if split is None or row[0] == split]
+    classes = ("ALL", "AML", "MLL")
+    return Leukemia(
+        expression=np.array([row[2:] for row in kept], dtype=np.float64),
+        truth=np.array([classes.index(row[1]) for row in kept], dtype=np.int32),
+        classes=classes,
+        probes=tuple(header[2:]),
+    )
+
+
+def load_yeast(path: str | Path | None = None) -> Yeast:
+    """The alpha-factor experiment of Spellman et al. (Mol. Biol. Cell 9, 3273, 1998), 6178 genes.
+
+    Parameters
+    ----------
+    path : path, optional
+        The file spellman1998_alpha.csv.gz or its folder; default: the folder SPINLEARN_DATA.
+    """
+    _, rows = _table(YEAST, path)
+
+    def phases(column: int) -> IntArray:
+        codes = [PHASES.index(row[column]) if row[column] else NO_PHASE for row in rows]
+        return np.array(codes, dtype=np.int32)
+
+    values = [[float(v) if v else np.nan for v in row[3:]] for row in rows]
+    return Yeast(
+        expression=np.array(values, dtype=np.float64),
+        known_phase=phases(1),
+        peak_phase=phases(2),
+        orfs=tuple(row[0] for row in rows),
+    )
+
+
+def find_file(file: DataFile, path: str | Path | None = None) -> Path:
+    """Where the file is, or an error that says how to get it."""
+    folder = os.environ.get(VARIABLE)
+    if path is not None:
+        given = Path(path)
+        place = given / file.name if given.is_dir() else given
+        if place.is_file():
+            return place
+        tried = f"{place} does not exist"
+    elif folder:
+        place = Path(folder) / file.name
+        if place.is_file():
+            return place
+        tried = f"{place} does not exist ({VARIABLE}={folder})"
+    else:
+        tried = f"no path was given and {VARIABLE} is not set"
+    raise DataFileError(
+        f"{file.name} is not there: {tried}. It holds {file.content}, and does not come with "
+        f"the package. Public source: {file.source}. SHA-256 of the file: {file.sha256}. Pass its "
+        f"path, or set {VARIABLE} to its folder"
+    )
+
+
+def standardised(values: FloatArray) -> FloatArray:
+    """Columns with mean 0 and standard deviation 1; constant columns become 0."""
+    centred = values - values.mean(axis=0)
+    spread = centred.std(axis=0)
+    return np.asarray(centred / np.where(spread > 0, spread, 1.0))
+
+
+def _table(file: DataFile, path: str | Path | None) -> tuple[list[str], list[list[str]]]:
+    place = find_file(file, path)
+    content = place.read_bytes()
+    found = hashlib.sha256(content).hexdigest()
+    if found != file.sha256:
+        raise DataFileError(
+            f"{place} is not the expected file: its SHA-256 is {found}, not {file.sha256}. It may "
+            f"be truncated or of another version; get it anew: {file.source}"
+        )
+    lines: Any = gzip.decompress(content).decode("utf-8").splitlines()
+    header, *rows = csv.reader(lines)
+    return header, rows

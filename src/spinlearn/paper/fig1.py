@@ -1,0 +1,96 @@
+"""Figure 1: the two-class toy set, and what six methods make of its seven labels.
+
+a data, b truth, c unsupervised normalised cut, d min-cut, e local and global consistency, f
+spectral graph transducer, as in the paper; g is ours at T*.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from spinlearn.core.arrays import IntArray
+from spinlearn.datasets import two_bands
+from spinlearn.decision import Status, best_temperature, profile
+from spinlearn.energies import min_cut
+from spinlearn.engines import JunctionTree
+from spinlearn.paper.rivals import (
+    consistency_labels,
+    cut_labels,
+    normalized_cut_clusters,
+    transducer_labels,
+)
+from spinlearn.paper.runner import Cell, Settings, Task
+from spinlearn.paper.scale import Scale
+from spinlearn.scoring import misclassified
+
+NAME = "fig1"
+TEMPERATURES = np.linspace(0.0, 2.0, 41)
+CONFUSED, UNLABELLED = -2, -1
+
+
+def tasks(scale: Scale, seed: int) -> list[Task]:
+    """One cell: nothing here is random."""
+    return [Task(NAME, {"temperatures": TEMPERATURES[:: scale.stride].tolist()})]
+
+
+def compute(settings: Settings) -> Cell:
+    """Classes and errors of every panel."""
+    toy = two_bands()
+    graph, truth = toy.graph(), toy.truth
+    model = min_cut(graph, toy.labels, 2)
+    found = profile(JunctionTree().run(model, settings["temperatures"]))
+    row = found.nearest_row(best_temperature(found))
+    decision = found.decision(row)
+    ours = np.where(decision.status == Status.CONFUSED, CONFUSED, np.minimum(decision.outcomes, 2))
+    answers = {
+        "ncut": _matched(normalized_cut_clusters(graph, 2), truth),
+        "cut": cut_labels(model),
+        "lgc": consistency_labels(graph, toy.labels),
+        "sgt": transducer_labels(graph, toy.labels),
+        "ours": ours,
+    }
+    errors = {name: int(np.sum(states != truth)) for name, states in answers.items()}
+    errors["ours"] = int(misclassified(decision, truth).sum())
+    return {
+        "temperature": decision.temperature,
+        "n_points": toy.n_points,
+        "errors": errors,
+        "states": {name: states.tolist() for name, states in answers.items()},
+    }
+
+
+def draw(cells: list[Cell], out: Path) -> list[Path]:
+    """The seven panels, and the table behind them."""
+    from spinlearn.paper.drawing import pixel_panels, write_csv
+
+    toy = two_bands()
+    result = cells[0]["result"]
+    errors, states = result["errors"], result["states"]
+
+    def title(letter: str, text: str, name: str) -> tuple[str, IntArray]:
+        return f"{letter}. {text}: {errors[name]} errors", np.array(states[name], dtype=np.int32)
+
+    panels = [
+        ("a. data and labels", np.full(toy.n_points, UNLABELLED, dtype=np.int32)),
+        ("b. correct classification", toy.truth),
+        title("c", "normalised cut, unsupervised", "ncut"),
+        title("d", "min-cut", "cut"),
+        title("e", "local and global consistency", "lgc"),
+        title("f", "spectral graph transducer", "sgt"),
+        title("g", f"ours at T* = {result['temperature']:g}", "ours"),
+    ]
+    files = pixel_panels(toy.mask, panels, toy.labels, out / "figure1", columns=3)
+    rows = [
+        [k, *place, toy.labels[k], toy.truth[k], *(states[name][k] for name in states)]
+        for k, place in enumerate(toy.coordinates.tolist())
+    ]
+    header = ["point", "row", "column", "label", "truth", *states]
+    return [*files, write_csv(out / "figure1.csv", header, rows)]
+
+
+def _matched(clusters: IntArray, truth: IntArray) -> IntArray:
+    """Two clusters, named so that most points are right."""
+    swapped = 1 - clusters
+    return clusters if np.sum(clusters == truth) >= np.sum(swapped == truth) else swapped

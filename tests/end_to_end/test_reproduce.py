@@ -1,0 +1,129 @@
+"""`spinlearn reproduce` in its smallest form: files, claims, resumption, the number of cores."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spinlearn.datasets import real
+from spinlearn.errors import InvalidInputError, StoppedError
+from spinlearn.paper import TINY, fig4, fig5, reproduce
+from spinlearn.paper.comparison import draw_labels, with_ground_state
+
+FOLDERS = [os.environ.get("SPINLEARN_DATA", ""), Path(__file__).parents[2] / "../shared/data"]
+DATA = next((Path(f) for f in FOLDERS if f and (Path(f) / real.LEUKEMIA.name).is_file()), None)
+needs_data = pytest.mark.skipif(DATA is None, reason="the real data is not on this machine")
+
+
+def contents(folder, pattern):
+    return {p.name: p.read_bytes() for p in sorted(folder.glob(pattern))}
+
+
+def test_command_without_data_makes_toy_figures_and_says_what_it_skipped(tmp_path):
+    environment = {k: v for k, v in os.environ.items() if k != "SPINLEARN_DATA"}
+    command = [sys.executable, "-m", "spinlearn", "reproduce", "all", "--scale", "tiny"]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path / "out"), "--jobs", "1"],
+        capture_output=True, text=True, check=False, cwd=tmp_path, env=environment,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for name in ("figure1", "figure2", "figure3", "figure4"):
+        assert (tmp_path / "out" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert b"<svg" in (tmp_path / "out" / f"{name}.svg").read_bytes()
+    for name in ("figure1", "figure2", "figure4"):
+        assert len((tmp_path / "out" / f"{name}.csv").read_text().splitlines()) > 2
+    page = (tmp_path / "out" / "report.html").read_text()
+    for words in ("does not hold", "not yet checked", "armstrong2002_mll.csv.gz", "Counting"):
+        assert words in page
+    assert "skipped fig5" in done.stdout
+    assert real.YEAST.sha256 in done.stdout.replace("\n", "")
+    bad = subprocess.run([*command[:4], "fig9"], capture_output=True, text=True, check=False)
+    assert bad.returncode == 2
+    assert "unknown" in bad.stdout
+
+
+@needs_data
+def test_same_figures_whatever_the_cores_and_interruptions(tmp_path):
+    def stop_half_way(progress):
+        return progress.fraction >= 0.5
+
+    one = reproduce("fig5", tmp_path / "one", scale=TINY, data=DATA)
+    with pytest.raises(StoppedError):
+        reproduce("fig5", tmp_path / "two", scale=TINY, data=DATA, n_jobs=2, callback=stop_half_way)
+    kept = {p.name: p.stat().st_mtime_ns for p in (tmp_path / "two" / "cells").iterdir()}
+    assert 0 < len(kept) < len(one.cells["fig5"])
+    two = reproduce("fig5", tmp_path / "two", scale=TINY, data=DATA, n_jobs=2)
+    for name, time in kept.items():  # not computed again
+        assert (tmp_path / "two" / "cells" / name).stat().st_mtime_ns == time
+    for pattern in ("*.csv", "*.svg", "*.png"):
+        assert contents(tmp_path / "one", pattern) == contents(tmp_path / "two", pattern)
+    results = [[c["result"] for c in run.cells["fig5"]] for run in (one, two)]
+    assert results[0] == results[1]
+    other = reproduce("fig5", tmp_path / "three", scale=TINY, data=DATA, seed=1)
+    drawn = [[c["result"]["labelled"] for c in run.cells["fig5"][1:]] for run in (one, other)]
+    assert drawn[0] != drawn[1]
+
+
+@needs_data
+def test_leukemia_mll_is_a_new_class_at_six_labels():
+    scale = replace(TINY, n_labellings=6)
+    wanted = [t.settings for t in fig5.tasks(scale, 0)]
+    cells = [fig5.compute(s, DATA) for s in wanted if (s.get("q"), s.get("M")) == (2, 6)]
+    assert len(cells) == 6
+    errors = [c["errors"][c["rows"]["auto"]] for c in cells]
+    found = [c["found"][c["rows"]["auto"]] for c in cells]
+    assert np.mean(errors) < 9
+    assert np.mean(np.array(found) >= 9) > 0.5
+    assert min(c["cut"] for c in cells) >= 17
+
+
+def test_unknown_experiment_is_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="'fig3' is unknown"):
+        reproduce("fig3", tmp_path)
+
+
+def test_labels_are_drawn_from_the_given_classes_at_least_one_each():
+    truth = np.repeat([0, 1, 2], [20, 3, 30])
+    for seed in range(20):
+        labels = draw_labels(truth, 4, [0, 1], seed)
+        assert np.sum(labels >= 0) == 4
+        assert set(labels[labels >= 0]) == {0, 1}
+        np.testing.assert_array_equal(labels[labels >= 0], truth[labels >= 0])
+
+
+def test_ground_state_row_is_the_labelling_given():
+    from spinlearn.core.graph import Graph
+    from spinlearn.energies import min_cut
+    from spinlearn.engines import Enumeration
+
+    ring = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
+    run = Enumeration().run(min_cut(ring, [0, -1, 1, -1], 2), [0.5, 1.0])
+    both = with_ground_state(run, np.array([0, 0, 1, 0]))
+    assert both.temperatures.tolist() == [0.0, 0.5, 1.0]
+    assert np.argmax(both.marginals[0], axis=1).tolist() == [0, 0, 1, 0]
+    assert both.edge_agreement[0].tolist() == [1.0, 1.0, 0.0, 0.0]
+    assert both.mean_energy[0] == 2.0
+    np.testing.assert_array_equal(both.marginals[1:], run.marginals)
+
+
+def test_tasks_are_the_papers_panels():
+    from spinlearn.paper import FULL
+
+    panels = {}
+    for task in fig4.tasks(FULL, 0):
+        s = task.settings
+        if s["kind"] == "labelling" and s.get("twin", 0) == 0:
+            panels[s["q"], s["M"]] = panels.get((s["q"], s["M"]), 0) + 1
+    assert panels == {(q, m): 100 for q in (2, 3) for m in (5, 10, 15, 20)}
+    counts = {}
+    for task in fig5.tasks(FULL, 0):
+        s = task.settings
+        if s["kind"] == "labelling":
+            counts[s["q"], s["M"]] = counts.get((s["q"], s["M"]), 0) + 1
+    assert counts == {(q, m): 100 for q, ms in ((2, (2, 4, 6)), (3, (3, 6, 9))) for m in ms}

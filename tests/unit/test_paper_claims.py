@@ -1,0 +1,143 @@
+"""Verdicts follow from the numbers: each turns when its numbers do; no numbers, no verdict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spinlearn.paper import claims
+from spinlearn.paper.claims import Verdict
+
+
+def labelling(q, m, k, *, ours, cut=20, lgc=20, found=0, twin=None, paper=None, best=None):
+    """A cell with three temperatures: T* of our rule, of the paper's, the best."""
+    settings = {"kind": "labelling", "q": q, "M": m, "labelling": k}
+    if twin is not None:
+        settings["twin"] = twin
+    errors = [ours, ours if paper is None else paper, ours if best is None else best]
+    return {
+        "settings": settings,
+        "result": {
+            "errors": errors,
+            "found": [found] * 3,
+            "rows": {"auto": 0, "stability": 1, "best": 2},
+            "converged": [True] * 3,
+            "worst_std_error": 0.0,
+            "cut": cut,
+            "lgc": lgc,
+        },
+    }
+
+
+def alone(best):
+    return {"settings": {"kind": "unsupervised"}, "result": {"best": best}}
+
+
+def test_without_cells_nothing_is_decided():
+    found = claims.all_claims({})
+    assert {c.verdict for c in found} == {Verdict.UNCHECKED}
+    assert [c.key for c in found][:8] == list("abcdefgh")
+
+
+def test_one_labelling_worse_than_cuts_breaks_claim_a():
+    good = [labelling(2, 5, k, ours=20, paper=21) for k in range(5)]
+    assert claims.never_worse_than_cuts({"fig4": good}).verdict is Verdict.HOLDS
+    broken = claims.never_worse_than_cuts({"fig4": good, "fig5": [labelling(2, 2, 0, ours=21)]})
+    assert broken.verdict is Verdict.FAILS
+    assert "of 5 labellings more errors than GC in 0 with our T* rule, 5 with" in broken.finding
+
+
+def test_third_class_must_be_found_in_most_labellings():
+    cells = [labelling(2, 2, k, ours=5, found=17 if k < 3 else 8) for k in range(5)]
+    assert claims.third_class_found({"fig5": cells}).verdict is Verdict.HOLDS
+    assert claims.third_class_found({"fig5": cells[1:]}).verdict is Verdict.FAILS
+
+
+def test_convergence_compares_least_and_most_labels():
+    wide = [labelling(3, 5, k, ours=10, cut=30) for k in range(3)]
+    narrow = [labelling(3, 20, k, ours=10, cut=11) for k in range(3)]
+    assert claims.methods_converge({"fig4": wide + narrow}).verdict is Verdict.HOLDS
+    swapped = [labelling(3, 5, 0, ours=10, cut=11), labelling(3, 20, 0, ours=10, cut=30)]
+    assert claims.methods_converge({"fig4": swapped}).verdict is Verdict.FAILS
+    assert claims.methods_converge({"fig4": wide}).verdict is Verdict.UNCHECKED
+
+
+def test_sampling_error_of_counts_comes_from_twins():
+    cells = [labelling(3, 5, 0, ours=10, twin=0), labelling(3, 5, 0, ours=14, twin=1)]
+    cells += [labelling(3, 20, 0, ours=10, twin=0)]
+    assert (
+        "1 repeated runs: median 4, largest 4" in claims.methods_converge({"fig4": cells}).finding
+    )
+
+
+def test_mll_is_lost_by_others():
+    cells = [labelling(2, 6, k, ours=5, cut=17, lgc=18, found=16) for k in range(4)]
+    assert claims.mll_lost_by_others({"fig5": cells}).verdict is Verdict.HOLDS
+    assert "16.0 of 17 MLL" in claims.mll_lost_by_others({"fig5": cells}).finding
+    saved = [*cells, labelling(2, 6, 9, ours=5, cut=16)]
+    assert claims.mll_lost_by_others({"fig5": saved}).verdict is Verdict.FAILS
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(1, "FAILS"), (3, "HOLDS"), (5, "FAILS")])
+def test_labels_hurt_in_some_of_the_instances(share, verdict):
+    cells = [labelling(2, 2, k, ours=12 if k < share else 11) for k in range(10)]
+    found = claims.labels_can_hurt({"fig5": [alone(11), *cells]})
+    assert found.verdict is Verdict[verdict]
+
+
+def test_phases_widen_at_both_ends():
+    def cells(low, high):
+        chain = {
+            "settings": {"kind": "multicanonical"},
+            "result": {
+                "temperatures": [0.5],
+                "errors": [0],
+                "marginals": [[0.5] * 1360],
+                "exact_errors": [0],
+                "worst_difference": [0.0],
+                "worst_z": [0.0],
+                "converged": [True],
+            },
+        }
+        from spinlearn.datasets import two_bands
+
+        chain["result"]["agreement"] = [[0.5] * two_bands().graph().n_edges]
+        phase = "super-paramagnetic"
+        curves = [
+            {
+                "settings": {"kind": "exact", "labels": labels},
+                "result": {"phases": [{"phase": phase, "low": a, "high": b}]},
+            }
+            for labels, (a, b) in ((True, (low, high)), (False, (1.0, 1.2)))
+        ]
+        return {"fig2": [*curves, chain]}
+
+    assert claims.labels_widen_phase(cells(0.5, 1.3)).verdict is Verdict.HOLDS
+    assert claims.labels_widen_phase(cells(0.5, 1.2)).verdict is Verdict.FAILS
+    assert claims.labels_widen_phase(cells(1.1, 1.3)).verdict is Verdict.FAILS
+
+
+def test_yeast_compares_with_cuts():
+    result = {
+        "counts": {"genes": 1, "known": 1, "listed": 1, "both": 1, "test": 1},
+        "temperatures": [0.0, 0.5],
+        "success": [{"mean": 0.2}, {"mean": 0.32}],
+        "rows": {"auto": 1, "stability": 0},
+        "converged": [True, False],
+        "cut": {"mean": 0.2},
+        "lgc": {"mean": 0.3},
+    }
+    found = claims.yeast_success({"yeast": [{"settings": {}, "result": result}]})
+    assert found.verdict is Verdict.HOLDS
+    assert "32% at T* = 0.5" in found.finding
+    assert "above tolerance" in found.finding
+    result["rows"]["auto"] = 0
+    found = claims.yeast_success({"yeast": [{"settings": {}, "result": result}]})
+    assert found.verdict is Verdict.FAILS
+
+
+def test_twins_do_not_count_twice():
+    from spinlearn.paper.panels import errors_by_panel
+
+    cells = [labelling(3, 5, 0, ours=1, twin=0), labelling(3, 5, 0, ours=9, twin=1)]
+    np.testing.assert_array_equal(errors_by_panel(cells)[3, 5]["auto"], [1])
