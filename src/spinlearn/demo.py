@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.baselines import LocalGlobalConsistency, SpectralGraphTransducer
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.protocols import Callback
 from spinlearn.core.results import Equilibrium
@@ -62,7 +63,8 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
     unsupervised = _errors(without, toy, labelled=[])
 
     out.mkdir(parents=True, exist_ok=True)
-    files = [out / n for n in ("figure1.png", "figure2.png", "report.md", "report.html")]
+    names = ("figure1.png", "figure2.png", "report.md", "report.html", "rivals.png")
+    files = [out / name for name in names]
     answer = found.decision(found.nearest_row(best))
     ours = np.where(answer.status == Status.CONFUSED, -2, np.minimum(answer.outcomes, 2))
     cut = np.argmax(with_labels.marginals[0], axis=1)
@@ -105,7 +107,35 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
         shown, ids=ids, pixels=toy.coordinates, title="Two bands, seven labels"
     )
     write_explorer(files[3], content)
+    _draw_rivals(files[4])
     return result
+
+
+def _draw_rivals(path: Path) -> None:
+    """Figure 1 d-f: ten labels selected so that three rivals fail, and the law they minimise."""
+    toy = two_bands(n_labels=10)
+    graph = toy.graph()
+    run = JunctionTree().run(min_cut(graph, toy.labels, 2), TEMPERATURES)
+    found = profile(run, tau=TAU)
+    row = found.nearest_row(recommended_temperature(found))
+    answer = found.decision(row)
+    ours = np.where(answer.status == Status.CONFUSED, -2, np.minimum(answer.outcomes, 2))
+    cut = np.argmax(run.marginals[0], axis=1)
+    lgc = LocalGlobalConsistency().fit(graph, toy.labels).transduction_
+    sgt = SpectralGraphTransducer().fit(graph, toy.labels).transduction_
+
+    def panel(name: str, states: npt.NDArray[np.integer]) -> tuple[str, npt.NDArray[np.integer]]:
+        return f"{name}: {np.sum(states != toy.truth)} errors", states
+
+    panels = [
+        ("data: 10 labels, selected so that the rivals fail", np.full_like(ours, -1)),
+        ("true classes", toy.truth),
+        panel("minimum cut (T = 0)", cut),
+        panel("local and global consistency", lgc),
+        panel("spectral graph transducer", sgt),
+        panel(f"spinlearn at T* = {found.temperatures[row]:g}", ours),
+    ]
+    pixel_maps(toy.mask, panels, toy.labels, path)
 
 
 def _errors(equilibrium: Equilibrium, toy: ToySet, labelled: list[int]) -> npt.NDArray[np.int64]:
@@ -128,6 +158,8 @@ def _report(result: DemoResult) -> str:
 ![data, truth, minimum cut, answer at T*](figure1.png)
 
 ![error against temperature](figure2.png)
+
+![rivals on ten labels selected so that they fail](rivals.png)
 
 Recommended temperature: T* = {result.recommended:g}
 
