@@ -23,7 +23,7 @@ reproduce: $(VENV)/.app
 	$(BIN)/spinlearn reproduce all --out reproduction $(if $(QUICK),--quick)
 
 test: $(VENV)/.dev browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 # The explorer is tested in Chromium. Root on Debian or Ubuntu gets it; elsewhere those tests are
 # skipped with a reason, but fail where CI is set.

@@ -314,6 +314,9 @@ def information(profile: Profile, *, least_share: float = 0.05) -> FloatArray:
     labels), nor does one that leaves all points open (D = 0: the paramagnetic phase). D is squared
     because an open point costs twice: it is not told where it belongs, and the border of the rest
     is in doubt there. An infinite grid temperature scores zero.
+
+    Known weakness: thin, curved classes that are all labelled come apart into pieces near the
+    transition, which raises H; there the paper's rule, or T = 0, is better.
     """
     n_rows, n = profile.outcomes.shape
     least = max(LEAST_NEW, least_share * n)

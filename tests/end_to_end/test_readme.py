@@ -16,7 +16,7 @@ README = Path(__file__).parents[2] / "README.md"
 def namespace(tmp_path_factory):
     os.chdir(tmp_path_factory.mktemp("readme"))  # the snippets write a file
     snippets = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(snippets) == 4
+    assert len(snippets) == 5
     scopes = []
     shared: dict = {}
     for snippet in snippets:
@@ -40,12 +40,19 @@ def test_second_snippet_finds_the_unlabelled_blob(namespace):
 
 
 def test_third_snippet(namespace):
-    run = namespace[2]["run"]
-    np.testing.assert_allclose(run.marginals[0, :, 0], 1.0)
-    np.testing.assert_allclose(run.marginals[3, 1:], 1 / 3)
+    table = namespace[2]["table"].set_index("method")
+    assert table.loc["min_cut", "forced_errors"] == 677
+    assert table.loc["lgc", "forced_errors"] == 5
+    assert table.loc["sgt", "forced_errors"] == 7
 
 
 def test_fourth_snippet(namespace):
     run = namespace[3]["run"]
+    np.testing.assert_allclose(run.marginals[0, :, 0], 1.0)
+    np.testing.assert_allclose(run.marginals[3, 1:], 1 / 3)
+
+
+def test_fifth_snippet(namespace):
+    run = namespace[4]["run"]
     assert run.converged.all()
     assert run.std_error.max() <= 0.02

@@ -45,7 +45,7 @@ def test_command_without_data_makes_toy_figures_and_says_what_it_skipped(tmp_pat
     assert real.YEAST.sha256 in done.stdout.replace("\n", "")
     bad = subprocess.run([*command[:4], "fig9"], capture_output=True, text=True, check=False)
     assert bad.returncode == 2
-    assert "unknown" in bad.stdout
+    assert "unknown" in bad.stderr
 
 
 @needs_data

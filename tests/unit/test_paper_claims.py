@@ -106,7 +106,10 @@ def test_phases_widen_at_both_ends():
         curves = [
             {
                 "settings": {"kind": "exact", "labels": labels},
-                "result": {"phases": [{"phase": phase, "low": a, "high": b}]},
+                "result": {
+                    "phases": [{"phase": phase, "low": a, "high": b}],
+                    "grain_phases": [{"phase": phase, "low": 1.0, "high": 1.1}],
+                },
             }
             for labels, (a, b) in ((True, (low, high)), (False, (1.0, 1.2)))
         ]

@@ -17,7 +17,6 @@ from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Seed
 from spinlearn.engines.walkers import Walkers, walkers_for
-from spinlearn.errors import UnsupportedModelError
 
 STEP = 1.0
 MAX_RATIO = 1.25  # of neighbouring temperatures, where the energy hardly fluctuates
@@ -45,10 +44,6 @@ def cooled_labellings(
     seed : int, SeedSequence or None
     """
     kind = walkers_for(model)
-    if isinstance(kind, str):
-        raise UnsupportedModelError(
-            f"labellings of a model with {kind} cannot be sampled: use the energy min_cut"
-        )
     root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
     children = np.random.SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(n_groups)
     groups = [_Population(kind(model, child), child) for child in children]

@@ -43,7 +43,7 @@ from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.results import Equilibrium
 from spinlearn.engines import checkpoint
 from spinlearn.engines.enumeration import Enumeration
-from spinlearn.engines.ground_state import ground_state
+from spinlearn.engines.ground_state import ground_state, near_ground
 from spinlearn.engines.ladder import cool, requested_levels, typical_coupling
 from spinlearn.engines.regions import Regions, harvest
 from spinlearn.engines.sampled import Measured, temperature_zero
@@ -66,7 +66,7 @@ MIN_WEIGHT_ROUNDS = 200
 BURN_STEPS = 60  # of walkers that stay at their level, before anything is measured
 FIRST_CHECK = 250  # rounds of production before errors are looked at
 FIRST_LEVEL_CHECK = 20  # the same where rounds are averages themselves
-RESTART = 4  # times the burn-in: then, if the run will be a long one, all so far is burn-in too
+RESTART = 2  # times the burn-in: then, if the run will be a long one, all so far is burn-in too
 SHORTEST = 0.1  # of the rounds of the weights phase: production that is thrown away first
 
 
@@ -132,7 +132,9 @@ class Walk:
         self.started = self.saved = perf_counter()
         self.seconds: dict[str, float] = {}
         self.stopped = False
-        self.phase, self.rounds, self.burn, self.next_check = "ladder", 0, 0, 0
+        self.phase, self.rounds, self.next_check = "ladder", 0, 0
+        self.burn, self.burn_rounds = 0, 0  # rounds dropped in production, and before it
+        self.tries = 0  # of region moves per step
         self.worst, self.fraction = np.inf, 0.0
         self.eta: FloatArray | None = None
 
@@ -181,13 +183,10 @@ class Walk:
         """Cool a pilot, place the levels, spread the walkers, set up the sums."""
         plan, model = self.plan, self.model
         if plan.dynamics == "held":
-            levels = self.requested
-            nothing = np.zeros(len(levels))
-            self.betas, self.log_z_first, self.first_cold = levels, 0.0, 0
-            bins = EnergyBins(np.array([0.0, 1.0]))  # not used
-            self._lay_out(bins)
+            self.betas, self.log_z_first, self.first_cold = self.requested, 0.0, 0
+            self._lay_out(EnergyBins(np.array([0.0, 1.0])))  # bins are not used
             self.regions = Regions.none()
-            self._begin(nothing)
+            self._begin(np.zeros(len(self.betas)))
             return
         pilot: list[Walkers]
         if plan.kind.any_number:
@@ -203,7 +202,7 @@ class Walk:
         )  # fmt: skip
         self.betas, self.log_z_first = ladder.betas, ladder.log_z_first
         self.first_cold = ladder.first_cold
-        ground = ground_state(model)
+        ground = near_ground(model)
         lowest = ladder.lowest
         if ground is not None:
             lowest = min(lowest, float(model.energy(ground)))
@@ -212,7 +211,7 @@ class Walk:
             self._lay_out(bins)
             cold = np.concatenate(ladder.states[self.first_cold :])
             self._collect_regions(cold, ground)
-            self._fill(ladder.states, ground)
+            self._fill(ladder.states)
         else:
             self.groups = pilot
             self._lay_out(bins)
@@ -276,7 +275,8 @@ class Walk:
             quenched.sweep(QUENCH_SWEEPS)
             cold = quenched.states()
         self.regions = harvest(self.model, cold, ground, generator)
-        self.coldest = cold[np.argmin(self.model.energy(cold))] if ground is None else ground
+        known = cold if ground is None else np.concatenate([cold, ground[None]])
+        self.coldest = known[np.argmin(self.model.energy(known))]
         for group in self.groups:
             group.use_regions(self.regions)
         border = max(len(self.regions.borders) / max(self.regions.count, 1), 1.0)
@@ -284,7 +284,7 @@ class Walk:
         self.tries = int(np.clip(work, *REGION_TRIES)) if self.plan.pinned else REGION_TRIES[0]
 
     def _spread(self, ground: StateArray | None) -> None:
-        """Spread the walkers over the levels; half of them start in the ground state if known."""
+        """Spread the walkers over the levels; half of them start in the state a cut gives."""
         for group in self.groups:
             states = group.states()
             if ground is not None:
@@ -295,7 +295,7 @@ class Walk:
             group.apply_levels()
             group.sweep(20)
 
-    def _fill(self, states: list[StateArray], ground: StateArray | None) -> None:
+    def _fill(self, states: list[StateArray]) -> None:
         """Even groups start where the pilot was at their level, odd ones in the coldest state."""
         for g, group in enumerate(self.groups):
             # Neighbouring levels start from different walkers, hence in different valleys.
@@ -539,10 +539,10 @@ class Walk:
             "phase": self.phase,
             "rounds": self.rounds,
             "burn": self.burn,
-            "burn_rounds": getattr(self, "burn_rounds", 0),
+            "burn_rounds": self.burn_rounds,
             "next_check": self.next_check,
             "first_cold": self.first_cold,
-            "tries": getattr(self, "tries", 0),
+            "tries": self.tries,
             "trips": self.trips.count,
             "log_z_first": self.log_z_first,
             "worst": self.worst if np.isfinite(self.worst) else None,

@@ -246,6 +246,7 @@ def labels_widen_phase(cells: Cells) -> Claim:
     curves = fig2.summary(cells["fig2"])
     with_labels = _superparamagnetic(curves["exact SS"]["phases"])
     without = _superparamagnetic(curves["exact US"]["phases"])
+    grains = [_superparamagnetic(curves[name]["grain_phases"]) for name in ("exact SS", "exact US")]
 
     def words(interval: tuple[float, float] | None) -> str:
         return "none" if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}"
@@ -261,7 +262,9 @@ def labels_widen_phase(cells: Cells) -> Claim:
         statement,
         criterion,
         f"super-paramagnetic interval with labels T = {words(with_labels)}, without "
-        f"{words(without)}",
+        f"{words(without)}. It depends on the definition: by connected grains alone, which ignore "
+        f"that labels name them, it is {words(grains[0])} with and {words(grains[1])} without "
+        "labels",
         _verdict(True, wider),
     )
 
@@ -300,8 +303,8 @@ def sampling_matches_exact(cells: Cells) -> Claim:
     )
     criterion = (
         f"every multicanonical marginal within {Z_LIMIT} standard errors of the exact one, every "
-        "count within 3 standard errors, 1 % of the points, or the exact counts one grid step "
-        "(0.025) to either side; exact errors below 2 % for 0.6 <= T <= 1, above 40 % for T <= 0.4"
+        "count within 3 standard errors or 1 % of the points; exact errors below 2 % for 0.6 <= T "
+        "<= 1 and above 40 % for T <= 0.4"
     )
     if not cells.get("fig2"):
         return _unchecked("figure 2", statement, criterion)
@@ -312,17 +315,21 @@ def sampling_matches_exact(cells: Cells) -> Claim:
     cold = errors[t < 0.41].min()
     counts = np.abs(np.array(mc["errors"]) - np.array(mc["exact_errors"]))
     near = counts <= np.maximum(3 * np.array(mc["std_error"]), 0.01 * n)
-    # The count is a step function of T: next to a step, either side of it is right.
-    for k, at in enumerate(mc["temperatures"]):
-        around = np.array(ss["errors"])[np.argsort(np.abs(t - at), kind="stable")[:3]]
-        near[k] |= around.min() <= mc["errors"][k] <= around.max()
+    # The count is a step function of T, and the jackknife is blind to a step no chain crossed. That
+    # is said, but does not excuse a difference.
+    at_step = 0
+    for k in np.flatnonzero(~near):
+        around = np.argsort(np.abs(t - mc["temperatures"][k]), kind="stable")[:3]
+        steps = np.array(ss["errors"])[around]
+        at_step += int(steps.min() <= mc["errors"][k] <= steps.max())
     z = max(mc["worst_z"])
     return Claim(
         "figure 2",
         statement,
         criterion,
         f"worst z = {z:.1f}, largest difference of a marginal {max(mc['worst_difference']):.3f}; "
-        f"{int(near.sum())} of {len(near)} counts agree, the largest difference is "
+        f"{int(near.sum())} of {len(near)} counts agree ({at_step} of the others lie between the "
+        "exact counts one grid step to either side), the largest difference is "
         f"{counts.max():.0f} of {n} points at T = {mc['temperatures'][int(np.argmax(counts))]:g}; "
         f"exact errors {plateau:.1%} at most for 0.6 <= T <= 1, {cold:.0%} at least for T <= 0.4",
         _verdict(True, z <= Z_LIMIT and bool(near.all()) and plateau < 0.02 and cold > 0.4),

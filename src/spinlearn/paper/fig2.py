@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.analysis.phases import GRAIN, GRAIN_POINTS, WHOLE, Phase
+from spinlearn.analysis.phases import GRAIN, GRAIN_POINTS, WHOLE, Phase, phases
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
@@ -77,7 +77,14 @@ def compute(settings: Settings) -> Cell:
     model = min_cut(toy.graph(), toy.labels if labelled else np.full(toy.n_points, -1), 2)
     if kind == "exact":
         run = JunctionTree().run(model, temperatures)
-        return {**_curve(run, labelled), "phases": _phase_intervals(run, labelled)}
+        grains = [
+            {"phase": i.phase.value, "low": i.low, "high": i.high} for i in phases(run).intervals()
+        ]
+        return {
+            **_curve(run, labelled),
+            "phases": _phase_intervals(run, labelled),
+            "grain_phases": grains,
+        }
     run = run_quietly(_engine(settings), model, temperatures, settings.get("seed", 0))
     averages = {}
     if kind == "multicanonical":
