@@ -160,9 +160,9 @@ def effective_samples(
 def _guarded(means: FloatArray, errors: FloatArray, samples: FloatArray) -> FloatArray:
     """Standard errors that do not trust a spread that is too small by luck.
 
-    A spread over few blocks can miss a rare state altogether: at least half the error of as many
-    independent samples is stated, and a state never seen is not known to be impossible.
+    A spread over few blocks can miss a rare state altogether: at least 0.7 of the error of as
+    many independent samples is stated, and a state never seen is not known to be impossible.
     """
     samples = samples.reshape(-1, *[1] * (means.ndim - 1))
     independent = np.sqrt(np.clip(means * (1 - means), 0, None) / samples)
-    return np.asarray(np.sqrt(np.maximum(errors, 0.5 * independent) ** 2 + samples**-2.0))
+    return np.asarray(np.sqrt(np.maximum(errors, 0.7 * independent) ** 2 + samples**-2.0))
