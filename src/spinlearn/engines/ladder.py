@@ -54,10 +54,15 @@ def typical_coupling(model: PottsModel) -> float:
     return 1.0
 
 
-def requested_levels(model: PottsModel, temperatures: FloatArray) -> FloatArray:
-    """Inverse temperatures that must be levels, ascending; T = 0 is one beyond the coldest."""
+def requested_levels(
+    model: PottsModel, temperatures: FloatArray, coldest_level: float = COLDEST
+) -> FloatArray:
+    """Inverse temperatures that must be levels, ascending; T = 0 is one beyond the coldest.
+
+    Temperatures below `coldest_level` (times the typical coupling) count as T = 0.
+    """
     unit = typical_coupling(model)
-    cold = temperatures < COLDEST * unit
+    cold = temperatures < coldest_level * unit
     betas = np.unique(1 / temperatures[~cold])  # 1 / inf = 0
     if np.any(cold):
         coldest = betas[-1] if len(betas) else 0.0

@@ -44,7 +44,7 @@ from spinlearn.core.results import Equilibrium
 from spinlearn.engines import checkpoint
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.ground_state import ground_state, near_ground
-from spinlearn.engines.ladder import cool, requested_levels, typical_coupling
+from spinlearn.engines.ladder import COLDEST, cool, requested_levels, typical_coupling
 from spinlearn.engines.regions import Regions, harvest
 from spinlearn.engines.sampled import Measured, temperature_zero
 from spinlearn.engines.walkers import NodeWalkers, Walkers
@@ -121,7 +121,9 @@ class Walk:
         callback: Callback | None,
     ) -> None:
         self.plan, self.model, self.wanted, self.callback = plan, model, wanted, callback
-        self.requested = requested_levels(model, wanted)
+        # Levels on their own have nothing to gain from a shorter ladder.
+        coldest = 1e-6 if plan.dynamics == "held" else COLDEST
+        self.requested = requested_levels(model, wanted, coldest)
         # A copy: spawning must not change the caller's sequence.
         fresh = np.random.SeedSequence(root.entropy, spawn_key=root.spawn_key)
         self.library_seed, self.pilot_seed, *self.seeds = fresh.spawn(2 + max(LADDERS))
