@@ -9,7 +9,8 @@ The rule was picked among some forty variants on leukemia, iris, wine and blobs;
 digits were looked at afterwards and changed nothing. Two further batches of sets, not below, showed
 its weakness: where every class is labelled and classes are thin and curved (moons, spirals, rings)
 it breaks them into new classes and loses to the paper's rule; with a hidden class it wins nearly
-everywhere. Leukemia needs SPINLEARN_DATA.
+everywhere. Taking the coldest temperature with 0.8 of the largest information, instead of the
+largest, was settled on a third batch. Leukemia needs SPINLEARN_DATA.
 """
 
 from __future__ import annotations

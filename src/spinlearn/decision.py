@@ -31,6 +31,7 @@ from spinlearn.errors import InvalidInputError
 
 # Exact answers meet the thresholds exactly (4 of 5 ground states ...); rounding must not decide.
 TIE = 1e-9
+ENOUGH = 0.8  # of the largest information, at which the coldest temperature is taken
 LEAST_NEW = 3  # points of a new class that counts when a temperature is chosen
 MAX_STD_ERROR = 0.25  # of a marginal, at a temperature that may be chosen
 TEMPERATURE_RULES = ("information", "stability")
@@ -357,7 +358,8 @@ def best_temperature(
     ----------
     profile : Profile
     rule : {"information", "stability"}
-        "information": the lowest argmax of I(T), see `information`. "stability": the paper's T*
+        "information": the lowest T at which I(T), see `information`, reaches `ENOUGH` of its
+        maximum: near the maximum, labelled classes may already come apart. "stability": the paper's T*
         (section 6.1), see `stability`, which looks at confident points only and so cannot choose a
         temperature because a new class appears there.
     eta_min : float, optional
@@ -374,8 +376,7 @@ def best_temperature(
     scores = information(profile)
     if trusted is not None:
         scores = np.where(trusted, scores, -1.0)
-    # Equal decisions at several temperatures: the coldest, where the marginals are surest.
-    best = int(np.argmax(scores >= scores.max() - TIE))
+    best = int(np.argmax(scores >= ENOUGH * scores.max() - TIE))
     return float(profile.temperatures[best])
 
 

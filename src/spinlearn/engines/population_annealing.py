@@ -66,7 +66,7 @@ class PopulationAnnealing(Settings):
         Stop cooling after this time; lower temperatures are then left out of the result.
     """
 
-    n_walkers: int = 512
+    n_walkers: int = 768
     n_sweeps: int = 4
     step: float = 1.0
     memory: float = 0.3
