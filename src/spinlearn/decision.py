@@ -359,9 +359,9 @@ def best_temperature(
     profile : Profile
     rule : {"information", "stability"}
         "information": the lowest T at which I(T), see `information`, reaches `ENOUGH` of its
-        maximum: near the maximum, labelled classes may already come apart. "stability": the paper's T*
-        (section 6.1), see `stability`, which looks at confident points only and so cannot choose a
-        temperature because a new class appears there.
+        maximum: near the maximum, labelled classes may already come apart. "stability": the
+        paper's T* (section 6.1), see `stability`, which looks at confident points only and so
+        cannot choose a temperature because a new class appears there.
     eta_min : float, optional
         For "stability", see `recommended_temperature`.
     trusted : bool array (T,), optional
