@@ -258,7 +258,7 @@ def _model_arrays(model: PottsModel) -> Arrays:
         "fields": model.fields,
         "clamped": model.clamped,
     }
-    penalty = getattr(model, "class_penalty", None)
+    penalty = model.class_penalty
     if penalty is not None:
         arrays |= {f"penalty_{f.name}": np.array(getattr(penalty, f.name)) for f in fields(penalty)}
     return arrays

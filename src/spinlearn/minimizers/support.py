@@ -20,7 +20,7 @@ SLACK = 1e-12  # of the largest cost: rounding errors in a table of real numbers
 
 def class_level_reason(model: PottsModel) -> str | None:
     """Why cuts and single-node kernels do not see the whole energy, or None."""
-    if getattr(model, "class_penalty", None) is None:
+    if model.class_penalty is None:
         return None
     return (
         "the model has a class-level term, which is no sum over edges and points: use "
