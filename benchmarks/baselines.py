@@ -35,7 +35,7 @@ from sklearn.datasets import make_blobs
 from sklearn.semi_supervised import LabelSpreading
 
 from spinlearn import KNN, Graph, HarmonicFields, LocalGlobalConsistency
-from spinlearn.baselines.linear_system import inverse_roots, weight_matrix
+from spinlearn.minimizers.linear_system import inverse_roots, weight_matrix
 
 TOL = 1e-6
 ALPHA = 0.99

@@ -12,6 +12,7 @@ from spinlearn.energies import (
     BalancedCut,
     ClassPrior,
     Custom,
+    DiffusedCut,
     Harmonic,
     MinCut,
     NormalizedCut,
@@ -46,6 +47,7 @@ def all_energies(rng: np.random.Generator, n: int, q: int, graph: Graph) -> dict
         "balanced_volume": BalancedCut(
             strength=3.0, size="volume", proportions=rng.uniform(0.5, 1.5, q)
         ),
+        "diffused_cut": DiffusedCut(diffusion=0.5, strength=2.0),
         "normalized_cut": NormalizedCut(),
         "ratio_cut": RatioCut(),
         "class_prior": ClassPrior(prior=np.arange(q) + 1.0, energy="balanced_cut"),

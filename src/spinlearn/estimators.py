@@ -92,6 +92,7 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         `fit` is given a graph.
     energy : str or energy, default "min_cut"
         The energy over labellings: "min_cut" (the paper's), "lgc", "harmonic", "balanced_cut",
+        "diffused_cut" (for one or two labels a class and classes of similar size),
         "normalized_cut", "ratio_cut"; the same with settings, such as `BalancedCut(strength=3)`;
         `Custom(...)` with arrays of your own; or a function of (graph, labels, n_states,
         label_strength=...) that returns a PottsModel.

@@ -17,6 +17,7 @@ from spinlearn import (
     ClassPenalty,
     ClassPrior,
     Custom,
+    DiffusedCut,
     Enumeration,
     Graph,
     Harmonic,
@@ -27,7 +28,15 @@ from spinlearn import (
     min_cut,
 )
 from spinlearn.analysis.temperature_grid import temperature_grid
-from spinlearn.energies import balanced_cut, harmonic, lgc, make_energy, normalized_cut, ratio_cut
+from spinlearn.energies import (
+    balanced_cut,
+    diffused_cut,
+    harmonic,
+    lgc,
+    make_energy,
+    normalized_cut,
+    ratio_cut,
+)
 from spinlearn.engines.checkpoint import fingerprint
 from spinlearn.engines.tempering import Metropolis, SwendsenWang, Tempering
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
@@ -94,6 +103,48 @@ def test_balanced_cut_is_the_cut_and_the_balance(case, size, proportions):
         sizes = np.array([a[s == c].sum() for c in range(Q)])
         balance = 3.0 * unit / (2 * N) * np.sum((sizes - goal) ** 2)
         assert energy == pytest.approx(cut_of(w, s) + balance)
+
+
+def test_diffused_cut_adds_fields_of_the_dense_diffusion(case):
+    graph, _, states, w = case
+    labels = np.full(N, -1)
+    labels[[0, 4, 7]] = [2, 0, 2]  # state 1 has no label, so it has no field
+    states[:, labels >= 0] = labels[labels >= 0]
+    model = diffused_cut(graph, labels, Q, diffusion=0.3, alpha=0.95, strength=1.5)
+    roots = np.diag(w.sum(axis=1) ** -0.5)
+    given = np.zeros((N, 2))
+    given[[4, 0, 7], [0, 1, 1]] = 1
+    reached = np.linalg.inv(np.eye(N) - 0.95 * roots @ w @ roots) @ given
+    shares = reached / reached.sum(axis=0)
+    shares /= shares.sum(axis=1, keepdims=True)
+    free = labels < 0
+    margin = np.abs(shares[free, 0] - shares[free, 1]).mean()
+    fields = np.zeros((N, Q))
+    fields[np.ix_(free, [0, 2])] = (shares[free] - 0.5) / margin * 0.3 * graph.weights.mean()
+    plain = balanced_cut(graph, labels, Q, strength=1.5)
+    for s in states:
+        expected = plain.energy(s) - fields[np.arange(N), s].sum()
+        assert model.energy(s) == pytest.approx(expected, abs=1e-6)
+
+
+def test_diffused_cut_has_no_field_where_labels_say_nothing():
+    parts = Graph(7, [(0, 1), (1, 2), (3, 4), (5, 6)])
+    one_class = diffused_cut(parts, [0, -1, -1, 0, -1, -1, -1], 2)
+    assert not one_class.fields.any()
+    assert not diffused_cut(parts, np.full(7, -1), 2).fields.any()
+    fields = diffused_cut(parts, [0, -1, -1, 1, -1, -1, -1], 2).fields
+    assert not fields[[0, 3, 5, 6]].any()  # labels, and a part that none reaches
+    assert np.all(fields[[1, 2], 0] < fields[[1, 2], 1])
+    assert fields[4, 1] < fields[4, 0]
+    assert not diffused_cut(Graph(2, []), [0, 1], 2).fields.any()
+
+
+def test_the_default_balance_of_the_diffused_cut_grows_with_the_classes(case):
+    graph, labels, states, _ = case
+    given = diffused_cut(graph, labels, Q, diffusion=0.0)
+    np.testing.assert_allclose(
+        given.energy(states), balanced_cut(graph, labels, Q, strength=0.6 * Q).energy(states)
+    )
 
 
 @pytest.mark.parametrize("energy", [normalized_cut, ratio_cut])
@@ -251,6 +302,10 @@ ONES = np.ones(3)
         (lambda: BalancedCut(proportions=[0, 0])(TRIANGLE, [0, -1, 1], 2), "not all zero"),
         (lambda: BalancedCut()(TRIANGLE, [0, -1], 2), "labels have shape"),
         (lambda: BalancedCut()(TRIANGLE, [0, -1, 5], 2), "labels must be -1 or states"),
+        (lambda: DiffusedCut(diffusion=-1)(TRIANGLE, [0, -1, 1], 2), "no strength of a field"),
+        (lambda: DiffusedCut(diffusion=None)(TRIANGLE, [0, -1, 1], 2), "no strength of a field"),
+        (lambda: DiffusedCut(alpha=1.0)(TRIANGLE, [0, -1, 1], 2), "0 < alpha < 1"),
+        (lambda: DiffusedCut()(Graph(2, [(0, 1)], [-1.0]), [0, 1], 2), "negative weight"),
         (lambda: LGC(mu=-1)(TRIANGLE, [0, -1, 1], 2), "must be >= 0"),
         (lambda: LGC(mu=np.nan)(TRIANGLE, [0, -1, 1], 2), "must be >= 0"),
         (lambda: LGC()(Graph(2, [(0, 1)], [-1.0]), [0, -1], 2), "negative weight"),

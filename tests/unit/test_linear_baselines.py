@@ -13,8 +13,8 @@ from scipy import sparse
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 from spinlearn import Graph, HarmonicFields, LocalGlobalConsistency
-from spinlearn.baselines.linear_system import REORDERED, scaled, solve, weight_matrix
 from spinlearn.errors import ConvergenceWarning, GraphWarning, InvalidInputError
+from spinlearn.minimizers.linear_system import REORDERED, scaled, solve, weight_matrix
 from tests.conftest import grid_graph
 
 TOLERANCE = 1e-8

@@ -12,9 +12,9 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from spinlearn import KNN, Graph, MutualKNN, NormalizedCut
-from spinlearn.baselines.linear_system import weight_matrix
 from spinlearn.baselines.ncut import normalized_cut
 from spinlearn.errors import GraphWarning, InvalidInputError
+from spinlearn.minimizers.linear_system import weight_matrix
 from tests.conftest import grid_graph
 from tests.unit.test_linear_baselines import random_problem
 

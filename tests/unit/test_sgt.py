@@ -8,9 +8,9 @@ from scipy.linalg import eigh, eigvals
 
 from spinlearn import Graph, SpectralGraphTransducer
 from spinlearn.baselines import spectral
-from spinlearn.baselines.linear_system import weight_matrix
 from spinlearn.baselines.sgt import on_the_sphere
 from spinlearn.errors import InvalidInputError
+from spinlearn.minimizers.linear_system import weight_matrix
 from tests.conftest import grid_graph
 from tests.unit.test_linear_baselines import random_problem
 

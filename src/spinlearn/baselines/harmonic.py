@@ -25,7 +25,11 @@ from typing import Any
 import numpy as np
 
 from spinlearn.baselines.base import GraphClassifier
-from spinlearn.baselines.linear_system import (
+from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, float_array
+from spinlearn.core.graph import Graph
+from spinlearn.errors import InvalidInputError
+from spinlearn.inputs import in_parts_with
+from spinlearn.minimizers.linear_system import (
     Solution,
     check_solver_settings,
     inverse_roots,
@@ -34,10 +38,6 @@ from spinlearn.baselines.linear_system import (
     warn_unless_converged,
     weight_matrix,
 )
-from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, float_array
-from spinlearn.core.graph import Graph
-from spinlearn.errors import InvalidInputError
-from spinlearn.inputs import in_parts_with
 
 WRONG = 1e-3  # error of the sum of a row of f, which should be one
 REFINEMENTS = 3  # at most, where some are; where some still are, the system is singular

@@ -19,7 +19,11 @@ from typing import Any
 import numpy as np
 
 from spinlearn.baselines.base import GraphClassifier
-from spinlearn.baselines.linear_system import (
+from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.graph import Graph
+from spinlearn.errors import InvalidInputError
+from spinlearn.inputs import in_parts_with
+from spinlearn.minimizers.linear_system import (
     check_solver_settings,
     inverse_roots,
     scaled,
@@ -27,10 +31,6 @@ from spinlearn.baselines.linear_system import (
     warn_unless_converged,
     weight_matrix,
 )
-from spinlearn.core.arrays import FloatArray, IntArray
-from spinlearn.core.graph import Graph
-from spinlearn.errors import InvalidInputError
-from spinlearn.inputs import in_parts_with
 
 TRUSTED = 1e4  # times tol and the largest entry: smaller rows are solved for again
 

@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from spinlearn.baselines.base import refuse_negative_weights
 from spinlearn.baselines.clustering import GraphClusterer, numbered_by_size
-from spinlearn.baselines.linear_system import inverse_roots, weight_matrix
 from spinlearn.baselines.spectral import Spectrum, low_spectrum
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import GraphWarning, InvalidInputError
+from spinlearn.minimizers.linear_system import inverse_roots, weight_matrix
 
 SAME = 1e-9  # share of the range of the eigenvector: points closer than this stay together
 

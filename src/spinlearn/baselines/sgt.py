@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 
 from spinlearn.baselines.base import GraphClassifier
-from spinlearn.baselines.linear_system import weight_matrix
 from spinlearn.baselines.spectral import low_spectrum
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 from spinlearn.inputs import in_parts_with
+from spinlearn.minimizers.linear_system import weight_matrix
 
 SAME = 1e-9  # eigenvalues closer than this, relative to the largest, count as equal
 HARD = 1e-12  # of |b|: directions of G about which the labels say nothing

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.baselines.linear_system import inverse_roots, scaled
 from spinlearn.core.arrays import FloatArray
+from spinlearn.minimizers.linear_system import inverse_roots, scaled
 
 DENSE = 600  # nodes up to which all eigenvectors are computed
 MAX_FACTOR = 2e7  # numbers in a banded factor, beyond which Lanczos is used

@@ -6,6 +6,7 @@ ENERGIES holds those that need no settings, by name; the classes are the same wi
 from __future__ import annotations
 
 from spinlearn.energies.class_level import balanced_cut, normalized_cut, ratio_cut
+from spinlearn.energies.diffused import diffused_cut
 from spinlearn.energies.pairwise import harmonic, lgc, min_cut
 from spinlearn.energies.settings import (
     ENERGIES,
@@ -13,6 +14,7 @@ from spinlearn.energies.settings import (
     BalancedCut,
     ClassPrior,
     Custom,
+    DiffusedCut,
     Harmonic,
     MinCut,
     NormalizedCut,
@@ -28,6 +30,7 @@ __all__ = [
     "BalancedCut",
     "ClassPrior",
     "Custom",
+    "DiffusedCut",
     "Harmonic",
     "MinCut",
     "NormalizedCut",
@@ -35,6 +38,7 @@ __all__ = [
     "balanced_cut",
     "class_prior",
     "custom",
+    "diffused_cut",
     "energy_name",
     "harmonic",
     "lgc",

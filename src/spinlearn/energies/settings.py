@@ -16,7 +16,7 @@ import numpy.typing as npt
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.settings import Settings
-from spinlearn.energies import class_level, pairwise, user_arrays
+from spinlearn.energies import class_level, diffused, pairwise, user_arrays
 from spinlearn.errors import InvalidInputError
 
 
@@ -73,6 +73,19 @@ class BalancedCut(EnergySettings):
     proportions: Any = None
 
     function = staticmethod(class_level.balanced_cut)
+
+
+@dataclass(kw_only=True)
+class DiffusedCut(EnergySettings):
+    """See `diffused_cut`."""
+
+    diffusion: float = 0.1
+    alpha: float = 0.999
+    strength: float | None = None
+    size: str = "count"
+    proportions: Any = None
+
+    function = staticmethod(diffused.diffused_cut)
 
 
 @dataclass(kw_only=True)
@@ -136,6 +149,7 @@ ENERGIES: dict[str, Callable[..., PottsModel]] = {
     "lgc": pairwise.lgc,
     "harmonic": pairwise.harmonic,
     "balanced_cut": class_level.balanced_cut,
+    "diffused_cut": diffused.diffused_cut,
     "normalized_cut": class_level.normalized_cut,
     "ratio_cut": class_level.ratio_cut,
 }
