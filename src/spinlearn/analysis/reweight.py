@@ -127,9 +127,9 @@ def reweighted(sums: Sums, density: Density, probability: FloatArray) -> Average
     samples = effective_samples(
         marginals, errors, 1 / np.maximum(weights**2 @ counts[used].sum(axis=1), 1e-300)
     )
-    errors = _guarded(marginals, errors, samples)
+    errors = guarded_errors(marginals, errors, samples)
     errors[:, model.clamped >= 0] = 0.0
-    agreement_error = _guarded(agreement, agreement_error, samples)
+    agreement_error = guarded_errors(agreement, agreement_error, samples)
     return Averages(
         marginals=marginals,
         std_error=errors,
@@ -157,12 +157,14 @@ def effective_samples(
     return samples
 
 
-def _guarded(means: FloatArray, errors: FloatArray, samples: FloatArray) -> FloatArray:
+def guarded_errors(means: FloatArray, errors: FloatArray, samples: FloatArray) -> FloatArray:
     """Standard errors that do not trust a spread that is too small by luck.
 
     A spread over few blocks can miss a rare state altogether: at least 0.7 of the error of as
     many independent samples is stated, and a state never seen is not known to be impossible.
+    No estimate of a probability spreads by more than 0.5.
     """
     samples = samples.reshape(-1, *[1] * (means.ndim - 1))
     independent = np.sqrt(np.clip(means * (1 - means), 0, None) / samples)
-    return np.asarray(np.sqrt(np.maximum(errors, 0.7 * independent) ** 2 + samples**-2.0))
+    guarded = np.sqrt(np.maximum(errors, 0.7 * independent) ** 2 + samples**-2.0)
+    return np.asarray(np.minimum(guarded, 0.5))

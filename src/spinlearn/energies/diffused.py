@@ -14,8 +14,8 @@ the labels of class c in random walks over the graph (Zhou et al. 2004 with alph
 g_c = sum_i G_ic, so that all classes carry the same mass however well their labels are placed. k is
 the number of labelled classes; a state without label has no field. m is the mean over the
 unlabelled points of the largest minus the second largest P_i, so that gamma is the usual field
-difference of a point in units of the mean coupling <J>, whatever alpha and the graph: at 0.1 a
-single neighbour outweighs it at one point, while a group of a hundred points feels ten couplings.
+difference of a point in units of the mean coupling <J>, whatever alpha and the graph: at 0.2 a
+single neighbour outweighs it at one point, while a group of a hundred points feels twenty.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, wei
 
 TOLERANCE = 1e-8  # residual relative to the labels, far below the margins that fields are made of
 MAX_STEPS = 10_000
-PER_CLASS = 0.6  # balance strength over q: merging two equal classes costs 0.6 <J> a point
+PER_CLASS = 1.0  # balance strength over q: merging two equal classes costs one <J> a point of one
 
 
 def diffused_cut(
@@ -43,7 +43,7 @@ def diffused_cut(
     n_states: int,
     *,
     label_strength: npt.ArrayLike = np.inf,
-    diffusion: float = 0.1,
+    diffusion: float = 0.2,
     alpha: float = 0.999,
     strength: float | None = None,
     size: str = "count",
@@ -60,7 +60,7 @@ def diffused_cut(
     alpha : float
         Reach of the diffusion, 0 < alpha < 1: about 1/(1 - alpha) steps.
     strength : float, optional
-        lambda of `balanced_cut`; default 0.6 q.
+        lambda of `balanced_cut`; default q.
     size, proportions
         As in `balanced_cut`.
     """
@@ -76,7 +76,7 @@ def diffused_cut(
     )
     if not (isinstance(diffusion, (int, float, np.number)) and 0 <= diffusion < np.inf):
         raise InvalidInputError(
-            f"diffusion={diffusion!r} is no strength of a field: use a number >= 0, 0.1 is usual"
+            f"diffusion={diffusion!r} is no strength of a field: use a number >= 0, 0.2 is usual"
         )
     if not (isinstance(alpha, (int, float, np.number)) and 0 < alpha < 1):
         raise InvalidInputError(f"alpha={alpha!r} is no share of the neighbours: use 0 < alpha < 1")

@@ -79,7 +79,7 @@ class BalancedCut(EnergySettings):
 class DiffusedCut(EnergySettings):
     """See `diffused_cut`."""
 
-    diffusion: float = 0.1
+    diffusion: float = 0.2
     alpha: float = 0.999
     strength: float | None = None
     size: str = "count"

@@ -13,8 +13,15 @@ from spinlearn.core.results import Equilibrium
 from spinlearn.core.settings import Settings
 from spinlearn.engines.junction_tree import JunctionTree
 from spinlearn.engines.multicanonical import Multicanonical
+from spinlearn.engines.population_annealing import PopulationAnnealing
 from spinlearn.engines.tempering import Tempering
 from spinlearn.errors import UnsupportedModelError
+
+# Free nodes above which a class-level energy has valleys that walkers on a ladder do not leave:
+# on 1,800 points and ten classes a minute of multicanonical sampling makes no round trip.
+MANY_VALLEYS = 200
+WALKER_NODES = 250_000  # walkers times nodes of a population, about a minute of cooling
+FEWEST_WALKERS, MOST_WALKERS = 64, 512
 
 
 @dataclass(kw_only=True)
@@ -22,7 +29,10 @@ class Auto(Settings):
     """Exact where the width of the graph allows it within the given budget, else sampled.
 
     The sampler is the multicanonical one up to the size at which sums for every energy no longer
-    fit (`Multicanonical.unsupported`), and tempering beyond; `Equilibrium.engine` names it.
+    fit (`Multicanonical.unsupported`), and tempering beyond. Energies with a class-level term on
+    more than a few points are cooled as a population, see `PopulationAnnealing`, which goes through
+    all temperatures once: `max_seconds`, `n_jobs` and `checkpoint` do not apply to it.
+    `Equilibrium.engine` names the engine.
 
     Parameters
     ----------
@@ -64,7 +74,13 @@ class Auto(Settings):
     def _exact(self) -> JunctionTree:
         return JunctionTree(max_memory_gb=self.max_memory_gb, max_operations=self.max_operations)
 
-    def _sampling(self, model: PottsModel) -> Multicanonical | Tempering:
+    def _sampling(self, model: PottsModel) -> Multicanonical | Tempering | PopulationAnnealing:
+        n_free = len(model.free_nodes)
+        if model.class_penalty is not None and n_free > MANY_VALLEYS:
+            walkers = max(FEWEST_WALKERS, min(MOST_WALKERS, WALKER_NODES // n_free))
+            return PopulationAnnealing(
+                n_walkers=walkers, n_sweeps=8, memory=0.8, n_reads=4, tol=max(self.tol, 0.03)
+            )
         settings = {
             "tol": self.tol,
             "max_seconds": self.max_seconds,

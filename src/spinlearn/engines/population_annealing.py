@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.reweight import _guarded, effective_samples
+from spinlearn.analysis.reweight import effective_samples, guarded_errors
 from spinlearn.core.arrays import FloatArray, StateArray, temperature_array
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress, Seed
@@ -274,13 +274,15 @@ class _Run:
         # One family is one sample, however many copies of it there are.
         share = counts / counts.sum()
         samples = np.minimum(samples, max(self.n_walkers / BLOCKS, 1.0) / float(np.sum(share**2)))
-        errors = _guarded(marginals[None], errors[None], samples)[0]
+        errors = guarded_errors(marginals[None], errors[None], samples)[0]
         errors[model.clamped >= 0] = 0.0
         return {
             "marginals": marginals,
             "std_error": errors,
             "edge_agreement": agreement,
-            "agreement_std_error": _guarded(agreement[None], agreement_error[None], samples)[0],
+            "agreement_std_error": guarded_errors(agreement[None], agreement_error[None], samples)[
+                0
+            ],
             "blocks": 1 / float(np.sum(share**2)),
             "samples": float(samples[0]),
         }
