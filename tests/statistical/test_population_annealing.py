@@ -6,7 +6,9 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
+from spinlearn import PottsClassifier
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.engines import Enumeration, PopulationAnnealing
@@ -62,3 +64,21 @@ def test_bad_settings_are_refused(bad):
     model = PottsModel(Graph(2, [(0, 1)]), 2)
     with pytest.raises(InvalidInputError, match=next(iter(bad))):
         PopulationAnnealing(**bad).run(model, [1.0])
+
+
+def test_one_label_a_class_is_answered_by_a_cooled_population():
+    """Four digits, one label each: the default engine follows them, every error bar stays sane."""
+    images, digits = load_digits(n_class=4, return_X_y=True)
+    images, digits = images[:260], digits[:260]
+    labels = np.full(len(digits), -1)
+    for c in range(4):
+        labels[np.flatnonzero(digits == c)[3]] = c
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fitted = PottsClassifier(
+            graph="knn", energy="diffused_cut", temperatures=[0.3, 0.6, 1.2], random_state=0
+        ).fit(images, labels)
+    assert fitted.equilibrium_.engine == "population_annealing"
+    assert fitted.equilibrium_.std_error.max() <= 0.5
+    free = labels < 0
+    assert np.mean(fitted.forced_labels_[free] == digits[free]) > 0.97
