@@ -218,15 +218,16 @@ class _Run:
 
     def _measured(self, temperature: float) -> dict[str, Any]:
         """Averages over the population, read several times."""
-        energies, parts = [], []
+        energies = []
+        sums: list[Any] = [0, 0, 0]
         everyone = np.ones(self.n_walkers, dtype=bool)
         for read in range(int(self.settings.n_reads)):
             if read:
                 self._sweep(self.ladder[-1], 1)
             energies.append(self._energies())
-            parts.append(self._sums(everyone))
+            sums = [a + b for a, b in zip(sums, self._sums(everyone), strict=True)]
         values = np.concatenate(energies)
-        row = self._averages([sum(p) for p in zip(*parts, strict=True)], len(values))
+        row = self._averages(sums, len(values))
         finite = np.isfinite(temperature)
         row["mean_energy"] = float(values.mean())
         row["heat_capacity"] = float(values.var()) / temperature**2 if finite else 0.0
