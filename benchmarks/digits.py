@@ -29,7 +29,7 @@ from spinlearn.energies import make_energy
 from spinlearn.minimizers import minimize
 
 RESULTS = Path(__file__).parent / "results"
-TEMPERATURES = np.geomspace(2.0, 0.5, 7)  # in units of the mean coupling
+TEMPERATURES = np.geomspace(2.0, 0.25, 7)  # in units of the mean coupling
 ENERGIES = {
     "diffused_cut": "diffused_cut",
     "balanced_cut": BalancedCut(strength=6.0),
