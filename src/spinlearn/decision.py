@@ -31,9 +31,9 @@ from spinlearn.errors import InvalidInputError
 
 # Exact answers meet the thresholds exactly (4 of 5 ground states ...); rounding must not decide.
 TIE = 1e-9
-# Of the largest information, at which the coldest temperature is taken: differences of a few
-# percent are those of single points and of sampling, and hotter decisions are less certain.
-ENOUGH = 0.95
+# Of the largest information, at which the coldest temperature is taken: where labelled classes
+# lose points one by one the curve is flat, and of equals the colder decision is the surer one.
+ENOUGH = 0.9
 LEAST_NEW = 3  # points of a new class that counts when a temperature is chosen
 LEAST_SHARE = 0.05  # and its least share of all points; smaller ones are crumbs
 MAX_STD_ERROR = 0.25  # of a marginal, at a temperature that may be chosen
@@ -316,14 +316,14 @@ def information(profile: Profile, *, least_share: float = LEAST_SHARE) -> FloatA
 
         D = sum_k w_k f_k            the share of points that are decided,
         H = -sum_k w_k f_k ln f_k    the entropy of that partition, e^H its effective class count,
-        w_k = 1 for a named class, max(0, 1 - 2 x_k) for a new one, x_k = (1 - f_k)^M.
+        w_k = 1 for a named class, (1 - x_k) / (1 + x_k) for a new one, x_k = (1 - f_k)^M.
 
     A decision that gives everything to one class says nothing (H = 0: the ground state with few
     labels), nor does one that leaves all points open (D = 0: the paramagnetic phase). The weight
-    w_k tells hidden classes from pieces of labelled ones: x_k is the chance that all M labels miss
-    the k-th new class if it were part of the labelled ones and labels fell anywhere on them, and
-    w_k is the chance of a hit less that of a miss. A piece that labels would miss as often as not
-    is no evidence of a new class; without any labels w_k = 1. Confused points are undecided, and so
+    w_k tells hidden classes from pieces of labelled ones: x_k is the chance that M labels, drawn
+    from all points, miss the k-th new class, as they must if it is hidden. At even odds beforehand
+    it is hidden with probability 1 / (1 + x_k), and w_k is that less the probability that it is a
+    piece; without any labels w_k = 1. Confused points are undecided, and so
     are crumbs: new classes below `LEAST_NEW` points or `least_share` of the points, of which many
     labels would leave many by chance. An infinite grid temperature scores zero.
     """
@@ -339,7 +339,7 @@ def information(profile: Profile, *, least_share: float = LEAST_SHARE) -> FloatA
         counted = named | ((outcomes >= profile.n_classes) & (sizes >= least))
         share = sizes[counted] / n
         missed = (1 - share) ** n_labels if n_labels > 0 else np.zeros(len(share))
-        weight = np.where(named[counted], 1.0, np.maximum(1 - 2 * missed, 0.0))
+        weight = np.where(named[counted], 1.0, (1 - missed) / (1 + missed))
         scores[k] = np.sum(weight * share) * np.expm1(-np.sum(weight * share * np.log(share)))
     return scores
 
