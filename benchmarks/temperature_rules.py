@@ -4,7 +4,7 @@
 
 A problem is a data set with labels of some of its classes; the others are hidden. Errors are
 counted as in the paper (a hidden class is right when it comes out as a new class), in percent of
-the points: at T = 0, at the temperature of the paper's rule, of the default rule up to version 0.1
+the points: at T = 0, at the temperature of the paper's rule, of the former default
 (the coldest T with 0.8 of the largest D^2 H, every new class counted in full), of the default, and
 of the truth. Rows are kinds of data, once with a hidden class and once without.
 
@@ -289,7 +289,7 @@ def equilibrium(
 
 
 def former_row(found: Profile) -> int:
-    """The default rule up to version 0.1."""
+    """The former default rule."""
     n = found.outcomes.shape[1]
     scores = []
     for outcomes in found.outcomes:

@@ -33,7 +33,7 @@ from spinlearn.errors import InvalidInputError
 TIE = 1e-9
 # Of the largest information, at which the coldest temperature is taken: where labelled classes
 # lose points one by one the curve is flat, and of equals the colder decision is the surer one.
-ENOUGH = 0.9
+ENOUGH = 0.95
 LEAST_NEW = 3  # points of a new class that counts when a temperature is chosen
 LEAST_SHARE = 0.05  # and its least share of all points; smaller ones are crumbs
 MAX_STD_ERROR = 0.25  # of a marginal, at a temperature that may be chosen

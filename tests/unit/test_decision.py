@@ -160,14 +160,14 @@ def test_infinite_temperature_does_not_win():
     assert recommended_temperature(found) == 1.0
 
 
-def two_classes_and_a_piece(n_labels, piece=5):
-    """Twelve points in two classes, and a piece that is new at T = 1 and falls apart at T = 2."""
-    n = 12 + piece
-    edges = [(i, i + 1) for i in range(n - 1) if i != 5]
-    inside = np.array([u >= 12 for u, _ in edges])
-    border = np.array([v == 12 for _, v in edges])
-    cold = np.repeat([1.0, 0.0, 0.0], [6, 6, piece])
-    warm = np.repeat([1.0, 0.0, 0.5], [6, 6, piece])
+def two_classes_and_a_piece(n_labels, piece=5, half=6):
+    """Two classes of equal size, and a piece that is new at T = 1 and falls apart at T = 2."""
+    n = 2 * half + piece
+    edges = [(i, i + 1) for i in range(n - 1) if i != half - 1]
+    inside = np.array([u >= 2 * half for u, _ in edges])
+    border = np.array([v == 2 * half for _, v in edges])
+    cold = np.repeat([1.0, 0.0, 0.0], [half, half, piece])
+    warm = np.repeat([1.0, 0.0, 0.5], [half, half, piece])
     rows = [
         (0.0, cold, np.ones(len(edges))),
         (1.0, warm, np.where(border, 0.5, 0.9)),
@@ -175,7 +175,7 @@ def two_classes_and_a_piece(n_labels, piece=5):
         (np.inf, 1 - cold, np.full(len(edges), 0.5)),
     ]
     clamped = np.full(n, -1)
-    labels = [0, 6, 1, 7, 2, 8, 3, 9][:n_labels]
+    labels = [k + half * c for k in range(4) for c in range(2)][:n_labels]
     clamped[labels] = cold[labels] == 0
     return profile(equilibrium(n, edges, rows, clamped=clamped))
 
@@ -199,8 +199,8 @@ def test_information_by_hand():
 
 
 def test_a_piece_that_the_labels_may_have_missed_by_chance_is_no_reason_to_go_hotter():
-    assert best_temperature(two_classes_and_a_piece(n_labels=2, piece=3)) == 0.0
-    assert best_temperature(two_classes_and_a_piece(n_labels=8, piece=3)) == 1.0
+    assert best_temperature(two_classes_and_a_piece(n_labels=2, piece=3, half=12)) == 0.0
+    assert best_temperature(two_classes_and_a_piece(n_labels=8, piece=3, half=12)) == 1.0
     scores = [information(two_classes_and_a_piece(n_labels=m))[1] for m in (2, 4, 8)]
     assert scores[0] < scores[1] < scores[2]
 
