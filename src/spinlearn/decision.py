@@ -323,9 +323,12 @@ def information(profile: Profile, *, least_share: float = LEAST_SHARE) -> FloatA
     w_k tells hidden classes from pieces of labelled ones: x_k is the chance that M labels, drawn
     from all points, miss the k-th new class, as they must if it is hidden. At even odds beforehand
     it is hidden with probability 1 / (1 + x_k), and w_k is that less the probability that it is a
-    piece; without any labels w_k = 1. Confused points are undecided, and so
-    are crumbs: new classes below `LEAST_NEW` points or `least_share` of the points, of which many
-    labels would leave many by chance. An infinite grid temperature scores zero.
+    piece; without any labels w_k = 1. Confused points are undecided, and so are crumbs: new classes
+    below `LEAST_NEW` points or `least_share` of the points, of which many labels would leave many
+    by chance. An infinite grid temperature scores zero.
+
+    Known weakness: a large piece of a thin, curved class that no label fell on looks like a hidden
+    class; there the paper's rule is better. One label per class is too few to see most hidden ones.
     """
     n_rows, n = profile.outcomes.shape
     least = max(LEAST_NEW, least_share * n)
