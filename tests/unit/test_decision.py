@@ -160,29 +160,76 @@ def test_infinite_temperature_does_not_win():
     assert recommended_temperature(found) == 1.0
 
 
-def test_information_by_hand():
-    # Four points in two classes; five more make one new class at T = 1 and fall apart at T = 2.
-    edges = [(0, 1), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 8)]
-    half = 5 * [0.5]
+def two_classes_and_a_piece(n_labels, piece=5, half=6):
+    """Two classes of equal size, and a piece that is new at T = 1 and falls apart at T = 2."""
+    n = 2 * half + piece
+    edges = [(i, i + 1) for i in range(n - 1) if i != half - 1]
+    inside = np.array([u >= 2 * half for u, _ in edges])
+    border = np.array([v == 2 * half for _, v in edges])
+    cold = np.repeat([1.0, 0.0, 0.0], [half, half, piece])
+    warm = np.repeat([1.0, 0.0, 0.5], [half, half, piece])
     rows = [
-        (0.0, [1.0, 1.0, 0.0, 0.0, *(5 * [0.0])], [1.0] * 7),
-        (1.0, [1.0, 1.0, 0.0, 0.0, *half], [0.9, 0.9, 0.5, 0.9, 0.9, 0.9, 0.9]),
-        (2.0, [1.0, 1.0, 0.0, 0.0, *half], [0.9, 0.9, 0.5, 0.5, 0.5, 0.5, 0.5]),
-        (np.inf, [1.0, 0.0, 0.0, 1.0, *(5 * [0.0])], [0.5] * 7),
+        (0.0, cold, np.ones(len(edges))),
+        (1.0, warm, np.where(border, 0.5, 0.9)),
+        (2.0, warm, np.where(border | inside, 0.5, 0.9)),
+        (np.inf, 1 - cold, np.full(len(edges), 0.5)),
     ]
-    found = profile(equilibrium(9, edges, rows, clamped=[0, -1, 1, *(6 * [-1])]))
+    clamped = np.full(n, -1)
+    labels = [k + half * c for k in range(4) for c in range(2)][:n_labels]
+    clamped[labels] = cold[labels] == 0
+    return profile(equilibrium(n, edges, rows, clamped=clamped))
 
-    def entropy(*sizes):
-        share = np.array(sizes) / 9
-        return -np.sum(share * np.log(share))
 
-    expected = [entropy(2, 7), entropy(2, 2, 5), (4 / 9) ** 2 * entropy(2, 2), 0.0]
+def test_information_by_hand():
+    found = two_classes_and_a_piece(n_labels=4)
+    missed = (12 / 17) ** 4  # the chance that four labels miss 5 of 17 points
+    weight = 1 / (1 + missed) - missed / (1 + missed)
+
+    def score(sizes, weights):
+        share = np.array(sizes) / 17
+        kept = share * weights
+        return kept.sum() * (np.exp(-np.sum(kept * np.log(share))) - 1)
+
+    expected = [score([6, 11], [1, 1]), score([6, 6, 5], [1, 1, weight]), score([6, 6], [1, 1]), 0]
     np.testing.assert_allclose(information(found), expected)
     assert best_temperature(found) == 1.0  # because of the new class, which no point is sure of
     assert best_temperature(found, rule="stability") == 0.0
     # A new class below the least share is a crumb: undecided.
-    crumbs = [entropy(2, 7), (4 / 9) ** 2 * entropy(2, 2)]
-    np.testing.assert_allclose(information(found, least_share=0.6)[:2], crumbs)
+    np.testing.assert_allclose(information(found, least_share=0.6)[1], expected[2])
+
+
+def test_a_piece_that_the_labels_may_have_missed_by_chance_is_no_reason_to_go_hotter():
+    assert best_temperature(two_classes_and_a_piece(n_labels=2, piece=3, half=12)) == 0.0
+    assert best_temperature(two_classes_and_a_piece(n_labels=8, piece=3, half=12)) == 1.0
+    scores = [information(two_classes_and_a_piece(n_labels=m))[1] for m in (2, 4, 8)]
+    assert scores[0] < scores[1] < scores[2]
+
+
+def test_soft_labels_count_as_labels_and_priors_do_not():
+    from dataclasses import replace
+
+    graph = Graph(6, [(i, i + 1) for i in range(5)])
+    fields = np.tile([0.3, 0.0], (6, 1))
+    clamped = [0, -1, -1, -1, -1, -1]
+    run = replace(
+        equilibrium(6, graph.edges, [(1.0, [1.0, *(5 * [0.5])], [0.5] * 5)], clamped=clamped),
+        model=PottsModel(graph, 2, fields=fields, clamped=clamped),
+    )
+    assert profile(run).n_labels == 1
+    fields[[3, 5]] += [[0.0, 2.0], [2.0, 0.0]]
+    soft = replace(run, model=PottsModel(graph, 2, fields=fields, clamped=clamped))
+    assert profile(soft).n_labels == 3
+    everywhere = replace(run, model=PottsModel(graph, 2, fields=fields + np.arange(6)[:, None]))
+    assert profile(everywhere).n_labels == 2  # a constant per point decides nothing
+    assert profile(run, n_classes=0).n_labels == 0
+
+
+def test_without_labels_every_new_class_counts():
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+    rows = [(1.0, 6 * [0.5], [0.9, 0.9, 0.5, 0.9, 0.9]), (2.0, 6 * [0.5], 5 * [0.9])]
+    found = profile(equilibrium(6, edges, rows), n_classes=0)
+    np.testing.assert_allclose(information(found), [1.0, 0.0])  # two halves, one whole
+    assert best_temperature(found) == 1.0
 
 
 def test_information_takes_the_coldest_of_equals_and_knows_its_limits():
