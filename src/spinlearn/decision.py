@@ -398,13 +398,17 @@ def best_temperature(
 def _count_labels(model: PottsModel, n_classes: int) -> int:
     """Clamped points, and free ones with a field of their own: soft labels.
 
-    A field that most points share, up to a constant, is a prior of the classes and no label.
+    A field that most points share, up to a constant, is a prior of the classes and no label; nor
+    are fields labels where most free points have one of their own (diffused labels).
     """
     hard = (model.clamped != FREE) & (model.clamped < n_classes)
     own = model.fields - model.fields[:, :1]
     largest = np.abs(own).max(initial=0.0)
     usual = np.median(own, axis=0)
-    soft = (model.clamped == FREE) & np.any(np.abs(own - usual) > TIE * largest, axis=1)
+    free = model.clamped == FREE
+    soft = free & np.any(np.abs(own - usual) > TIE * largest, axis=1)
+    if 2 * soft.sum() > free.sum():
+        soft[:] = False
     return int(np.sum(hard | soft))
 
 

@@ -221,6 +221,9 @@ def test_soft_labels_count_as_labels_and_priors_do_not():
     assert profile(soft).n_labels == 3
     everywhere = replace(run, model=PottsModel(graph, 2, fields=fields + np.arange(6)[:, None]))
     assert profile(everywhere).n_labels == 2  # a constant per point decides nothing
+    fields[1:, 0] = np.arange(5)
+    diffused = replace(run, model=PottsModel(graph, 2, fields=fields, clamped=clamped))
+    assert profile(diffused).n_labels == 1
     assert profile(run, n_classes=0).n_labels == 0
 
 
