@@ -20,6 +20,7 @@ from spinlearn.graphs import BUILDERS
 from spinlearn.io.dataset import Dataset
 from spinlearn.io.features import Preparation
 from spinlearn.io.result import Result
+from spinlearn.viz.layout import principal
 
 SIZES = {"knn": "n_neighbors", "mutual_knn": "n_neighbors", "radius": "radius"}
 
@@ -92,9 +93,12 @@ def fit_dataset(
             random_state=settings.seed,
         ).fit(X, data.labels)
     messages = list(data.notes) + _messages(caught, classifier.equilibrium_)
-    layout = data.layout
-    if layout is None and data.points is not None and data.points.shape[1] == 2:
-        layout = data.points
+    layout, components = data.layout, None
+    if layout is None and data.graph is None:
+        if data.points is not None and data.points.shape[1] == 2:
+            layout = data.points  # axes that the user knows
+        elif X.shape[1] > 1:
+            components = principal(X)
     states = np.full(data.n_points, -1)
     for k, name in enumerate(classifier.classes_.tolist()):
         states[[v == name for v in data.labels]] = k
@@ -107,7 +111,10 @@ def fit_dataset(
         "labels": states.tolist(),
         "diagnostics": _plain(dict(classifier.equilibrium_.diagnostics)),
     }
-    return Result.of(classifier, data.ids, layout=layout, settings=record), messages
+    result = Result.of(
+        classifier, data.ids, layout=layout, components=components, settings=record
+    )
+    return result, messages
 
 
 def _messages(caught: list[warnings.WarningMessage], equilibrium: Equilibrium) -> list[str]:

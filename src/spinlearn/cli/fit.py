@@ -35,7 +35,7 @@ def fit(
     temperature: Annotated[
         float | None,
         typer.Option(
-            help="Temperature of the answer. Default: T*, chosen by stability.",
+            help="Temperature of the answer. Default: where the calls say most about the points.",
             rich_help_panel=options.METHOD,
         ),
     ] = None,

@@ -1,4 +1,4 @@
-"""The few lines that are printed after a fit: classes, new classes, phases, warnings."""
+"""The few lines printed after a fit: classes, new classes here and elsewhere, phases, warnings."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ from rich.text import Text
 
 from spinlearn.analysis.phases import phases
 from spinlearn.cli.console import say
-from spinlearn.decision import Status
+from spinlearn.decision import Status, trusted_rows
+from spinlearn.hints import new_classes_elsewhere
 from spinlearn.io.result import Result
 from spinlearn.label_table import answer_grid
 
 MOST_ROWS = 20
+MOST_CALLS = 3
 SMALL = 3  # new classes below this are counted, not listed
 
 
 def print_summary(screen: Console, result: Result, messages: Sequence[str]) -> None:
     """Print what a result says."""
-    _, found = answer_grid(result)
-    decision = found.decision(found.nearest_row(result.temperature_))
+    equilibrium, found = answer_grid(result)
+    answer_row = found.nearest_row(result.temperature_)
+    decision = found.decision(answer_row)
     n_labels = decision.count(Status.LABELLED)
     model = result.model_
     kind = "exact" if result.equilibrium_.exact else "sampled"
@@ -47,5 +50,15 @@ def print_summary(screen: Console, result: Result, messages: Sequence[str]) -> N
         say(screen, f"and {len(small)} new classes of fewer than {SMALL} points ({points} points)")
     for part in phases(result.equilibrium_).intervals():
         say(screen, f"T = {part.low:.4g} to {part.high:.4g}: {part.phase.value}")
+    for hint in new_classes_elsewhere(found, answer_row, trusted_rows(equilibrium)):
+        calls = [f"{n} {result.name_of(c)}" for c, n in list(hint.calls.items())[:MOST_CALLS]]
+        more = len(hint.calls) - len(calls)
+        say(
+            screen,
+            f"at T = {hint.low:.4g} to {hint.high:.4g} a new class of {len(hint.members)} points "
+            f"appears, here called {', '.join(calls)}{f' and {more} more' if more else ''}: "
+            f"look with `spinlearn explore FOLDER --temperature {hint.temperature:.4g}`",
+            "cyan",
+        )
     for message in messages:
         say(screen, f"note: {message}", "yellow")

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError, MissingDependencyError
-from spinlearn.io.anndata_parts import neighbour_graph, representation
+from spinlearn.io.anndata_parts import map_of, neighbour_graph, representation
 from spinlearn.io.array_file import Arrays, read_npy, read_npz
 from spinlearn.io.features import is_missing, numeric_columns
 from spinlearn.io.graph_file import read_edge_list, read_matrix_market
@@ -287,14 +287,13 @@ def _read_h5ad(path: Path, options: ReadOptions) -> Dataset:
     if graph is None:
         points, used = representation(adata, options.features[0] if options.features else None)
         points, notes = _finite(path, points), (f"features: {used}",)
-    layout = next((adata.obsm[k] for k in ("X_umap", "X_tsne", "X_pca") if k in adata.obsm), None)
     return Dataset(
         source=path,
         ids=ids,
         labels=clean_labels(labels),
         points=points,
         graph=graph,
-        layout=None if layout is None else np.asarray(layout, dtype=np.float64)[:, :2],
+        layout=map_of(adata),
         notes=notes,
     )
 

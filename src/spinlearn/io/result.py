@@ -24,7 +24,7 @@ from spinlearn.core.arrays import FloatArray, frozen
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
-from spinlearn.decision import Profile, outcome_name, profile, recommended_temperature
+from spinlearn.decision import Profile, best_temperature, outcome_name, profile, trusted_rows
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
 from spinlearn.io.array_file import Arrays, read_npz
 
@@ -51,7 +51,9 @@ class Result:
         Temperature of the answer.
     tau : float
     layout : float array (n, 2) or None
-        Where to draw the points.
+        Where to draw the points, if the data say so.
+    components : float array (n, 2) or None
+        Else the first two principal components of their features, if they have any.
     settings : mapping
         How it was made: version, file, options, seed, seconds, warnings.
     """
@@ -63,6 +65,7 @@ class Result:
     temperature_: float
     tau: float
     layout: FloatArray | None = None
+    components: FloatArray | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -72,6 +75,7 @@ class Result:
         ids: list[str],
         *,
         layout: FloatArray | None = None,
+        components: FloatArray | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Self:
         """The result of a fitted PottsClassifier."""
@@ -83,6 +87,7 @@ class Result:
             temperature_=float(fitted.temperature_),
             tau=float(fitted.tau),
             layout=layout,
+            components=components,
             settings={} if settings is None else settings,
         )
 
@@ -120,7 +125,7 @@ class Result:
         """The result over another grid of temperatures, without sampling again."""
         there = self.equilibrium_.at(np.unique(np.asarray(temperatures, dtype=np.float64)))
         found = profile(there, tau=self.tau, n_classes=len(self.classes_))
-        best = recommended_temperature(found)
+        best = best_temperature(found, trusted=trusted_rows(there))
         return replace(
             self,
             equilibrium_=there,
@@ -142,8 +147,10 @@ class Result:
         for name in ("outcomes", "status", "margin"):
             arrays[f"profile_{name}"] = getattr(self.profile_, name)
         arrays["profile_temperatures"] = self.profile_.temperatures
-        if self.layout is not None:
-            arrays["layout"] = np.asarray(self.layout, dtype=np.float64)
+        for name in ("layout", "components"):
+            places = getattr(self, name)
+            if places is not None:
+                arrays[name] = np.asarray(places, dtype=np.float64)
         header = {
             "magic": MAGIC,
             "version": VERSION,
@@ -231,6 +238,7 @@ class Result:
             temperature_=float(header["temperature"]),
             tau=float(header["tau"]),
             layout=arrays.get("layout"),
+            components=arrays.get("components"),
             settings=dict(header["settings"]),
         )
 

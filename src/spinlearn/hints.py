@@ -1,0 +1,135 @@
+"""New classes that the answer does not show but other temperatures do.
+
+A class that nobody labelled may be held by a named one at the temperature of the answer. A group of
+points is worth a word if over a range of temperatures it is a new class while the labelled classes
+still stand beside it: when a class comes apart, its own pieces become new classes too, but then few
+points keep its name. With M the members of a new class k at row t of a profile, and A the class
+that most of them have in the answer, a hint needs
+
+    |M| >= max(LEAST, LEAST_SHARE n),
+    (points called A at t) >= max(1, KEPT (points called A in the answer, without M)),
+    labelled points not counted, and no new class of the answer that shares more than half of its union with M.
+
+Hints are ordered by |M| times the length of the range of temperatures around t over which the class
+goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import IntArray
+from spinlearn.decision import Profile, Status
+
+LEAST, LEAST_SHARE = 5, 0.01
+KEPT = 0.5
+WHOLE = 0.9  # of its largest size
+LISTED = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Hint:
+    """A new class that stands at other temperatures than that of the answer.
+
+    Attributes
+    ----------
+    temperature : float
+        Where to look at it.
+    low, high : float
+        Range of temperatures over which it stands.
+    members : int array
+        Row numbers of its points at `temperature`.
+    calls : dict
+        How many of them have which outcome in the answer, most first.
+    """
+
+    temperature: float
+    low: float
+    high: float
+    members: npt.NDArray[np.intp]
+    calls: dict[int, int]
+
+
+def new_classes_elsewhere(
+    found: Profile, row: int, trusted: npt.NDArray[np.bool_] | None = None
+) -> list[Hint]:
+    """New classes at other temperatures that the answer at `row` gives to other classes.
+
+    Parameters
+    ----------
+    found : Profile
+    row : int
+        Row of the answer.
+    trusted : bool array (T,), optional
+        Rows that may be looked at; default all.
+    """
+    usable = np.isfinite(found.temperatures)
+    if trusted is not None:
+        usable &= trusted
+    n = found.outcomes.shape[1]
+    least = max(LEAST, LEAST_SHARE * n)
+    ends = found.boundaries()
+    answer = found.outcomes[row]
+    shown = [np.flatnonzero(answer == c) for c in np.unique(answer[answer >= found.n_classes])]
+    scored: list[tuple[float, Hint]] = []
+    for code, sizes in _large_classes(found, least).items():
+        standing = usable & (sizes >= least) & _beside_their_class(found, answer, code)
+        for start, stop in _runs(standing):
+            largest = int(sizes[start:stop].max())
+            # The coldest row at which it is nearly whole: warmer, it crumbles.
+            best = start + int(np.argmax(sizes[start:stop] >= WHOLE * largest))
+            members = np.flatnonzero(found.outcomes[best] == code)
+            if any(_same(members, other) for other in shown):
+                continue
+            outcomes, counts = np.unique(answer[members], return_counts=True)
+            order = np.argsort(-counts, kind="stable")
+            hint = Hint(
+                temperature=float(found.temperatures[best]),
+                low=float(ends[start]),
+                high=float(ends[stop]),
+                members=members,
+                calls={int(outcomes[k]): int(counts[k]) for k in order},
+            )
+            scored.append((len(members) * (hint.high - hint.low), hint))
+    chosen: list[Hint] = []
+    for _, hint in sorted(scored, key=lambda pair: -pair[0]):
+        if not any(_same(hint.members, other.members) for other in chosen):
+            chosen.append(hint)
+    return chosen[:LISTED]
+
+
+def _large_classes(found: Profile, least: float) -> dict[int, npt.NDArray[np.int64]]:
+    """Size at every temperature of the new classes that are large at one of them."""
+    named = found.n_classes
+    n_codes = max(int(found.outcomes.max(initial=-1)) - named + 1, 0)
+    sizes = np.array([np.bincount(r[r >= named] - named, minlength=n_codes) for r in found.outcomes])
+    return {named + int(k): sizes[:, k] for k in np.flatnonzero(sizes.max(axis=0) >= least)}
+
+
+def _beside_their_class(found: Profile, answer: IntArray, code: int) -> npt.NDArray[np.bool_]:
+    """At which temperatures the class that holds a new one in the answer stands without it."""
+    standing = np.zeros(len(found.outcomes), dtype=np.bool_)
+    free = found.status[0] != Status.LABELLED  # labels keep their class whatever happens
+    for row, outcomes in enumerate(found.outcomes):
+        members = outcomes == code
+        if np.any(members):
+            calls, counts = np.unique(answer[members], return_counts=True)
+            holder = calls[np.argmax(counts)]
+            before = np.sum((answer == holder) & free & ~members)
+            standing[row] = np.sum((outcomes == holder) & free) >= max(1, KEPT * before)
+    return standing
+
+
+def _runs(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First row and row after the last of every unbroken run of true values."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
+    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _same(one: npt.NDArray[np.intp], other: npt.NDArray[np.intp]) -> bool:
+    """Whether two sets share more than half of their union."""
+    shared = len(np.intersect1d(one, other, assume_unique=True))
+    return 2 * shared > len(one) + len(other) - shared
