@@ -111,9 +111,7 @@ def fit_dataset(
         "labels": states.tolist(),
         "diagnostics": _plain(dict(classifier.equilibrium_.diagnostics)),
     }
-    result = Result.of(
-        classifier, data.ids, layout=layout, components=components, settings=record
-    )
+    result = Result.of(classifier, data.ids, layout=layout, components=components, settings=record)
     return result, messages
 
 

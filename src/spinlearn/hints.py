@@ -8,7 +8,8 @@ that most of them have in the answer, a hint needs
 
     |M| >= max(LEAST, LEAST_SHARE n),
     (points called A at t) >= max(1, KEPT (points called A in the answer, without M)),
-    labelled points not counted, and no new class of the answer that shares more than half of its union with M.
+    and no new class of the answer that shares more than half of its union with M;
+    labelled points are not counted, they keep their class whatever happens.
 
 Hints are ordered by |M| times the length of the range of temperatures around t over which the class
 goes on.
@@ -16,18 +17,21 @@ goes on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import IntArray
-from spinlearn.decision import Profile, Status
+from spinlearn.decision import Profile, Status, outcome_name
 
 LEAST, LEAST_SHARE = 5, 0.01
 KEPT = 0.5
 WHOLE = 0.9  # of its largest size
 LISTED = 3
+CALLS = 3  # named in words
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -101,26 +105,53 @@ def new_classes_elsewhere(
     return chosen[:LISTED]
 
 
+def hint_text(
+    hint: Hint,
+    classes: Sequence[object] | npt.NDArray[Any],
+    confused_sets: Sequence[tuple[int, ...]],
+) -> str:
+    """A hint in words."""
+    calls = [f"{n} {outcome_name(c, classes, confused_sets)}" for c, n in hint.calls.items()]
+    others = len(calls) - CALLS
+    more = f" and {others} more calls" if others > 0 else ""
+    return (
+        f"a new class of {len(hint.members)} points appears at T = {hint.temperature:.4g} (it "
+        f"stands from {hint.low:.4g} to {hint.high:.4g}); the answer calls them "
+        f"{', '.join(calls[:CALLS])}{more}"
+    )
+
+
 def _large_classes(found: Profile, least: float) -> dict[int, npt.NDArray[np.int64]]:
     """Size at every temperature of the new classes that are large at one of them."""
     named = found.n_classes
     n_codes = max(int(found.outcomes.max(initial=-1)) - named + 1, 0)
-    sizes = np.array([np.bincount(r[r >= named] - named, minlength=n_codes) for r in found.outcomes])
+    sizes = np.array(
+        [np.bincount(r[r >= named] - named, minlength=n_codes) for r in found.outcomes]
+    )
     return {named + int(k): sizes[:, k] for k in np.flatnonzero(sizes.max(axis=0) >= least)}
 
 
 def _beside_their_class(found: Profile, answer: IntArray, code: int) -> npt.NDArray[np.bool_]:
     """At which temperatures the class that holds a new one in the answer stands without it."""
     standing = np.zeros(len(found.outcomes), dtype=np.bool_)
-    free = found.status[0] != Status.LABELLED  # labels keep their class whatever happens
+    free = found.status[0] != Status.LABELLED
     for row, outcomes in enumerate(found.outcomes):
         members = outcomes == code
         if np.any(members):
             calls, counts = np.unique(answer[members], return_counts=True)
-            holder = calls[np.argmax(counts)]
-            before = np.sum((answer == holder) & free & ~members)
-            standing[row] = np.sum((outcomes == holder) & free) >= max(1, KEPT * before)
+            holder = int(calls[np.argmax(counts)])
+            if holder >= found.n_classes:
+                continue  # a piece of a new class that the answer shows
+            held, left = answer == holder, outcomes == holder
+            if holder < 0:  # confused: between them, all named classes stand
+                held, left = _named(answer, found.n_classes), _named(outcomes, found.n_classes)
+            before = np.sum(held & free & ~members)
+            standing[row] = np.sum(left & free) >= max(1, KEPT * before)
     return standing
+
+
+def _named(outcomes: IntArray, n_classes: int) -> npt.NDArray[np.bool_]:
+    return np.asarray((outcomes >= 0) & (outcomes < n_classes))
 
 
 def _runs(flags: npt.NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -70,3 +70,11 @@ def test_longest_and_largest_come_first():
     )
     sizes = [len(h.members) for h in new_classes_elsewhere(found, 0)]
     assert sizes == [6, 7]  # the first stands twice as long
+
+
+def test_pieces_of_a_new_class_are_no_hint_but_confused_points_are():
+    found = profile_of("aaaaaaaxxxxxxxxbbbbb", "aaaaaaayyyyyzzzbbbbb")
+    assert new_classes_elsewhere(found, 0) == []
+    found = profile_of("aaaaaaa????????bbbbb", "aaaaaaayyyyyyyybbbbb")
+    (hint,) = new_classes_elsewhere(found, 0)
+    assert hint.calls == {-1: 8}

@@ -10,7 +10,9 @@ import pytest
 from spinlearn import Graph, JunctionTree, Multicanonical, PottsModel
 from spinlearn.analysis.outcome_html import profile_html
 from spinlearn.core.html_table import LISTED, html_table, shown_rows
+from spinlearn.io.result import Result
 from spinlearn.label_table import STATUS_NAMES
+from spinlearn.viz.summary import answer_html
 from tests.explorer_cases import three_blocks
 
 
@@ -77,7 +79,9 @@ def test_a_sampled_equilibrium_shows_its_errors():
     html = run._repr_html_()
     n_bad = int(np.sum(~run.converged))
     assert n_bad > 0
-    assert f"sampled by multicanonical: 6 points, 6 edges, 2 states, 2 temperatures, {n_bad}" in html
+    assert (
+        f"sampled by multicanonical: 6 points, 6 edges, 2 states, 2 temperatures, {n_bad}" in html
+    )
     heading, *rows = Cells(html).rows
     assert heading[-2:] == ["worst error", "converged"]
     assert [r[-1] for r in rows] == ["yes" if ok else "no" for ok in run.converged]
@@ -97,3 +101,22 @@ def test_a_profile_counts_points_by_status():
         assert counts == np.bincount(found.status[k], minlength=5).tolist()
         sizes = [len(m) for m in found.decision(k).new_classes().values()]
         assert [int(c) for c in cells[6:]] == [len(sizes), max(sizes, default=0)]
+
+
+def test_a_classifier_and_its_stored_result_show_the_same_answer(tmp_path):
+    fitted = three_blocks().result
+    result = Result.of(fitted, [str(k) for k in range(len(fitted.names_))])
+    result.save(tmp_path / "model.npz")
+    for one in (result, Result.load(tmp_path / "model.npz")):
+        html = one._repr_html_()
+        assert html in fitted._repr_mimebundle_()["text/html"]
+        assert "exact by junction_tree at" in html
+        assert "all converged" in html
+        assert "<b>left" not in html
+
+
+def test_notes_of_an_answer_are_escaped():
+    names = np.array(["a"], dtype=object)
+    html = answer_html(1.0, names, np.array(["new"]), ["called <img src=x>"])
+    assert "<img" not in html
+    assert "called &lt;img src=x&gt;" in html

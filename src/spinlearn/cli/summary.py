@@ -12,12 +12,11 @@ from rich.text import Text
 from spinlearn.analysis.phases import phases
 from spinlearn.cli.console import say
 from spinlearn.decision import Status, trusted_rows
-from spinlearn.hints import new_classes_elsewhere
+from spinlearn.hints import hint_text, new_classes_elsewhere
 from spinlearn.io.result import Result
 from spinlearn.label_table import answer_grid
 
 MOST_ROWS = 20
-MOST_CALLS = 3
 SMALL = 3  # new classes below this are counted, not listed
 
 
@@ -51,14 +50,7 @@ def print_summary(screen: Console, result: Result, messages: Sequence[str]) -> N
     for part in phases(result.equilibrium_).intervals():
         say(screen, f"T = {part.low:.4g} to {part.high:.4g}: {part.phase.value}")
     for hint in new_classes_elsewhere(found, answer_row, trusted_rows(equilibrium)):
-        calls = [f"{n} {result.name_of(c)}" for c, n in list(hint.calls.items())[:MOST_CALLS]]
-        more = len(hint.calls) - len(calls)
-        say(
-            screen,
-            f"at T = {hint.low:.4g} to {hint.high:.4g} a new class of {len(hint.members)} points "
-            f"appears, here called {', '.join(calls)}{f' and {more} more' if more else ''}: "
-            f"look with `spinlearn explore FOLDER --temperature {hint.temperature:.4g}`",
-            "cyan",
-        )
+        text = hint_text(hint, result.classes_, found.confused_sets)
+        say(screen, f"{text}: see `spinlearn explore --temperature {hint.temperature:.4g}`", "cyan")
     for message in messages:
         say(screen, f"note: {message}", "yellow")

@@ -27,6 +27,7 @@ from spinlearn.core.results import Equilibrium
 from spinlearn.decision import Profile, best_temperature, outcome_name, profile, trusted_rows
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
 from spinlearn.io.array_file import Arrays, read_npz
+from spinlearn.label_table import STATUS_NAMES, answer_grid
 
 MAGIC = "spinlearn result"
 VERSION = 1
@@ -112,6 +113,18 @@ class Result:
     def name_of(self, outcome: int) -> str:
         """An outcome of `profile_` in words."""
         return outcome_name(int(outcome), self.classes_, self.profile_.confused_sets)
+
+    def _repr_html_(self) -> str:
+        from spinlearn.viz.summary import answer_html, answer_notes
+
+        _, found = answer_grid(self)
+        here = found.decision(found.nearest_row(self.temperature_))
+        codes, inverse = np.unique(here.outcomes, return_inverse=True)
+        names = np.array([outcome_name(int(c), self.classes_, here.confused_sets) for c in codes])
+        status = np.array(STATUS_NAMES)[here.status]
+        return answer_html(
+            self.temperature_, names.astype(object)[inverse], status, answer_notes(self)
+        )
 
     def at(self, temperature: float) -> Result:
         """The same result with the answer taken at another temperature."""
