@@ -68,11 +68,10 @@ def new_classes_elsewhere(
     row : int
         Row of the answer.
     trusted : bool array (T,), optional
-        Rows that may be looked at; default all.
+        Rows at which a class may be seen, default all; the range it stands over may hold others.
     """
-    usable = np.isfinite(found.temperatures)
-    if trusted is not None:
-        usable &= trusted
+    finite = np.isfinite(found.temperatures)
+    usable = finite if trusted is None else finite & trusted
     n = found.outcomes.shape[1]
     least = max(LEAST, LEAST_SHARE * n)
     ends = found.boundaries()
@@ -80,11 +79,13 @@ def new_classes_elsewhere(
     shown = [np.flatnonzero(answer == c) for c in np.unique(answer[answer >= found.n_classes])]
     scored: list[tuple[float, Hint]] = []
     for code, sizes in _large_classes(found, least).items():
-        standing = usable & (sizes >= least) & _beside_their_class(found, answer, code)
+        standing = finite & (sizes >= least) & _beside_their_class(found, answer, code)
         for start, stop in _runs(standing):
-            largest = int(sizes[start:stop].max())
+            sure = np.where(usable[start:stop], sizes[start:stop], 0)
+            if sure.max() == 0:
+                continue
             # The coldest row at which it is nearly whole: warmer, it crumbles.
-            best = start + int(np.argmax(sizes[start:stop] >= WHOLE * largest))
+            best = start + int(np.argmax(sure >= WHOLE * sure.max()))
             members = np.flatnonzero(found.outcomes[best] == code)
             if any(_same(members, other) for other in shown):
                 continue

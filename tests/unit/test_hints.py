@@ -78,3 +78,10 @@ def test_pieces_of_a_new_class_are_no_hint_but_confused_points_are():
     found = profile_of("aaaaaaa????????bbbbb", "aaaaaaayyyyyyyybbbbb")
     (hint,) = new_classes_elsewhere(found, 0)
     assert hint.calls == {-1: 8}
+
+
+def test_a_range_goes_on_through_rows_that_are_not_trusted():
+    found = profile_of("aaaaaaaaaaaaaaabbbbb", *["aaaaaaaaaxxxxxxbbbbb"] * 3)
+    (hint,) = new_classes_elsewhere(found, 0, np.array([True, False, True, False]))
+    assert hint.temperature == 2
+    assert (hint.low, hint.high) == (0.5, 3.0)
