@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -254,6 +255,31 @@ def test_two_features_are_drawn_as_they_are(tmp_path):
     np.testing.assert_array_equal(
         Result.load(tmp_path / "out").layout, frame[["x2", "x3"]].to_numpy()
     )
+
+
+def test_a_hidden_class_that_the_answer_misses_is_pointed_at(tmp_path):
+    X, truth = datasets.make_blobs(120, centers=4, cluster_std=0.8, random_state=1)
+    frame = pd.DataFrame(X, columns=["x", "y"])
+    frame.insert(0, "label", "")
+    for c in range(3):  # nobody labels the fourth blob
+        frame.loc[np.flatnonzero(truth == c)[:2], "label"] = "ABC"[c]
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    fit = ("fit", "data.csv", "--labels", "label", "--temperatures", "0,0.2,0.3,0.4")
+    cold = spinlearn_here(*fit, "--temperature", 0, "--out", "my answer", cwd=tmp_path)
+    assert cold.returncode == 0, cold.stderr
+    assert {r["status"] for r in read_rows(tmp_path / "my answer" / "labels.csv")} == {
+        "labelled", "confident",
+    }  # fmt: skip
+    (line,) = [k for k in cold.stdout.splitlines() if k.startswith("a new class of ")]
+    assert "T = 0.2 " in line
+    # The command that the line gives shows the class, and then there is nothing to point at.
+    command = shlex.split(line.partition("spinlearn ")[2].removesuffix(" shows them"))
+    there = spinlearn_here(*command, "--out", "warm", cwd=tmp_path)
+    assert there.returncode == 0, there.stderr
+    assert "a new class of " not in there.stdout
+    calls = np.array([r["call"] for r in read_rows(tmp_path / "warm" / "labels.csv")])
+    assert np.mean(calls[truth == 3] == "new:1") > 0.9
+    assert not np.any(calls[truth != 3] == "new:1")
 
 
 def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):

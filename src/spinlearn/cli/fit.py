@@ -135,7 +135,7 @@ def fit(
             raise typer.Exit(130) from error
         with new_folder(out) as folder:
             write_answer(folder, result)
-    print_summary(screen, result, messages)
+    print_summary(screen, result, out, messages)
     for name in ("labels.csv", "profile.csv", "model.npz", "report.html"):
         say(screen, f"wrote {out / name}")
     if watch.stopped:

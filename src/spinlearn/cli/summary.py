@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
 
 import numpy as np
 from rich.console import Console
@@ -20,8 +22,10 @@ MOST_ROWS = 20
 SMALL = 3  # new classes below this are counted, not listed
 
 
-def print_summary(screen: Console, result: Result, messages: Sequence[str]) -> None:
-    """Print what a result says."""
+def print_summary(
+    screen: Console, result: Result, folder: Path, messages: Sequence[str] = ()
+) -> None:
+    """Print what a result says; `folder` is where it can be explored."""
     equilibrium, found = answer_grid(result)
     answer_row = found.nearest_row(result.temperature_)
     decision = found.decision(answer_row)
@@ -51,6 +55,7 @@ def print_summary(screen: Console, result: Result, messages: Sequence[str]) -> N
         say(screen, f"T = {part.low:.4g} to {part.high:.4g}: {part.phase.value}")
     for hint in new_classes_elsewhere(found, answer_row, trusted_rows(equilibrium)):
         text = hint_text(hint, result.classes_, found.confused_sets)
-        say(screen, f"{text}: see `spinlearn explore --temperature {hint.temperature:.4g}`", "cyan")
+        look = f"spinlearn explore {quote(str(folder))} --temperature {hint.temperature:.4g}"
+        say(screen, f"{text}: {look} shows them", "cyan")
     for message in messages:
         say(screen, f"note: {message}", "yellow")
