@@ -184,6 +184,7 @@ def configured_engine(settings: FitSettings) -> Engine:
         raise InvalidInputError(
             f"engine {settings.engine!r} is unknown: use one of {', '.join(ENGINES)}"
         )
+    _check_numbers(settings)
     engine = ENGINES[settings.engine]()
     known = engine.get_params()  # type: ignore[attr-defined]
     wanted = {
@@ -197,6 +198,20 @@ def configured_engine(settings: FitSettings) -> Engine:
         if name in known and value is not None:
             setattr(engine, name, value)
     return engine
+
+
+def _check_numbers(settings: FitSettings) -> None:
+    """Refuse settings of a sampler even where an exact engine would never look at them."""
+    for name in ("tol", "max_seconds", "checkpoint_seconds"):
+        value = getattr(settings, name)
+        least = 0.0 if name == "checkpoint_seconds" else np.nextafter(0.0, 1.0)
+        if value is not None and not value >= least:
+            option = name.replace("_", "-")
+            raise InvalidInputError(f"--{option} {value:g} is no number above 0: raise it")
+    if settings.n_jobs == 0:
+        raise InvalidInputError("--jobs 0 would do nothing: give a number of threads, -1 for all")
+    if settings.seed < 0:
+        raise InvalidInputError(f"--seed {settings.seed} is negative: give a whole number >= 0")
 
 
 def parse_temperatures(text: str) -> Any:

@@ -122,7 +122,7 @@ class Dataset:
             )
         if len(set(given)) == 1:
             raise InvalidInputError(
-                f"{self.source}: all {len(given)} labels are {given[0]!r}, and one class alone "
+                f"{self.source}: {_all_labels(len(given))} {given[0]!r}, and one class alone "
                 "cannot be told from anything: label a few points of another class"
             )
 
@@ -340,6 +340,10 @@ def _label(cell: Any) -> str | None:
     return None if is_missing(text) or text == "-1" else text
 
 
+def _all_labels(count: int) -> str:
+    return "the only label is" if count == 1 else f"all {count} labels are"
+
+
 def _is_whole(text: str) -> bool:
     # Only numbers that would be written the same way: 007 and 1e3 are names.
     digits = text.removeprefix("-")
@@ -466,7 +470,8 @@ def _row_numbers(n_rows: int) -> list[str]:
 def _left_out(names: list[str]) -> tuple[str, ...]:
     if not names:
         return ()
-    return (f"left out {len(names)} columns without numbers: {listed(names)}",)
+    shown = listed([repr(name) for name in names])
+    return (f"left out {len(names)} columns without numbers, or that count rows: {shown}",)
 
 
 def _finite(path: Path, points: FloatArray) -> FloatArray:
