@@ -1,8 +1,8 @@
 """From cells to points: which columns are features, and what is done to them before distances.
 
 A column all of whose cells are text is left out and named, and so is one that counts the rows, as
-pandas writes it beside the data; one that mixes text and numbers, or has decimal commas, is an error,
-because leaving it out or guessing would change the answer in silence.
+pandas writes it beside the data; one that mixes text and numbers, or has decimal commas, is an
+error, because leaving it out or guessing would change the answer in silence.
 """
 
 from __future__ import annotations
