@@ -131,7 +131,7 @@ def fit(
         except StoppedError as error:
             if not checkpoint.exists():
                 raise
-            say(screen, f"{error}; --resume goes on from here", "yellow")
+            say(screen, "stopped before anything was measured; --resume goes on", "yellow")
             raise typer.Exit(130) from error
         with new_folder(out) as folder:
             write_answer(folder, result)
