@@ -8,7 +8,7 @@ from shlex import quote
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from spinlearn.analysis.phases import phases
@@ -38,7 +38,7 @@ def print_summary(
         f"{model.graph.n_edges} edges; {kind} by {result.equilibrium_.engine}; "
         f"answer at T* = {result.temperature_:.4g}",
     )
-    table = Table("call", "points", *[s.name.lower() for s in Status])
+    table = Table(Column("call", overflow="fold"), "points", *[s.name.lower() for s in Status])
     codes, sizes = np.unique(decision.outcomes, return_counts=True)
     order = np.lexsort((-sizes, codes >= decision.n_classes, codes < 0))
     small = [k for k in order if codes[k] >= decision.n_classes and sizes[k] < SMALL]
