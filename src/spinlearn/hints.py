@@ -30,6 +30,7 @@ from spinlearn.decision import Profile, Status, outcome_name
 LEAST, LEAST_SHARE = 5, 0.01
 KEPT = 0.5
 WHOLE = 0.9  # of its largest size
+UNSURE_ROWS = 2
 LISTED = 3
 CALLS = 3  # named in words
 
@@ -68,7 +69,9 @@ def new_classes_elsewhere(
     row : int
         Row of the answer.
     trusted : bool array (T,), optional
-        Rows at which a class may be seen, default all; the range it stands over may hold others.
+        Rows that are sampled well, default all. A class that is seen at other rows only must stand
+        over UNSURE_ROWS of them: too few samples make points look certain, not new, but may do
+        anything once.
     """
     finite = np.isfinite(found.temperatures)
     usable = finite if trusted is None else finite & trusted
@@ -83,7 +86,9 @@ def new_classes_elsewhere(
         for start, stop in _runs(standing):
             sure = np.where(usable[start:stop], sizes[start:stop], 0)
             if sure.max() == 0:
-                continue
+                if stop - start < UNSURE_ROWS:
+                    continue
+                sure = sizes[start:stop]
             # The coldest row at which it is nearly whole: warmer, it crumbles.
             best = start + int(np.argmax(sure >= WHOLE * sure.max()))
             members = np.flatnonzero(found.outcomes[best] == code)

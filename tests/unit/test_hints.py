@@ -56,6 +56,8 @@ def test_crumbs_infinity_and_untrusted_rows_are_not_looked_at():
     found = profile_of("aaaaaaaaaaaaaaabbbbb", "aaaaaaaaaxxxxxxbbbbb")
     assert len(new_classes_elsewhere(found, 0)) == 1
     assert new_classes_elsewhere(found, 0, np.array([True, False])) == []
+    twice = profile_of("aaaaaaaaaaaaaaabbbbb", *["aaaaaaaaaxxxxxxbbbbb"] * 2)
+    assert len(new_classes_elsewhere(twice, 0, np.array([True, False, False]))) == 1
 
 
 def test_nothing_new_no_hint():
