@@ -9,7 +9,8 @@ forms that h5ad files can hold:
     obs["spinlearn_new_class"]     'new:1', ... for the cells of a new class, else missing
     obsm["spinlearn_probability"]  one column per class, in the order of uns["spinlearn"]["classes"]
     obsm["spinlearn_std_error"]    likewise; zero where the answer is exact
-    uns["spinlearn"]               classes, temperatures, engine and settings
+    uns["spinlearn"]               classes, temperatures, engine, settings; notes, in words: how the
+                                   answer was found, new classes that stand at other temperatures
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from spinlearn import __version__
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.io.anndata_parts import neighbour_graph, representation
 from spinlearn.io.dataset import clean_labels
+from spinlearn.viz.summary import answer_notes
 
 
 def annotate(
@@ -124,4 +126,5 @@ def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
         "energy": str(fitted.energy),
         "random_state": int(fitted.random_state),
         "settings": {k: str(v) for k, v in settings.items()},
+        "notes": np.array(answer_notes(fitted), dtype=object),
     }

@@ -40,7 +40,7 @@ from spinlearn.labels import UNKNOWN, LabelCode
 from spinlearn.viz import curves
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
-from spinlearn.viz.summary import answer_html
+from spinlearn.viz.summary import answer_html, answer_notes
 
 TEMPERATURE_RULES = {"auto": "information", "paper": "stability"}
 
@@ -461,7 +461,7 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         """What scikit-learn's picture of the settings does not show: the answer, once fitted."""
         if not hasattr(self, "names_"):
             return ""
-        return answer_html(self.temperature_, self.names_, self.status_)
+        return answer_html(self.temperature_, self.names_, self.status_, answer_notes(self))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -20,6 +20,7 @@ from spinlearn.graphs import BUILDERS
 from spinlearn.io.dataset import Dataset
 from spinlearn.io.features import Preparation
 from spinlearn.io.result import Result
+from spinlearn.viz.layout import principal
 
 SIZES = {"knn": "n_neighbors", "mutual_knn": "n_neighbors", "radius": "radius"}
 
@@ -92,9 +93,12 @@ def fit_dataset(
             random_state=settings.seed,
         ).fit(X, data.labels)
     messages = list(data.notes) + _messages(caught, classifier.equilibrium_)
-    layout = data.layout
-    if layout is None and data.points is not None and data.points.shape[1] == 2:
-        layout = data.points
+    layout, components = data.layout, None
+    if layout is None and data.graph is None:
+        if data.points is not None and data.points.shape[1] == 2:
+            layout = data.points  # axes that the user knows
+        elif X.shape[1] > 1:
+            components = principal(X)
     states = np.full(data.n_points, -1)
     for k, name in enumerate(classifier.classes_.tolist()):
         states[[v == name for v in data.labels]] = k
@@ -107,7 +111,8 @@ def fit_dataset(
         "labels": states.tolist(),
         "diagnostics": _plain(dict(classifier.equilibrium_.diagnostics)),
     }
-    return Result.of(classifier, data.ids, layout=layout, settings=record), messages
+    result = Result.of(classifier, data.ids, layout=layout, components=components, settings=record)
+    return result, messages
 
 
 def _messages(caught: list[warnings.WarningMessage], equilibrium: Equilibrium) -> list[str]:
@@ -179,6 +184,7 @@ def configured_engine(settings: FitSettings) -> Engine:
         raise InvalidInputError(
             f"engine {settings.engine!r} is unknown: use one of {', '.join(ENGINES)}"
         )
+    _check_numbers(settings)
     engine = ENGINES[settings.engine]()
     known = engine.get_params()  # type: ignore[attr-defined]
     wanted = {
@@ -192,6 +198,20 @@ def configured_engine(settings: FitSettings) -> Engine:
         if name in known and value is not None:
             setattr(engine, name, value)
     return engine
+
+
+def _check_numbers(settings: FitSettings) -> None:
+    """Refuse settings of a sampler even where an exact engine would never look at them."""
+    for name in ("tol", "max_seconds", "checkpoint_seconds"):
+        value = getattr(settings, name)
+        least = 0.0 if name == "checkpoint_seconds" else np.nextafter(0.0, 1.0)
+        if value is not None and not value >= least:
+            option = name.replace("_", "-")
+            raise InvalidInputError(f"--{option} {value:g} is no number above 0: raise it")
+    if settings.n_jobs == 0:
+        raise InvalidInputError("--jobs 0 would do nothing: give a number of threads, -1 for all")
+    if settings.seed < 0:
+        raise InvalidInputError(f"--seed {settings.seed} is negative: give a whole number >= 0")
 
 
 def parse_temperatures(text: str) -> Any:

@@ -25,6 +25,17 @@ CASES = {
     "wrong delimiter": ("data.csv", GOOD.replace(",", ";"), ["--delimiter ';'"]),
     "missing column": ("data.csv", GOOD.replace("label", "kind"), ["no column 'label'", "kind"]),
     "mixed types": ("data.csv", GOOD.replace("r3,,5.3", "r3,,five"), ["'x'", "five", "line 5"]),
+    "decimal commas": (
+        "data.csv",
+        GOOD.replace("5.3", '"5,3"'),
+        ["'x'", "5,3", "line 5", "decimal points"],
+    ),
+    "only decimal commas": (
+        "data.csv",
+        'id,label,x,y\na,A,"1,5",1\nb,B,"2,5",2\nc,,"3,5",3\n',
+        ["decimal points"],
+    ),
+    "one label only": ("data.csv", GOOD.replace(",B,", ",,"), ["the only label is 'A'"]),
     "all labels missing": ("data.csv", GOOD.replace(",A,", ",,").replace(",B,", ",NA,"), ["label"]),
     "a label on every row": ("data.csv", GOOD.replace(",,", ",A,"), ["nothing to classify"]),
     "one class only": ("data.csv", GOOD.replace(",B,", ",A,"), ["'A'", "another class"]),
@@ -73,12 +84,56 @@ def test_the_good_table_of_these_cases_is_good(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("tol", -1), ("tol", "nan"), ("max-seconds", 0), ("jobs", 0), ("seed", -1)],
+)
+def test_settings_of_a_sampler_are_checked_though_the_answer_is_exact(tmp_path, option, value):
+    (tmp_path / "data.csv").write_text(GOOD)
+    done = spinlearn_here(
+        "fit", "data.csv", "--labels", "label", "--out", "out", f"--{option}", value, cwd=tmp_path
+    )
+    check_refusal(done, [f"--{option} {value}"])
+    assert leftovers(tmp_path) == {"data.csv"}
+
+
 def test_not_utf8(tmp_path):
     (tmp_path / "data.csv").write_bytes(GOOD.replace("A", "Ä").encode("latin-1"))
     arguments = ["fit", "data.csv", "--labels", "label", "--out", "out"]
     done = spinlearn_here(*arguments, cwd=tmp_path)
     check_refusal(done, ["--encoding latin-1"])
     assert leftovers(tmp_path) == {"data.csv"}
+
+
+def test_utf16_is_named_and_read_on_request(tmp_path):
+    (tmp_path / "data.csv").write_text(GOOD, encoding="utf-16")
+    arguments = ["fit", "data.csv", "--labels", "label", "--id", "id", "--temperatures", "0.5"]
+    done = spinlearn_here(*arguments, "--out", "out", cwd=tmp_path)
+    check_refusal(done, ["--encoding utf-16"])
+    done = spinlearn_here(*arguments, "--out", "out", "--encoding", "utf-16", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "data.csv").write_text(GOOD)
+    done = spinlearn_here(*arguments, "--out", "plain", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    one, other = (tmp_path / name / "labels.csv" for name in ("out", "plain"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_row_numbers_are_no_feature(tmp_path):
+    """pandas writes its index as a first column without a name."""
+    lines = GOOD.splitlines()
+    counted = [f",{lines[0]}", *[f"{k},{line}" for k, line in enumerate(lines[1:])]]
+    (tmp_path / "plain.csv").write_text(GOOD)
+    (tmp_path / "counted.csv").write_text("\n".join(counted) + "\n")
+    for name in ("plain", "counted"):
+        done = spinlearn_here(
+            "fit", f"{name}.csv", "--labels", "label", "--id", "id", "--temperatures", "0.5",
+            "--out", name, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert "left out" in done.stdout
+    one, other = (tmp_path / name / "labels.csv" for name in ("plain", "counted"))
+    assert one.read_bytes() == other.read_bytes()
 
 
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "npz", "npy", "h5ad", "mtx", "edges"])

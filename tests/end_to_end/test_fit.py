@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn import datasets
+from sklearn.decomposition import PCA
 
 from spinlearn.datasets import two_bands
 from spinlearn.io.result import Result
@@ -214,6 +216,72 @@ def test_explore_answers_at_other_temperatures_without_the_data(tmp_path):
     )
 
 
+def layouts_of(report: Path) -> list[dict]:
+    """Names and packed places of the layouts in a report."""
+    start = report.read_text(encoding="utf-8").split('id="data">')[1]
+    return json.loads(start.split("</script>")[0])["layouts"]
+
+
+def test_the_map_of_a_table_is_its_principal_components_and_can_be_made_again(tmp_path):
+    frame, _ = table_of("iris", 3)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    fit = ("fit", "data.csv", "--labels", "label", "--id", "name", "--temperatures", "0,0.5")
+    done = spinlearn_here(*fit, "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = tmp_path / "out" / "report.html"
+    assert [layout["name"] for layout in layouts_of(report)] == ["PCA", "neighbours"]
+    features = frame[[c for c in frame if c.startswith("x")]].to_numpy()
+    standard = (features - features.mean(axis=0)) / features.std(axis=0)
+    expected = np.abs(PCA(2).fit_transform(standard))
+    stored = Result.load(tmp_path / "out")
+    np.testing.assert_allclose(np.abs(stored.components), expected, atol=1e-6)
+    (tmp_path / "data.csv").unlink()
+    before = report.read_bytes()
+    report.unlink()
+    done = spinlearn_here("explore", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert report.read_bytes() == before
+
+
+def test_two_features_are_drawn_as_they_are(tmp_path):
+    frame, _ = table_of("iris", 3)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    done = spinlearn_here(
+        "fit", "data.csv", "--labels", "label", "--features", "x2,x3", "--temperatures", "0.5",
+        "--out", "out", cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert len(layouts_of(tmp_path / "out" / "report.html")) == 1
+    np.testing.assert_array_equal(
+        Result.load(tmp_path / "out").layout, frame[["x2", "x3"]].to_numpy()
+    )
+
+
+def test_a_hidden_class_that_the_answer_misses_is_pointed_at(tmp_path):
+    X, truth = datasets.make_blobs(120, centers=4, cluster_std=0.8, random_state=1)
+    frame = pd.DataFrame(X, columns=["x", "y"])
+    frame.insert(0, "label", "")
+    for c in range(3):  # nobody labels the fourth blob
+        frame.loc[np.flatnonzero(truth == c)[:2], "label"] = "ABC"[c]
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    fit = ("fit", "data.csv", "--labels", "label", "--temperatures", "0,0.2,0.3,0.4")
+    cold = spinlearn_here(*fit, "--temperature", 0, "--out", "my answer", cwd=tmp_path)
+    assert cold.returncode == 0, cold.stderr
+    assert {r["status"] for r in read_rows(tmp_path / "my answer" / "labels.csv")} == {
+        "labelled", "confident",
+    }  # fmt: skip
+    (line,) = [k for k in cold.stdout.splitlines() if k.startswith("a new class of ")]
+    assert "T = 0.2 " in line
+    # The command that the line gives shows the class, and then there is nothing to point at.
+    command = shlex.split(line.partition("spinlearn ")[2].removesuffix(" shows them"))
+    there = spinlearn_here(*command, "--out", "warm", cwd=tmp_path)
+    assert there.returncode == 0, there.stderr
+    assert "a new class of " not in there.stdout
+    calls = np.array([r["call"] for r in read_rows(tmp_path / "warm" / "labels.csv")])
+    assert np.mean(calls[truth == 3] == "new:1") > 0.9
+    assert not np.any(calls[truth != 3] == "new:1")
+
+
 def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
     frame, _ = table_of("breast_cancer", 5, 300)
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -244,9 +312,13 @@ def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
     before = _header(checkpoint)
     done = spinlearn(*command[3:], "--resume", "--max-seconds", 4, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    after = _header(checkpoint)
+    assert not checkpoint.exists()  # it ended with an answer, at its time limit
+    after = _header(tmp_path / ".out.finished.npz")
     assert after["rounds"] > before["rounds"]
     assert after["seconds"]["ladder"] == before["seconds"]["ladder"]  # it was not built again
+    again = spinlearn(*command[3:], "--tol", 0.5, cwd=tmp_path)  # another run, same folder
+    assert again.returncode == 0, again.stderr
+    assert not list(tmp_path.glob(".*"))
 
 
 def _header(checkpoint: Path) -> dict:

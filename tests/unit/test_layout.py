@@ -7,7 +7,9 @@ import pytest
 from sklearn.decomposition import PCA
 
 from spinlearn.core.graph import Graph
+from spinlearn.errors import InvalidInputError
 from spinlearn.graphs import MutualKNN
+from spinlearn.viz.content import layouts
 from spinlearn.viz.layout import neighbour_map, principal, spectral
 from tests.conftest import grid_graph
 
@@ -79,3 +81,34 @@ def test_any_graph_has_a_layout(layout, graph):
     places = layout(graph)
     assert places.shape == (graph.n_nodes, 2)
     assert np.all(np.isfinite(places))
+
+
+def names_of(*args, **kwargs):
+    return [layout.name for layout in layouts(*args, **kwargs)]
+
+
+def test_which_layouts_are_offered_and_which_first():
+    points = np.random.default_rng(3).normal(size=(40, 4))
+    graph = MutualKNN(n_neighbors=5).build(points)
+    flat = points[:, :2]
+    assert names_of(graph) == ["neighbours", "spectral"]
+    assert names_of(graph, points=points) == ["PCA", "neighbours"]
+    assert names_of(graph, components=flat) == ["PCA", "neighbours"]
+    assert names_of(graph, points=flat) == ["features"]
+    assert names_of(graph, coordinates=flat, points=points) == ["coordinates"]
+    assert names_of(graph, pixels=flat, points=points, components=flat) == ["pixels"]
+    for given in ({}, {"points": points}, {"components": flat}, {"coordinates": flat}):
+        first = layouts(graph, **given)[0]
+        (only,) = layouts(graph, **given, first_only=True)
+        assert only.name == first.name
+        np.testing.assert_array_equal(only.coordinates, first.coordinates)
+
+
+def test_known_components_are_drawn_as_the_points_would_be():
+    points = np.random.default_rng(4).normal(size=(30, 60))  # fewer points than features
+    graph = MutualKNN(n_neighbors=5).build(points)
+    live, stored = layouts(graph, points=points), layouts(graph, components=principal(points))
+    for one, other in zip(live, stored, strict=True):
+        np.testing.assert_array_equal(one.coordinates, other.coordinates)
+    with pytest.raises(InvalidInputError, match="components must be finite"):
+        layouts(graph, components=np.full((30, 2), np.nan))

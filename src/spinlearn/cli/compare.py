@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
 from spinlearn.cli import options
 from spinlearn.cli.console import console, say
 from spinlearn.errors import InvalidInputError
+
+HEADINGS = {"temperature": "T", "abstentions": "left open"}
 
 
 def compare(
@@ -109,15 +112,25 @@ def compare(
         table = table.drop(columns=["errors", "forced_errors"])
     if out is not None:
         table.to_csv(out, index=False)
-    shown = Table(*[str(name).replace("_", " ") for name in table.columns])
-    for row in table.itertuples(index=False):
-        shown.add_row(*[Text(_text(value)) for value in row])
     screen = console()
-    screen.print(shown)
+    screen.print(_shown(table))
     say(screen, f"{dataset.n_points} points, {sum(v is not None for v in dataset.labels)} labels")
+
+
+def _shown(table: Any) -> Table:
+    """The table in a width of 80: method and energy in one column, no cell cut off."""
+    others = [name for name in table.columns if name not in ("method", "energy")]
+    shown = Table(box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    shown.add_column("method", no_wrap=True)
+    for name in others:
+        shown.add_column(HEADINGS.get(name, str(name).replace("_", " ")), justify="right")
+    for _, row in table.iterrows():
+        name = f"{row['method']} {_text(row['energy'])}".strip()
+        shown.add_row(Text(name), *[Text(_text(row[other])) for other in others])
+    return shown
 
 
 def _text(value: Any) -> str:
     if isinstance(value, float):
-        return "" if value != value else f"{value:.4g}"
+        return "" if value != value else f"{value:.3g}"
     return "" if str(value) == "<NA>" else str(value)

@@ -56,6 +56,6 @@ def explore(
     else:
         with new_folder(out) as side:
             written = [out / path.name for path in write_answer(side, result)]
-    print_summary(screen, result, [])
+    print_summary(screen, result, folder if out is None else out)
     for path in written:
         say(screen, f"wrote {path}")

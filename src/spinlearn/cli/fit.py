@@ -10,7 +10,7 @@ import typer
 from spinlearn.cli import options
 from spinlearn.cli.console import console, say, watched
 from spinlearn.cli.summary import print_summary
-from spinlearn.errors import InvalidInputError
+from spinlearn.errors import InvalidInputError, StoppedError
 
 
 def fit(
@@ -35,7 +35,7 @@ def fit(
     temperature: Annotated[
         float | None,
         typer.Option(
-            help="Temperature of the answer. Default: T*, chosen by stability.",
+            help="Temperature of the answer. Default: where the calls say most about the points.",
             rich_help_panel=options.METHOD,
         ),
     ] = None,
@@ -94,9 +94,7 @@ def fit(
 
     screen = console()
     check_target(out)
-    checkpoint = out.resolve().with_name(f".{out.resolve().name}.checkpoint.npz")
-    if resume and not checkpoint.exists():
-        say(screen, f"nothing to resume ({checkpoint.name} is not there): starting anew", "yellow")
+    checkpoint, finished = _run_files(out)
     if checkpoint.exists() and not resume:
         raise InvalidInputError(
             f"{checkpoint} holds an interrupted run: add --resume to go on with it, or delete it"
@@ -123,18 +121,41 @@ def fit(
         seed=seed,
     )
     with parent_folder(out):  # the checkpoint stands beside the answer
-        with watched(screen, quiet) as watch:
-            result, messages = fit_dataset(dataset, settings, watch)
+        if resume and finished.exists() and not checkpoint.exists():
+            finished.replace(checkpoint)
+        if resume and not checkpoint.exists():
+            say(screen, f"nothing to resume ({checkpoint} is not there): starting anew", "yellow")
+        try:
+            with watched(screen, quiet) as watch:
+                result, messages = fit_dataset(dataset, settings, watch)
+        except StoppedError as error:
+            if not checkpoint.exists():
+                raise
+            say(screen, "stopped before anything was measured; --resume goes on", "yellow")
+            raise typer.Exit(130) from error
         with new_folder(out) as folder:
             write_answer(folder, result)
-    print_summary(screen, result, messages)
+    print_summary(screen, result, out, messages)
     for name in ("labels.csv", "profile.csv", "model.npz", "report.html"):
         say(screen, f"wrote {out / name}")
     if watch.stopped:
         if checkpoint.exists():
             say(screen, "stopped early; --resume goes on from here", "yellow")
         raise typer.Exit(130)
+    finished.unlink(missing_ok=True)  # of an earlier answer in the same folder
     if bool(result.equilibrium_.converged.all()):
         checkpoint.unlink(missing_ok=True)
     elif checkpoint.exists():
+        checkpoint.replace(finished)
         say(screen, "more time would help: run again with --resume and a larger --max-seconds")
+
+
+def _run_files(out: Path) -> tuple[Path, Path]:
+    """The checkpoint of a run under way, and of one that ended with an answer.
+
+    Only the first may not be lost: the second is replaced by the next fit into the same folder, for
+    instance after a few more labels.
+    """
+    whole = out.resolve()
+    name = f".{whole.name}"
+    return whole.with_name(f"{name}.checkpoint.npz"), whole.with_name(f"{name}.finished.npz")

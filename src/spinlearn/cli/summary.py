@@ -1,17 +1,20 @@
-"""The few lines that are printed after a fit: classes, new classes, phases, warnings."""
+"""The few lines printed after a fit: classes, new classes here and elsewhere, phases, warnings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from shlex import quote
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from spinlearn.analysis.phases import phases
 from spinlearn.cli.console import say
-from spinlearn.decision import Status
+from spinlearn.decision import Status, trusted_rows
+from spinlearn.hints import hint_text, new_classes_elsewhere
 from spinlearn.io.result import Result
 from spinlearn.label_table import answer_grid
 
@@ -19,10 +22,13 @@ MOST_ROWS = 20
 SMALL = 3  # new classes below this are counted, not listed
 
 
-def print_summary(screen: Console, result: Result, messages: Sequence[str]) -> None:
-    """Print what a result says."""
-    _, found = answer_grid(result)
-    decision = found.decision(found.nearest_row(result.temperature_))
+def print_summary(
+    screen: Console, result: Result, folder: Path, messages: Sequence[str] = ()
+) -> None:
+    """Print what a result says; `folder` is where it can be explored."""
+    equilibrium, found = answer_grid(result)
+    answer_row = found.nearest_row(result.temperature_)
+    decision = found.decision(answer_row)
     n_labels = decision.count(Status.LABELLED)
     model = result.model_
     kind = "exact" if result.equilibrium_.exact else "sampled"
@@ -32,7 +38,7 @@ def print_summary(screen: Console, result: Result, messages: Sequence[str]) -> N
         f"{model.graph.n_edges} edges; {kind} by {result.equilibrium_.engine}; "
         f"answer at T* = {result.temperature_:.4g}",
     )
-    table = Table("call", "points", *[s.name.lower() for s in Status])
+    table = Table(Column("call", overflow="fold"), "points", *[s.name.lower() for s in Status])
     codes, sizes = np.unique(decision.outcomes, return_counts=True)
     order = np.lexsort((-sizes, codes >= decision.n_classes, codes < 0))
     small = [k for k in order if codes[k] >= decision.n_classes and sizes[k] < SMALL]
@@ -47,5 +53,9 @@ def print_summary(screen: Console, result: Result, messages: Sequence[str]) -> N
         say(screen, f"and {len(small)} new classes of fewer than {SMALL} points ({points} points)")
     for part in phases(result.equilibrium_).intervals():
         say(screen, f"T = {part.low:.4g} to {part.high:.4g}: {part.phase.value}")
+    for hint in new_classes_elsewhere(found, answer_row, trusted_rows(equilibrium)):
+        text = hint_text(hint, result.classes_, found.confused_sets)
+        look = f"spinlearn explore {quote(str(folder))} --temperature {hint.temperature:.4g}"
+        say(screen, f"{text}: {look} shows them", "cyan")
     for message in messages:
         say(screen, f"note: {message}", "yellow")

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray, frozen, restore, temperature_array
+from spinlearn.core.html_table import html_table, shown_rows
 from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError
 
@@ -146,3 +147,28 @@ class Equilibrium:
             f"Equilibrium({kind} by {self.engine!r}, {self.model!r}, "
             f"{len(self.temperatures)} temperatures {low:g} to {high:g})"
         )
+
+    def _repr_html_(self) -> str:
+        n_rows, n_bad = len(self.temperatures), int(np.sum(~self.converged))
+        graph = self.model.graph
+        title = (
+            f"{'exact' if self.exact else 'sampled'} by {self.engine}: {graph.n_nodes} points, "
+            f"{graph.n_edges} edges, {self.model.n_states} states, {n_rows} temperatures, "
+            + (f"{n_bad} not converged" if n_bad else "all converged")
+        )
+        columns = ["T", "mean energy", "heat capacity"]
+        if self.log_partition is not None:
+            columns.append("ln Z")
+        if self.std_error is not None:
+            columns.append("worst error")
+        rows = []
+        ascending = np.argsort(self.temperatures, kind="stable")
+        for k in ascending[shown_rows(n_rows)]:
+            cells = [f"{self.temperatures[k]:.4g}", f"{self.mean_energy[k]:.4g}"]
+            cells.append(f"{self.heat_capacity[k]:.4g}")
+            if self.log_partition is not None:
+                cells.append(f"{self.log_partition[k]:.4g}")
+            if self.std_error is not None:
+                cells.append(f"{np.max(self.std_error[k], initial=0.0):.2g}")
+            rows.append([*cells, "yes" if self.converged[k] else "no"])
+        return html_table(title, [*columns, "converged"], rows)

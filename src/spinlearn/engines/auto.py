@@ -38,7 +38,7 @@ class Auto(Settings):
     ----------
     max_memory_gb, max_operations : float
         Budget for the exact answer, see `JunctionTree`.
-    tol, max_seconds, n_jobs, checkpoint
+    tol, max_seconds, n_jobs, checkpoint, checkpoint_seconds
         Of the sampling engine, see `Multicanonical`.
     """
 
@@ -48,6 +48,7 @@ class Auto(Settings):
     max_seconds: float | None = 300.0
     n_jobs: int = 1
     checkpoint: Any = None
+    checkpoint_seconds: float = 30.0
 
     name: ClassVar[str] = "auto"
 
@@ -86,6 +87,7 @@ class Auto(Settings):
             "max_seconds": self.max_seconds,
             "n_jobs": self.n_jobs,
             "checkpoint": self.checkpoint,
+            "checkpoint_seconds": self.checkpoint_seconds,
         }
         multicanonical = Multicanonical(**settings)
         if multicanonical.unsupported(model) is None:

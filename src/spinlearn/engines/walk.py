@@ -520,7 +520,8 @@ class Walk:
 
     def _save(self) -> None:
         path = self.plan.checkpoint
-        if path is None or perf_counter() - self.saved < self.plan.checkpoint_seconds:
+        due = self.stopped or perf_counter() - self.saved >= self.plan.checkpoint_seconds
+        if path is None or not due:
             return
         arrays: checkpoint.Arrays = {
             "betas": self.betas,

@@ -10,6 +10,7 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 
+MAPS = ("X_umap", "X_tsne", "X_pca")
 REPRESENTATIONS = ("X_pca", "X_scVI", "X_harmony")
 
 
@@ -60,3 +61,15 @@ def representation(adata: Any, name: str | None) -> tuple[FloatArray, str]:
         raise InvalidInputError("adata has neither a representation in obsm nor X")
     dense = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
     return np.asarray(dense, dtype=np.float64), "X"
+
+
+def map_of(adata: Any) -> FloatArray | None:
+    """Where scanpy would draw the cells, (n, 2), or None if it has not said so."""
+    for name in MAPS:
+        if name in adata.obsm:
+            places = np.asarray(adata.obsm[name])
+            if places.ndim == 2 and places.shape[1] >= 2 and places.dtype.kind in "fiu":
+                flat = places[:, :2].astype(np.float64)
+                if np.all(np.isfinite(flat)):
+                    return flat
+    return None

@@ -24,7 +24,7 @@ import numpy.typing as npt
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError, MissingDependencyError
-from spinlearn.io.anndata_parts import neighbour_graph, representation
+from spinlearn.io.anndata_parts import map_of, neighbour_graph, representation
 from spinlearn.io.array_file import Arrays, read_npy, read_npz
 from spinlearn.io.features import is_missing, numeric_columns
 from spinlearn.io.graph_file import read_edge_list, read_matrix_market
@@ -122,7 +122,7 @@ class Dataset:
             )
         if len(set(given)) == 1:
             raise InvalidInputError(
-                f"{self.source}: all {len(given)} labels are {given[0]!r}, and one class alone "
+                f"{self.source}: {_all_labels(len(given))} {given[0]!r}, and one class alone "
                 "cannot be told from anything: label a few points of another class"
             )
 
@@ -287,14 +287,13 @@ def _read_h5ad(path: Path, options: ReadOptions) -> Dataset:
     if graph is None:
         points, used = representation(adata, options.features[0] if options.features else None)
         points, notes = _finite(path, points), (f"features: {used}",)
-    layout = next((adata.obsm[k] for k in ("X_umap", "X_tsne", "X_pca") if k in adata.obsm), None)
     return Dataset(
         source=path,
         ids=ids,
         labels=clean_labels(labels),
         points=points,
         graph=graph,
-        layout=None if layout is None else np.asarray(layout, dtype=np.float64)[:, :2],
+        layout=map_of(adata),
         notes=notes,
     )
 
@@ -339,6 +338,10 @@ def _label(cell: Any) -> str | None:
         cell = cell.decode("utf-8", errors="replace")
     text = str(cell).strip()
     return None if is_missing(text) or text == "-1" else text
+
+
+def _all_labels(count: int) -> str:
+    return "the only label is" if count == 1 else f"all {count} labels are"
 
 
 def _is_whole(text: str) -> bool:
@@ -467,7 +470,8 @@ def _row_numbers(n_rows: int) -> list[str]:
 def _left_out(names: list[str]) -> tuple[str, ...]:
     if not names:
         return ()
-    return (f"left out {len(names)} columns without numbers: {listed(names)}",)
+    shown = listed([repr(name) for name in names])
+    return (f"left out {len(names)} columns without numbers, or that count rows: {shown}",)
 
 
 def _finite(path: Path, points: FloatArray) -> FloatArray:

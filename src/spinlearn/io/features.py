@@ -1,11 +1,13 @@
 """From cells to points: which columns are features, and what is done to them before distances.
 
-A column all of whose cells are text is left out and named; one that mixes text and numbers is an
+A column all of whose cells are text is left out and named, and so is one that counts the rows, as
+pandas writes it beside the data; one that mixes text and numbers, or has decimal commas, is an
 error, because leaving it out or guessing would change the answer in silence.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +20,7 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.io.text_table import listed
 
 SCALES = ("none", "standard")
+ROW_NUMBERS = ("", "index", "unnamed: 0", "id", "row")  # names of columns that may count rows
 MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>")
 
 
@@ -101,13 +104,20 @@ def numeric_columns(
     gaps: list[tuple[str, int]] = []
     for name, cells in columns.items():
         values, texts, missing = _numbers(cells)
-        if len(texts) == len(values) - len(missing) and texts and not chosen:
+        words = [row for row in texts if not _has_decimal_comma(cells[row])]
+        if len(words) == len(values) - len(missing) and words and not chosen:
+            left_out.append(name)
+            continue
+        if not chosen and _counts_rows(name, values):
             left_out.append(name)
             continue
         if texts:
             row = texts[0]
             raise InvalidInputError(
-                f"{source} mixes numbers and text in column {name!r} ({str(cells[row])!r} in "
+                f"{source} has decimal commas in column {name!r} ({str(cells[row])!r} in "
+                f"{_place(row, lines)}): write decimal points"
+                if _has_decimal_comma(cells[row])
+                else f"{source} mixes numbers and text in column {name!r} ({str(cells[row])!r} in "
                 f"{_place(row, lines)}): correct it, or name the columns to use with --features"
                 if len(texts) < len(values)
                 else f"{source} has text in column {name!r}, which was named as a feature: encode "
@@ -153,6 +163,18 @@ def _numbers(cells: Sequence[Any]) -> tuple[npt.NDArray[np.float64], list[int], 
         is_text[texts] = True
         return values, texts, np.flatnonzero(~np.isfinite(values) & ~is_text).tolist()
     return values, [], np.flatnonzero(~np.isfinite(values)).tolist()
+
+
+def _has_decimal_comma(cell: object) -> bool:
+    return re.fullmatch(r"\s*[-+]?\d*,\d+(e[-+]?\d+)?\s*", str(cell).lower()) is not None
+
+
+def _counts_rows(name: str, values: npt.NDArray[np.float64]) -> bool:
+    """Whether a column is the row number, as pandas writes it beside the data."""
+    if name.strip().lower() not in ROW_NUMBERS or len(values) < 2:
+        return False
+    steps = np.arange(len(values))
+    return bool(np.array_equal(values, steps) or np.array_equal(values, steps + 1))
 
 
 def _place(row: int, lines: Sequence[int] | None) -> str:

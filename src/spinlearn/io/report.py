@@ -16,6 +16,7 @@ def write_report(path: Path, result: Result) -> None:
         result,
         ids=result.ids,
         coordinates=result.layout,
+        components=result.components,
         title=str(result.settings.get("data", "spinlearn")),
     )
     write_explorer(path, content)

@@ -24,9 +24,10 @@ from spinlearn.core.arrays import FloatArray, frozen
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
-from spinlearn.decision import Profile, outcome_name, profile, recommended_temperature
+from spinlearn.decision import Profile, best_temperature, outcome_name, profile, trusted_rows
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
 from spinlearn.io.array_file import Arrays, read_npz
+from spinlearn.label_table import STATUS_NAMES, answer_grid
 
 MAGIC = "spinlearn result"
 VERSION = 1
@@ -51,7 +52,9 @@ class Result:
         Temperature of the answer.
     tau : float
     layout : float array (n, 2) or None
-        Where to draw the points.
+        Where to draw the points, if the data say so.
+    components : float array (n, 2) or None
+        Else the first two principal components of their features, if they have any.
     settings : mapping
         How it was made: version, file, options, seed, seconds, warnings.
     """
@@ -63,6 +66,7 @@ class Result:
     temperature_: float
     tau: float
     layout: FloatArray | None = None
+    components: FloatArray | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
@@ -72,6 +76,7 @@ class Result:
         ids: list[str],
         *,
         layout: FloatArray | None = None,
+        components: FloatArray | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Self:
         """The result of a fitted PottsClassifier."""
@@ -83,6 +88,7 @@ class Result:
             temperature_=float(fitted.temperature_),
             tau=float(fitted.tau),
             layout=layout,
+            components=components,
             settings={} if settings is None else settings,
         )
 
@@ -108,6 +114,18 @@ class Result:
         """An outcome of `profile_` in words."""
         return outcome_name(int(outcome), self.classes_, self.profile_.confused_sets)
 
+    def _repr_html_(self) -> str:
+        from spinlearn.viz.summary import answer_html, answer_notes
+
+        _, found = answer_grid(self)
+        here = found.decision(found.nearest_row(self.temperature_))
+        codes, inverse = np.unique(here.outcomes, return_inverse=True)
+        names = np.array([outcome_name(int(c), self.classes_, here.confused_sets) for c in codes])
+        status = np.array(STATUS_NAMES)[here.status]
+        return answer_html(
+            self.temperature_, names.astype(object)[inverse], status, answer_notes(self)
+        )
+
     def at(self, temperature: float) -> Result:
         """The same result with the answer taken at another temperature."""
         self.equilibrium_.at([temperature])  # refuses what cannot be had
@@ -120,7 +138,7 @@ class Result:
         """The result over another grid of temperatures, without sampling again."""
         there = self.equilibrium_.at(np.unique(np.asarray(temperatures, dtype=np.float64)))
         found = profile(there, tau=self.tau, n_classes=len(self.classes_))
-        best = recommended_temperature(found)
+        best = best_temperature(found, trusted=trusted_rows(there))
         return replace(
             self,
             equilibrium_=there,
@@ -142,8 +160,10 @@ class Result:
         for name in ("outcomes", "status", "margin"):
             arrays[f"profile_{name}"] = getattr(self.profile_, name)
         arrays["profile_temperatures"] = self.profile_.temperatures
-        if self.layout is not None:
-            arrays["layout"] = np.asarray(self.layout, dtype=np.float64)
+        for name in ("layout", "components"):
+            places = getattr(self, name)
+            if places is not None:
+                arrays[name] = np.asarray(places, dtype=np.float64)
         header = {
             "magic": MAGIC,
             "version": VERSION,
@@ -231,6 +251,7 @@ class Result:
             temperature_=float(header["temperature"]),
             tau=float(header["tau"]),
             layout=arrays.get("layout"),
+            components=arrays.get("components"),
             settings=dict(header["settings"]),
         )
 

@@ -6,6 +6,7 @@ refused at once. Every cell stays text here; `spinlearn.io.features` makes numbe
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -20,6 +21,7 @@ from spinlearn.errors import InvalidInputError
 
 SNIFFED_BYTES = 1 << 16
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".edges": "\t", ".txt": "\t"}
+WIDE = ("utf-16", "utf16", "utf_16", "utf-32", "utf32", "utf_32")  # encodings
 NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
 
 
@@ -78,7 +80,7 @@ def read_text_table(
         ) from error
     try:
         with _opened(path) as file:
-            _check_is_text(file, path)
+            _check_is_text(file, path, encoding)
             with io.TextIOWrapper(file, encoding=encoding, newline="") as text:
                 return _parsed(path, csv.reader(text, delimiter=mark), mark, needed, heading)
     except UnicodeDecodeError as error:
@@ -105,9 +107,16 @@ def _opened(path: Path) -> IO[bytes]:
         raise InvalidInputError(f"{path} cannot be opened: {error.strerror or error}") from error
 
 
-def _check_is_text(file: IO[bytes], path: Path) -> None:
+def _check_is_text(file: IO[bytes], path: Path, encoding: str) -> None:
     first = file.read(SNIFFED_BYTES)
     file.seek(0)
+    if encoding.lower().startswith(WIDE):  # zero bytes are part of such text
+        return
+    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InvalidInputError(
+            f"{path} is UTF-16 text, as spreadsheets write it: save it as UTF-8, or pass "
+            "--encoding utf-16"
+        )
     if b"\0" in first:
         raise InvalidInputError(
             f"{path} is not a text table (it holds zero bytes): give CSV or TSV, or the right "

@@ -100,6 +100,7 @@ def explorer_content(
     coordinates: npt.ArrayLike | None = None,
     pixels: npt.ArrayLike | None = None,
     points: npt.ArrayLike | None = None,
+    components: npt.ArrayLike | None = None,
     title: str = "spinlearn",
 ) -> ExplorerContent:
     """Collect what the explorer shows.
@@ -117,6 +118,8 @@ def explorer_content(
         Row and column of every point of an image, instead of coordinates.
     points : array-like (n, d), optional
         Features, for the layout by principal components; default those given to `fit`.
+    components : array-like (n, 2), optional
+        The first two principal components, where they are known already, instead of points.
     title : str
     """
     equilibrium, found = answer_grid(result)
@@ -132,7 +135,7 @@ def explorer_content(
     return ExplorerContent(
         ids=tuple(str(i) for i in ids),
         classes=classes,
-        layouts=layouts(equilibrium.model.graph, coordinates, pixels, points),
+        layouts=layouts(equilibrium.model.graph, coordinates, pixels, points, components),
         profile=found,
         answer_row=found.nearest_row(float(result.temperature_)),
         marginals=equilibrium.marginals,
@@ -175,12 +178,14 @@ def layouts(
     coordinates: npt.ArrayLike | None = None,
     pixels: npt.ArrayLike | None = None,
     points: npt.ArrayLike | None = None,
+    components: npt.ArrayLike | None = None,
     *,
     first_only: bool = False,
 ) -> tuple[Layout, ...]:
-    """Where the points can be drawn, the best first.
+    """Where the points can be drawn, the first one to begin with.
 
-    Given places come before computed ones; of those the neighbour map says most about classes.
+    Given places, and no others; else, of points with features, their principal components and the
+    neighbour map; else, of a graph alone, the neighbour map and the spectral layout.
     """
     found = []
     if pixels is not None:
@@ -200,11 +205,15 @@ def layouts(
             found.append(Layout("features", features))
     if found:
         return tuple(found[:1] if first_only else found)
+    if components is not None:
+        found.append(Layout("PCA", _places(components, "components", graph.n_nodes)))
+    elif features is not None and features.shape[1] > 2:
+        found.append(Layout("PCA", principal(features)))
+    if found and first_only:
+        return tuple(found)
     start = spectral(graph)
     found.append(Layout("neighbours", neighbour_map(graph, start)))
-    if not first_only:
-        if features is not None and features.shape[1] > 2:
-            found.append(Layout("PCA", principal(features)))
+    if features is None and components is None and not first_only:
         found.append(Layout("spectral", start))
     return tuple(found)
 

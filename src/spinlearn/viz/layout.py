@@ -44,7 +44,7 @@ def principal(points: FloatArray) -> FloatArray:
     if min(n, d) <= 3:
         left, values, _ = np.linalg.svd(centred, full_matrices=False)
     else:
-        left, values, _ = svds(centred, k=2, v0=np.ones(min(n, d)))
+        left, values, _ = svds(centred, k=2, v0=np.random.default_rng(0).normal(size=min(n, d)))
     order = np.argsort(-values)[:2]
     flat[:, : len(order)] = left[:, order] * values[order] * scale
     return _oriented(flat)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.label_table import STATUS_NAMES
+from spinlearn.decision import trusted_rows
+from spinlearn.hints import hint_text, new_classes_elsewhere
+from spinlearn.label_table import STATUS_NAMES, answer_grid
 from spinlearn.viz import palette
 
 LISTED = 12
 
 
 def answer_html(
-    temperature: float, names: npt.NDArray[np.object_], status: npt.NDArray[np.str_]
+    temperature: float,
+    names: npt.NDArray[np.object_],
+    status: npt.NDArray[np.str_],
+    notes: Sequence[str] = (),
 ) -> str:
     """Counts by status as a bar, and a table of the calls.
 
@@ -24,6 +31,8 @@ def answer_html(
     names : object array (n,)
         The calls in words.
     status : str array (n,)
+    notes : sequence of str
+        Lines under the table.
     """
     n = max(len(names), 1)
     counts = [int(np.sum(status == name)) for name in STATUS_NAMES]
@@ -54,5 +63,29 @@ def answer_html(
         f"<b>{len(names)} points at T = {temperature:.4g}</b>: {sizes or 'none'}"
         f'<div style="font-size:0;margin:4px 0;white-space:nowrap">{bar}</div>'
         "<table><thead><tr><th>call</th><th>points</th><th>status</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table></div>"
+        f"<tbody>{rows}</tbody></table>"
+        + "".join(f"<div>{escape(note)}</div>" for note in notes)
+        + "</div>"
     )
+
+
+def answer_notes(result: Any) -> list[str]:
+    """How an answer was found, and new classes that stand at other temperatures.
+
+    Parameters
+    ----------
+    result : fitted PottsClassifier, or anything with its `equilibrium_`, `profile_`, `classes_`,
+        `temperature_` and `tau`
+    """
+    equilibrium, found = answer_grid(result)
+    n_bad = int(np.sum(~equilibrium.converged))
+    low, high = found.temperatures[0], found.temperatures[-1]
+    notes = [
+        f"{'exact' if equilibrium.exact else 'sampled'} by {equilibrium.engine} at "
+        f"{len(found.temperatures)} temperatures {low:.4g} to {high:.4g}, "
+        + (f"{n_bad} of them not converged" if n_bad else "all converged")
+    ]
+    row = found.nearest_row(float(result.temperature_))
+    for hint in new_classes_elsewhere(found, row, trusted_rows(equilibrium)):
+        notes.append(hint_text(hint, result.classes_, found.confused_sets))
+    return notes

@@ -1,0 +1,89 @@
+"""Hints at new classes of other temperatures, on profiles written by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spinlearn.core.arrays import frozen
+from spinlearn.decision import Profile
+from spinlearn.hints import new_classes_elsewhere
+
+
+def profile_of(*rows: str) -> Profile:
+    """One letter per point and row: a, b named classes; x, y, z new ones; ? confused."""
+    code = {"a": 0, "b": 1, "x": 2, "y": 3, "z": 4, "?": -1}
+    outcomes = np.array([[code[c] for c in row] for row in rows])
+    status = np.where(outcomes < 0, 3, np.where(outcomes >= 2, 4, 1))
+    return Profile(
+        temperatures=frozen(np.arange(len(rows)), np.float64),
+        outcomes=frozen(outcomes, np.int32),
+        status=frozen(status, np.int8),
+        margin=frozen(np.ones(outcomes.shape), np.float64),
+        n_classes=2,
+        confused_sets=((0, 1),),
+    )
+
+
+def test_a_class_hidden_in_a_named_one_is_found_where_it_is_whole():
+    found = profile_of(
+        "aaaaaaaaaaaaaaabbbbb",
+        "aaaaaaaaaxxxxxxbbbbb",
+        "aaaaaaaa?xxxxxxbbbbb",
+        "aaaaaaaa?xxxxx?bbbbb",
+        "yyyyyyyyyyyyyyyyyyyy",
+    )
+    (hint,) = new_classes_elsewhere(found, 0)
+    assert hint.temperature == 1
+    assert (hint.low, hint.high) == (0.5, 3.5)
+    assert hint.members.tolist() == list(range(9, 15))
+    assert hint.calls == {0: 6}
+
+
+def test_what_the_answer_shows_already_is_not_repeated():
+    found = profile_of("aaaaaaaaaaaaaaabbbbb", "aaaaaaaaaxxxxxxbbbbb", "aaaaaaaayyyyyyybbbbb")
+    assert new_classes_elsewhere(found, 1) == []
+    assert len(new_classes_elsewhere(found, 0)) == 1  # x and y are nearly the same points
+
+
+def test_pieces_of_a_class_that_came_apart_are_no_hint():
+    found = profile_of("aaaaaaaaaaaaaaabbbbb", "aaxxxxxxyyyyyyybbbbb", "aaxxxxxxyyyyyyybbbbb")
+    assert new_classes_elsewhere(found, 0) == []
+
+
+def test_crumbs_infinity_and_untrusted_rows_are_not_looked_at():
+    small = profile_of("aaaaaaaaaaaaaaabbbbb", "aaaaaaaaaaaxxxxbbbbb")
+    assert new_classes_elsewhere(small, 0) == []
+    found = profile_of("aaaaaaaaaaaaaaabbbbb", "aaaaaaaaaxxxxxxbbbbb")
+    assert len(new_classes_elsewhere(found, 0)) == 1
+    assert new_classes_elsewhere(found, 0, np.array([True, False])) == []
+    twice = profile_of("aaaaaaaaaaaaaaabbbbb", *["aaaaaaaaaxxxxxxbbbbb"] * 2)
+    assert len(new_classes_elsewhere(twice, 0, np.array([True, False, False]))) == 1
+
+
+def test_nothing_new_no_hint():
+    assert new_classes_elsewhere(profile_of("aaaaabbbbb", "aaaa??bbbb"), 0) == []
+
+
+def test_longest_and_largest_come_first():
+    found = profile_of(
+        "aaaaaaaaaaaaaaaaaaaabbbbbbbbbbbbbbbbbbbb",
+        "aaaaaaaaaaaaaaxxxxxxbbbbbbbbbbbbbyyyyyyy",
+        "aaaaaaaaaaaaaaxxxxxxbbbbbbbbbbbbbbbbbbbb",
+    )
+    sizes = [len(h.members) for h in new_classes_elsewhere(found, 0)]
+    assert sizes == [6, 7]  # the first stands twice as long
+
+
+def test_pieces_of_a_new_class_are_no_hint_but_confused_points_are():
+    found = profile_of("aaaaaaaxxxxxxxxbbbbb", "aaaaaaayyyyyzzzbbbbb")
+    assert new_classes_elsewhere(found, 0) == []
+    found = profile_of("aaaaaaa????????bbbbb", "aaaaaaayyyyyyyybbbbb")
+    (hint,) = new_classes_elsewhere(found, 0)
+    assert hint.calls == {-1: 8}
+
+
+def test_a_range_goes_on_through_rows_that_are_not_trusted():
+    found = profile_of("aaaaaaaaaaaaaaabbbbb", *["aaaaaaaaaxxxxxxbbbbb"] * 3)
+    (hint,) = new_classes_elsewhere(found, 0, np.array([True, False, True, False]))
+    assert hint.temperature == 2
+    assert (hint.low, hint.high) == (0.5, 3.0)
