@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.analysis.outcome_html import profile_html
 from spinlearn.analysis.tracking import tracked
 from spinlearn.core.arrays import FloatArray, IntArray, frozen
 from spinlearn.core.model import FREE, PottsModel
@@ -48,6 +49,9 @@ class Status(IntEnum):
     GROWN = 2
     CONFUSED = 3
     NEW = 4
+
+
+STATUS_NAMES = tuple(status.name.lower() for status in Status)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -89,6 +93,15 @@ class Decision:
         """Number of points with this status."""
         return int(np.sum(self.status == status))
 
+    def _repr_html_(self) -> str:
+        return profile_html(
+            np.array([self.temperature]),
+            self.outcomes[None],
+            self.status[None],
+            self.n_classes,
+            STATUS_NAMES,
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Interval:
@@ -116,6 +129,11 @@ class Profile:
     n_classes: int
     confused_sets: tuple[tuple[int, ...], ...]
     n_labels: int | None = None
+
+    def _repr_html_(self) -> str:
+        return profile_html(
+            self.temperatures, self.outcomes, self.status, self.n_classes, STATUS_NAMES
+        )
 
     def decision(self, row: int) -> Decision:
         """The decision at the row-th temperature."""

@@ -22,7 +22,14 @@ from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, temperature
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Engine
 from spinlearn.core.results import Equilibrium
-from spinlearn.decision import TIE, Decision, Status, best_temperature, profile, trusted_rows
+from spinlearn.decision import (
+    STATUS_NAMES,
+    TIE,
+    Decision,
+    best_temperature,
+    profile,
+    trusted_rows,
+)
 from spinlearn.energies import make_energy
 from spinlearn.engines import make_engine
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
@@ -339,7 +346,7 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
             temperature=value,
             transduction=code.encode(decision.outcomes, decision.confused_sets),
             names=names[inverse],
-            status=np.array([s.name.lower() for s in Status])[decision.status],
+            status=np.array(STATUS_NAMES)[decision.status],
             label_distributions=probabilities,
             forced_labels=forced,
             new_classes={f"new:{k}": members for k, members in decision.new_classes().items()},

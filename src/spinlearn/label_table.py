@@ -22,11 +22,10 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, IntArray, frozen
 from spinlearn.core.results import Equilibrium
-from spinlearn.decision import Profile, Status, outcome_name, profile
+from spinlearn.decision import STATUS_NAMES, Profile, outcome_name, profile
 from spinlearn.errors import InvalidInputError
 
 STEPS = 10_000  # to a unit of probability
-STATUS_NAMES = tuple(status.name.lower() for status in Status)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from spinlearn import Graph, JunctionTree, Multicanonical, PottsModel
-from spinlearn.analysis.outcome_html import profile_html
 from spinlearn.core.html_table import LISTED, html_table, shown_rows
+from spinlearn.decision import STATUS_NAMES
 from spinlearn.io.result import Result
-from spinlearn.label_table import STATUS_NAMES
 from spinlearn.viz.summary import answer_html
 from tests.explorer_cases import three_blocks
 
@@ -90,10 +89,7 @@ def test_a_sampled_equilibrium_shows_its_errors():
 
 def test_a_profile_counts_points_by_status():
     found = three_blocks().result.profile_
-    html = profile_html(
-        found.temperatures, found.outcomes, found.status, found.n_classes, STATUS_NAMES
-    )
-    heading, *rows = Cells(html).rows
+    heading, *rows = Cells(found._repr_html_()).rows
     assert heading == ["T", *STATUS_NAMES, "new classes", "largest"]
     for cells, k in zip(rows, shown_rows(len(found.temperatures)), strict=True):
         assert cells[0] == f"{found.temperatures[k]:.4g}"
@@ -101,6 +97,7 @@ def test_a_profile_counts_points_by_status():
         assert counts == np.bincount(found.status[k], minlength=5).tolist()
         sizes = [len(m) for m in found.decision(k).new_classes().values()]
         assert [int(c) for c in cells[6:]] == [len(sizes), max(sizes, default=0)]
+        assert Cells(found.decision(k)._repr_html_()).rows == [heading, cells]
 
 
 def test_a_classifier_and_its_stored_result_show_the_same_answer(tmp_path):

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from spinlearn.analysis.phases import phases
 from spinlearn.cli.console import say
-from spinlearn.decision import Status, trusted_rows
+from spinlearn.decision import STATUS_NAMES, Status, trusted_rows
 from spinlearn.hints import hint_text, new_classes_elsewhere
 from spinlearn.io.result import Result
 from spinlearn.label_table import answer_grid
@@ -38,7 +38,7 @@ def print_summary(
         f"{model.graph.n_edges} edges; {kind} by {result.equilibrium_.engine}; "
         f"answer at T* = {result.temperature_:.4g}",
     )
-    table = Table(Column("call", overflow="fold"), "points", *[s.name.lower() for s in Status])
+    table = Table(Column("call", overflow="fold"), "points", *STATUS_NAMES)
     codes, sizes = np.unique(decision.outcomes, return_counts=True)
     order = np.lexsort((-sizes, codes >= decision.n_classes, codes < 0))
     small = [k for k in order if codes[k] >= decision.n_classes and sizes[k] < SMALL]

@@ -24,10 +24,17 @@ from spinlearn.core.arrays import FloatArray, frozen
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
-from spinlearn.decision import Profile, best_temperature, outcome_name, profile, trusted_rows
+from spinlearn.decision import (
+    STATUS_NAMES,
+    Profile,
+    best_temperature,
+    outcome_name,
+    profile,
+    trusted_rows,
+)
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
 from spinlearn.io.array_file import Arrays, read_npz
-from spinlearn.label_table import STATUS_NAMES, answer_grid
+from spinlearn.label_table import answer_grid
 
 MAGIC = "spinlearn result"
 VERSION = 1

@@ -23,8 +23,9 @@ import numpy.typing as npt
 
 from spinlearn import __version__
 from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.decision import STATUS_NAMES
 from spinlearn.errors import InvalidInputError
-from spinlearn.label_table import STATUS_NAMES, STEPS, label_table, temperature_text, whole_steps
+from spinlearn.label_table import STEPS, label_table, temperature_text, whole_steps
 from spinlearn.viz import palette
 from spinlearn.viz.content import ExplorerContent, Layout, sample_for_display
 

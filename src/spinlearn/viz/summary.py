@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.decision import trusted_rows
+from spinlearn.decision import STATUS_NAMES, trusted_rows
 from spinlearn.hints import hint_text, new_classes_elsewhere
-from spinlearn.label_table import STATUS_NAMES, answer_grid
+from spinlearn.label_table import answer_grid
 from spinlearn.viz import palette
 
 LISTED = 12
