@@ -132,5 +132,7 @@ def _shown(table: Any) -> Table:
 
 def _text(value: Any) -> str:
     if isinstance(value, float):
-        return "" if value != value else f"{value:.3g}"
+        if value != value:
+            return ""
+        return f"{value:.1e}" if 0 < abs(value) < 1e-3 else f"{value:.3g}"  # narrow
     return "" if str(value) == "<NA>" else str(value)
