@@ -180,13 +180,10 @@ class LeftOut:
 
     def _other_mass(self) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """sum_l sum_i G_il and whether there is any such l, both (L, q)."""
-        n_states = self._arriving.shape[1]
-        weights = np.where(self.heard, self._mass, 0.0)
-        mass = np.tile(np.bincount(self._states, weights, n_states), (len(self._points), 1))
-        count = np.tile(np.bincount(self._states[self.heard], None, n_states), (len(mass), 1))
-        mass[self._rows, self._states] -= weights
-        count[self._rows, self._states] -= self.heard
-        return mass, count > 0
+        mine = np.zeros(self._arriving.shape, dtype=bool)
+        mine[self._rows, self._states] = self.heard
+        masses = np.where(mine, self._mass[:, None], 0.0)
+        return masses.sum(axis=0) - masses, (mine.sum(axis=0) - mine) > 0
 
 
 class _Walks:
