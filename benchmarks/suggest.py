@@ -162,12 +162,11 @@ def main() -> None:
         chosen.set, runs=chosen.runs, n_points=chosen.points, n_steps=chosen.steps,
         n_samples=chosen.samples, save=True,
     )  # fmt: skip
-    means = {k: v.mean(axis=1) for k, v in curves.items()}  # over the steps, one per run
+    # One per run, over the steps with a label added: the start is the same but for sampling.
+    means = {k: v[:, 1:].mean(axis=1) for k, v in curves.items()}
     difference = means["random"] - means["suggest"]
     error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
-    print(
-        f"mean error over {chosen.steps + 1} steps: suggest {means['suggest'].mean():.3f}, ", end=""
-    )
+    print(f"mean error over {chosen.steps} steps: suggest {means['suggest'].mean():.3f}, ", end="")
     print(f"random {means['random'].mean():.3f}; difference {difference.mean():.3f} +- {error:.3f}")
     print(f"suggest is better in {np.sum(difference > 0)} of {len(difference)} runs")
     draw(curves, f"{chosen.set}, {chosen.runs} runs", RESULTS / f"suggest_{chosen.set}.png")
