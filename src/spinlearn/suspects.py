@@ -5,8 +5,9 @@ A label is a finite field here, that of Zhou et al. (2004): the classes F of all
     1/2 sum_ij W_ij |F_i / sqrt(d_i) - F_j / sqrt(d_j)|^2 + (1/alpha - 1) sum_i |F_i - Y_i|^2 ,
 
 so that label l adds to its class the column G_.l of G = (I - alpha S)^-1, S = D^-1/2 W D^-1/2: what
-random walks of about 1/(1 - alpha) steps carry from l. Leaving label k out takes one column away,
-and one set of columns leaves out every label in turn, exactly. What the others say of point k is
+random walks of about 1/(1 - alpha) steps carry from l; REACH sqrt(n) steps, for in a small set long
+walks forget where they began. Leaving label k out takes one column away, and one set of columns
+leaves out every label in turn, exactly. What the others say of point k is
 
     P_k(c) ~ (r_kc + FAINT / n)^SHARPNESS,    r_kc = sum_l G_kl / sum_l sum_i G_il,
 
@@ -40,7 +41,7 @@ from spinlearn.energies.pairwise import weighted_degrees
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, weight_matrix
 
-ALPHA = 0.99  # walks of 100 steps, as in the paper of Zhou et al.
+REACH = 2.4  # 100 steps on the digits, the alpha = 0.99 of Zhou et al.
 FAINT = 0.3  # of the walks that come by a point on average
 SHARPNESS = 1.5  # 2 would be calibrated on digits
 MARGIN = 0.5
@@ -124,6 +125,11 @@ def suspects(
     return sorted(found, key=lambda s: s.p_given - s.p_instead)
 
 
+def alpha_of(graph: Graph) -> float:
+    """Share of the walks that go on at every step."""
+    return 1 - 1 / (REACH * float(np.sqrt(graph.n_nodes)))
+
+
 class LeftOut:
     """What the other labels say of each labelled point; labels can be silenced.
 
@@ -191,7 +197,7 @@ class _Walks:
 
     def __init__(self, graph: Graph) -> None:
         weights = weight_matrix(graph)
-        self._matrix = scaled(weights, inverse_roots(weighted_degrees(graph)), ALPHA)
+        self._matrix = scaled(weights, inverse_roots(weighted_degrees(graph)), alpha_of(graph))
 
     def columns(self, points: npt.NDArray[np.intp]) -> FloatArray:
         """G_.l of the points l, (n, points)."""

@@ -10,7 +10,7 @@ import pytest
 
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.suspects import ALPHA, FAINT, SHARPNESS, LeftOut, suspects
+from spinlearn.suspects import FAINT, REACH, SHARPNESS, LeftOut, suspects
 from tests.conftest import grid_graph
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -22,8 +22,9 @@ def dense_law(graph: Graph, labels: np.ndarray, point: int, n_states: int) -> np
     u, v = graph.edges.T
     weights[u, v] = weights[v, u] = graph.weights
     degrees = weights.sum(axis=0)
+    alpha = 1 - 1 / (REACH * np.sqrt(graph.n_nodes))
     walks = np.linalg.inv(
-        np.eye(graph.n_nodes) - ALPHA * weights / np.sqrt(np.outer(degrees, degrees))
+        np.eye(graph.n_nodes) - alpha * weights / np.sqrt(np.outer(degrees, degrees))
     )
     shares = np.zeros(n_states)
     for c in np.unique(labels[labels >= 0]):
