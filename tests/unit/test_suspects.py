@@ -151,8 +151,9 @@ def test_planted_labels_on_digits(monkeypatch):
     sys.modules.pop("suspects", None)
     import suspects as benchmark
 
-    scores = [benchmark.score(1797, seed) for seed in range(8)]
-    named, right = np.sum([one["suspects"] for one in scores], axis=0)
+    scores = [benchmark.score(seed) for seed in range(8)]
+    named, right, planted = np.sum([one["suspects"] for one in scores], axis=0)
+    assert planted == 40
     assert right / named > 0.8
-    assert right >= 30  # of 40
+    assert right >= 30
     assert right >= np.sum([one["yardstick"] for one in scores], axis=0)[1]
