@@ -2,10 +2,12 @@
 
     python benchmarks/suggest.py --set toy --runs 50
     python benchmarks/suggest.py --set digits --runs 50 --points 300
+    python benchmarks/suggest.py --set waves --runs 50 --steps 6
 
 Every run starts with one random label per class (both ways from the same ones) and adds labels one
 at a time. Errors are those of the most probable class, among all points without a label, at the
-middle of the temperatures that `suggest` looks at. Curves and numbers go to benchmarks/results/.
+middle of the temperatures that `suggest` looks at. Curves and numbers go to benchmarks/results/,
+the numbers after every run.
 """
 
 from __future__ import annotations
@@ -21,11 +23,12 @@ import numpy as np
 
 from spinlearn import Graph, JunctionTree, Multicanonical, MutualKNN, min_cut
 from spinlearn.analysis.temperature_grid import refined_grid, temperature_grid
-from spinlearn.datasets import two_bands
+from spinlearn.datasets import three_waves, two_bands
 from spinlearn.labellings import draw_labellings
 from spinlearn.suggestion import best_batch, pair_gains, telling_temperatures
 
 RESULTS = Path(__file__).parent / "results"
+TOYS = {"toy": two_bands, "waves": three_waves}
 
 
 @dataclass
@@ -38,10 +41,11 @@ class Problem:
 
 
 def make_problem(name: str, n_points: int, seed: int) -> Problem:
-    """The toy set, or a random part of the digits."""
-    if name == "toy":
-        toy = two_bands()
-        return Problem(toy.graph(), np.asarray(toy.truth), 2)
+    """One of the toy sets, or a random part of the digits."""
+    if name in TOYS:
+        toy = TOYS[name]()
+        truth = np.asarray(toy.truth)
+        return Problem(toy.graph(), truth, int(truth.max()) + 1)
     from sklearn.datasets import load_digits
 
     digits = load_digits()
@@ -81,13 +85,18 @@ def curve(
     generator = np.random.default_rng([seed, choose == "random"])
     labels = labels.copy()
     shares = []
+    centre = len(temperatures) // 2
     for step in range(n_steps + 1):
         model = min_cut(problem.graph, labels, problem.n_classes)
-        drawn = draw_labellings(model, temperatures, n_samples, seed=[seed, step], n_groups=1)
+        asks = choose == "suggest" and step < n_steps  # else the middle alone is looked at
+        looked = temperatures if asks else temperatures[centre : centre + 1]
+        drawn = draw_labellings(model, looked, n_samples, seed=[seed, step], n_groups=1)
         middle = drawn[len(drawn) // 2]
         counts = np.stack([(middle == c).sum(axis=0) for c in range(problem.n_classes)])
         free = np.flatnonzero(labels < 0)
         shares.append(float(np.mean(counts.argmax(axis=0)[free] != problem.truth[free])))
+        if step == n_steps:
+            break
         if choose == "random":
             point = generator.choice(free)
         else:
@@ -99,9 +108,9 @@ def curve(
 
 
 def compare(
-    name: str, *, runs: int, n_points: int, n_steps: int, n_samples: int, tell: bool = True
+    name: str, *, runs: int, n_points: int, n_steps: int, n_samples: int, save: bool = False
 ) -> dict[str, np.ndarray]:
-    """Learning curves (runs, steps + 1) of both ways of choosing."""
+    """Learning curves (runs, steps + 1) of both ways of choosing; `save` tells and keeps them."""
     curves: dict[str, list[list[float]]] = {"suggest": [], "random": []}
     temperatures = None
     for run in range(runs):
@@ -112,9 +121,11 @@ def compare(
         began = perf_counter()
         for choose, found in curves.items():
             found.append(curve(problem, labels, temperatures, n_steps, n_samples, choose, run))
-        if tell:
+        if save:
             areas = ", ".join(f"{k} {np.mean(v[-1]):.3f}" for k, v in curves.items())
             print(f"run {run + 1}: mean error {areas} ({perf_counter() - began:.0f} s)", flush=True)
+            RESULTS.mkdir(exist_ok=True)
+            (RESULTS / f"suggest_{name}.json").write_text(json.dumps(curves))
     return {k: np.array(v) for k, v in curves.items()}
 
 
@@ -141,7 +152,7 @@ def draw(curves: dict[str, np.ndarray], title: str, path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--set", choices=("toy", "digits"), default="toy")
+    parser.add_argument("--set", choices=(*TOYS, "digits"), default="toy")
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--points", type=int, default=300)
     parser.add_argument("--steps", type=int, default=10)
@@ -149,20 +160,16 @@ def main() -> None:
     chosen = parser.parse_args()
     curves = compare(
         chosen.set, runs=chosen.runs, n_points=chosen.points, n_steps=chosen.steps,
-        n_samples=chosen.samples,
+        n_samples=chosen.samples, save=True,
     )  # fmt: skip
-    means = {k: v.mean(axis=1) for k, v in curves.items()}  # over the steps, one per run
+    # One per run, over the steps with a label added: the start is the same but for sampling.
+    means = {k: v[:, 1:].mean(axis=1) for k, v in curves.items()}
     difference = means["random"] - means["suggest"]
     error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
-    print(
-        f"mean error over {chosen.steps + 1} steps: suggest {means['suggest'].mean():.3f}, ", end=""
-    )
+    print(f"mean error over {chosen.steps} steps: suggest {means['suggest'].mean():.3f}, ", end="")
     print(f"random {means['random'].mean():.3f}; difference {difference.mean():.3f} +- {error:.3f}")
     print(f"suggest is better in {np.sum(difference > 0)} of {len(difference)} runs")
-    RESULTS.mkdir(exist_ok=True)
     draw(curves, f"{chosen.set}, {chosen.runs} runs", RESULTS / f"suggest_{chosen.set}.png")
-    numbers = {k: v.tolist() for k, v in curves.items()}
-    (RESULTS / f"suggest_{chosen.set}.json").write_text(json.dumps(numbers))
 
 
 if __name__ == "__main__":
