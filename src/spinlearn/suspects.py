@@ -35,7 +35,6 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
-from spinlearn.core.protocols import Seed
 from spinlearn.energies.label_terms import checked_labels
 from spinlearn.energies.pairwise import weighted_degrees
 from spinlearn.errors import InvalidInputError
@@ -79,11 +78,8 @@ def suspects(
     graph: Graph,
     labels: npt.ArrayLike,
     n_states: int,
-    temperatures: npt.ArrayLike | None = None,
     *,
     margin: float = MARGIN,
-    n_samples: int | None = None,
-    seed: Seed = None,
 ) -> list[Suspect]:
     """Labels that are probably wrong, the most suspect first.
 
@@ -96,8 +92,6 @@ def suspects(
     n_states : int
     margin : float
         By how much the other class must be more probable, 0 <= margin < 1.
-    temperatures, n_samples, seed
-        Without effect: nothing is sampled.
     """
     given = checked_labels(graph, labels, n_states)
     if not 0 <= margin < 1:

@@ -8,7 +8,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from spinlearn.cli import options
 from spinlearn.cli.console import console, say
 from spinlearn.cli.explore import Folder
 
@@ -19,8 +18,6 @@ def suspects(
         float,
         typer.Option(help="How much more probable another class must be than the label."),
     ] = 0.5,
-    samples: Annotated[int, typer.Option(help="Labellings drawn at each temperature.")] = 256,
-    seed: options.Seed = 0,
 ) -> None:
     """List given labels that the rest of the data disagrees with.
 
@@ -31,7 +28,6 @@ def suspects(
         spinlearn suspects answer
     """
     from spinlearn.io.result import Result
-    from spinlearn.suggestion import telling_temperatures
     from spinlearn.suspects import suspects as find
 
     result = Result.load(folder)
@@ -40,10 +36,7 @@ def suspects(
         model.graph.with_weights(model.couplings),
         result.labels,
         model.n_states,
-        telling_temperatures(result.equilibrium_),
         margin=margin,
-        n_samples=samples,
-        seed=seed,
     )
     screen = console()
     n_labels = int((result.labels >= 0).sum())
