@@ -10,6 +10,7 @@ import typer
 from spinlearn.cli import options
 from spinlearn.cli.console import console, say, watched
 from spinlearn.cli.summary import print_summary
+from spinlearn.energies import ENERGIES
 from spinlearn.errors import InvalidInputError, StoppedError
 
 
@@ -28,7 +29,12 @@ def fit(
     top_variance: options.TopVariance = None,
     graph: options.GraphSpec = "auto",
     energy: Annotated[
-        str, typer.Option(help="Energy over labellings.", rich_help_panel=options.METHOD)
+        str,
+        typer.Option(
+            help=f"Energy over labellings: {', '.join(ENERGIES)}. diffused_cut is for one or two "
+            "labels a class.",
+            rich_help_panel=options.METHOD,
+        ),
     ] = "min_cut",
     engine: options.EngineName = "auto",
     temperatures: options.Temperatures = "auto",
