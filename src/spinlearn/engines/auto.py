@@ -20,8 +20,8 @@ from spinlearn.errors import UnsupportedModelError
 # Free nodes above which a class-level energy has valleys that walkers on a ladder do not leave:
 # on 1,800 points and ten classes a minute of multicanonical sampling makes no round trip.
 MANY_VALLEYS = 200
-WALKER_NODES = 250_000  # walkers times nodes of a population, about a minute of cooling
-FEWEST_WALKERS, MOST_WALKERS = 64, 512
+WALKER_NODES = 115_000  # walkers times nodes of a population, under a minute of cooling
+FEWEST_WALKERS, MOST_WALKERS = 64, 256
 
 
 @dataclass(kw_only=True)
