@@ -14,7 +14,7 @@ import numpy.typing as npt
 from spinlearn import __version__
 from spinlearn.core.protocols import Callback, Engine, GraphBuilder
 from spinlearn.core.results import Equilibrium
-from spinlearn.engines import ENGINES
+from spinlearn.engines import ENGINES, PopulationAnnealing
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, SpinlearnWarning
 from spinlearn.graphs import BUILDERS
 from spinlearn.io.dataset import Dataset
@@ -121,11 +121,13 @@ def _messages(caught: list[warnings.WarningMessage], equilibrium: Equilibrium) -
     messages = list(dict.fromkeys(str(w.message) for w in others))
     bad = equilibrium.temperatures[~equilibrium.converged]
     if len(bad) and equilibrium.std_error is not None:
+        # A population goes through the temperatures once, whatever time it is given.
+        once = equilibrium.engine == PopulationAnnealing.name
+        remedy = "" if once else "give more time (--max-seconds), "
         messages.append(
             f"the standard error is above the tolerance (up to {equilibrium.std_error.max():.2g}) "
             f"at {len(bad)} of {len(equilibrium.temperatures)} temperatures, T = {bad.min():.3g} "
-            f"to {bad.max():.3g}: give more time (--max-seconds), accept a larger --tol, or ask "
-            "for higher temperatures"
+            f"to {bad.max():.3g}: {remedy}accept a larger --tol, or ask for higher temperatures"
         )
     return messages
 
