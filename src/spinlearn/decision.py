@@ -369,10 +369,11 @@ def trusted_rows(equilibrium: Equilibrium) -> npt.NDArray[np.bool_]:
     """Which temperatures, ascending, are sampled well enough for a decision to mean something.
 
     With few effective samples every marginal looks certain and every point decided. All rows of an
-    exact equilibrium are trusted, and all rows where no row would be.
+    exact equilibrium are trusted, and all rows where no row would be; so are those of a cooled
+    population, which ends in a valley of low energy even where it says nothing of the others.
     """
     order = np.argsort(equilibrium.temperatures, kind="stable")
-    if equilibrium.std_error is None:
+    if equilibrium.std_error is None or equilibrium.diagnostics.get("cooled"):
         return np.ones(len(order), dtype=np.bool_)
     worst = equilibrium.std_error.max(axis=(1, 2))[order]
     trusted = np.asarray(worst <= MAX_STD_ERROR)

@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from spinlearn import PottsClassifier
+from spinlearn import PottsClassifier, min_cut
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
+from spinlearn.datasets import two_bands
+from spinlearn.decision import trusted_rows
 from spinlearn.engines import Enumeration, PopulationAnnealing
 from spinlearn.engines.population_annealing import _jackknife
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
+from spinlearn.minimizers import minimum_cut
 from tests.energy_models import random_model
 
 TEMPERATURES = np.array([0.0, 0.4, 0.8, 1.5, np.inf])
@@ -82,3 +85,19 @@ def test_one_label_a_class_is_answered_by_a_cooled_population():
     assert fitted.equilibrium_.std_error.max() <= 0.5
     free = labels < 0
     assert np.mean(fitted.forced_labels_[free] == digits[free]) > 0.97
+
+
+def test_the_ground_state_is_never_above_the_minimisers():
+    """A hurried population ends above the minimum cut of the toy set, T = 0 does not."""
+    toy = two_bands()
+    model = min_cut(toy.graph(), toy.labels, n_states=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        run = PopulationAnnealing(n_walkers=64, n_sweeps=1, step=10.0, n_reads=1).run(
+            model, [0.0, 1.0], seed=0
+        )
+    least = minimum_cut(model)
+    assert run.diagnostics["best_energy"] > least.energy  # else this shows nothing
+    assert run.mean_energy[0] == pytest.approx(least.energy)
+    assert np.all(run.std_error[0][model.clamped < 0] == 0.5)
+    assert np.all(trusted_rows(run))

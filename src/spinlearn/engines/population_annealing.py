@@ -37,6 +37,7 @@ from spinlearn.errors import (
     InvalidInputError,
     StoppedError,
 )
+from spinlearn.minimizers import minimize
 
 BLOCKS = 32  # of families, for error bars
 MAX_RATIO = 1.2  # of neighbouring temperatures
@@ -235,14 +236,41 @@ class _Run:
         return row
 
     def _ground(self) -> dict[str, Any]:
-        """T = 0: the walkers of least energy."""
+        """T = 0: the walkers of least energy, or the minimum of the minimiser if that is lower.
+
+        Resampling goes by the weights of valleys at the temperatures where they part, so all
+        walkers may end in a valley that is not the deepest.
+        """
         energies = self._energies()
         lowest = float(energies.min())
-        best = energies <= lowest + 1e-9 * max(self.model.energy_scale, 1e-300)
-        row = self._averages(self._sums(best), int(best.sum()))
+        margin = 1e-9 * max(self.model.energy_scale, 1e-300)
+        found = minimize(self.model, seed=int(self.root.generate_state(1)[0]))
+        if found.energy < lowest - margin:
+            lowest = found.energy
+            row = self._one_labelling(found.labels)
+        else:
+            best = energies <= lowest + margin
+            row = self._averages(self._sums(best), int(best.sum()))
         row["mean_energy"], row["heat_capacity"] = lowest, 0.0
         row["log_partition"] = float(log_partition(lowest, np.array([np.nan]), np.zeros(1))[0])
         return row
+
+    def _one_labelling(self, labels: StateArray) -> dict[str, Any]:
+        """Averages over a single labelling: nothing is known of others of the same energy."""
+        model = self.model
+        marginals = np.eye(model.n_states)[labels]
+        u, v = model.graph.edges.T
+        same = (labels[u] == labels[v]).astype(np.float64)
+        errors = np.full(marginals.shape, 0.5)
+        errors[model.clamped >= 0] = 0.0
+        return {
+            "marginals": marginals,
+            "std_error": errors,
+            "edge_agreement": same,
+            "agreement_std_error": np.full(len(same), 0.5),
+            "blocks": 1.0,
+            "samples": 1.0,
+        }
 
     def _sums(self, counted: npt.NDArray[np.bool_]) -> list[npt.NDArray[Any]]:
         """Walkers, node states and edge agreements per block of families."""
@@ -325,6 +353,7 @@ class _Run:
                 "effective_blocks": column("blocks"),
                 "families": len(np.unique(self.families)),
                 "best_energy": float(self._energies().min()),
+                "cooled": True,
                 "seconds": perf_counter() - self.started,
             },
             evaluate=partial(_again, self.settings, self.model, self.root),
