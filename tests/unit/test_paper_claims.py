@@ -91,11 +91,9 @@ def test_phases_widen_at_both_ends():
             "settings": {"kind": "multicanonical"},
             "result": {
                 "temperatures": [0.5],
-                "errors": [0],
                 "marginals": [[0.5] * 1360],
                 "exact_errors": [0],
                 "worst_difference": [0.0],
-                "worst_z": [0.0],
                 "converged": [True],
             },
         }
@@ -120,23 +118,45 @@ def test_phases_widen_at_both_ends():
     assert claims.labels_widen_phase(cells(1.1, 1.3)).verdict is Verdict.FAILS
 
 
-def test_yeast_compares_with_cuts():
+def yeast_run(considered, *, considered_cut=0.2, converged=True):
+    means = [{"mean": value, "by_class": [value] * 5} for value in (0.2, considered)]
+    cuts = [{"mean": 0.2}, {"mean": considered_cut}]
     result = {
-        "counts": {"genes": 1, "known": 1, "listed": 1, "both": 1, "test": 1},
+        "counts": {"genes": 1, "known": 1, "listed": 1, "both": 1, "test": 9},
         "temperatures": [0.0, 0.5],
-        "success": [{"mean": 0.2}, {"mean": 0.32}],
+        "success": means,
+        "considered_success": means,
+        "considered_cut": cuts,
+        "argmax_success": means,
+        "open": [{"confused": 0, "new": 0}, {"confused": 1, "new": 2}],
         "rows": {"auto": 1, "stability": 0},
-        "converged": [True, False],
+        "converged": [True, converged],
         "cut": {"mean": 0.2},
         "lgc": {"mean": 0.3},
     }
-    found = claims.yeast_success({"yeast": [{"settings": {}, "result": result}]})
-    assert found.verdict is Verdict.HOLDS
-    assert "32% at T* = 0.5" in found.finding
-    assert "above tolerance" in found.finding
-    result["rows"]["auto"] = 0
-    found = claims.yeast_success({"yeast": [{"settings": {}, "result": result}]})
-    assert found.verdict is Verdict.FAILS
+    return {"settings": {}, "result": result}
+
+
+@pytest.mark.parametrize(
+    ("runs", "verdict"),
+    [
+        ([{"considered": 0.32}], "HOLDS"),
+        ([{"considered": 0.19}], "FAILS"),
+        ([{"considered": 0.32, "considered_cut": 0.33}], "FAILS"),  # on the same genes GC is better
+        ([{"considered": 0.32}, {"considered": 0.34}], "HOLDS"),
+        ([{"considered": 0.2}, {"considered": 0.44}], "FAILS"),  # 0.32 ± 0.12
+    ],
+)
+def test_yeast_compares_with_cuts_on_the_same_genes(runs, verdict):
+    found = claims.yeast_success({"yeast": [yeast_run(**run) for run in runs]})
+    assert found.verdict is Verdict[verdict]
+
+
+def test_yeast_says_how_sure_it_is():
+    runs = [yeast_run(0.32, converged=False), yeast_run(0.34)]
+    finding = claims.yeast_success({"yeast": runs}).finding
+    assert "ours 33.0% ± 1.0% and GC 20.0% ± 0.0% of the 7 test genes" in finding
+    assert "above tolerance" in finding
 
 
 def test_twins_do_not_count_twice():

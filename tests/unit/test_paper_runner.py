@@ -12,7 +12,7 @@ import time
 import pytest
 
 from spinlearn.errors import StoppedError
-from spinlearn.paper.runner import Task, run_tasks
+from spinlearn.paper.runner import COMPUTING, Task, run_tasks
 
 TASKS = [Task("squares", {"x": x}) for x in range(6)]
 
@@ -76,7 +76,7 @@ def test_the_callback_stops_a_run_and_keeps_what_is_done(tmp_path):
 SLOW = """
 import sys, time
 from pathlib import Path
-from spinlearn.paper.runner import Task, run_tasks
+from spinlearn.paper.runner import COMPUTING, Task, run_tasks
 
 def slow(settings):
     Path(sys.argv[2], "log").open("a").write(f"{settings['x']}\\n")
@@ -104,3 +104,18 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[0, 1, 2, 3, 4]"
     assert log.read_text().split() == ["3", "4"]
+
+
+@pytest.mark.parametrize("experiment", ["fig1", "fig2", "fig4", "fig5", "yeast"])
+def test_a_cell_depends_on_all_sources_that_compute_it(experiment):
+    grimp = pytest.importorskip("grimp")
+    imports = grimp.build_graph("spinlearn", cache_dir=None)
+    modules = imports.find_upstream_modules(f"spinlearn.paper.{experiment}")
+    paths = {module.removeprefix("spinlearn.").replace(".", "/") for module in modules}
+    others = {
+        p for p in paths if not any(f"{p}{end}".startswith(COMPUTING) for end in ("/", ".py"))
+    }
+    # The rest keeps cells (their settings are in the name), gathers and draws them.
+    assert others <= {
+        f"paper/{name}" for name in ("curves", "drawing", "panels", "runner", "scale")
+    }

@@ -16,7 +16,8 @@ import numpy as np
 
 from spinlearn.core.arrays import BoolArray, IntArray
 from spinlearn.errors import MissingDependencyError
-from spinlearn.paper.panels import errors_by_panel
+from spinlearn.paper.curves import SampledCounts, YeastCurves
+from spinlearn.paper.panels import errors_by_panel, sampling_errors
 from spinlearn.paper.runner import Cell
 
 CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
@@ -38,7 +39,7 @@ METHODS = (  # key, name, colour, line
 
 def draw_panels(cells: list[Cell], out: Path, name: str, n_points: int) -> list[Path]:
     """Sorted misclassification curves, one panel per (q, M), and the table behind them."""
-    panels = errors_by_panel(cells)
+    panels, std_errors = errors_by_panel(cells), sampling_errors(cells)
     shapes = sorted({q for q, _ in panels})
     columns = max(len([1 for q, _ in panels if q == shape]) for shape in shapes)
     plt = _pyplot()
@@ -59,6 +60,12 @@ def draw_panels(cells: list[Cell], out: Path, name: str, n_points: int) -> list[
             values = errors[key][order]
             weight = 1.6 if line == "-" else 1.0
             axis.plot(x, values, line, color=colour, linewidth=weight, label=label)
+        if std_errors[q, m] > 0:
+            values, reach = errors["auto"][order], 2 * std_errors[q, m]
+            axis.fill_between(
+                x, np.maximum(values - reach, 0), values + reach, color="#000000", alpha=0.15,
+                linewidth=0, label="± 2 s.e. of sampling",
+            )  # fmt: skip
         unsure = ~errors["converged"][order]
         if np.any(unsure):
             points = errors["auto"][order][unsure]
@@ -97,15 +104,15 @@ def draw_panels(cells: list[Cell], out: Path, name: str, n_points: int) -> list[
     )  # fmt: skip
     files = _save(figure, out / name)
     rows = [
-        [q, m, k, *(int(errors[key][k]) for key, *_ in METHODS)]
+        [q, m, k, *(int(errors[key][k]) for key, *_ in METHODS), std_errors[q, m]]
         for (q, m), errors in panels.items()
         for k in range(len(errors["auto"]))
     ]
-    header = ["q", "M", "labelling", *(key for key, *_ in METHODS)]
+    header = ["q", "M", "labelling", *(key for key, *_ in METHODS), "sampling_se"]
     return [*files, write_csv(out / f"{name}.csv", header, rows)]
 
 
-def temperature_curves(curves: dict[str, Any], stem: Path) -> list[Path]:
+def temperature_curves(curves: dict[str, Any], counts: SampledCounts, stem: Path) -> list[Path]:
     """Figure 2: errors against T, the phases with and without labels above."""
     plt = _pyplot()
     figure, (strip, axis) = plt.subplots(
@@ -128,47 +135,60 @@ def temperature_curves(curves: dict[str, Any], stem: Path) -> list[Path]:
     us, ss, mc = curves["exact US"], curves["exact SS"], curves["MC"]
     axis.plot(us["temperatures"], us["errors"], "-", color="#0072B2", label="exact US")
     axis.plot(ss["temperatures"], ss["errors"], "-", color="#000000", label="exact SS")
+    bars = [counts.errors - counts.low, counts.high - counts.errors]
     axis.errorbar(
-        mc["temperatures"], mc["errors"], yerr=2 * np.array(mc["std_error"]), fmt="o",
-        color="#D55E00", markersize=4, capsize=2,
-        label=f"MC, {mc['n_chains']} runs ± 2 s.e.",
+        counts.temperatures, counts.errors, yerr=bars, fmt="o", color="#D55E00", markersize=4,
+        capsize=2, label=f"MC, {mc['n_chains']} runs ± 2 s.e. of all averages",
     )  # fmt: skip
     unsure = ~np.array(mc["converged"], dtype=bool)
     if np.any(unsure):
         at = np.array(mc["temperatures"])[unsure]
-        axis.plot(at, np.array(mc["errors"])[unsure], "x", color="#000000", label="not converged")
+        axis.plot(at, counts.errors[unsure], "x", color="#000000", label="not converged")
     axis.axvline(ss["auto"], color="#666666", linestyle=":", label=f"T* = {ss['auto']:g}")
     axis.set_xlabel("temperature T, in units of the coupling")
     axis.set_ylabel(f"misclassified points of {n_points}")
     axis.set_xlim(0, max(us["temperatures"]))
     axis.set_ylim(0, n_points)
-    axis.legend(frameon=False, fontsize=8, loc="center", bbox_to_anchor=(0.42, 0.28))
+    axis.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 0.2))
     _bare(axis)
     return _save(figure, stem)
 
 
-def success_curve(result: dict[str, Any], stem: Path) -> list[Path]:
-    """Yeast: mean success over the five classes against T."""
+def success_curve(curves: YeastCurves, stem: Path) -> list[Path]:
+    """Yeast: mean success over the five classes against T, on all genes and on those considered."""
     plt = _pyplot()
-    figure, axis = plt.subplots(figsize=(6.4, 4), layout="constrained")
-    temperatures = np.array(result["temperatures"])
-    success = np.array([s["mean"] for s in result["success"]])
-    sure = np.array(result["converged"], dtype=bool)
-    axis.plot(temperatures, 100 * success, "-", color="#000000", label="MC (ours)")
-    axis.plot(temperatures[sure], 100 * success[sure], "o", color="#000000", markersize=4)
-    if not np.all(sure):
-        axis.plot(
-            temperatures[~sure], 100 * success[~sure], "o", color="#000000", markersize=4,
-            markerfacecolor="white", label="error above tolerance",
+    figure, axis = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    temperatures = curves.temperatures
+    ours = (
+        (curves.success, "ours, new classes are errors", "#000000", "-", "o"),
+        (curves.considered, "ours, new classes left out", "#0072B2", "-", "s"),
+        (curves.argmax, "ours, largest marginal alone", "#7F7F7F", ":", "^"),
+    )
+    for line, label, colour, style, marker in ours:
+        bars = np.nan_to_num(2 * line.std_error)
+        axis.errorbar(
+            temperatures, 100 * line.value, yerr=100 * bars, fmt=marker + style, color=colour,
+            markersize=4, capsize=2, linewidth=1.2, label=label,
         )  # fmt: skip
-    axis.axhline(100 * result["cut"]["mean"], color="#D55E00", label="GC")
-    axis.axhline(100 * result["lgc"]["mean"], color="#009E73", label="LGC")
-    chosen = temperatures[result["rows"]["auto"]]
-    axis.axvline(chosen, color="#666666", linestyle=":", label=f"T* = {chosen:g}")
+    unsure = ~curves.converged
+    if np.any(unsure):
+        axis.plot(
+            temperatures[unsure], 100 * curves.success.value[unsure], "o", color="#000000",
+            markersize=4, markerfacecolor="white", label="some marginal above tolerance",
+        )  # fmt: skip
+    axis.axhline(100 * curves.cut, color="#D55E00", label="GC")
+    same = 100 * curves.considered_cut.value
+    axis.plot(temperatures, same, "--", color="#D55E00", label="GC, the same genes left out")
+    axis.axhline(100 * curves.lgc, color="#009E73", label="LGC")
+    for row, name, style in ((curves.row, "T*", "-."), (curves.paper_row, "paper's T*", ":")):
+        chosen = temperatures[row]
+        text = f"{name} = {chosen:g}"
+        axis.axvline(chosen, color="#666666", linestyle=style, linewidth=0.9, label=text)
     axis.set_xlabel("temperature T, in units of the largest similarity")
     axis.set_ylabel("success, mean over 5 phases (%)")
     axis.set_ylim(bottom=0)
-    axis.legend(frameon=False, fontsize=8)
+    axis.set_title(f"mean of {curves.n_runs} runs ± 2 standard errors", fontsize=9, loc="left")
+    axis.legend(frameon=False, fontsize=8, loc="upper left")
     _bare(axis)
     return _save(figure, stem)
 

@@ -1,9 +1,8 @@
 """Figure 2: errors against temperature on the toy set of figure 1, exactly and sampled.
 
 Exact, with labels (SS) and without (US), by the junction tree; multicanonical (MC) by independent
-runs: the decision is made from their mean marginals, its error bar is the jackknife over runs, and
-the marginals of every run are compared with the exact ones in units of its own standard errors.
-The same cells serve claims (f), samplers that stay at one temperature, and (g), message passing.
+runs, pooled in `curves` and compared there with the exact answer. The same cells serve claims (f),
+samplers that stay at one temperature, and (g), message passing.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import numpy as np
 
 from spinlearn.analysis.phases import GRAIN, GRAIN_POINTS, WHOLE, Phase, phases
 from spinlearn.core.arrays import FloatArray
-from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
 from spinlearn.datasets import two_bands
 from spinlearn.decision import best_temperature, profile
@@ -47,7 +45,7 @@ def tasks(scale: Scale, seed: int) -> list[Task]:
                 "kind": "multicanonical",
                 "temperatures": SAMPLED_TEMPERATURES.tolist(),
                 "tol": scale.chain_tol,
-                "max_sweeps": scale.max_sweeps,
+                "max_sweeps": scale.chain_sweeps,
                 "seed": cell_seed(seed, 2, chain),
             }
         )
@@ -86,96 +84,43 @@ def compute(settings: Settings) -> Cell:
             "grain_phases": grains,
         }
     run = run_quietly(_engine(settings), model, temperatures, settings.get("seed", 0))
-    averages = {}
-    if kind == "multicanonical":
-        averages = {
-            "marginals": np.round(run.marginals[:, :, 0], DIGITS).tolist(),
-            "agreement": np.round(run.edge_agreement, DIGITS).tolist(),
-        }
-    return {
+    exact = JunctionTree().run(model, run.temperatures)
+    difference = np.abs(run.marginals - exact.marginals)
+    result = {
         **_curve(run, True),
-        **averages,
-        **_against_exact(run, model),
-        "worst_std_error": [] if run.std_error is None else run.std_error.max(axis=(1, 2)).tolist(),
+        "worst_difference": difference.max(axis=(1, 2)).tolist(),
+        "mean_difference": difference.mean(axis=(1, 2)).tolist(),
+        "exact_errors": _curve(exact, True)["errors"],
         "converged": run.converged.tolist(),
     }
+    if kind == "multicanonical":
+        assert run.std_error is not None
+        assert run.agreement_std_error is not None
+        result |= {
+            "marginals": _rounded(run.marginals[:, :, 0]),
+            "std_error": _rounded(run.std_error[:, :, 0]),
+            "agreement": _rounded(run.edge_agreement),
+            "agreement_std_error": _rounded(run.agreement_std_error),
+            "exact_marginals": _rounded(exact.marginals[:, :, 0]),
+        }
+    return result
 
 
 def draw(cells: list[Cell], out: Path) -> list[Path]:
     """Errors against T, with phases and error bars."""
+    from spinlearn.paper.curves import SampledCounts, summary
     from spinlearn.paper.drawing import temperature_curves, write_csv
 
-    curves = summary(cells)
-    files = temperature_curves(curves, out / "figure2")
-    rows = []
-    for name in ("exact SS", "exact US", "MC"):
-        curve = curves[name]
-        spread = curve.get("std_error", np.zeros(len(curve["errors"])))
-        rows += [
-            [name, t, e, s]
-            for t, e, s in zip(curve["temperatures"], curve["errors"], spread, strict=True)
-        ]
-    path = write_csv(out / "figure2.csv", ["curve", "T", "misclassified", "standard_error"], rows)
-    return [*files, path]
-
-
-def summary(cells: list[Cell]) -> dict[str, Any]:
-    """The curves of the figure and the comparisons with the exact answer, by name."""
-    found: dict[str, Any] = {"n_points": two_bands().n_points, "traps": {}, "messages": {}}
-    chains = []
-    for cell in cells:
-        settings, result = cell["settings"], cell["result"]
-        if settings["kind"] == "exact":
-            found["exact SS" if settings["labels"] else "exact US"] = result
-        elif settings["kind"] == "multicanonical":
-            chains.append(result)
-        else:
-            group = "traps" if settings["kind"] == "trap" else "messages"
-            found[group][settings["engine"]] = result
-    errors, std_error = _pooled_errors(chains)
-    found["MC"] = {
-        "temperatures": chains[0]["temperatures"],
-        "errors": errors.tolist(),
-        "std_error": std_error.tolist(),
-        "exact_errors": chains[0]["exact_errors"],
-        "n_chains": len(chains),
-        "worst_difference": np.max([c["worst_difference"] for c in chains], axis=0).tolist(),
-        "worst_z": np.max([c["worst_z"] for c in chains], axis=0).tolist(),
-        "converged": np.all([c["converged"] for c in chains], axis=0).tolist(),
-    }
-    return found
-
-
-def _pooled_errors(chains: list[dict[str, Any]]) -> tuple[FloatArray, FloatArray]:
-    """Errors of the decision from the mean over chains, and their jackknife standard errors."""
-    toy = two_bands()
-    model = min_cut(toy.graph(), toy.labels, 2)
-    temperatures = np.array(chains[0]["temperatures"])
-    marginals = np.array([chain["marginals"] for chain in chains])
-    agreement = np.array([chain["agreement"] for chain in chains])
-    n_chains = len(chains)
-
-    def errors(kept: list[int]) -> FloatArray:
-        first = marginals[kept].mean(axis=0)
-        nothing = np.zeros(len(temperatures))
-        pooled = Equilibrium(
-            model=model,
-            temperatures=temperatures,
-            marginals=np.stack([first, 1 - first], axis=2),
-            edge_agreement=agreement[kept].mean(axis=0),
-            mean_energy=nothing,
-            heat_capacity=nothing,
-            converged=np.ones(len(temperatures), dtype=bool),
-            engine="multicanonical",
-        )
-        return np.array(_curve(pooled, True)["errors"], dtype=float)
-
-    everything = list(range(n_chains))
-    if n_chains == 1:
-        return errors(everything), np.zeros(len(temperatures))
-    left_out = np.array([errors([k for k in everything if k != out]) for out in everything])
-    spread = (n_chains - 1) / n_chains * np.sum((left_out - left_out.mean(axis=0)) ** 2, axis=0)
-    return errors(everything), np.sqrt(spread)
+    curves, counts = summary(cells), SampledCounts.of(cells)
+    files = temperature_curves(curves, counts, out / "figure2")
+    rows: list[list[Any]] = []
+    for name in ("exact SS", "exact US"):
+        exact = zip(curves[name]["temperatures"], curves[name]["errors"], strict=True)
+        rows += [[name, t, e, e, e] for t, e in exact]
+    columns = (counts.temperatures, counts.errors, counts.low, counts.high)
+    rows += [["MC", *map(float, row)] for row in zip(*columns, strict=True)]
+    header = ["curve", "T", "misclassified", "low", "high"]
+    return [*files, write_csv(out / "figure2.csv", header, rows)]
 
 
 def _engine(settings: Settings) -> Any:
@@ -227,16 +172,5 @@ def _phase_intervals(run: Equilibrium, labelled: bool) -> list[dict[str, Any]]:
     return intervals
 
 
-def _against_exact(run: Equilibrium, model: PottsModel) -> dict[str, Any]:
-    """Largest difference of a marginal from the exact one, absolute and in standard errors."""
-    exact = JunctionTree().run(model, run.temperatures)
-    difference = np.abs(run.marginals - exact.marginals)
-    result: dict[str, Any] = {
-        "worst_difference": difference.max(axis=(1, 2)).tolist(),
-        "mean_difference": difference.mean(axis=(1, 2)).tolist(),
-        "exact_errors": _curve(exact, True)["errors"],
-    }
-    if run.std_error is not None:
-        z = difference / np.maximum(run.std_error, 1e-4)
-        result["worst_z"] = z.max(axis=(1, 2)).tolist()
-    return result
+def _rounded(values: FloatArray) -> list[list[float]]:
+    return [[round(v, DIGITS) for v in row] for row in values.tolist()]

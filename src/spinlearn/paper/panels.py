@@ -35,15 +35,33 @@ def errors_by_panel(cells: list[Cell]) -> dict[tuple[int, int], dict[str, Any]]:
     return found
 
 
-def twin_differences(cells: list[Cell]) -> list[int]:
-    """|errors of a run - errors of its twin| at T*: the sampling error of plotted counts."""
+def twin_differences(cells: list[Cell]) -> dict[tuple[int, int], list[int]]:
+    """|errors of a run - errors of its twin| at T*, by (q, M) of the panels that have twins."""
     runs: dict[tuple[int, int, int], list[int]] = {}
     for cell in cells:
         settings, result = cell["settings"], cell["result"]
         if settings["kind"] == "labelling" and "twin" in settings:
             key = (settings["q"], settings["M"], settings["labelling"])
             runs.setdefault(key, []).append(result["errors"][result["rows"]["auto"]])
-    return [abs(pair[0] - pair[1]) for pair in runs.values() if len(pair) == 2]
+    found: dict[tuple[int, int], list[int]] = {}
+    for (q, m, _), pair in runs.items():
+        if len(pair) == 2:
+            found.setdefault((q, m), []).append(abs(pair[0] - pair[1]))
+    return found
+
+
+def sampling_errors(cells: list[Cell]) -> dict[tuple[int, int], float]:
+    """Standard error of one plotted count, by (q, M): rms difference of twins / √2.
+
+    0 for an exact panel, nan for a sampled one without twins.
+    """
+    twins, found = twin_differences(cells), {}
+    for panel, results in results_by_panel(cells).items():
+        exact = all(r["worst_std_error"] == 0 for r in results)
+        found[panel] = 0.0 if exact else np.nan
+        if panel in twins:
+            found[panel] = float(np.sqrt(np.mean(np.square(twins[panel])) / 2))
+    return found
 
 
 def unsupervised_errors(cells: list[Cell]) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +124,7 @@ def _accuracy_note(cells: list[Cell]) -> str:
     if not sampled:
         return "<p class='note'>All averages are exact: no sampling error.</p>"
     unsure = sum(not r["converged"][r["rows"]["auto"]] for r in sampled)
-    differences = twin_differences(cells)
+    differences = list(chain.from_iterable(twin_differences(cells).values()))
     twins = ""
     if differences:
         twins = (

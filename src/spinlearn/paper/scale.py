@@ -17,7 +17,7 @@ class Scale:
     n_twins : int
         Sampled panels: labellings computed a second time with another seed; the differences are the
         sampling error of the plotted counts.
-    n_chains, chain_tol : int, float
+    n_chains, chain_tol, chain_sweeps : int, float, int
         Independent multicanonical runs of figure 2, and the accuracy of each: above the transition
         counts turn on small differences.
     tol, max_sweeps : float, int
@@ -26,8 +26,8 @@ class Scale:
         M of figure 4.
     trap_sweeps : int
         Sweeps of the single-temperature samplers of claim (f).
-    yeast_tol, yeast_sweeps
-        Of the yeast run.
+    yeast_chains, yeast_tol, yeast_sweeps
+        Independent runs of the yeast experiment, and the accuracy of each.
     sensitivity : int
         Labellings per row of the leukemia sensitivity table; 0 leaves it out.
     stride : int
@@ -39,11 +39,13 @@ class Scale:
     n_twins: int
     n_chains: int
     chain_tol: float
+    chain_sweeps: int
     tol: float
     max_sweeps: int
     label_counts_q2: tuple[int, ...]
     label_counts_q3: tuple[int, ...]
     trap_sweeps: int
+    yeast_chains: int
     yeast_tol: float
     yeast_sweeps: int
     sensitivity: int
@@ -56,13 +58,15 @@ FULL = Scale(
     n_twins=5,
     n_chains=8,
     chain_tol=0.01,
+    chain_sweeps=160_000,
     tol=0.03,
     max_sweeps=40_000,
     label_counts_q2=(5, 10, 15, 20),
     label_counts_q3=(5, 10, 15, 20),
     trap_sweeps=4000,
+    yeast_chains=4,
     yeast_tol=0.03,
-    yeast_sweeps=2000,
+    yeast_sweeps=1000,
     sensitivity=20,
 )
 QUICK = Scale(
@@ -71,13 +75,15 @@ QUICK = Scale(
     n_twins=1,
     n_chains=4,
     chain_tol=0.012,
+    chain_sweeps=40_000,
     tol=0.05,
     max_sweeps=20_000,
     label_counts_q2=(5, 10, 15, 20),
     label_counts_q3=(5, 20),
     trap_sweeps=2000,
+    yeast_chains=2,
     yeast_tol=0.05,
-    yeast_sweeps=200,
+    yeast_sweeps=100,
     sensitivity=5,
 )
 TINY = Scale(
@@ -86,11 +92,13 @@ TINY = Scale(
     n_twins=0,
     n_chains=1,
     chain_tol=0.05,
+    chain_sweeps=2000,
     tol=0.1,
     max_sweeps=2000,
     label_counts_q2=(10,),
     label_counts_q3=(),
     trap_sweeps=100,
+    yeast_chains=1,
     yeast_tol=0.2,
     yeast_sweeps=12,
     sensitivity=0,
