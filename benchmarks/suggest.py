@@ -88,10 +88,7 @@ def curve(
     centre = len(temperatures) // 2
     for step in range(n_steps + 1):
         model = min_cut(problem.graph, labels, problem.n_classes)
-        asks = choose == "suggest" and step < n_steps  # else the middle alone is looked at
-        looked = temperatures if asks else temperatures[centre : centre + 1]
-        drawn = draw_labellings(model, looked, n_samples, seed=[seed, step], n_groups=1)
-        middle = drawn[len(drawn) // 2]
+        middle = draw_labellings(model, temperatures[[centre]], n_samples, seed=[seed, step])[0]
         counts = np.stack([(middle == c).sum(axis=0) for c in range(problem.n_classes)])
         free = np.flatnonzero(labels < 0)
         shares.append(float(np.mean(counts.argmax(axis=0)[free] != problem.truth[free])))
@@ -100,6 +97,7 @@ def curve(
         if choose == "random":
             point = generator.choice(free)
         else:
+            drawn = draw_labellings(model, temperatures, n_samples, seed=[seed, step, 1])
             candidates = np.sort(generator.choice(free, min(len(free), 300), replace=False))
             gains = [pair_gains(s, problem.n_classes, candidates, free) for s in drawn]
             point = best_batch(np.mean(gains, axis=0), candidates, 1)[0].point
@@ -162,7 +160,7 @@ def main() -> None:
         chosen.set, runs=chosen.runs, n_points=chosen.points, n_steps=chosen.steps,
         n_samples=chosen.samples, save=True,
     )  # fmt: skip
-    # One per run, over the steps with a label added: the start is the same but for sampling.
+    # One per run, over the steps with a label added.
     means = {k: v[:, 1:].mean(axis=1) for k, v in curves.items()}
     difference = means["random"] - means["suggest"]
     error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan

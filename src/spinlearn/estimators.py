@@ -26,7 +26,6 @@ from spinlearn.decision import (
     STATUS_NAMES,
     TIE,
     Decision,
-    best_temperature,
     profile,
     trusted_rows,
 )
@@ -34,6 +33,7 @@ from spinlearn.energies import make_energy
 from spinlearn.engines import make_engine
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
 from spinlearn.graphs import describe
+from spinlearn.hints import TEMPERATURE_RULES, answer_temperature
 from spinlearn.inputs import (
     contradiction,
     in_parts_with,
@@ -48,8 +48,6 @@ from spinlearn.viz import curves
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
 from spinlearn.viz.summary import answer_html, answer_notes
-
-TEMPERATURE_RULES = {"auto": "information", "paper": "stability"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,10 +110,11 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
     temperatures : "auto" or array-like, default "auto"
         The grid of the profile, in the unit of the couplings; "auto" covers the ferromagnetic,
         super-paramagnetic and paramagnetic phases, T = 0 included.
-    temperature : "auto", "paper" or float, default "auto"
+    temperature : "auto", "discovery", "paper" or float, default "auto"
         Temperature of the answer. "auto": where the decision says most about the points, see
-        `decision.information`; "paper": T* of the paper's section 6.1, the most stable change from
-        the ground state, which does not see new classes.
+        `decision.information`; "discovery": near that, but where small new classes stand too, see
+        `hints.answer_temperature`; "paper": T* of the paper's section 6.1, the most stable change
+        from the ground state, which does not see new classes.
     tau : float, default 0.1
         A point is confident when its two largest probabilities differ by more than this.
     eta_min : float or None, default None
@@ -213,10 +212,9 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         self.equilibrium_ = self._equilibrium(engine)
         found = self._profile(self.equilibrium_)
         if isinstance(self.temperature, str):
-            rule = TEMPERATURE_RULES[self.temperature]
             trusted = trusted_rows(self.equilibrium_)
-            self.temperature_ = best_temperature(
-                found, rule=rule, eta_min=self.eta_min, trusted=trusted
+            self.temperature_ = answer_temperature(
+                found, self.temperature, trusted=trusted, eta_min=self.eta_min
             )
         else:
             self.temperature_ = _one_temperature(self.temperature)
@@ -238,7 +236,8 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
             _one_temperature(self.temperature)
         elif self.temperature not in TEMPERATURE_RULES:
             raise InvalidInputError(
-                f"temperature={self.temperature!r} is unknown: use 'auto', 'paper' or a number >= 0"
+                f"temperature={self.temperature!r} is unknown: use "
+                f"{', '.join(map(repr, TEMPERATURE_RULES))} or a number >= 0"
             )
         eta_min = self.eta_min
         number = isinstance(eta_min, (int, float, np.number))

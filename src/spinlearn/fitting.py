@@ -17,6 +17,7 @@ from spinlearn.core.results import Equilibrium
 from spinlearn.engines import ENGINES, PopulationAnnealing
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, SpinlearnWarning
 from spinlearn.graphs import BUILDERS
+from spinlearn.hints import TEMPERATURE_RULES
 from spinlearn.io.dataset import Dataset
 from spinlearn.io.features import Preparation
 from spinlearn.io.result import Result
@@ -38,8 +39,8 @@ class FitSettings:
         A name among ENGINES.
     temperatures : str
         "auto", a list "0,0.5,1" or a range "0:2:21" (first, last, how many).
-    temperature : float or None
-        Temperature of the answer; None is T*.
+    temperature : str
+        Of the answer: "auto", "discovery", "paper" (see `PottsClassifier`) or a number.
     scale : {"auto", "none", "standard"}
         "auto": standard for tables, whose columns may have different units, none for arrays.
     tol, max_seconds, n_jobs, checkpoint, checkpoint_seconds
@@ -50,7 +51,7 @@ class FitSettings:
     energy: str = "min_cut"
     engine: str = "auto"
     temperatures: str = "auto"
-    temperature: float | None = None
+    temperature: str = "auto"
     tau: float = 0.1
     label_strength: float = float("inf")
     scale: str = "auto"
@@ -87,7 +88,7 @@ def fit_dataset(
             engine=engine,
             label_strength=settings.label_strength,
             temperatures=temperatures,
-            temperature="auto" if settings.temperature is None else settings.temperature,
+            temperature=parse_temperature(settings.temperature),
             tau=settings.tau,
             callback=callback,
             random_state=settings.seed,
@@ -214,6 +215,22 @@ def _check_numbers(settings: FitSettings) -> None:
         raise InvalidInputError("--jobs 0 would do nothing: give a number of threads, -1 for all")
     if settings.seed < 0:
         raise InvalidInputError(f"--seed {settings.seed} is negative: give a whole number >= 0")
+
+
+def parse_temperature(text: str) -> float | str:
+    """The name of a rule, or a number >= 0."""
+    if text in TEMPERATURE_RULES:
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not value >= 0:
+        raise InvalidInputError(
+            f"--temperature {text!r} cannot be read: write {', '.join(TEMPERATURE_RULES)} or a "
+            "number >= 0"
+        )
+    return value
 
 
 def parse_temperatures(text: str) -> Any:

@@ -12,7 +12,8 @@ that most of them have in the answer, a hint needs
     labelled points are not counted, they keep their class whatever happens.
 
 Hints are ordered by |M| times the length of the range of temperatures around t over which the class
-goes on.
+goes on. The rule "discovery" takes the answer from where most such points stand, as long as the
+decision as a whole says nearly as much as the best one.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import IntArray
-from spinlearn.decision import Profile, Status, outcome_name
+from spinlearn.decision import Profile, Status, best_temperature, information, outcome_name
 
 LEAST, LEAST_SHARE = 5, 0.01
 KEPT = 0.5
@@ -33,6 +34,8 @@ WHOLE = 0.9  # of its largest size
 UNSURE_ROWS = 2
 LISTED = 3
 CALLS = 3  # named in words
+NEARLY = 0.9  # of the information of the best answer, that discovery may not fall below
+TEMPERATURE_RULES = ("auto", "discovery", "paper")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -58,6 +61,43 @@ class Hint:
     calls: dict[int, int]
 
 
+def answer_temperature(
+    found: Profile,
+    rule: str,
+    *,
+    trusted: npt.NDArray[np.bool_] | None = None,
+    eta_min: float | None = None,
+) -> float:
+    """The temperature of the answer by one of `TEMPERATURE_RULES`.
+
+    "auto" and "paper" are the rules "information" and "stability" of `best_temperature`.
+    "discovery" starts from "auto". Of all temperatures at which the information is `NEARLY` as
+    large, it takes the one at which most points are in new classes that would be a hint or are
+    in that answer already; of equals, the coldest.
+    """
+    if rule == "paper":
+        return best_temperature(found, rule="stability", eta_min=eta_min, trusted=trusted)
+    best = best_temperature(found, trusted=trusted)
+    if rule == "auto":
+        return best
+    row = found.nearest_row(best)
+    scores = information(found)
+    allowed = np.isfinite(found.temperatures) & (scores >= NEARLY * scores[row])
+    if trusted is not None:
+        allowed &= trusted
+    allowed[row] = True
+    answer = found.outcomes[row]
+    points = np.zeros(len(scores))
+    least = _least(found)
+    for code, sizes in _large_classes(found, least).items():
+        shown = bool(np.any(answer == code))
+        standing = shown | _beside_their_class(found, answer, code)
+        points += np.where(standing & (sizes >= least), sizes, 0)
+    points[~allowed] = -1
+    chosen = int(np.argmax(points >= WHOLE * points.max()))
+    return float(found.temperatures[chosen])
+
+
 def new_classes_elsewhere(
     found: Profile, row: int, trusted: npt.NDArray[np.bool_] | None = None
 ) -> list[Hint]:
@@ -75,8 +115,7 @@ def new_classes_elsewhere(
     """
     finite = np.isfinite(found.temperatures)
     usable = finite if trusted is None else finite & trusted
-    n = found.outcomes.shape[1]
-    least = max(LEAST, LEAST_SHARE * n)
+    least = _least(found)
     ends = found.boundaries()
     answer = found.outcomes[row]
     shown = [np.flatnonzero(answer == c) for c in np.unique(answer[answer >= found.n_classes])]
@@ -125,6 +164,10 @@ def hint_text(
         f"stands from {hint.low:.4g} to {hint.high:.4g}); the answer calls them "
         f"{', '.join(calls[:CALLS])}{more}"
     )
+
+
+def _least(found: Profile) -> float:
+    return max(LEAST, LEAST_SHARE * int(found.outcomes.shape[1]))
 
 
 def _large_classes(found: Profile, least: float) -> dict[int, npt.NDArray[np.int64]]:

@@ -16,7 +16,7 @@ from spinlearn.engines import JunctionTree
 from spinlearn.engines.population import cooled_labellings
 from spinlearn.errors import InvalidInputError
 
-EXACT_OPERATIONS = 2e6  # clique states per temperature up to which exact labellings are drawn
+EXACT_OPERATIONS = 3e7  # clique states per temperature (seconds) up to which drawing is exact
 
 
 def draw_labellings(

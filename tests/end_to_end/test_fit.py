@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from itertools import pairwise
 from pathlib import Path
 
@@ -282,6 +283,31 @@ def test_a_hidden_class_that_the_answer_misses_is_pointed_at(tmp_path):
     assert not np.any(calls[truth != 3] == "new:1")
 
 
+def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
+    scanpy = pytest.importorskip("scanpy")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        adata = scanpy.datasets.pbmc68k_reduced()
+    truth = adata.obs["bulk_labels"].astype(str).to_numpy()
+    generator = np.random.default_rng(0)
+    known = np.full(adata.n_obs, "", dtype=object)
+    for kind in sorted(set(truth) - {"CD34+"}):
+        known[generator.choice(np.flatnonzero(truth == kind), 5, replace=False)] = kind
+    adata.obs["known"] = known
+    adata.write_h5ad(tmp_path / "pbmc.h5ad")
+    done = spinlearn(
+        "fit", "pbmc.h5ad", "--labels", "known", "--temperature", "discovery", "--tol", 0.05,
+        "--temperatures", "0.4,0.5,0.6,0.7,0.8,1", "--out", "out", cwd=tmp_path, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    calls = np.array([r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")])
+    names, counts = np.unique(calls[truth == "CD34+"], return_counts=True)
+    found = str(names[np.argmax(counts)])
+    assert found.startswith("new:")
+    assert counts.max() >= 12  # of 13
+    assert np.sum(calls[truth != "CD34+"] == found) <= 1
+
+
 def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
     frame, _ = table_of("breast_cancer", 5, 300)
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -343,14 +369,9 @@ def test_leukemia_finds_the_unlabelled_class(tmp_path):
         "--top-variance", 200, "--temperatures", "0:1.2:25", "--out", "out", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    answer = Result.load(tmp_path / "out")
-    found = []
-    for row in range(len(answer.profile_.temperatures)):
-        for members in answer.profile_.decision(row).new_classes().values():
-            found.append((np.sum(truth[members] == "MLL"), np.sum(truth[members] != "MLL")))
-    right, wrong = max(found, key=lambda pair: pair[0] - pair[1])
-    assert right >= 12  # of 17
-    assert wrong <= 2
+    calls = np.array([r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")])
+    assert np.sum(calls[truth == "MLL"] == "new:1") >= 12  # of 17
+    assert np.sum(calls[truth != "MLL"] == "new:1") <= 2
     assert leftovers(tmp_path) == {
         "leukemia.csv", "out", "out/labels.csv", "out/profile.csv", "out/model.npz",
         "out/report.html",

@@ -6,7 +6,7 @@ import numpy as np
 
 from spinlearn.core.arrays import frozen
 from spinlearn.decision import Profile
-from spinlearn.hints import new_classes_elsewhere
+from spinlearn.hints import answer_temperature, new_classes_elsewhere
 
 
 def profile_of(*rows: str) -> Profile:
@@ -87,3 +87,37 @@ def test_a_range_goes_on_through_rows_that_are_not_trusted():
     (hint,) = new_classes_elsewhere(found, 0, np.array([True, False, True, False]))
     assert hint.temperature == 2
     assert (hint.low, hint.high) == (0.5, 3.0)
+
+
+def large(row: str, times: int = 10) -> str:
+    return "".join(letter * times for letter in row)
+
+
+def test_discovery_moves_to_where_a_small_class_stands():
+    # 10 of 210 points: a crumb for the information, which therefore stays at the coldest row.
+    cold, warm, hot = large("a" * 10 + "b" * 11), large("a" * 9 + "x" + "b" * 11), large("y" * 21)
+    found = profile_of(cold, cold, warm, warm, hot)
+    assert answer_temperature(found, "auto") == 0
+    assert answer_temperature(found, "discovery") == 2
+    assert answer_temperature(found, "discovery", trusted=np.array([1, 1, 0, 1, 1], bool)) == 3
+    assert answer_temperature(found, "discovery", trusted=np.array([1, 1, 0, 0, 1], bool)) == 0
+
+
+def test_discovery_does_not_give_up_the_named_classes():
+    # A piece as large, but most of the points of class a are undecided beside it.
+    torn = large("a???????" + "?x" + "b" * 11)
+    found = profile_of(large("a" * 10 + "b" * 11), torn, torn)
+    assert answer_temperature(found, "discovery") == 0
+
+
+def test_discovery_keeps_what_the_answer_shows():
+    shown = large("a" * 7 + "xxxx" + "b" * 10)
+    both = large("a" * 6 + "y" + "xxxx" + "b" * 10)
+    found = profile_of(large("a" * 11 + "b" * 10), shown, both)
+    assert answer_temperature(found, "auto") == 1
+    assert answer_temperature(found, "discovery") == 2
+
+
+def test_without_small_classes_discovery_is_the_automatic_answer():
+    found = profile_of(large("a" * 10 + "b" * 11), large("a" * 10 + "b" * 10 + "?"))
+    assert answer_temperature(found, "discovery") == answer_temperature(found, "auto") == 0

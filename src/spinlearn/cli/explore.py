@@ -17,7 +17,8 @@ Folder = Annotated[Path, typer.Argument(help="The folder that `spinlearn fit --o
 def explore(
     folder: Folder,
     temperature: Annotated[
-        float | None, typer.Option(help="Temperature of the answer. Default: as fitted.")
+        str | None,
+        typer.Option(help="Of the answer: a number, auto, discovery or paper. Default: as fitted."),
     ] = None,
     temperatures: options.Temperatures = "auto",
     out: Annotated[
@@ -33,9 +34,11 @@ def explore(
 
         spinlearn explore answer --temperature 0.3
 
+        spinlearn explore answer --temperature discovery
+
         spinlearn explore answer --temperatures 0.1:0.6:26 --out answer-fine
     """
-    from spinlearn.fitting import parse_temperatures
+    from spinlearn.fitting import parse_temperature, parse_temperatures
     from spinlearn.io.answer_files import write_answer
     from spinlearn.io.folder import check_target, new_folder
     from spinlearn.io.report import write_report
@@ -49,7 +52,7 @@ def explore(
     if not isinstance(grid, str):
         result = result.on(grid)
     if temperature is not None:
-        result = result.at(temperature)
+        result = result.at(parse_temperature(temperature))
     if out is None:
         write_report(folder / "report.html", result)
         written = [folder / "report.html"]

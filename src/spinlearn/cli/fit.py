@@ -38,13 +38,7 @@ def fit(
     ] = "min_cut",
     engine: options.EngineName = "auto",
     temperatures: options.Temperatures = "auto",
-    temperature: Annotated[
-        float | None,
-        typer.Option(
-            help="Temperature of the answer. Default: where the calls say most about the points.",
-            rich_help_panel=options.METHOD,
-        ),
-    ] = None,
+    temperature: options.Temperature = "auto",
     tau: Annotated[
         float,
         typer.Option(

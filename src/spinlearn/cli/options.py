@@ -81,6 +81,14 @@ GraphSpec = Annotated[
     ),
 ]
 EngineName = Annotated[str, typer.Option(help=", ".join(ENGINES) + ".", rich_help_panel=METHOD)]
+Temperature = Annotated[
+    str,
+    typer.Option(
+        help="Of the answer: a number; auto, where the calls say most about the points; discovery, "
+        "near that, where small new classes stand too; paper, the paper's T*.",
+        rich_help_panel=METHOD,
+    ),
+]
 Temperatures = Annotated[
     str,
     typer.Option(

@@ -27,12 +27,12 @@ from spinlearn.core.results import Equilibrium
 from spinlearn.decision import (
     STATUS_NAMES,
     Profile,
-    best_temperature,
     outcome_name,
     profile,
     trusted_rows,
 )
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
+from spinlearn.hints import answer_temperature
 from spinlearn.io.array_file import Arrays, read_npz
 from spinlearn.label_table import answer_grid
 
@@ -133,8 +133,11 @@ class Result:
             self.temperature_, names.astype(object)[inverse], status, answer_notes(self)
         )
 
-    def at(self, temperature: float) -> Result:
-        """The same result with the answer taken at another temperature."""
+    def at(self, temperature: float | str) -> Result:
+        """The same result with the answer at another temperature, given or by a rule's name."""
+        if isinstance(temperature, str):
+            trusted = trusted_rows(self.equilibrium_)
+            temperature = answer_temperature(self.profile_, temperature, trusted=trusted)
         self.equilibrium_.at([temperature])  # refuses what cannot be had
         row = self.profile_.nearest_row(temperature)
         return replace(
@@ -145,7 +148,7 @@ class Result:
         """The result over another grid of temperatures, without sampling again."""
         there = self.equilibrium_.at(np.unique(np.asarray(temperatures, dtype=np.float64)))
         found = profile(there, tau=self.tau, n_classes=len(self.classes_))
-        best = best_temperature(found, trusted=trusted_rows(there))
+        best = answer_temperature(found, "auto", trusted=trusted_rows(there))
         return replace(
             self,
             equilibrium_=there,
