@@ -164,3 +164,25 @@ def test_twins_do_not_count_twice():
 
     cells = [labelling(3, 5, 0, ours=1, twin=0), labelling(3, 5, 0, ours=9, twin=1)]
     np.testing.assert_array_equal(errors_by_panel(cells)[3, 5]["auto"], [1])
+
+
+def test_figure_1_is_decided_by_the_labels_selected_for_it():
+    def cells(lgc, ours):
+        results = [
+            {"cut": 60, "lgc": 2, "sgt": 2, "ncut": 40, "ours": 1},
+            {"cut": 60, "lgc": lgc, "sgt": 30, "ncut": 40, "ours": ours},
+        ]
+        return {
+            "fig1": [
+                {
+                    "settings": {"n_labels": n_labels},
+                    "result": {"errors": errors, "n_points": 100, "temperature": 0.5},
+                }
+                for n_labels, errors in zip((7, 10), results, strict=True)
+            ]
+        }
+
+    assert claims.others_fail_on_filament(cells(30, 1)).verdict is Verdict.HOLDS
+    assert claims.others_fail_on_filament(cells(9, 1)).verdict is Verdict.FAILS
+    assert claims.others_fail_on_filament(cells(30, 3)).verdict is Verdict.FAILS
+    assert "7 labels: cut 60, lgc 2" in claims.others_fail_on_filament(cells(30, 1)).finding

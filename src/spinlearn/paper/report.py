@@ -31,14 +31,14 @@ blockquote { margin: 0; color: #333 } tr.chosen { background: #f2f7fb }
 """
 VERDICT_CLASS = {Verdict.HOLDS: "holds", Verdict.FAILS: "fails", Verdict.UNCHECKED: "unchecked"}
 TITLES = {
-    "fig1": "Figure 1: seven labels, six methods",
+    "fig1": "Figure 1: a few labels, six methods",
     "fig2": "Figure 2: errors against temperature",
     "fig4": "Figures 3 and 4: three classes, random labellings",
     "fig5": "Figure 5: leukemia",
     "yeast": "Yeast cell cycle",
 }
 IMAGES = {
-    "fig1": ("figure1",),
+    "fig1": ("figure1", "figure1_seven_labels"),
     "fig2": ("figure2",),
     "fig4": ("figure3", "figure4"),
     "fig5": ("figure5",),
