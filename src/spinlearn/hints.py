@@ -34,7 +34,7 @@ WHOLE = 0.9  # of its largest size
 UNSURE_ROWS = 2
 LISTED = 3
 CALLS = 3  # named in words
-NEARLY = 0.9  # of the information of the best answer, that discovery may not fall below
+NEARLY = 0.95  # of the information of the best answer, that discovery may not fall below
 TEMPERATURE_RULES = ("auto", "discovery", "paper")
 
 

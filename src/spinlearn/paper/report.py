@@ -51,6 +51,12 @@ COUNTING = (
     "labelled points count as right."
 )
 
+ERROR_BARS = (
+    "Error bars: the least and largest count when all margins and all agreements are two standard "
+    "errors more, or less, decided. A count is a step function of these averages: where many "
+    "points share a margin by symmetry, as on this grid, they cross the threshold together."
+)
+
 
 def write_report(done: Reproduction, path: Path) -> Path:
     """Write the page for what was run."""
@@ -102,6 +108,8 @@ def _details(name: str, cells: list[Cell]) -> list[str]:
         return [*parts, *_sensitivity(cells)] if name == "fig5" else parts
     if name == "yeast":
         return [_yeast_note(cells)]
+    if name == "fig2":
+        return [f"<p class='note'>{escape(ERROR_BARS)}</p>"]
     return []
 
 
@@ -160,7 +168,8 @@ def _yeast_note(cells: list[Cell]) -> str:
         f"Filter: genes with all 18 readings, {counts['genes']} (the paper: at least 15 of 18, "
         f"4523; the public table has 6019 such genes). Known phases {counts['known']} (77), on "
         f"Spellman's list {counts['listed']} (604), in both {counts['both']} (69), test genes "
-        f"{counts['test']} (535). Graph: mutual 10 nearest neighbours and spanning tree."
+        f"{counts['test']} (535). Graph: mutual 10 nearest neighbours and spanning tree. The paper "
+        "does not say what became of genes in new classes; both counts are given."
     )
     return f"<p class='note'>{escape(text)}</p>"
 
