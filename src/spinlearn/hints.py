@@ -71,9 +71,9 @@ def answer_temperature(
     """The temperature of the answer by one of `TEMPERATURE_RULES`.
 
     "auto" and "paper" are the rules "information" and "stability" of `best_temperature`.
-    "discovery" starts from "auto". Of all temperatures at which the information is `NEARLY` as
-    large, it takes the one at which most points are in new classes that would be a hint or are
-    in that answer already; of equals, the coldest.
+    "discovery" starts from "auto". Of all temperatures at which the information, with small new
+    classes counted, is `NEARLY` as large, it takes the one at which most points are in new classes
+    that would be a hint or are in that answer already; of equals, the coldest.
     """
     if rule == "paper":
         return best_temperature(found, rule="stability", eta_min=eta_min, trusted=trusted)
@@ -81,7 +81,7 @@ def answer_temperature(
     if rule == "auto":
         return best
     row = found.nearest_row(best)
-    scores = information(found)
+    scores = information(found, least_share=LEAST_SHARE)
     allowed = np.isfinite(found.temperatures) & (scores >= NEARLY * scores[row])
     if trusted is not None:
         allowed &= trusted
