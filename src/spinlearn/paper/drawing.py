@@ -174,7 +174,7 @@ def success_curve(curves: YeastCurves, stem: Path) -> list[Path]:
     if np.any(unsure):
         axis.plot(
             temperatures[unsure], 100 * curves.success.value[unsure], "o", color="#000000",
-            markersize=4, markerfacecolor="white", label="some marginal above tolerance",
+            markersize=4, markerfacecolor="white", zorder=5, label="some marginal above tolerance",
         )  # fmt: skip
     axis.axhline(100 * curves.cut, color="#D55E00", label="GC")
     same = 100 * curves.considered_cut.value
