@@ -20,6 +20,7 @@ from pathlib import Path
 from time import perf_counter
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from spinlearn import Graph, JunctionTree, Multicanonical, MutualKNN, min_cut
 from spinlearn.analysis.temperature_grid import refined_grid, temperature_grid
@@ -105,22 +106,42 @@ def curve(
     return shares
 
 
+def both_curves(
+    name: str, run: int, n_points: int, temperatures: np.ndarray, n_steps: int, n_samples: int
+) -> dict[str, list[float]]:
+    """One start, continued both ways."""
+    problem = make_problem(name, n_points, run)
+    labels = first_labels(problem, np.random.default_rng(run))
+    return {
+        choose: curve(problem, labels, temperatures, n_steps, n_samples, choose, run)
+        for choose in ("suggest", "random")
+    }
+
+
 def compare(
-    name: str, *, runs: int, n_points: int, n_steps: int, n_samples: int, save: bool = False
+    name: str,
+    *,
+    runs: int,
+    n_points: int,
+    n_steps: int,
+    n_samples: int,
+    n_jobs: int = 1,
+    save: bool = False,
 ) -> dict[str, np.ndarray]:
     """Learning curves (runs, steps + 1) of both ways of choosing; `save` tells and keeps them."""
+    first = make_problem(name, n_points, 0)
+    temperatures = temperatures_of(first, first_labels(first, np.random.default_rng(0)))
+    began = perf_counter()
     curves: dict[str, list[list[float]]] = {"suggest": [], "random": []}
-    temperatures = None
-    for run in range(runs):
-        problem = make_problem(name, n_points, run)
-        labels = first_labels(problem, np.random.default_rng(run))
-        if temperatures is None:
-            temperatures = temperatures_of(problem, labels)
-        began = perf_counter()
+    pairs = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(both_curves)(name, run, n_points, temperatures, n_steps, n_samples)
+        for run in range(runs)
+    )
+    for run, pair in enumerate(pairs):
         for choose, found in curves.items():
-            found.append(curve(problem, labels, temperatures, n_steps, n_samples, choose, run))
+            found.append(pair[choose])
         if save:
-            areas = ", ".join(f"{k} {np.mean(v[-1]):.3f}" for k, v in curves.items())
+            areas = ", ".join(f"{k} {np.mean(v[-1][1:]):.3f}" for k, v in curves.items())
             print(f"run {run + 1}: mean error {areas} ({perf_counter() - began:.0f} s)", flush=True)
             RESULTS.mkdir(exist_ok=True)
             (RESULTS / f"suggest_{name}.json").write_text(json.dumps(curves))
@@ -155,10 +176,11 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=300)
     parser.add_argument("--steps", type=int, default=10)
     parser.add_argument("--samples", type=int, default=192)
+    parser.add_argument("--jobs", type=int, default=-1)
     chosen = parser.parse_args()
     curves = compare(
         chosen.set, runs=chosen.runs, n_points=chosen.points, n_steps=chosen.steps,
-        n_samples=chosen.samples, save=True,
+        n_samples=chosen.samples, n_jobs=chosen.jobs, save=True,
     )  # fmt: skip
     # One per run, over the steps with a label added.
     means = {k: v[:, 1:].mean(axis=1) for k, v in curves.items()}
