@@ -46,8 +46,8 @@ def test_snippets_run(guide, tmp_path):
                 exec(compile(text, guide, "exec"), namespace)
 
 
-def test_there_are_the_six_guides_and_their_links_lead_somewhere():
-    assert len(GUIDES) == 6
+def test_there_are_the_guides_and_their_links_lead_somewhere():
+    assert len(GUIDES) == 7
     for guide in GUIDES:
         for target in re.findall(r"\]\(([^)#]+)\)", (DOCS / guide).read_text(encoding="utf-8")):
             assert target.startswith("http") or (DOCS / target).exists(), f"{guide}: {target}"

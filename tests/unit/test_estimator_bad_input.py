@@ -440,7 +440,7 @@ def test_bad_graphs_are_refused(graph, message):
         ({"temperatures": np.array([1j])}, "temperatures must be real numbers"),
         (
             {"temperature": "foo"},
-            "temperature='foo' is unknown: use 'auto', 'paper' or a number >= 0",
+            "temperature='foo' is unknown: use 'auto', 'discovery', 'paper' or a number >= 0",
         ),
         ({"temperature": -1}, ">= 0"),
         ({"temperature": np.nan}, "not NaN"),

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
@@ -370,8 +370,12 @@ def exact_harmonic(graph, y):
     return np.array([float(value) for value in f])
 
 
+# Over 12 orders the residual of one graph in a hundred stays above tol = 1e-10 of the right side
+# by rounding alone, which `fit` says. The answer must be right all the same.
+@pytest.mark.filterwarnings("ignore:the linear system:spinlearn.errors.ConvergenceWarning")
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 4, 8, 12]))
 @settings(max_examples=60)
+@example(3621794, 12)
 def test_weights_over_many_orders_of_magnitude(seed, decades):
     rng = np.random.default_rng(seed)
     n = 9
