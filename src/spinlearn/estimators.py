@@ -33,7 +33,7 @@ from spinlearn.energies import make_energy
 from spinlearn.engines import make_engine
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
 from spinlearn.graphs import describe
-from spinlearn.hints import TEMPERATURE_RULES, answer_temperature
+from spinlearn.hints import ANSWER_RULES, answer_temperature
 from spinlearn.inputs import (
     contradiction,
     in_parts_with,
@@ -234,10 +234,10 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         """Refuse at once what would come to light only after a long run."""
         if not isinstance(self.temperature, str):
             _one_temperature(self.temperature)
-        elif self.temperature not in TEMPERATURE_RULES:
+        elif self.temperature not in ANSWER_RULES:
             raise InvalidInputError(
                 f"temperature={self.temperature!r} is unknown: use "
-                f"{', '.join(map(repr, TEMPERATURE_RULES))} or a number >= 0"
+                f"{', '.join(map(repr, ANSWER_RULES))} or a number >= 0"
             )
         eta_min = self.eta_min
         number = isinstance(eta_min, (int, float, np.number))

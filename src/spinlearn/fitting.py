@@ -17,7 +17,7 @@ from spinlearn.core.results import Equilibrium
 from spinlearn.engines import ENGINES, PopulationAnnealing
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, SpinlearnWarning
 from spinlearn.graphs import BUILDERS
-from spinlearn.hints import TEMPERATURE_RULES
+from spinlearn.hints import ANSWER_RULES
 from spinlearn.io.dataset import Dataset
 from spinlearn.io.features import Preparation
 from spinlearn.io.result import Result
@@ -219,7 +219,7 @@ def _check_numbers(settings: FitSettings) -> None:
 
 def parse_temperature(text: str) -> float | str:
     """The name of a rule, or a number >= 0."""
-    if text in TEMPERATURE_RULES:
+    if text in ANSWER_RULES:
         return text
     try:
         value = float(text)
@@ -227,7 +227,7 @@ def parse_temperature(text: str) -> float | str:
         value = np.nan
     if not value >= 0:
         raise InvalidInputError(
-            f"--temperature {text!r} cannot be read: write {', '.join(TEMPERATURE_RULES)} or a "
+            f"--temperature {text!r} cannot be read: write {', '.join(ANSWER_RULES)} or a "
             "number >= 0"
         )
     return value

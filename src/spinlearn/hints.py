@@ -35,7 +35,7 @@ UNSURE_ROWS = 2
 LISTED = 3
 CALLS = 3  # named in words
 NEARLY = 0.95  # of the information of the best answer, that discovery may not fall below
-TEMPERATURE_RULES = ("auto", "discovery", "paper")
+ANSWER_RULES = ("auto", "discovery", "paper")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -68,7 +68,7 @@ def answer_temperature(
     trusted: npt.NDArray[np.bool_] | None = None,
     eta_min: float | None = None,
 ) -> float:
-    """The temperature of the answer by one of `TEMPERATURE_RULES`.
+    """The temperature of the answer by one of `ANSWER_RULES`.
 
     "auto" and "paper" are the rules "information" and "stability" of `best_temperature`.
     "discovery" starts from "auto". Of all temperatures at which the information, with small new
