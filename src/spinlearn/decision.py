@@ -37,6 +37,7 @@ TIE = 1e-9
 ENOUGH = 0.95
 LEAST_NEW = 3  # points of a new class that counts when a temperature is chosen
 LEAST_SHARE = 0.05  # and its least share of all points; smaller ones are crumbs
+COOLED = "population_annealing"  # the engine that cools
 MAX_STD_ERROR = 0.25  # of a marginal, at a temperature that may be chosen
 TEMPERATURE_RULES = ("information", "stability")
 
@@ -373,7 +374,7 @@ def trusted_rows(equilibrium: Equilibrium) -> npt.NDArray[np.bool_]:
     population, which ends in a valley of low energy even where it says nothing of the others.
     """
     order = np.argsort(equilibrium.temperatures, kind="stable")
-    if equilibrium.std_error is None or equilibrium.diagnostics.get("cooled"):
+    if equilibrium.std_error is None or equilibrium.engine == COOLED:
         return np.ones(len(order), dtype=np.bool_)
     worst = equilibrium.std_error.max(axis=(1, 2))[order]
     trusted = np.asarray(worst <= MAX_STD_ERROR)

@@ -31,7 +31,7 @@ from spinlearn.decision import (
 )
 from spinlearn.energies import make_energy
 from spinlearn.engines import make_engine
-from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
+from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning, StoppedError
 from spinlearn.graphs import describe
 from spinlearn.hints import ANSWER_RULES, answer_temperature
 from spinlearn.inputs import (
@@ -285,8 +285,16 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
             raise InvalidInputError(
                 f"temperatures={self.temperatures!r} is unknown: use 'auto' or numbers"
             )
-        coarse = run(temperature_grid(self.model_, COARSE_SIZE))
-        return coarse.at(refined_grid(coarse))
+        grid = temperature_grid(self.model_, COARSE_SIZE)
+        coarse = run(grid)
+        if len(coarse.temperatures) < len(grid):  # stopped
+            return coarse
+        grid = refined_grid(coarse)
+        try:
+            finer = coarse.at(grid, callback=self.callback)
+        except StoppedError:
+            return coarse
+        return finer if len(finer.temperatures) == len(grid) else coarse
 
     def _warn(self) -> None:
         """Say what is legal but probably not meant."""

@@ -14,7 +14,8 @@ import numpy.typing as npt
 from spinlearn import __version__
 from spinlearn.core.protocols import Callback, Engine, GraphBuilder
 from spinlearn.core.results import Equilibrium
-from spinlearn.engines import ENGINES, PopulationAnnealing
+from spinlearn.decision import COOLED
+from spinlearn.engines import ENGINES
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, SpinlearnWarning
 from spinlearn.graphs import BUILDERS
 from spinlearn.hints import ANSWER_RULES
@@ -122,15 +123,19 @@ def _messages(caught: list[warnings.WarningMessage], equilibrium: Equilibrium) -
     messages = list(dict.fromkeys(str(w.message) for w in others))
     bad = equilibrium.temperatures[~equilibrium.converged]
     if len(bad) and equilibrium.std_error is not None:
-        # A population goes through the temperatures once, whatever time it is given.
-        once = equilibrium.engine == PopulationAnnealing.name
-        remedy = "" if once else "give more time (--max-seconds), "
+        remedy = "give more time (--max-seconds), " if more_time_helps(equilibrium) else ""
         messages.append(
             f"the standard error is above the tolerance (up to {equilibrium.std_error.max():.2g}) "
             f"at {len(bad)} of {len(equilibrium.temperatures)} temperatures, T = {bad.min():.3g} "
             f"to {bad.max():.3g}: {remedy}accept a larger --tol, or ask for higher temperatures"
         )
     return messages
+
+
+def more_time_helps(equilibrium: Equilibrium) -> bool:
+    """Whether a longer run would have smaller errors; a population cools once, and is done."""
+    whole = equilibrium.engine == COOLED and not equilibrium.diagnostics.get("cut_short")
+    return not whole and not bool(equilibrium.converged.all())
 
 
 def prepared_points(data: Dataset, settings: FitSettings) -> npt.NDArray[np.float64]:

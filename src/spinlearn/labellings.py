@@ -6,16 +6,20 @@ labellings do: any joint average is a mean over them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import StateArray, temperature_array
+from spinlearn.core.arrays import FloatArray, StateArray, temperature_array
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Seed
 from spinlearn.engines import JunctionTree
-from spinlearn.engines.population import cooled_labellings
+from spinlearn.engines.population import Population
+from spinlearn.engines.walkers import walkers_for
 from spinlearn.errors import InvalidInputError
 
+READ_SWEEPS = 2  # times the cooling sweeps, between two readings of a population
 EXACT_OPERATIONS = 3e7  # clique states per temperature (seconds) up to which drawing is exact
 
 
@@ -58,3 +62,40 @@ def draw_labellings(
     cooled = cooled_labellings(model, wanted, n_samples=n_samples, n_groups=n_groups, seed=seed)
     by_temperature = dict(cooled)
     return [by_temperature[float(t)] for t in wanted]
+
+
+def cooled_labellings(
+    model: PottsModel,
+    temperatures: FloatArray,
+    *,
+    n_samples: int,
+    n_groups: int = 4,
+    seed: Seed = None,
+) -> Iterator[tuple[float, StateArray]]:
+    """Labellings (at least n_samples, n) at each positive temperature, from hot to cold.
+
+    Parameters
+    ----------
+    model : PottsModel
+    temperatures : float array
+        Positive, in any order; infinity is allowed.
+    n_samples : int
+    n_groups : int
+        Independent populations; their labellings are stacked in equal parts, and show by their
+        spread how far a population is large enough.
+    seed : int, SeedSequence or None
+    """
+    sweeps = walkers_for(model).cooling_sweeps
+    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
+    children = np.random.SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(n_groups)
+    populations = [Population(model, child, n_sweeps=sweeps) for child in children]
+    reads = max(-(-n_samples // sum(p.n_walkers for p in populations)), 1)
+    for temperature in np.unique(temperatures)[::-1].tolist():
+        parts = []
+        for population in populations:
+            while population.beta < 1 / temperature:
+                population.advance(1 / temperature)
+            for _ in range(reads):
+                population.sweep(READ_SWEEPS * sweeps)
+                parts.append(population.states())
+        yield temperature, np.concatenate(parts)

@@ -347,6 +347,33 @@ def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
+    frame, _ = table_of("digits", 1, 400)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    command = [
+        "fit", "data.csv", "--labels", "label", "--scale", "none", "--graph", "knn:10",
+        "--energy", "diffused_cut", "--checkpoint-seconds", "0", "--temperatures", "0.2,0.4,0.8",
+    ]  # fmt: skip
+    whole = spinlearn(*command, "--out", "whole", "--jobs", 2, cwd=tmp_path)
+    assert whole.returncode == 0, whole.stderr
+    assert "population_annealing" in whole.stdout
+    run = subprocess.Popen(
+        [sys.executable, "-m", "spinlearn", *command, "--out", "out"], cwd=tmp_path
+    )
+    checkpoint = tmp_path / ".out.checkpoint.npz"
+    deadline = time.monotonic() + 60
+    while not checkpoint.exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    run.kill()
+    assert run.wait(timeout=10) == -signal.SIGKILL
+    assert checkpoint.exists()
+    done = spinlearn(*command, "--out", "out", "--resume", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name in ("labels.csv", "profile.csv"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert not checkpoint.exists()  # errors may be large, but more time would not help
+
+
 def _header(checkpoint: Path) -> dict:
     with np.load(checkpoint, allow_pickle=False) as archive:
         return json.loads(str(archive["header"]))

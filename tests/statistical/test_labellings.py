@@ -9,9 +9,8 @@ from scipy.stats import chi2
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.engines import Enumeration, JunctionTree
-from spinlearn.engines.population import cooled_labellings
 from spinlearn.errors import InvalidInputError
-from spinlearn.labellings import draw_labellings
+from spinlearn.labellings import cooled_labellings, draw_labellings
 from tests.conftest import grid_graph
 
 

@@ -14,8 +14,8 @@ from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
 from spinlearn.decision import trusted_rows
 from spinlearn.engines import Enumeration, PopulationAnnealing
-from spinlearn.engines.population_annealing import _jackknife
-from spinlearn.errors import ConvergenceWarning, InvalidInputError
+from spinlearn.engines.population_averages import _jackknife
+from spinlearn.errors import ConvergenceWarning, InvalidInputError, StoppedError
 from spinlearn.minimizers import minimum_cut
 from tests.energy_models import random_model
 
@@ -31,9 +31,12 @@ def test_error_bars_cover_the_truth(name):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             run = PopulationAnnealing(n_walkers=256, n_sweeps=2).run(model, TEMPERATURES, seed=seed)
+            between = run.at([0.6, 1.1])
         free = model.clamped < 0
-        off = np.abs(run.marginals - exact.marginals)[:, free]
-        scores.append((off / run.std_error[:, free]).ravel())
+        for found in (run, between):
+            exactly = exact.at(found.temperatures)
+            off = np.abs(found.marginals - exactly.marginals)[:, free]
+            scores.append((off / found.std_error[:, free]).ravel())
         np.testing.assert_allclose(run.log_partition[1:], exact.log_partition[1:], atol=0.3)
         np.testing.assert_allclose(run.mean_energy[0], exact.mean_energy[0], atol=1e-9)
         np.testing.assert_allclose(run.mean_energy[1:], exact.mean_energy[1:], atol=0.4)
@@ -101,3 +104,91 @@ def test_the_ground_state_is_never_above_the_minimisers():
     assert run.mean_energy[0] == pytest.approx(least.energy)
     assert np.all(run.std_error[0][model.clamped < 0] == 0.5)
     assert np.all(trusted_rows(run))
+
+
+def small_run(path=None, *, stop_after=None, **settings):
+    """A model with a class-level term, cooled; stopped at some call of the callback."""
+    model = random_model("balanced_cut", np.random.default_rng(5), n=40, q=3)
+    calls = 0
+
+    def callback(progress):
+        nonlocal calls
+        calls += 1
+        return stop_after is not None and calls > stop_after
+
+    engine = PopulationAnnealing(n_walkers=192, n_sweeps=1, n_reads=2, checkpoint=path, **settings)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return engine.run(model, [0.0, 2.0, 4.0, 8.0, 30.0], seed=3, callback=callback)
+
+
+def assert_same(one, two):
+    for name in ("temperatures", "marginals", "std_error", "edge_agreement", "log_partition"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+
+def test_threads_do_not_change_the_result():
+    assert_same(small_run(n_jobs=1), small_run(n_jobs=3))
+
+
+def test_a_run_goes_on_from_its_checkpoint_bit_for_bit(tmp_path):
+    path = tmp_path / "run.npz"
+    whole = small_run()
+    steps = whole.diagnostics["steps"]
+    assert steps > 12
+    for stop in (2, steps // 2, steps - 2):  # each goes on where the one before was stopped
+        try:
+            part = small_run(path, stop_after=stop)
+        except StoppedError:
+            continue
+        assert len(part.temperatures) <= len(whole.temperatures)
+    assert path.exists()
+    resumed = small_run(path)
+    assert_same(whole, resumed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assert_same(whole.at([3.0, 12.0]), resumed.at([3.0, 12.0]))
+        assert_same(whole.at([3.0]), whole.at([3.0, 12.0]).take([0]))
+
+
+def test_a_thinned_trail_answers_like_a_whole_one(monkeypatch):
+    whole = small_run()
+    monkeypatch.setattr("spinlearn.engines.population_annealing.TRAIL_BYTES", 1e5)
+    thinned = small_run()
+    assert_same(whole, thinned)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        one, two = whole.at([6.0]), thinned.at([6.0])
+    spread = np.hypot(one.std_error, two.std_error)
+    assert np.all(np.abs(one.marginals - two.marginals) <= 6 * spread)
+    assert np.any(one.marginals != two.marginals)  # else nothing was thinned
+
+
+def test_a_stopped_run_knows_what_it_did_not_reach():
+    run = small_run(stop_after=12)
+    assert 0 < len(run.temperatures) < 5
+    assert run.diagnostics["cut_short"]
+    with pytest.raises(InvalidInputError, match="not reached"):
+        run.at([0.01])
+
+
+def test_a_fit_that_is_stopped_answers_with_what_it_has():
+    """Neither the second grid nor anything else is computed after a stop."""
+    toy = two_bands()
+    for stop_at, least in (("cooling", 1), ("refining", 16)):
+        phases = []
+
+        def callback(progress, stop_at=stop_at, phases=phases):
+            phases.append(progress.phase)
+            return progress.phase == stop_at and progress.fraction > 0.5
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fitted = PottsClassifier(
+                energy="balanced_cut",
+                engine=PopulationAnnealing(n_walkers=64, n_sweeps=1, n_reads=1),
+                callback=callback,
+                random_state=0,
+            ).fit(toy.graph(), toy.labels)
+        assert phases[-1] == stop_at
+        assert least <= len(fitted.equilibrium_.temperatures) <= 16

@@ -197,6 +197,22 @@ def test_callback_sees_progress_and_stops():
 
 
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
+def test_a_stop_never_loses_what_was_measured():
+    """Whichever round is the last, also the one after which a long run starts afresh."""
+    model = random_model(1)
+    for last in range(1, 16):
+        rounds = 0
+
+        def callback(progress, last=last):
+            nonlocal rounds
+            rounds += progress.phase == "production"
+            return rounds >= last
+
+        run = Tempering(tol=1e-6).run(model, [0.5, 1.0], seed=0, callback=callback)
+        assert run.temperatures.tolist() == [0.5, 1.0]
+
+
+@pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
 @pytest.mark.parametrize("moves", ["cluster", "local"])
 def test_interrupt_returns_what_is_there(moves):
     phases = []

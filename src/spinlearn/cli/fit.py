@@ -87,7 +87,7 @@ def fit(
 
         spinlearn fit atlas.h5ad --labels cell_type --temperatures 0:1:21 --seed 7
     """
-    from spinlearn.fitting import FitSettings, fit_dataset
+    from spinlearn.fitting import FitSettings, fit_dataset, more_time_helps
     from spinlearn.io.answer_files import write_answer
     from spinlearn.io.dataset import read_dataset
     from spinlearn.io.folder import check_target, new_folder, parent_folder
@@ -143,7 +143,7 @@ def fit(
             say(screen, "stopped early; --resume goes on from here", "yellow")
         raise typer.Exit(130)
     finished.unlink(missing_ok=True)  # of an earlier answer in the same folder
-    if bool(result.equilibrium_.converged.all()):
+    if not more_time_helps(result.equilibrium_):
         checkpoint.unlink(missing_ok=True)
     elif checkpoint.exists():
         checkpoint.replace(finished)

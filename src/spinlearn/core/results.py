@@ -46,7 +46,8 @@ class Equilibrium:
     diagnostics : mapping
         Engine-specific numbers, for people and for reports.
     evaluate : callable or None
-        Averages at other temperatures from the same run (exact engines compute them anew).
+        Averages at other temperatures from the same run (exact engines compute them anew), with
+        the keyword `callback`.
     """
 
     model: PottsModel
@@ -61,7 +62,7 @@ class Equilibrium:
     std_error: FloatArray | None = None
     agreement_std_error: FloatArray | None = None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
-    evaluate: Callable[[FloatArray], Equilibrium] | None = None
+    evaluate: Callable[..., Equilibrium] | None = None
 
     def __post_init__(self) -> None:
         for name in (
@@ -100,11 +101,13 @@ class Equilibrium:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(self.mean_energy / self.temperatures + self.log_partition)
 
-    def at(self, temperatures: npt.ArrayLike) -> Equilibrium:
-        """The averages at other temperatures, without sampling again.
+    def at(
+        self, temperatures: npt.ArrayLike, *, callback: Callable[..., Any] | None = None
+    ) -> Equilibrium:
+        """The averages at other temperatures, without starting again.
 
         Temperatures already in this result are looked up; the rest are evaluated by the engine
-        that made it.
+        that made it, which tells `callback` of its progress.
         """
         wanted = temperature_array(temperatures)
         known = {float(t): k for k, t in enumerate(self.temperatures)}
@@ -115,7 +118,7 @@ class Equilibrium:
                 f"this result holds {len(self.temperatures)} temperatures and cannot be evaluated "
                 f"at others: ask for one of {np.array2string(self.temperatures, threshold=8)}"
             )
-        return self.evaluate(wanted)
+        return self.evaluate(wanted, callback=callback)
 
     def take(self, rows: npt.ArrayLike) -> Equilibrium:
         """The averages at some of the temperatures, by row number."""

@@ -22,6 +22,7 @@ from spinlearn.errors import UnsupportedModelError
 MANY_VALLEYS = 200
 WALKER_NODES = 115_000  # walkers times nodes of a population, under a minute of cooling
 FEWEST_WALKERS, MOST_WALKERS = 64, 256
+DEFAULT_SECONDS = 300.0
 
 
 @dataclass(kw_only=True)
@@ -30,22 +31,24 @@ class Auto(Settings):
 
     The sampler is the multicanonical one up to the size at which sums for every energy no longer
     fit (`Multicanonical.unsupported`), and tempering beyond. Energies with a class-level term on
-    more than a few points are cooled as a population, see `PopulationAnnealing`, which goes through
-    all temperatures once: `max_seconds`, `n_jobs` and `checkpoint` do not apply to it.
+    more than a few points are cooled as a population, see `PopulationAnnealing`.
     `Equilibrium.engine` names the engine.
 
     Parameters
     ----------
     max_memory_gb, max_operations : float
         Budget for the exact answer, see `JunctionTree`.
-    tol, max_seconds, n_jobs, checkpoint, checkpoint_seconds
+    max_seconds : float or None
+        Of the sampling engine. None is DEFAULT_SECONDS for those that know all temperatures at any
+        time, and no limit for a population, which has the low ones only at its end.
+    tol, n_jobs, checkpoint, checkpoint_seconds
         Of the sampling engine, see `Multicanonical`.
     """
 
     max_memory_gb: float = 2.0
     max_operations: float = 1e8
     tol: float = 0.012
-    max_seconds: float | None = 300.0
+    max_seconds: float | None = None
     n_jobs: int = 1
     checkpoint: Any = None
     checkpoint_seconds: float = 30.0
@@ -77,11 +80,6 @@ class Auto(Settings):
 
     def _sampling(self, model: PottsModel) -> Multicanonical | Tempering | PopulationAnnealing:
         n_free = len(model.free_nodes)
-        if model.class_penalty is not None and n_free > MANY_VALLEYS:
-            walkers = max(FEWEST_WALKERS, min(MOST_WALKERS, WALKER_NODES // n_free))
-            return PopulationAnnealing(
-                n_walkers=walkers, n_sweeps=8, memory=0.8, n_reads=4, tol=max(self.tol, 0.03)
-            )
         settings = {
             "tol": self.tol,
             "max_seconds": self.max_seconds,
@@ -89,6 +87,14 @@ class Auto(Settings):
             "checkpoint": self.checkpoint,
             "checkpoint_seconds": self.checkpoint_seconds,
         }
+        if model.class_penalty is not None and n_free > MANY_VALLEYS:
+            walkers = max(FEWEST_WALKERS, min(MOST_WALKERS, WALKER_NODES // n_free))
+            settings["tol"] = max(self.tol, 0.03)
+            return PopulationAnnealing(
+                n_walkers=walkers, n_sweeps=8, memory=0.8, n_reads=4, **settings
+            )
+        if self.max_seconds is None:
+            settings["max_seconds"] = DEFAULT_SECONDS
         multicanonical = Multicanonical(**settings)
         if multicanonical.unsupported(model) is None:
             return multicanonical

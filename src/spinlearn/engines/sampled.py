@@ -44,8 +44,11 @@ class Measured:
     ground: float | None  # the lowest energy, where a cut gives it
     diagnostics: dict[str, Any]
 
-    def equilibrium(self, temperatures: FloatArray) -> Equilibrium:
-        """Averages at these temperatures, with a warning where they are not good enough."""
+    def equilibrium(self, temperatures: FloatArray, callback: object = None) -> Equilibrium:
+        """Averages at these temperatures, with a warning where they are not good enough.
+
+        They take no time worth telling a callback about.
+        """
         marginals, errors, agreement, agreement_errors, trusted = self._averages(temperatures)
         mean, capacity, log_z, density = self._thermal(temperatures)
         worst = errors.max(axis=(1, 2), initial=0.0)

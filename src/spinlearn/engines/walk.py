@@ -372,6 +372,9 @@ class Walk:
     def _produce(self) -> None:
         """Measure until the errors are small enough."""
         while not self.stopped:
+            # Not at the end of a round: one that was stopped keeps what it has measured.
+            if self.rounds == RESTART * self.burn_rounds and self._is_long():
+                self._forget()
             self.rounds += 1
             if self.rounds <= self.burn:
                 self._advance(measure=False)
@@ -388,10 +391,11 @@ class Walk:
             self._report("production", 1.0 if done else 0.4 + 0.6 * min(ratio**2, 0.99))
             if done:
                 break
-            first = self.plan.pinned and self.burn == 0
-            if first and measured == RESTART * self.burn_rounds and ratio < 0.7:
-                self._forget()
             self._save()
+
+    def _is_long(self) -> bool:
+        """Whether the first errors of walkers that stay at their level call for a long run."""
+        return self.plan.pinned and self.burn == 0 and self.plan.tol < 0.7 * self.worst
 
     def _forget(self) -> None:
         """The run is a long one: what was measured so far counts as burn-in."""

@@ -2,8 +2,9 @@
 
 The file holds the model, the averages at all temperatures of the grid, the profile and the settings
 as JSON; no pickled objects, neither written nor read. Other temperatures are computed anew where an
-exact engine did the work. Averages that were sampled are kept on a grid FINER times as dense as
-that of the profile, and between its temperatures they are interpolated linearly.
+exact engine did the work. Averages that were sampled are kept where they are known, those that
+come of reweighting on a grid FINER times as dense as that of the profile; between its temperatures
+they are interpolated linearly.
 """
 
 from __future__ import annotations
@@ -41,8 +42,10 @@ VERSION = 1
 FINER = 4
 MAX_FINE_BYTES = 3e8
 EXACT = ("junction_tree", "enumeration")
+REWEIGHTED = ("multicanonical", "tempering")  # the same samples speak for all temperatures
 AVERAGES = ("marginals", "edge_agreement", "mean_energy", "heat_capacity")
-OPTIONAL = ("log_partition", "std_error", "agreement_std_error")
+ERROR_OF = {"std_error": "marginals", "agreement_std_error": "edge_agreement"}
+OPTIONAL = ("log_partition", *ERROR_OF)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -320,7 +323,7 @@ def _model_of(arrays: Arrays) -> PottsModel:
 
 def _equilibrium_arrays(equilibrium: Equilibrium) -> Arrays:
     kept = equilibrium
-    if equilibrium.engine not in EXACT and equilibrium.evaluate is not None:
+    if equilibrium.engine in REWEIGHTED and equilibrium.evaluate is not None:
         kept = _refined(equilibrium)
     arrays: Arrays = {
         name: getattr(kept, name)
@@ -377,14 +380,16 @@ def _equilibrium_of(
     return replace(whole.take(rows), evaluate=evaluate)
 
 
-def _exactly(model: PottsModel, temperatures: FloatArray) -> Equilibrium:
+def _exactly(model: PottsModel, temperatures: FloatArray, callback: Any = None) -> Equilibrium:
     from spinlearn.engines import JunctionTree
 
-    return JunctionTree().run(model, temperatures)
+    return JunctionTree().run(model, temperatures, callback=callback)
 
 
-def _interpolated(known: Equilibrium, temperatures: FloatArray) -> Equilibrium:
-    """Averages between the temperatures of `known`, linear in T."""
+def _interpolated(
+    known: Equilibrium, temperatures: FloatArray, callback: object = None
+) -> Equilibrium:
+    """Averages between the temperatures of `known`, linear in T; they take no time."""
     order = np.argsort(known.temperatures)
     grid = known.temperatures[order]
     low, high = float(grid[0]), float(grid[-1])
@@ -408,7 +413,11 @@ def _interpolated(known: Equilibrium, temperatures: FloatArray) -> Equilibrium:
             return None
         values = values[order]
         w = share.reshape((-1,) + (1,) * (values.ndim - 1))
-        return (1 - w) * values[left] + w * values[right]
+        line = (1 - w) * values[left] + w * values[right]
+        if name in ERROR_OF:  # the line may be off by part of the difference
+            means = getattr(known, ERROR_OF[name])[order]
+            line = line + 2 * w * (1 - w) * np.abs(means[right] - means[left])
+        return line
 
     return Equilibrium(
         model=known.model,
@@ -416,5 +425,5 @@ def _interpolated(known: Equilibrium, temperatures: FloatArray) -> Equilibrium:
         converged=known.converged[order][left] & known.converged[order][right],
         engine=known.engine,
         evaluate=partial(_interpolated, known),
-        **{name: mixed(name) for name in (*AVERAGES, "std_error", "agreement_std_error")},
+        **{name: mixed(name) for name in (*AVERAGES, *ERROR_OF)},
     )
