@@ -29,6 +29,7 @@ from sklearn import datasets
 
 from spinlearn import MutualKNN, min_cut, profile
 from spinlearn.analysis.temperature_grid import COARSE_SIZE, refined_grid, temperature_grid
+from spinlearn.answer_rules import answer_temperature
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
@@ -37,7 +38,6 @@ from spinlearn.datasets.real import standardised
 from spinlearn.decision import Profile
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import DataFileError
-from spinlearn.hints import answer_temperature
 from spinlearn.scoring import misclassified
 
 RULES = ("T = 0", "paper", "former", "default", "discovery", "best")

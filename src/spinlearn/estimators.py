@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from spinlearn.analysis.temperature_grid import COARSE_SIZE, refined_grid, temperature_grid
+from spinlearn.answer_rules import ANSWER_RULES, answer_temperature
 from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, temperature_array
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Engine
@@ -33,7 +34,6 @@ from spinlearn.energies import make_energy
 from spinlearn.engines import make_engine
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning, StoppedError
 from spinlearn.graphs import describe
-from spinlearn.hints import ANSWER_RULES, answer_temperature
 from spinlearn.inputs import (
     contradiction,
     in_parts_with,
@@ -113,7 +113,7 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
     temperature : "auto", "discovery", "paper" or float, default "auto"
         Temperature of the answer. "auto": where the decision says most about the points, see
         `decision.information`; "discovery": near that, but where small new classes stand too, see
-        `hints.answer_temperature`; "paper": T* of the paper's section 6.1, the most stable change
+        `answer_temperature`; "paper": T* of the paper's section 6.1, the most stable change
         from the ground state, which does not see new classes.
     tau : float, default 0.1
         A point is confident when its two largest probabilities differ by more than this.

@@ -12,13 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn import __version__
+from spinlearn.answer_rules import ANSWER_RULES
 from spinlearn.core.protocols import Callback, Engine, GraphBuilder
 from spinlearn.core.results import Equilibrium
 from spinlearn.decision import COOLED
 from spinlearn.engines import ENGINES
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, SpinlearnWarning
 from spinlearn.graphs import BUILDERS
-from spinlearn.hints import ANSWER_RULES
 from spinlearn.io.dataset import Dataset
 from spinlearn.io.features import Preparation
 from spinlearn.io.result import Result

@@ -12,13 +12,12 @@ that most of them have in the answer, a hint needs
     labelled points are not counted, they keep their class whatever happens.
 
 Hints are ordered by |M| times the length of the range of temperatures around t over which the class
-goes on. The rule "discovery" takes the answer from where most such points stand, as long as the
-decision as a whole says nearly as much as the best one.
+goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import IntArray
-from spinlearn.decision import Profile, Status, best_temperature, information, outcome_name
+from spinlearn.decision import Profile, Status, outcome_name
 
 LEAST, LEAST_SHARE = 5, 0.01
 KEPT = 0.5
@@ -34,8 +33,6 @@ WHOLE = 0.9  # of its largest size
 UNSURE_ROWS = 2
 LISTED = 3
 CALLS = 3  # named in words
-NEARLY = 0.95  # of the information of the best answer, that discovery may not fall below
-ANSWER_RULES = ("auto", "discovery", "paper")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -61,43 +58,6 @@ class Hint:
     calls: dict[int, int]
 
 
-def answer_temperature(
-    found: Profile,
-    rule: str,
-    *,
-    trusted: npt.NDArray[np.bool_] | None = None,
-    eta_min: float | None = None,
-) -> float:
-    """The temperature of the answer by one of `ANSWER_RULES`.
-
-    "auto" and "paper" are the rules "information" and "stability" of `best_temperature`.
-    "discovery" starts from "auto". Of all temperatures at which the information, with small new
-    classes counted, is `NEARLY` as large, it takes the one at which most points are in new classes
-    that would be a hint or are in that answer already; of equals, the coldest.
-    """
-    if rule == "paper":
-        return best_temperature(found, rule="stability", eta_min=eta_min, trusted=trusted)
-    best = best_temperature(found, trusted=trusted)
-    if rule == "auto":
-        return best
-    row = found.nearest_row(best)
-    scores = information(found, least_share=LEAST_SHARE)
-    allowed = np.isfinite(found.temperatures) & (scores >= NEARLY * scores[row])
-    if trusted is not None:
-        allowed &= trusted
-    allowed[row] = True
-    answer = found.outcomes[row]
-    points = np.zeros(len(scores))
-    least = _least(found)
-    for code, sizes in _large_classes(found, least).items():
-        shown = bool(np.any(answer == code))
-        standing = shown | _beside_their_class(found, answer, code)
-        points += np.where(standing & (sizes >= least), sizes, 0)
-    points[~allowed] = -1
-    chosen = int(np.argmax(points >= WHOLE * points.max()))
-    return float(found.temperatures[chosen])
-
-
 def new_classes_elsewhere(
     found: Profile, row: int, trusted: npt.NDArray[np.bool_] | None = None
 ) -> list[Hint]:
@@ -115,14 +75,12 @@ def new_classes_elsewhere(
     """
     finite = np.isfinite(found.temperatures)
     usable = finite if trusted is None else finite & trusted
-    least = _least(found)
     ends = found.boundaries()
     answer = found.outcomes[row]
     shown = [np.flatnonzero(answer == c) for c in np.unique(answer[answer >= found.n_classes])]
     scored: list[tuple[float, Hint]] = []
-    for code, sizes in _large_classes(found, least).items():
-        standing = finite & (sizes >= least) & _beside_their_class(found, answer, code)
-        for start, stop in _runs(standing):
+    for code, sizes, beside in large_new_classes(found, answer):
+        for start, stop in _runs(finite & (sizes > 0) & beside):
             sure = np.where(usable[start:stop], sizes[start:stop], 0)
             if sure.max() == 0:
                 if stop - start < UNSURE_ROWS:
@@ -150,6 +108,26 @@ def new_classes_elsewhere(
     return chosen[:LISTED]
 
 
+def large_new_classes(
+    found: Profile, answer: IntArray
+) -> Iterator[tuple[int, npt.NDArray[np.int64], npt.NDArray[np.bool_]]]:
+    """New classes that are large somewhere: code, size at every temperature, and where they stand.
+
+    A size is 0 where the class is not large. A class stands where the one that holds its members in
+    `answer` goes on without them.
+    """
+    named = found.n_classes
+    least = max(LEAST, LEAST_SHARE * int(found.outcomes.shape[1]))
+    n_codes = max(int(found.outcomes.max(initial=-1)) - named + 1, 0)
+    sizes = np.array(
+        [np.bincount(r[r >= named] - named, minlength=n_codes) for r in found.outcomes]
+    )
+    sizes[sizes < least] = 0
+    for k in np.flatnonzero(sizes.any(axis=0)):
+        code = named + int(k)
+        yield code, sizes[:, k], _beside_their_class(found, answer, code)
+
+
 def hint_text(
     hint: Hint,
     classes: Sequence[object] | npt.NDArray[Any],
@@ -164,20 +142,6 @@ def hint_text(
         f"stands from {hint.low:.4g} to {hint.high:.4g}); the answer calls them "
         f"{', '.join(calls[:CALLS])}{more}"
     )
-
-
-def _least(found: Profile) -> float:
-    return max(LEAST, LEAST_SHARE * int(found.outcomes.shape[1]))
-
-
-def _large_classes(found: Profile, least: float) -> dict[int, npt.NDArray[np.int64]]:
-    """Size at every temperature of the new classes that are large at one of them."""
-    named = found.n_classes
-    n_codes = max(int(found.outcomes.max(initial=-1)) - named + 1, 0)
-    sizes = np.array(
-        [np.bincount(r[r >= named] - named, minlength=n_codes) for r in found.outcomes]
-    )
-    return {named + int(k): sizes[:, k] for k in np.flatnonzero(sizes.max(axis=0) >= least)}
 
 
 def _beside_their_class(found: Profile, answer: IntArray, code: int) -> npt.NDArray[np.bool_]:

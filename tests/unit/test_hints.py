@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from spinlearn.answer_rules import answer_temperature
 from spinlearn.core.arrays import frozen
 from spinlearn.decision import Profile
-from spinlearn.hints import answer_temperature, new_classes_elsewhere
+from spinlearn.hints import new_classes_elsewhere
 
 
 def profile_of(*rows: str) -> Profile:

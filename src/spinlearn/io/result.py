@@ -21,6 +21,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.answer_rules import answer_temperature
 from spinlearn.core.arrays import FloatArray, frozen
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
@@ -33,7 +34,6 @@ from spinlearn.decision import (
     trusted_rows,
 )
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
-from spinlearn.hints import answer_temperature
 from spinlearn.io.array_file import Arrays, read_npz
 from spinlearn.label_table import answer_grid
 
