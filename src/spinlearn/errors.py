@@ -46,5 +46,20 @@ class LabelWarning(SpinlearnWarning):
     """The labels contradict each other or the data."""
 
 
+class ContradictionWarning(LabelWarning):
+    """Two identical points have different labels."""
+
+    def __init__(self, points: tuple[int, int], labels: tuple[str, str], remedy: str) -> None:
+        self.points, self._labels, self._remedy = points, labels, remedy
+        super().__init__(self.naming(str(points[0]), str(points[1])))
+
+    def naming(self, first: str, second: str) -> str:
+        """The message with the points' names in place of their row numbers."""
+        return (
+            f"points {first} and {second} are identical but labelled {self._labels[0]} and "
+            f"{self._labels[1]}: {self._remedy}"
+        )
+
+
 class ConvergenceWarning(SpinlearnWarning):
     """Some temperatures did not reach the requested accuracy."""

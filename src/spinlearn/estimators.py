@@ -32,7 +32,7 @@ from spinlearn.decision import (
 )
 from spinlearn.energies import make_energy
 from spinlearn.engines import make_engine
-from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning, StoppedError
+from spinlearn.errors import ContradictionWarning, GraphWarning, InvalidInputError, StoppedError
 from spinlearn.graphs import describe
 from spinlearn.inputs import (
     contradiction,
@@ -314,14 +314,9 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
         if points is not None and np.sum(states >= 0) > 1:
             clash = contradiction(points, states)
             if clash is not None:
-                first, second = clash
-                warnings.warn(
-                    f"points {first} and {second} are identical but labelled "
-                    f"{self.classes_[states[first]]!s} and {self.classes_[states[second]]!s}: both "
-                    "labels are kept; give label_strength a finite value if labels may be wrong",
-                    LabelWarning,
-                    stacklevel=3,
-                )
+                first, second = (str(self.classes_[states[p]]) for p in clash)
+                remedy = "both are kept; with a finite label strength the data may overrule them"
+                warnings.warn(ContradictionWarning(clash, (first, second), remedy), stacklevel=3)
 
     def _profile(self, equilibrium: Equilibrium, reference: Any = None) -> Any:
         return profile(equilibrium, tau=self.tau, n_classes=len(self.classes_), reference=reference)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from time import perf_counter
@@ -17,7 +18,12 @@ from spinlearn.core.protocols import Callback, Engine, GraphBuilder
 from spinlearn.core.results import Equilibrium
 from spinlearn.decision import COOLED
 from spinlearn.engines import ENGINES
-from spinlearn.errors import ConvergenceWarning, InvalidInputError, SpinlearnWarning
+from spinlearn.errors import (
+    ContradictionWarning,
+    ConvergenceWarning,
+    InvalidInputError,
+    SpinlearnWarning,
+)
 from spinlearn.graphs import BUILDERS
 from spinlearn.io.dataset import Dataset
 from spinlearn.io.features import Preparation
@@ -94,7 +100,7 @@ def fit_dataset(
             callback=callback,
             random_state=settings.seed,
         ).fit(X, data.labels)
-    messages = list(data.notes) + _messages(caught, classifier.equilibrium_)
+    messages = list(data.notes) + _messages(caught, classifier.equilibrium_, data.ids)
     layout, components = data.layout, None
     if layout is None and data.graph is None:
         if data.points is not None and data.points.shape[1] == 2:
@@ -117,10 +123,17 @@ def fit_dataset(
     return result, messages
 
 
-def _messages(caught: list[warnings.WarningMessage], equilibrium: Equilibrium) -> list[str]:
+def _messages(
+    caught: list[warnings.WarningMessage], equilibrium: Equilibrium, ids: Sequence[str]
+) -> list[str]:
     """Warnings in words, each once; those about convergence as one line about the final grid."""
-    others = [w for w in caught if not issubclass(w.category, ConvergenceWarning)]
-    messages = list(dict.fromkeys(str(w.message) for w in others))
+    others = [w.message for w in caught if not issubclass(w.category, ConvergenceWarning)]
+    messages = list(
+        dict.fromkeys(
+            w.naming(*(ids[p] for p in w.points)) if isinstance(w, ContradictionWarning) else str(w)
+            for w in others
+        )
+    )
     bad = equilibrium.temperatures[~equilibrium.converged]
     if len(bad) and equilibrium.std_error is not None:
         remedy = "give more time (--max-seconds), " if more_time_helps(equilibrium) else ""

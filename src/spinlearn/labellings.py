@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, StateArray, temperature_array
 from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Seed
+from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.engines import JunctionTree
 from spinlearn.engines.population import Population
 from spinlearn.engines.walkers import walkers_for
@@ -48,8 +48,7 @@ def draw_labellings(
         raise InvalidInputError(f"n_samples={n_samples}: at least one labelling is needed")
     exact = JunctionTree(max_operations=EXACT_OPERATIONS, max_memory_gb=2.0)
     if exact.unsupported(model) is None:
-        root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        children = np.random.SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(len(wanted))
+        children = seed_sequence(seed).spawn(len(wanted))
         return [
             exact.draw(model, float(t), n_samples, seed=child)
             for t, child in zip(wanted, children, strict=True)
@@ -86,8 +85,7 @@ def cooled_labellings(
     seed : int, SeedSequence or None
     """
     sweeps = walkers_for(model).cooling_sweeps
-    root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-    children = np.random.SeedSequence(root.entropy, spawn_key=root.spawn_key).spawn(n_groups)
+    children = seed_sequence(seed).spawn(n_groups)
     populations = [Population(model, child, n_sweeps=sweeps) for child in children]
     reads = max(-(-n_samples // sum(p.n_walkers for p in populations)), 1)
     for temperature in np.unique(temperatures)[::-1].tolist():

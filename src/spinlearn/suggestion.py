@@ -29,8 +29,8 @@ import numpy.typing as npt
 from spinlearn.analysis.phases import Phase, phases
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import FREE, PottsModel
-from spinlearn.core.protocols import Seed
 from spinlearn.core.results import Equilibrium
+from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.errors import InvalidInputError
 from spinlearn.labellings import draw_labellings
 
@@ -94,8 +94,9 @@ def suggest(
             f"cannot suggest {n} points: {len(free)} are without a label, ask for 1 to that many"
         )
     wanted = telling_temperatures(equilibrium) if temperatures is None else temperatures
-    labellings = draw_labellings(model, wanted, n_samples, seed=seed)
-    generator = np.random.default_rng(seed)
+    root = seed_sequence(seed)
+    labellings = draw_labellings(model, wanted, n_samples, seed=root)
+    generator = np.random.default_rng(root)
     candidates = _some(free, max(MAX_CANDIDATES, n), generator)
     targets = _some(free, MAX_TARGETS, generator)
     gains = np.mean(

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.decision import TIE
-from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
+from spinlearn.errors import ContradictionWarning, GraphWarning, InvalidInputError
 from spinlearn.inputs import (
     contradiction,
     in_parts_with,
@@ -155,14 +155,9 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         points = self._training.points
         clash = None if points is None else contradiction(points, states)
         if clash is not None:
-            first, second = clash
-            warnings.warn(
-                f"points {first} and {second} are identical but labelled "
-                f"{self.classes_[states[first]]!s} and {self.classes_[states[second]]!s}: both "
-                "labels are used; correct or drop one of them",
-                LabelWarning,
-                stacklevel=3,
-            )
+            first, second = (str(self.classes_[states[p]]) for p in clash)
+            remedy = "both are used; correct or drop one of them"
+            warnings.warn(ContradictionWarning(clash, (first, second), remedy), stacklevel=3)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -32,6 +32,7 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
 from spinlearn.core.results import Equilibrium
+from spinlearn.core.seeds import seed_sequence
 from spinlearn.engines import make_engine
 from spinlearn.errors import InvalidInputError
 
@@ -166,7 +167,7 @@ class SuperparamagneticClustering(GraphClusterer):
         engine = SwendsenWang(tol=0.05, max_sweeps=250)
         at_once = int(max(AT_ONCE // (self.model_.n_nodes * self.model_.n_states), 1))
         batches = np.split(grid, np.arange(at_once, len(grid), at_once))
-        seeds = np.random.SeedSequence(self.random_state).spawn(len(batches))
+        seeds = seed_sequence(self.random_state).spawn(len(batches))
         runs = [
             engine.run(self.model_, batch, seed=seed, callback=self._part(k, len(batches)))
             for k, (batch, seed) in enumerate(zip(batches, seeds, strict=True))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 
-try:
-    import rich
-    import typer
-except ImportError:  # the library works without its command line
-    print("the command line needs typer and rich: pip install 'spinlearn[app]'", file=sys.stderr)
-    raise SystemExit(2) from None
 
-from spinlearn.cli.main import app, run
-
-__all__ = ["app", "rich", "run", "typer"]
+def run() -> None:
+    """Run the command line and leave with an exit code."""
+    try:
+        from spinlearn.cli.main import run as run_app
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    except ModuleNotFoundError as error:
+        if error.name not in ("rich", "typer"):
+            raise
+        # The library works without its command line.
+        print(f"the command line needs {error.name}: pip install 'spinlearn[app]'", file=sys.stderr)
+        raise SystemExit(2) from None
+    run_app()

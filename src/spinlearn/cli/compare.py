@@ -10,10 +10,9 @@ from typing import Annotated, Any
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
-from rich.text import Text
 
 from spinlearn.cli import options
-from spinlearn.cli.console import console, say
+from spinlearn.cli.console import cell, console, say
 from spinlearn.errors import InvalidInputError
 
 HEADINGS = {"temperature": "T", "abstentions": "left open"}
@@ -126,7 +125,7 @@ def _shown(table: Any) -> Table:
         shown.add_column(HEADINGS.get(name, str(name).replace("_", " ")), justify="right")
     for _, row in table.iterrows():
         name = f"{row['method']} {_text(row['energy'])}".strip()
-        shown.add_row(Text(name), *[Text(_text(row[other])) for other in others])
+        shown.add_row(cell(name), *[cell(_text(row[other])) for other in others])
     return shown
 
 

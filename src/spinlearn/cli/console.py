@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -10,27 +12,50 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.text import Text
 
 from spinlearn.core.protocols import Progress as Report
 
 
+class _Screen(Console):
+    """A console that goes on with its work when the reader of its output leaves, as `head` does."""
+
+    def on_broken_pipe(self) -> None:
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def console() -> Console:
     """Where results go."""
-    return Console(highlight=False)
+    return _Screen(highlight=False)
+
+
+def printable(text: str) -> str:
+    """Text in which characters that would steer the terminal are written out."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def cell(text: str) -> Text:
+    """A user's text in a table: nothing in it is markup."""
+    return Text(printable(text))
 
 
 def say(screen: Console, text: str, style: str | None = None) -> None:
     """One line of plain text: nothing in it is markup, nothing is folded."""
-    screen.print(text, style=style, markup=False, soft_wrap=True)
+    screen.print(printable(text), style=style, markup=False, soft_wrap=True)
 
 
 class Watch:
-    """A callback for engines: moves the bar, and asks the engine to stop after Ctrl-C."""
+    """A callback for engines: moves the bar, and asks the engine to stop after Ctrl-C.
+
+    `writing` says that nothing is left to stop: the first Ctrl-C then changes nothing.
+    """
 
     def __init__(self, bar: Progress) -> None:
         self._bar = bar
         self._task: TaskID = bar.add_task("graph", total=1.0, error="")
         self.stopped = False
+        self._interrupted = self._writing = False
 
     def __call__(self, report: Report) -> bool:
         """What an engine calls between blocks."""
@@ -43,12 +68,21 @@ class Watch:
         )
         return self.stopped
 
+    def writing(self) -> None:
+        """The answer is known and goes to its files."""
+        self._writing = True
+        self._bar.update(self._task, completed=1.0, description="writing", error="")
+
     def interrupt(self, signum: int, frame: FrameType | None) -> None:
         """First Ctrl-C: finish with what there is. Second: leave."""
-        if self.stopped:
+        if self._interrupted:
             raise KeyboardInterrupt
-        self.stopped = True
-        self._bar.console.print("stopping with what there is; once more to leave at once")
+        self._interrupted = True
+        if self._writing:
+            say(self._bar.console, "writing the answer; once more to leave at once")
+        else:
+            self.stopped = True
+            say(self._bar.console, "stopping with what there is; once more to leave at once")
 
 
 @contextmanager

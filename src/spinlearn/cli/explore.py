@@ -48,6 +48,8 @@ def explore(
     if out is not None:
         check_target(out)
     result = Result.load(folder)
+    if folder.is_file():  # its model.npz was given
+        folder = folder.parent
     grid = parse_temperatures(temperatures)
     if not isinstance(grid, str):
         result = result.on(grid)

@@ -128,13 +128,14 @@ def fit(
         try:
             with watched(screen, quiet) as watch:
                 result, messages = fit_dataset(dataset, settings, watch)
+                watch.writing()
+                with new_folder(out) as folder:
+                    write_answer(folder, result)
         except StoppedError as error:
             if not checkpoint.exists():
                 raise
             say(screen, "stopped before anything was measured; --resume goes on", "yellow")
             raise typer.Exit(130) from error
-        with new_folder(out) as folder:
-            write_answer(folder, result)
     print_summary(screen, result, out, messages)
     for name in ("labels.csv", "profile.csv", "model.npz", "report.html"):
         say(screen, f"wrote {out / name}")

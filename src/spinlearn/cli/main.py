@@ -6,30 +6,44 @@ line on stderr; --debug, anywhere on the line, shows where it came from.
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
 from spinlearn import __version__
 from spinlearn.cli import compare, demo, doctor, explore, fit, reproduce, suggest, suspects
+from spinlearn.cli.console import printable
 from spinlearn.errors import SpinlearnError, StoppedError
 
 BAD_INPUT, STOPPED, BUG = 2, 130, 1
+UsageError: Any = typer.BadParameter.__base__  # of click, which typer has in different places
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit()
+
+
 @app.callback()
 def main(
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", help="Print the version.", callback=_print_version, is_eager=True
+        ),
+    ] = False,
 ) -> None:
     """Classification from a handful of labels by statistical physics.
 
@@ -37,31 +51,40 @@ def main(
     """
 
 
-@app.command()
-def version() -> None:
-    """Print the version."""
-    print(__version__)
+class _InterruptedError(Exception):
+    """Ctrl-C on its way out: typer would leave without a word."""
 
 
-for command in (fit, explore, compare, suggest, suspects, reproduce, demo, doctor):
-    app.command()(getattr(command, command.__name__.rpartition(".")[2]))
+def _telling(command: Callable[..., None]) -> Callable[..., None]:
+    @wraps(command)
+    def run_command(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt:
+            raise _InterruptedError from None
+
+    return run_command
+
+
+for module in (fit, explore, compare, suggest, suspects, reproduce, demo, doctor):
+    app.command()(_telling(getattr(module, module.__name__.rpartition(".")[2])))
 
 
 def run() -> None:
     """Run the command line and leave with an exit code."""
     debug = "--debug" in sys.argv[1:]
-    sys.argv[1:] = [a for a in sys.argv[1:] if a != "--debug"]
+    sys.argv[1:] = [a for a in sys.argv[1:] if a != "--debug"] or ["--help"]
     try:
-        app()
-    except KeyboardInterrupt:
-        _leave("stopped: nothing was written", STOPPED, debug)
+        code = app(standalone_mode=False)
+        raise SystemExit(code)
+    except UsageError as error:
+        _leave(f"{error.format_message()} (--help explains)", BAD_INPUT, debug)
+    except (_InterruptedError, KeyboardInterrupt):
+        _leave("stopped: no answer was written", STOPPED, debug)
     except StoppedError as error:
-        _leave(f"{error}: nothing was written", STOPPED, debug)
+        _leave(f"{error}: no answer was written", STOPPED, debug)
     except SpinlearnError as error:
         _leave(str(error), BAD_INPUT, debug)
-    except BrokenPipeError:  # the reader of our output left, as `head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(0) from None
     except MemoryError:
         _leave(
             "not enough memory: use fewer points, a sparser graph or fewer temperatures",
@@ -84,5 +107,5 @@ def _leave(message: str, code: int, debug: bool) -> None:
         import traceback
 
         traceback.print_exc()
-    print("spinlearn: " + " ".join(message.split()), file=sys.stderr)
+    print("spinlearn: " + printable(" ".join(message.split())), file=sys.stderr)
     raise SystemExit(code)

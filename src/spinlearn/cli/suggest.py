@@ -6,10 +6,9 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from spinlearn.cli import options
-from spinlearn.cli.console import console, say
+from spinlearn.cli.console import cell, console, say
 from spinlearn.cli.explore import Folder
 
 
@@ -36,7 +35,7 @@ def suggest(
     table = Table("label next", "now called", "errors removed", "points settled")
     for item in batch:
         call = result.name_of(int(result.profile_.outcomes[row, item.point]))
-        table.add_row(Text(result.ids[item.point]), Text(call), f"{item.gain:.1f}", str(item.reach))
+        table.add_row(cell(result.ids[item.point]), cell(call), f"{item.gain:.1f}", str(item.reach))
     screen = console()
     screen.print(table)
     say(screen, f"expected, of {len(result.model_.free_nodes)} points without a label")

@@ -9,10 +9,9 @@ from shlex import quote
 import numpy as np
 from rich.console import Console
 from rich.table import Column, Table
-from rich.text import Text
 
 from spinlearn.analysis.phases import phases
-from spinlearn.cli.console import say
+from spinlearn.cli.console import cell, say
 from spinlearn.decision import STATUS_NAMES, Status, trusted_rows
 from spinlearn.hints import hint_text, new_classes_elsewhere
 from spinlearn.io.result import Result
@@ -45,7 +44,7 @@ def print_summary(
     for k in [k for k in order if k not in small][:MOST_ROWS]:
         here = decision.outcomes == codes[k]
         counts = [int(np.sum(here & (decision.status == s))) for s in Status]
-        name = Text(result.name_of(int(codes[k])))
+        name = cell(result.name_of(int(codes[k])))
         table.add_row(name, str(sizes[k]), *[str(c) if c else "" for c in counts])
     screen.print(table)
     if small:

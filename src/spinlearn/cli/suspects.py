@@ -6,9 +6,8 @@ from typing import Annotated
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
-from spinlearn.cli.console import console, say
+from spinlearn.cli.console import cell, console, say
 from spinlearn.cli.explore import Folder
 
 
@@ -47,10 +46,10 @@ def suspects(
     for item in found:
         given, instead = (str(result.classes_[c]) for c in (item.given, item.instead))
         table.add_row(
-            Text(result.ids[item.point]),
-            Text(given),
+            cell(result.ids[item.point]),
+            cell(given),
             f"{item.p_given:.2f}",
-            Text(instead),
+            cell(instead),
             f"{item.p_instead:.2f}",
         )
     screen.print(table)

@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
-import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
-
-Seed = int | np.random.SeedSequence | None
+from spinlearn.core.seeds import Seed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,6 +86,6 @@ def load(path: str | os.PathLike[str], run: str) -> tuple[dict[str, Any], Arrays
     if header["run"] != run:
         raise CheckpointError(
             f"{target} belongs to another run (model, temperatures, seed or settings differ): "
-            "name another path, or resume with the same inputs"
+            "resume with the same inputs, or delete it to start anew"
         )
     return header, arrays

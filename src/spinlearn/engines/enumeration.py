@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, StateArray, temperature_array
 from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Callback, Progress, Seed
+from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.results import Equilibrium
+from spinlearn.core.seeds import Seed
 from spinlearn.core.settings import Settings
 from spinlearn.engines.limits import heat_capacity, inverse_temperatures, log_partition
 from spinlearn.errors import StoppedError, UnsupportedModelError

@@ -21,8 +21,9 @@ import numpy.typing as npt
 from spinlearn.core.arrays import FloatArray, IntArray, StateArray, temperature_array
 from spinlearn.core.free_part import FreePart
 from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Callback, Progress, Seed
+from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.results import Equilibrium
+from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
 from spinlearn.engines.elimination_order import BucketTree, bucket_tree
 from spinlearn.engines.limits import heat_capacity, inverse_temperatures, log_partition
@@ -113,7 +114,9 @@ class JunctionTree(Settings):
         betas = inverse_temperatures(temperature_array([temperature]), model)
         solver = _Solver(free, plan.tree, 1)
         states = np.tile(model.clamped, (n_samples, 1))
-        states[:, free.nodes] = solver.labellings(betas, n_samples, np.random.default_rng(seed))
+        states[:, free.nodes] = solver.labellings(
+            betas, n_samples, np.random.default_rng(seed_sequence(seed))
+        )
         return states
 
     def _plan(self, free: FreePart) -> Plan:

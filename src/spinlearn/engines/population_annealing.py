@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, temperature_array
 from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Callback, Progress, Seed
+from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.results import Equilibrium
+from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
 from spinlearn.engines import checkpoint
 from spinlearn.engines.population import Population, Snapshot, Trail
@@ -99,8 +100,7 @@ class PopulationAnnealing(Settings):
             raise InvalidInputError(f"max_seconds={self.max_seconds!r}: give a number > 0 or None")
         if not isinstance(self.n_jobs, (int, np.integer)) or self.n_jobs == 0 or self.n_jobs < -1:
             raise InvalidInputError(f"n_jobs={self.n_jobs!r}: give a number > 0, or -1 for all")
-        root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        return _Run(self, model, wanted, root, callback).result()
+        return _Run(self, model, wanted, seed_sequence(seed), callback).result()
 
     def _population(self, model: PottsModel, seed: np.random.SeedSequence) -> Population:
         kind = walkers_for(model)
@@ -136,8 +136,7 @@ class _Run:
     ) -> None:
         self.settings, self.model, self.callback = settings, model, callback
         self.wanted = wanted
-        fresh = np.random.SeedSequence(root.entropy, spawn_key=root.spawn_key)
-        self.population = settings._population(model, fresh)
+        self.population = settings._population(model, seed_sequence(root))
         self.cooled = _Cooled(settings=settings, model=model, root=root)
         self.cooled.trail.add(self.population)
         self.identity = checkpoint.fingerprint(

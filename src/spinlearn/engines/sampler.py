@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import temperature_array
 from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Callback, Seed
+from spinlearn.core.protocols import Callback
 from spinlearn.core.results import Equilibrium
+from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
 from spinlearn.engines.walk import Plan, Walk
 from spinlearn.engines.walkers import Walkers
@@ -89,5 +89,4 @@ class Sampler(Settings):
         reason = self.unsupported(model)
         if reason is not None:
             raise UnsupportedModelError(reason)
-        root = seed if isinstance(seed, np.random.SeedSequence) else np.random.SeedSequence(seed)
-        return Walk(plan, model, wanted, root, callback).result()
+        return Walk(plan, model, wanted, seed_sequence(seed), callback).result()

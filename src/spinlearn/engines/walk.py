@@ -124,12 +124,10 @@ class Walk:
         # Levels on their own have nothing to gain from a shorter ladder.
         coldest = 1e-6 if plan.dynamics == "held" else COLDEST
         self.requested = requested_levels(model, wanted, coldest)
-        # A copy: spawning must not change the caller's sequence.
-        fresh = np.random.SeedSequence(root.entropy, spawn_key=root.spawn_key)
-        self.library_seed, self.pilot_seed, *self.seeds = fresh.spawn(2 + max(LADDERS))
+        self.library_seed, self.pilot_seed, *self.seeds = root.spawn(2 + max(LADDERS))
         self.identity = checkpoint.fingerprint(
             model, wanted.tolist(), root.entropy, root.spawn_key, plan.engine, plan.kind.__name__,
-            plan.dynamics, plan.tol, plan.max_sweeps, plan.n_groups,
+            plan.dynamics, plan.max_sweeps, plan.n_groups,
         )  # fmt: skip
         self.started = self.saved = perf_counter()
         self.seconds: dict[str, float] = {}
@@ -389,9 +387,9 @@ class Walk:
                 done = done or self.worst <= self.plan.tol
             ratio = self.plan.tol / self.worst if self.worst > 0 else 1.0
             self._report("production", 1.0 if done else 0.4 + 0.6 * min(ratio**2, 0.99))
+            self._save(now=done and self.worst > self.plan.tol)  # more time may follow
             if done:
                 break
-            self._save()
 
     def _is_long(self) -> bool:
         """Whether the first errors of walkers that stay at their level call for a long run."""
@@ -522,9 +520,10 @@ class Walk:
 
     # -- checkpoint ----------------------------------------------------------------------------
 
-    def _save(self) -> None:
+    def _save(self, now: bool = False) -> None:
         path = self.plan.checkpoint
-        due = self.stopped or perf_counter() - self.saved >= self.plan.checkpoint_seconds
+        waited = perf_counter() - self.saved >= self.plan.checkpoint_seconds
+        due = now or self.stopped or waited
         if path is None or not due:
             return
         arrays: checkpoint.Arrays = {

@@ -1,12 +1,15 @@
 """Output folders that appear whole or not at all.
 
 Files are written into a hidden folder beside the target, which is renamed into place at the end;
-whatever goes wrong before leaves nothing behind.
+whatever goes wrong before leaves nothing behind. Files of an earlier answer are replaced, any
+others in the folder stay. What a killed process left beside the target is cleared by the next one.
 """
 
 from __future__ import annotations
 
 import os
+import platform
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +18,7 @@ from pathlib import Path
 from spinlearn.errors import InvalidInputError
 
 MODEL = "model.npz"  # marks a folder as ours
+PART, OLD = ".part", ".old"
 
 
 def check_target(target: Path) -> None:
@@ -40,21 +44,17 @@ def check_target(target: Path) -> None:
 def new_folder(target: Path) -> Iterator[Path]:
     """A folder to write into that becomes `target` when the block ends well."""
     check_target(target)
+    whole = target.resolve()  # a link stays one
     try:
         with _side_folder(target) as side:
             yield side
-            old = None
-            if target.exists():
-                old = side.with_name(side.name + ".old")
-                os.replace(target, old)
+            old = side.with_name(side.name + OLD)
+            if whole.exists():
+                os.replace(whole, old)
             try:
-                os.replace(side, target)
-            except OSError:
-                if old is not None:
-                    os.replace(old, target)
-                raise
-            if old is not None:
-                shutil.rmtree(old, ignore_errors=True)
+                os.replace(side, whole)
+            finally:
+                _put_back(old, whole)
     except OSError as error:
         raise InvalidInputError(
             f"{target} cannot be written ({error.strerror or error}, {error.filename}): name "
@@ -85,10 +85,50 @@ def parent_folder(target: Path) -> Iterator[None]:
 @contextmanager
 def _side_folder(target: Path) -> Iterator[Path]:
     whole = target.resolve()
-    side = whole.with_name(f".{whole.name}.{os.getpid()}.part")
     with parent_folder(target):
+        _clear_leftovers(whole)
+        side = whole.with_name(f".{whole.name}.{os.getpid()}@{platform.node()}{PART}")
         try:
             side.mkdir()
             yield side
         finally:
             shutil.rmtree(side, ignore_errors=True)
+
+
+def _put_back(old: Path, target: Path) -> None:
+    """Undo the moving away of the folder `target`, as far as there is nothing new in its place."""
+    if not old.exists():
+        return
+    if not target.exists():
+        os.replace(old, target)
+        return
+    for path in old.iterdir():
+        if not (target / path.name).exists():
+            os.replace(path, target / path.name)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _clear_leftovers(target: Path) -> None:
+    """Remove what processes of this machine that are no more left beside the target."""
+    left = re.compile(
+        rf"\.{re.escape(target.name)}\.(\d+)@{re.escape(platform.node())}{re.escape(PART)}"
+        rf"({re.escape(OLD)})?"
+    )
+    for path in target.parent.iterdir():
+        found = left.fullmatch(path.name)
+        if found is None or _runs(int(found[1])):
+            continue
+        if found[2]:
+            _put_back(path, target)
+        else:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # it is another user's
+    return True

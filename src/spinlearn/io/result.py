@@ -21,7 +21,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.answer_rules import answer_temperature
+from spinlearn.answer_rules import ANSWER_RULES, answer_temperature
 from spinlearn.core.arrays import FloatArray, frozen
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
@@ -138,26 +138,29 @@ class Result:
 
     def at(self, temperature: float | str) -> Result:
         """The same result with the answer at another temperature, given or by a rule's name."""
+        asked = {**self.settings.get("options", {}), "temperature": str(temperature)}
         if isinstance(temperature, str):
             trusted = trusted_rows(self.equilibrium_)
             temperature = answer_temperature(self.profile_, temperature, trusted=trusted)
         self.equilibrium_.at([temperature])  # refuses what cannot be had
         row = self.profile_.nearest_row(temperature)
         return replace(
-            self, temperature_=float(temperature), profile_=self.profile_.numbered_from(row)
+            self,
+            temperature_=float(temperature),
+            profile_=self.profile_.numbered_from(row),
+            settings={**self.settings, "options": asked},
         )
 
     def on(self, temperatures: npt.ArrayLike) -> Result:
-        """The result over another grid of temperatures, without sampling again."""
+        """The result over another grid of temperatures, without sampling again.
+
+        The answer is where it was asked for before: at that temperature, or by the same rule.
+        """
         there = self.equilibrium_.at(np.unique(np.asarray(temperatures, dtype=np.float64)))
         found = profile(there, tau=self.tau, n_classes=len(self.classes_))
-        best = answer_temperature(found, "auto", trusted=trusted_rows(there))
-        return replace(
-            self,
-            equilibrium_=there,
-            profile_=found.numbered_from(found.nearest_row(best)),
-            temperature_=best,
-        )
+        asked = self.settings.get("options", {}).get("temperature", "auto")
+        moved = replace(self, equilibrium_=there, profile_=found)
+        return moved.at(asked if asked in ANSWER_RULES else float(asked))
 
     # -- file ----------------------------------------------------------------------------------
 
@@ -246,16 +249,16 @@ class Result:
             n_classes=int(header["n_classes"]),
             confused_sets=tuple(tuple(map(int, s)) for s in header["confused_sets"]),
         )
+        if len(arrays["ids"]) != int(arrays["n_nodes"]):  # before anything is made of that size
+            raise ValueError(f"{len(arrays['ids'])} ids for {arrays['n_nodes']} points")
         model = _model_of(arrays)
         shape = (len(found.temperatures), model.n_nodes)
         for name in ("outcomes", "status", "margin"):
             if getattr(found, name).shape != shape:
                 raise ValueError(f"profile_{name} has shape {getattr(found, name).shape}")
-        if len(arrays["ids"]) != model.n_nodes:
-            raise ValueError(f"{len(arrays['ids'])} ids for {model.n_nodes} points")
         if len(classes) > model.n_states:
             raise ValueError(f"{len(classes)} classes for {model.n_states} states")
-        _check_codes(found)
+        _check_profile(found, len(classes))
         return cls(
             ids=[str(v) for v in arrays["ids"]],
             classes_=classes,
@@ -269,7 +272,11 @@ class Result:
         )
 
 
-def _check_codes(found: Profile) -> None:
+def _check_profile(found: Profile, n_classes: int) -> None:
+    if len(found.temperatures) == 0 or not np.all(found.temperatures >= 0):
+        raise ValueError("temperatures are missing or no numbers")
+    if found.n_classes != n_classes:
+        raise ValueError(f"a profile of {found.n_classes} classes for {n_classes}")
     if found.outcomes.size and -int(found.outcomes.min()) > len(found.confused_sets):
         raise ValueError("an outcome names a confused set that is not there")
     members = [c for s in found.confused_sets for c in s]
@@ -371,6 +378,10 @@ def _equilibrium_of(
     for name, shape in expected.items():
         if (name in arrays or name not in OPTIONAL) and arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
+    for name in ("marginals", "edge_agreement"):
+        low, high = arrays[name].min(initial=0.0), arrays[name].max(initial=1.0)
+        if not -1e-6 <= low <= high <= 1 + 1e-6:  # also where one is not a number
+            raise ValueError(f"{name} holds values that are no probabilities")
     parts = {name: arrays.get(name) for name in expected}
     whole = Equilibrium(model=model, engine=str(engine), **parts)  # type: ignore[arg-type]
     if engine == "junction_tree":

@@ -11,6 +11,7 @@ import numpy as np
 
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import FREE, PottsModel
+from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.minimizers.binary_moves import choices
 from spinlearn.minimizers.minimum import Minimum
@@ -56,7 +57,7 @@ def annealing(
     if len(free) == 0:
         n_runs = 0
         energy = float(model.energy(labels))
-    for child in np.random.SeedSequence(seed).spawn(n_runs):
+    for child in seed_sequence(seed).spawn(n_runs):
         states = choices(model, 0)
         states[free] = np.random.default_rng(child).integers(0, q, len(free))
         best: StateArray = states.copy()

@@ -16,6 +16,7 @@ from spinlearn.analysis.temperature_grid import temperature_grid
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.class_layout import ClusterLayout, GeneralLayout, cluster_reason
 from spinlearn.core.model import FREE, PottsModel
+from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers.minimum import Minimum
 
@@ -44,7 +45,7 @@ def class_annealing(
         raise InvalidInputError(
             f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1: that is no run at all"
         )
-    walkers = _Walkers(model, n_runs, np.random.SeedSequence(seed))
+    walkers = _Walkers(model, n_runs, seed_sequence(seed))
     top = float(temperature_grid(model)[-1])
     if len(model.free_nodes):
         for temperature in np.geomspace(top, top / COOLING, n_sweeps):

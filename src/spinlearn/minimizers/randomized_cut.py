@@ -15,6 +15,7 @@ import numpy as np
 
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.model import PottsModel
+from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.minimizers.cut import minimum_cut
 from spinlearn.minimizers.expansion import alpha_expansion
@@ -75,7 +76,7 @@ def randomized_cut(
     reason = class_level_reason(model)
     if reason is not None:
         raise UnsupportedModelError(reason)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed_sequence(seed))
     n, q = model.n_nodes, model.n_states
     amplitude = noise * float(np.mean(np.abs(model.couplings))) if len(model.couplings) else 0.0
     everyone, balanced = np.zeros((n, q)), np.zeros((n, q))
