@@ -75,8 +75,7 @@ def run() -> None:
     debug = "--debug" in sys.argv[1:]
     sys.argv[1:] = [a for a in sys.argv[1:] if a != "--debug"] or ["--help"]
     try:
-        code = app(standalone_mode=False)
-        raise SystemExit(code)
+        raise SystemExit(app(standalone_mode=False) or 0)  # a command that ends returns None
     except UsageError as error:
         _leave(f"{error.format_message()} (--help explains)", BAD_INPUT, debug)
     except (_InterruptedError, KeyboardInterrupt):

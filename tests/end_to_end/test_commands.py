@@ -1,0 +1,225 @@
+"""How commands behave around their work: folders they write, Ctrl-C, resuming, odd terminals."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from spinlearn.io.result import Result
+from tests.end_to_end.tool import leftovers, read_rows, spinlearn_here
+
+ANSWER = {"labels.csv", "profile.csv", "model.npz", "report.html"}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Two blobs of 20 points, a label each."""
+    rng = np.random.default_rng(0)
+    points = np.concatenate([rng.normal(0, 0.3, (20, 2)), rng.normal(3, 0.3, (20, 2))])
+    lines = ["id,kind,a,b"]
+    for k, (a, b) in enumerate(points):
+        lines.append(f"p{k},{ {0: 'left', 20: 'right'}.get(k, '') },{a:.4f},{b:.4f}")
+    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def fit(folder: Path, *options: object, out: str = "out"):
+    command = ("fit", "data.csv", "--labels", "kind", "--id", "id", "--out", out)
+    return spinlearn_here(*command, "--temperatures", "0,0.5,1", *options, cwd=folder)
+
+
+def test_other_files_in_the_answers_folder_stay(table):
+    assert fit(table).returncode == 0
+    (table / "out" / "notes.txt").write_text("mine")
+    (table / "out" / "labels.csv").write_text("of an earlier answer")
+    done = fit(table)
+    assert done.returncode == 0, done.stderr
+    assert (table / "out" / "notes.txt").read_text() == "mine"
+    assert len(read_rows(table / "out" / "labels.csv")) == 40
+    assert leftovers(table) == {"data.csv", "out", "out/notes.txt", *(f"out/{n}" for n in ANSWER)}
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_link_is_written_through(table, exists):
+    if exists:
+        (table / "real").mkdir()
+    (table / "link").symlink_to("real")
+    for _ in range(2):
+        done = fit(table, out="link")
+        assert done.returncode == 0, done.stderr
+    assert (table / "link").is_symlink()
+    assert {p.name for p in (table / "real").iterdir()} == ANSWER
+    assert {p.name for p in table.iterdir()} == {"data.csv", "link", "real"}
+
+
+def test_what_a_killed_process_left_is_cleared_and_an_old_answer_put_back(table):
+    """As after kill -9 between moving the old answer away and the new one into its place."""
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    side = table / f".out.{dead.pid}@{os.uname().nodename}.part"
+    side.mkdir()
+    (side / "labels.csv").write_text("half")
+    assert fit(table).returncode == 0
+    assert not side.exists()
+    (table / "out" / "notes.txt").write_text("mine")
+    (table / "out").rename(side.with_name(side.name + ".old"))
+    alive = table / f".out.{os.getppid()}@{os.uname().nodename}.part"
+    alive.mkdir()  # of a process that still runs
+    assert fit(table).returncode == 0
+    assert (table / "out" / "notes.txt").read_text() == "mine"
+    assert {p.name for p in table.iterdir()} == {"data.csv", "out", alive.name}
+
+
+def test_characters_that_steer_a_terminal_are_written_out(table):
+    text = (table / "data.csv").read_text()
+    (table / "data.csv").write_text(text.replace("left", "\x1b[31mA\x1b]0;pwn\x07"))
+    done = fit(table)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout
+    assert "\x07" not in done.stdout
+    assert "\\x1b[31mA" in done.stdout
+    assert "\x1b[31mA" in (table / "out" / "labels.csv").read_text()  # as it was given
+
+
+def test_contradictory_labels_are_told_by_their_ids(table):
+    lines = (table / "data.csv").read_text().splitlines()
+    lines[4] = "p3,right," + ",".join(lines[1].split(",")[2:])  # where p0 is
+    (table / "data.csv").write_text("\n".join(lines) + "\n")
+    done = fit(table)
+    assert done.returncode == 0, done.stderr
+    assert "points p0 and p3 are identical but labelled left and right" in done.stdout
+
+
+def test_explore_keeps_the_temperature_that_was_asked_for(table):
+    assert fit(table, "--temperature", 0.8).returncode == 0
+    done = spinlearn_here("explore", "out", "--temperatures", "0:1:11", "--out", "x", cwd=table)
+    assert done.returncode == 0, done.stderr
+    assert Result.load(table / "x").temperature_ == 0.8
+    spinlearn_here("explore", "x", "--temperature", 0.3, "--out", "y", cwd=table)
+    spinlearn_here("explore", "y", "--temperatures", "0:1:5", "--out", "z", cwd=table)
+    assert Result.load(table / "z").temperature_ == 0.3
+    named = spinlearn_here("explore", "out/model.npz", cwd=table)
+    assert named.returncode == 0, named.stderr
+    assert "out/report.html" in named.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["fit", "--nope"], "No such option: --nope"),
+        (["fitt"], "No such command 'fitt'"),
+        (["fit"], "Missing argument"),
+        (["fit", "data.csv", "--tau", "x"], "Invalid value for '--tau'"),
+        (["suggest", "out", "--seed", "-1"], "seed -1 cannot be used"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(table, arguments, said):
+    fit(table)
+    done = spinlearn_here(*arguments, cwd=table)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_version_and_the_help():
+    here = Path.cwd()
+    assert spinlearn_here("--version", cwd=here).stdout.strip().count(".") == 2
+    bare, asked = spinlearn_here(cwd=here), spinlearn_here("--help", cwd=here)
+    assert bare.returncode == asked.returncode == 0
+    assert bare.stdout == asked.stdout
+
+
+def test_a_reader_that_leaves_does_not_stop_the_work(table):
+    command = f"{sys.executable} -m spinlearn fit data.csv --labels kind --id id"
+    line = f"set -o pipefail; {command} --temperatures 0,0.5,1 --out out | head -1"
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=table, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert {p.name for p in (table / "out").iterdir()} == ANSWER
+
+
+def interrupted(folder: Path, seen: str, *options: str, times: int = 1):
+    """`spinlearn fit`, which gets Ctrl-C as soon as a file of that pattern exists."""
+    command = [sys.executable, "-m", "spinlearn", "fit", "data.csv", "--labels", "kind"]
+    run = subprocess.Popen(
+        [*command, "--id", "id", "--out", "out", *options],
+        cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    deadline = time.monotonic() + 90
+    while run.poll() is None and time.monotonic() < deadline and not list(folder.glob(seen)):
+        time.sleep(0.002)
+    for _ in range(times):
+        run.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+    out, err = run.communicate(timeout=60)
+    return run.returncode, out, err
+
+
+def test_control_c_while_the_answer_is_written_loses_nothing(table):
+    code, out, err = interrupted(table, ".out.*.part/labels.csv", "--temperatures", "0:1:2000")
+    assert code == 0, err
+    assert "writing the answer" in out
+    assert {p.name for p in (table / "out").iterdir()} == ANSWER
+
+
+def test_control_c_twice_leaves_with_a_word_and_without_rubbish(table):
+    options = ("--temperatures", "0:1:2000")
+    code, _, err = interrupted(table, ".out.*.part/labels.csv", *options, times=2)
+    assert code == 130
+    assert "no answer was written" in err
+    assert leftovers(table) == {"data.csv"}
+
+
+def test_control_c_while_modules_are_loaded_is_no_traceback(table):
+    run = subprocess.Popen(
+        [sys.executable, "-m", "spinlearn", "fit", "data.csv", "--labels", "kind"],
+        cwd=table, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    time.sleep(0.4)
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode in (130, -signal.SIGINT)  # the latter before any line of ours has run
+    if run.returncode == 130:
+        assert "Traceback" not in err
+
+
+def test_resume_goes_on_after_the_time_limit_and_with_another_tolerance(table):
+    options = ("--engine", "multicanonical", "--tol", "1e-6")
+    short = fit(table, *options, "--max-seconds", 1)
+    assert short.returncode == 0, short.stderr
+    assert "run again with --resume" in short.stdout
+    longer = fit(table, "--engine", "multicanonical", "--tol", 0.05, "--resume")
+    assert longer.returncode == 0, longer.stderr
+    assert "nothing to resume" not in longer.stdout
+    assert leftovers(table) == {"data.csv", "out", *(f"out/{n}" for n in ANSWER)}
+    again = fit(table, "--engine", "multicanonical", "--tol", 0.05, "--resume")
+    assert "nothing to resume" in again.stdout
+
+
+def test_an_implausible_model_file_is_refused(table):
+    assert fit(table).returncode == 0
+    path = table / "out" / "model.npz"
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    whole = np.full_like(arrays["marginals"], 5.0)
+    for changes in (
+        {"marginals": whole},
+        {"marginals": whole * np.nan},
+        {"n_nodes": np.array(10**12)},
+        {"profile_temperatures": np.full(3, np.nan)},
+        {n: arrays[n][:0] for n in arrays if n.startswith("profile_")},
+        {"header": np.array(str(arrays["header"]).replace('"n_classes": 2', '"n_classes": 99'))},
+    ):
+        np.savez(path, **{**arrays, **changes})
+        for command in ("explore", "suggest"):
+            done = spinlearn_here(command, "out", cwd=table)
+            assert done.returncode == 2, (list(changes), done.stderr)
+            assert done.stderr.count("\n") == 1
