@@ -3,7 +3,9 @@
 The pilot starts at beta = 0, where Z = q^n_free is known, and goes down in steps of about one
 standard deviation of the energy; Bennett's ratio adds up ln Z on the way. Levels are then placed at
 equal steps of thermodynamic length, sigma_E d(beta), so that energies of neighbours overlap, with
-every requested temperature among them.
+every requested temperature among them. When the pilot's walkers have frozen in different valleys,
+their energies differ at every beta, and a ladder for that spread would have most of its levels
+where nothing moves: sigma_E is then that of single walkers.
 """
 
 from __future__ import annotations
@@ -20,9 +22,11 @@ from spinlearn.engines.walkers import Walkers
 from spinlearn.errors import StoppedError
 
 LEVEL_DISTANCE = 1.5  # of neighbouring levels, in standard deviations of the energy
+PART_DISTANCE = 6.0  # where neighbours exchange parts: two thirds of the exchanges succeed
 MAX_RATIO = 1.25  # of neighbouring temperatures, where the energy hardly fluctuates
 PILOT_GROWTH = 0.04  # of beta per step of the pilot, at least
 HOT_READS = 1e5  # of nodes
+FROZEN = 3.0  # spread of all walkers over the fluctuation of one, beyond which they are apart
 COLDEST = 0.05  # times the typical coupling: below, levels tell nothing new
 
 
@@ -77,31 +81,35 @@ def cool(
     max_levels: int,
     report: Callable[[float], bool],
     *,
-    keep_states: bool,
+    by_parts: bool,
 ) -> Ladder:
     """The ladder for the `wanted` levels, with at most about `max_levels` besides them.
 
-    `report` hears the fraction done; a true answer stops the run.
+    `report` hears the fraction done; a true answer stops the run. With `by_parts` neighbours will
+    exchange parts of their labellings; the pilot's states are kept as their starts.
     """
     unit = typical_coupling(model)
     # Levels hotter than any requested one are visited here only, so they are read often: they
     # normalise Z.
     hot_reads = int(np.clip(HOT_READS / model.n_nodes, 30, 300))
-    betas, means, deviations = [0.0], [], []
+    betas, means, deviations, fluctuations = [0.0], [], [], []
     states: list[StateArray] = []
     log_z = [len(model.free_nodes) * float(np.log(model.n_states))]
     previous: FloatArray | None = None
     lowest = np.inf
     while True:
         beta = betas[-1]
-        energies = _settled(pilot, beta, reads=hot_reads if beta < wanted[0] else 4)
+        readings = _settled(pilot, beta, reads=hot_reads if beta < wanted[0] else 4)
+        energies = readings.ravel()
         if previous is not None:
             log_z.append(log_z[-1] + free_energy_step(previous, energies, beta - betas[-2]))
         previous = energies
         lowest = min(lowest, float(energies.min()))
         means.append(float(energies.mean()))
         deviations.append(float(max(energies.std(), 1e-9 * unit)))
-        if keep_states:
+        of_one = float(np.sqrt(readings.var(axis=0, ddof=1).mean()))
+        fluctuations.append(min(deviations[-1], FROZEN * of_one))
+        if by_parts:
             states.append(np.concatenate([group.states() for group in pilot]))
         if beta >= wanted[-1]:
             break
@@ -115,7 +123,8 @@ def cool(
             target = min(target, wanted[0])
         betas.append(min(target, wanted[-1]))
     trail = np.array(betas)
-    placed = _place(wanted, trail, np.array(deviations), max_levels)
+    distance = PART_DISTANCE if by_parts else LEVEL_DISTANCE
+    placed = _place(wanted, trail, np.array(fluctuations), distance, max_levels)
     nearest = np.abs(np.subtract.outer(placed, trail)).argmin(axis=1)
     first = int(np.searchsorted(trail, wanted[0] * (1 - 1e-12)))
     return Ladder(
@@ -124,41 +133,44 @@ def cool(
         deviations=np.interp(placed, trail, deviations),
         log_z_first=log_z[first],
         lowest=lowest,
-        states=[states[k] for k in nearest] if keep_states else [],
+        states=[states[k] for k in nearest] if by_parts else [],
     )
 
 
 def _settled(pilot: list[Walkers], beta: float, reads: int) -> FloatArray:
-    """Energies of all walkers, some times, after some sweeps at one temperature."""
-    energies = []
+    """Energies (reads, walkers) at one temperature, after some sweeps."""
+    groups = []
     for group in pilot:
         group.use_ladder(np.array([beta]))
         group.sweep(group.cooling_sweeps)
+        energies = []
         for _ in range(reads):
             group.sweep(max(group.cooling_sweeps // 6, 1))
             energies.append(group.energies())
-    return np.concatenate(energies)
+        groups.append(energies)
+    return np.concatenate(groups, axis=1)
 
 
 def _place(
-    wanted: FloatArray, trail: FloatArray, deviations: FloatArray, max_levels: int
+    wanted: FloatArray,
+    trail: FloatArray,
+    deviations: FloatArray,
+    distance: float,
+    max_levels: int,
 ) -> FloatArray:
-    """Equal steps of thermodynamic length between the wanted levels."""
-    steps = 0.5 * (deviations[1:] + deviations[:-1]) * np.diff(trail)
-    length = np.concatenate([[0.0], np.cumsum(steps)])
-    at = np.interp(wanted, trail, length)
-    spacing = max(LEVEL_DISTANCE, float(at[-1] - at[0]) / max_levels)
-    hot_limit = trail[1] if len(trail) > 1 else np.inf
+    """As many levels between the wanted ones as overlap or the ratio of neighbours ask for."""
+    steps, middles = np.diff(trail), 0.5 * (trail[1:] + trail[:-1])
+    spreads = 0.5 * (deviations[1:] + deviations[:-1])
+    whole = float(np.sum((spreads * steps)[middles > wanted[0]]))
+    density = spreads / max(distance, whole / max_levels)
+    cold = middles > trail[1] if len(trail) > 1 else np.zeros(0, dtype=np.bool_)
+    density[cold] = np.maximum(density[cold], 1 / (middles[cold] * np.log(MAX_RATIO)))
+    places = np.concatenate([[0.0], np.cumsum(density * steps)])
+    at = np.interp(wanted, trail, places)
     placed = [wanted[0]]
-    for a, b, from_a, to_b in zip(wanted[:-1], wanted[1:], at[:-1], at[1:], strict=True):
-        pieces = int(np.ceil((to_b - from_a) / spacing - 0.2))
-        cold = max(a, hot_limit)
-        if b > cold:
-            pieces = max(pieces, int(np.ceil(np.log(b / cold) / np.log(MAX_RATIO) - 0.2)))
-        fractions = np.arange(1, pieces) / max(pieces, 1)
-        inner = np.interp(from_a + (to_b - from_a) * fractions, length, trail)
-        if a >= hot_limit:
-            inner = 0.5 * (inner + a * (b / a) ** fractions)
-        placed.extend(inner)
-        placed.append(b)
+    for start, end, level in zip(at[:-1], at[1:], wanted[1:], strict=True):
+        pieces = max(int(np.ceil(end - start - 0.2)), 1)
+        inner = start + (end - start) * np.arange(1, pieces) / pieces
+        placed.extend(np.interp(inner, places, trail))
+        placed.append(level)
     return np.array(placed)

@@ -198,7 +198,7 @@ class Walk:
         limit = MAX_LEVELS if plan.pinned else max(capacity // 2 - len(self.requested), 1)
         ladder = cool(
             pilot, model, self.requested, limit, lambda f: self._report("ladder", 0.1 * f),
-            keep_states=plan.pinned,
+            by_parts=plan.pinned,
         )  # fmt: skip
         self.betas, self.log_z_first = ladder.betas, ladder.log_z_first
         self.first_cold = ladder.first_cold
