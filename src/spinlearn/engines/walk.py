@@ -65,7 +65,7 @@ QUENCH_SWEEPS = 20
 MIN_WEIGHT_ROUNDS = 200
 BURN_STEPS = 60  # of walkers that stay at their level, before anything is measured
 FIRST_CHECK = 250  # rounds of production before errors are looked at
-FIRST_LEVEL_CHECK = 20  # the same where rounds are averages themselves
+FIRST_LEVEL_CHECK = 8  # the same where rounds are averages themselves
 RESTART = 2  # times the burn-in: then, if the run will be a long one, all so far is burn-in too
 SHORTEST = 0.1  # of the rounds of the weights phase: production that is thrown away first
 
