@@ -170,7 +170,7 @@ def test_a_named_feature_without_any_value_is_refused(tmp_path):
 
 def test_huge_features_are_named_before_they_overflow():
     points = np.array([[1.0, 1e308], [2.0, -1e308]])
-    for how in (Preparation(scale="standard"), Preparation(top_variance=1)):
+    for how in (Preparation(scale="standard"), Preparation(top_variance=1), Preparation()):
         with pytest.raises(InvalidInputError, match="'b' holds values up to 1e\\+308"):
             how.apply(points, ["a", "b"])
 
@@ -236,6 +236,24 @@ def test_labels_may_be_in_a_parquet_table(tmp_path):
     write(pd.DataFrame({"id": ["a", "d"], "kind": ["x", "y"]}), tmp_path / "k.parquet")
     data = read(tmp_path / "g.edges", EDGES, labels="kind", labels_file=tmp_path / "k.parquet")
     assert data.labels.tolist() == ["x", None, None, "y"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_pandas_index_beside_labels_is_neither_label_nor_id(tmp_path, kind):
+    path, content = tmp_path / f"k.{kind}", "a\n1\n2\n3\n4\n"
+    frame = pd.DataFrame({"key": ["2", "4"], "kind": ["x", "y"]}, index=[1, 3])
+    write(frame, path)
+    data = read(tmp_path / "d.csv", content, labels_file=path)
+    assert data.labels.tolist() == [None, "x", None, "y"]
+    write(frame[["kind"]], path)
+    with pytest.raises(InvalidInputError, match="counts from 0"):
+        read(tmp_path / "d.csv", content, labels_file=path)
+    index = "" if kind == "csv" else "__index_level_0__"
+    data = read(tmp_path / "d.csv", content, labels_file=path, id=index)
+    assert data.labels.tolist() == ["x", None, "y", None]
+    write(frame.set_index("key"), path)
+    data = read(tmp_path / "d.csv", content, labels_file=path)
+    assert data.labels.tolist() == [None, "x", None, "y"]
 
 
 def test_other_labels_files_are_refused_for_what_they_are(tmp_path):
@@ -330,6 +348,16 @@ def test_cells_whose_names_repeat_are_numbered(tmp_path, cells):
     assert "obs_names repeat: ids are row numbers" in data.notes
 
 
+def test_parts_of_cells_that_are_no_features_are_refused(tmp_path, cells):
+    cells.obsm["words"] = pd.DataFrame({"w": list("pqrs")}, index=cells.obs_names)
+    cells.obsm["cube"] = np.ones((4, 2, 2))
+    cells.obsm["nothing"] = np.ones((4, 0))
+    path = tmp_path / "c.h5ad"
+    cells.write_h5ad(path)
+    for name, said in (("words", "numbers"), ("cube", "2-D"), ("nothing", "one feature")):
+        assert said in refused(path, labels="kind", features=(name,))
+
+
 def test_a_dense_neighbour_graph_is_read(tmp_path, cells):
     cells.obsp["connectivities"] = np.ones((4, 4))
     cells.write_h5ad(tmp_path / "c.h5ad")
@@ -391,6 +419,17 @@ def test_networkx_lists_of_edges(tmp_path):
 def test_other_attributes_of_edges_are_refused(tmp_path, attributes):
     with pytest.raises(InvalidInputError, match=r"attributes .* in line 1"):
         read_graph(tmp_path, f"a b {attributes}\nb d {{}}\n")
+
+
+@pytest.mark.parametrize("heading", ["source\ttarget\n", "one\tother\tstrength\n"])
+def test_a_heading_alone_is_no_edge(tmp_path, heading):
+    with pytest.raises(InvalidInputError, match="lists no edge"):
+        read_graph(tmp_path, heading)
+
+
+def test_a_quote_that_never_ends_is_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="missing quote"):
+        read_graph(tmp_path, 'a\t"b\nb\tc\nc\td\n')
 
 
 def test_commas_and_spaces_are_not_guessed(tmp_path):

@@ -62,9 +62,9 @@ def representation(adata: Any, name: str | None) -> tuple[FloatArray, str]:
     if name is None:
         name = next((known for known in REPRESENTATIONS if known in adata.obsm), "X")
     if name in adata.obsm:
-        return _dense(adata.obsm[name]), f"obsm[{name!r}]"
+        return _dense(adata.obsm[name], name), f"obsm[{name!r}]"
     if name in adata.layers:
-        return _dense(adata.layers[name]), f"layers[{name!r}]"
+        return _dense(adata.layers[name], name), f"layers[{name!r}]"
     if name != "X":
         raise InvalidInputError(
             f"adata has no {name!r} in obsm or layers: it has "
@@ -72,11 +72,15 @@ def representation(adata: Any, name: str | None) -> tuple[FloatArray, str]:
         )
     if adata.X is None:
         raise InvalidInputError("adata has neither a representation in obsm nor X")
-    return _dense(adata.X), "X"
+    return _dense(adata.X, name), "X"
 
 
-def _dense(values: Any) -> FloatArray:
-    return np.asarray(values.toarray() if hasattr(values, "toarray") else values, dtype=np.float64)
+def _dense(values: Any, name: str) -> FloatArray:
+    dense = values.toarray() if hasattr(values, "toarray") else values
+    try:
+        return np.asarray(dense, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name!r} holds more than numbers: {error}") from error
 
 
 def map_of(adata: Any) -> FloatArray | None:

@@ -43,7 +43,7 @@ from spinlearn.io.graph_file import (
     sparse_graph,
 )
 from spinlearn.io.parquet_table import check_magic, read_parquet_table
-from spinlearn.io.table import Table, listed, require
+from spinlearn.io.table import Table, listed, nameless, require
 from spinlearn.io.text_table import read_text_table
 
 TEXT_KINDS = (".csv", ".tsv", ".tab", ".txt")
@@ -232,18 +232,7 @@ def _read_arrays(path: Path, kind: str, options: ReadOptions, label_table: Table
             if arrays
             else f"{path} holds no array: give features as X and labels as y"
         )
-    values = arrays[name]
-    if values.ndim != 2 or values.dtype.kind not in "biuf":
-        raise InvalidInputError(
-            f"{path}: the array {name!r} has shape {values.shape} and dtype {values.dtype}, but "
-            "features are a 2-D array of numbers, one row per point"
-        )
-    if values.size == 0:
-        raise InvalidInputError(
-            f"{path}: the array {name!r} has shape {values.shape}: give at least 2 points (rows) "
-            "and one feature (column)"
-        )
-    points = _finite(path, values.astype(np.float64))
+    points = _checked_points(path, name, arrays[name])
     ids, labels = _array_rows(path, arrays, options, label_table, len(points))
     return Dataset(
         source=path,
@@ -276,15 +265,14 @@ def _read_h5ad(path: Path, options: ReadOptions, label_table: Table | None) -> D
     if id_column is None and len(set(ids)) < len(ids):
         ids, notes = _row_numbers(len(ids)), ("obs_names repeat: ids are row numbers",)
     name = _one_array(path, named_representations(adata), options)
-    points, graph = None, None
     with errors_about(path):
-        if name is None:
-            graph = neighbour_graph(adata, None)
+        graph = neighbour_graph(adata, None) if name is None else None
         if graph is None:
-            points, used = representation(adata, name)
-            points, notes = _finite(path, points), (*notes, f"features: {used}")
-        else:
-            notes = (*notes, "graph: scanpy's neighbours (obsp connectivities)")
+            values, used = representation(adata, name)
+    if graph is None:
+        points, used = _checked_points(path, used, values), f"features: {used}"
+    else:
+        points, used = None, "graph: scanpy's neighbours (obsp connectivities)"
     return Dataset(
         source=path,
         ids=ids,
@@ -292,7 +280,7 @@ def _read_h5ad(path: Path, options: ReadOptions, label_table: Table | None) -> D
         points=points,
         graph=graph,
         layout=map_of(adata),
-        notes=notes,
+        notes=(*notes, used),
     )
 
 
@@ -406,8 +394,10 @@ def _one_per_point(path: Path, n_points: int, options: ReadOptions) -> npt.NDArr
 
 def _looked_up(table: Table, ids: list[str], options: ReadOptions) -> npt.NDArray[np.object_]:
     """Labels of a second table, by ids, or row by row if it has none."""
-    path, columns = table.path, table.columns
-    column = options.labels if options.labels is not None else columns[-1]
+    path = table.path
+    columns = sorted(table.columns, key=lambda name: name in table.index)  # an index last
+    proper = [name for name in columns if name not in table.index] or columns
+    column = options.labels if options.labels is not None else proper[-1]
     cells = clean_labels(table.cells[column], options.unlabelled, str(path))
     if len(columns) == 1:
         if len(cells) != len(ids):
@@ -417,6 +407,11 @@ def _looked_up(table: Table, ids: list[str], options: ReadOptions) -> npt.NDArra
             )
         return cells
     key = options.id if options.id in columns else next(c for c in columns if c != column)
+    if key != options.id and nameless([key]) and ids == _row_numbers(len(ids)):
+        raise InvalidInputError(
+            f"{path} has no column of ids but pandas' index {key!r}, which counts from 0 where row "
+            f"numbers count from 1: add a column of ids, or say --id {key!r} if it holds them"
+        )
     place = {name: k for k, name in enumerate(ids)}
     labels = np.full(len(ids), None, dtype=object)
     seen: set[str] = set()
@@ -553,7 +548,18 @@ def _used(names: list[str]) -> str:
     return f"{len(names)} features: {listed(names, most=5)}"
 
 
-def _finite(path: Path, points: FloatArray) -> FloatArray:
+def _checked_points(path: Path, name: str, values: npt.NDArray[Any]) -> FloatArray:
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"{path}: the array {name!r} has shape {values.shape} and dtype {values.dtype}, but "
+            "features are a 2-D array of numbers, one row per point"
+        )
+    if values.size == 0:
+        raise InvalidInputError(
+            f"{path}: the array {name!r} has shape {values.shape}: give at least 2 points (rows) "
+            "and one feature (column)"
+        )
+    points: FloatArray = values.astype(np.float64)
     bad = ~np.isfinite(points)
     if np.any(bad):
         row, column = np.argwhere(bad)[0]

@@ -63,8 +63,7 @@ class Preparation:
                     "example --clip 1,1e9"
                 )
             points = np.log2(points)
-        if self.top_variance is not None or self.scale == "standard":
-            _check_variances(points, kept)
+        _check_variances(points, kept)  # distances overflow where variances do
         if self.top_variance is not None:
             if self.top_variance < 1:
                 raise InvalidInputError("top-variance must be at least 1")

@@ -190,16 +190,16 @@ def _check_widths(path: Path, rows: list[Row]) -> None:
             f"{rows[0][0]} has {width}; check the delimiter"
         )
     for line, cells in rows:
-        if len(cells) != width:
+        if len(cells) != width or any("\n" in cell for cell in cells):
             raise InvalidInputError(
-                f"{path} has {len(cells)} cells in line {line}, but {width} columns: check for a "
-                "stray delimiter or a missing quote there"
+                f"{path} has {len(cells)} cells up to line {line}, but {width} columns of one line "
+                "each: check for a stray delimiter or a missing quote there"
             )
 
 
 def _is_heading(rows: list[Row]) -> bool:
     """Whether the first line names the columns, and is no edge whose weight is broken."""
-    if len(rows) < 2:
+    if not rows:
         return False
     first = [cell.strip() for cell in rows[0][1]]
     known = {cell.lower() for cell in first[:2]} <= HEADING_WORDS and first[0] != first[1]

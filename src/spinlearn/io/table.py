@@ -11,7 +11,8 @@ from typing import Any
 
 from spinlearn.errors import InvalidInputError
 
-NAMELESS = re.compile(r"(unnamed: \d+)?", re.IGNORECASE)  # pandas' index, written and read again
+# How pandas calls its index: written to CSV, read again, written to Parquet.
+NAMELESS = re.compile(r"|unnamed: \d+|__index_level_\d+__", re.IGNORECASE)
 Needed = Callable[[Sequence[str]], Sequence[str]]  # the columns there are -> those that must be
 
 
