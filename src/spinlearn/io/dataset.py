@@ -8,6 +8,8 @@
     .mtx               a graph (Matrix Market); labels come from a second file
     .edges             a graph, as a list of edges with ids; labels come from a second file
 
+A second file with labels is a table, or a .npy array with one label per point.
+
 An empty cell, NA, NaN or -1 marks an unlabelled point.
 """
 
@@ -450,10 +452,15 @@ def _array_rows(
 def _id_column(
     path: Path, columns: Sequence[str], options: ReadOptions, label_table: Table | None
 ) -> str | None:
-    """The column of ids beside the points, if there is one; the second file may have it alone."""
-    if label_table is None or options.id not in label_table.columns:
-        require(path, columns, [] if options.id is None else [options.id])
+    """The column of ids beside the points, if there is one."""
+    require(path, columns, _needed_ids(options, label_table))
     return options.id if options.id in columns else None
+
+
+def _needed_ids(options: ReadOptions, label_table: Table | None) -> list[str]:
+    """The column of ids, if the data must have it: the second file may have it alone."""
+    elsewhere = label_table is not None and options.id in label_table.columns
+    return [] if options.id is None or elsewhere else [options.id]
 
 
 def _ids(table: Table, column: str) -> list[str]:
@@ -464,8 +471,8 @@ def _ids(table: Table, column: str) -> list[str]:
     for row, name in enumerate(ids):
         if is_missing(name):
             raise InvalidInputError(
-                f"{table.path} has no id in column {column!r}, {table.place(row)}, but {name!r}: "
-                "fill it in, or leave --id out to use row numbers"
+                f"{table.path} has {name!r} for an id in column {column!r}, {table.place(row)}, "
+                "and every row needs one: fill it in, or name another column with --id"
             )
     return ids
 
@@ -492,9 +499,7 @@ def _needed_columns(
     if options.labels is None and options.labels_file is None:
         raise InvalidInputError(f"{path}: which column holds the labels? Name it with --labels")
     own = [options.labels] if options.labels is not None and options.labels_file is None else []
-    elsewhere = label_table is not None and options.id in label_table.columns
-    ids = [options.id] if options.id is not None and not elsewhere else []
-    return [*own, *_chosen(columns, options), *ids]
+    return [*own, *_chosen(columns, options), *_needed_ids(options, label_table)]
 
 
 def _feature_columns(columns: Sequence[str], options: ReadOptions) -> list[str]:
