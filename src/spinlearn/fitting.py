@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import Field, asdict, dataclass, fields
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -30,6 +30,7 @@ from spinlearn.io.features import Preparation
 from spinlearn.io.result import Result
 from spinlearn.viz.layout import principal
 
+MOST_TEMPERATURES = 10_000
 SIZES = {"knn": "n_neighbors", "mutual_knn": "n_neighbors", "radius": "radius"}
 
 
@@ -190,7 +191,7 @@ def make_graph_builder(spec: str, *, has_graph: bool = False) -> GraphBuilder | 
                 f"graph {spec!r}: {option!r} is no option of {name}; it has "
                 + ", ".join(f"{k}=..." for k in known)
             )
-        values[key] = value if key in ("metric", "weights") else _number(value, spec)
+        values[key] = value if key in ("metric", "weights") else _option(value, known[key], spec)
     try:
         return BUILDERS[name](**values)
     except TypeError as error:
@@ -256,19 +257,32 @@ def parse_temperatures(text: str) -> Any:
     if text == "auto":
         return text
     try:
-        if ":" in text:
-            first, last, count = text.split(":")
-            values = np.linspace(float(first), float(last), int(count))
-        else:
-            values = np.array([float(part) for part in text.split(",")])
-    except (ValueError, MemoryError) as error:
+        values = (
+            _range(text) if ":" in text else np.array([float(part) for part in text.split(",")])
+        )
+    except ValueError as error:
         raise InvalidInputError(
             f"temperatures {text!r} cannot be read: write auto, a list such as 0,0.5,1, or a range "
-            "such as 0:2:21 (first, last, how many)"
+            f"such as 0:2:21 (first, last, how many, at most {MOST_TEMPERATURES})"
         ) from error
     if len(values) == 0 or np.any(np.isnan(values)) or np.any(values < 0):
         raise InvalidInputError(f"temperatures {text!r} must be numbers >= 0, at least one")
     return values
+
+
+def _range(text: str) -> npt.NDArray[np.float64]:
+    first, last, count = text.split(":")
+    low, high, size = float(first), float(last), int(count)
+    if not np.isfinite(high - low) or size > MOST_TEMPERATURES:
+        raise ValueError("no steps between infinite ends, no room for as many")
+    return np.linspace(low, high, size)
+
+
+def _option(text: str, known: Field[Any], spec: str) -> bool | int | float:
+    """The value of a builder's option that is no name."""
+    truths = {"true": True, "false": False} if isinstance(known.default, bool) else {}
+    word = text.strip().lower()
+    return truths[word] if word in truths else _number(text, spec)
 
 
 def _number(text: str, spec: str) -> int | float:
@@ -276,6 +290,8 @@ def _number(text: str, spec: str) -> int | float:
         value = float(text)
     except ValueError as error:
         raise InvalidInputError(f"graph {spec!r}: {text!r} is not a number") from error
+    if not np.isfinite(value):
+        raise InvalidInputError(f"graph {spec!r}: {text!r} is not a finite number")
     return int(value) if value == int(value) and "." not in text else value
 
 

@@ -97,6 +97,46 @@ def test_settings_of_a_sampler_are_checked_though_the_answer_is_exact(tmp_path, 
     assert leftovers(tmp_path) == {"data.csv"}
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--features", ""), ["--features ''", "names no column"]),
+        (("--features", ","), ["--features ','", "names no column"]),
+        (("--features", "x,z"), ["no column 'z'", "data.csv"]),
+        (("--graph", "knn:inf"), ["'inf' is not a finite number"]),
+        (("--graph", "knn:nan"), ["'nan' is not a finite number"]),
+        (("--graph", "mutual_knn:5,spanning_tree=no"), ["'no' is not a number"]),
+        (("--temperatures", "0:inf:4"), ["'0:inf:4'", "at most 10000"]),
+        (("--temperatures", "0:1:100000"), ["'0:1:100000'", "at most 10000"]),
+        (("--labels-file", "."), ["is a folder"]),
+        (("--unlabelled", "A,B"), ["no point has a label"]),
+    ],
+)
+def test_bad_options(tmp_path, arguments, words):
+    (tmp_path / "data.csv").write_text(GOOD)
+    given = ["fit", "data.csv", "--labels", "label", "--out", "out", *arguments]
+    check_refusal(spinlearn_here(*given, cwd=tmp_path), words)
+    assert leftovers(tmp_path) == {"data.csv"}
+
+
+@pytest.mark.parametrize(
+    "unlabelled", [("--unlabelled", "?,unknown"), ("--unlabelled", "?", "--unlabelled", "unknown")]
+)
+def test_labels_that_mean_none(tmp_path, unlabelled):
+    (tmp_path / "plain.csv").write_text(GOOD)
+    marked = GOOD.replace("r2,,", "r2,?,").replace("r3,,", "r3,unknown,")
+    (tmp_path / "marked.csv").write_text(marked)
+    for name, more in (("plain", ()), ("marked", unlabelled)):
+        done = spinlearn_here(
+            "fit", f"{name}.csv", "--labels", "label", "--id", "id", "--temperatures", "0.5",
+            "--out", name, *more, cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert "2 features: x, y" in done.stdout
+    one, other = (tmp_path / name / "labels.csv" for name in ("plain", "marked"))
+    assert one.read_bytes() == other.read_bytes()
+
+
 def test_not_utf8(tmp_path):
     (tmp_path / "data.csv").write_bytes(GOOD.replace("A", "Ä").encode("latin-1"))
     arguments = ["fit", "data.csv", "--labels", "label", "--out", "out"]

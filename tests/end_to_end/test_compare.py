@@ -12,13 +12,14 @@ from tests.end_to_end.tool import read_rows, spinlearn_here
 def test_every_method_is_named_in_full_and_counted_right(tmp_path):
     X, truth = make_blobs(60, centers=[[0, 0], [9, 0]], random_state=0)
     names = np.array(["left", "right"])[truth]
-    frame = pd.DataFrame({"truth": names, "label": "", "x": X[:, 0], "y": X[:, 1]})
+    frame = pd.DataFrame({"truth": names, "label": "?", "x": X[:, 0], "y": X[:, 1]})
     for c in ("left", "right"):
         frame.loc[np.flatnonzero(names == c)[:2], "label"] = c
     frame.to_csv(tmp_path / "data.csv", index=False)
     methods = ("alpha_beta_swap", "randomized_min_cut", "lgc", "ncut")
     done = spinlearn_here(
-        "compare", "data.csv", "--labels", "label", "--truth", "truth", "--out", "table.csv",
+        "compare", "data.csv", "--labels", "label", "--unlabelled", "?", "--truth", "truth",
+        "--out", "table.csv",
         *[part for name in methods for part in ("--method", name)], cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -29,6 +29,7 @@ def compare(
     ] = None,
     id: options.Id = None,
     features: options.Features = None,
+    unlabelled: options.Unlabelled = None,
     labels_file: options.LabelsFile = None,
     edges: options.Edges = False,
     delimiter: options.Delimiter = None,
@@ -77,7 +78,9 @@ def compare(
 
     if out is not None and not out.resolve().parent.is_dir():
         raise InvalidInputError(f"{out} cannot be written: its folder does not exist")
-    read = options.read_options(labels, id, features, labels_file, edges, delimiter, encoding)
+    read = options.read_options(
+        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled
+    )
     if truth is not None:
         read = replace(read, exclude=(truth,))
     dataset = read_dataset(data, read)

@@ -19,6 +19,7 @@ def fit(
     labels: options.Labels = None,
     id: options.Id = None,
     features: options.Features = None,
+    unlabelled: options.Unlabelled = None,
     labels_file: options.LabelsFile = None,
     edges: options.Edges = False,
     delimiter: options.Delimiter = None,
@@ -99,7 +100,9 @@ def fit(
         raise InvalidInputError(
             f"{checkpoint} holds an interrupted run: add --resume to go on with it, or delete it"
         )
-    read = options.read_options(labels, id, features, labels_file, edges, delimiter, encoding)
+    read = options.read_options(
+        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled
+    )
     dataset = read_dataset(data, read)
     settings = FitSettings(
         graph=graph,

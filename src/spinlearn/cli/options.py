@@ -32,14 +32,23 @@ Features = Annotated[
     list[str] | None,
     typer.Option(
         help="Feature columns, separated by commas or given several times. Default: all numeric. "
-        "For .npz and .h5ad: the array to use.",
+        "For .npz and .h5ad: the array to use (X, a key of obsm or layers).",
+        rich_help_panel=READING,
+    ),
+]
+Unlabelled = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Labels that mean none, for example ? or unknown; separated by commas or given "
+        "several times.",
         rich_help_panel=READING,
     ),
 ]
 LabelsFile = Annotated[
     Path | None,
     typer.Option(
-        help="A second file with labels: a table with a column of ids, or one label per row.",
+        help="A second file with labels (.csv, .tsv, .parquet, .npy): a table with a column of "
+        "ids, or one label per row.",
         rich_help_panel=READING,
     ),
 ]
@@ -52,7 +61,9 @@ Edges = Annotated[
 ]  # fmt: skip
 Delimiter = Annotated[
     str | None,
-    typer.Option(help="What separates cells. Default: by the ending.", rich_help_panel=READING),
+    typer.Option(
+        help="What separates cells in DATA. Default: by the ending.", rich_help_panel=READING
+    ),
 ]
 Encoding = Annotated[str, typer.Option(help="Of text files.", rich_help_panel=READING)]
 Scale = Annotated[
@@ -117,17 +128,26 @@ def read_options(
     edges: bool,
     delimiter: str | None,
     encoding: str,
+    unlabelled: list[str] | None,
 ) -> ReadOptions:
     """The reading options as one value."""
+    for text in features or ():
+        if not text.strip(" ,"):
+            raise InvalidInputError(
+                f"--features {text!r} names no column: name some, or leave it out to use all"
+            )
     mark = {"\\t": "\t", "tab": "\t"}.get(delimiter or "", delimiter)
     return ReadOptions(
         labels=labels,
         id=id,
-        features=tuple(f.strip() for part in features or () for f in part.split(",") if f.strip()),
+        features=tuple(features or ()),
         labels_file=labels_file,
         edges=edges,
         delimiter=mark,
         encoding=encoding,
+        unlabelled=tuple(
+            name.strip() for text in unlabelled or () for name in (text, *text.split(","))
+        ),
     )
 
 

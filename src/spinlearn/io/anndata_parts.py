@@ -41,26 +41,46 @@ def neighbour_graph(adata: Any, neighbors_key: str | None) -> Graph | None:
         return None
     matrix = adata.obsp[where]
     # umap's fuzzy union is symmetric up to rounding, jaccard and gauss are too.
-    return Graph.from_sparse(((matrix + matrix.T) / 2).tocoo())
+    return Graph.from_sparse((matrix + matrix.T) / 2)
+
+
+def named_representations(adata: Any) -> tuple[str, ...]:
+    """Names that `representation` takes."""
+    own = () if adata.X is None else ("X",)
+    return (*own, *map(str, adata.obsm), *map(str, adata.layers))
 
 
 def representation(adata: Any, name: str | None) -> tuple[FloatArray, str]:
-    """Points of an AnnData object and where they were: obsm[name], X_pca, or X itself."""
-    if name is not None and name != "X":
-        if name not in adata.obsm:
-            raise InvalidInputError(
-                f"adata.obsm has no {name!r}: it has {', '.join(adata.obsm) or 'nothing'}"
-            )
-        return np.asarray(adata.obsm[name], dtype=np.float64), f"obsm[{name!r}]"
+    """Points of an AnnData object and where they were.
+
+    Parameters
+    ----------
+    adata : AnnData
+    name : str or None
+        "X", or a key of obsm or layers; None means the first known representation, or else X.
+    """
     if name is None:
-        for known in REPRESENTATIONS:
-            if known in adata.obsm:
-                return np.asarray(adata.obsm[known], dtype=np.float64), f"obsm[{known!r}]"
-    values = adata.X
-    if values is None:
+        name = next((known for known in REPRESENTATIONS if known in adata.obsm), "X")
+    if name in adata.obsm:
+        return _dense(adata.obsm[name], name), f"obsm[{name!r}]"
+    if name in adata.layers:
+        return _dense(adata.layers[name], name), f"layers[{name!r}]"
+    if name != "X":
+        raise InvalidInputError(
+            f"adata has no {name!r} in obsm or layers: it has "
+            f"{', '.join(named_representations(adata)) or 'nothing'}"
+        )
+    if adata.X is None:
         raise InvalidInputError("adata has neither a representation in obsm nor X")
-    dense = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
-    return np.asarray(dense, dtype=np.float64), "X"
+    return _dense(adata.X, name), "X"
+
+
+def _dense(values: Any, name: str) -> FloatArray:
+    dense = values.toarray() if hasattr(values, "toarray") else values
+    try:
+        return np.asarray(dense, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name!r} holds more than numbers: {error}") from error
 
 
 def map_of(adata: Any) -> FloatArray | None:

@@ -8,13 +8,18 @@
     .mtx               a graph (Matrix Market); labels come from a second file
     .edges             a graph, as a list of edges with ids; labels come from a second file
 
-An empty cell, NA or NaN marks an unlabelled point.
+A second file with labels is a table, or a .npy array with one label per point.
+
+An empty cell, NA, NaN or -1 marks an unlabelled point.
 """
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,16 +29,31 @@ import numpy.typing as npt
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError, MissingDependencyError
-from spinlearn.io.anndata_parts import map_of, neighbour_graph, representation
+from spinlearn.io.anndata_parts import (
+    map_of,
+    named_representations,
+    neighbour_graph,
+    representation,
+)
 from spinlearn.io.array_file import Arrays, read_npy, read_npz
 from spinlearn.io.features import is_missing, numeric_columns
-from spinlearn.io.graph_file import read_edge_list, read_matrix_market
-from spinlearn.io.text_table import listed, read_text_table
+from spinlearn.io.graph_file import (
+    errors_about,
+    is_sparse,
+    read_edge_list,
+    read_matrix_market,
+    sparse_graph,
+)
+from spinlearn.io.parquet_table import check_magic, read_parquet_table
+from spinlearn.io.table import Table, listed, nameless, require
+from spinlearn.io.text_table import read_text_table
 
 TEXT_KINDS = (".csv", ".tsv", ".tab", ".txt")
 GRAPH_KINDS = (".mtx", ".edges")
 KINDS = (*TEXT_KINDS, ".parquet", ".npz", ".npy", ".h5ad", *GRAPH_KINDS)
-SPARSE_PARTS = {"data", "indices", "indptr", "shape"}
+LABEL_DELIMITERS = (",", ";", "\t")
+# 007 and 1e3 are names; pandas writes whole numbers with a gap among them as 1.0.
+WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})(\.0+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,16 +65,21 @@ class ReadOptions:
     labels : str or None
         Column (array, obs column) of labels, in `labels_file` if there is one.
     id : str or None
-        Column of ids; default: row numbers from 1.
+        Column of ids, in the data or in `labels_file`; default: row numbers from 1.
     features : tuple of str
-        Feature columns; none means all numeric ones. For .npz and .h5ad: the array to use.
+        Feature columns; none means all numeric ones. What is no column's name is a list of names
+        between commas. For .npz and .h5ad: the one array to use.
     exclude : tuple of str
         Columns that are no features.
     labels_file : Path or None
     edges : bool
         Read a .csv, .tsv or .txt as a list of edges.
-    delimiter, encoding : str
+    delimiter : str or None
+        Of the data, if it is text; `labels_file` shows its own.
+    encoding : str
         Of text files.
+    unlabelled : tuple of str
+        Further label values that mean "no label".
     """
 
     labels: str | None = None
@@ -65,6 +90,7 @@ class ReadOptions:
     edges: bool = False
     delimiter: str | None = None
     encoding: str = "utf-8"
+    unlabelled: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -142,127 +168,85 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
         )
     if plain is not path and kind not in (*TEXT_KINDS, ".edges"):
         raise InvalidInputError(f"{path} is gzipped, which is read for text tables only: unpack it")
+    label_table = _label_table(options)
     if kind in GRAPH_KINDS or (options.edges and kind in TEXT_KINDS):
-        data = _read_graph(path, kind, options)
-    elif kind in TEXT_KINDS:
-        data = _read_text(path, options)
-    elif kind == ".parquet":
-        data = _read_parquet(path, options)
+        data = _read_graph(path, kind, options, label_table)
+    elif kind in (*TEXT_KINDS, ".parquet"):
+        data = _read_table(path, kind, options, label_table)
     elif kind == ".h5ad":
-        data = _read_h5ad(path, options)
+        data = _read_h5ad(path, options, label_table)
     else:
-        data = _read_arrays(path, kind, options)
-    if options.labels_file is not None:
-        data = replace(data, labels=_labels_from_file(data.ids, options))
+        data = _read_arrays(path, kind, options, label_table)
     _check_ids(path, data.ids)
+    if label_table is not None:
+        return replace(data, labels=_looked_up(label_table, data.ids, options))
+    if options.labels_file is not None:
+        return replace(data, labels=_one_per_point(options.labels_file, data.n_points, options))
     return data
 
 
 # -- kinds of files ----------------------------------------------------------------------------
 
 
-def _read_text(path: Path, options: ReadOptions) -> Dataset:
-    needed = _needed_columns(path, options)
-    table = read_text_table(
-        path, needed=needed, delimiter=options.delimiter, encoding=options.encoding
-    )
-    if not table.rows:
+def _read_table(path: Path, kind: str, options: ReadOptions, label_table: Table | None) -> Dataset:
+    needed = partial(_needed_columns, path, options, label_table)
+    if kind == ".parquet":
+        table = read_parquet_table(path, needed)
+    else:
+        table = read_text_table(
+            path, needed, delimiter=options.delimiter, encoding=options.encoding
+        )
+    if table.n_rows == 0:
         raise InvalidInputError(f"{path} has a heading but no rows: give at least 2 points")
-    columns = {name: table.column(name) for name in _feature_columns(table.columns, options)}
     points, names, left_out = numeric_columns(
-        str(path), columns, chosen=bool(options.features), lines=table.lines
+        table, _feature_columns(table.columns, options), chosen=bool(options.features)
     )
-    own = options.labels if options.labels_file is None else None
-    labels = table.column(own) if own else [""] * len(table.rows)
-    ids = _row_numbers(len(table.rows))
-    if options.id is not None and options.id in table.columns:
-        ids = [cell.strip() for cell in table.column(options.id)]
+    ids = _row_numbers(table.n_rows)
+    if options.id in table.columns:
+        ids = _ids(table, options.id)
     return Dataset(
         source=path,
         ids=ids,
-        labels=clean_labels(labels),
+        labels=_own_labels(table, options, table.n_rows),
         points=points,
         feature_names=names,
         table=True,
-        notes=_left_out(left_out),
+        notes=(*table.notes, *_left_out(left_out), _used(names)),
     )
 
 
-def _read_parquet(path: Path, options: ReadOptions) -> Dataset:
-    _check_magic(path, b"PAR1", "Parquet")
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError as error:
-        raise MissingDependencyError(
-            "Parquet files need pyarrow, which is not installed: pip install pyarrow"
-        ) from error
-    try:
-        file = parquet.ParquetFile(path)
-        columns = tuple(file.schema_arrow.names)
-        _require(path, columns, _needed_columns(path, options))
-        table = file.read()
-    except (OSError, ValueError) as error:
-        if isinstance(error, InvalidInputError):
-            raise
-        raise InvalidInputError(f"{path} cannot be read as Parquet: {error}") from error
-    if table.num_rows == 0:
-        raise InvalidInputError(f"{path} has no rows: give at least 2 points")
-    cells = {name: table.column(name).to_pylist() for name in columns}
-    features = {name: cells[name] for name in _feature_columns(columns, options)}
-    points, names, left_out = numeric_columns(str(path), features, chosen=bool(options.features))
-    own = options.labels if options.labels_file is None else None
-    labels = cells[own] if own else [None] * table.num_rows
-    ids = _row_numbers(table.num_rows)
-    if options.id is not None and options.id in columns:
-        ids = [str(v) for v in cells[options.id]]
-    return Dataset(
-        source=path,
-        ids=ids,
-        labels=clean_labels(labels),
-        points=points,
-        feature_names=names,
-        table=True,
-        notes=_left_out(left_out),
-    )
-
-
-def _read_arrays(path: Path, kind: str, options: ReadOptions) -> Dataset:
+def _read_arrays(path: Path, kind: str, options: ReadOptions, label_table: Table | None) -> Dataset:
     arrays: Arrays = {"X": read_npy(path)} if kind == ".npy" else read_npz(path)
     if kind == ".npy" and options.labels_file is None:
         raise InvalidInputError(
             f"{path} holds features alone: give the labels in a second file with --labels-file"
         )
-    if set(arrays) >= SPARSE_PARTS:
-        graph = _sparse_graph(path, arrays)
-        ids = _ids_of(path, arrays, options, graph.n_nodes)
-        labels = _array_labels(path, arrays, options, graph.n_nodes)
+    if is_sparse(arrays):
+        _refuse_features(path, options)
+        graph = sparse_graph(path, arrays)
+        ids, labels = _array_rows(path, arrays, options, label_table, graph.n_nodes)
         return Dataset(source=path, ids=ids, labels=labels, graph=graph)
-    name = options.features[0] if options.features else "X"
+    name = _one_array(path, tuple(arrays), options) or "X"
     if name not in arrays:
         raise InvalidInputError(
             f"{path} has no array {name!r}: it has {listed(sorted(arrays))}; name the features "
             "with --features"
+            if arrays
+            else f"{path} holds no array: give features as X and labels as y"
         )
-    values = arrays[name]
-    if values.ndim != 2 or values.dtype.kind not in "biuf":
-        raise InvalidInputError(
-            f"{path}: the array {name!r} has shape {values.shape} and dtype {values.dtype}, but "
-            "features are a 2-D array of numbers, one row per point"
-        )
-    if len(values) == 0:
-        raise InvalidInputError(f"{path}: the array {name!r} has no rows: give at least 2 points")
-    points = _finite(path, values.astype(np.float64))
+    points = _checked_points(path, name, arrays[name])
+    ids, labels = _array_rows(path, arrays, options, label_table, len(points))
     return Dataset(
         source=path,
-        ids=_ids_of(path, arrays, options, len(points)),
-        labels=_array_labels(path, arrays, options, len(points)),
+        ids=ids,
+        labels=labels,
         points=points,
         feature_names=[f"{name}[{k}]" for k in range(points.shape[1])],
     )
 
 
-def _read_h5ad(path: Path, options: ReadOptions) -> Dataset:
-    _check_magic(path, b"\x89HDF\r\n\x1a\n", "HDF5")
+def _read_h5ad(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
+    check_magic(path, b"\x89HDF\r\n\x1a\n", "HDF5")
     try:
         import anndata
     except ImportError as error:
@@ -270,40 +254,46 @@ def _read_h5ad(path: Path, options: ReadOptions) -> Dataset:
             "h5ad files need anndata, which is not installed: pip install 'spinlearn[anndata]'"
         ) from error
     try:
-        adata = anndata.read_h5ad(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # names that repeat are told in a note
+            adata = anndata.read_h5ad(path)
     except Exception as error:  # anndata and h5py raise all kinds
         raise InvalidInputError(f"{path} cannot be read as an AnnData file: {error}") from error
-    columns = tuple(map(str, adata.obs.columns))
-    own = options.labels if options.labels_file is None else None
-    _require(path, columns, [own] if own else [])
-    labels = list(adata.obs[own]) if own else [None] * adata.n_obs
-    if options.id is not None:
-        _require(path, columns, [options.id])
-        ids = [str(v) for v in adata.obs[options.id]]
-    else:
-        ids = [str(v) for v in adata.obs_names]
-    graph = neighbour_graph(adata, None) if not options.features else None
-    points, notes = None, ("graph: scanpy's neighbours (obsp connectivities)",)
+    obs = Table(path=path, cells=adata.obs)
+    labels = _own_labels(obs, options, adata.n_obs)
+    id_column = _id_column(path, obs.columns, options, label_table)
+    ids = [str(name) for name in adata.obs_names] if id_column is None else _ids(obs, id_column)
+    notes: tuple[str, ...] = ()
+    if id_column is None and len(set(ids)) < len(ids):
+        ids, notes = _row_numbers(len(ids)), ("obs_names repeat: ids are row numbers",)
+    name = _one_array(path, named_representations(adata), options)
+    with errors_about(path):
+        graph = neighbour_graph(adata, None) if name is None else None
+        if graph is None:
+            values, used = representation(adata, name)
     if graph is None:
-        points, used = representation(adata, options.features[0] if options.features else None)
-        points, notes = _finite(path, points), (f"features: {used}",)
+        points, used = _checked_points(path, used, values), f"features: {used}"
+    else:
+        points, used = None, "graph: scanpy's neighbours (obsp connectivities)"
     return Dataset(
         source=path,
         ids=ids,
-        labels=clean_labels(labels),
+        labels=labels,
         points=points,
         graph=graph,
         layout=map_of(adata),
-        notes=notes,
+        notes=(*notes, used),
     )
 
 
-def _read_graph(path: Path, kind: str, options: ReadOptions) -> Dataset:
+def _read_graph(path: Path, kind: str, options: ReadOptions, label_table: Table | None) -> Dataset:
     if options.labels_file is None:
         raise InvalidInputError(
             f"{path} is a graph, which holds no labels: give them in a second file with "
             "--labels-file"
         )
+    _refuse_features(path, options)
+    _id_column(options.labels_file, (), options, label_table)
     if kind == ".mtx":
         graph, ids = read_matrix_market(path)
     else:
@@ -315,110 +305,176 @@ def _read_graph(path: Path, kind: str, options: ReadOptions) -> Dataset:
 # -- labels and ids ----------------------------------------------------------------------------
 
 
-def clean_labels(cells: Sequence[Any]) -> npt.NDArray[np.object_]:
-    """Labels as text, or as whole numbers if all are; None where there is none."""
+def clean_labels(
+    cells: Sequence[Any], unlabelled: Sequence[str] = (), source: str = "the labels"
+) -> npt.NDArray[np.object_]:
+    """Labels as text, or as whole numbers if all are; None where there is none.
+
+    Parameters
+    ----------
+    cells : sequence
+    unlabelled : sequence of str
+        Further values that mean "no label".
+    source : str
+        Where the labels are, for messages.
+    """
     labels = np.full(len(cells), None, dtype=object)
     for k, cell in enumerate(cells):
-        labels[k] = _label(cell)
+        if isinstance(cell, (float, np.floating)) and np.isinf(cell):
+            raise InvalidInputError(
+                f"{source}: the label in row {k + 1} is infinite, which names no class: leave it "
+                "empty if there is none"
+            )
+        labels[k] = _label(cell, unlabelled)
     given = [v for v in labels if v is not None]
-    if given and all(_is_whole(v) for v in given):
+    if all(WHOLE.fullmatch(v) for v in given):
         for k, value in enumerate(labels):
-            labels[k] = None if value is None else int(value)
+            whole = None if value is None else int(value.partition(".")[0])
+            labels[k] = None if whole == -1 or str(whole) in unlabelled else whole
     return labels
 
 
-def _label(cell: Any) -> str | None:
+def _label(cell: Any, unlabelled: Sequence[str]) -> str | None:
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return None
-    if isinstance(cell, (float, np.floating)):
-        if np.isnan(cell):
-            return None
-        cell = int(cell) if cell == int(cell) else cell
     if isinstance(cell, bytes):
         cell = cell.decode("utf-8", errors="replace")
     text = str(cell).strip()
-    return None if is_missing(text) or text == "-1" else text
+    return None if is_missing(text) or text == "-1" or text in unlabelled else text
 
 
 def _all_labels(count: int) -> str:
     return "the only label is" if count == 1 else f"all {count} labels are"
 
 
-def _is_whole(text: str) -> bool:
-    # Only numbers that would be written the same way: 007 and 1e3 are names.
-    digits = text.removeprefix("-")
-    return digits.isascii() and digits.isdigit() and str(int(text)) == text and len(digits) < 16
+def _own_labels(table: Table, options: ReadOptions, n_points: int) -> npt.NDArray[np.object_]:
+    """The labels beside the points, unless they are in a second file."""
+    if options.labels_file is not None or options.labels is None:
+        return np.full(n_points, None, dtype=object)
+    require(table.path, table.columns, [options.labels])
+    return clean_labels(table.cells[options.labels], options.unlabelled, str(table.path))
 
 
-def _labels_from_file(ids: list[str], options: ReadOptions) -> npt.NDArray[np.object_]:
+def _label_table(options: ReadOptions) -> Table | None:
+    """The second file, if there is one and it is a table."""
     path = options.labels_file
-    assert path is not None  # the caller asked
+    if path is None:
+        return None
+    if path.is_dir():
+        raise InvalidInputError(f"{path} is a folder: give a file with --labels-file")
     if not path.is_file():
         raise InvalidInputError(f"{path} does not exist: check --labels-file")
-    if path.suffix.lower() == ".npy":
-        values = read_npy(path)
-        if values.shape != (len(ids),):
-            raise InvalidInputError(
-                f"{path} has shape {values.shape}, but there are {len(ids)} points: give one label "
-                "per point"
-            )
-        return clean_labels(values.tolist())
-    needed = [options.labels] if options.labels else []
-    table = read_text_table(
-        path, needed=needed, delimiter=options.delimiter, encoding=options.encoding
+    kind = path.suffix.lower()
+    if kind == ".npy":
+        return None
+    if kind in KINDS and kind not in (*TEXT_KINDS, ".parquet"):
+        raise InvalidInputError(
+            f"{path} ends in {kind}, but labels are read from a table (.csv, .tsv, .parquet) or "
+            "an array (.npy): convert it"
+        )
+    needed = [options.labels] if options.labels is not None else []
+    if kind == ".parquet":
+        return read_parquet_table(path, lambda columns: needed)
+    return read_text_table(
+        path,
+        lambda columns: needed,
+        others=(*LABEL_DELIMITERS, options.delimiter or ""),
+        encoding=options.encoding,
     )
-    column = options.labels or table.columns[-1]
-    cells = clean_labels(table.column(column))
-    if len(table.columns) == 1:
+
+
+def _one_per_point(path: Path, n_points: int, options: ReadOptions) -> npt.NDArray[np.object_]:
+    """Labels of an array, in the order of the points."""
+    values = read_npy(path)
+    if values.shape != (n_points,):
+        raise InvalidInputError(
+            f"{path} has shape {values.shape}, but there are {n_points} points: give one label per "
+            "point"
+        )
+    return clean_labels(values.tolist(), options.unlabelled, str(path))
+
+
+def _looked_up(table: Table, ids: list[str], options: ReadOptions) -> npt.NDArray[np.object_]:
+    """Labels of a second table, by ids, or row by row if it has none."""
+    path = table.path
+    columns = sorted(table.columns, key=lambda name: name in table.index)  # an index last
+    proper = [name for name in columns if name not in table.index] or columns
+    column = options.labels if options.labels is not None else proper[-1]
+    cells = clean_labels(table.cells[column], options.unlabelled, str(path))
+    if len(columns) == 1:
         if len(cells) != len(ids):
             raise InvalidInputError(
                 f"{path} has {len(cells)} rows and no column of ids, but there are {len(ids)} "
                 "points: give one row per point, or add a column of ids"
             )
         return cells
-    key = options.id if options.id in table.columns else None
-    key = key or next(name for name in table.columns if name != column)
+    key = options.id if options.id in columns else next(c for c in columns if c != column)
+    if key != options.id and nameless([key]) and ids == _row_numbers(len(ids)):
+        raise InvalidInputError(
+            f"{path} has no column of ids but pandas' index {key!r}, which counts from 0 where row "
+            f"numbers count from 1: add a column of ids, or say --id {key!r} if it holds them"
+        )
     place = {name: k for k, name in enumerate(ids)}
     labels = np.full(len(ids), None, dtype=object)
     seen: set[str] = set()
-    for cell, name, line in zip(cells, table.column(key), table.lines, strict=True):
-        name = name.strip()
+    for row, (cell, name) in enumerate(zip(cells, _ids(table, key), strict=True)):
         if name not in place:
             raise InvalidInputError(
-                f"{path} labels {name!r} in line {line}, which is not among the {len(ids)} points: "
-                f"ids are looked up in column {key!r}"
+                f"{path} labels {name!r} in {table.place(row)}, which is not among the {len(ids)} "
+                f"points: ids are looked up in column {key!r}"
             )
         if name in seen:
-            raise InvalidInputError(f"{path} labels {name!r} twice (line {line}): keep one")
+            raise InvalidInputError(f"{path} labels {name!r} twice ({table.place(row)}): keep one")
         seen.add(name)
         labels[place[name]] = cell
     return labels
 
 
-def _array_labels(
-    path: Path, arrays: Arrays, options: ReadOptions, n_points: int
-) -> npt.NDArray[np.object_]:
-    if options.labels_file is not None:
-        return np.full(n_points, None, dtype=object)
-    name = options.labels or "y"
-    _require(path, tuple(arrays), [name])
-    if arrays[name].shape != (n_points,):
-        raise InvalidInputError(
-            f"{path}: the array {name!r} has shape {arrays[name].shape}, but there are {n_points} "
-            "points: give one label per point"
-        )
-    return clean_labels(arrays[name].tolist())
+def _array_rows(
+    path: Path, arrays: Arrays, options: ReadOptions, label_table: Table | None, n_points: int
+) -> tuple[list[str], npt.NDArray[np.object_]]:
+    """Ids and labels among the arrays of a file."""
+    if options.labels is None:
+        options = replace(options, labels="y")
+    id_column = _id_column(path, tuple(arrays), options, label_table)
+    own = options.labels if options.labels_file is None else None
+    for name, what in ((own, "label"), (id_column, "id")):
+        if name in arrays and arrays[name].shape != (n_points,):
+            raise InvalidInputError(
+                f"{path}: the array {name!r} has shape {arrays[name].shape}, but there are "
+                f"{n_points} points: give one {what} per point"
+            )
+    table = Table(path=path, cells=arrays)
+    ids = _row_numbers(n_points) if id_column is None else _ids(table, id_column)
+    return ids, _own_labels(table, options, n_points)
 
 
-def _ids_of(path: Path, arrays: Arrays, options: ReadOptions, n_points: int) -> list[str]:
-    if options.id is None or options.id not in arrays:
-        return _row_numbers(n_points)
-    if arrays[options.id].shape != (n_points,):
-        raise InvalidInputError(
-            f"{path}: the array {options.id!r} has shape {arrays[options.id].shape}, but there are "
-            f"{n_points} points: give one id per point"
-        )
-    return [str(v) for v in arrays[options.id].tolist()]
+def _id_column(
+    path: Path, columns: Sequence[str], options: ReadOptions, label_table: Table | None
+) -> str | None:
+    """The column of ids beside the points, if there is one."""
+    require(path, columns, _needed_ids(options, label_table))
+    return options.id if options.id in columns else None
+
+
+def _needed_ids(options: ReadOptions, label_table: Table | None) -> list[str]:
+    """The column of ids, if the data must have it: the second file may have it alone."""
+    elsewhere = label_table is not None and options.id in label_table.columns
+    return [] if options.id is None or elsewhere else [options.id]
+
+
+def _ids(table: Table, column: str) -> list[str]:
+    ids = [
+        cell.decode("utf-8", errors="replace") if isinstance(cell, bytes) else str(cell).strip()
+        for cell in table.cells[column]
+    ]
+    for row, name in enumerate(ids):
+        if is_missing(name):
+            raise InvalidInputError(
+                f"{table.path} has {name!r} for an id in column {column!r}, {table.place(row)}, "
+                "and every row needs one: fill it in, or name another column with --id"
+            )
+    return ids
 
 
 def _check_ids(path: Path, ids: list[str]) -> None:
@@ -437,30 +493,49 @@ def _check_ids(path: Path, ids: list[str]) -> None:
 # -- small checks ------------------------------------------------------------------------------
 
 
-def _needed_columns(path: Path, options: ReadOptions) -> list[str]:
+def _needed_columns(
+    path: Path, options: ReadOptions, label_table: Table | None, columns: Sequence[str]
+) -> list[str]:
     if options.labels is None and options.labels_file is None:
         raise InvalidInputError(f"{path}: which column holds the labels? Name it with --labels")
-    needed = list(options.features)
-    if options.labels_file is None and options.labels is not None:
-        needed.insert(0, options.labels)
-    if options.id is not None and options.labels_file is None:
-        needed.append(options.id)
-    return needed
+    own = [options.labels] if options.labels is not None and options.labels_file is None else []
+    return [*own, *_chosen(columns, options), *_needed_ids(options, label_table)]
 
 
 def _feature_columns(columns: Sequence[str], options: ReadOptions) -> list[str]:
     if options.features:
-        return list(options.features)
+        return _chosen(columns, options)
     others = {options.labels, options.id, *options.exclude}
     return [name for name in columns if name not in others]
 
 
-def _require(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:
-    for name in needed:
-        if name not in columns:
+def _chosen(names: Sequence[str], options: ReadOptions) -> list[str]:
+    """The features that were named; a text is split at commas unless it is a name itself."""
+    chosen: list[str] = []
+    for text in options.features:
+        parts = [text] if text in names else [part.strip() for part in text.split(",")]
+        chosen += [part for part in parts if part and part not in chosen]
+    return chosen
+
+
+def _one_array(path: Path, names: Sequence[str], options: ReadOptions) -> str | None:
+    """The array that was named as features, or None."""
+    chosen = _chosen(names, options)
+    for name in chosen:
+        if name not in names:
             raise InvalidInputError(
-                f"{path} has no column {name!r}: it has {listed(columns)}; name one of them"
+                f"{path} has no array {name!r}: it has {listed(names)}; name one with --features"
             )
+    if len(chosen) > 1:
+        raise InvalidInputError(
+            f"{path}: {listed(chosen)} cannot be used together as features: name one array"
+        )
+    return chosen[0] if chosen else None
+
+
+def _refuse_features(path: Path, options: ReadOptions) -> None:
+    if options.features:
+        raise InvalidInputError(f"{path} is a graph, which has no features: leave --features out")
 
 
 def _row_numbers(n_rows: int) -> list[str]:
@@ -471,10 +546,25 @@ def _left_out(names: list[str]) -> tuple[str, ...]:
     if not names:
         return ()
     shown = listed([repr(name) for name in names])
-    return (f"left out {len(names)} columns without numbers, or that count rows: {shown}",)
+    return (f"left out {len(names)} columns without numbers, or that name rows: {shown}",)
 
 
-def _finite(path: Path, points: FloatArray) -> FloatArray:
+def _used(names: list[str]) -> str:
+    return f"{len(names)} features: {listed(names, most=5)}"
+
+
+def _checked_points(path: Path, name: str, values: npt.NDArray[Any]) -> FloatArray:
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"{path}: the array {name!r} has shape {values.shape} and dtype {values.dtype}, but "
+            "features are a 2-D array of numbers, one row per point"
+        )
+    if values.size == 0:
+        raise InvalidInputError(
+            f"{path}: the array {name!r} has shape {values.shape}: give at least 2 points (rows) "
+            "and one feature (column)"
+        )
+    points: FloatArray = values.astype(np.float64)
     bad = ~np.isfinite(points)
     if np.any(bad):
         row, column = np.argwhere(bad)[0]
@@ -483,23 +573,3 @@ def _finite(path: Path, points: FloatArray) -> FloatArray:
             f"{column + 1}, and distances need all of them: fill them in or drop those rows"
         )
     return points
-
-
-def _check_magic(path: Path, magic: bytes, kind: str) -> None:
-    with open(path, "rb") as file:
-        if file.read(len(magic)) != magic:
-            raise InvalidInputError(
-                f"{path} is not a {kind} file, whatever its ending says: check the file"
-            )
-
-
-def _sparse_graph(path: Path, arrays: Arrays) -> Graph:
-    from scipy.sparse import csr_array
-
-    try:
-        shape = tuple(arrays["shape"].tolist())
-        matrix = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-        matrix.check_format(full_check=True)
-    except (ValueError, TypeError) as error:
-        raise InvalidInputError(f"{path} is not a sparse matrix in CSR form: {error}") from error
-    return Graph.from_sparse(matrix)

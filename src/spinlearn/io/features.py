@@ -1,14 +1,14 @@
 """From cells to points: which columns are features, and what is done to them before distances.
 
-A column all of whose cells are text is left out and named, and so is one that counts the rows, as
-pandas writes it beside the data; one that mixes text and numbers, or has decimal commas, is an
-error, because leaving it out or guessing would change the answer in silence.
+A column all of whose cells are text is left out and named, and so is one that names or counts the
+rows, as pandas writes it beside the data; one that mixes text and numbers, or has commas in its
+numbers, is an error, because leaving it out or guessing would change the answer in silence.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,11 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.text_table import listed
+from spinlearn.io.table import Table, listed
 
 SCALES = ("none", "standard")
-ROW_NUMBERS = ("", "index", "unnamed: 0", "id", "row")  # names of columns that may count rows
+ROW_NUMBERS = ("index", "id", "row")  # names of columns that may count rows
+TRUTHS = {"true": 1.0, "false": 0.0}
 MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>")
 
 
@@ -62,6 +63,7 @@ class Preparation:
                     "example --clip 1,1e9"
                 )
             points = np.log2(points)
+        _check_variances(points, kept)  # distances overflow where variances do
         if self.top_variance is not None:
             if self.top_variance < 1:
                 raise InvalidInputError("top-variance must be at least 1")
@@ -73,100 +75,132 @@ class Preparation:
         return points, kept
 
 
+def _check_variances(points: FloatArray, names: Sequence[str]) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = points.std(axis=0)
+    bad = np.flatnonzero(~np.isfinite(spread))
+    if len(bad):
+        largest = np.abs(points[:, bad[0]]).max()
+        which = repr(names[bad[0]]) if len(names) else f"number {bad[0] + 1}"
+        raise InvalidInputError(
+            f"the feature {which} holds values up to {largest:.3g}, whose variance overflows: "
+            "divide it by a power of ten, or bound it with --clip"
+        )
+
+
 def is_missing(cell: str) -> bool:
     """Whether a cell says that there is nothing."""
     return cell.strip().lower() in MISSING
 
 
 def numeric_columns(
-    source: str,
-    columns: Mapping[str, Sequence[Any]],
-    *,
-    chosen: bool,
-    lines: Sequence[int] | None = None,
+    table: Table, names: Sequence[str], *, chosen: bool
 ) -> tuple[FloatArray, list[str], list[str]]:
-    """Columns as points (n, d), their names, and the names of text columns left out.
+    """Columns as points (n, d), their names, and the names of columns left out.
 
     Parameters
     ----------
-    source : str
-        The file, for messages.
-    columns : mapping
-        Cells, text or numbers, by column.
+    table : Table
+    names : sequence of str
+        Columns that may be features.
     chosen : bool
-        Whether the user named these columns: then a text column is an error too.
-    lines : sequence of int, optional
-        Line of every row in the file, for messages.
+        Whether the user named these columns: then none may be left out.
     """
     points: list[npt.NDArray[np.float64]] = []
-    names: list[str] = []
+    kept: list[str] = []
     left_out: list[str] = []
     gaps: list[tuple[str, int]] = []
-    for name, cells in columns.items():
+    for name in names:
+        cells = table.cells[name]
         values, texts, missing = _numbers(cells)
-        words = [row for row in texts if not _has_decimal_comma(cells[row])]
-        if len(words) == len(values) - len(missing) and words and not chosen:
-            left_out.append(name)
-            continue
-        if not chosen and _counts_rows(name, values):
+        if not chosen and (name in table.index or _is_no_feature(name, cells, values, texts)):
             left_out.append(name)
             continue
         if texts:
-            row = texts[0]
-            raise InvalidInputError(
-                f"{source} has decimal commas in column {name!r} ({str(cells[row])!r} in "
-                f"{_place(row, lines)}): write decimal points"
-                if _has_decimal_comma(cells[row])
-                else f"{source} mixes numbers and text in column {name!r} ({str(cells[row])!r} in "
-                f"{_place(row, lines)}): correct it, or name the columns to use with --features"
-                if len(texts) < len(values)
-                else f"{source} has text in column {name!r}, which was named as a feature: encode "
-                "it as numbers, or leave it out"
-            )
-        if missing and len(missing) == len(values):
+            raise InvalidInputError(_text_where_numbers_should_be(table, name, texts))
+        if not chosen and missing and len(missing) == len(values):
             left_out.append(name)
             continue
         gaps += [(name, row) for row in missing]
         points.append(values)
-        names.append(name)
+        kept.append(name)
     if gaps:
         name, row = gaps[0]
         raise InvalidInputError(
-            f"{source} lacks {len(gaps)} feature values, the first in column {name!r}, "
-            f"{_place(row, lines)}, and distances need all of them: fill them in, drop those rows, "
+            f"{table.path} lacks {len(gaps)} feature values, the first in column {name!r}, "
+            f"{table.place(row)}, and distances need all of them: fill them in, drop those rows, "
             "or leave those columns out with --features"
         )
     if not points:
         raise InvalidInputError(
-            f"{source} has no numeric feature column"
-            + (f" (text: {listed(left_out)})" if left_out else "")
+            f"{table.path} has no numeric feature column"
+            + (f" (left out: {listed(left_out)})" if left_out else "")
             + ": points need at least one number each"
         )
-    return np.column_stack(points), names, left_out
+    return np.column_stack(points), kept, left_out
+
+
+def _is_no_feature(
+    name: str, cells: Sequence[Any], values: npt.NDArray[np.float64], texts: Sequence[int]
+) -> bool:
+    """Whether all that a column holds is text, or the numbers of the rows."""
+    all_words = bool(texts) and not any(_has_comma(cells[row]) for row in texts)
+    return (all_words and not np.any(np.isfinite(values))) or _counts_rows(name, values)
+
+
+def _text_where_numbers_should_be(table: Table, name: str, texts: Sequence[int]) -> str:
+    cell = str(table.cells[name][texts[0]])
+    where = f"column {name!r} ({cell!r} in {table.place(texts[0])})"
+    if _has_comma(cell):
+        return (
+            f"{table.path} has commas in the numbers of {where}: write decimal points, and no "
+            "separators of thousands"
+        )
+    if len(texts) < table.n_rows:
+        return (
+            f"{table.path} mixes numbers and text in {where}: correct it, or name the columns to "
+            "use with --features"
+        )
+    return (
+        f"{table.path} has no numbers in column {name!r}, which was named as a feature: encode it "
+        "as numbers, or leave it out"
+    )
 
 
 def _numbers(cells: Sequence[Any]) -> tuple[npt.NDArray[np.float64], list[int], list[int]]:
-    """Values, rows that are text, rows without a (finite) value."""
+    """Values, rows that are no numbers, rows without a (finite) value."""
+    is_text = np.zeros(len(cells), dtype=bool)
     try:
         values = np.asarray(cells, dtype=np.float64)
     except (TypeError, ValueError):
         values = np.full(len(cells), np.nan)
-        texts = []
-        for row, cell in enumerate(cells):
-            if cell is None or (isinstance(cell, str) and is_missing(cell)):
-                continue
+        for row, cell in enumerate(_truths(cells)):
             try:
-                values[row] = float(cell)
+                values[row] = np.nan if _is_empty(cell) else float(cell)
             except (TypeError, ValueError):
-                texts.append(row)
-        is_text = np.zeros(len(cells), dtype=bool)
-        is_text[texts] = True
-        return values, texts, np.flatnonzero(~np.isfinite(values) & ~is_text).tolist()
-    return values, [], np.flatnonzero(~np.isfinite(values)).tolist()
+                is_text[row] = True
+    if values.ndim > 1:  # lists of one length
+        values = np.full(len(cells), np.nan)
+        is_text[:] = True
+    missing = ~np.isfinite(values) & ~is_text
+    return values, np.flatnonzero(is_text).tolist(), np.flatnonzero(missing).tolist()
 
 
-def _has_decimal_comma(cell: object) -> bool:
-    return re.fullmatch(r"\s*[-+]?\d*,\d+(e[-+]?\d+)?\s*", str(cell).lower()) is not None
+def _truths(cells: Sequence[Any]) -> Sequence[Any]:
+    """True and False as 1 and 0, if a column says nothing else."""
+    if not all(_is_empty(cell) or str(cell).strip().lower() in TRUTHS for cell in cells):
+        return cells
+    return [None if _is_empty(cell) else TRUTHS[str(cell).strip().lower()] for cell in cells]
+
+
+def _is_empty(cell: object) -> bool:
+    return cell is None or (isinstance(cell, str) and is_missing(cell))
+
+
+def _has_comma(cell: object) -> bool:
+    """Whether a cell is a number but for its commas, as in 1,5 or 1,000."""
+    text = str(cell).strip().lower()
+    return re.fullmatch(r"[-+]?\d*(,\d+)+(\.\d*)?(e[-+]?\d+)?", text) is not None
 
 
 def _counts_rows(name: str, values: npt.NDArray[np.float64]) -> bool:
@@ -175,7 +209,3 @@ def _counts_rows(name: str, values: npt.NDArray[np.float64]) -> bool:
         return False
     steps = np.arange(len(values))
     return bool(np.array_equal(values, steps) or np.array_equal(values, steps + 1))
-
-
-def _place(row: int, lines: Sequence[int] | None) -> str:
-    return f"row {row + 1}" if lines is None else f"line {lines[row]}"

@@ -1,25 +1,44 @@
-"""Precomputed graphs: Matrix Market (.mtx) and lists of edges with ids.
+"""Precomputed graphs: Matrix Market (.mtx), sparse matrices, and lists of edges with ids.
 
-An edge list has two or three columns, id, id and weight (1 if absent), with or without a heading. A
-pair listed in both directions is one edge; different weights for it are an error.
+An edge list has two or three columns, id, id and weight (1 if absent), with or without a heading,
+or is what networkx writes by default. Lines that begin with # or % are comments. A pair listed in
+both directions is one edge; different weights for it are an error.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.text_table import read_text_table
+from spinlearn.io.array_file import Arrays
+from spinlearn.io.features import is_missing
+from spinlearn.io.text_table import Row, read_text_rows
 
 MATRIX_MARKET = b"%%MatrixMarket"
+MANY_NODES = 10**6  # no graph is refused below, however few its edges
+NODES_PER_EDGE = 100
+SAME = 1e-9  # relative difference of two weights that are one but for rounding
+HEADING_WORDS = {
+    "source", "target", "src", "dst", "from", "to", "head", "tail", "u", "v", "i", "j",
+    "node1", "node2", "nodea", "nodeb", "fromnodeid", "tonodeid", "id1", "id2",
+}  # fmt: skip
+WORD = re.compile(r"\D*[^\W\d_]\D*")
+# What networkx.write_edgelist puts behind a pair; NumPy's numbers bring their name along.
+ATTRIBUTES = re.compile(
+    r"""\{\s*((?P<quote>['"])weight(?P=quote)\s*:\s*(np\.\w+\()?(?P<weight>[-+.\deE]+)\)?\s*)?\}"""
+)
 
 
 def read_matrix_market(path: Path) -> tuple[Graph, list[str]]:
     """Graph of a symmetric matrix; ids are the row numbers of the file, from 1."""
-    from scipy.io import mmread
+    from scipy.io import mminfo, mmread
 
     try:
         with open(path, "rb") as file:
@@ -31,52 +50,167 @@ def read_matrix_market(path: Path) -> tuple[Graph, list[str]]:
             f"{path} is not a Matrix Market file: it does not begin with %%MatrixMarket"
         )
     try:
+        n_nodes, _, n_entries, *_ = mminfo(path)
+        if n_entries > path.stat().st_size:  # an entry takes more than a byte
+            raise InvalidInputError(
+                f"{path} is truncated: its size line claims {n_entries} entries, more than the "
+                "file can hold"
+            )
+        check_node_count(path, n_nodes, n_entries)
         matrix = mmread(path)
+    except InvalidInputError:
+        raise
     except (ValueError, OverflowError, MemoryError) as error:
         raise InvalidInputError(f"{path} cannot be read as Matrix Market: {error}") from error
-    graph = Graph.from_sparse(matrix)
+    graph = matrix_graph(path, matrix)
     return graph, [str(k + 1) for k in range(graph.n_nodes)]
+
+
+def check_node_count(path: Path, n_nodes: int, n_edges: int) -> None:
+    """Refuse a size that a few bytes can claim and no memory can hold."""
+    if n_nodes > MANY_NODES and n_nodes > NODES_PER_EDGE * n_edges:
+        raise InvalidInputError(
+            f"{path} claims {n_nodes} nodes but {n_edges} edges, so that nearly all nodes stand "
+            "alone: keep those that have an edge"
+        )
+
+
+def matrix_graph(path: Path, matrix: Any) -> Graph:
+    """Graph of a matrix, sparse or dense, that a file held."""
+    from scipy.sparse import csr_array
+
+    square = csr_array(matrix)
+    if square.shape[0] != square.shape[1]:
+        raise InvalidInputError(
+            f"{path} holds a matrix of {square.shape[0]} by {square.shape[1]}, but a graph has one "
+            "row and one column per node: give features as a dense array"
+        )
+    other = square.T.tocsr()
+    excess = (abs(square - other) - SAME * abs(square).maximum(abs(other))).tocoo()
+    clash = np.flatnonzero(excess.data > 0)
+    if len(clash):
+        row, column = int(excess.row[clash[0]]), int(excess.col[clash[0]])
+        raise InvalidInputError(
+            f"{path} gives one pair two weights ({square[row, column]:g} in row {row + 1}, column "
+            f"{column + 1}, and {square[column, row]:g} the other way round), but couplings are "
+            "mutual: store the mean of the two in both places"
+        )
+    with errors_about(path):
+        return Graph.from_sparse(square)
+
+
+def is_sparse(arrays: Arrays) -> bool:
+    """Whether arrays are those of one sparse matrix."""
+    return {"data", "shape"} <= set(arrays) and not {"format", "indptr"}.isdisjoint(arrays)
+
+
+def sparse_graph(path: Path, arrays: Arrays) -> Graph:
+    """Graph of a sparse matrix as scipy.sparse.save_npz stores it."""
+    from scipy.sparse import coo_array, csr_array
+
+    try:
+        shape = tuple(arrays["shape"].tolist())
+        if {"row", "col"} <= set(arrays):
+            check_node_count(path, max(shape), len(arrays["data"]))
+            matrix = coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape=shape)
+        else:  # the columns of a symmetric matrix are its rows
+            matrix = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
+            matrix.check_format(full_check=True)
+    except InvalidInputError:
+        raise
+    except (ValueError, TypeError, KeyError) as error:
+        raise InvalidInputError(
+            f"{path} is not a sparse matrix in CSR, CSC or COO form: {error}"
+        ) from error
+    return matrix_graph(path, matrix)
+
+
+@contextmanager
+def errors_about(path: Path) -> Iterator[None]:
+    """Name the file in errors of parts that know nothing about files."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from error
 
 
 def read_edge_list(
     path: Path, *, delimiter: str | None = None, encoding: str = "utf-8"
 ) -> tuple[Graph, list[str]]:
     """Graph of a list of edges; ids in the order in which they first appear."""
-    table = read_text_table(path, delimiter=delimiter, encoding=encoding, heading=False)
-    if len(table.columns) not in (2, 3):
-        raise InvalidInputError(
-            f"{path} has {len(table.columns)} columns, but an edge list has two or three (id, id, "
-            "weight), separated by tabs: check the delimiter"
-        )
-    rows, lines = table.rows, table.lines
-    if len(table.columns) == 3 and rows and _number(rows[0][2]) is None:
-        rows, lines = rows[1:], lines[1:]  # a heading
-    elif rows and [cell.strip().lower() for cell in rows[0][:2]] in HEADINGS:
-        rows, lines = rows[1:], lines[1:]
+    given = read_text_rows(path, delimiter=delimiter, encoding=encoding)
+    rows = [(line, _without_attributes(path, line, cells)) for line, cells in given]
+    _check_widths(path, rows)
+    if _is_heading(rows):
+        rows = rows[1:]
     if not rows:
         raise InvalidInputError(f"{path} lists no edge: give one per line")
     number: dict[str, int] = {}
     edges = np.empty((len(rows), 2), dtype=np.int64)
     weights = np.ones(len(rows))
-    for k, (row, line) in enumerate(zip(rows, lines, strict=True)):
+    for k, (line, cells) in enumerate(rows):
         for end in (0, 1):
-            name = row[end].strip()
+            name = cells[end].strip()
             if not name:
                 raise InvalidInputError(f"{path} has an empty id in line {line}: fill it in")
             edges[k, end] = number.setdefault(name, len(number))
-        if len(row) == 3:
-            weight = _number(row[2])
+        if len(cells) == 3:
+            weight = _number(cells[2])
             if weight is None or not np.isfinite(weight):
                 raise InvalidInputError(
-                    f"{path} has the weight {row[2]!r} in line {line}: weights are finite numbers"
+                    f"{path} has the weight {cells[2]!r} in line {line}: weights are finite numbers"
                 )
             weights[k] = weight
-    _check_directions(path, edges, weights, lines)
+    _check_directions(path, edges, weights, [line for line, _ in rows])
     graph = Graph(len(number), edges, weights, duplicates="first")
     return graph, list(number)
 
 
-HEADINGS = (["source", "target"], ["from", "to"], ["u", "v"], ["node1", "node2"], ["id1", "id2"])
+def _without_attributes(path: Path, line: int, cells: list[str]) -> list[str]:
+    """Id, id and weight, where networkx's attributes in braces hold at most a weight."""
+    if len(cells) < 3 or not cells[2].startswith("{"):
+        return cells
+    attributes = " ".join(cells[2:]).strip()
+    found = ATTRIBUTES.fullmatch(attributes)
+    if found is None:
+        raise InvalidInputError(
+            f"{path} has the attributes {attributes} in line {line}, but an edge has a weight "
+            "alone: write the list with networkx.write_weighted_edgelist"
+        )
+    return [*cells[:2], found["weight"] or "1"]
+
+
+def _check_widths(path: Path, rows: list[Row]) -> None:
+    if not rows:
+        return
+    width = len(rows[0][1])
+    if width not in (2, 3) or rows[0][1][0].endswith((",", ";")):
+        raise InvalidInputError(
+            f"{path} is no edge list of two or three columns (id, id, weight): its line "
+            f"{rows[0][0]} has {width}; check the delimiter"
+        )
+    for line, cells in rows:
+        if len(cells) != width or any("\n" in cell for cell in cells):
+            raise InvalidInputError(
+                f"{path} has {len(cells)} cells up to line {line}, but {width} columns of one line "
+                "each: check for a stray delimiter or a missing quote there"
+            )
+
+
+def _is_heading(rows: list[Row]) -> bool:
+    """Whether the first line names the columns, and is no edge whose weight is broken."""
+    if not rows:
+        return False
+    first = [cell.strip() for cell in rows[0][1]]
+    known = {cell.lower() for cell in first[:2]} <= HEADING_WORDS and first[0] != first[1]
+    if len(first) == 3:
+        weight = first[2]
+        is_word = WORD.fullmatch(weight) is not None and not is_missing(weight)
+        if _number(weight) is not None or not (known or is_word):
+            return False
+    elif not known:
+        return False
+    return not any(cell.strip() in first[:2] for _, cells in rows[1:] for cell in cells[:2])
 
 
 def _number(text: str) -> float | None:

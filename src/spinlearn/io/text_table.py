@@ -11,65 +11,81 @@ import csv
 import gzip
 import io
 import zlib
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, cast
 
 from spinlearn.errors import InvalidInputError
+from spinlearn.io.table import Needed, Table, check_columns, nameless
 
 SNIFFED_BYTES = 1 << 16
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".edges": "\t", ".txt": "\t"}
 WIDE = ("utf-16", "utf16", "utf_16", "utf-32", "utf32", "utf_32")  # encodings
 NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
-
-
-@dataclass(frozen=True, slots=True)
-class TextTable:
-    """A heading and rows of equal length; `lines[k]` is the line number of row k in the file."""
-
-    path: Path
-    columns: tuple[str, ...]
-    rows: list[list[str]]
-    lines: list[int]
-
-    def column(self, name: str) -> list[str]:
-        """The cells of one column."""
-        place = self.columns.index(name)
-        return [row[place] for row in self.rows]
-
-
-def delimiter_of(path: Path) -> str:
-    """What separates the cells, by the file's ending."""
-    plain = path.with_suffix("") if path.suffix == ".gz" else path
-    return DELIMITERS.get(plain.suffix.lower(), ",")
+COMMENTS = ("#", "%")
+Row = tuple[int, list[str]]  # line in the file, cells
 
 
 def read_text_table(
     path: Path,
+    needed: Needed,
     *,
-    needed: Sequence[str] = (),
     delimiter: str | None = None,
+    others: Sequence[str] = (),
     encoding: str = "utf-8",
-    heading: bool = True,
-) -> TextTable:
-    """Read a delimited table.
+) -> Table:
+    """Read a delimited table with a heading.
 
     Parameters
     ----------
     path : Path
-    needed : sequence of str
+    needed : callable
         Columns that must be there; looked for before the rows are read.
     delimiter : str, optional
         Default: by the ending, tab for .tsv and comma for .csv.
+    others : sequence of str
+        Delimiters that the heading may show instead of the default.
     encoding : str
-    heading : bool
-        Whether the first line names the columns; else they are called 1, 2, ...
     """
-    mark = delimiter_of(path) if delimiter is None else delimiter
-    if len(mark) != 1:
-        raise InvalidInputError(f"delimiter {mark!r} is not one character: use for example ';'")
+    with _opened_text(path, encoding) as text:
+        mark = _delimiter(path, delimiter, text, others)
+        return _parsed(path, _rows(text, mark), mark, needed)
+
+
+def read_text_rows(
+    path: Path, *, delimiter: str | None = None, encoding: str = "utf-8"
+) -> list[Row]:
+    """The lines of a file without a heading, comments left out; split at spaces if at nothing."""
+    with _opened_text(path, encoding) as text:
+        mark = _delimiter(path, delimiter, text, others=" ")
+        return [(line, row) for line, row in _rows(text, mark) if not row[0].startswith(COMMENTS)]
+
+
+def _rows(text: IO[str], mark: str) -> Iterator[Row]:
+    reader = csv.reader(text, delimiter=mark)
+    return ((reader.line_num, row) for row in reader if row)
+
+
+def _delimiter(path: Path, given: str | None, text: IO[str], others: Iterable[str]) -> str:
+    """What separates cells: as given, by the ending, or what else the first line shows."""
+    if given is not None:
+        if len(given) != 1:
+            raise InvalidInputError(
+                f"delimiter {given!r} is not one character: use for example ';'"
+            )
+        return given
+    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    marks = (DELIMITERS.get(plain.suffix.lower(), ","), *filter(None, others))
+    lines = (line for line in text if line.strip() and not line.startswith(COMMENTS))
+    first = next(lines, "").partition("{")[0]  # networkx writes attributes in braces
+    text.seek(0)
+    return next((mark for mark in marks if mark in first), marks[0])
+
+
+@contextmanager
+def _opened_text(path: Path, encoding: str) -> Iterator[IO[str]]:
+    """A file of text; whatever is wrong with it is said in one line."""
     if encoding.lower() in ("utf-8", "utf8"):
         encoding = "utf-8-sig"  # a byte order mark is no part of the first name
     try:
@@ -82,7 +98,7 @@ def read_text_table(
         with _opened(path) as file:
             _check_is_text(file, path, encoding)
             with io.TextIOWrapper(file, encoding=encoding, newline="") as text:
-                return _parsed(path, csv.reader(text, delimiter=mark), mark, needed, heading)
+                yield text
     except UnicodeDecodeError as error:
         raise InvalidInputError(
             f"{path} is not {error.encoding} text (byte 0x{error.object[error.start]:02x}): save "
@@ -100,7 +116,7 @@ def read_text_table(
 
 def _opened(path: Path) -> IO[bytes]:
     try:
-        if path.suffix == ".gz":
+        if path.suffix.lower() == ".gz":
             return cast("IO[bytes]", gzip.open(path, "rb"))
         return open(path, "rb")
     except OSError as error:
@@ -124,53 +140,51 @@ def _check_is_text(file: IO[bytes], path: Path, encoding: str) -> None:
         )
 
 
-def _parsed(path: Path, reader: Any, mark: str, needed: Sequence[str], heading: bool) -> TextTable:
-    first = next((row for row in reader if row), None)
-    if first is None:
-        raise InvalidInputError(f"{path} is empty: give a table with a heading and rows")
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    if heading:
-        columns = tuple(name.strip() for name in first)
+def _parsed(path: Path, rows: Iterator[Row], mark: str, needed: Needed) -> Table:
+    comments = 0
+    for _, row in rows:
+        columns = tuple(name.strip() for name in row)
+        wanted = needed(columns)
+        if not (columns[0].startswith("#") and _names_nothing(columns, wanted)):
+            break
+        comments += 1
     else:
-        columns = tuple(str(k + 1) for k in range(len(first)))
-        rows.append(first)
-        lines.append(reader.line_num)
-    _check_columns(path, columns, mark, needed)
-    for row in reader:
-        if not row:
-            continue
+        raise InvalidInputError(f"{path} is empty: give a table with a heading and rows")
+    _check_delimiter(path, columns, mark, wanted)
+    check_columns(path, columns, wanted)
+    cells: list[list[str]] = []
+    lines: list[int] = []
+    for line, row in rows:
         if len(row) != len(columns):
             raise InvalidInputError(
-                f"{path} has {len(row)} cells in line {reader.line_num}, but {len(columns)} "
-                "columns: check for a stray delimiter or a missing quote there"
+                f"{path} has {len(row)} cells in line {line}, but {len(columns)} columns: check "
+                "for a stray delimiter or a missing quote there"
             )
-        rows.append(row)
-        lines.append(reader.line_num)
-    return TextTable(path, columns, rows, lines)
+        cells.append(row)
+        lines.append(line)
+    by_name = {name: [row[k] for row in cells] for k, name in enumerate(columns)}
+    return Table(
+        path=path, cells=by_name, index=nameless(columns), lines=lines, notes=_skipped(comments)
+    )
 
 
-def _check_columns(path: Path, columns: tuple[str, ...], mark: str, needed: Sequence[str]) -> None:
-    twice = {name for name, times in Counter(columns).items() if times > 1}
-    missing = [name for name in needed if name not in columns]
-    if missing and len(columns) == 1:
-        inside = [d for d in NAMES if d != mark and d in columns[0]]
-        if inside:
-            raise InvalidInputError(
-                f"{path} has a single column when split at {NAMES.get(mark, mark)}s, but its "
-                f"heading holds {NAMES[inside[0]]}s: pass --delimiter {inside[0]!r}"
-            )
-    if missing:
+def _names_nothing(columns: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether a line is no heading: a name may begin with # too."""
+    return set(wanted).isdisjoint(columns) if wanted else len(columns) == 1
+
+
+def _skipped(comments: int) -> tuple[str, ...]:
+    return (f"skipped {comments} lines of comments before the heading",) if comments else ()
+
+
+def _check_delimiter(
+    path: Path, columns: tuple[str, ...], mark: str, needed: Sequence[str]
+) -> None:
+    if len(columns) > 1 or set(needed) <= set(columns):
+        return
+    inside = [d for d in NAMES if d != mark and d in columns[0]]
+    if inside:
         raise InvalidInputError(
-            f"{path} has no column {missing[0]!r}: it has {listed(columns)}; name one of them"
+            f"{path} has a single column when split at {NAMES.get(mark, mark)}s, but its heading "
+            f"holds {NAMES[inside[0]]}s: pass --delimiter {inside[0]!r}"
         )
-    if twice:
-        raise InvalidInputError(
-            f"{path} has {len(twice)} column names twice, for example {min(twice)!r}: rename them"
-        )
-
-
-def listed(names: Sequence[object], most: int = 8) -> str:
-    """Some names, and how many more there are."""
-    shown = ", ".join(map(str, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

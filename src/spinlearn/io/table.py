@@ -1,0 +1,85 @@
+"""Table: named columns of cells, whatever kind of file they come from."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from spinlearn.errors import InvalidInputError
+
+# How pandas calls its index: written to CSV, read again, written to Parquet.
+NAMELESS = re.compile(r"|unnamed: \d+|__index_level_\d+__", re.IGNORECASE)
+Needed = Callable[[Sequence[str]], Sequence[str]]  # the columns there are -> those that must be
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Columns of equal length.
+
+    Attributes
+    ----------
+    path : Path
+    cells : mapping
+        By column, a sequence of text or values.
+    index : set of str
+        Columns that name the rows, as pandas writes them beside the data.
+    lines : list of int or None
+        Line of every row in a text file.
+    notes : tuple of str
+        What the user should know about the reading.
+    """
+
+    path: Path
+    cells: Mapping[str, Any]
+    index: frozenset[str] = frozenset()
+    lines: list[int] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.cells)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(next(iter(self.cells.values()), ()))
+
+    def place(self, row: int) -> str:
+        """Where a row is, for messages."""
+        return f"row {row + 1}" if self.lines is None else f"line {self.lines[row]}"
+
+
+def require(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:
+    """Refuse a file that lacks a column."""
+    for name in needed:
+        if name not in columns:
+            raise InvalidInputError(
+                f"{path} has no column {name!r}: it has {listed(columns) or 'none'}; name one of "
+                "them"
+            )
+
+
+def check_columns(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:
+    """Refuse a table that lacks a column, or has two of one name."""
+    require(path, columns, needed)
+    twice = [name for name, times in Counter(columns).items() if times > 1]
+    if twice:
+        raise InvalidInputError(
+            f"{path} has {len(twice)} column names twice, for example {min(twice)!r}: rename them"
+        )
+
+
+def nameless(columns: Sequence[str]) -> frozenset[str]:
+    """Columns without a name, as pandas writes its index."""
+    return frozenset(name for name in columns if NAMELESS.fullmatch(name))
+
+
+def listed(names: Sequence[object], most: int = 8) -> str:
+    """Some names, and how many more there are."""
+    shown = ", ".join(map(str, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
