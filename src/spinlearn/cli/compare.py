@@ -117,6 +117,8 @@ def compare(
     screen = console()
     screen.print(_shown(table))
     say(screen, f"{dataset.n_points} points, {sum(v is not None for v in dataset.labels)} labels")
+    for note in dataset.notes:
+        say(screen, f"note: {note}", "yellow")
 
 
 def _shown(table: Any) -> Table:

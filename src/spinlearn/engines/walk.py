@@ -625,7 +625,7 @@ class _Round:
         for step in range(walk.round_steps):
             self._sweep()
             last = step == walk.round_steps - 1
-            if self.measure and (last or walk.plan.dynamics == "components"):
+            if self.measure and (last or walk.plan.pinned):
                 samples.append(self._sample())
             if walk.plan.dynamics == "held":
                 continue
