@@ -8,7 +8,7 @@ from typing import Any
 
 from spinlearn.viz import curves
 from spinlearn.viz.content import explorer_content
-from spinlearn.viz.explorer import write_explorer
+from spinlearn.viz.explorer import page_path, write_explorer
 
 
 class Pictures:
@@ -76,7 +76,8 @@ class Pictures:
         title : str
         """
         self._require_answer()
+        target = page_path(path)
         content = explorer_content(
             self, ids=ids, coordinates=coordinates, pixels=pixels, title=title
         )
-        return write_explorer(path, content)
+        return write_explorer(target, content)
