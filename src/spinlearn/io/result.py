@@ -52,8 +52,9 @@ OPTIONAL = ("log_partition", *ERROR_OF)
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Result(Pictures):
-    """What a fit found; attributes with a trailing underscore are those of `PottsClassifier`, and
-    so are the plots and `explore`.
+    """What a fit found, with the plots and the explorer of `PottsClassifier`.
+
+    Attributes with a trailing underscore are those of `PottsClassifier`.
 
     Attributes
     ----------
