@@ -17,11 +17,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from spinlearn import __version__
+from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.io.anndata_parts import neighbour_graph, representation
 from spinlearn.io.dataset import clean_labels
@@ -34,10 +36,10 @@ def annotate(
     *,
     neighbors_key: str | None = None,
     use_rep: str | None = None,
-    unlabelled: Sequence[str] = (),
+    unlabelled: str | Sequence[str] = (),
     key_added: str = "spinlearn",
     temperature: float | str = "auto",
-    random_state: int = 0,
+    random_state: Seed = 0,
     **settings: Any,
 ) -> Any:
     """Classify all cells and write the answer into `adata`.
@@ -52,11 +54,13 @@ def annotate(
         any graph one is built from `use_rep`.
     use_rep : str, optional
         Build a graph from obsm[use_rep] (or "X") even if there is one already.
-    unlabelled : sequence of str
+    unlabelled : str or sequence of str
         Further values that mean "no label", for instance "unknown".
     key_added : str
         Prefix of everything that is written.
-    temperature, random_state, **settings
+    random_state : int, generator or None
+        Seed; the number used is written to uns.
+    temperature, **settings
         As in `PottsClassifier`: engine, temperatures, tau, graph, ...
 
     Returns
@@ -76,8 +80,9 @@ def annotate(
             f"adata.obs has no column {labels!r}: it has {', '.join(map(str, adata.obs.columns))}"
         )
     y = clean_labels(list(adata.obs[labels]))
+    no_label = {unlabelled} if isinstance(unlabelled, str) else set(map(str, unlabelled))
     for k, value in enumerate(y):
-        if value is not None and str(value) in unlabelled:
+        if value is not None and str(value) in no_label:
             y[k] = None
     if all(v is not None for v in y):
         warnings.warn(
@@ -91,32 +96,57 @@ def annotate(
     if use_rep is None:
         X = neighbour_graph(adata, neighbors_key)
     if X is None:
-        X, source = representation(adata, use_rep)
-    classifier = PottsClassifier(temperature=temperature, random_state=random_state, **settings)
+        X, source = representation(_Loaded(adata), use_rep)
+    classifier = PottsClassifier(
+        temperature=temperature, random_state=_seed(random_state), **settings
+    )
     classifier.fit(X, y)
     _write(adata, classifier, key_added, {"labels": labels, "graph": source, **settings})
     return classifier
 
 
+def _seed(random_state: Any) -> int:
+    """One whole number, which uns can hold and another run can be given."""
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(seed_sequence(random_state).generate_state(1)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """An AnnData object whose parts are read into memory when they are used, if on disk."""
+
+    adata: Any
+
+    def __getattr__(self, name: str) -> Any:
+        part = getattr(self.adata, name)
+        return part.to_memory() if hasattr(part, "to_memory") else part
+
+
 def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
+    """Compute everything first, so that an error leaves the object as it was."""
     import pandas as pd
 
     answer = fitted.decide(fitted.temperature_)
     names = np.array([str(name) for name in answer.names], dtype=object)
     new = names.copy()
     new[answer.status != "new"] = None
-    adata.obs[f"{key}_call"] = pd.Categorical(names)
-    adata.obs[f"{key}_status"] = pd.Categorical(answer.status.astype(object))
-    adata.obs[f"{key}_confidence"] = np.asarray(answer.decision.margin, dtype=np.float64)
-    adata.obs[f"{key}_new_class"] = pd.Categorical(new)
-    adata.obsm[f"{key}_probability"] = np.ascontiguousarray(answer.label_distributions)
     here = fitted.equilibrium_.at([fitted.temperature_])
     n_classes = len(fitted.classes_)
     errors = np.zeros((adata.n_obs, n_classes))
     if here.std_error is not None:
         errors = np.array(here.std_error[0][:, :n_classes])
-    adata.obsm[f"{key}_std_error"] = errors
-    adata.uns[key] = {
+    columns = {
+        "call": pd.Categorical(names),
+        "status": pd.Categorical(answer.status.astype(object)),
+        "confidence": np.asarray(answer.decision.margin, dtype=np.float64),
+        "new_class": pd.Categorical(new),
+    }
+    tables = {
+        "probability": np.ascontiguousarray(answer.label_distributions),
+        "std_error": errors,
+    }
+    record = {
         "version": __version__,
         "classes": np.array([str(c) for c in fitted.classes_], dtype=object),
         "temperature": float(fitted.temperature_),
@@ -124,7 +154,12 @@ def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
         "engine": fitted.equilibrium_.engine,
         "tau": float(fitted.tau),
         "energy": str(fitted.energy),
-        "random_state": int(fitted.random_state),
+        "random_state": fitted.random_state,
         "settings": {k: str(v) for k, v in settings.items()},
         "notes": np.array(answer_notes(fitted), dtype=object),
     }
+    for name, values in columns.items():
+        adata.obs[f"{key}_{name}"] = values
+    for name, table in tables.items():
+        adata.obsm[f"{key}_{name}"] = table
+    adata.uns[key] = record

@@ -8,8 +8,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from os import PathLike
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -44,9 +42,7 @@ from spinlearn.inputs import (
     similarities,
 )
 from spinlearn.labels import UNKNOWN, LabelCode
-from spinlearn.viz import curves
-from spinlearn.viz.content import explorer_content
-from spinlearn.viz.explorer import write_explorer
+from spinlearn.viz.pictures import Pictures
 from spinlearn.viz.summary import answer_html, answer_notes
 
 
@@ -86,7 +82,7 @@ class Classification:
         return answer_html(self.temperature, self.names, self.status)
 
 
-class PottsClassifier(ClassifierMixin, BaseEstimator):
+class PottsClassifier(Pictures, ClassifierMixin, BaseEstimator):
     """Classification from a handful of labels by the thermal equilibrium of a Potts model.
 
     Parameters
@@ -407,55 +403,8 @@ class PottsClassifier(ClassifierMixin, BaseEstimator):
 
     # -- pictures ------------------------------------------------------------------------------
 
-    def plot_profile(self, point: int, *, name: str | None = None, ax: Any = None) -> Any:
-        """Class probabilities of one point over temperature (matplotlib Axes)."""
+    def _require_answer(self) -> None:
         check_is_fitted(self, "profile_")
-        return curves.plot_profile(self, point, name=name, ax=ax)
-
-    def plot_phases(self, *, ax: Any = None) -> Any:
-        """Energy, heat capacity, susceptibility, largest cluster; phases shaded (Axes)."""
-        check_is_fitted(self, "profile_")
-        return curves.plot_phases(self, ax=ax)
-
-    def plot_map(
-        self,
-        temperature: float | None = None,
-        *,
-        coordinates: Any = None,
-        pixels: Any = None,
-        ax: Any = None,
-    ) -> Any:
-        """The points with their calls at a temperature, default T* (matplotlib Axes)."""
-        check_is_fitted(self, "profile_")
-        return curves.plot_map(self, temperature, coordinates=coordinates, pixels=pixels, ax=ax)
-
-    def explore(
-        self,
-        path: str | PathLike[str],
-        *,
-        ids: Any = None,
-        coordinates: Any = None,
-        pixels: Any = None,
-        title: str = "spinlearn",
-    ) -> Path:
-        """Write the explorer, one HTML file in which to move the temperature.
-
-        Parameters
-        ----------
-        path : path-like
-        ids : sequence (n,), optional
-            Names of the points; default their row numbers.
-        coordinates : array-like (n, 2), optional
-            x and y of every point; default a layout made from the features or the graph.
-        pixels : array-like of int (n, 2), optional
-            Row and column of every point of an image, instead of coordinates.
-        title : str
-        """
-        check_is_fitted(self, "profile_")
-        content = explorer_content(
-            self, ids=ids, coordinates=coordinates, pixels=pixels, title=title
-        )
-        return write_explorer(path, content)
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._answer_html()

@@ -22,7 +22,7 @@ from spinlearn.core.protocols import GraphBuilder
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs import as_graph, make_builder
 from spinlearn.graphs.points import checked_points
-from spinlearn.labels import LabelCode, parse_labels
+from spinlearn.labels import LabelCode, parse_labels, refuse_reserved
 
 NEGLIGIBLE = 1e-12  # of the strongest coupling: a sum of similarities that says nothing
 
@@ -78,7 +78,9 @@ def read_labels(y: Any, n_points: int) -> LabelCode:
     """Classes and states of y; -1, None, NaN and "" mark unlabelled points."""
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
-    return parse_labels(y, n_points)
+    code = parse_labels(y, n_points)
+    refuse_reserved(code.classes)
+    return code
 
 
 def similarities(estimator: Any, X: Any, training: TrainingGraph) -> Any:

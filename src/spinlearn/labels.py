@@ -5,11 +5,13 @@ Outcomes are returned in the kind of the labels given:
 
 - whole-number labels: a class keeps its number; *confused* (and *unknown*) is -1; the new classes
   are the next free negative numbers, -2, -3, ... (or below the smallest label, if that is lower);
-- text and everything else: 'new:1', 'new:2', ..., 'confused:A|B', 'unknown'.
+- text and everything else: 'new:1', 'new:2', ..., 'confused:A|B', 'unknown'. Labels that read
+  like the first two are refused where calls are made.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -25,6 +27,7 @@ UNLABELLED = -1
 UNKNOWN = np.iinfo(np.int32).min  # outcome of an unseen point that resembles no training point
 LARGEST = 2**63 - 2**32  # of a whole-number label; new classes are numbered below the smallest
 TOO_LARGE = f"y holds whole numbers beyond {LARGEST} in size: give smaller ones, or text"
+RESERVED = re.compile(r"new:\d+|confused:.*\|.*", re.DOTALL)
 SUSPECTS = ("nan", "NaN", "<NA>")
 
 
@@ -100,6 +103,16 @@ def parse_labels(y: Any, n_points: int) -> LabelCode:
     states = np.full(n_points, UNLABELLED, dtype=np.int32)
     states[known] = codes
     return LabelCode(classes, states)
+
+
+def refuse_reserved(classes: npt.NDArray[Any]) -> None:
+    """Refuse classes whose names are those of calls, which could not be told from them."""
+    for name in map(str, classes):
+        if RESERVED.fullmatch(name):
+            raise InvalidInputError(
+                f"a label is {name!r}, which is how spinlearn names new classes (new:1) and "
+                "confused points (confused:A|B): rename that class, or leave its points unlabelled"
+            )
 
 
 def _as_array(y: Any) -> npt.NDArray[Any]:

@@ -113,6 +113,13 @@ def press(driver, *keys):
     ActionChains(driver).send_keys(*keys).perform()
 
 
+def press_with_shift(driver, key):
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    ActionChains(driver).key_down(Keys.SHIFT).send_keys(key).key_up(Keys.SHIFT).perform()
+
+
 @pytest.fixture
 def page(driver, blocks, tmp_path):
     """The explorer of the three blocks, freshly opened; in the end no complaint, no request."""
@@ -254,6 +261,73 @@ def test_search_filter_theme_and_keys(page, blocks):
     assert text(page, "#now") == "T = 0.55"
 
 
+def test_points_are_picked_by_keys_alone(page, blocks):
+    from selenium.webdriver.common.keys import Keys
+
+    def walk(arrow):
+        press_with_shift(page, arrow)
+        return place_of[text(page, "#point-id")]
+
+    rows = zip(blocks.content.ids, blocks.content.layouts[0].coordinates.tolist(), strict=True)
+    place_of = {name: tuple(place) for name, place in rows}
+    press(page, Keys.ENTER)  # not on the map
+    assert not page.find_elements("id", "point-id")
+    page.execute_script("document.getElementById('map').focus()")
+    press(page, Keys.ENTER)
+    x, y = place_of[text(page, "#point-id")]
+    middle = np.ptp(np.array(list(place_of.values())), axis=0) / 2
+    low = np.min(list(place_of.values()), axis=0)
+    assert np.hypot(*(np.array([x, y]) - low - middle)) < 3
+    before = text(page, "#now")
+    steps = [(Keys.ARROW_UP, (0, 1)), (Keys.ARROW_RIGHT, (1, 0)), (Keys.ARROW_DOWN, (0, -1))]
+    for arrow, (dx, dy) in steps * 2:  # pixels adjoin there
+        assert walk(arrow) == (x + dx, y + dy), arrow
+        x, y = x + dx, y + dy
+    for _ in range(30):
+        end = walk(Keys.ARROW_LEFT)
+    assert end[0] == 0  # the leftmost; there it stays
+    assert text(page, "#now") == before
+    press(page, Keys.ESCAPE)
+    assert not page.find_elements("id", "point-id")
+
+
+def test_the_map_keeps_its_shape_when_its_room_changes(driver, tmp_path):
+    case = many_points(3_000, n_temperatures=5)
+    show(driver, write_explorer(tmp_path / "report.html", case.content))
+    sizes = """
+    const [frame, canvas] = ['map-frame', 'map'].map((id) => document.getElementById(id));
+    const scale = window.devicePixelRatio;
+    return [frame.clientHeight, canvas.height / scale, frame.clientWidth, canvas.width / scale];
+    """
+    before = driver.execute_script(sizes)[0]
+    driver.execute_script(SET_ROW, 0)  # a warning appears
+    assert driver.find_element("id", "warning").is_displayed()
+    assert driver.execute_script(sizes)[0] != before
+
+    def fits():
+        high, drawn_high, wide, drawn_wide = driver.execute_script(sizes)
+        return abs(high - drawn_high) <= 1 and abs(wide - drawn_wide) <= 1
+
+    wait(fits, 5)
+
+
+@pytest.mark.parametrize("width", [320, 380])
+def test_a_narrow_window_does_not_scroll_sideways(driver, tmp_path, width):
+    case = many_points(3_000, n_temperatures=5)
+    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    try:
+        show(driver, write_explorer(tmp_path / "report.html", case.content, max_points=500))
+        for row in (0, case.content.answer_row):
+            driver.execute_script(SET_ROW, row)
+            inner, outer = driver.execute_script(
+                "const page = document.documentElement; return [page.scrollWidth, page.clientWidth]"
+            )
+            assert inner <= outer
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_every_control_is_reached_by_tab(page):
     from selenium.webdriver.common.keys import Keys
 
@@ -326,6 +400,11 @@ def test_sampled_display_says_so_and_downloads_all_points(driver, tmp_path):
     assert "500 of 3,000 points" in text(driver, "#notice")
     made = driver.execute_script("return window.spinlearnExplorer.labelsCsv()")
     assert made == case.table(case.content.answer_row).csv()
+    note = "all 3,000 points at T*, elsewhere the 500 on display"
+    assert text(driver, "#download-note") == note
+    driver.execute_script(SET_ROW, 0)
+    made = driver.execute_script("return window.spinlearnExplorer.labelsCsv()")
+    assert len(made.splitlines()) == 501
     counts = [b.text for b in driver.find_elements("css selector", "#filters b")]
     assert sum(int(c.replace(",", "")) for c in counts) == 3_000
 

@@ -81,6 +81,60 @@ def test_bad_objects_and_columns_are_refused():
     assert fitted.classes_.tolist() == ["a", "b"]
 
 
+@pytest.mark.parametrize(
+    "random_state", [None, np.random.RandomState(3), np.random.default_rng(3), np.int64(7)]
+)
+def test_any_seed_works_and_the_one_used_is_written(tmp_path, random_state):
+    settings = {"engine": Multicanonical(tol=0.2, max_sweeps=100), "temperatures": [0.3, 0.8]}
+    adata, _ = blobs()
+    annotate(adata, "kind", random_state=random_state, **settings)
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    used = anndata.read_h5ad(tmp_path / "cells.h5ad").uns["spinlearn"]["random_state"]
+    again, _ = blobs()
+    annotate(again, "kind", random_state=used, **settings)
+    for name in ("probability", "std_error"):
+        np.testing.assert_array_equal(
+            adata.obsm[f"spinlearn_{name}"], again.obsm[f"spinlearn_{name}"]
+        )
+
+
+def test_an_error_leaves_the_object_as_it_was(monkeypatch):
+    adata, _ = blobs()
+    with pytest.raises(InvalidInputError, match="'seven' cannot be used"):
+        annotate(adata, "kind", random_state="seven")
+    monkeypatch.setattr("spinlearn.annotation.answer_notes", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        annotate(adata, "kind")
+    assert list(adata.obs) == ["kind"]
+    assert not adata.obsm
+    assert not adata.uns
+
+
+def test_one_text_is_one_value_without_a_label():
+    adata, _ = blobs()
+    adata.obs["marked"] = ["u", "n", "unknown"] * 20
+    fitted = annotate(adata, "marked", unlabelled="unknown", temperature=0.5)
+    assert fitted.classes_.tolist() == ["n", "u"]
+    adata.obs["counted"] = [1, 2, 0] * 20
+    fitted = annotate(adata, "counted", unlabelled=[0], temperature=0.5)
+    assert fitted.classes_.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_an_object_on_disk_gives_the_same_answer(tmp_path, sparse):
+    from scipy.sparse import csr_matrix
+
+    adata, _ = blobs()
+    expected = annotate(adata.copy(), "kind", temperature=0.3).names_
+    if sparse:
+        adata.X = csr_matrix(adata.X)
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+    assert annotate(backed, "kind", temperature=0.3).names_.tolist() == expected.tolist()
+    assert backed.obs["spinlearn_call"].tolist() == expected.tolist()
+    backed.file.close()
+
+
 def test_scanpys_own_graph_is_used_and_the_answer_round_trips(tmp_path):
     scanpy = pytest.importorskip("scanpy")
     with warnings.catch_warnings():

@@ -125,6 +125,19 @@ def test_file_is_whole_or_absent(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
 
 
+def test_a_path_where_no_page_can_be_is_refused_before_any_work(tmp_path, monkeypatch):
+    result = fitted(LINE, [0] + [-1] * 14 + [1])
+    monkeypatch.setattr("spinlearn.viz.pictures.explorer_content", lambda *_: pytest.fail("worked"))
+    with pytest.raises(InvalidInputError, match=r"no folder .*absent: make it first"):
+        result.explore(tmp_path / "absent" / "x.html")
+    with pytest.raises(InvalidInputError, match=r"is a folder: name a file .*report\.html"):
+        result.explore(tmp_path)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(InvalidInputError, match="closed to you"):
+        result.explore(tmp_path / "x.html")
+    assert not list(tmp_path.iterdir())
+
+
 def test_sample_keeps_labelled_points_and_rare_groups():
     content = many_points(4_000, n_temperatures=5).content
     row = content.answer_row

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spinlearn.errors import InvalidInputError, LabelWarning
+from spinlearn.inputs import read_labels
 from spinlearn.labels import LARGEST, UNKNOWN, parse_labels
 
 TEXT = [
@@ -215,12 +216,16 @@ def test_nothing_but_named_classes_keep_their_dtype():
     assert code.encode(np.array([1, 0, 0]), ()).dtype == code.classes.dtype
 
 
-def test_labels_that_read_like_outcomes_are_labels_all_the_same():
-    code = parse_labels(["new:1", "a|b", "confused:x", "unknown", ""], 5)
-    assert code.classes.tolist() == ["a|b", "confused:x", "new:1", "unknown"]
-    outcomes = np.array([2, 0, 3, -1, 4])
-    expected = ["new:1", "a|b", "unknown", "confused:a|b|new:1", "new:1"]
-    assert code.encode(outcomes, ((0, 2),)).tolist() == expected
+@pytest.mark.parametrize("name", ["new:1", "new:12", "confused:A|B", "confused:a\nb|c"])
+def test_labels_that_read_like_calls_are_refused(name):
+    with pytest.raises(InvalidInputError, match=r"which is how spinlearn names .* rename that"):
+        read_labels(["A", name, ""], 3)
+
+
+def test_labels_that_only_resemble_calls_are_labels():
+    labels = ["New:1", "a|b", "confused:x", "new", "new:A", "newer:1", "unknown"]
+    code = read_labels([*labels, ""], 8)
+    assert code.classes.tolist() == labels
 
 
 @given(st.lists(st.integers(-(10**6), 10**6) | st.just(-1), min_size=1, max_size=30))

@@ -9,11 +9,15 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from matplotlib.collections import PolyCollection
+from matplotlib.collections import PolyCollection, QuadMesh
+from matplotlib.colors import to_rgb, to_rgba
 from sklearn.exceptions import NotFittedError
 
+from spinlearn.decision import outcome_name
 from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
+from spinlearn.io.result import Result
+from spinlearn.viz import palette
 from spinlearn.viz.curves import plot_map, plot_phases, plot_profile
 from spinlearn.viz.summary import answer_html
 from tests.explorer_cases import many_points, three_blocks
@@ -105,6 +109,108 @@ def test_map_without_coordinates_uses_a_layout():
     X = np.random.default_rng(0).normal(size=(30, 4))
     result = PottsClassifier(temperatures=[0.1, 0.5]).fit(X, [0, 1] + [-1] * 28)
     assert len(result.plot_map().collections) >= 2
+
+
+def test_two_features_are_the_map_and_rows_of_a_result_keep_their_layout(case):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    fitted = PottsClassifier(temperatures=[0.1, 0.5]).fit(X, [0, 1] + [-1] * 28)
+    stored = Result.of(fitted, [str(k) for k in range(30)], layout=-X)
+    for drawn, expected in ((fitted, X), (stored, -X)):
+        places = np.concatenate([c.get_offsets().data for c in drawn.plot_map().collections])
+        np.testing.assert_array_equal(np.sort(places, axis=0), np.sort(expected, axis=0))
+
+
+def test_every_class_is_seen_on_a_map_of_many_points():
+    case = many_points(4_000, n_temperatures=5)
+    figure = plot_map(case.result).figure
+    figure.set_dpi(80)
+    figure.canvas.draw()
+    pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3].astype(int)
+    for state in range(8):
+        colour = 255 * np.array(to_rgb(palette.class_colour(state)))
+        assert np.sum(np.abs(pixels - colour).max(axis=2) < 40) > 200, f"class {state}"
+
+
+# -- all profiles ------------------------------------------------------------------------------
+
+
+def test_all_profiles_are_one_picture_of_the_calls(case):
+    axis = case.result.plot_profile()
+    found, row = case.content.profile, case.content.answer_row
+    (image,) = (c for c in axis.collections if isinstance(c, QuadMesh))
+    names, outcomes = axis.get_legend_handles_labels()[1], found.outcomes
+    colours = np.asarray(image.get_array())
+    assert colours.shape == (237, 19, 4)
+    at_answer = colours[:, row]
+    for code in range(3):  # two classes and a new one
+        colour = to_rgb(palette.class_colour(code))
+        here = np.all(np.isclose(at_answer[:, :3], colour), axis=1)
+        assert np.sum(here) == np.sum(outcomes[row] == code)
+        assert np.ptp(np.flatnonzero(here)) == np.sum(here) - 1  # in one block
+        assert outcome_name(code, case.result.classes_, found.confused_sets) in names
+    assert {"confused", "T* = 0.55"} <= set(names)
+    grey = np.all(np.isclose(colours[:, 0], to_rgba(palette.NEUTRAL)), axis=1)
+    assert np.sum(grey) == np.sum(outcomes[0] < 0) > 0
+    axis.figure.canvas.draw()
+
+
+def test_markers_of_all_profiles_lie_on_their_call(case):
+    axis = case.result.plot_profile()
+    (image,) = (c for c in axis.collections if isinstance(c, QuadMesh))
+    colours, edges = np.asarray(image.get_array()), image.get_coordinates()[0, :, 0]
+    for state, marks in enumerate(axis.collections[:2]):  # the named classes
+        assert len(marks.get_offsets()) > 20
+        for temperature, height in marks.get_offsets():
+            column = np.searchsorted(edges, temperature) - 1
+            colour = colours[int(height), column, :3]
+            np.testing.assert_allclose(colour, to_rgb(palette.class_colour(state)))
+
+
+def test_many_points_and_a_single_temperature_are_drawn_too(monkeypatch):
+    case = many_points(300, n_temperatures=5)
+    monkeypatch.setattr("spinlearn.viz.curves.MAX_ROWS", 50)
+    axis = plot_profile(case.result, name="many $points")
+    assert axis.get_ylim() == (300, 0)
+    assert axis.get_title("left") == r"many \$points"
+    axis.figure.canvas.draw()
+    X = np.arange(8.0)[:, None]
+    fitted = PottsClassifier(temperatures=[0.3]).fit(X, [0, 1] + [-1] * 6)
+    axis = fitted.plot_profile()
+    assert [t.get_text() for t in axis.get_xticklabels()] == ["0.3"]
+
+
+# -- results -----------------------------------------------------------------------------------
+
+
+def test_a_stored_result_draws_what_the_classifier_draws(case, tmp_path):
+    Result.of(case.result, list(case.content.ids)).save(tmp_path / "model.npz")
+    stored = Result.load(tmp_path)
+    line = stored.plot_profile(100).containers[0].lines[0]
+    np.testing.assert_array_equal(
+        line.get_ydata(), case.result.plot_profile(100).containers[0].lines[0].get_ydata()
+    )
+    stored.plot_profile().figure.canvas.draw()
+    stored.plot_phases().figure.canvas.draw()
+    places = case.content.layouts[0].coordinates
+    drawn = [
+        np.concatenate(
+            [c.get_offsets().data for c in which.plot_map(coordinates=places).collections]
+        )
+        for which in (stored, case.result)
+    ]
+    np.testing.assert_array_equal(*drawn)
+    page = stored.explore(tmp_path / "a.html", coordinates=places).read_bytes()
+    case.result.explore(tmp_path / "b.html", ids=case.content.ids, coordinates=places)
+    assert page == (tmp_path / "b.html").read_bytes()
+
+
+def test_points_of_a_result_are_named_by_id_or_row(case):
+    ids = [f"cell{k}" for k in range(237)]
+    result = Result.of(case.result, ids)
+    for point in ("cell100", 100, -137):
+        assert result.plot_profile(point).get_title("left").startswith("point cell100: ")
+    with pytest.raises(InvalidInputError, match="an id such as 'cell0' or a row number from 0 to"):
+        result.plot_profile("cell237")
 
 
 def test_dollars_are_no_mathematics(case):

@@ -16,9 +16,14 @@ def doctor() -> None:
 
         spinlearn doctor
     """
-    from spinlearn.health import checks
+    from spinlearn.health import SELF_TEST_SECONDS, checks
 
     screen = console()
+    say(
+        screen,
+        f"compiling, then testing for {SELF_TEST_SECONDS:g} seconds; the first time compiling "
+        "takes about half a minute",
+    )
     table = Table("check", "", "what was found")
     bad = 0
     for check in checks():

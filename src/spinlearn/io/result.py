@@ -36,6 +36,8 @@ from spinlearn.decision import (
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
 from spinlearn.io.array_file import Arrays, read_npz
 from spinlearn.label_table import answer_grid
+from spinlearn.viz.pictures import Pictures
+from spinlearn.viz.summary import answer_html, answer_notes
 
 MAGIC = "spinlearn result"
 VERSION = 1
@@ -49,8 +51,10 @@ OPTIONAL = ("log_partition", *ERROR_OF)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Result:
-    """What a fit found; attributes with a trailing underscore are those of `PottsClassifier`.
+class Result(Pictures):
+    """What a fit found, with the plots and the explorer of `PottsClassifier`.
+
+    Attributes with a trailing underscore are those of `PottsClassifier`.
 
     Attributes
     ----------
@@ -125,8 +129,6 @@ class Result:
         return outcome_name(int(outcome), self.classes_, self.profile_.confused_sets)
 
     def _repr_html_(self) -> str:
-        from spinlearn.viz.summary import answer_html, answer_notes
-
         _, found = answer_grid(self)
         here = found.decision(found.nearest_row(self.temperature_))
         codes, inverse = np.unique(here.outcomes, return_inverse=True)

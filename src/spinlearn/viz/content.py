@@ -100,42 +100,37 @@ def explorer_content(
     coordinates: npt.ArrayLike | None = None,
     pixels: npt.ArrayLike | None = None,
     points: npt.ArrayLike | None = None,
-    components: npt.ArrayLike | None = None,
     title: str = "spinlearn",
 ) -> ExplorerContent:
     """Collect what the explorer shows.
 
     Parameters
     ----------
-    result : fitted PottsClassifier
-        Or anything with its attributes `equilibrium_`, `profile_`, `classes_`, `temperature_` and
-        `tau`, for instance read from a file.
+    result : fitted PottsClassifier or Result
+        Or anything with their attributes `equilibrium_`, `profile_`, `classes_`, `temperature_` and
+        `tau`.
     ids : sequence (n,), optional
-        Names of the points; default their row numbers.
+        Names of the points; default those of the result, else row numbers.
     coordinates : array-like (n, 2), optional
-        x and y (upwards) of every point.
+        x and y (upwards) of every point; default the layout of the result, if it has one.
     pixels : array-like of int (n, 2), optional
         Row and column of every point of an image, instead of coordinates.
     points : array-like (n, d), optional
         Features, for the layout by principal components; default those given to `fit`.
-    components : array-like (n, 2), optional
-        The first two principal components, where they are known already, instead of points.
     title : str
     """
     equilibrium, found = answer_grid(result)
     n = found.outcomes.shape[1]
     if ids is None:
-        ids = range(n)
+        ids = getattr(result, "ids", range(n))
     if len(ids) != n:
         raise InvalidInputError(f"there are {len(ids)} ids for {n} points: give one id per point")
-    if points is None:
-        points = getattr(getattr(result, "_training", None), "points", None)
     state = phases(equilibrium)
     classes = tuple(str(c) for c in result.classes_)
     return ExplorerContent(
         ids=tuple(str(i) for i in ids),
         classes=classes,
-        layouts=layouts(equilibrium.model.graph, coordinates, pixels, points, components),
+        layouts=layouts_of(result, coordinates, pixels, points),
         profile=found,
         answer_row=found.nearest_row(float(result.temperature_)),
         marginals=equilibrium.marginals,
@@ -171,6 +166,29 @@ def _largest_grains(equilibrium: Equilibrium) -> FloatArray:
         sizes = np.sort(grain_sizes(equilibrium, row))[::-1][:GRAINS]
         shares[row, : len(sizes)] = sizes / equilibrium.model.n_nodes
     return shares
+
+
+def layouts_of(
+    result: Any,
+    coordinates: npt.ArrayLike | None = None,
+    pixels: npt.ArrayLike | None = None,
+    points: npt.ArrayLike | None = None,
+    *,
+    first_only: bool = False,
+) -> tuple[Layout, ...]:
+    """`layouts` of a result, by its own places and features unless others are given."""
+    if coordinates is None and pixels is None:
+        coordinates = getattr(result, "layout", None)
+    if points is None:
+        points = getattr(getattr(result, "_training", None), "points", None)
+    return layouts(
+        result.equilibrium_.model.graph,
+        coordinates,
+        pixels,
+        points,
+        getattr(result, "components", None),
+        first_only=first_only,
+    )
 
 
 def layouts(

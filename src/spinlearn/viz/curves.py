@@ -1,45 +1,49 @@
-"""Plots for notebooks (matplotlib): the profile of a point, the phases, the map at one temperature.
+"""Plots for notebooks (matplotlib): profiles, the phases, the map at one temperature.
 
 Each function draws on `ax` or a new figure and returns the Axes. `result` is a fitted
-`PottsClassifier`, or anything with its attributes `equilibrium_`, `profile_`, `classes_`,
-`temperature_` and `tau`. Colours and markers are those of `spinlearn.viz.palette`.
+`PottsClassifier`, a `Result`, or anything with their attributes `equilibrium_`, `profile_`,
+`classes_`, `temperature_` and `tau`. Colours and markers are those of `spinlearn.viz.palette`.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from spinlearn.analysis.phases import Phase, Phases, phases
-from spinlearn.core.arrays import FloatArray
+from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.decision import Profile, Status, outcome_name, profile
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.label_table import answer_grid
 from spinlearn.viz import palette
-from spinlearn.viz.content import layouts
+from spinlearn.viz.content import layouts_of
 
-LISTED = 12  # groups named in the legend of a map
+LISTED = 12  # new classes named in a legend
+MAX_ROWS = 2_000  # of the picture of all profiles; more points are thinned out evenly
+MARKS = (12, 16)  # markers across and down that picture
+PALE = 0.45
+CROSS = "x"
 
 
-def plot_profile(result: Any, point: int, *, name: str | None = None, ax: Any = None) -> Any:
+def plot_profile(
+    result: Any, point: int | str | None = None, *, name: str | None = None, ax: Any = None
+) -> Any:
     """Class probabilities of one point over temperature, with its calls as a ribbon below.
 
     Parameters
     ----------
-    point : int
-        Row number.
+    point : int or str, optional
+        Row number, or id where the result has ids; default the calls of all points, see
+        `plot_profiles`.
     name : str, optional
-        For the title; default the row number.
+        For the title; default the point's id or row number.
     """
+    if point is None:
+        return plot_profiles(result, name=name, ax=ax)
     equilibrium, found = answer_grid(result)
-    n_points = found.outcomes.shape[1]
-    if not (isinstance(point, (int, np.integer)) and -n_points <= point < n_points):
-        raise InvalidInputError(
-            f"point={point!r} is none of the {n_points} points: give a row number from 0 to "
-            f"{n_points - 1}"
-        )
+    point, known_as = _row_and_name(result, point, found.outcomes.shape[1])
     axis = _axes(ax, (7, 4))
     places = _places(found.temperatures)
     _shade(axis, phases(equilibrium), places)
@@ -56,17 +60,62 @@ def plot_profile(result: Any, point: int, *, name: str | None = None, ax: Any = 
             capsize=2,
             label=str(label),
         )
-    _ribbon(axis, found, int(point), result.classes_, places)
+    _ribbon(axis, found, point, result.classes_, places)
     _mark_answer(axis, result, places, found)
     call = outcome_name(
         int(found.outcomes[found.nearest_row(float(result.temperature_)), point]),
         result.classes_,
         found.confused_sets,
     )
-    axis.set_title(_plain(f"point {point if name is None else name}: {call}"), loc="left")
+    axis.set_title(_plain(f"point {known_as if name is None else name}: {call}"), loc="left")
     axis.set_ylabel("probability")
     axis.set_ylim(-0.12, 1.03)
     axis.set_yticks(np.linspace(0, 1, 6))
+    _finish(axis, found.temperatures, places)
+    return axis
+
+
+def plot_profiles(result: Any, *, name: str | None = None, ax: Any = None) -> Any:
+    """The calls of all points over temperature: a row per point, ordered by its call at T*.
+
+    Solid: labelled or confident. Pale: grown or new. Markers tell the calls apart as on the map:
+    filled for a class, outlined for a new one, a cross for confused.
+
+    Parameters
+    ----------
+    name : str, optional
+        The title; default the number of points.
+    """
+    _, found = answer_grid(result)
+    n_points = found.outcomes.shape[1]
+    order = _by_call(found, found.nearest_row(float(result.temperature_)))
+    rows = order[np.linspace(0, n_points - 1, min(n_points, MAX_ROWS)).round().astype(np.intp)]
+    outcomes, status = found.outcomes[:, rows].T, found.status[:, rows].T
+    groups = _groups(found.outcomes, result.classes_, found.confused_sets)
+    axis = _axes(ax, (7, 5))
+    from matplotlib.colors import to_rgba
+
+    places = _places(found.temperatures)
+    edges = _edges(places)
+    x = _between(edges[0], edges[-1], MARKS[0])
+    y = _between(0, n_points, MARKS[1])
+    column = np.argmin(np.abs(places - x[:, None]), axis=1)
+    row = (y * len(rows) / n_points).astype(np.intp)
+    image = np.zeros((*outcomes.shape, 4))
+    for group in groups:
+        here = np.isin(outcomes, group.codes)
+        image[here] = to_rgba(group.colour)
+        image[here & np.isin(status, (Status.GROWN, Status.NEW)), 3] = PALE
+        b, a = np.nonzero(here[np.ix_(row, column)])
+        fill = "none" if group.is_new else "white"
+        style = {"color": "black"} if group.marker == CROSS else {"fc": fill, "ec": "black"}
+        axis.scatter(x[a], y[b], s=24, marker=group.marker, linewidths=0.7, zorder=2, **style)
+    axis.pcolormesh(edges, np.linspace(0, n_points, len(rows) + 1), image, rasterized=True)
+    _list(axis, groups)
+    _mark_answer(axis, result, places, found)
+    axis.set_title(_plain(f"{n_points} points" if name is None else name), loc="left")
+    axis.set_ylabel("points, ordered by their call at T*")
+    axis.set_ylim(n_points, 0)
     _finish(axis, found.temperatures, places)
     return axis
 
@@ -135,22 +184,24 @@ def plot_map(
         here = equilibrium.at([value])
         found = profile(here, tau=result.tau, n_classes=found.n_classes, reference=found)
         row = 0
-    points = getattr(result, "_points", None)
-    layout = layouts(equilibrium.model.graph, coordinates, pixels, points, first_only=True)[0]
+    layout = layouts_of(result, coordinates, pixels, first_only=True)[0]
     axis = _axes(ax, (7, 5))
     x, y = layout.coordinates.T
-    outcomes, status = found.outcomes[row], found.status[row]
+    status = found.status[row]
     size = float(np.clip(12_000 / max(len(x), 1), 4, 60))
-    for colour, marker, members, label in _groups(found, row, result.classes_):
+    groups = _groups(found.outcomes[[row]], result.classes_, found.confused_sets)
+    for group in groups:
+        members = np.flatnonzero(np.isin(found.outcomes[row], group.codes))
         for state in np.unique(status[members]):
             chosen = members[status[members] == state]
             if layout.pixels:
-                _draw_pixels(axis, layout.coordinates[chosen], colour, Status(state))
+                _draw_pixels(axis, layout.coordinates[chosen], group.colour, Status(state))
             if state == Status.LABELLED or not layout.pixels:
-                style = _marker_style(colour, Status(state))
+                # Snapped to whole pixels a small plus would vanish.
+                style = {"snap": False, **_marker_style(group.colour, Status(state))}
                 scale = 3.0 if state == Status.LABELLED else 1.0
-                axis.scatter(x[chosen], y[chosen], s=scale * size, marker=marker, **style)
-        axis.scatter([], [], s=30, marker=marker, color=colour, label=label)
+                axis.scatter(x[chosen], y[chosen], s=scale * size, marker=group.marker, **style)
+    _list(axis, groups)
     axis.set_title(f"T = {value:g}: {_counts(status)}", loc="left", fontsize=10)
     axis.set_xticks([])
     axis.set_yticks([])
@@ -159,7 +210,7 @@ def plot_map(
         axis.autoscale_view()
     for side in axis.spines.values():
         side.set_visible(False)
-    if len(outcomes):
+    if groups:
         axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     return axis
 
@@ -171,7 +222,7 @@ def _marker_style(colour: str, status: Status) -> dict[str, Any]:
         return {"color": colour, "linewidths": 1.0}
     if status == Status.LABELLED:
         return {"facecolors": colour, "edgecolors": "black", "zorder": 3}
-    return {"color": colour, "linewidths": 0, "alpha": 0.45 if status == Status.GROWN else 1.0}
+    return {"color": colour, "linewidths": 0, "alpha": PALE if status == Status.GROWN else 1.0}
 
 
 def _draw_pixels(axis: Any, centres: FloatArray, colour: str, status: Status) -> None:
@@ -192,32 +243,79 @@ def _draw_pixels(axis: Any, centres: FloatArray, colour: str, status: Status) ->
     )
 
 
-def _groups(
-    found: Profile, row: int, classes: Any
-) -> list[tuple[str, str, npt.NDArray[np.intp], str]]:
-    """(colour, marker, members, name) of every call; small new classes and confused are pooled."""
-    outcomes, k = found.outcomes[row], len(classes)
-    codes, counts = np.unique(outcomes, return_counts=True)
-    named = [int(c) for c in codes if 0 <= c < k]
-    large = (codes >= k) & (counts >= max(3, len(outcomes) // 500))
-    fresh = codes[large][np.argsort(-counts[large], kind="stable")][:LISTED].tolist()
+class Group(NamedTuple):
+    """A call, or several that share an entry of the legend."""
+
+    colour: str
+    marker: str
+    codes: npt.NDArray[np.integer]
+    name: str
+    is_new: bool
+
+
+def _groups(outcomes: IntArray, classes: Any, confused_sets: Any) -> list[Group]:
+    """The calls in outcomes (T, n); small new classes and confused sets are pooled."""
+    k = len(classes)
+    size: dict[int, int] = {}  # at the temperature where it is largest
+    for row in outcomes:
+        for code, count in zip(*np.unique(row, return_counts=True), strict=True):
+            size[int(code)] = max(int(count), size.get(int(code), 0))
+    codes = np.array(sorted(size))
+    least = max(3, outcomes.shape[1] // 500)
+    large = sorted((c for c in size if c >= k and size[c] >= least), key=lambda c: (-size[c], c))
+    named = [c for c in codes.tolist() if 0 <= c < k]
     groups = [
-        (
+        Group(
             palette.class_colour(c),
             palette.class_marker(c),
-            np.flatnonzero(outcomes == c),
-            _plain(outcome_name(c, classes, found.confused_sets)),
+            np.array([c]),
+            _plain(outcome_name(c, classes, confused_sets)),
+            c >= k,
         )
-        for c in named + fresh
+        for c in named + sorted(large[:LISTED])
     ]
-    small = np.flatnonzero((outcomes >= k) & ~np.isin(outcomes, fresh))
+    small = codes[(codes >= k) & ~np.isin(codes, large[:LISTED])]
     if len(small):
-        name = f"{len(np.unique(outcomes[small]))} small new classes"
-        groups.append((palette.NEUTRAL, "o", small, name))
-    confused = np.flatnonzero(outcomes < 0)
-    if len(confused):
-        groups.append((palette.NEUTRAL, "x", confused, "confused"))
+        name = f"{len(small)} small new class{'es' if len(small) > 1 else ''}"
+        groups.append(Group(palette.NEUTRAL, "o", small, name, True))
+    if np.any(codes < 0):
+        groups.append(Group(palette.NEUTRAL, CROSS, codes[codes < 0], "confused", False))
     return groups
+
+
+def _list(axis: Any, groups: list[Group]) -> None:
+    """Entries of the legend."""
+    for group in groups:
+        style = _marker_style(group.colour, Status.NEW if group.is_new else Status.CONFIDENT)
+        if group.marker == CROSS:
+            style = _marker_style(group.colour, Status.CONFUSED)
+        axis.scatter([], [], s=30, marker=group.marker, label=group.name, **style)
+
+
+def _by_call(found: Profile, row: int) -> npt.NDArray[np.intp]:
+    """Points ordered by their call at a temperature: classes, new ones, confused.
+
+    Those of one call follow the calls at the nearest temperatures, so that like profiles adjoin.
+    """
+    last = int(found.outcomes.max(initial=0))
+    keys = np.where(found.outcomes < 0, last - found.outcomes, found.outcomes)
+    nearest_last = np.argsort(-np.abs(np.arange(len(keys)) - row), kind="stable")
+    return np.lexsort(keys[nearest_last])
+
+
+def _row_and_name(result: Any, point: int | str, n_points: int) -> tuple[int, str]:
+    """Row number and name of a point that is given by row number or by id."""
+    ids = getattr(result, "ids", None)
+    if ids is not None and point in ids and isinstance(point, str):
+        return ids.index(point), point
+    if isinstance(point, (int, np.integer)) and -n_points <= point < n_points:
+        row = int(point) % n_points
+        return row, str(point if ids is None else ids[row])
+    known = "" if ids is None else f"an id such as {ids[0]!r} or "
+    raise InvalidInputError(
+        f"point={point!r} is none of the {n_points} points: give {known}a row number from 0 to "
+        f"{n_points - 1}"
+    )
 
 
 def _counts(status: npt.NDArray[np.int8]) -> str:
@@ -227,7 +325,7 @@ def _counts(status: npt.NDArray[np.int8]) -> str:
 
 def _ribbon(axis: Any, found: Profile, point: int, classes: Any, places: FloatArray) -> None:
     """The calls of the point as coloured bars with their names, under the curves."""
-    ends = np.concatenate([places[:1], (places[:-1] + places[1:]) / 2, places[-1:]])
+    ends = _edges(places)
     codes = found.outcomes[:, point]
     starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
     stops = np.concatenate([starts[1:], [len(codes)]])
@@ -240,7 +338,7 @@ def _ribbon(axis: Any, found: Profile, point: int, classes: Any, places: FloatAr
             left=ends[a],
             height=0.06,
             color=palette.NEUTRAL if confused else palette.class_colour(code),
-            alpha=0.45 if new or confused else 1.0,
+            alpha=PALE if new or confused else 1.0,
             hatch="xxxx" if confused else "...." if new else None,
             edgecolor="white",
             linewidth=0.5,
@@ -259,7 +357,7 @@ def _mark_answer(axis: Any, result: Any, places: FloatArray, found: Profile) -> 
 
 
 def _shade(axis: Any, state: Phases, places: FloatArray, named: bool = False) -> None:
-    ends = np.concatenate([places[:1], (places[:-1] + places[1:]) / 2, places[-1:]])
+    ends = _edges(places)
     hatches = dict(zip(Phase, (None, "..", "//"), strict=True))
     colours = dict(zip(Phase, palette.PHASE_COLOURS, strict=True))
     start = 0
@@ -281,7 +379,9 @@ def _shade(axis: Any, state: Phases, places: FloatArray, named: bool = False) ->
 
 def _finish(axis: Any, temperatures: FloatArray, places: FloatArray) -> None:
     axis.set_xlabel("temperature T")
-    axis.set_xlim(places[0], places[-1] if places[-1] > places[0] else places[0] + 1)
+    if len(places) == 1:
+        axis.set_xticks(places)
+    axis.set_xlim(*_edges(places)[[0, -1]])
     if not np.all(np.isfinite(temperatures)):
         axis.set_xticks([*axis.get_xticks()[:-1], places[-1]])
         labels = [f"{t:g}" for t in axis.get_xticks()[:-1]]
@@ -298,6 +398,18 @@ def _places(temperatures: FloatArray) -> FloatArray:
         return np.zeros(len(temperatures))
     beyond = finite[-1] + 0.08 * ((finite[-1] - finite[0]) or 1.0)
     return np.where(np.isfinite(temperatures), temperatures, beyond)
+
+
+def _edges(places: FloatArray) -> FloatArray:
+    """Ends of the cells around the positions; a single one gets a cell of unit width."""
+    if len(places) == 1:
+        return np.array([places[0] - 0.5, places[0] + 0.5])
+    return np.concatenate([places[:1], (places[:-1] + places[1:]) / 2, places[-1:]])
+
+
+def _between(low: float, high: float, count: int) -> FloatArray:
+    """Centres of `count` equal parts of the range."""
+    return np.asarray(low + (high - low) * (np.arange(count) + 0.5) / count)
 
 
 def _errors(equilibrium: Any, point: int, state: int) -> FloatArray:

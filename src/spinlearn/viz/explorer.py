@@ -50,7 +50,7 @@ def write_explorer(
     max_points : int
         A larger set is sampled for display, labelled points and small groups first.
     """
-    target = Path(path)
+    target = page_path(path)
     text = explorer_html(content, max_points=max_points)
     draft = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
@@ -58,6 +58,27 @@ def write_explorer(
         draft.replace(target)
     finally:
         draft.unlink(missing_ok=True)
+    return target
+
+
+def page_path(path: str | os.PathLike[str]) -> Path:
+    """The path of a page, refused before any work where no file can be written."""
+    target = Path(path)
+    folder = target.parent
+    if target.is_dir():
+        raise InvalidInputError(
+            f"{target} is a folder: name a file in it, such as {target / 'report.html'}"
+        )
+    if not folder.is_dir():
+        raise InvalidInputError(
+            f"{target} cannot be written because there is no folder {folder}: make it first, or "
+            "name a file elsewhere"
+        )
+    if not os.access(folder, os.W_OK):
+        raise InvalidInputError(
+            f"{target} cannot be written because the folder {folder} is closed to you: name a file "
+            "elsewhere"
+        )
     return target
 
 

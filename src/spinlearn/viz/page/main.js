@@ -145,15 +145,14 @@ async function start() {
     byId('go-answer').textContent = `T* = ${temperatureText(data.temperatures[data.answerRow])}`;
     byId('warning').hidden = data.converged[row];
     byId('warning').textContent = data.converged[row] ? '' : 'The sampling did not reach the accuracy asked for at this temperature: mind the error bars.';
-    const sampled = data.allLabels !== null && row !== data.answerRow;
-    byId('download').title = `labels at T = ${t}, as in labels.csv` + (sampled ? ': the points on display only' : '');
+    byId('download').title = `labels at T = ${t}, as in labels.csv`;
     renderLegend(theme);
     const counts = data.curves.statusCounts.map((c) => c[row]);
     byId('filters').querySelectorAll('button').forEach((button, s) => {
       button.setAttribute('aria-pressed', String(!state.hidden[s]));
       button.querySelector('b').textContent = counts[s].toLocaleString('en');
     });
-    byId('map').setAttribute('aria-label', `Map of ${data.n} points at T = ${t}: ` + data.statusNames.map((name, s) => `${counts[s]} ${name}`).join(', '));
+    byId('map').setAttribute('aria-label', `Map of ${data.n} points at T = ${t}: ` + data.statusNames.map((name, s) => `${counts[s]} ${name}`).join(', ') + '. Enter picks a point, Shift with an arrow the next one that way');
   }
 
   function renderLegend(theme) {
@@ -217,6 +216,12 @@ async function start() {
     update('map');
   }
 
+  // To the nearest point in a direction from the selected one; without one, to that in the middle.
+  function walk(dx, dy) {
+    const point = state.selected >= 0 ? map.beyond(state.selected, dx, dy, state) : map.nearest(map.width / 2, map.height / 2, state);
+    if (point >= 0) select(point);
+  }
+
   function pickGroup(code) {
     state.group = code;
     state.selected = -1;
@@ -255,8 +260,11 @@ async function start() {
     byId('facts').replaceChildren(...Object.entries(data.facts).map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));
     if (data.nShown < data.nPoints) {
       byId('notice').hidden = false;
-      byId('notice').textContent = `${data.nShown.toLocaleString('en')} of ${data.nPoints.toLocaleString('en')} points are on display: a sample that keeps labelled points and small groups. ` +
-        'Counts and curves are those of all points; the CSV at T* holds all points, at other temperatures those on display.';
+      const [shown, all] = [data.nShown, data.nPoints].map((count) => count.toLocaleString('en'));
+      byId('notice').textContent = `${shown} of ${all} points are on display: a sample that keeps labelled points and small groups. ` +
+        'Counts and curves are those of all points.';
+      byId('download-note').hidden = false;
+      byId('download-note').textContent = `all ${all} points at T*, elsewhere the ${shown} on display`;
     }
     const key = [['ferromagnetic', 'all act as one'], ['super-paramagnetic', 'clusters show'], ['paramagnetic', 'no order']];
     byId('phase-key').replaceChildren(...key.map(([name, meaning], which) => {
@@ -271,6 +279,7 @@ async function start() {
     }), el('span', { title: 'recommended temperature' }, '┆ T*'));
     const lines = [
       ['← →', 'lower or raise the temperature'], ['Home End', 'lowest, highest temperature'], ['T', 'back to T*'],
+      ['Enter', 'on the map: pick the point in its middle'], ['Shift ← → ↑ ↓', 'from the picked point to the next one that way'],
       ['/', 'find a point by id'], ['1 2 3', 'colour by call, status, confidence'], ['+ − 0', 'zoom in, out, show all'],
       ['D', 'light or dark'], ['Esc', 'close, deselect'],
     ];
@@ -387,10 +396,13 @@ async function start() {
     connectSearch();
     document.addEventListener('keydown', onKey);
     let pending = 0;
-    window.addEventListener('resize', () => {
+    const repaint = () => {
       cancelAnimationFrame(pending);
       pending = requestAnimationFrame(() => update('layout'));
-    });
+    };
+    window.addEventListener('resize', repaint);
+    // A longer legend or a warning leaves less room for the map.
+    new ResizeObserver(repaint).observe(byId('map-frame'));
   }
 
   function connectMap() {
@@ -497,6 +509,12 @@ async function start() {
       d: () => byId('theme').click(), '?': () => toggleHelp(),
       Escape: () => { if (!byId('help-text').hidden) toggleHelp(false); else clear(); },
     };
+    if (event.target === byId('map')) keys.Enter = () => { if (state.selected < 0) walk(0, 0); };
+    if (event.shiftKey) {
+      Object.assign(keys, {
+        ArrowLeft: () => walk(-1, 0), ArrowRight: () => walk(1, 0), ArrowUp: () => walk(0, -1), ArrowDown: () => walk(0, 1),
+      });
+    }
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (!keys[key]) return;
     event.preventDefault();

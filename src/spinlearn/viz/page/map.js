@@ -244,14 +244,47 @@ class PointMap {
     if (state.hover >= 0 && state.hover !== state.selected) ring(state.hover, radius + 3, 1.6, state.theme.ink);
   }
 
-  // The point nearest to a place on the screen, or -1. A grid over the layout keeps it quick.
+  // Neither hidden by a filter nor outside the group shown.
+  pickable(i, state) {
+    const at = state.row * this.data.n + i;
+    return !state.hidden[this.data.status[at]] && (state.group === null || this.data.outcomes[at] === state.group);
+  }
+
+  // The point for which `far` is smallest, or -1 if it is nowhere finite.
+  least(state, far) {
+    let best = -1;
+    let least = Infinity;
+    for (let i = 0; i < this.data.n; i++) {
+      const distance = far(i);
+      if (distance < least && this.pickable(i, state)) { least = distance; best = i; }
+    }
+    return best;
+  }
+
+  // The point nearest to a place on the screen, however far.
+  nearest(px, py, state) {
+    const { a, bx, by, layout } = this.transform();
+    return this.least(state, (i) => Math.hypot(a * layout.x[i] + bx - px, a * layout.y[i] + by - py));
+  }
+
+  // The next point from one in the direction (dx, dy), within 45 degrees; aside counts double.
+  beyond(from, dx, dy, state) {
+    const { layout } = this.transform();
+    return this.least(state, (i) => {
+      const x = layout.x[i] - layout.x[from];
+      const y = layout.y[i] - layout.y[from];
+      const along = x * dx + y * dy;
+      const aside = Math.abs(x * dy - y * dx);
+      return along > 0 && aside <= along ? along + 2 * aside : Infinity;
+    });
+  }
+
+  // The point at a place on the screen, or -1. A grid over the layout keeps it quick.
   pick(px, py, state) {
     const { a, bx, by, layout, cell } = this.transform();
-    const { data } = this;
     const reach = Math.max(12, this.radius() + 4, cell * 0.75);
     let best = -1;
     let distance = reach * reach;
-    const base = state.row * data.n;
     const x = (px - bx) / a;
     const y = (py - by) / a;
     const index = this.index(layout);
@@ -262,8 +295,7 @@ class PointMap {
         const bucket = gx * index.side + gy;
         for (let s = index.start[bucket]; s < index.start[bucket + 1]; s++) {
           const i = index.points[s];
-          if (state.hidden[data.status[base + i]]) continue;
-          if (state.group !== null && data.outcomes[base + i] !== state.group) continue;
+          if (!this.pickable(i, state)) continue;
           const dx = (layout.x[i] - x) * a;
           const dy = (layout.y[i] - y) * a;
           const d = dx * dx + dy * dy;

@@ -198,7 +198,7 @@ class Panel {
     const shownMembers = members.slice(0, 400);
     const list = el('div', { class: 'members', id: 'group-members' }, ...shownMembers.map((i) =>
       el('button', { type: 'button', class: 'link', onclick: () => this.actions.select(i) }, data.ids[i])));
-    const more = total > shownMembers.length ? el('p', { class: 'quiet' }, `${(total - shownMembers.length).toLocaleString('en')} further members are not listed; the CSV has them.`) : null;
+    const more = total > shownMembers.length ? el('p', { class: 'quiet' }, `${(total - shownMembers.length).toLocaleString('en')} further members are not listed${data.allLabels !== null && row !== data.answerRow ? '' : '; the CSV has them'}.`) : null;
     this.node.append(el('h3', {}, 'Members'), list, ...(more ? [more] : []));
   }
 

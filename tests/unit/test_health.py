@@ -1,0 +1,50 @@
+"""The doctor's verdict goes by error bars and by a tolerance, on code compiled beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spinlearn import health
+from spinlearn.engines import JunctionTree
+
+MODEL = health._ladder(10, 2)
+EXACT = JunctionTree().run(MODEL, health.TEMPERATURES)
+
+
+def sampled(off: float, error: float):
+    """Averages that are off at one point, with the same error everywhere."""
+    marginals = EXACT.marginals.copy()
+    point = MODEL.free_nodes[3]
+    marginals[1, point] += [off, -off]
+    errors = np.full(marginals.shape, error)
+    return replace(EXACT, marginals=marginals, std_error=errors, engine="multicanonical")
+
+
+@pytest.mark.parametrize(
+    ("off", "error", "good"),
+    [
+        (0.002, 0.001, True),
+        (0.0779, 0.05, False),  # within its errors, but they are too large to test anything
+        (0.008, 0.001, False),  # small, but eight standard errors
+        (0.0005, 0.0, True),  # below what errors can be known to
+    ],
+)
+def test_verdict(off, error, good):
+    check = health.judged(sampled(off, error), EXACT, 5.0)
+    assert check.good is good
+    assert f"within {off:.4f} of exact (allowed 0.02)" in check.found
+    assert f"{off / max(error, health.LEAST_ERROR):.1f} standard errors (allowed 6)" in check.found
+
+
+def test_the_test_takes_its_time_after_compiling(monkeypatch):
+    monkeypatch.setattr("spinlearn.health.SELF_TEST_SECONDS", 1.5)
+    found = {check.name: check for check in health.checks()}
+    names = list(found)
+    assert (
+        names.index("compiled code") < names.index("junction tree") < names.index("multicanonical")
+    )
+    assert found["multicanonical"].good
+    assert 1.2 < float(found["multicanonical"].found.split()[-2]) < 4
