@@ -79,11 +79,8 @@ def annotate(
         raise InvalidInputError(
             f"adata.obs has no column {labels!r}: it has {', '.join(map(str, adata.obs.columns))}"
         )
-    y = clean_labels(list(adata.obs[labels]))
-    no_label = {unlabelled} if isinstance(unlabelled, str) else set(map(str, unlabelled))
-    for k, value in enumerate(y):
-        if value is not None and str(value) in no_label:
-            y[k] = None
+    no_label = [unlabelled] if isinstance(unlabelled, str) else [str(v) for v in unlabelled]
+    y = clean_labels(list(adata.obs[labels]), no_label, f"obs[{labels!r}]")
     if all(v is not None for v in y):
         warnings.warn(
             f"every cell has a label in obs[{labels!r}]: nothing is left to classify; set those "
