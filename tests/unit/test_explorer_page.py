@@ -118,7 +118,7 @@ def test_file_is_whole_or_absent(tmp_path, monkeypatch):
     target = tmp_path / "report.html"
     assert write_explorer(target, content) == target
     before = target.read_bytes()
-    monkeypatch.setattr("pathlib.Path.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
     with pytest.raises(OSError, match="full"):
         write_explorer(target, content)
     assert target.read_bytes() == before

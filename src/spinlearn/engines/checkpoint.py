@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.model import PottsModel
+from spinlearn.core.whole_file import whole_file
 from spinlearn.errors import CheckpointError
 
 MAGIC = "spinlearn checkpoint"
@@ -49,17 +50,9 @@ def fingerprint(model: PottsModel, *parts: object) -> str:
 
 def save(path: str | os.PathLike[str], run: str, header: dict[str, Any], arrays: Arrays) -> None:
     """Write atomically: the file is either the old one or the whole new one."""
-    target = Path(path)
     text = json.dumps({"magic": MAGIC, "version": VERSION, "run": run, **header})
-    side = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with open(side, "wb") as file:
-            np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(side, target)
-    finally:
-        side.unlink(missing_ok=True)
+    with whole_file(path) as file:
+        np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
 
 
 def load(path: str | os.PathLike[str], run: str) -> tuple[dict[str, Any], Arrays] | None:

@@ -26,6 +26,7 @@ from spinlearn.core.arrays import FloatArray, frozen
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
+from spinlearn.core.whole_file import whole_file
 from spinlearn.decision import (
     STATUS_NAMES,
     Profile,
@@ -168,7 +169,6 @@ class Result(Pictures):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one .npz file of plain arrays; an existing file is replaced as a whole."""
-        target = Path(path)
         arrays: Arrays = {
             "ids": np.array(self.ids, dtype=np.str_),
             "classes": np.array([str(c) for c in self.classes_], dtype=np.str_),
@@ -193,15 +193,10 @@ class Result(Pictures):
             "confused_sets": [list(map(int, s)) for s in self.profile_.confused_sets],
             "settings": dict(self.settings),
         }
-        side = target.with_name(f".{target.name}.{os.getpid()}.part")
-        try:
-            with open(side, "wb") as file:
-                np.savez_compressed(
-                    file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays
-                )
-            os.replace(side, target)
-        finally:
-            side.unlink(missing_ok=True)
+        with whole_file(path) as file:
+            np.savez_compressed(
+                file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays
+            )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

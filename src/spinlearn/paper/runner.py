@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +18,7 @@ from time import perf_counter
 from typing import Any
 
 from spinlearn.core.protocols import Callback, Progress
+from spinlearn.core.whole_file import whole_file
 from spinlearn.errors import StoppedError
 
 Settings = Mapping[str, Any]
@@ -138,10 +138,8 @@ def _compute_and_save(
         {"experiment": task.experiment, "settings": dict(task.settings), "result": result,
          "seconds": seconds}
     )  # fmt: skip
-    final = folder / f"{fingerprint}.json"
-    partial = folder / f"{fingerprint}.{os.getpid()}.part"
-    partial.write_text(content, encoding="utf-8")
-    os.replace(partial, final)
+    with whole_file(folder / f"{fingerprint}.json") as file:
+        file.write(content.encode())
     cell: Cell = json.loads(content)  # what a later run will read
     return fingerprint, cell
 

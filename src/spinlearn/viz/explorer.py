@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from spinlearn import __version__
 from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.whole_file import whole_file
 from spinlearn.decision import STATUS_NAMES
 from spinlearn.errors import InvalidInputError
 from spinlearn.label_table import STEPS, label_table, temperature_text, whole_steps
@@ -52,12 +53,8 @@ def write_explorer(
     """
     target = page_path(path)
     text = explorer_html(content, max_points=max_points)
-    draft = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        draft.write_text(text, encoding="utf-8", newline="\n")
-        draft.replace(target)
-    finally:
-        draft.unlink(missing_ok=True)
+    with whole_file(target) as file:
+        file.write(text.encode())
     return target
 
 
