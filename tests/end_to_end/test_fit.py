@@ -296,8 +296,8 @@ def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
     adata.obs["known"] = known
     adata.write_h5ad(tmp_path / "pbmc.h5ad")
     done = spinlearn(
-        "fit", "pbmc.h5ad", "--labels", "known", "--temperature", "discovery", "--tol", 0.05,
-        "--temperatures", "0.4,0.5,0.6,0.7,0.8,1", "--out", "out", cwd=tmp_path, timeout=300,
+        "fit", "pbmc.h5ad", "--labels", "known", "--tol", 0.05,
+        "--temperatures", "0,0.5,0.7,0.9,1.1", "--out", "out", cwd=tmp_path, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     calls = np.array([r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")])
