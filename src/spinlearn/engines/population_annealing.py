@@ -192,7 +192,11 @@ class _Run:
         first = next((s.beta for s in self.cooled.trail.snapshots if s.beta > 0), np.inf)
         whole = np.log1p(self.coldest / first)
         fraction = float(np.log1p(self.population.beta / first) / whole) if whole > 0 else 0.0
-        return bool(self.callback(Progress(phase="cooling", fraction=min(fraction, 1.0))))
+        errors = [float(row["std_error"].max()) for row in self.cooled.rows.values()]
+        progress = Progress(
+            phase="cooling", fraction=min(fraction, 1.0), worst_error=max(errors, default=None)
+        )
+        return bool(self.callback(progress))
 
     def _seconds(self) -> float:
         return self.before + perf_counter() - self.started
