@@ -278,9 +278,12 @@ def test_a_hidden_class_that_the_answer_misses_is_pointed_at(tmp_path):
     there = spinlearn_here(*command, "--out", "warm", cwd=tmp_path)
     assert there.returncode == 0, there.stderr
     assert "a new class of " not in there.stdout
-    calls = np.array([r["call"] for r in read_rows(tmp_path / "warm" / "labels.csv")])
-    assert np.mean(calls[truth == 3] == "new:1") > 0.9
-    assert not np.any(calls[truth != 3] == "new:1")
+    # So does the rule that looks for such classes.
+    spinlearn_here(*fit, "--temperature", "discovery", "--out", "found", cwd=tmp_path)
+    for folder in ("warm", "found"):
+        calls = np.array([r["call"] for r in read_rows(tmp_path / folder / "labels.csv")])
+        assert np.mean(calls[truth == 3] == "new:1") > 0.9
+        assert not np.any(calls[truth != 3] == "new:1")
 
 
 def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
@@ -300,12 +303,17 @@ def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
         "--temperatures", "0,0.5,0.7,0.9,1.1", "--out", "out", cwd=tmp_path, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    calls = np.array([r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")])
-    names, counts = np.unique(calls[truth == "CD34+"], return_counts=True)
-    found = str(names[np.argmax(counts)])
-    assert found.startswith("new:")
-    assert counts.max() >= 12  # of 13
-    assert np.sum(calls[truth != "CD34+"] == found) <= 1
+    there = spinlearn_here(
+        "explore", "out", "--temperature", "discovery", "--out", "discovery", cwd=tmp_path
+    )
+    assert there.returncode == 0, there.stderr
+    for folder in ("out", "discovery"):
+        calls = np.array([r["call"] for r in read_rows(tmp_path / folder / "labels.csv")])
+        names, counts = np.unique(calls[truth == "CD34+"], return_counts=True)
+        found = str(names[np.argmax(counts)])
+        assert found.startswith("new:")
+        assert counts.max() >= 12  # of 13
+        assert np.sum(calls[truth != "CD34+"] == found) <= 1
 
 
 def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):

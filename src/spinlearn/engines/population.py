@@ -50,13 +50,8 @@ class Population:
         Groups of walkers, each of the size that its kind comes in.
     n_sweeps : int
         Sweeps at every step.
-    step : float
-        Length of a step in beta, in standard deviations of 1/E: smaller steps copy fewer walkers.
-    memory : float
-        Correlation of the walkers' energies before and after the sweeps of a step, above which the
-        next one resamples. 0 resamples at every step.
-    n_jobs : int
-        Threads, one group each at most. The result does not depend on it.
+    step, memory, n_jobs
+        As in `PopulationAnnealing`.
     """
 
     def __init__(

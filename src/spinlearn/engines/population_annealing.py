@@ -44,7 +44,7 @@ class PopulationAnnealing(Settings):
     n_walkers : int
         Size of the population, rounded up to whole groups of walkers (64 or 256).
     n_sweeps : int
-        Sweeps of all walkers at every temperature step.
+        Sweeps of all walkers at every temperature step; local moves make LOCAL_SWEEPS of one.
     step : float
         Length of a step in beta, in standard deviations of 1/E: smaller steps copy fewer walkers.
     memory : float
