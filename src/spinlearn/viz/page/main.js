@@ -33,18 +33,21 @@ async function start() {
 
   // -- drawing ------------------------------------------------------------------------------------
 
-  // parts: map, over, layout (sizes and colours changed: everything)
+  // parts: over (the pointer moved), map (what is shown changed), size (the room changed),
+  // all (colours changed). A change of room repaints pictures alone: whatever is about to be
+  // clicked or has the focus stays.
   function update(part) {
     const began = performance.now();
-    if (part === 'layout') {
+    if (part === 'size' || part === 'all') {
       map.resize();
       for (const chart of charts) chart.paint(state.theme);
       paintStrip();
     }
     if (part !== 'over') map.paint(state);
     map.paintOverlay(state);
-    if (part !== 'over') {
-      for (const chart of charts) chart.paintNow(state.row, state.theme);
+    if (part !== 'over') for (const chart of charts) chart.paintNow(state.row, state.theme);
+    if (part === 'size') panel.repaint(state);
+    if (part === 'map' || part === 'all') {
       renderControls();
       panel.render(state);
     }
@@ -239,8 +242,7 @@ async function start() {
     state.theme = readTheme(name);
     byId('theme').textContent = name === 'dark' ? '☀' : '☾';
     byId('theme').title = name === 'dark' ? 'Light' : 'Dark';
-    panel.shown = '';
-    update('layout');
+    update('all');
   }
 
   function setColour(mode) {
@@ -398,11 +400,16 @@ async function start() {
     let pending = 0;
     const repaint = () => {
       cancelAnimationFrame(pending);
-      pending = requestAnimationFrame(() => update('layout'));
+      pending = requestAnimationFrame(() => {
+        update('size');
+        document.documentElement.dataset.ready = 'true';
+      });
     };
     window.addEventListener('resize', repaint);
-    // A longer legend or a warning leaves less room for the map.
-    new ResizeObserver(repaint).observe(byId('map-frame'));
+    // A longer legend or a warning leaves less room for the map, a scrollbar less for the curves.
+    // The first call comes by itself.
+    const room = new ResizeObserver(repaint);
+    for (const id of ['map-frame', 'curves']) room.observe(byId(id));
   }
 
   function connectMap() {
@@ -525,7 +532,6 @@ async function start() {
   connect();
   setTheme(prefersDark.matches ? 'dark' : 'light');
   setColour('class');
-  document.documentElement.dataset.ready = 'true';
   // For tests and the curious: what is on the screen.
   window.spinlearnExplorer = {
     data, state, map, labelsCsv: () => labelsCsv(data, state.row), repaintMs: () => repaintMs,

@@ -16,13 +16,20 @@ class Panel {
   }
 
   render(state) {
-    const what = `${state.selected}/${state.group}/${state.theme.name}/${this.node.clientWidth}`;
+    const what = `${state.selected}/${state.group}/${state.theme.name}`;
     if (state.selected >= 0) this.renderPoint(state, what);
     else if (state.group !== null) this.renderGroup(state);
     else this.renderHint(state);
     // What was picked comes first; with nothing picked the curves do.
     this.node.classList.toggle('picked', state.selected >= 0 || state.group !== null);
     this.shown = what;
+  }
+
+  // In another width.
+  repaint({ row, theme }) {
+    if (!this.chart) return;
+    this.chart.paint(theme);
+    this.chart.paintNow(row, theme);
   }
 
   // -- one point ---------------------------------------------------------------------------------
@@ -168,7 +175,6 @@ class Panel {
   renderGroup(state) {
     const { data } = this;
     const { group, row, theme } = state;
-    this.chart = null;
     const members = [];
     for (let i = 0; i < data.n; i++) if (data.outcomes[row * data.n + i] === group) members.push(i);
     const kind = group < 0 ? 'Confused' : group >= data.k ? 'New class' : 'Class';
@@ -188,13 +194,12 @@ class Panel {
         ` points at T = ${temperatureText(data.temperatures[row])}`),
       el('p', { class: 'quiet' }, mix_ || 'no members at this temperature: move the slider'),
     );
-    const chart = new Chart(data, {
+    this.chart = new Chart(data, {
       title: 'Size over T', note: 'Number of members over temperature', height: 110, floor: 0,
       series: [{ name: 'members', values: rows, colour: mark.colour }], onPick: (r) => this.actions.setRow(r),
     });
-    this.node.append(chart.node);
-    chart.paint(theme);
-    chart.paintNow(row, theme);
+    this.node.append(this.chart.node);
+    this.repaint(state);
     const shownMembers = members.slice(0, 400);
     const list = el('div', { class: 'members', id: 'group-members' }, ...shownMembers.map((i) =>
       el('button', { type: 'button', class: 'link', onclick: () => this.actions.select(i) }, data.ids[i])));
