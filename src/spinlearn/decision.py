@@ -36,7 +36,8 @@ TIE = 1e-9
 # lose points one by one the curve is flat, and of equals the colder decision is the surer one.
 ENOUGH = 0.95
 LEAST_NEW = 3  # points of a new class that counts when a temperature is chosen
-LEAST_SHARE = 0.05  # and its least share of all points; smaller ones are crumbs
+LEAST_SHARE = 0.05  # and its least share of all points; smaller ones are crumbs, unless
+BY_CHANCE = 0.05  # fewer of that size than this would be without a label by chance
 COOLED = "population_annealing"  # the engine that cools
 MAX_STD_ERROR = 0.25  # of a marginal, at a temperature that may be chosen
 TEMPERATURE_RULES = ("information", "stability")
@@ -343,14 +344,15 @@ def information(profile: Profile, *, least_share: float = LEAST_SHARE) -> FloatA
     from all points, miss the k-th new class, as they must if it is hidden. At even odds beforehand
     it is hidden with probability 1 / (1 + x_k), and w_k is that less the probability that it is a
     piece; without any labels w_k = 1. Confused points are undecided, and so are crumbs: new classes
-    below `LEAST_NEW` points or `least_share` of the points, of which many labels would leave many
-    by chance. An infinite grid temperature scores zero.
+    below `LEAST_NEW` points, and those below `least_share` of the points, of which labels leave
+    many by chance. That is not so where labels are many: of the 1/f_k pieces of that size, M labels
+    miss x_k / f_k, and a class counts if that is at most `BY_CHANCE`. An infinite grid temperature
+    scores zero.
 
     Known weakness: a large piece of a thin, curved class that no label fell on looks like a hidden
     class; there the paper's rule is better. One label per class is too few to see most hidden ones.
     """
     n_rows, n = profile.outcomes.shape
-    least = max(LEAST_NEW, least_share * n)
     n_labels = profile.n_labels
     if n_labels is None:
         n_labels = int(np.sum(profile.status[0] == Status.LABELLED))
@@ -358,10 +360,12 @@ def information(profile: Profile, *, least_share: float = LEAST_SHARE) -> FloatA
     for k in np.flatnonzero(np.isfinite(profile.temperatures)):
         outcomes, sizes = np.unique(profile.outcomes[k], return_counts=True)
         named = (outcomes >= 0) & (outcomes < profile.n_classes)
-        counted = named | ((outcomes >= profile.n_classes) & (sizes >= least))
-        share = sizes[counted] / n
+        share = sizes / n
         missed = (1 - share) ** n_labels if n_labels > 0 else np.zeros(len(share))
-        weight = np.where(named[counted], 1.0, (1 - missed) / (1 + missed))
+        large = (share >= least_share) | ((n_labels > 0) & (missed <= BY_CHANCE * share))
+        large &= sizes >= LEAST_NEW
+        counted = named | ((outcomes >= profile.n_classes) & large)
+        weight = counted * np.where(named, 1.0, (1 - missed) / (1 + missed))
         scores[k] = np.sum(weight * share) * np.expm1(-np.sum(weight * share * np.log(share)))
     return scores
 

@@ -7,9 +7,11 @@ points keep its name. With M the members of a new class k at row t of a profile,
 that most of them have in the answer, a hint needs
 
     |M| >= max(LEAST, LEAST_SHARE n),
-    (points called A at t) >= max(1, KEPT (points called A in the answer, without M)),
+    (points called A at t) >= KEPT (points called A in the answer, without M),
     and no new class of the answer that shares more than half of its union with M;
-    labelled points are not counted, they keep their class whatever happens.
+    labelled points are not counted, they keep their class whatever happens. Only where no other
+    point is left to count, because the answer has A for labelled points and M alone, the labels of
+    A must be as many as M.
 
 Hints are ordered by |M| times the length of the range of temperatures around t over which the class
 goes on.
@@ -158,8 +160,11 @@ def _beside_their_class(found: Profile, answer: IntArray, code: int) -> npt.NDAr
             held, left = answer == holder, outcomes == holder
             if holder < 0:  # confused: between them, all named classes stand
                 held, left = _named(answer, found.n_classes), _named(outcomes, found.n_classes)
-            before = np.sum(held & free & ~members)
-            standing[row] = np.sum(left & free) >= max(1, KEPT * before)
+            others = held & free & ~members
+            if np.any(others):
+                standing[row] = np.sum(left & free) >= KEPT * np.sum(others)
+            else:
+                standing[row] = np.sum(left & ~free) >= np.sum(members)
     return standing
 
 

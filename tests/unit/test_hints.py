@@ -11,10 +11,11 @@ from spinlearn.hints import new_classes_elsewhere
 
 
 def profile_of(*rows: str) -> Profile:
-    """One letter per point and row: a, b named classes; x, y, z new ones; ? confused."""
-    code = {"a": 0, "b": 1, "x": 2, "y": 3, "z": 4, "?": -1}
+    """A letter per point and row: a, b named, A, B labelled; x, y, z new classes; ? confused."""
+    code = {"a": 0, "b": 1, "A": 0, "B": 1, "x": 2, "y": 3, "z": 4, "?": -1}
     outcomes = np.array([[code[c] for c in row] for row in rows])
-    status = np.where(outcomes < 0, 3, np.where(outcomes >= 2, 4, 1))
+    labelled = np.array([[c in "AB" for c in row] for row in rows])
+    status = np.where(outcomes < 0, 3, np.where(outcomes >= 2, 4, np.where(labelled, 0, 1)))
     return Profile(
         temperatures=frozen(np.arange(len(rows)), np.float64),
         outcomes=frozen(outcomes, np.int32),
@@ -49,6 +50,15 @@ def test_what_the_answer_shows_already_is_not_repeated():
 def test_pieces_of_a_class_that_came_apart_are_no_hint():
     found = profile_of("aaaaaaaaaaaaaaabbbbb", "aaxxxxxxyyyyyyybbbbb", "aaxxxxxxyyyyyyybbbbb")
     assert new_classes_elsewhere(found, 0) == []
+
+
+def test_a_class_whose_other_points_are_all_labelled_stands_if_its_labels_are_many():
+    many = profile_of("AAAAAAAAaaaaaaaBBBBB", "AAAAAAAAxxxxxxxBBBBB")
+    (hint,) = new_classes_elsewhere(many, 0)
+    assert hint.members.tolist() == list(range(8, 15))
+    assert answer_temperature(many, "discovery") == 1
+    few = profile_of("AAaaaaaaaaaaaaaBBBBB", "AAxxxxxxxxxxxxxBBBBB")  # all that a had
+    assert new_classes_elsewhere(few, 0) == []
 
 
 def test_crumbs_infinity_and_untrusted_rows_are_not_looked_at():
@@ -102,6 +112,15 @@ def test_discovery_moves_to_where_a_small_class_stands():
     assert answer_temperature(found, "discovery") == 2
     assert answer_temperature(found, "discovery", trusted=np.array([1, 1, 0, 1, 1], bool)) == 3
     assert answer_temperature(found, "discovery", trusted=np.array([1, 1, 0, 0, 1], bool)) == 0
+
+
+def test_many_labels_make_a_small_class_count():
+    """30 labels miss 5 of the 21 pieces of 10 points; 200 miss 0.001 of them."""
+    cold, warm = large("A" * 9 + "a" + "B" * 11), large("A" * 9 + "x" + "B" * 11)
+    assert answer_temperature(profile_of(cold, warm), "auto") == 1
+    few = str.maketrans("AB", "ab")
+    cold, warm = (row[:10] + row[10:190].translate(few) + row[190:] for row in (cold, warm))
+    assert answer_temperature(profile_of(cold, warm), "auto") == 0
 
 
 def test_discovery_does_not_give_up_the_named_classes():
