@@ -26,7 +26,7 @@ from spinlearn import __version__
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.io.anndata_parts import neighbour_graph, representation
-from spinlearn.io.dataset import clean_labels
+from spinlearn.io.names import clean_labels
 from spinlearn.viz.summary import answer_notes
 
 

@@ -11,8 +11,10 @@ from scipy.io import mmwrite
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.fitting import make_graph_builder, parse_temperatures
-from spinlearn.io.dataset import ReadOptions, clean_labels, read_dataset
+from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.features import Preparation
+from spinlearn.io.names import clean_labels
+from spinlearn.io.reading import read_dataset
 
 FRAME = pd.DataFrame(
     {

@@ -74,7 +74,7 @@ def compare(
         parse_temperatures,
         prepared_points,
     )
-    from spinlearn.io.dataset import read_dataset
+    from spinlearn.io.reading import read_dataset
 
     if out is not None and not out.resolve().parent.is_dir():
         raise InvalidInputError(f"{out} cannot be written: its folder does not exist")

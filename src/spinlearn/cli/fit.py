@@ -90,8 +90,8 @@ def fit(
     """
     from spinlearn.fitting import FitSettings, fit_dataset, more_time_helps
     from spinlearn.io.answer_files import write_answer
-    from spinlearn.io.dataset import read_dataset
     from spinlearn.io.folder import check_target, new_folder, parent_folder
+    from spinlearn.io.reading import read_dataset
 
     screen = console()
     check_target(out)

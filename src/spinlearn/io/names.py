@@ -1,0 +1,195 @@
+"""Ids and labels of points: cells made clean, a second file with labels, ids looked up.
+
+An empty cell, NA, NaN or -1 marks an unlabelled point.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.errors import InvalidInputError
+from spinlearn.io.array_file import read_npy
+from spinlearn.io.dataset import KINDS, TEXT_KINDS, ReadOptions
+from spinlearn.io.features import is_missing
+from spinlearn.io.parquet_table import read_parquet_table
+from spinlearn.io.table import Table, nameless, require
+from spinlearn.io.text_table import read_text_table
+
+LABEL_DELIMITERS = (",", ";", "\t")
+# 007 and 1e3 are names; pandas writes whole numbers with a gap among them as 1.0.
+WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})(\.0+)?")
+
+
+def clean_labels(
+    cells: Sequence[Any], unlabelled: Sequence[str] = (), source: str = "the labels"
+) -> npt.NDArray[np.object_]:
+    """Labels as text, or as whole numbers if all are; None where there is none.
+
+    Parameters
+    ----------
+    cells : sequence
+    unlabelled : sequence of str
+        Further values that mean "no label".
+    source : str
+        Where the labels are, for messages.
+    """
+    labels = np.full(len(cells), None, dtype=object)
+    for k, cell in enumerate(cells):
+        if isinstance(cell, (float, np.floating)) and np.isinf(cell):
+            raise InvalidInputError(
+                f"{source}: the label in row {k + 1} is infinite, which names no class: leave it "
+                "empty if there is none"
+            )
+        labels[k] = _label(cell, unlabelled)
+    given = [v for v in labels if v is not None]
+    if all(WHOLE.fullmatch(v) for v in given):
+        for k, value in enumerate(labels):
+            whole = None if value is None else int(value.partition(".")[0])
+            labels[k] = None if whole == -1 or str(whole) in unlabelled else whole
+    return labels
+
+
+def _label(cell: Any, unlabelled: Sequence[str]) -> str | None:
+    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(cell, bytes):
+        cell = cell.decode("utf-8", errors="replace")
+    text = str(cell).strip()
+    return None if is_missing(text) or text == "-1" or text in unlabelled else text
+
+
+def own_labels(table: Table, options: ReadOptions, n_points: int) -> npt.NDArray[np.object_]:
+    """The labels beside the points, unless they are in a second file."""
+    if options.labels_file is not None or options.labels is None:
+        return np.full(n_points, None, dtype=object)
+    require(table.path, table.columns, [options.labels])
+    return clean_labels(table.cells[options.labels], options.unlabelled, str(table.path))
+
+
+def read_label_table(options: ReadOptions) -> Table | None:
+    """The second file, if there is one and it is a table."""
+    path = options.labels_file
+    if path is None:
+        return None
+    if path.is_dir():
+        raise InvalidInputError(f"{path} is a folder: give a file with --labels-file")
+    if not path.is_file():
+        raise InvalidInputError(f"{path} does not exist: check --labels-file")
+    kind = path.suffix.lower()
+    if kind == ".npy":
+        return None
+    if kind in KINDS and kind not in (*TEXT_KINDS, ".parquet"):
+        raise InvalidInputError(
+            f"{path} ends in {kind}, but labels are read from a table (.csv, .tsv, .parquet) or "
+            "an array (.npy): convert it"
+        )
+    needed = [options.labels] if options.labels is not None else []
+    if kind == ".parquet":
+        return read_parquet_table(path, lambda columns: needed)
+    return read_text_table(
+        path,
+        lambda columns: needed,
+        others=(*LABEL_DELIMITERS, options.delimiter or ""),
+        encoding=options.encoding,
+    )
+
+
+def one_per_point(path: Path, n_points: int, options: ReadOptions) -> npt.NDArray[np.object_]:
+    """Labels of an array, in the order of the points."""
+    values = read_npy(path)
+    if values.shape != (n_points,):
+        raise InvalidInputError(
+            f"{path} has shape {values.shape}, but there are {n_points} points: give one label per "
+            "point"
+        )
+    return clean_labels(values.tolist(), options.unlabelled, str(path))
+
+
+def looked_up(table: Table, ids: list[str], options: ReadOptions) -> npt.NDArray[np.object_]:
+    """Labels of a second table, by ids, or row by row if it has none."""
+    path = table.path
+    columns = sorted(table.columns, key=lambda name: name in table.index)  # an index last
+    proper = [name for name in columns if name not in table.index] or columns
+    column = options.labels if options.labels is not None else proper[-1]
+    cells = clean_labels(table.cells[column], options.unlabelled, str(path))
+    if len(columns) == 1:
+        if len(cells) != len(ids):
+            raise InvalidInputError(
+                f"{path} has {len(cells)} rows and no column of ids, but there are {len(ids)} "
+                "points: give one row per point, or add a column of ids"
+            )
+        return cells
+    key = options.id if options.id in columns else next(c for c in columns if c != column)
+    if key != options.id and nameless([key]) and ids == row_numbers(len(ids)):
+        raise InvalidInputError(
+            f"{path} has no column of ids but pandas' index {key!r}, which counts from 0 where row "
+            f"numbers count from 1: add a column of ids, or say --id {key!r} if it holds them"
+        )
+    place = {name: k for k, name in enumerate(ids)}
+    labels = np.full(len(ids), None, dtype=object)
+    seen: set[str] = set()
+    for row, (cell, name) in enumerate(zip(cells, ids_of(table, key), strict=True)):
+        if name not in place:
+            raise InvalidInputError(
+                f"{path} labels {name!r} in {table.place(row)}, which is not among the {len(ids)} "
+                f"points: ids are looked up in column {key!r}"
+            )
+        if name in seen:
+            raise InvalidInputError(f"{path} labels {name!r} twice ({table.place(row)}): keep one")
+        seen.add(name)
+        labels[place[name]] = cell
+    return labels
+
+
+def own_id_column(
+    path: Path, columns: Sequence[str], options: ReadOptions, label_table: Table | None
+) -> str | None:
+    """The column of ids beside the points, if there is one."""
+    require(path, columns, needed_ids(options, label_table))
+    return options.id if options.id in columns else None
+
+
+def needed_ids(options: ReadOptions, label_table: Table | None) -> list[str]:
+    """The column of ids, if the data must have it: the second file may have it alone."""
+    elsewhere = label_table is not None and options.id in label_table.columns
+    return [] if options.id is None or elsewhere else [options.id]
+
+
+def ids_of(table: Table, column: str) -> list[str]:
+    """A column of ids as text; every row needs one."""
+    ids = [
+        cell.decode("utf-8", errors="replace") if isinstance(cell, bytes) else str(cell).strip()
+        for cell in table.cells[column]
+    ]
+    for row, name in enumerate(ids):
+        if is_missing(name):
+            raise InvalidInputError(
+                f"{table.path} has {name!r} for an id in column {column!r}, {table.place(row)}, "
+                "and every row needs one: fill it in, or name another column with --id"
+            )
+    return ids
+
+
+def check_ids(path: Path, ids: list[str]) -> None:
+    """Refuse ids that repeat."""
+    if len(set(ids)) == len(ids):
+        return
+    seen: set[str] = set()
+    for name in ids:
+        if name in seen:
+            raise InvalidInputError(
+                f"{path} has the id {name!r} more than once, and answers could not be told apart: "
+                "make ids unique, or leave --id out to use row numbers"
+            )
+        seen.add(name)
+
+
+def row_numbers(n_rows: int) -> list[str]:
+    """The ids of rows without any: counted from 1, as spreadsheets do."""
+    return [str(k + 1) for k in range(n_rows)]
