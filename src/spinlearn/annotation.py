@@ -75,10 +75,11 @@ def annotate(
             f"annotate needs an AnnData object, got {type(adata).__name__}: read one with "
             "anndata.read_h5ad, or use PottsClassifier for arrays"
         )
-    if labels not in adata.obs:
+    if not isinstance(labels, str) or labels not in adata.obs:
         raise InvalidInputError(
             f"adata.obs has no column {labels!r}: it has {', '.join(map(str, adata.obs.columns))}"
         )
+    _check_key(adata, key_added)
     no_label = [unlabelled] if isinstance(unlabelled, str) else [str(v) for v in unlabelled]
     y = clean_labels(list(adata.obs[labels]), no_label, f"obs[{labels!r}]")
     if all(v is not None for v in y):
@@ -100,6 +101,16 @@ def annotate(
     classifier.fit(X, y)
     _write(adata, classifier, key_added, {"labels": labels, "graph": source, **settings})
     return classifier
+
+
+def _check_key(adata: Any, key: str) -> None:
+    """Refuse to write over what another tool keeps."""
+    kept = adata.uns.get(key, {})
+    if key in adata.uns and not (hasattr(kept, "keys") and {"engine", "tau"} <= set(kept.keys())):
+        raise InvalidInputError(
+            f"adata.uns[{key!r}] holds something else, and key_added={key!r} would write over it: "
+            "choose another key_added"
+        )
 
 
 def _seed(random_state: Any) -> int:

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from spinlearn.analysis.outcome_html import profile_html
 from spinlearn.analysis.tracking import tracked
 from spinlearn.core.arrays import FloatArray, IntArray, frozen
+from spinlearn.core.cells import cell_ends, nearest_row
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.results import Equilibrium
 from spinlearn.errors import InvalidInputError
@@ -150,15 +151,11 @@ class Profile:
 
     def nearest_row(self, temperature: float) -> int:
         """Row of the grid temperature closest to the given one."""
-        same = self.temperatures == temperature  # also finds infinity
-        if np.any(same):
-            return int(np.argmax(same))
-        return int(np.argmin(np.abs(self.temperatures - temperature)))
+        return nearest_row(self.temperatures, temperature)
 
     def boundaries(self) -> FloatArray:
-        """Ends of the cells that the grid temperatures stand for: midpoints between neighbours."""
-        grid = self.temperatures
-        return np.concatenate([grid[:1], (grid[:-1] + grid[1:]) / 2, grid[-1:]])
+        """Ends of the cells that the grid temperatures stand for, see `cell_ends`."""
+        return cell_ends(self.temperatures)
 
     def intervals(self, point: int) -> list[Interval]:
         """The profile of one point: its outcomes from low to high temperature."""
@@ -275,7 +272,7 @@ def profile(
         margin=frozen(np.array([r[2] for r in rows]), np.float64),
         n_classes=named,
         confused_sets=tuple(sets),
-        n_labels=_count_labels(equilibrium.model, named),
+        n_labels=count_labels(equilibrium.model, named),
     )
 
 
@@ -419,7 +416,7 @@ def best_temperature(
     return float(profile.temperatures[best])
 
 
-def _count_labels(model: PottsModel, n_classes: int) -> int:
+def count_labels(model: PottsModel, n_classes: int) -> int:
     """Clamped points, and free ones with a field of their own: soft labels.
 
     A field that most points share, up to a constant, is a prior of the classes and no label; nor

@@ -392,6 +392,16 @@ class PottsClassifier(Pictures, ClassifierMixin, BaseEstimator):
             outcomes[confident] = np.argmax(probabilities[confident], axis=1)
         return self._label_code.encode(outcomes, self._decision.confused_sets)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the labelled points among X that are given their label; others do not count."""
+        given = read_labels(y, len(y))
+        known = given.states >= 0
+        if not np.any(known):
+            raise InvalidInputError("y holds no label, so nothing can be scored: give the truth")
+        right = self.predict(X)[known] == given.classes[given.states[known]]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right, weights=weights))
+
     def _attached(self, X: Any) -> tuple[Any, FloatArray, BoolArray]:
         """Similarities of unseen to training points, class probabilities, whether they say much."""
         check_is_fitted(self, "profile_")

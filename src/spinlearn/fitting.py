@@ -28,7 +28,6 @@ from spinlearn.graphs import BUILDERS
 from spinlearn.io.dataset import Dataset
 from spinlearn.io.features import Preparation
 from spinlearn.io.result import Result
-from spinlearn.viz.layout import principal
 
 MOST_TEMPERATURES = 10_000
 SIZES = {"knn": "n_neighbors", "mutual_knn": "n_neighbors", "radius": "radius"}
@@ -102,25 +101,18 @@ def fit_dataset(
             random_state=settings.seed,
         ).fit(X, data.labels)
     messages = list(data.notes) + _messages(caught, classifier.equilibrium_, data.ids)
-    layout, components = data.layout, None
-    if layout is None and data.graph is None:
-        if data.points is not None and data.points.shape[1] == 2:
-            layout = data.points  # axes that the user knows
-        elif X.shape[1] > 1:
-            components = principal(X)
-    states = np.full(data.n_points, -1)
-    for k, name in enumerate(classifier.classes_.tolist()):
-        states[[v == name for v in data.labels]] = k
+    layout = data.layout
+    if layout is None and data.points is not None and data.points.shape[1] == 2:
+        layout = data.points  # axes that the user knows
     record = {
         "version": __version__,
         "data": data.source.name,
         "options": _plain(asdict(settings)),
         "seconds": round(perf_counter() - began, 3),
         "warnings": messages,
-        "labels": states.tolist(),
         "diagnostics": _plain(dict(classifier.equilibrium_.diagnostics)),
     }
-    result = Result.of(classifier, data.ids, layout=layout, components=components, settings=record)
+    result = Result.of(classifier, data.ids, layout=layout, settings=record)
     return result, messages
 
 

@@ -81,6 +81,18 @@ def test_bad_objects_and_columns_are_refused():
     assert fitted.classes_.tolist() == ["a", "b"]
 
 
+def test_what_another_tool_keeps_is_not_written_over():
+    adata, _ = blobs()
+    adata.uns["neighbors"] = {"params": {}}
+    with pytest.raises(InvalidInputError, match="choose another key_added"):
+        annotate(adata, "kind", key_added="neighbors")
+    with pytest.raises(InvalidInputError, match="has no column"):
+        annotate(adata, ["kind"])
+    for _ in range(2):  # its own answer may be replaced
+        annotate(adata, "kind", key_added="mine", temperatures=[0.1, 0.5])
+    assert adata.uns["neighbors"] == {"params": {}}
+
+
 @pytest.mark.parametrize(
     "random_state", [None, np.random.RandomState(3), np.random.default_rng(3), np.int64(7)]
 )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spinlearn.core.arrays import frozen
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
 from spinlearn.decision import (
+    Profile,
     Status,
     best_temperature,
     decide,
@@ -178,6 +180,21 @@ def two_classes_and_a_piece(n_labels, piece=5, half=6):
     labels = [k + half * c for k in range(4) for c in range(2)][:n_labels]
     clamped[labels] = cold[labels] == 0
     return profile(equilibrium(n, edges, rows, clamped=clamped))
+
+
+def test_a_call_that_infinity_does_not_share_ends_at_the_last_finite_temperature():
+    outcomes = np.array([[0, 0], [1, 0], [2, 0]])
+    found = Profile(
+        temperatures=frozen([0.0, 1.0, np.inf], np.float64),
+        outcomes=frozen(outcomes, np.int32),
+        status=frozen(np.ones(outcomes.shape), np.int8),
+        margin=frozen(np.ones(outcomes.shape), np.float64),
+        n_classes=3,
+        confused_sets=(),
+    )
+    spans = [[(i.low, i.high) for i in found.intervals(point)] for point in (0, 1)]
+    assert spans == [[(0, 0.5), (0.5, 1), (1, np.inf)], [(0, np.inf)]]
+    assert found.interval_lengths()[:2, 0].tolist() == [0.5, 0.5]
 
 
 def test_information_by_hand():

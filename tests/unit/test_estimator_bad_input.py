@@ -816,3 +816,21 @@ def test_given_labels_are_kept_at_every_temperature(temperature):
     assert set(found.status[given]) == {"labelled"}
     np.testing.assert_array_equal(found.label_distributions[given], np.eye(2)[y[given]])
     assert "labelled" not in found.status[~given]
+
+
+@pytest.mark.parametrize("names", [[4, 6], ["a", "b"]])
+def test_score_counts_points_with_a_label_only(names):
+    rng = np.random.default_rng(0)
+    truth = np.arange(40) % 2
+    X = rng.normal(scale=0.3, size=(40, 2)) + 5 * truth[:, None]
+    y = np.array([names[k] for k in truth], dtype=object)
+    known = np.arange(40) < 10
+    y[~known] = None
+    model = PottsClassifier(temperature=0.1).fit(X, y)
+    assert model.score(X, y) == 1
+    wrong = y.copy()
+    wrong[0] = names[1]
+    assert model.score(X, wrong) == pytest.approx(0.9)
+    assert model.score(X, wrong, sample_weight=np.arange(40)) == 1  # the first weighs nothing
+    with pytest.raises(InvalidInputError, match="nothing can be scored"):
+        model.score(X, np.full(40, -1))

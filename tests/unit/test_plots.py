@@ -18,6 +18,7 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
 from spinlearn.io.result import Result
 from spinlearn.viz import palette
+from spinlearn.viz.content import explorer_content
 from spinlearn.viz.curves import plot_map, plot_phases, plot_profile
 from spinlearn.viz.summary import answer_html
 from tests.explorer_cases import many_points, three_blocks
@@ -114,8 +115,9 @@ def test_map_without_coordinates_uses_a_layout():
 def test_two_features_are_the_map_and_rows_of_a_result_keep_their_layout(case):
     X = np.random.default_rng(0).normal(size=(30, 2))
     fitted = PottsClassifier(temperatures=[0.1, 0.5]).fit(X, [0, 1] + [-1] * 28)
-    stored = Result.of(fitted, [str(k) for k in range(30)], layout=-X)
-    for drawn, expected in ((fitted, X), (stored, -X)):
+    ids = [str(k) for k in range(30)]
+    given, own = Result.of(fitted, ids, layout=-X), Result.of(fitted, ids)
+    for drawn, expected in ((fitted, X), (given, -X), (own, X)):
         places = np.concatenate([c.get_offsets().data for c in drawn.plot_map().collections])
         np.testing.assert_array_equal(np.sort(places, axis=0), np.sort(expected, axis=0))
 
@@ -204,6 +206,20 @@ def test_a_stored_result_draws_what_the_classifier_draws(case, tmp_path):
     assert page == (tmp_path / "b.html").read_bytes()
 
 
+def test_a_result_knows_labels_that_the_data_may_overrule(tmp_path):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = np.array([5, 7] + [-1] * 28)
+    fitted = PottsClassifier(temperatures=[0.1, 0.5, np.inf], label_strength=0.5).fit(X, y)
+    result = Result.of(fitted, [str(k) for k in range(30)])
+    result.save(tmp_path / "model.npz")
+    for which in (result, Result.load(tmp_path)):
+        assert which.labels.tolist() == [0, 1] + [-1] * 28
+        assert explorer_content(which).facts["labels"] == "2"
+        assert explorer_content(which).layouts[0].name == "PCA"
+    with pytest.raises(InvalidInputError, match="there are 1 ids for 30 points"):
+        Result.of(fitted, ["a"])
+
+
 def test_points_of_a_result_are_named_by_id_or_row(case):
     ids = [f"cell{k}" for k in range(237)]
     result = Result.of(case.result, ids)
@@ -213,8 +229,34 @@ def test_points_of_a_result_are_named_by_id_or_row(case):
         result.plot_profile("cell237")
 
 
-def test_dollars_are_no_mathematics(case):
-    case.result.plot_profile(3, name="$\\bad$").figure.canvas.draw()
+def legend(axis):
+    return [entry.get_text() for entry in axis.get_legend().get_texts()]
+
+
+def test_names_are_shown_as_they_are():
+    """No mathematics, and an underscore in front hides nothing."""
+    X = np.arange(30.0)[:, None]
+    y = [r"$\foo$", "_hidden", "two\nlines", "x" * 60, *[""] * 26]
+    fitted = PottsClassifier(temperatures=[0.1, 0.5], temperature=0.1).fit(X, y)
+    shown = {r"\$\foo\$", " _hidden", "two lines", "x" * 39 + "…"}
+    for axis in (fitted.plot_profile(3, name="$\\bad$"), fitted.plot_profile(), fitted.plot_map()):
+        axis.figure.canvas.draw()
+        assert shown <= set(legend(axis))
+
+
+@pytest.mark.filterwarnings("error")
+def test_many_classes_leave_room_for_the_picture():
+    X = np.arange(120.0)[:, None]
+    y = np.where(np.arange(120) % 2, -1, np.arange(120) // 2)
+    fitted = PottsClassifier(temperatures=[0.1, 0.5], temperature=0.1).fit(X, y)
+    for axis in (fitted.plot_profile(3), fitted.plot_profile(), fitted.plot_map()):
+        axis.figure.canvas.draw()
+        assert len(legend(axis)) < 25
+        assert "and 44 more classes" in legend(axis)
+        box = axis.get_legend().get_window_extent()
+        assert box.y0 >= 0
+        assert box.x1 <= axis.figure.bbox.x1
+    assert {"1", "2"} <= set(legend(fitted.plot_profile(3)))  # its likely classes
 
 
 @pytest.mark.parametrize("point", [237, -238, 1.5, "a"])

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from spinlearn.analysis.grains import grains
 from spinlearn.core.arrays import FloatArray
+from spinlearn.core.cells import cell_ends
 from spinlearn.core.results import Equilibrium
 
 WHOLE = 0.9  # share of the points in the largest grain, above which all act as one
@@ -69,9 +70,8 @@ class Phases:
     heat_capacity: FloatArray
 
     def intervals(self) -> list[PhaseInterval]:
-        """Maximal ranges of one phase; they end half way between grid temperatures."""
-        grid = self.temperatures
-        ends = np.concatenate([grid[:1], (grid[:-1] + grid[1:]) / 2, grid[-1:]])
+        """Maximal ranges of one phase, see `cell_ends`."""
+        ends = cell_ends(self.temperatures)
         found: list[PhaseInterval] = []
         for k, phase in enumerate(self.phases):
             low, high = float(ends[k]), float(ends[k + 1])

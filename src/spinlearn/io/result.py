@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from spinlearn.answer_rules import ANSWER_RULES, answer_temperature
 from spinlearn.core.arrays import FloatArray, frozen
+from spinlearn.core.cells import nearest_row
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
@@ -30,6 +31,7 @@ from spinlearn.core.whole_file import whole_file
 from spinlearn.decision import (
     STATUS_NAMES,
     Profile,
+    count_labels,
     outcome_name,
     profile,
     trusted_rows,
@@ -37,6 +39,7 @@ from spinlearn.decision import (
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
 from spinlearn.io.array_file import Arrays, read_npz
 from spinlearn.label_table import answer_grid
+from spinlearn.viz.layout import principal
 from spinlearn.viz.pictures import Pictures
 from spinlearn.viz.summary import answer_html, answer_notes
 
@@ -91,10 +94,23 @@ class Result(Pictures):
         ids: list[str],
         *,
         layout: FloatArray | None = None,
-        components: FloatArray | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Self:
-        """The result of a fitted PottsClassifier."""
+        """The result of a fitted PottsClassifier.
+
+        Without a layout, points with features are drawn by these.
+        """
+        n_points = fitted.graph_.n_nodes
+        if len(ids) != n_points:
+            raise InvalidInputError(
+                f"there are {len(ids)} ids for {n_points} points: give one id per point"
+            )
+        points, components = fitted._training.points, None
+        if layout is None and points is not None:
+            if points.shape[1] == 2:
+                layout = points
+            elif points.shape[1] > 2:
+                components = principal(points)
         return cls(
             ids=list(ids),
             classes_=fitted.classes_,
@@ -104,7 +120,7 @@ class Result(Pictures):
             tau=float(fitted.tau),
             layout=layout,
             components=components,
-            settings={} if settings is None else settings,
+            settings={"labels": fitted._label_code.states.tolist(), **(settings or {})},
         )
 
     @property
@@ -249,6 +265,7 @@ class Result(Pictures):
         if len(arrays["ids"]) != int(arrays["n_nodes"]):  # before anything is made of that size
             raise ValueError(f"{len(arrays['ids'])} ids for {arrays['n_nodes']} points")
         model = _model_of(arrays)
+        found = replace(found, n_labels=count_labels(model, found.n_classes))
         shape = (len(found.temperatures), model.n_nodes)
         for name in ("outcomes", "status", "margin"):
             if getattr(found, name).shape != shape:
@@ -383,7 +400,7 @@ def _equilibrium_of(
     whole = Equilibrium(model=model, engine=str(engine), **parts)  # type: ignore[arg-type]
     if engine == "junction_tree":
         return replace(whole, evaluate=partial(_exactly, model))
-    rows = [int(np.argmin(np.abs(whole.temperatures - t))) for t in grid]
+    rows = [nearest_row(whole.temperatures, float(t)) for t in grid]
     evaluate = None if engine in EXACT else partial(_interpolated, whole)
     return replace(whole.take(rows), evaluate=evaluate)
 

@@ -150,12 +150,14 @@ def explorer_content(
 
 def _facts(equilibrium: Equilibrium, found: Profile, classes: tuple[str, ...]) -> dict[str, str]:
     model = equilibrium.model
-    labelled = int(np.sum(found.status[0] == Status.LABELLED))
+    labels = found.n_labels
+    if labels is None:
+        labels = int(np.sum(found.status[0] == Status.LABELLED))
     return {
         "points": f"{model.n_nodes:,}",
         "edges": f"{len(model.graph.edges):,}",
         "classes": str(len(classes)),
-        "labels": f"{labelled:,}",
+        "labels": f"{labels:,}",
         "engine": equilibrium.engine.replace("_", " ") + (" (exact)" if equilibrium.exact else ""),
     }
 

@@ -14,13 +14,16 @@ import numpy.typing as npt
 
 from spinlearn.analysis.phases import Phase, Phases, phases
 from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.cells import cell_ends
 from spinlearn.decision import Profile, Status, outcome_name, profile
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.label_table import answer_grid
 from spinlearn.viz import palette
 from spinlearn.viz.content import layouts_of
 
-LISTED = 12  # new classes named in a legend
+LISTED = 12  # new classes with a colour of their own
+IN_LEGEND = 16  # named classes in a legend
+LONGEST = 40  # name, in letters
 MAX_ROWS = 2_000  # of the picture of all profiles; more points are thinned out evenly
 MARKS = (12, 16)  # markers across and down that picture
 PALE = 0.45
@@ -47,6 +50,7 @@ def plot_profile(
     axis = _axes(ax, (7, 4))
     places = _places(found.temperatures)
     _shade(axis, phases(equilibrium), places)
+    largest = np.argsort(-equilibrium.marginals[:, point, : len(result.classes_)].max(axis=0))
     for state, label in enumerate(result.classes_):
         values = equilibrium.marginals[:, point, state]
         spread = None if equilibrium.exact else _errors(equilibrium, point, state)
@@ -58,8 +62,9 @@ def plot_profile(
             marker=palette.class_marker(state),
             markersize=4,
             capsize=2,
-            label=str(label),
+            label=_plain(str(label)) if state in largest[:IN_LEGEND] else None,
         )
+    _tell_of_more(axis, len(largest) - IN_LEGEND)
     _ribbon(axis, found, point, result.classes_, places)
     _mark_answer(axis, result, places, found)
     call = outcome_name(
@@ -252,6 +257,11 @@ class Group(NamedTuple):
     name: str
     is_new: bool
 
+    @property
+    def is_class(self) -> bool:
+        """Whether it is one of the classes that have labels."""
+        return not self.is_new and self.marker != CROSS
+
 
 def _groups(outcomes: IntArray, classes: Any, confused_sets: Any) -> list[Group]:
     """The calls in outcomes (T, n); small new classes and confused sets are pooled."""
@@ -285,11 +295,18 @@ def _groups(outcomes: IntArray, classes: Any, confused_sets: Any) -> list[Group]
 
 def _list(axis: Any, groups: list[Group]) -> None:
     """Entries of the legend."""
-    for group in groups:
+    named = [group for group in groups if group.is_class]
+    for group in named[:IN_LEGEND] + [group for group in groups if not group.is_class]:
         style = _marker_style(group.colour, Status.NEW if group.is_new else Status.CONFIDENT)
         if group.marker == CROSS:
             style = _marker_style(group.colour, Status.CONFUSED)
         axis.scatter([], [], s=30, marker=group.marker, label=group.name, **style)
+    _tell_of_more(axis, len(named) - IN_LEGEND)
+
+
+def _tell_of_more(axis: Any, n_classes: int) -> None:
+    if n_classes > 0:
+        axis.plot([], [], linestyle="none", label=f"and {n_classes} more classes")
 
 
 def _by_call(found: Profile, row: int) -> npt.NDArray[np.intp]:
@@ -404,7 +421,7 @@ def _edges(places: FloatArray) -> FloatArray:
     """Ends of the cells around the positions; a single one gets a cell of unit width."""
     if len(places) == 1:
         return np.array([places[0] - 0.5, places[0] + 0.5])
-    return np.concatenate([places[:1], (places[:-1] + places[1:]) / 2, places[-1:]])
+    return cell_ends(places)
 
 
 def _between(low: float, high: float, count: int) -> FloatArray:
@@ -417,8 +434,13 @@ def _errors(equilibrium: Any, point: int, state: int) -> FloatArray:
 
 
 def _plain(text: str) -> str:
-    """The user's text without matplotlib's mathematics."""
-    return text.replace("$", r"\$")
+    """The user's text in one short line, without what matplotlib makes of it.
+
+    It reads mathematics between dollar signs, and leaves names with an underscore in front out.
+    """
+    line = " ".join(text.split())
+    short = line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    return (" " if short.startswith("_") else "") + short.replace("$", r"\$")
 
 
 def _axes(ax: Any, size: tuple[float, float]) -> Any:
