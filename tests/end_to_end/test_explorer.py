@@ -6,7 +6,9 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_blobs
 
+from spinlearn.analysis.phases import phases
 from spinlearn.estimators import PottsClassifier
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
@@ -238,6 +240,131 @@ def test_new_class_shows_its_members(page, blocks):
     assert text(page, "#group-size") == str(len(members))
     listed = page.find_elements("css selector", "#group-members button")
     assert [b.get_attribute("textContent") for b in listed] == [content.ids[i] for i in members]
+
+
+def test_a_group_that_became_small_is_still_counted(driver, tmp_path):
+    X, _ = make_blobs(150, centers=5, cluster_std=1.5, random_state=3)
+    fitted = PottsClassifier(temperatures=np.linspace(0, 1, 8)).fit(X, np.full(150, -1))
+    outcomes = fitted.profile_.outcomes
+    sizes = np.array([np.sum(outcomes == code, axis=1) for code in range(outcomes.max() + 1)])
+    code, small = np.argwhere((sizes > 0) & (sizes < 3) & (sizes.max(axis=1) > 5)[:, None])[0]
+    large = int(np.argmax(sizes[code]))
+    show(driver, write_explorer(tmp_path / "report.html", explorer_content(fitted)))
+    driver.execute_script(SET_ROW, large)
+    driver.find_element("css selector", f"#legend button[data-code='{code}']").click()
+    for row in (large, int(small)):
+        driver.execute_script(SET_ROW, row)
+        assert text(driver, "#group-size") == str(sizes[code, row])
+        assert text(driver, "#selection figure .value") == str(sizes[code, row])
+
+
+def test_every_temperature_shows_its_phase(page, blocks):
+    found = phases(blocks.result.equilibrium_)
+    assert np.isinf(found.temperatures[-1])
+    assert found.phases[-1] is not found.phases[-2]
+    for row, phase in enumerate(found.phases):
+        page.execute_script(SET_ROW, row)
+        assert text(page, "#phase-now") == phase.value
+
+
+def test_the_keyboard_is_not_thrown_out_of_the_panel(page, blocks):
+    from selenium.webdriver.common.keys import Keys
+
+    def focused():
+        return page.execute_script(
+            "const at = document.activeElement;"
+            "return [document.getElementById('selection').contains(at), at.textContent, at.id]"
+        )
+
+    press(page, "/")
+    press(page, blocks.content.ids[100], Keys.ENTER)
+    assert focused()[2] == "map"
+    link = "#point-neighbours button"
+    page.execute_script(f"document.querySelector('{link}').focus()")
+    wanted = text(page, link)
+    press(page, Keys.ARROW_RIGHT)  # another temperature
+    assert focused()[:2] == [True, wanted]
+    press(page, Keys.ENTER)
+    assert text(page, "#point-id") == wanted
+    assert focused()[:2] == [True, f"Point {wanted}"]
+    press(page, Keys.TAB, Keys.ENTER)  # the cross
+    assert not page.find_elements("id", "point-id")
+    assert focused()[0]
+    page.find_element("id", "go-answer").click()
+    assert focused()[2] == "go-answer"
+
+
+def test_the_found_point_stays_in_sight(page):
+    from selenium.webdriver.common.keys import Keys
+
+    press(page, "/")
+    press(page, "p1", *[Keys.ARROW_DOWN] * 11)
+    assert len(page.find_elements("css selector", "#results li")) == 12
+    list_end, item_end = page.execute_script(
+        "return ['#results', '#results [aria-selected=true]'].map("
+        "(css) => document.querySelector(css).getBoundingClientRect().bottom)"
+    )
+    assert item_end <= list_end
+    press(page, Keys.ESCAPE)
+
+
+def test_fingers_move_and_zoom_the_map_and_other_buttons_do_nothing(page):
+    from selenium.webdriver import ActionChains
+
+    def touch(kind, *places):
+        points = [{"x": x, "y": y, "id": k} for k, (x, y) in enumerate(places)]
+        page.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+    def view():
+        return page.execute_script("return window.spinlearnExplorer.map.view")
+
+    canvas = page.find_element("id", "map")
+    ActionChains(page).context_click(canvas).perform()
+    assert not page.find_elements("id", "point-id")
+    box = page.execute_script("return document.getElementById('map').getBoundingClientRect()")
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    touch("touchStart", (x - 40, y), (x + 40, y))
+    touch("touchMove", (x - 60, y), (x + 60, y))
+    touch("touchMove", (x - 80, y), (x + 80, y))
+    touch("touchEnd")
+    spread = view()
+    assert spread["zoom"] == pytest.approx(2, rel=0.1)
+    assert abs(spread["x"]) < 3
+    assert abs(spread["y"]) < 3
+    touch("touchStart", (x, y))
+    touch("touchMove", (x + 30, y + 30))
+    touch("touchMove", (x + 50, y + 50))
+    touch("touchCancel")
+    moved = view()
+    assert moved["x"] > spread["x"] + 20
+    ActionChains(page).move_to_element_with_offset(canvas, 60, 60).perform()
+    assert view() == moved
+    assert not page.find_elements("id", "point-id")
+
+
+def test_a_swipe_over_a_curve_scrolls_and_leaves_the_temperature(driver, blocks, tmp_path):
+    size = {"width": 380, "height": 700, "deviceScaleFactor": 1, "mobile": True}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    try:
+        show(driver, write_explorer(tmp_path / "report.html", blocks.content))
+        curve = driver.find_element("css selector", "#curves .layers")
+        driver.execute_script("arguments[0].scrollIntoView({ block: 'center' })", curve)
+        at = driver.execute_script("return arguments[0].getBoundingClientRect()", curve)
+        before, began = text(driver, "#now"), driver.execute_script("return scrollY")
+        swipe = {"x": round(at["x"] + 30), "y": round(at["y"] + 20), "yDistance": -150}
+        driver.execute_cdp_cmd(
+            "Input.synthesizeScrollGesture", {**swipe, "gestureSourceType": "touch"}
+        )
+        assert text(driver, "#now") == before
+        assert driver.execute_script("return scrollY") > began + 50
+        at = driver.execute_script("return arguments[0].getBoundingClientRect()", curve)
+        tap = {"x": round(at["x"] + 40), "y": round(at["y"] + 20), "gestureSourceType": "touch"}
+        driver.execute_cdp_cmd("Input.synthesizeTapGesture", tap)
+        wait(lambda: text(driver, "#now") != before)
+    finally:
+        driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_search_filter_theme_and_keys(page, blocks):

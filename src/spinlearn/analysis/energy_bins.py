@@ -14,6 +14,7 @@ FINE_PER_COARSE = 8
 BINS_PER_DEVIATION = 3.0
 FINE_BYTES = 1e6  # finer bins are used while a block of sums stays about this large
 MAX_BINS = 1000
+MAX_MULTIPLE = 1e6  # of the smallest coupling; far larger numbers are all whole to the computer
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,5 +83,7 @@ def _quantum(model: PottsModel) -> float:
     if len(strengths) == 0 or not simple:
         return 0.0
     step = float(strengths.min())
+    if float(strengths.max()) > MAX_MULTIPLE * step:
+        return 0.0
     multiples = strengths / step
     return step if np.allclose(multiples, np.rint(multiples), rtol=0, atol=1e-9) else 0.0

@@ -1,21 +1,59 @@
-"""Labellings of least energy, or nearly so, from cuts."""
+"""The labelling of least energy, or nearly so, from cuts, and the law of T = 0 around it."""
 
 from __future__ import annotations
 
-from spinlearn.core.arrays import StateArray
-from spinlearn.core.model import PottsModel
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from spinlearn.core.arrays import FloatArray, StateArray
+from spinlearn.core.model import FREE, PottsModel
 from spinlearn.minimizers.cut import minimum_cut
 from spinlearn.minimizers.expansion import alpha_expansion
+from spinlearn.minimizers.minimum import Minimum
 from spinlearn.minimizers.support import cut_reason, expansion_reason
 
 
-def ground_state(model: PottsModel) -> StateArray | None:
-    """States of least energy, or None if no cut gives them."""
-    return None if cut_reason(model) is not None else minimum_cut(model).labels.copy()
+def least_energy(model: PottsModel) -> Minimum | None:
+    """A labelling of least energy, for more than two states by alpha-expansion; None if no cut can.
 
-
-def near_ground(model: PottsModel) -> StateArray | None:
-    """States of least energy, for more than two states within alpha-expansion's factor of it."""
+    It is `exact` if that is proven.
+    """
     if cut_reason(model) is None:
-        return ground_state(model)
-    return None if expansion_reason(model) is not None else alpha_expansion(model).labels.copy()
+        return minimum_cut(model)
+    return None if expansion_reason(model) is not None else alpha_expansion(model, bound=True)
+
+
+def ground_law(model: PottsModel, states: StateArray) -> tuple[FloatArray, FloatArray] | None:
+    """Marginals (n, q) and edge agreements (m,) at T = 0 if `states` are the ground state.
+
+    Points that agree in it along couplings above `energy_resolution` keep together. Such a group is
+    uniform over the states that cost it no more than its own while all others stay; a group that
+    nothing holds is so over all. Other ground states, in which several groups differ at once at no
+    cost, are not seen: they are rare where couplings are real numbers. None for pair costs other
+    than Potts'.
+    """
+    n, q = model.n_nodes, model.n_states
+    if not np.array_equal(model.pair_cost, 1.0 - np.eye(q)) or model.class_penalty is not None:
+        return None
+    strong = model.couplings > model.energy_resolution
+    u, v = model.graph.edges.T.astype(np.intp)
+    inside = strong & (states[u] == states[v])
+    links = coo_array((np.ones(inside.sum()), (u[inside], v[inside])), shape=(n, n))
+    n_groups, group = connected_components(links, directed=False)
+    cost = np.zeros((n_groups, q))  # less that of the links inside, which is the same for all
+    np.add.at(cost, group, model.fields)
+    across = strong & (group[u] != group[v])
+    for near, far in ((u[across], v[across]), (v[across], u[across])):
+        np.add.at(cost, group[near], model.couplings[across][:, None])
+        np.subtract.at(cost, (group[near], states[far]), model.couplings[across])
+    held = model.clamped != FREE
+    free_to = np.ones((n_groups, q), dtype=np.bool_)
+    free_to[group[held]] = False
+    free_to[group[held], model.clamped[held]] = True
+    least = np.where(free_to, cost, np.inf).min(axis=1, keepdims=True)
+    free_to &= cost <= least + model.energy_resolution
+    marginals = (free_to / free_to.sum(axis=1, keepdims=True))[group]
+    agreement = np.einsum("es,es->e", marginals[u], marginals[v])
+    agreement[group[u] == group[v]] = 1.0
+    return marginals, agreement

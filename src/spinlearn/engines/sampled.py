@@ -15,8 +15,10 @@ from spinlearn.analysis.reweight import Sums, reweighted
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.core.model import PottsModel
 from spinlearn.core.results import Equilibrium
+from spinlearn.engines.ground_state import ground_law
 from spinlearn.engines.limits import log_partition
 from spinlearn.errors import ConvergenceWarning
+from spinlearn.minimizers.minimum import Minimum
 
 SAME = 1e-9  # relative difference of inverse temperatures that count as one
 
@@ -41,7 +43,7 @@ class Measured:
     sums: Sums | None
     levels: LevelAverages | None
     rows: FloatArray  # inverse temperatures of the rows of `levels`
-    ground: float | None  # the lowest energy, where a cut gives it
+    minimum: Minimum | None  # the least energy known, where a cut gives it
     diagnostics: dict[str, Any]
 
     def equilibrium(self, temperatures: FloatArray, callback: object = None) -> Equilibrium:
@@ -51,6 +53,8 @@ class Measured:
         """
         marginals, errors, agreement, agreement_errors, trusted = self._averages(temperatures)
         mean, capacity, log_z, density = self._thermal(temperatures)
+        if self.minimum is not None and not self._reached_ground():
+            mean = np.where(temperatures == 0, self.minimum.energy, mean)
         worst = errors.max(axis=(1, 2), initial=0.0)
         converged = trusted & (worst <= self.tol)
         if not np.all(converged):
@@ -111,7 +115,35 @@ class Measured:
                     # Between levels a line is drawn; it may be off by part of the difference.
                     bent = 2 * share * (1 - share) * np.abs(mean[high] - mean[low])
                     values[k + 1][t] = (1 - share) * error[low] + share * error[high] + bent
+        beyond = (temperatures == 0) & ~trusted
+        if np.any(beyond):
+            trusted |= self._zero_by_cut(beyond, *values)
         return values[0], values[1], values[2], values[3], trusted
+
+    def _zero_by_cut(
+        self,
+        rows: BoolArray,
+        marginals: FloatArray,
+        errors: FloatArray,
+        agreement: FloatArray,
+        agreement_errors: FloatArray,
+    ) -> BoolArray:
+        """T = 0 where no sample came near: the law of the labelling of least energy known.
+
+        Where it is not proven to be the least, the difference from the coldest samples is the
+        error.
+        """
+        assert self.minimum is not None
+        law = ground_law(self.model, self.minimum.labels)
+        if law is None:
+            return np.zeros(len(rows), dtype=np.bool_)
+        for mean, error, exact in (
+            (marginals, errors, law[0]),
+            (agreement, agreement_errors, law[1]),
+        ):
+            error[rows] = 0.0 if self.minimum.exact else np.abs(mean[rows] - exact)
+            mean[rows] = exact
+        return rows
 
     def _between(self, temperature: float) -> tuple[int, int, float]:
         """Rows around a temperature and the share of the second; twice the same if it is one."""
@@ -131,13 +163,18 @@ class Measured:
         with np.errstate(divide="ignore"):
             betas = 1 / temperatures
         inside = (betas >= self.betas[0] * (1 - SAME)) & (betas <= self.betas[-1] * (1 + SAME))
-        if self.sums is None and self.ground is None:
+        if self.sums is None and self.minimum is None:
             return np.asarray(inside)
+        return np.asarray(inside | ((betas > self.betas[-1]) & self._reached_ground()))
+
+    def _reached_ground(self) -> bool:
+        """Whether the lowest energy seen is the least one known, to the rounding of kernels."""
+        if self.minimum is None:
+            return True
         lowest = float(self.histogram.energy[self.histogram.counts > 0][0])
         lowest /= float(self.histogram.counts[self.histogram.counts > 0][0])
         margin = 1e-6 * float(np.abs(self.model.couplings).sum()) + self.model.energy_resolution
-        reached = self.ground is None or lowest <= self.ground + margin
-        return np.asarray(inside | ((betas > self.betas[-1]) & reached))
+        return lowest <= self.minimum.energy + margin
 
     def _thermal(
         self, temperatures: FloatArray

@@ -43,12 +43,13 @@ from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.results import Equilibrium
 from spinlearn.engines import checkpoint
 from spinlearn.engines.enumeration import Enumeration
-from spinlearn.engines.ground_state import ground_state, near_ground
+from spinlearn.engines.ground_state import least_energy
 from spinlearn.engines.ladder import COLDEST, cool, requested_levels, typical_coupling
 from spinlearn.engines.regions import Regions, harvest
 from spinlearn.engines.sampled import Measured, temperature_zero
 from spinlearn.engines.walkers import NodeWalkers, Walkers
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
+from spinlearn.minimizers.minimum import Minimum
 
 BLOCKS = (32, 16, 8)  # independent parts of walkers that share a group; fewer to save memory
 LADDERS = (16, 8)  # groups with one walker per level; fewer for large models
@@ -136,6 +137,8 @@ class Walk:
         self.burn, self.burn_rounds = 0, 0  # rounds dropped in production, and before it
         self.tries = 0  # of region moves per step
         self.worst, self.fraction = np.inf, 0.0
+        self.minimum: Minimum | None = None
+        self.minimised = False
         self.eta: FloatArray | None = None
 
     def result(self) -> Equilibrium:
@@ -202,7 +205,8 @@ class Walk:
         )  # fmt: skip
         self.betas, self.log_z_first = ladder.betas, ladder.log_z_first
         self.first_cold = ladder.first_cold
-        ground = near_ground(model)
+        minimum = self._least_energy()
+        ground = None if minimum is None else minimum.labels.copy()
         lowest = ladder.lowest
         if ground is not None:
             lowest = min(lowest, float(model.energy(ground)))
@@ -471,9 +475,13 @@ class Walk:
             self.stopped = True
         return self.stopped
 
+    def _least_energy(self) -> Minimum | None:
+        if not self.minimised:
+            self.minimum, self.minimised = least_energy(self.model), True
+        return self.minimum
+
     def _measured(self) -> Measured:
         levels = None if self.levels is None else self.levels.averages()
-        ground = ground_state(self.model)
         held = self.plan.dynamics == "held"
         diagnostics = self._diagnostics()
         if levels is not None:
@@ -493,7 +501,7 @@ class Walk:
             sums=self.sums,
             levels=levels,
             rows=self.requested,
-            ground=None if ground is None else float(self.model.energy(ground)),
+            minimum=self._least_energy(),
             diagnostics=diagnostics,
         )
 

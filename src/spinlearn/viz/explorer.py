@@ -136,7 +136,7 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
     arrays: dict[str, npt.NDArray[Any]] = {
         "outcomes": found.outcomes[:, shown],
         "status": found.status[:, shown].astype(np.uint8),
-        "confidence": np.rint(255 * np.clip(found.margin[:, shown], 0, 1)).astype(np.uint8),
+        "confidence": _percent(found.margin[:, shown]),
         "probability": whole_steps(content.marginals[:, shown, :k]),
         "edges": edges,
         "weights": weights.astype(np.float32),
@@ -210,13 +210,13 @@ def _shown_edges(
     if content.answer_row not in rows:
         rows[np.argmin(np.abs(rows - content.answer_row))] = content.answer_row
         rows = np.unique(rows)
-    agreement = np.clip(content.agreement[rows][:, kept], 0, 1)
-    return (
-        ends[kept],
-        content.graph.weights[kept],
-        np.rint(255 * agreement).astype(np.uint8),
-        rows,
-    )
+    agreement = _percent(content.agreement[rows][:, kept])
+    return ends[kept], content.graph.weights[kept], agreement, rows
+
+
+def _percent(shares: FloatArray) -> npt.NDArray[np.uint8]:
+    """As the page shows them, so that they are rounded once."""
+    return np.rint(100 * np.clip(shares, 0, 1)).astype(np.uint8)
 
 
 def _groups(outcomes: IntArray, n_classes: int) -> dict[str, Any]:

@@ -95,7 +95,12 @@ class Chart {
       const box = this.frame.getBoundingClientRect();
       this.onPick(this.rowAt(event.clientX - box.left));
     };
-    this.frame.addEventListener('pointerdown', (event) => { this.frame.setPointerCapture(event.pointerId); pick(event); });
+    this.frame.addEventListener('pointerdown', (event) => {
+      if (event.button !== 0) return;
+      this.frame.setPointerCapture(event.pointerId);
+      if (event.pointerType === 'mouse') pick(event); // a finger may be about to scroll
+    });
+    this.frame.addEventListener('click', pick);
     this.frame.addEventListener('pointermove', (event) => { if (event.buttons & 1) pick(event); });
   }
 
@@ -122,7 +127,8 @@ class Chart {
     sizedCanvas(this.upper, this.width, this.height);
     const finite = this.series.flatMap((s) => s.values).filter((v) => v !== null && Number.isFinite(v));
     this.low = this.floor !== undefined ? this.floor : Math.min(...finite, 0);
-    this.high = this.ceiling !== undefined ? this.ceiling : Math.max(...finite, this.low + 1e-9) * 1.06;
+    const top = Math.max(...finite, this.low);
+    this.high = this.ceiling !== undefined ? this.ceiling : top > this.low ? top + 0.06 * (top - this.low) : this.low + 1;
     this.top = 6;
     this.bottom = this.height - 18 - (this.ribbon ? 15 : 0);
     this.left = 36;
@@ -151,7 +157,8 @@ class Chart {
     const { data } = this;
     const finite = data.temperatures.filter((t) => t !== Infinity);
     for (const t of finite.length ? niceTicks(finite[0], finite[finite.length - 1], this.width > 300 ? 6 : 4) : []) {
-      ctx.fillText(shortNumber(t), Math.min(this.width - this.right - 4, this.x(t)), this.height - 4);
+      const room = (finite.length < data.nRows ? this.x(Infinity) - 11 : this.width) - ctx.measureText(shortNumber(t)).width / 2;
+      if (this.x(t) < room) ctx.fillText(shortNumber(t), Math.min(this.width - this.right - 4, this.x(t)), this.height - 4);
     }
     if (finite.length < data.nRows) ctx.fillText('∞', this.x(Infinity) - 3, this.height - 4);
     const star = this.x(data.temperatures[data.answerRow]);
@@ -165,8 +172,7 @@ class Chart {
 
   paintSeries(ctx, s, theme) {
     const { temperatures } = this.data;
-    const colour = s.colour || theme.ink;
-    ctx.strokeStyle = colour;
+    ctx.strokeStyle = visible(s.colour || theme.ink, theme);
     ctx.lineWidth = s.faint ? 1 : 1.8;
     ctx.globalAlpha = s.faint ? 0.5 : 1;
     if (s.error) {

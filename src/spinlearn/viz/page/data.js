@@ -107,7 +107,7 @@ function neighboursOf(data, point, row) {
   for (let s = data.neighbourStart[point]; s < data.neighbourStart[point + 1]; s++) {
     const e = data.neighbourEdge[s];
     const other = data.edges[2 * e] === point ? data.edges[2 * e + 1] : data.edges[2 * e];
-    found.push({ other, weight: data.weights[e], agreement: data.agreement[kept * m + e] / 255 });
+    found.push({ other, weight: data.weights[e], agreement: data.agreement[kept * m + e] / 100 });
   }
   found.sort((a, b) => b.weight - a.weight || a.other - b.other);
   return { found, row: data.agreementRows[kept] };

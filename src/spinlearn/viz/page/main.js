@@ -144,7 +144,7 @@ async function start() {
     byId('slider').setAttribute('aria-valuetext', `T = ${t}, ${rowPhase(row).name}`);
     byId('now').textContent = `T = ${t}`;
     byId('phase-now').textContent = rowPhase(row).name;
-    byId('go-answer').disabled = row === data.answerRow;
+    byId('go-answer').setAttribute('aria-disabled', String(row === data.answerRow));
     byId('go-answer').textContent = `T* = ${temperatureText(data.temperatures[data.answerRow])}`;
     byId('warning').hidden = data.converged[row];
     byId('warning').textContent = data.converged[row] ? '' : 'The sampling did not reach the accuracy asked for at this temperature: mind the error bars.';
@@ -208,7 +208,11 @@ async function start() {
   function announce() {
     clearTimeout(announcement);
     announcement = setTimeout(() => {
-      byId('spoken').textContent = byId('map').getAttribute('aria-label');
+      const { selected: point, row } = state;
+      const at = row * data.n + point;
+      byId('spoken').textContent = point < 0
+        ? byId('map').getAttribute('aria-label')
+        : `${data.ids[point]}: ${outcomeName(data, data.outcomes[at])}, ${data.statusNames[data.status[at]]} at T = ${temperatureText(data.temperatures[row])}`;
     }, 600);
   }
 
@@ -217,6 +221,7 @@ async function start() {
     if (point >= 0) state.group = null;
     map.reveal(point);
     update('map');
+    announce();
   }
 
   // To the nearest point in a direction from the selected one; without one, to that in the middle.
@@ -332,6 +337,7 @@ async function start() {
     }, el('span', { class: 'name' }, data.ids[point]), el('span', { class: 'quiet' }, outcomeName(data, data.outcomes[state.row * data.n + point]))));
     list.replaceChildren(...(items.length ? items : [el('li', { class: 'quiet' }, 'No point on display has this id')]));
     byId('search').setAttribute('aria-activedescendant', items.length ? `match-${active}` : '');
+    if (items.length) items[active].scrollIntoView({ block: 'nearest' });
   }
 
   function choose(m) {
@@ -406,6 +412,9 @@ async function start() {
       });
     };
     window.addEventListener('resize', repaint);
+    let before = null;
+    window.addEventListener('beforeprint', () => { before = state.theme.name; setTheme('light'); });
+    window.addEventListener('afterprint', () => { if (before) setTheme(before); });
     // A longer legend or a warning leaves less room for the map, a scrollbar less for the curves.
     // The first call comes by itself.
     const room = new ResizeObserver(repaint);
@@ -414,7 +423,9 @@ async function start() {
 
   function connectMap() {
     const frame = byId('map-frame');
-    let drag = null;
+    let drag = null; // one pointer moves the map
+    let pinch = null; // two zoom it
+    const down = new Map();
     const place = (event) => {
       const box = frame.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
@@ -425,13 +436,34 @@ async function start() {
       waiting = true;
       requestAnimationFrame(() => { waiting = false; if (part === 'view') { map.paint(state); map.paintOverlay(state); } else update(part); });
     };
+    const between = () => {
+      const [[x, y], [u, v]] = [...down.values()];
+      return { x: (x + u) / 2, y: (y + v) / 2, apart: Math.max(1, Math.hypot(x - u, y - v)) };
+    };
+    const release = (event) => {
+      down.delete(event.pointerId);
+      drag = pinch = null;
+    };
     frame.addEventListener('pointerdown', (event) => {
+      if (event.button !== 0) return;
       const [x, y] = place(event);
-      drag = { x, y, moved: false, from: { ...map.view } };
+      down.set(event.pointerId, [x, y]);
+      drag = down.size === 1 ? { x, y, moved: false, from: { ...map.view } } : null;
+      pinch = down.size === 2 ? between() : null;
       frame.setPointerCapture(event.pointerId);
     });
     frame.addEventListener('pointermove', (event) => {
       const [x, y] = place(event);
+      if (down.has(event.pointerId)) down.set(event.pointerId, [x, y]);
+      if (pinch) {
+        const now = between();
+        map.view.x += now.x - pinch.x;
+        map.view.y += now.y - pinch.y;
+        map.zoomAt(now.x, now.y, now.apart / pinch.apart);
+        pinch = now;
+        later('view');
+        return;
+      }
       if (drag) {
         if (Math.hypot(x - drag.x, y - drag.y) > 4) drag.moved = true;
         if (drag.moved) {
@@ -453,8 +485,9 @@ async function start() {
         if (point >= 0) select(point);
         else clear();
       }
-      drag = null;
+      release(event);
     });
+    frame.addEventListener('pointercancel', release);
     frame.addEventListener('pointerleave', () => { state.hover = -1; byId('tip').hidden = true; later('over'); });
     frame.addEventListener('wheel', (event) => {
       event.preventDefault();
@@ -492,7 +525,7 @@ async function start() {
     box.addEventListener('focus', () => search(box.value));
     box.addEventListener('blur', () => { byId('results').hidden = true; box.setAttribute('aria-expanded', 'false'); });
     box.addEventListener('keydown', (event) => {
-      if (event.key === 'Enter') { choose(active); box.blur(); } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      if (event.key === 'Enter') { choose(active); if (matches.length) byId('map').focus({ preventScroll: true }); } else if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
         event.preventDefault();
         const step = event.key === 'ArrowDown' ? 1 : -1;
         active = Math.max(0, Math.min(matches.length - 1, active + step));

@@ -61,7 +61,7 @@ class PointMap {
       const at = row * data.n + point;
       const code = data.outcomes[at];
       const status = data.status[at];
-      const level = colourBy === 'confidence' ? data.confidence[at] >> 3 : 0;
+      const level = colourBy === 'confidence' ? Math.round(0.31 * data.confidence[at]) : 0;
       let shown = code;
       if (code >= data.k && !listed.has(code)) shown = UNLISTED;
       const key = colourBy === 'status' ? status : (shown + 40000) * 256 + status * 32 + level;
@@ -147,6 +147,7 @@ class PointMap {
   }
 
   paint(state) {
+    this.frame.classList.toggle('zoomed', this.view.zoom > 1);
     const ctx = this.canvas.getContext('2d');
     const { data, scale } = this;
     const { a, bx, by, layout, cell } = this.transform();
@@ -159,10 +160,10 @@ class PointMap {
     this.sortPoints(state);
     const markOf = this.marks(state);
     const radius = this.radius();
-    const theme = state.theme.name;
     const cells = layout.pixels;
+    const style = state.theme.name + (cells ? cell : radius).toFixed(2);
     const room = cells ? cell + 1 / scale : 2 * Math.ceil(radius + 3);
-    const ghost = this.sprite('ghost' + theme + cells, room, (c) => {
+    const ghost = this.sprite('ghost' + style + cells, room, (c) => {
       c.fillStyle = state.theme.ghost;
       if (cells) c.fillRect(0, 0, cell - (cell > 4 ? 1 : 0), cell - (cell > 4 ? 1 : 0));
       else { c.beginPath(); c.arc(room / 2, room / 2, Math.max(1, 0.5 * radius), 0, 2 * Math.PI); c.fill(); }
@@ -181,7 +182,7 @@ class PointMap {
       let sprite = ghost;
       if (look !== null && (cells || !labelled)) {
         if (!look.small) {
-          look.small = this.sprite((cells ? 'C' : 'M') + theme + look.key, room, (c) => {
+          look.small = this.sprite((cells ? 'C' : 'M') + style + look.key, room, (c) => {
             if (cells) drawCell(c, 0, 0, cell, look.mark);
             else drawMark(c, room / 2, room / 2, radius, look.mark);
           });
@@ -195,7 +196,7 @@ class PointMap {
         this.blit(sprite, left, top, Math.round((x + cell / 2) * scale) - left, Math.round((y + cell / 2) * scale) - top);
       }
       if (labelled) {
-        if (!look.large) look.large = this.sprite('L' + theme + look.key, largeRoom, (c) => drawMark(c, largeRoom / 2, largeRoom / 2, large, look.mark));
+        if (!look.large) look.large = this.sprite('L' + style + look.key, largeRoom, (c) => drawMark(c, largeRoom / 2, largeRoom / 2, large, look.mark));
         sprite = look.large;
       }
       if (labelled || !cells) {

@@ -27,6 +27,25 @@ function mix(a, b, share) {
   return '#' + x.map((v, i) => Math.round(v + (y[i] - v) * share).toString(16).padStart(2, '0')).join('');
 }
 
+function luminance(colour) {
+  const [r, g, b] = channels(colour).map((v) => (v <= 10 ? v / 3294.6 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+// The colour itself where it stands out 3 : 1 from the paper (WCAG 2.1, 1.4.11), else as near as does.
+const VISIBLE = new Map();
+function visible(colour, { ink, paper }) {
+  const key = colour + ink + paper;
+  if (!VISIBLE.has(key)) {
+    const ground = luminance(paper);
+    const stands = (c) => (Math.max(luminance(c), ground) + 0.05) / (Math.min(luminance(c), ground) + 0.05) >= 3;
+    let share = 0;
+    while (share < 1 && !stands(mix(colour, ink, share))) share += 0.05;
+    VISIBLE.set(key, mix(colour, ink, Math.min(share, 1)));
+  }
+  return VISIBLE.get(key);
+}
+
 function polygon(ctx, corners) {
   ctx.moveTo(corners[0][0], corners[0][1]);
   for (let i = 1; i < corners.length; i++) ctx.lineTo(corners[i][0], corners[i][1]);
@@ -97,8 +116,9 @@ function drawMark(ctx, x, y, r, mark) {
     outline(ctx, x, y, r);
     ctx.fillStyle = mark.colour;
     ctx.fill();
+    const edge = visible(mark.colour, mark);
     ctx.lineWidth = Math.min(1, 0.16 * r);
-    ctx.strokeStyle = mark.paper;
+    ctx.strokeStyle = edge.toLowerCase() === mark.colour.toLowerCase() ? mark.paper : edge;
     ctx.stroke();
     return;
   }
@@ -106,7 +126,7 @@ function drawMark(ctx, x, y, r, mark) {
   ctx.fillStyle = mark.paper;
   ctx.fill();
   ctx.lineWidth = mark.fill === 'grown' ? thin : 1.15 * thin;
-  ctx.strokeStyle = mark.colour;
+  ctx.strokeStyle = visible(mark.colour, mark);
   ctx.stroke();
   ctx.beginPath();
   if (mark.fill === 'grown') {

@@ -17,12 +17,21 @@ class Panel {
 
   render(state) {
     const what = `${state.selected}/${state.group}/${state.theme.name}`;
+    const focused = this.node.contains(document.activeElement) ? document.activeElement : null;
+    const lists = () => [...this.node.querySelectorAll('.scroll, .members')];
+    const scrolled = what === this.shown ? lists().map((list) => list.scrollTop) : [];
     if (state.selected >= 0) this.renderPoint(state, what);
     else if (state.group !== null) this.renderGroup(state);
     else this.renderHint(state);
     // What was picked comes first; with nothing picked the curves do.
     this.node.classList.toggle('picked', state.selected >= 0 || state.group !== null);
     this.shown = what;
+    lists().forEach((list, k) => { if (scrolled[k]) list.scrollTop = scrolled[k]; });
+    // Who goes by keyboard stays in the panel: at the same link, or at the heading.
+    if (focused && !this.node.contains(focused)) {
+      const again = [...this.node.querySelectorAll('[data-key]')].find((link) => link.dataset.key === focused.dataset.key);
+      (again || this.node.querySelector('h2')).focus({ preventScroll: true });
+    }
   }
 
   // In another width.
@@ -61,7 +70,7 @@ class Panel {
       el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'point-outcome' }, outcomeName(data, code)), el('span', { class: 'badge', id: 'point-status' }, data.statusNames[status])),
       el('p', { class: 'quiet' }, STATUS_MEANING[status]),
       el('p', {}, 'Holds for ', el('b', { id: 'point-range' }, `${data.boundaries[low]} ≤ T ≤ ${data.boundaries[high + 1]}`.replaceAll('inf', '∞')),
-        ` · confidence p₁ − p₂ = ${(data.confidence[at] / 255).toFixed(2)}`),
+        ` · confidence p₁ − p₂ = ${(data.confidence[at] / 100).toFixed(2)}`),
     );
     this.renderBars(point, row, theme);
     this.renderNeighbours(point, row, theme);
@@ -70,8 +79,12 @@ class Panel {
 
   heading(kind, name, id) {
     return el('div', { class: 'panel-head' },
-      el('h2', {}, el('span', { class: 'quiet' }, kind + ' '), el('span', { id, class: 'name' }, name)),
-      el('button', { type: 'button', class: 'close', 'aria-label': 'Close (Esc)', onclick: () => this.actions.clear() }, '×'));
+      el('h2', { tabindex: -1 }, el('span', { class: 'quiet' }, kind + ' '), el('span', { id, class: 'name', title: name }, name)),
+      el('button', { type: 'button', class: 'close', 'data-key': 'close', 'aria-label': 'Close (Esc)', onclick: () => this.actions.clear() }, '×'));
+  }
+
+  link(point) {
+    return el('button', { type: 'button', class: 'link', 'data-key': point, onclick: () => this.actions.select(point) }, this.data.ids[point]);
   }
 
   profileChart(point, theme) {
@@ -134,6 +147,7 @@ class Panel {
       const bar = el('span', { class: 'fill' });
       bar.style.width = 100 * p + '%';
       bar.style.background = classColour(data, c);
+      bar.style.boxShadow = `inset 0 0 0 1px ${visible(classColour(data, c), theme)}`;
       const whisker = spread > 0 ? el('span', { class: 'whisker' }) : null;
       if (whisker) {
         whisker.style.left = 100 * Math.max(0, p - spread) + '%';
@@ -161,7 +175,7 @@ class Panel {
       const at = row * data.n + other;
       const mark = outcomeMark(data, data.outcomes[at], data.status[at], theme, null);
       return el('tr', {},
-        el('td', {}, el('button', { type: 'button', class: 'link', onclick: () => this.actions.select(other) }, data.ids[other])),
+        el('td', {}, this.link(other)),
         el('td', { class: 'number' }, shortNumber(weight)),
         el('td', { class: 'number' }, agreement.toFixed(2)),
         el('td', {}, el('span', { class: 'inline' }, swatch(mark, 14), outcomeName(data, data.outcomes[at]))));
@@ -180,9 +194,14 @@ class Panel {
     const kind = group < 0 ? 'Confused' : group >= data.k ? 'New class' : 'Class';
     const listed = data.groups[row].listed.find(([code]) => code === group);
     const total = listed ? listed[1] : members.length;
+    // Sizes among all points are known for larger groups; those of others are counted on display.
+    const sampled = data.nShown < data.nPoints;
     const rows = data.temperatures.map((_, r) => {
       const found = data.groups[r].listed.find(([code]) => code === group);
-      return found ? found[1] : 0;
+      if (found || sampled) return found ? found[1] : null;
+      let count = 0;
+      for (let i = 0; i < data.n; i++) if (data.outcomes[r * data.n + i] === group) count++;
+      return count;
     });
     const status = [0, 0, 0, 0, 0];
     for (const i of members) status[data.status[row * data.n + i]]++;
@@ -191,7 +210,7 @@ class Panel {
     this.node.replaceChildren(
       this.heading(kind, outcomeName(data, group), 'group-name'),
       el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'group-size' }, total.toLocaleString('en')),
-        ` points at T = ${temperatureText(data.temperatures[row])}`),
+        ` points ${sampled && !listed ? 'on display ' : ''}at T = ${temperatureText(data.temperatures[row])}`),
       el('p', { class: 'quiet' }, mix_ || 'no members at this temperature: move the slider'),
     );
     this.chart = new Chart(data, {
@@ -202,7 +221,7 @@ class Panel {
     this.repaint(state);
     const shownMembers = members.slice(0, 400);
     const list = el('div', { class: 'members', id: 'group-members' }, ...shownMembers.map((i) =>
-      el('button', { type: 'button', class: 'link', onclick: () => this.actions.select(i) }, data.ids[i])));
+this.link(i)));
     const more = total > shownMembers.length ? el('p', { class: 'quiet' }, `${(total - shownMembers.length).toLocaleString('en')} further members are not listed${data.allLabels !== null && row !== data.answerRow ? '' : '; the CSV has them'}.`) : null;
     this.node.append(el('h3', {}, 'Members'), list, ...(more ? [more] : []));
   }
@@ -215,12 +234,12 @@ class Panel {
     this.chart = null;
     const fresh = data.groups[row].listed.filter(([code]) => code >= data.k);
     const [otherCount, otherPoints] = data.groups[row].other.new;
-    const items = fresh.map(([code, size]) => el('button', { type: 'button', class: 'row', onclick: () => this.actions.pickGroup(code) },
+    const items = fresh.map(([code, size]) => el('button', { type: 'button', class: 'row', 'data-key': `new${code}`, onclick: () => this.actions.pickGroup(code) },
       swatch(outcomeMark(data, code, NEW, theme, null), 16), outcomeName(data, code), el('span', { class: 'number' }, size.toLocaleString('en') + ' points')));
     const small = otherCount ? el('p', { class: 'quiet' }, `${otherCount.toLocaleString('en')} smaller ones hold ${otherPoints.toLocaleString('en')} points.`) : null;
     const none = !fresh.length && !otherCount ? el('p', { class: 'quiet' }, 'None at this temperature.') : null;
     this.node.replaceChildren(
-      el('h2', {}, 'New classes at this T'),
+      el('h2', { tabindex: -1 }, 'New classes at this T'),
       el('p', { class: 'quiet' }, 'Clusters that no label reaches. Pick one to see its members, or click a point on the map to see its profile over T and its neighbours.'),
       el('div', { class: 'rows' }, ...items), ...[small, none].filter(Boolean),
     );
