@@ -17,6 +17,7 @@ from spinlearn.datasets.toy import ToySet, two_bands
 from spinlearn.decision import Status, profile, recommended_temperature
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree
+from spinlearn.errors import InvalidInputError
 from spinlearn.scoring import misclassified
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
@@ -50,6 +51,13 @@ class DemoResult:
 
 def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
     """Classify the toy set with and without labels at 21 temperatures; write pictures, reports."""
+    names = ("figure1.png", "figure2.png", "report.md", "report.html", "rivals.png")
+    files = [out / name for name in names]
+    there = [path.name for path in files if path.exists()]
+    if 0 < len(there) < len(files):  # an earlier demo has them all
+        raise InvalidInputError(
+            f"{out} holds {', '.join(there)}, which would be replaced: name another folder"
+        )
     toy = two_bands()
     graph = toy.graph()
     engine = JunctionTree()
@@ -63,8 +71,6 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
     unsupervised = _errors(without, toy, labelled=[])
 
     out.mkdir(parents=True, exist_ok=True)
-    names = ("figure1.png", "figure2.png", "report.md", "report.html", "rivals.png")
-    files = [out / name for name in names]
     answer = found.decision(found.nearest_row(best))
     ours = np.where(answer.status == Status.CONFUSED, -2, np.minimum(answer.outcomes, 2))
     cut = np.argmax(with_labels.marginals[0], axis=1)

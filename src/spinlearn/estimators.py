@@ -35,6 +35,7 @@ from spinlearn.graphs import describe
 from spinlearn.inputs import (
     contradiction,
     in_parts_with,
+    joining,
     mean_over_neighbors,
     read_graph,
     read_labels,
@@ -302,7 +303,7 @@ class PottsClassifier(Pictures, ClassifierMixin, BaseEstimator):
                 warnings.warn(
                     f"the graph has {summary.n_components} parts and "
                     f"{int(np.sum(~reached))} points are in parts without any label: they will be "
-                    "new classes; a builder with a spanning tree joins all parts",
+                    f"new classes; {joining(self._training)}",
                     GraphWarning,
                     stacklevel=3,
                 )

@@ -100,7 +100,10 @@ def fit_dataset(
             callback=callback,
             random_state=settings.seed,
         ).fit(X, data.labels)
-    messages = list(data.notes) + _messages(caught, classifier.equilibrium_, data.ids)
+    notes = list(data.notes)
+    if settings.top_variance is not None and data.points is not None:
+        notes.append(f"the {X.shape[1]} features of largest variance are used")
+    messages = notes + _messages(caught, classifier.equilibrium_, data.ids)
     layout = data.layout
     if layout is None and data.points is not None and data.points.shape[1] == 2:
         layout = data.points  # axes that the user knows

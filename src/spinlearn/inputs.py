@@ -39,6 +39,13 @@ class TrainingGraph:
         restore(self, state)
 
 
+def joining(training: TrainingGraph) -> str:
+    """How the parts of a graph could be joined, in words."""
+    if training.points is None:
+        return "add links between the parts if they belong together"
+    return "a builder with a spanning tree joins all parts"
+
+
 def read_graph(estimator: Any, X: Any, builder: Any) -> TrainingGraph:
     """The graph of X; sets the estimator's n_features_in_ (and feature names) on the way.
 

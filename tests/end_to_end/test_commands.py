@@ -146,7 +146,7 @@ def test_a_reader_that_leaves_does_not_stop_the_work(table):
     assert {p.name for p in (table / "out").iterdir()} == ANSWER
 
 
-def interrupted(folder: Path, seen: str, *options: str, times: int = 1):
+def interrupted(folder: Path, seen: str, *options: str, times: int = 1, kind: int = signal.SIGINT):
     """`spinlearn fit`, which gets Ctrl-C as soon as a file of that pattern exists."""
     command = [sys.executable, "-m", "spinlearn", "fit", "data.csv", "--labels", "kind"]
     run = subprocess.Popen(
@@ -157,7 +157,7 @@ def interrupted(folder: Path, seen: str, *options: str, times: int = 1):
     while run.poll() is None and time.monotonic() < deadline and not list(folder.glob(seen)):
         time.sleep(0.002)
     for _ in range(times):
-        run.send_signal(signal.SIGINT)
+        run.send_signal(kind)
         time.sleep(0.2)
     out, err = run.communicate(timeout=60)
     return run.returncode, out, err
@@ -176,6 +176,57 @@ def test_control_c_twice_leaves_with_a_word_and_without_rubbish(table):
     assert code == 130
     assert "no answer was written" in err
     assert leftovers(table) == {"data.csv"}
+
+
+def test_a_word_to_end_is_heard_like_control_c(table):
+    """Batch systems and `timeout` send SIGTERM some time before they kill."""
+    options = ("--engine", "multicanonical", "--tol", "1e-6", "--temperatures", "0.5,1")
+    often = ("--checkpoint-seconds", "0.05")
+    code, out, err = interrupted(
+        table, ".out.checkpoint.npz", *options, *often, kind=signal.SIGTERM
+    )
+    assert code == 143, err
+    assert "--resume" in out
+    assert (table / ".out.checkpoint.npz").exists()
+    resumed = fit(table, *options[:2], "--tol", 0.05, "--temperatures", "0.5,1", "--resume")
+    assert resumed.returncode == 0, resumed.stderr
+    assert "nothing to resume" not in resumed.stdout
+
+
+def test_nothing_of_the_users_is_replaced(table):
+    mine = (table / "data.csv").read_text()
+    compare = ("compare", "data.csv", "--labels", "kind", "--id", "id", "--method", "lgc")
+    refused = spinlearn_here(*compare, "--out", "data.csv", cwd=table)
+    assert refused.returncode == 2
+    assert "holds no earlier comparison" in refused.stderr
+    assert (table / "data.csv").read_text() == mine
+    for _ in range(2):
+        done = spinlearn_here(*compare, "--out", "table.csv", cwd=table)
+        assert done.returncode == 0, done.stderr
+    assert "is a folder" in spinlearn_here(*compare, "--out", ".", cwd=table).stderr
+    (table / "mine").mkdir()
+    (table / "mine" / "report.md").write_text("my own report")
+    refused = spinlearn_here("demo", "--out", "mine", cwd=table)
+    assert refused.returncode == 2
+    assert leftovers(table / "mine") == {"report.md"}
+    assert leftovers(table) == {"data.csv", "table.csv", "mine", "mine/report.md"}
+
+
+def test_long_names_leave_the_numbers_in_sight(table, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    text = (table / "data.csv").read_text().replace("left", "l" * 3000)
+    (table / "data.csv").write_text(text)
+    lines = fit(table).stdout.splitlines()
+    assert len(lines) < 50
+    assert any(line.replace(" ", "").startswith("│right│20│1│19") for line in lines)
+
+
+def test_the_run_that_is_kept_and_the_features_used_are_told(table):
+    options = ("--engine", "multicanonical", "--tol", "1e-6", "--max-seconds", 1)
+    done = fit(table, *options, "--top-variance", 1)
+    kept = table / ".out.finished.npz"
+    assert f"is kept in {kept}, " in done.stdout
+    assert "note: the 1 features of largest variance are used" in done.stdout
 
 
 @pytest.mark.parametrize("module", ["spinlearn.cli.main", "spinlearn.io.dataset"])

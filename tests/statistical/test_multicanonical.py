@@ -17,7 +17,7 @@ from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
 from spinlearn.energies import min_cut
 from spinlearn.engines import Enumeration, JunctionTree
-from spinlearn.engines.ground_state import ground_state
+from spinlearn.engines.ground_state import least_energy
 from spinlearn.engines.multicanonical import Multicanonical
 from spinlearn.engines.walkers import (
     BitWalkers,
@@ -326,5 +326,6 @@ def test_ground_state_is_one(seed):
         clamped=np.where(rng.random(12) < 0.2, rng.integers(0, 2, 12), -1),
     )
     lowest = Enumeration().run(model, [0.0]).mean_energy[0]
-    assert model.energy(ground_state(model)) == pytest.approx(lowest, abs=1e-4)
-    assert ground_state(PottsModel(grid_graph(2, 2), 3)) is None
+    found = least_energy(model)
+    assert found.exact
+    assert found.energy == pytest.approx(lowest, abs=1e-4)

@@ -265,7 +265,32 @@ def test_other_labels_files_are_refused_for_what_they_are(tmp_path):
             read(tmp_path / "g.edges", EDGES, labels_file=tmp_path / name)
 
 
+def test_an_annotation_table_may_list_more_points_than_there_are(tmp_path):
+    labels = tmp_path / "k.csv"
+    labels.write_text("id,kind\na,x\nd,y\ne,\n")
+    data = read(tmp_path / "g.edges", EDGES, labels="kind", labels_file=labels)
+    assert data.labels.tolist() == ["x", None, None, "y"]
+    labels.write_text("id,kind\na,x\ne,y\n")
+    with pytest.raises(InvalidInputError, match=r"labels 'e' in line 3, .* whose ids are 'a', "):
+        read(tmp_path / "g.edges", EDGES, labels="kind", labels_file=labels)
+
+
+def test_a_list_of_edges_that_is_read_as_a_table_is_recognised(tmp_path):
+    labels = tmp_path / "k.csv"
+    labels.write_text("id,kind\na,x\nb,y\n")
+    content = "source\ttarget\tweight\na\tb\t1\nb\tc\t2\n"
+    assert "--edges" in refused(tmp_path / "g.tsv", content, labels="kind", labels_file=labels)
+
+
 # -- ids ---------------------------------------------------------------------------------------
+
+
+def test_whole_numbers_that_pandas_wrote_with_a_point_are_the_same_ids(tmp_path):
+    labels = tmp_path / "k.csv"
+    labels.write_text("num,kind\n1.0,x\n3.0,y\n")
+    content = "num,a\n1,1\n2,2\n3,3\n"
+    data = read(tmp_path / "d.csv", content, labels="kind", labels_file=labels, id="num")
+    assert data.labels.tolist() == ["x", None, "y"]
 
 
 def test_ids_must_be_somewhere(tmp_path):
@@ -311,6 +336,11 @@ def test_sparse_matrices_of_scipy_are_graphs(tmp_path, form):
     assert edges_of(data) == {("1", "2", 1.0), ("2", "3", 2.0)}
     said = refused(tmp_path / "g.npz", labels_file=tmp_path / "labels.csv", features=("X",))
     assert "no features" in said
+
+
+def test_a_sparse_matrix_alone_has_no_labels(tmp_path):
+    sparse.save_npz(tmp_path / "g.npz", sparse.csr_array(np.eye(3)[::-1]))
+    assert "--labels-file" in refused(tmp_path / "g.npz")
 
 
 def test_other_forms_of_sparse_matrices_are_refused(tmp_path):

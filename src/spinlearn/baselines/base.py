@@ -22,6 +22,7 @@ from spinlearn.errors import ContradictionWarning, GraphWarning, InvalidInputErr
 from spinlearn.inputs import (
     contradiction,
     in_parts_with,
+    joining,
     mean_over_neighbors,
     read_graph,
     read_labels,
@@ -148,7 +149,7 @@ class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
         if not np.all(reached):
             warnings.warn(
                 f"{int(np.sum(~reached))} points are in parts of the graph without any label: "
-                "their class stays unknown; a builder with a spanning tree joins all parts",
+                f"their class stays unknown; {joining(self._training)}",
                 GraphWarning,
                 stacklevel=3,
             )

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from spinlearn.cli import options
 from spinlearn.cli.console import cell, console, say
+from spinlearn.core.whole_file import whole_file
 from spinlearn.errors import InvalidInputError
 
 HEADINGS = {"temperature": "T", "abstentions": "left open"}
@@ -76,8 +77,8 @@ def compare(
     )
     from spinlearn.io.reading import read_dataset
 
-    if out is not None and not out.resolve().parent.is_dir():
-        raise InvalidInputError(f"{out} cannot be written: its folder does not exist")
+    if out is not None:
+        _check_table_file(out)
     read = options.read_options(
         labels, id, features, labels_file, edges, delimiter, encoding, unlabelled
     )
@@ -90,7 +91,12 @@ def compare(
         own = tuple(name for name in (labels,) if name is not None)
         true = read_dataset(data, replace(read, labels=truth, exclude=own, labels_file=None)).labels
         if any(v is None for v in true):
-            raise InvalidInputError(f"{data}: the true class is missing in column {truth!r}")
+            missing = [k + 1 for k, v in enumerate(true) if v is None]
+            raise InvalidInputError(
+                f"{data}: column {truth!r} lacks the true class of {len(missing)} points, the "
+                f"first in row {missing[0]}, and errors are counted over all points: fill them "
+                "in, or drop those rows"
+            )
     settings = FitSettings(
         graph=graph, engine=engine, scale=scale, clip=options.parse_clip(clip), log2=log2,
         top_variance=top_variance, tol=tol, max_seconds=max_seconds, seed=seed,
@@ -113,12 +119,28 @@ def compare(
     if true is None:
         table = table.drop(columns=["errors", "forced_errors"])
     if out is not None:
-        table.to_csv(out, index=False)
+        with whole_file(out) as file:
+            file.write(table.to_csv(index=False).encode())
     screen = console()
     screen.print(_shown(table))
     say(screen, f"{dataset.n_points} points, {sum(v is not None for v in dataset.labels)} labels")
     for note in dataset.notes:
         say(screen, f"note: {note}", "yellow")
+
+
+def _check_table_file(path: Path) -> None:
+    """Refuse a file that could not be written, or that holds something else than a comparison."""
+    if path.is_dir():
+        raise InvalidInputError(f"{path} is a folder: name a file for the table")
+    if not path.resolve().parent.is_dir():
+        raise InvalidInputError(f"{path} cannot be written: its folder does not exist")
+    if path.exists():
+        with open(path, "rb") as file:
+            if not file.read(16).startswith(b"method,"):
+                raise InvalidInputError(
+                    f"{path} exists and holds no earlier comparison: name another file, so that "
+                    "nothing of yours is replaced"
+                )
 
 
 def _shown(table: Any) -> Table:

@@ -16,6 +16,8 @@ from rich.text import Text
 
 from spinlearn.core.protocols import Progress as Report
 
+LONGEST = 100  # letters of a name in a table
+
 
 class _Screen(Console):
     """A console that goes on with its work when the reader of its output leaves, as `head` does."""
@@ -36,8 +38,9 @@ def printable(text: str) -> str:
 
 
 def cell(text: str) -> Text:
-    """A user's text in a table: nothing in it is markup."""
-    return Text(printable(text))
+    """A user's text in a table: nothing in it is markup, and it takes a few lines at most."""
+    shown = printable(text)
+    return Text(shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…")
 
 
 def say(screen: Console, text: str, style: str | None = None) -> None:
@@ -55,6 +58,7 @@ class Watch:
         self._bar = bar
         self._task: TaskID = bar.add_task("graph", total=1.0, error="")
         self.stopped = False
+        self.exit_code = 0
         self._interrupted = self._writing = False
 
     def __call__(self, report: Report) -> bool:
@@ -74,7 +78,8 @@ class Watch:
         self._bar.update(self._task, completed=1.0, description="writing", error="")
 
     def interrupt(self, signum: int, frame: FrameType | None) -> None:
-        """First Ctrl-C: finish with what there is. Second: leave."""
+        """First Ctrl-C, or word to end: finish with what there is. Second: leave."""
+        self.exit_code = 128 + signum  # as shells have it
         if self._interrupted:
             raise KeyboardInterrupt
         self._interrupted = True
@@ -96,8 +101,10 @@ def watched(screen: Console, quiet: bool = False) -> Iterator[Watch]:
     )
     with Progress(*columns, console=screen, transient=True, disable=quiet) as bar:
         watch = Watch(bar)
-        before = signal.signal(signal.SIGINT, watch.interrupt)
+        # Batch systems and `timeout` send SIGTERM before they kill.
+        before = {s: signal.signal(s, watch.interrupt) for s in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield watch
         finally:
-            signal.signal(signal.SIGINT, before)
+            for kind, handler in before.items():
+                signal.signal(kind, handler)

@@ -138,20 +138,25 @@ def fit(
             if not checkpoint.exists():
                 raise
             say(screen, "stopped before anything was measured; --resume goes on", "yellow")
-            raise typer.Exit(130) from error
+            raise typer.Exit(watch.exit_code) from error
     print_summary(screen, result, out, messages)
     for name in ("labels.csv", "profile.csv", "model.npz", "report.html"):
         say(screen, f"wrote {out / name}")
     if watch.stopped:
         if checkpoint.exists():
             say(screen, "stopped early; --resume goes on from here", "yellow")
-        raise typer.Exit(130)
+        raise typer.Exit(watch.exit_code)
     finished.unlink(missing_ok=True)  # of an earlier answer in the same folder
     if not more_time_helps(result.equilibrium_):
         checkpoint.unlink(missing_ok=True)
     elif checkpoint.exists():
         checkpoint.replace(finished)
-        say(screen, "more time would help: run again with --resume and a larger --max-seconds")
+        size = finished.stat().st_size / 1e6
+        say(
+            screen,
+            "more time would help: run again with --resume and a larger --max-seconds (the run so "
+            f"far is kept in {finished}, {size:.0f} MB; delete it if you will not)",
+        )
 
 
 def _run_files(out: Path) -> tuple[Path, Path]:

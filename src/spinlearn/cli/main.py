@@ -91,7 +91,8 @@ def run() -> None:
             debug,
         )
     except OSError as error:
-        _leave(f"{error.strerror or error}: {error.filename or ''}", BAD_INPUT, debug)
+        where = f": {error.filename}" if error.filename else " (in writing what is printed here?)"
+        _leave(f"{error.strerror or error}{where}", BAD_INPUT, debug)
     except Exception as error:
         _leave(
             f"unexpected {type(error).__name__}: {error} (an error of the program; --debug shows "

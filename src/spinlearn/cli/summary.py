@@ -37,13 +37,17 @@ def print_summary(
         f"{model.graph.n_edges} edges; {kind} by {result.equilibrium_.engine}; "
         f"answer at T* = {result.temperature_:.4g}",
     )
-    table = Table(Column("call", overflow="fold"), "points", *STATUS_NAMES)
+    present = [s for s in Status if decision.count(s)]
+    numbers = [
+        Column(name, no_wrap=True) for name in ("points", *(STATUS_NAMES[s] for s in present))
+    ]
+    table = Table(Column("call", overflow="fold", min_width=12), *numbers)
     codes, sizes = np.unique(decision.outcomes, return_counts=True)
     order = np.lexsort((-sizes, codes >= decision.n_classes, codes < 0))
     small = [k for k in order if codes[k] >= decision.n_classes and sizes[k] < SMALL]
     for k in [k for k in order if k not in small][:MOST_ROWS]:
         here = decision.outcomes == codes[k]
-        counts = [int(np.sum(here & (decision.status == s))) for s in Status]
+        counts = [int(np.sum(here & (decision.status == s))) for s in present]
         name = cell(result.name_of(int(codes[k])))
         table.add_row(name, str(sizes[k]), *[str(c) if c else "" for c in counts])
     screen.print(table)

@@ -93,7 +93,7 @@ class Enumeration(Settings):
             if callback is not None and callback(
                 Progress(phase="enumeration", fraction=min(1.0, (begin + CHUNK) / n_states))
             ):
-                raise StoppedError("stopped by the callback before all labellings were listed")
+                raise StoppedError("stopped before all labellings were listed")
         mean = first / totals
         marginals /= marginals.sum(axis=2, keepdims=True)  # totals, but for rounding
         return Equilibrium(

@@ -179,7 +179,7 @@ class JunctionTree(Settings):
                 break
             parts.append(part)
         if not parts:
-            raise StoppedError("stopped by the callback before the first temperature was finished")
+            raise StoppedError("stopped before the first temperature was finished")
         n_done = min(len(parts) * block, len(temperatures))
         free_averages = _Averages.joined(parts, n_done)
         marginals = free.full_marginals(free_averages.marginals)

@@ -114,7 +114,7 @@ def cool(
         if beta >= wanted[-1]:
             break
         if report(beta / wanted[-1]):
-            raise StoppedError("stopped by the callback before anything was measured")
+            raise StoppedError("stopped before anything was measured")
         step = LEVEL_DISTANCE / deviations[-1]
         if beta > 0:
             step = min(max(step, PILOT_GROWTH * beta), (MAX_RATIO - 1) * beta)

@@ -157,7 +157,7 @@ class _Run:
         self.coldest = _coldest(self.model, last) if np.any(self.wanted == 0) else last
         if self._report():
             if not rows:
-                raise StoppedError("stopped by the callback before anything was measured")
+                raise StoppedError("stopped before anything was measured")
             return self._equilibrium()
         for temperature in temperatures:
             if temperature not in rows:
@@ -290,7 +290,7 @@ class _Cooled:
             if callback is not None and callback(
                 Progress(phase="refining", fraction=k / len(missing))
             ):
-                raise StoppedError("stopped by the callback before all temperatures were read")
+                raise StoppedError("stopped before all temperatures were read")
             rows[temperature] = self._row(temperature)
         return replace(self, rows=rows).equilibrium(wanted)
 

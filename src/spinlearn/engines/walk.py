@@ -163,7 +163,7 @@ class Walk:
             if not self._has_measured:
                 raise
         if not self._has_measured:
-            raise StoppedError("stopped by the callback before anything was measured")
+            raise StoppedError("stopped before anything was measured")
         return self._measured().equilibrium(self.wanted)
 
     def _nothing_free(self) -> Equilibrium:

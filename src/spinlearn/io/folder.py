@@ -57,8 +57,8 @@ def new_folder(target: Path) -> Iterator[Path]:
                 _put_back(old, whole)
     except OSError as error:
         raise InvalidInputError(
-            f"{target} cannot be written ({error.strerror or error}, {error.filename}): name "
-            "another folder, or make room"
+            f"{target} cannot be written ({error.strerror or error}"
+            f"{f', {error.filename}' if error.filename else ''}): name another folder, or make room"
         ) from error
 
 

@@ -8,7 +8,7 @@ both directions is one edge; different weights for it are an error.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -197,12 +197,22 @@ def _check_widths(path: Path, rows: list[Row]) -> None:
             )
 
 
+def is_edge_heading(columns: Sequence[str]) -> bool:
+    """Whether a table with these columns is a list of edges."""
+    return len(columns) in (2, 3) and _names_ends(columns)
+
+
+def _names_ends(columns: Sequence[str]) -> bool:
+    first, second = (name.strip().lower() for name in columns[:2])
+    return first != second and {first, second} <= HEADING_WORDS
+
+
 def _is_heading(rows: list[Row]) -> bool:
     """Whether the first line names the columns, and is no edge whose weight is broken."""
     if not rows:
         return False
     first = [cell.strip() for cell in rows[0][1]]
-    known = {cell.lower() for cell in first[:2]} <= HEADING_WORDS and first[0] != first[1]
+    known = _names_ends(first)
     if len(first) == 3:
         weight = first[2]
         is_word = WORD.fullmatch(weight) is not None and not is_missing(weight)

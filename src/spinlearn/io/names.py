@@ -18,7 +18,7 @@ from spinlearn.io.array_file import read_npy
 from spinlearn.io.dataset import KINDS, TEXT_KINDS, ReadOptions
 from spinlearn.io.features import is_missing
 from spinlearn.io.parquet_table import read_parquet_table
-from spinlearn.io.table import Table, nameless, require
+from spinlearn.io.table import Table, listed, nameless, require
 from spinlearn.io.text_table import read_text_table
 
 LABEL_DELIMITERS = (",", ";", "\t")
@@ -135,10 +135,15 @@ def looked_up(table: Table, ids: list[str], options: ReadOptions) -> npt.NDArray
     labels = np.full(len(ids), None, dtype=object)
     seen: set[str] = set()
     for row, (cell, name) in enumerate(zip(cells, ids_of(table, key), strict=True)):
+        if name not in place and WHOLE.fullmatch(name):  # 1.0 as pandas writes it
+            name = name.partition(".")[0]
         if name not in place:
+            if cell is None:
+                continue  # an annotation table may list more than the data have
             raise InvalidInputError(
                 f"{path} labels {name!r} in {table.place(row)}, which is not among the {len(ids)} "
-                f"points: ids are looked up in column {key!r}"
+                f"points, whose ids are {listed([repr(i) for i in ids], most=3)}: correct the ids "
+                f"in column {key!r}, or name another with --id"
             )
         if name in seen:
             raise InvalidInputError(f"{path} labels {name!r} twice ({table.place(row)}): keep one")

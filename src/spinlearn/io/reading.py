@@ -38,6 +38,7 @@ from spinlearn.io.dataset import GRAPH_KINDS, KINDS, TEXT_KINDS, Dataset, ReadOp
 from spinlearn.io.features import numeric_columns
 from spinlearn.io.graph_file import (
     errors_about,
+    is_edge_heading,
     is_sparse,
     read_edge_list,
     read_matrix_market,
@@ -57,6 +58,8 @@ from spinlearn.io.names import (
 from spinlearn.io.parquet_table import check_magic, read_parquet_table
 from spinlearn.io.table import Table, listed
 from spinlearn.io.text_table import read_text_table
+
+GRAPH_ALONE = "{} is a graph, which holds no labels: give them in a second file with --labels-file"
 
 
 def read_dataset(path: Path, options: ReadOptions) -> Dataset:
@@ -102,6 +105,12 @@ def _read_table(path: Path, kind: str, options: ReadOptions, label_table: Table 
         table = read_text_table(
             path, needed, delimiter=options.delimiter, encoding=options.encoding
         )
+    alone = options.labels_file is not None and not options.features
+    if alone and is_edge_heading(table.columns):
+        raise InvalidInputError(
+            f"{path} has the columns {listed(list(table.columns))}, as a list of edges has: read "
+            "it as one with --edges, or name the features with --features"
+        )
     if table.n_rows == 0:
         raise InvalidInputError(f"{path} has a heading but no rows: give at least 2 points")
     points, names, left_out = numeric_columns(
@@ -130,6 +139,8 @@ def _read_arrays(path: Path, kind: str, options: ReadOptions, label_table: Table
     if is_sparse(arrays):
         _refuse_features(path, options)
         graph = sparse_graph(path, arrays)
+        if options.labels_file is None and (options.labels or "y") not in arrays:
+            raise InvalidInputError(GRAPH_ALONE.format(path))
         ids, labels = _array_rows(path, arrays, options, label_table, graph.n_nodes)
         return Dataset(source=path, ids=ids, labels=labels, graph=graph)
     name = _one_array(path, tuple(arrays), options) or "X"
@@ -194,10 +205,7 @@ def _read_h5ad(path: Path, options: ReadOptions, label_table: Table | None) -> D
 
 def _read_graph(path: Path, kind: str, options: ReadOptions, label_table: Table | None) -> Dataset:
     if options.labels_file is None:
-        raise InvalidInputError(
-            f"{path} is a graph, which holds no labels: give them in a second file with "
-            "--labels-file"
-        )
+        raise InvalidInputError(GRAPH_ALONE.format(path))
     _refuse_features(path, options)
     own_id_column(options.labels_file, (), options, label_table)
     if kind == ".mtx":

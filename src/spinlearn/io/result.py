@@ -230,6 +230,10 @@ class Result(Pictures):
             raise InvalidInputError(
                 f"{file} does not exist: give the folder that `spinlearn fit --out` made"
             )
+        if file.suffix != ".npz":
+            raise InvalidInputError(
+                f"{file} is no result of `spinlearn fit`: give the folder that it made"
+            )
         arrays = read_npz(file)
         try:
             header = json.loads(str(arrays["header"]))

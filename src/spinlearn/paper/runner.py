@@ -93,7 +93,7 @@ def run_tasks(
         done[fingerprint] = cell
         stopped = _report(callback, name, len(done), total) or stopped
     if len(done) < total:
-        raise StoppedError(f"stopped by the callback; finished cells are kept in {folder}")
+        raise StoppedError(f"stopped; finished cells are kept in {folder}")
     return [done[task.fingerprint] for task in tasks]
 
 

@@ -95,13 +95,19 @@ class Chart {
       const box = this.frame.getBoundingClientRect();
       this.onPick(this.rowAt(event.clientX - box.left));
     };
+    // A finger picks by a tap or sideways; up and down it scrolls the page.
+    let from = [0, 0];
     this.frame.addEventListener('pointerdown', (event) => {
       if (event.button !== 0) return;
+      from = [event.clientX, event.clientY];
       this.frame.setPointerCapture(event.pointerId);
-      if (event.pointerType === 'mouse') pick(event); // a finger may be about to scroll
+      if (event.pointerType === 'mouse') pick(event);
+    });
+    this.frame.addEventListener('pointermove', (event) => {
+      const [dx, dy] = [event.clientX - from[0], event.clientY - from[1]].map(Math.abs);
+      if (event.buttons & 1 && (event.pointerType === 'mouse' || dx > 2 * dy + 8)) pick(event);
     });
     this.frame.addEventListener('click', pick);
-    this.frame.addEventListener('pointermove', (event) => { if (event.buttons & 1) pick(event); });
   }
 
   rowAt(x) {
