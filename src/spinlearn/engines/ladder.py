@@ -27,6 +27,7 @@ MAX_RATIO = 1.25  # of neighbouring temperatures, where the energy hardly fluctu
 PILOT_GROWTH = 0.04  # of beta per step of the pilot, at least
 HOT_READS = 1e5  # of nodes
 FROZEN = 3.0  # spread of all walkers over the fluctuation of one, beyond which they are apart
+HURRY = 8  # part of the sweeps of a pilot that is late
 COLDEST = 0.05  # times the typical coupling: below, levels tell nothing new
 
 
@@ -82,11 +83,13 @@ def cool(
     report: Callable[[float], bool],
     *,
     by_parts: bool,
+    late: Callable[[], bool] = lambda: False,
 ) -> Ladder:
     """The ladder for the `wanted` levels, with at most about `max_levels` besides them.
 
     `report` hears the fraction done; a true answer stops the run. With `by_parts` neighbours will
-    exchange parts of their labellings; the pilot's states are kept as their starts.
+    exchange parts of their labellings; the pilot's states are kept as their starts. Once it is
+    `late`, the pilot hurries.
     """
     unit = typical_coupling(model)
     # Levels hotter than any requested one are visited here only, so they are read often: they
@@ -99,7 +102,9 @@ def cool(
     lowest = np.inf
     while True:
         beta = betas[-1]
-        readings = _settled(pilot, beta, reads=hot_reads if beta < wanted[0] else 4)
+        hurry = HURRY if late() else 1
+        reads = max((hot_reads if beta < wanted[0] else 4) // hurry, 2)
+        readings = _settled(pilot, beta, reads, hurry)
         energies = readings.ravel()
         if previous is not None:
             log_z.append(log_z[-1] + free_energy_step(previous, energies, beta - betas[-2]))
@@ -137,15 +142,15 @@ def cool(
     )
 
 
-def _settled(pilot: list[Walkers], beta: float, reads: int) -> FloatArray:
-    """Energies (reads, walkers) at one temperature, after some sweeps."""
+def _settled(pilot: list[Walkers], beta: float, reads: int, hurry: int) -> FloatArray:
+    """Energies (reads, walkers) at one temperature, after some sweeps, or a part of them."""
     groups = []
     for group in pilot:
         group.use_ladder(np.array([beta]))
-        group.sweep(group.cooling_sweeps)
+        group.sweep(max(group.cooling_sweeps // hurry, 1))
         energies = []
         for _ in range(reads):
-            group.sweep(max(group.cooling_sweeps // 6, 1))
+            group.sweep(max(group.cooling_sweeps // (6 * hurry), 1))
             energies.append(group.energies())
         groups.append(energies)
     return np.concatenate(groups, axis=1)

@@ -201,7 +201,7 @@ class Walk:
         limit = MAX_LEVELS if plan.pinned else max(capacity // 2 - len(self.requested), 1)
         ladder = cool(
             pilot, model, self.requested, limit, lambda f: self._report("ladder", 0.1 * f),
-            by_parts=plan.pinned,
+            by_parts=plan.pinned, late=lambda: self._late(0.15),
         )  # fmt: skip
         self.betas, self.log_z_first = ladder.betas, ladder.log_z_first
         self.first_cold = ladder.first_cold
@@ -276,7 +276,10 @@ class Walk:
             quenched = NodeWalkers(self.model, self.library_seed, len(cold))
             quenched.put_states(cold)
             quenched.use_ladder(np.array([QUENCH / typical_coupling(self.model)]))
-            quenched.sweep(QUENCH_SWEEPS)
+            for _ in range(QUENCH_SWEEPS):
+                quenched.sweep(1)
+                if self._late(0.4):
+                    break
             cold = quenched.states()
         self.regions = harvest(self.model, cold, ground, generator)
         known = cold if ground is None else np.concatenate([cold, ground[None]])

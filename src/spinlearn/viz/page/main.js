@@ -512,7 +512,7 @@ async function start() {
     tip.hidden = point < 0;
     if (point < 0) return;
     const at = state.row * data.n + point;
-    tip.replaceChildren(el('b', {}, data.ids[point]), el('br'), outcomeName(data, data.outcomes[at]) + ' · ' + data.statusNames[data.status[at]]);
+    tip.replaceChildren(el('b', {}, data.ids[point]), outcomeName(data, data.outcomes[at]) + ' · ' + data.statusNames[data.status[at]]);
     const right = x > map.width * 0.65;
     tip.style.left = right ? '' : x + 14 + 'px';
     tip.style.right = right ? map.width - x + 14 + 'px' : '';

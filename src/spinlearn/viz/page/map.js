@@ -36,12 +36,12 @@ class PointMap {
     const high = layout.extent[1] + pixel || 1e-9;
     const fit = Math.min((this.width - 2 * margin) / wide, (this.height - 2 * margin) / high);
     let a = fit * this.view.zoom;
-    if (pixel) {
-      const side = a * pixel * this.scale; // whole screen pixels look even
-      if (side >= 4) a *= Math.floor(side) / side;
-    }
-    const bx = this.width / 2 - (a * layout.extent[0]) / 2 + this.view.x;
-    const by = this.height / 2 - (a * layout.extent[1]) / 2 + this.view.y;
+    const side = a * pixel * this.scale;
+    const even = side >= 4; // cells of whole screen pixels, between which no seam shows
+    if (even) a *= Math.floor(side) / side;
+    let bx = this.width / 2 - (a * layout.extent[0]) / 2 + this.view.x;
+    let by = this.height / 2 - (a * layout.extent[1]) / 2 + this.view.y;
+    if (even) [bx, by] = [bx, by].map((b) => Math.round((b - (a * pixel) / 2) * this.scale) / this.scale + (a * pixel) / 2);
     return { a, bx, by, layout, cell: layout.pixels ? a * layout.pixel : 0 };
   }
 
