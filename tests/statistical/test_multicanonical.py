@@ -18,6 +18,7 @@ from spinlearn.datasets import two_bands
 from spinlearn.energies import min_cut
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.engines.ground_state import least_energy
+from spinlearn.engines.ladder import cool
 from spinlearn.engines.multicanonical import Multicanonical
 from spinlearn.engines.walkers import (
     BitWalkers,
@@ -329,3 +330,29 @@ def test_ground_state_is_one(seed):
     found = least_energy(model)
     assert found.exact
     assert found.energy == pytest.approx(lowest, abs=1e-4)
+
+
+def test_a_late_pilot_hurries_and_still_makes_a_ladder(monkeypatch):
+    model = random_model("clusters", np.random.default_rng(3))
+    swept: list[int] = []
+    plain = ClusterWalkers.sweep
+
+    def counted(self, n_sweeps):
+        swept.append(n_sweeps)
+        plain(self, n_sweeps)
+
+    monkeypatch.setattr(ClusterWalkers, "sweep", counted)
+    wanted = np.array([0.5, 4.0])
+    totals, ladders = [], []
+    for late in (False, True):
+        swept.clear()
+        pilot = [ClusterWalkers(model, np.random.SeedSequence(1), 16)]
+        ladders.append(
+            cool(pilot, model, wanted, 20, lambda _: False, by_parts=True, late=lambda x=late: x)
+        )
+        totals.append(sum(swept))
+    assert totals[1] < totals[0] / 4
+    for ladder in ladders:
+        assert set(wanted) <= set(ladder.betas)
+        assert ladder.means[-1] < ladder.means[0] - 1
+    assert ladders[1].log_z_first == pytest.approx(ladders[0].log_z_first, abs=0.3)

@@ -44,7 +44,7 @@ from spinlearn.core.results import Equilibrium
 from spinlearn.engines import checkpoint
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.ground_state import least_energy
-from spinlearn.engines.ladder import COLDEST, cool, requested_levels, typical_coupling
+from spinlearn.engines.ladder import COLDEST, HURRY, cool, requested_levels, typical_coupling
 from spinlearn.engines.regions import Regions, harvest
 from spinlearn.engines.sampled import Measured, temperature_zero
 from spinlearn.engines.walkers import NodeWalkers, Walkers
@@ -276,10 +276,7 @@ class Walk:
             quenched = NodeWalkers(self.model, self.library_seed, len(cold))
             quenched.put_states(cold)
             quenched.use_ladder(np.array([QUENCH / typical_coupling(self.model)]))
-            for _ in range(QUENCH_SWEEPS):
-                quenched.sweep(1)
-                if self._late(0.4):
-                    break
+            quenched.sweep(QUENCH_SWEEPS // HURRY if self._late(0.15) else QUENCH_SWEEPS)
             cold = quenched.states()
         self.regions = harvest(self.model, cold, ground, generator)
         known = cold if ground is None else np.concatenate([cold, ground[None]])
