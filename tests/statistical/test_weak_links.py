@@ -17,6 +17,7 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.engines import Enumeration, JunctionTree, Multicanonical, Tempering
 from spinlearn.engines.ground_state import ground_law, least_energy
+from spinlearn.errors import ConvergenceWarning
 
 TEMPERATURES = [0.0, 0.05, 0.2, 0.5, 1.0, 2.0]
 
@@ -57,6 +58,18 @@ def test_temperature_zero_is_the_least_energy_even_if_no_sample_comes_near(engin
     decided = marginals.max(axis=1) == 1
     assert np.mean(decided) > 0.98
     assert np.all(np.argmax(marginals, axis=1)[decided] == least.labels[decided])
+
+
+def test_temperature_zero_without_a_cut_is_not_trusted(monkeypatch):
+    """Couplings of both signs, and no room for sums by energy, as with very many points."""
+    monkeypatch.setattr("spinlearn.engines.walk.MAX_COLUMNS", 0)
+    edges = np.column_stack([np.arange(30), np.roll(np.arange(30), -1)])
+    signs = np.where(np.arange(30) % 3, 1.0, -1.0)
+    model = PottsModel(Graph(30, edges, np.ones(30)), 2, couplings=signs)
+    assert least_energy(model) is None
+    with pytest.warns(ConvergenceWarning, match="at T = 0"):
+        found = Tempering(tol=0.5, max_sweeps=100).run(model, [0.0, 2.0], seed=1)
+    assert found.converged.tolist() == [False, True]
 
 
 @pytest.mark.parametrize("smallest", [1.0, 1e-3, 1e-20, 2.3e-308])

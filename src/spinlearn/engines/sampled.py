@@ -116,12 +116,13 @@ class Measured:
                     bent = 2 * share * (1 - share) * np.abs(mean[high] - mean[low])
                     values[k + 1][t] = (1 - share) * error[low] + share * error[high] + bent
         beyond = (temperatures == 0) & ~trusted
-        if np.any(beyond):
-            trusted |= self._zero_by_cut(beyond, *values)
+        if self.minimum is not None and np.any(beyond):
+            trusted |= self._zero_by_cut(self.minimum, beyond, *values)
         return values[0], values[1], values[2], values[3], trusted
 
     def _zero_by_cut(
         self,
+        minimum: Minimum,
         rows: BoolArray,
         marginals: FloatArray,
         errors: FloatArray,
@@ -133,15 +134,14 @@ class Measured:
         Where it is not proven to be the least, the difference from the coldest samples is the
         error.
         """
-        assert self.minimum is not None
-        law = ground_law(self.model, self.minimum.labels)
+        law = ground_law(self.model, minimum.labels)
         if law is None:
             return np.zeros(len(rows), dtype=np.bool_)
         for mean, error, exact in (
             (marginals, errors, law[0]),
             (agreement, agreement_errors, law[1]),
         ):
-            error[rows] = 0.0 if self.minimum.exact else np.abs(mean[rows] - exact)
+            error[rows] = 0.0 if minimum.exact else np.abs(mean[rows] - exact)
             mean[rows] = exact
         return rows
 
