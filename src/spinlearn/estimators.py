@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spinlearn.analysis.temperature_grid import COARSE_SIZE, refined_grid, temperature_grid
@@ -33,6 +33,7 @@ from spinlearn.engines import make_engine
 from spinlearn.errors import ContradictionWarning, GraphWarning, InvalidInputError, StoppedError
 from spinlearn.graphs import describe
 from spinlearn.inputs import (
+    LabelledScore,
     contradiction,
     in_parts_with,
     joining,
@@ -83,7 +84,7 @@ class Classification:
         return answer_html(self.temperature, self.names, self.status)
 
 
-class PottsClassifier(Pictures, ClassifierMixin, BaseEstimator):
+class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     """Classification from a handful of labels by the thermal equilibrium of a Potts model.
 
     Parameters
@@ -392,16 +393,6 @@ class PottsClassifier(Pictures, ClassifierMixin, BaseEstimator):
             confident = reached & (ordered[:, -1] - ordered[:, -2] > self.tau)
             outcomes[confident] = np.argmax(probabilities[confident], axis=1)
         return self._label_code.encode(outcomes, self._decision.confused_sets)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of the labelled points among X that are given their label; others do not count."""
-        given = read_labels(y, len(y))
-        known = given.states >= 0
-        if not np.any(known):
-            raise InvalidInputError("y holds no label, so nothing can be scored: give the truth")
-        right = self.predict(X)[known] == given.classes[given.states[known]]
-        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return float(np.average(right, weights=weights))
 
     def _attached(self, X: Any) -> tuple[Any, FloatArray, BoolArray]:
         """Similarities of unseen to training points, class probabilities, whether they say much."""

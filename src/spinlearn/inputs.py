@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from spinlearn.core.arrays import BoolArray, FloatArray, frozen, restore
@@ -37,6 +38,20 @@ class TrainingGraph:
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)
+
+
+class LabelledScore(ClassifierMixin):
+    """A classifier whose `score` knows that y may have points without a label."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the labelled points among X that are given their label; others do not count."""
+        given = read_labels(y, len(y))
+        known = given.states >= 0
+        if not np.any(known):
+            raise InvalidInputError("y holds no label, so nothing can be scored: give the truth")
+        right = self.predict(X)[known] == given.classes[given.states[known]]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right, weights=weights))
 
 
 def joining(training: TrainingGraph) -> str:

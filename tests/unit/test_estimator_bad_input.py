@@ -20,7 +20,16 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spinlearn import KNN, Graph, JunctionTree, MutualKNN, PixelGrid, PottsClassifier, Radius
+from spinlearn import (
+    KNN,
+    Graph,
+    JunctionTree,
+    LocalGlobalConsistency,
+    MutualKNN,
+    PixelGrid,
+    PottsClassifier,
+    Radius,
+)
 from spinlearn.errors import (
     GraphWarning,
     InvalidInputError,
@@ -818,15 +827,16 @@ def test_given_labels_are_kept_at_every_temperature(temperature):
     assert "labelled" not in found.status[~given]
 
 
+@pytest.mark.parametrize("kind", [PottsClassifier, LocalGlobalConsistency])
 @pytest.mark.parametrize("names", [[4, 6], ["a", "b"]])
-def test_score_counts_points_with_a_label_only(names):
+def test_score_counts_points_with_a_label_only(names, kind):
     rng = np.random.default_rng(0)
     truth = np.arange(40) % 2
     X = rng.normal(scale=0.3, size=(40, 2)) + 5 * truth[:, None]
     y = np.array([names[k] for k in truth], dtype=object)
     known = np.arange(40) < 10
     y[~known] = None
-    model = PottsClassifier(temperature=0.1).fit(X, y)
+    model = kind().fit(X, y)
     assert model.score(X, y) == 1
     wrong = y.copy()
     wrong[0] = names[1]

@@ -78,8 +78,7 @@ class EnergyBins:
 def _quantum(model: PottsModel) -> float:
     """The energy step when all energies are multiples of one, else 0."""
     strengths = np.abs(model.couplings[model.couplings != 0])
-    potts = np.array_equal(model.pair_cost, 1.0 - np.eye(model.n_states))
-    simple = potts and model.class_penalty is None and not np.any(model.fields != 0)
+    simple = model.is_potts and model.class_penalty is None and not np.any(model.fields != 0)
     if len(strengths) == 0 or not simple:
         return 0.0
     step = float(strengths.min())

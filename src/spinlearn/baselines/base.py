@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
@@ -20,6 +20,7 @@ from spinlearn.core.graph import Graph
 from spinlearn.decision import TIE
 from spinlearn.errors import ContradictionWarning, GraphWarning, InvalidInputError
 from spinlearn.inputs import (
+    LabelledScore,
     contradiction,
     in_parts_with,
     joining,
@@ -32,7 +33,7 @@ from spinlearn.inputs import (
 from spinlearn.labels import UNKNOWN
 
 
-class GraphClassifier(ClassifierMixin, BaseEstimator, ABC):
+class GraphClassifier(LabelledScore, BaseEstimator, ABC):
     """Base of the rival classifiers: the input, the labels and the answer.
 
     A subclass stores its settings in `__init__` (keyword-only, `graph="mutual_knn"` among them),

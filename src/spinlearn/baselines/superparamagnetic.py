@@ -28,6 +28,7 @@ from spinlearn.analysis.phases import WHOLE, phases
 from spinlearn.analysis.temperature_grid import temperature_grid
 from spinlearn.baselines.clustering import GraphClusterer, numbered_by_size
 from spinlearn.core.arrays import FloatArray, IntArray, temperature_array
+from spinlearn.core.cells import nearest_row
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
@@ -151,7 +152,7 @@ class SuperparamagneticClustering(GraphClusterer):
         if isinstance(self.temperature, str):
             row = _stable_row(self.temperatures_, self.stability_, cores, smallest)
         else:
-            row = _nearest_row(self.temperatures_, float(np.ravel(self.temperature)[0]))
+            row = nearest_row(self.temperatures_, float(np.ravel(self.temperature)[0]))
         self.temperature_ = float(self.temperatures_[row])
         return _without_noise(self.tree_.members[row], smallest)
 
@@ -226,13 +227,6 @@ def _stability(tree: ClusterTree, cores: list[IntArray], smallest: int) -> Float
         counted = np.bincount(core)[core] >= smallest
         scores[row] = float(life[members[counted]].sum())
     return scores
-
-
-def _nearest_row(temperatures: FloatArray, wanted: float) -> int:
-    """Row of the closest temperature of an ascending grid, which may end at infinity."""
-    if wanted >= temperatures[-1]:
-        return len(temperatures) - 1
-    return int(np.argmin(np.abs(temperatures - wanted)))
 
 
 def _stable_row(

@@ -19,8 +19,7 @@ def cell_ends(temperatures: FloatArray) -> FloatArray:
 
 
 def nearest_row(temperatures: FloatArray, temperature: float) -> int:
-    """Row of the temperature closest to the given one; infinity is close to itself alone."""
-    same = temperatures == temperature
-    if np.any(same):
-        return int(np.argmax(same))
+    """Row of the temperature closest to the given one; to infinity, of the highest."""
+    if np.isinf(temperature):
+        return int(np.argmax(temperatures))
     return int(np.argmin(np.abs(temperatures - temperature)))

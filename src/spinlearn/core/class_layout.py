@@ -39,11 +39,6 @@ def class_term(model: PottsModel, nodes: Any = None) -> ClassTerm:
     )
 
 
-def is_potts(model: PottsModel) -> bool:
-    """Whether the pair cost is the paper's 1 - delta."""
-    return bool(np.array_equal(model.pair_cost, 1.0 - np.eye(model.n_states)))
-
-
 class GeneralLayout:
     """Any model, and the work space of one thread; arguments of `spinlearn.kernels.classes`."""
 
@@ -59,7 +54,7 @@ class GeneralLayout:
             cut = penalty.cut_weights[graph.edge_ids]
         self.cut_weights = frozen(cut, np.float64)
         self.bond_weights = frozen(_surrogate(model)[graph.edge_ids], np.float64)
-        self.potts = is_potts(model)
+        self.potts = model.is_potts
         self.pair_cost, self.fields = model.pair_cost, model.fields
         self.term = class_term(model)
         self.volumes, self.cuts = np.zeros(q), np.zeros(q)
@@ -72,7 +67,7 @@ def _surrogate(model: PottsModel) -> FloatArray:
     """Non-negative Potts couplings that resemble the energy, for growing clusters, (m,)."""
     q = model.n_states
     excess = 1.0
-    if not is_potts(model):
+    if not model.is_potts:
         apart = (model.pair_cost.sum() - np.trace(model.pair_cost)) / (q * (q - 1))
         excess = float(apart - np.trace(model.pair_cost) / q)
     strength = model.couplings * excess
@@ -123,6 +118,6 @@ def cluster_reason(model: PottsModel) -> str | None:
         return "a class-level term that depends on the cut"
     if np.any(model.couplings < 0):
         return "negative couplings"
-    if not is_potts(model):
+    if not model.is_potts:
         return "another pair cost than 1 - identity"
     return None

@@ -120,6 +120,11 @@ class PottsModel:
         return len(self.pair_cost)
 
     @property
+    def is_potts(self) -> bool:
+        """Whether the pair cost is the paper's 1 - delta."""
+        return bool(np.array_equal(self.pair_cost, 1.0 - np.eye(self.n_states)))
+
+    @property
     def free_nodes(self) -> npt.NDArray[np.intp]:
         """Nodes that may change state, ascending."""
         return np.flatnonzero(self.clamped == FREE)

@@ -34,7 +34,7 @@ def ground_law(model: PottsModel, states: StateArray) -> tuple[FloatArray, Float
     than Potts'.
     """
     n, q = model.n_nodes, model.n_states
-    if not np.array_equal(model.pair_cost, 1.0 - np.eye(q)) or model.class_penalty is not None:
+    if not model.is_potts or model.class_penalty is not None:
         return None
     strong = model.couplings > model.energy_resolution
     u, v = model.graph.edges.T.astype(np.intp)

@@ -53,7 +53,7 @@ class Measured:
         """
         marginals, errors, agreement, agreement_errors, trusted = self._averages(temperatures)
         mean, capacity, log_z, density = self._thermal(temperatures)
-        if self.minimum is not None and not self._reached_ground():
+        if self.minimum is not None and self._zero_is_cut:
             mean = np.where(temperatures == 0, self.minimum.energy, mean)
         worst = errors.max(axis=(1, 2), initial=0.0)
         converged = trusted & (worst <= self.tol)
@@ -116,7 +116,7 @@ class Measured:
                     bent = 2 * share * (1 - share) * np.abs(mean[high] - mean[low])
                     values[k + 1][t] = (1 - share) * error[low] + share * error[high] + bent
         beyond = (temperatures == 0) & ~trusted
-        if self.minimum is not None and np.any(beyond):
+        if self.minimum is not None and self._zero_is_cut and np.any(beyond):
             trusted |= self._zero_by_cut(self.minimum, beyond, *values)
         return values[0], values[1], values[2], values[3], trusted
 
@@ -166,6 +166,11 @@ class Measured:
         if self.sums is None and self.minimum is None:
             return np.asarray(inside)
         return np.asarray(inside | ((betas > self.betas[-1]) & self._reached_ground()))
+
+    @property
+    def _zero_is_cut(self) -> bool:
+        """Whether T = 0 is answered by a cut; engines of single temperatures show what they see."""
+        return self.eta is not None and not self._reached_ground()
 
     def _reached_ground(self) -> bool:
         """Whether the lowest energy seen is the least one known, to the rounding of kernels."""

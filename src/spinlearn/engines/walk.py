@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -137,8 +138,6 @@ class Walk:
         self.burn, self.burn_rounds = 0, 0  # rounds dropped in production, and before it
         self.tries = 0  # of region moves per step
         self.worst, self.fraction = np.inf, 0.0
-        self.minimum: Minimum | None = None
-        self.minimised = False
         self.eta: FloatArray | None = None
 
     def result(self) -> Equilibrium:
@@ -205,8 +204,7 @@ class Walk:
         )  # fmt: skip
         self.betas, self.log_z_first = ladder.betas, ladder.log_z_first
         self.first_cold = ladder.first_cold
-        minimum = self._least_energy()
-        ground = None if minimum is None else minimum.labels.copy()
+        ground = None if self._minimum is None else self._minimum.labels.copy()
         lowest = ladder.lowest
         if ground is not None:
             lowest = min(lowest, float(model.energy(ground)))
@@ -475,10 +473,9 @@ class Walk:
             self.stopped = True
         return self.stopped
 
-    def _least_energy(self) -> Minimum | None:
-        if not self.minimised:
-            self.minimum, self.minimised = least_energy(self.model), True
-        return self.minimum
+    @cached_property
+    def _minimum(self) -> Minimum | None:
+        return least_energy(self.model)
 
     def _measured(self) -> Measured:
         levels = None if self.levels is None else self.levels.averages()
@@ -501,7 +498,7 @@ class Walk:
             sums=self.sums,
             levels=levels,
             rows=self.requested,
-            minimum=self._least_energy(),
+            minimum=self._minimum,
             diagnostics=diagnostics,
         )
 

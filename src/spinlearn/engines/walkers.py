@@ -174,7 +174,7 @@ class BitWalkers(Walkers):
             return "couplings that differ"
         if np.any(model.fields != 0):
             return "node fields"
-        if not is_potts(model):
+        if not model.is_potts:
             return "another pair cost than 1 - identity"
         if np.max(model.graph.degrees) > 15:
             return "more than 15 neighbours"
@@ -268,7 +268,7 @@ class LockstepWalkers(Walkers):
             return "a class-level term"
         if model.n_states > 64:
             return "more than 64 states"
-        if not is_potts(model):
+        if not model.is_potts:
             return "another pair cost than 1 - identity"
         if np.max(model.graph.degrees, initial=0) > 10_000:
             return "more than 10000 neighbours"
@@ -381,7 +381,7 @@ class ClusterWalkers(FreeWalkers):
             return "a class-level term"
         if np.any(model.couplings < 0):
             return "negative couplings"
-        if not is_potts(model):
+        if not model.is_potts:
             return "another pair cost than 1 - identity"
         return None
 
@@ -473,12 +473,12 @@ class NodeWalkers(FreeWalkers):
         )
 
     def energies(self) -> FloatArray:
-        if is_potts(self._model):
+        if self._model.is_potts:
             return super().energies()
         return np.asarray(self._model.energy(self.states()))
 
     def move_regions(self, n_tries: int) -> None:
-        if is_potts(self._model):  # else an exchange of states costs edges inside too
+        if self._model.is_potts:  # else an exchange of states costs edges inside too
             super().move_regions(n_tries)
 
 
@@ -510,11 +510,6 @@ def walkers_for(model: PottsModel, *, local: bool = False) -> type[Walkers]:
         kinds.insert(0 if model.n_states > 2 else 1, ClusterWalkers)
         kinds.insert(-1, ClassClusterWalkers)
     return next(kind for kind in kinds if kind.unsupported(model) is None)
-
-
-def is_potts(model: PottsModel) -> bool:
-    """Whether the pair cost is the paper's 1 - delta."""
-    return bool(np.array_equal(model.pair_cost, 1.0 - np.eye(model.n_states)))
 
 
 def random_states(model: PottsModel, n_walkers: int, seed: np.random.SeedSequence) -> StateArray:

@@ -412,9 +412,6 @@ async function start() {
       });
     };
     window.addEventListener('resize', repaint);
-    let before = null;
-    window.addEventListener('beforeprint', () => { before = state.theme.name; setTheme('light'); });
-    window.addEventListener('afterprint', () => { if (before) setTheme(before); });
     // A longer legend or a warning leaves less room for the map, a scrollbar less for the curves.
     // The first call comes by itself.
     const room = new ResizeObserver(repaint);
