@@ -15,7 +15,8 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.walkers import bond_thresholds
-from spinlearn.kernels import cluster, ensemble
+from spinlearn.kernels import cluster
+from spinlearn.kernels.levels import exchange_levels
 from spinlearn.kernels.rng import make_stream
 
 DRAWS = 20_000
@@ -186,7 +187,7 @@ def test_exchange_of_levels_keeps_all_laws(bug):
     ends: list[list[np.ndarray]] = [[], [], []]
     for walkers, energy in zip(zip(*draws, strict=True), energies, strict=True):
         levels = start.copy()
-        ensemble.exchange_levels(np.ascontiguousarray(energy), used, levels, met, rng)
+        exchange_levels(np.ascontiguousarray(energy), used, levels, met, rng)
         assert sorted(levels) == [0, 0, 1, 1, 2, 2]
         for state, level in zip(walkers, levels, strict=True):
             ends[level].append(state)

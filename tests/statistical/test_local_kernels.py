@@ -1,4 +1,4 @@
-"""Laws of the local kernels: sweeps, tempering, region moves and level draws keep their ensemble.
+"""Laws of the local kernels: sweeps, region moves and level draws keep their ensemble.
 
 Walkers start as exact draws of a model with 25-81 labellings, the kernel is applied once, and the
 labellings are compared with the same law by chi-square (see `chi_square`). Each such test has twins
@@ -16,14 +16,14 @@ from scipy.special import ellipk
 
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import FREE, PottsModel
-from spinlearn.kernels import bits, ensemble, lockstep, regions
+from spinlearn.kernels import bits, lockstep, measure, regions
+from spinlearn.kernels.levels import draw_levels
 from spinlearn.kernels.rng import make_stream
 from tests.conftest import grid_graph
 from tests.statistical.chi_square import Configurations, assert_verdict, normalized, p_value
 
 BETAS = (0.5, 1.2)  # of even and odd walkers
 TRIANGLE_WITH_TAIL = [[0, 1], [0, 2], [1, 2], [2, 3], [3, 4]]
-ROUGH = np.random.default_rng(5).normal(0, 1.0, 25)  # ln W with rises and falls
 
 
 def model_of(q, n, edges, clamped=None, **kwargs) -> PottsModel:
@@ -104,11 +104,26 @@ def exchanged(array, value):
 # -- bit-sliced sweeps ---------------------------------------------------------------------------
 
 
+def planes_of(betas, levels, max_degree):
+    """Acceptance planes of 256 walkers at these levels."""
+    planes = np.empty(max_degree * 32 * 4, np.uint64)
+    digits = bits.acceptance_digits(betas, max_degree)
+    bits.bits_planes(digits, len(betas), np.asarray(levels, np.int32), planes)
+    return planes
+
+
+def unpacked(spins, q):
+    """States of the walkers, int8 [256, n]."""
+    states = np.empty((256, len(spins) // (4 * bits.plane_count(q))), np.int8)
+    bits.unpack_states(spins, bits.plane_count(q), states)
+    return states
+
+
 def sweep_bits(model, groups, seed, betas_used=BETAS, q_used=None, start_pairs=False):
     """Counts (groups, parity, configurations) after one canonical sweep, and the laws."""
     table, q = Configurations(model), model.n_states
     laws = [table.boltzmann(beta) for beta in BETAS]
-    planes = bits.acceptance_planes(np.resize(betas_used, 256), int(model.graph.degrees.max()))
+    planes = planes_of(betas_used, np.arange(256) % 2, int(model.graph.degrees.max()))
     counts, rng = [], np.random.default_rng(seed)
     for stream in streams(seed, groups):
         start = even_odd_start(rng, laws, 256)
@@ -116,7 +131,7 @@ def sweep_bits(model, groups, seed, betas_used=BETAS, q_used=None, start_pairs=F
             start = start.reshape(-1, 4)[:, [0, 1, 0, 1]].ravel()
         spins = bits.pack_states(table.states[start], q)
         bits.bits_metropolis(spins, q_used or q, *csr(model), free_of(model), planes, stream, 1)
-        counts.append(even_odd_counts(table.index(bits.unpack_states(spins, q)), len(table)))
+        counts.append(even_odd_counts(table.index(unpacked(spins, q)), len(table)))
     return np.array(counts), np.array(laws)
 
 
@@ -157,101 +172,28 @@ def test_twin_walkers_of_a_bit_group_are_found_out():
     assert overdispersion(*sweep_bits(UNIT_MODELS["q4"], 400, 77, start_pairs=True)) > 8
 
 
-def sweep_bits_multicanonical(model, groups, seed, weight_error=1.0, row_error=0, q_used=None):
-    """Counts and law after one multicanonical sweep; the highest energy is outside the window."""
-    table, q = Configurations(model), model.n_states
-    levels = (table.energies - table.energies.min()).astype(np.int64)
-    inside = levels < levels.max()
-    log_weights = ROUGH[: levels.max()]
-    law = normalized(np.where(inside, np.exp(log_weights[np.where(inside, levels, 0)]), 0.0))
-    thresholds, shift, centre = bits.acceptance_table(
-        log_weights * weight_error, int(model.graph.degrees.max())
-    )
-    counts, rng = np.zeros(len(table), np.int64), np.random.default_rng(seed)
-    histogram = np.zeros(len(log_weights), np.int64)
-    for stream in streams(seed, groups):
-        start = rng.choice(len(table), 256, p=law)
-        spins = bits.pack_states(table.states[start], q)
-        believed = np.clip(levels[start] + row_error, 0, len(log_weights) - 1)
-        rows = ((believed << shift) + centre).astype(np.int32)
-        bits.bits_multicanonical(
-            spins, q_used or q, *csr(model), free_of(model),
-            thresholds, shift, rows, histogram, 2, stream, 1,
-        )  # fmt: skip
-        index = table.index(bits.unpack_states(spins, q))
-        if row_error == 0:
-            np.testing.assert_array_equal(rows >> shift, levels[index])
-        counts += np.bincount(index, minlength=len(table))
-    assert histogram.sum() == groups * 256 * (len(model.free_nodes) // 2)
-    return p_value(counts, law)
+LADDER, LOG_PRIORS = np.array([0.1, 0.5, 0.8, 1.2]), np.array([0.0, 0.6, 1.2, 1.8])
 
 
-@pytest.mark.parametrize("name", UNIT_MODELS)
-def test_bits_multicanonical_keeps_the_law(name):
-    assert_verdict(sweep_bits_multicanonical(UNIT_MODELS[name], 150, 12), right=True)
-
-
-@pytest.mark.parametrize(
-    ("name", "planted"),
-    [
-        ("q2", {"weight_error": 1.1}),
-        ("q3", {"weight_error": 1.1}),
-        ("q4", {"q_used": 3}),  # an asymmetric proposal
-        ("q2-degree8", {"row_error": 1}),
-    ],
-)
-def test_bits_multicanonical_with_planted_error_breaks_the_law(name, planted):
-    assert_verdict(sweep_bits_multicanonical(UNIT_MODELS[name], 400, 12, **planted), right=False)
-
-
-TEMPERING_BETAS, LOG_PRIORS = np.array([0.1, 0.5, 0.8, 1.2]), np.array([0.0, 0.6, 1.2, 1.8])
-
-
-@pytest.mark.parametrize("name", ["q2", "q3"])
-@pytest.mark.parametrize("error", [1.0, 1.1])
-def test_bits_tempering_with_sweeps_keeps_the_mixture(name, error):
-    # the law of (s, t) is exp(log_priors[t] - betas[t] E(s)); the planted error is in the priors
-    model = UNIT_MODELS[name]
-    table, q, n_levels = Configurations(model), model.n_states, len(TEMPERING_BETAS)
-    joint = normalized(np.exp(LOG_PRIORS - TEMPERING_BETAS * table.energies[:, None]).ravel())
-    degree = int(model.graph.degrees.max())
-    digits = bits.acceptance_digits(TEMPERING_BETAS, degree)
-    planes = np.empty(degree * 32 * 4, np.uint64)
-    counts, rng = np.zeros(len(joint), np.int64), np.random.default_rng(8)
-    for stream in streams(9, 400):
-        start = rng.choice(len(joint), 256, p=joint)
-        levels = (start % n_levels).astype(np.int32)
-        energies = table.energies[start // n_levels].astype(np.int64)
-        bits.bits_tempering(
-            energies, TEMPERING_BETAS, LOG_PRIORS * error, digits, 6, levels, planes, stream
-        )
-        np.testing.assert_array_equal(
-            planes, bits.acceptance_planes(TEMPERING_BETAS[levels], degree)
-        )
-        spins = bits.pack_states(table.states[start // n_levels], q)
-        bits.bits_metropolis(spins, q, *csr(model), free_of(model), planes, stream, 1)
-        index = table.index(bits.unpack_states(spins, q))
-        counts += np.bincount(index * n_levels + levels, minlength=len(joint))
-    assert_verdict(p_value(counts, joint), right=error == 1.0)
+def test_bits_planes_hold_the_digits_of_every_walkers_probabilities():
+    levels = np.random.default_rng(8).integers(0, len(LADDER), 256)
+    words = planes_of(LADDER, levels, 7).reshape(7, 32, 4).view(np.uint8)
+    digits_bdr = np.unpackbits(words, axis=2, bitorder="little").astype(float)
+    probabilities = np.tensordot(0.5 ** np.arange(1, 33), digits_bdr, axes=(0, 1))
+    expected = np.exp(-np.outer(np.arange(1, 8), LADDER[levels]))
+    np.testing.assert_allclose(probabilities, expected, rtol=0, atol=2.0**-32)
 
 
 # -- lockstep sweeps -----------------------------------------------------------------------------
 
 
-def quantized(model, energy_span=0.0):
-    """Kernel arrays, the model in whole units (its energies are exact), and the unit."""
+def quantized(model):
+    """Kernel arrays and the unit."""
     indptr, neighbors = csr(model)
     fields = model.fields if np.any(model.fields) else None
     couplings = model.couplings[model.graph.edge_ids]
-    high, low, low_bits, flat, unit = lockstep.quantize(couplings, indptr, fields, energy_span)
-    whole = PottsModel(
-        model.graph,
-        model.n_states,
-        couplings=np.rint(model.couplings / unit),
-        fields=None if fields is None else flat.reshape(fields.shape),
-        clamped=model.clamped,
-    )
-    return (indptr, neighbors, high, low, low_bits, flat, free_of(model)), whole, unit
+    high, low, low_bits, flat, unit = lockstep.quantize(couplings, indptr, fields)
+    return (indptr, neighbors, high, low, low_bits, flat, free_of(model)), unit
 
 
 def sweep_lockstep(
@@ -260,7 +202,7 @@ def sweep_lockstep(
     """Counts (groups, parity, configurations) after one canonical sweep, and the laws."""
     table = Configurations(model)
     laws = [table.boltzmann(beta) for beta in BETAS]
-    arrays, _, unit = quantized(model)
+    arrays, unit = quantized(model)
     if wrong_coupling:  # of one direction of one edge: the ends disagree about it
         high = arrays[2]
         arrays = (*arrays[:2], exchanged(high, 0.5 * high[0]), *arrays[3:])
@@ -301,66 +243,6 @@ def test_lockstep_metropolis_with_planted_error_breaks_the_law(q, with_fields, p
 @pytest.mark.parametrize("q", [2, 3, 4])
 def test_walkers_of_a_lockstep_group_stay_independent(q):
     assert abs(overdispersion(*sweep_lockstep(real_model(q), 400, 256, 78))) < 5
-
-
-def sweep_lockstep_multicanonical(model, seed, groups, weight_error=1.0, q_used=None):
-    """p-value after one multicanonical sweep; some configurations lie outside the window."""
-    n_replicas = 6400
-    arrays, whole, _ = quantized(model, 50.0)
-    table = Configurations(whole)
-    lowest = int(table.energies.min()) - 1000
-    e = table.energies.astype(np.int64) - lowest
-    window = np.quantile(e, 0.9)
-    bin_shift = int(np.log2(window / 4))  # four to seven bins
-    n_bins = int(window) >> bin_shift
-    edges = ROUGH[: n_bins + 1]
-    exact = np.where(
-        e >> bin_shift < n_bins, np.interp(e / 2**bin_shift, np.arange(n_bins + 1), edges), -np.inf
-    )
-    law = normalized(np.exp(exact))
-    log_weights, slopes, resolution = lockstep.weight_table(edges * weight_error, bin_shift)
-    histogram = np.zeros(n_bins, np.int64)
-    counts, rng = np.zeros(len(table), np.int64), np.random.default_rng(seed)
-    for stream in streams(seed, groups):
-        start = rng.choice(len(table), n_replicas, p=law)
-        states = np.ascontiguousarray(table.states[start].T).ravel()
-        energies = e[start].astype(np.int32)
-        bins = energies >> bin_shift
-        rise = (energies & (2**bin_shift - 1)).astype(np.float32) * slopes[bins]
-        current = log_weights[bins] + rise.astype(np.int32)
-        lockstep.lockstep_multicanonical(
-            states, n_replicas, q_used or model.n_states, *arrays,
-            log_weights, slopes, bin_shift, resolution,
-            energies, current, histogram, 2, stream, 1,
-        )  # fmt: skip
-        index = table.index(states.reshape(-1, n_replicas).T)
-        np.testing.assert_array_equal(energies, e[index])
-        middle = (edges.min() + edges.max()) / 2
-        kept = current * resolution / weight_error + middle
-        np.testing.assert_allclose(kept, exact[index], rtol=0, atol=1e-5)
-        counts += np.bincount(index, minlength=len(table))
-    assert histogram.sum() == groups * n_replicas * (len(model.free_nodes) // 2)
-    return p_value(counts, law)
-
-
-@pytest.mark.parametrize("with_fields", [False, True])
-@pytest.mark.parametrize("q", [2, 3, 4, 8, 10])
-def test_lockstep_multicanonical_keeps_the_law(q, with_fields):
-    p = sweep_lockstep_multicanonical(real_model(q, with_fields), 22, 10)
-    assert_verdict(p, right=True)
-
-
-@pytest.mark.parametrize(
-    ("q", "with_fields", "planted"),
-    [
-        (2, True, {"weight_error": 1.1}),
-        (3, True, {"weight_error": 1.1}),
-        (4, False, {"q_used": 3}),  # an asymmetric proposal
-    ],
-)
-def test_lockstep_multicanonical_with_planted_error_breaks_the_law(q, with_fields, planted):
-    p = sweep_lockstep_multicanonical(real_model(q, with_fields), 22, 20, **planted)
-    assert_verdict(p, right=False)
 
 
 # -- region moves --------------------------------------------------------------------------------
@@ -424,7 +306,7 @@ def flip_regions(model, groups, seed, beta_error=1.0, wrong_outside=None):
         start = even_odd_start(rng, laws, 256)
         spins = bits.pack_states(table.states[start], 2)
         bits.bits_flip_regions(spins, *arrays[:4], betas, 8, cut, accepted, stream)
-        index = table.index(bits.unpack_states(spins, 2))
+        index = table.index(unpacked(spins, 2))
         counts += even_odd_counts(index, len(table))
     assert (accepted > 0).all()
     return worst_p(counts, laws)
@@ -526,12 +408,12 @@ def test_swap_on_regions_does_not_depend_on_the_layout():
 @pytest.mark.parametrize("error", [1.0, 1.1])
 def test_draw_levels_gives_the_joint_law(q, error):
     # s follows W(E) = sum_t exp(eta_t - beta_t E), t is drawn given E(s)
-    table, n_levels, n_walkers = Configurations(real_model(q)), len(TEMPERING_BETAS), 200_000
-    joint = normalized(np.exp(LOG_PRIORS - TEMPERING_BETAS * table.energies[:, None]))
+    table, n_levels, n_walkers = Configurations(real_model(q)), len(LADDER), 200_000
+    joint = normalized(np.exp(LOG_PRIORS - LADDER * table.energies[:, None]))
     start = np.random.default_rng(6).choice(len(table), n_walkers, p=joint.sum(1))
     levels, occupancy = np.empty(n_walkers, np.int32), np.zeros(n_levels)
-    ensemble.draw_levels(
-        table.energies[start], TEMPERING_BETAS * error, LOG_PRIORS, levels, occupancy,
+    draw_levels(
+        table.energies[start], LADDER * error, LOG_PRIORS, levels, occupancy,
         streams(7, 1)[0],
     )  # fmt: skip
     counts = np.bincount(start * n_levels + levels, minlength=joint.size)
@@ -544,7 +426,7 @@ def test_draw_levels_gives_the_joint_law(q, error):
 def test_draw_levels_survives_huge_energies():
     levels, occupancy = np.empty(2, np.int32), np.zeros(3)
     energies, betas = np.array([-1e6, 1e6]), np.array([0.0, 1.0, 2.0])
-    ensemble.draw_levels(energies, betas, np.zeros(3), levels, occupancy, streams(1, 1)[0])
+    draw_levels(energies, betas, np.zeros(3), levels, occupancy, streams(1, 1)[0])
     assert levels.tolist() == [2, 0]
     assert occupancy.tolist() == [1.0, 0.0, 1.0]
 
@@ -559,7 +441,7 @@ def test_accumulate_counts_like_numpy(q):
     node_sums = np.zeros((n_rows, (q - 1) * 20), np.uint32)
     edge_sums, counts = np.zeros((n_rows, len(u)), np.uint32), np.zeros(n_rows, np.int64)
     for _ in range(2):  # sums are added to
-        ensemble.accumulate(states, rows, q, u, v, node_sums, edge_sums, counts)
+        measure.accumulate(states, rows, q, u, v, node_sums, edge_sums, counts)
     for row in range(n_rows):
         mine = states[rows == row]
         assert counts[row] == 2 * len(mine)
@@ -571,10 +453,7 @@ def test_accumulate_counts_like_numpy(q):
 @pytest.mark.parametrize("q", range(2, 9))
 def test_unpacking_inverts_packing(q):
     states = np.random.default_rng(q).integers(0, q, (256, 37), dtype=np.int8)
-    spins, unpacked = bits.pack_states(states, q), np.empty_like(states)
-    ensemble.unpack_bits(spins, bits.plane_count(q), unpacked)
-    np.testing.assert_array_equal(bits.unpack_states(spins, q), states)
-    np.testing.assert_array_equal(unpacked, states)
+    np.testing.assert_array_equal(unpacked(bits.pack_states(states, q), q), states)
 
 
 # -- energies ------------------------------------------------------------------------------------
@@ -598,23 +477,8 @@ def test_walker_energies_equal_the_models(with_fields):
     model = PottsModel(graph, 5, fields=rng.normal(size=(42, 5)) if with_fields else None)
     states, energies = rng.integers(0, 5, (64, 42), dtype=np.int8), np.empty(64)
     u, v = np.ascontiguousarray(graph.edges.T)
-    ensemble.walker_energies(states, u, v, model.couplings, kernel_fields(model), energies)
+    measure.walker_energies(states, u, v, model.couplings, kernel_fields(model), energies)
     np.testing.assert_allclose(energies, model.energy(states), rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("q", [2, 3, 6])
-def test_bits_multicanonical_keeps_book_of_energies_at_degree_15(q):
-    edges = [[i, j] for i in (0, 1) for j in range(i + 1, 16)]
-    model = PottsModel(Graph(16, edges), q)
-    states = np.random.default_rng(2).integers(0, q, (256, 16), dtype=np.int8)
-    table, shift, centre = bits.acceptance_table(-0.3 * np.arange(len(edges) + 1), 15)
-    rows = ((model.energy(states).astype(np.int64) << shift) + centre).astype(np.int32)
-    spins, histogram = bits.pack_states(states, q), np.zeros(len(edges) + 1, np.int64)
-    bits.bits_multicanonical(
-        spins, q, *csr(model), free_of(model), table, shift, rows, histogram, 4,
-        streams(1, 1)[0], 50,
-    )  # fmt: skip
-    np.testing.assert_array_equal(rows >> shift, model.energy(bits.unpack_states(spins, q)))
 
 
 def test_two_state_lattice_has_onsagers_energy():
@@ -624,7 +488,7 @@ def test_two_state_lattice_has_onsagers_energy():
     model = PottsModel(Graph(side * side, np.concatenate(edges)), 2)
     states = np.random.default_rng(3).integers(0, 2, (256, side * side), dtype=np.int8)
     spins, (stream,) = bits.pack_states(states, 2), streams(4, 1)
-    planes, energies, sums = bits.acceptance_planes(np.full(256, beta), 4), np.empty(256, int), 0.0
+    planes, energies, sums = planes_of([beta], np.zeros(256), 4), np.empty(256, int), 0.0
     arguments = (*csr(model), free_of(model), planes, stream)
     bits.bits_metropolis(spins, 2, *arguments, 300)
     for _ in range(20):
@@ -664,20 +528,9 @@ def half_clamped(q):
 
 def run_bits(model, states, seed):
     q, (stream,) = model.n_states, streams(seed, 1)
-    spins, planes = bits.pack_states(states, q), bits.acceptance_planes(np.full(256, 0.5), 4)
+    spins, planes = bits.pack_states(states, q), planes_of([0.5], np.zeros(256), 4)
     bits.bits_metropolis(spins, q, *csr(model), free_of(model), planes, stream, 20)
-    return bits.unpack_states(spins, q)
-
-
-def run_bits_multicanonical(model, states, seed):
-    q, (stream,) = model.n_states, streams(seed, 1)
-    table, shift, centre = bits.acceptance_table(-0.5 * np.arange(model.graph.n_edges + 1), 4)
-    rows = ((model.energy(states).astype(np.int64) << shift) + centre).astype(np.int32)
-    spins, histogram = bits.pack_states(states, q), np.zeros(model.graph.n_edges + 1, np.int64)
-    bits.bits_multicanonical(
-        spins, q, *csr(model), free_of(model), table, shift, rows, histogram, 8, stream, 20
-    )
-    return bits.unpack_states(spins, q)
+    return unpacked(spins, q)
 
 
 def run_bits_flips(model, states, seed):
@@ -685,12 +538,12 @@ def run_bits_flips(model, states, seed):
     spins, accepted = bits.pack_states(states, 2), np.zeros(len(arrays[0]) - 1, np.int64)
     cut = np.empty(256, np.int64)
     bits.bits_flip_regions(spins, *arrays[:4], np.full(256, 0.2), 20, cut, accepted, stream)
-    return bits.unpack_states(spins, 2)
+    return unpacked(spins, 2)
 
 
 def run_lockstep(model, states, seed):
     (stream,) = streams(seed, 1)
-    arrays, _, unit = quantized(model)
+    arrays, unit = quantized(model)
     rates = np.full(256, -0.5 * unit * lockstep.LOG2_E, np.float32)
     flat = np.ascontiguousarray(states.T).ravel()
     lockstep.lockstep_metropolis(flat, 256, model.n_states, *arrays, rates, stream, 20)
@@ -708,8 +561,6 @@ RUNS = [
     (run_bits, 2),
     (run_bits, 3),
     (run_bits, 5),
-    (run_bits_multicanonical, 2),
-    (run_bits_multicanonical, 3),
     (run_bits_flips, 2),
     (run_lockstep, 2),
     (run_lockstep, 5),
@@ -728,11 +579,11 @@ def test_clamped_nodes_stay_and_the_stream_decides(run, q):
     assert first.max() < q
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
-    if run in (run_bits, run_bits_multicanonical, run_lockstep):
+    if run in (run_bits, run_lockstep):
         assert (first != states).any(axis=0)[~held].mean() > 0.9
 
 
-@pytest.mark.parametrize("run", [run_bits, run_bits_multicanonical, run_lockstep])
+@pytest.mark.parametrize("run", [run_bits, run_lockstep])
 def test_two_state_walkers_do_not_return_after_an_even_number_of_sweeps(run):
     # flips of a node between two clamped neighbours cost nothing and are always accepted
     model = model_of(2, 3, [[0, 1], [0, 2]], {1: 0, 2: 1})

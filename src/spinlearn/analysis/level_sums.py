@@ -74,7 +74,7 @@ class LevelSums:
 
     def add(self, states: StateArray, rows: npt.NDArray[np.int64]) -> None:
         """Add labellings of all nodes, (R, n), to rows (block * n_rows + row; < 0 for none)."""
-        from spinlearn.kernels.ensemble import accumulate_levels
+        from spinlearn.kernels.measure import accumulate_levels
 
         free_states = np.ascontiguousarray(states[:, self.free.nodes])
         accumulate_levels(free_states, rows, self._edge_u, self._edge_v, self.nodes, self.edges)

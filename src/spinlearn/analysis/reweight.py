@@ -61,7 +61,7 @@ class Sums:
 
     def add(self, states: StateArray, energies: FloatArray, blocks: npt.NDArray[np.int64]) -> None:
         """Add one sample of every walker."""
-        from spinlearn.kernels.ensemble import accumulate
+        from spinlearn.kernels.measure import accumulate
 
         rows = self.bins.coarse(energies) * self.n_blocks + blocks
         accumulate(

@@ -93,7 +93,7 @@ def _sums(
     model: PottsModel, population: Population, counted: npt.NDArray[np.bool_]
 ) -> list[npt.NDArray[Any]]:
     """Walkers, node states and edge agreements per block of families."""
-    from spinlearn.kernels.ensemble import accumulate
+    from spinlearn.kernels.measure import accumulate
 
     n, q, m = model.n_nodes, model.n_states, model.graph.n_edges
     blocks = population.families * BLOCKS // population.n_walkers

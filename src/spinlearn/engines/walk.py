@@ -622,7 +622,7 @@ class _Round:
 
     def __call__(self) -> tuple[FloatArray, FloatArray, list[Sample]]:
         """Occupancy of the levels, exchanges tried and done, and samples of the energy."""
-        from spinlearn.kernels.ensemble import draw_levels, exchange_levels
+        from spinlearn.kernels.levels import draw_levels, exchange_levels
 
         walk, group = self.walk, self.group
         occupancy, met = np.zeros(len(walk.betas)), np.zeros((len(walk.betas), 2))

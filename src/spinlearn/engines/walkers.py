@@ -109,7 +109,7 @@ class Walkers:
 
     def energies(self) -> FloatArray:
         """E of every walker, (R,)."""
-        from spinlearn.kernels.ensemble import walker_energies
+        from spinlearn.kernels.measure import walker_energies
 
         energies = np.empty(self.n_walkers)
         walker_energies(
@@ -205,10 +205,7 @@ class BitWalkers(Walkers):
         super().use_ladder(betas)
 
     def apply_levels(self) -> None:
-        nothing = np.zeros(len(self._betas))
-        self._kernel.bits_tempering(
-            self._cut, self._betas, nothing, self._digits, 0, self.levels, self._planes, self.stream
-        )
+        self._kernel.bits_planes(self._digits, len(self._betas), self.levels, self._planes)
 
     def sweep(self, n_sweeps: int) -> None:
         self._kernel.bits_metropolis(
@@ -245,10 +242,8 @@ class BitWalkers(Walkers):
         return np.asarray(self._unit * self._cut, dtype=np.float64)
 
     def states(self) -> StateArray:
-        from spinlearn.kernels.ensemble import unpack_bits
-
         states = np.empty((self.n_walkers, self._model.n_nodes), dtype=np.int8)
-        unpack_bits(self._spins, self._n_planes, states)
+        self._kernel.unpack_states(self._spins, self._n_planes, states)
         return states
 
     def put_states(self, states: StateArray) -> None:

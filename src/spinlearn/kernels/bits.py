@@ -1,7 +1,6 @@
 """Bit-sliced single-node sweeps: 256 walkers, equal couplings J > 0, no fields, q <= 8.
 
-    canonical       accept s -> s' with min(1, exp(-beta_r dE)),       one beta per walker r
-    multicanonical  accept s -> s' with min(1, W(E_r + dE) / W(E_r)),  one W for all walkers
+    accept s -> s' with min(1, exp(-beta_r dE)),    one beta per walker r
 
 Energies are numbers of cut edges; degrees are at most 15. Bit r of every word is walker r:
 spins[n, P, 4] uint64 flat, P = bit planes of the state (1 for q = 2, 2 for q <= 4, 3 for q <= 8).
@@ -22,20 +21,17 @@ from spinlearn.kernels.rng import GOLDEN, below, mix64, next_u64x4, skips
 from spinlearn.kernels.simd import (
     any_bit,
     gather_i32x8,
-    lane_bits_i32x8,
     load_i32x8,
     load_u64x4,
     sign_bits,
     splat_i32x8,
     splat_u64x4,
     store,
-    u64x4_to_i32x8,
 )
 
 WALKERS = 256  # of a group: four 64-bit words, one AVX2 register
 WORDS = 4
 MAX_DEGREE = 15  # d + dE fits five planes
-MAX_STATES = 8
 PRECISION = 32  # bits of an acceptance probability in bits_metropolis
 
 
@@ -51,70 +47,32 @@ def pack_states(states_rn, q):
     return np.ascontiguousarray(packed).ravel().view(np.uint64)
 
 
-def unpack_states(spins, q):
-    """Inverse of `pack_states`: int8 [256, n]."""
-    words = spins.view(np.uint8).reshape(-1, plane_count(q), WALKERS // 8)
-    bits = np.unpackbits(words, axis=2, bitorder="little").astype(np.int8)
-    places = np.arange(plane_count(q), dtype=np.int8)
-    return (bits << places[:, None]).sum(axis=1, dtype=np.int8).T.copy()
-
-
-def acceptance_planes(betas, max_degree):
-    """Thresholds of `bits_metropolis`.
-
-    Parameters
-    ----------
-    betas : float [256], inverse temperatures in units of 1 / J, >= 0
-    max_degree : largest energy change
-
-    Returns
-    -------
-    uint64 [max_degree * 32 * 4]
-        Bit r of word [dE - 1, b] is binary digit b of exp(-betas[r] dE), most significant first.
-    """
-    planes = np.empty((max_degree, PRECISION, WORDS), np.uint64)
-    for change in range(1, max_degree + 1):
-        scaled = np.minimum(
-            np.exp(-np.asarray(betas) * change) * 2.0**PRECISION, 2.0**PRECISION - 1
-        ).astype(np.uint64)
-        places = np.arange(PRECISION - 1, -1, -1, dtype=np.uint64)
-        digits = (scaled >> places[:, None]) & np.uint64(1)
-        packed = np.packbits(digits.astype(np.uint8), axis=1, bitorder="little")
-        planes[change - 1] = np.ascontiguousarray(packed).view(np.uint64)
-    return planes.ravel()
+@njit(cache=True, nogil=True)
+def unpack_states(spins, n_planes, states):
+    """Inverse of `pack_states`, into int8 [256, n]."""
+    n = states.shape[1]
+    for i in range(n):
+        for word in range(4):
+            low = spins[(i * n_planes) * 4 + word]
+            middle = spins[(i * n_planes + 1) * 4 + word] if n_planes > 1 else np.uint64(0)
+            high = spins[(i * n_planes + 2) * 4 + word] if n_planes > 2 else np.uint64(0)
+            for bit in range(64):
+                b = np.uint64(bit)
+                one = np.uint64(1)
+                value = ((low >> b) & one) | (((middle >> b) & one) << one)
+                value |= ((high >> b) & one) << np.uint64(2)
+                states[64 * word + bit, i] = np.int8(value)
 
 
 def acceptance_digits(betas, max_degree):
-    """int32 [T * max_degree], the 32 binary digits of exp(-betas[t] dE), for `bits_tempering`."""
+    """int32 [T * max_degree], the 32 binary digits of exp(-betas[t] dE), for `bits_planes`.
+
+    betas : float [T], inverse temperatures in units of 1 / J, >= 0
+    max_degree : largest energy change
+    """
     p = np.exp(-np.asarray(betas)[:, None] * np.arange(1, max_degree + 1))
     scaled = np.minimum(p * 2.0**PRECISION, 2.0**PRECISION - 1).astype(np.uint32)
     return scaled.view(np.int32).ravel()
-
-
-def acceptance_table(log_weights, max_degree):
-    """Thresholds of `bits_multicanonical` for integer energies E_min ... E_min + B - 1.
-
-    Parameters
-    ----------
-    log_weights : float [B], ln W; moves outside the B energies are rejected
-
-    Returns
-    -------
-    int32 [B << shift], shift, centre
-        Entry [E - E_min, centre + dE] is t with P(31-bit draw <= t) = acceptance, -1 = never.
-    """
-    n_bins = len(log_weights)
-    shift = int(2 * max_degree).bit_length()
-    centre = 1 << (shift - 1)
-    energies = np.arange(n_bins)
-    table = np.full((n_bins, 1 << shift), -1, np.int32)
-    for change in range(-max_degree, max_degree + 1):
-        target = energies + change
-        inside = (target >= 0) & (target < n_bins)
-        log_ratio = log_weights[np.clip(target, 0, n_bins - 1)] - log_weights
-        accepted = np.rint(np.exp(np.minimum(log_ratio, 0.0)) * 2.0**31) - 1
-        table[inside, centre + change] = accepted[inside].astype(np.int32)
-    return table.ravel(), shift, centre
 
 
 # Bit-sliced building blocks. m0 ... m4 are the planes of M = degree + dE, so 0 <= M <= 30.
@@ -182,7 +140,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
     spins : uint64 [n * P * 4], changed in place
     indptr, neighbors : uint32, CSR without weights; degree <= 15
     free_nodes : uint32, visited in this order
-    planes : uint64, from `acceptance_planes`
+    planes : uint64 [max_degree * 32 * 4], from `bits_planes`
     stream : uint64 [17], changed in place
     """
     three_planes = q > 4
@@ -329,192 +287,17 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
 
 
 @njit(cache=True, nogil=True)
-def bits_multicanonical(
-    spins,
-    q,
-    indptr,
-    neighbors,
-    free_nodes,
-    table,
-    shift,
-    rows,
-    histogram,
-    histogram_every,
-    stream,
-    n_sweeps,
-):
-    """Multicanonical sweeps of 256 walkers with 2 <= q <= 8 states that share one weight function.
+def bits_planes(digits, n_levels, levels, planes):
+    """Acceptance planes of the 256 walkers, each at its level of a temperature ladder.
 
     Parameters
     ----------
-    spins, q, indptr, neighbors, free_nodes, stream : as in `bits_metropolis`
-    table, shift : from `acceptance_table`
-    rows : int32 [256], ((E_r - E_min) << shift) + centre, changed in place
-    histogram : int64 [B], adds every walker's energy before each ``histogram_every``-th visit
-    """
-    three_planes = q > 4
-    stride = WORDS if q == 2 else 12 if three_planes else 8
-    n_offsets = 7 if three_planes else 3
-    s0 = load_u64x4(stream, 0)
-    s1 = load_u64x4(stream, 4)
-    s2 = load_u64x4(stream, 8)
-    s3 = load_u64x4(stream, 12)
-    counter = stream[16]
-    zero = splat_u64x4(0)
-    direction = zero
-    a1 = zero
-    a2 = zero
-    b1 = zero
-    b2 = zero
-    x2 = zero
-    valid = ~zero
-    offset = np.int64(0)
-    planes = np.empty(5 * WORDS, np.uint64)
-    halves = planes.view(np.int32)
-    mask = np.empty(8, np.uint32)
-    mask_words = mask.view(np.uint64)
-    lane_bits = lane_bits_i32x8()
-    until_count = histogram_every
-    for _ in range(n_sweeps):
-        for visit in range(free_nodes.size):
-            until_count -= 1
-            if until_count == 0:
-                until_count = histogram_every
-                for walker in range(WALKERS):
-                    histogram[rows[walker] >> shift] += 1
-            if q == 2:
-                counter += GOLDEN
-                if skips(counter):
-                    continue
-            i = np.int64(free_nodes[visit])
-            begin = np.int64(indptr[i])
-            end = np.int64(indptr[i + 1])
-            degree = end - begin
-            a0 = load_u64x4(spins, stride * i)
-            m0 = zero
-            m1 = zero
-            m2 = zero
-            m3 = zero
-            m4 = zero
-            if q == 2:  # flip: M = 2 (number of equal neighbours)
-                edge = begin
-                while edge + 1 < end:
-                    x = ~(load_u64x4(spins, WORDS * np.int64(neighbors[edge])) ^ a0)
-                    y = ~(load_u64x4(spins, WORDS * np.int64(neighbors[edge + 1])) ^ a0)
-                    m1, m2, m3, m4, m0 = add_two_bits(m1, m2, m3, m4, m0, x, y)
-                    edge += 2
-                if edge < end:
-                    x = ~(load_u64x4(spins, WORDS * np.int64(neighbors[edge])) ^ a0)
-                    m1, m2, m3, m4, m0 = add_two_bits(m1, m2, m3, m4, m0, x, zero)
-                m0 = zero
-                b0 = ~a0
-            else:  # move a -> b: every neighbour adds [equals a] and [differs from b] to M
-                a1 = load_u64x4(spins, stride * i + 4)
-                if three_planes:
-                    a2 = load_u64x4(spins, stride * i + 8)
-                if q == 3:
-                    direction, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
-                else:
-                    counter += GOLDEN
-                    offset = 1 + below(counter, n_offsets)
-                b0, b1, b2, valid = propose_planes(q, offset, a0, a1, a2, direction)
-                for edge in range(begin, end):
-                    at = stride * np.int64(neighbors[edge])
-                    x0 = load_u64x4(spins, at)
-                    x1 = load_u64x4(spins, at + 4)
-                    if three_planes:
-                        x2 = load_u64x4(spins, at + 8)
-                    equals_a = ~((x0 ^ a0) | (x1 ^ a1) | (x2 ^ a2))
-                    differs_b = (x0 ^ b0) | (x1 ^ b1) | (x2 ^ b2)
-                    m0, m1, m2, m3, m4 = add_two_bits(m0, m1, m2, m3, m4, equals_a, differs_b)
-            if 4 < q < 8:  # a proposal that is no state leaves the energy: M = degree there
-                m0 = (m0 & valid) | (plane_of(degree, 0) & ~valid)
-                m1 = (m1 & valid) | (plane_of(degree, 1) & ~valid)
-                m2 = (m2 & valid) | (plane_of(degree, 2) & ~valid)
-                m3 = (m3 & valid) | (plane_of(degree, 3) & ~valid)
-                m4 = (m4 & valid) | (plane_of(degree, 4) & ~valid)
-            store(planes, 0, m0)
-            store(planes, 4, m1)
-            store(planes, 8, m2)
-            store(planes, 12, m3)
-            store(planes, 16, m4)
-            # from here lane by lane: eight walkers to a vector, each with its own energy
-            no_change = splat_i32x8(0 - degree)
-            for half in range(8):
-                w0 = splat_i32x8(halves[half])
-                w1 = splat_i32x8(halves[half + 8])
-                w2 = splat_i32x8(halves[half + 16])
-                w3 = splat_i32x8(halves[half + 24])
-                w4 = splat_i32x8(halves[half + 32])
-                bits = np.uint64(0)
-                for part in range(0, 32, 8):
-                    lanes = lane_bits << part
-                    change = no_change + (((w1 & lanes) == lanes) & splat_i32x8(2))
-                    change = change + (((w2 & lanes) == lanes) & splat_i32x8(4))
-                    change = change + (((w3 & lanes) == lanes) & splat_i32x8(8))
-                    if q > 2:
-                        change = change + (((w0 & lanes) == lanes) & splat_i32x8(1))
-                    if degree > 7:
-                        change = change + (((w4 & lanes) == lanes) & splat_i32x8(16))
-                    draw, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
-                    row = load_i32x8(rows, 32 * half + part)
-                    agreed = (u64x4_to_i32x8(draw) >> 1) <= gather_i32x8(table, row + change)
-                    store(rows, 32 * half + part, row + (agreed & (change << shift)))
-                    bits |= sign_bits(agreed) << np.uint64(part)
-                mask[half] = np.uint32(bits)
-            accepted = load_u64x4(mask_words, 0) & valid
-            store(spins, stride * i, a0 ^ (accepted & (a0 ^ b0)))
-            if q > 2:
-                store(spins, stride * i + 4, a1 ^ (accepted & (a1 ^ b1)))
-                if three_planes:
-                    store(spins, stride * i + 8, a2 ^ (accepted & (a2 ^ b2)))
-    store(stream, 0, s0)
-    store(stream, 4, s1)
-    store(stream, 8, s2)
-    store(stream, 12, s3)
-    stream[16] = counter
-
-
-@njit(cache=True, nogil=True)
-def bits_tempering(energies, betas, log_priors, digits, n_tries, levels, planes, stream):
-    """Move the 256 walkers between temperatures and rewrite their acceptance planes.
-
-    This is simulated tempering. With `bits_metropolis` between calls, (s, t) follows
-    exp(log_priors[t] - betas[t] E(s)), so s alone follows the multicanonical weight
-    W(E) = sum_t exp(log_priors[t] - betas[t] E): any W with a convex logarithm, at the price of
-    canonical sweeps. Reweight with W(E), not with t.
-
-    Parameters
-    ----------
-    energies : int64 [256], from `bits_energies`
-    betas, log_priors : float64 [T]
     digits : int32 [T * max_degree], from `acceptance_digits`
-    n_tries : proposals t -> t +- 1 of each walker
-    levels : int32 [256], t of each walker, changed in place
-    planes : uint64 [max_degree * 32 * 4], overwritten
-    stream : uint64 [17], changed in place
+    n_levels : T
+    levels : int32 [256], t of each walker
+    planes : uint64 [max_degree * 32 * 4], overwritten. Bit r of word [dE - 1, b] is binary digit b
+        of exp(-beta_r dE), most significant first
     """
-    counter = stream[16]
-    n_levels = betas.size
-    for walker in range(WALKERS):
-        level = np.int64(levels[walker])
-        energy = np.float64(energies[walker])
-        for _ in range(n_tries):
-            counter += GOLDEN
-            bits = mix64(counter)
-            proposed = level + (1 if bits & np.uint64(1) else -1)
-            if 0 <= proposed < n_levels:
-                log_ratio = (
-                    log_priors[proposed]
-                    - log_priors[level]
-                    - (betas[proposed] - betas[level]) * energy
-                )
-                if log_ratio >= 0.0 or np.float64(bits >> np.uint64(11)) * 2.0**-53 < np.exp(
-                    log_ratio
-                ):
-                    level = proposed
-        levels[walker] = level
-    stream[16] = counter
     max_degree = digits.size // n_levels
     octets = planes.view(np.uint8)
     width = splat_i32x8(max_degree)

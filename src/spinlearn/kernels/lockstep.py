@@ -1,7 +1,6 @@
 """Lockstep single-node sweeps: R walkers, real couplings of either sign, fields, q <= 64.
 
-    canonical       accept s -> s' with min(1, exp(-beta_r dE)),       one beta per walker r
-    multicanonical  accept s -> s' with min(1, W(E_r + dE) / W(E_r)),  one W for all walkers
+    accept s -> s' with min(1, exp(-beta_r dE)),    one beta per walker r
 
 states[n, R] int8 flat, R a multiple of 32; all walkers visit the same node at the same step. Local
 energies are integers in a small unit, so energies are exact and never drift. The offset of a
@@ -21,7 +20,6 @@ from spinlearn.kernels.simd import (
     f32x8_bits,
     f32x8_from_bits,
     f32x8_to_i32x8,
-    gather_f32x8,
     gather_i32x8,
     high_i16x16,
     high_i32x8,
@@ -44,11 +42,10 @@ from spinlearn.kernels.simd import (
     where,
 )
 
-MAX_STATES = 64
 LOG2_E = 1.4426950408889634
 
 
-def quantize(couplings, indptr, fields=None, energy_span=0.0):
+def quantize(couplings, indptr, fields=None):
     """Couplings and fields as integers in a common unit, a power of two.
 
     A coupling is two int16 limbs, J = (high * 2**low_bits + low) * unit: sums over a node's
@@ -60,16 +57,13 @@ def quantize(couplings, indptr, fields=None, energy_span=0.0):
     couplings : float [nnz], in CSR order
     indptr : uint32 [n + 1]
     fields : float [n, q] or None
-    energy_span : E_max - E_min that int32 energies must hold (multicanonical), 0 if they are not
-        needed. The unit is 2**-30 of it, or 2**-24 of the largest sum at a node, whichever is
-        coarser.
 
     Returns
     -------
     high, low : int16 [nnz]
     low_bits : int
     fields : int32 [n * q] or [0]
-    unit : float
+    unit : float, 2**-24 of the largest sum at a node, or more where fields are large
     """
     couplings = np.asarray(couplings, np.float64)
     degrees = np.diff(indptr.astype(np.int64))
@@ -79,9 +73,8 @@ def quantize(couplings, indptr, fields=None, energy_span=0.0):
     low_bits = max(0, min(9, int(np.log2(32767 / degree))))
     unit = 2.0 ** np.ceil(np.log2(row_sum / (32767 - degree))) / 2**low_bits
     largest_field = 0.0 if fields is None else float(np.abs(fields).max(initial=0.0))
-    coarsest = max(energy_span, 4.0 * largest_field)
-    if coarsest > 0.0:
-        unit = max(unit, 2.0 ** np.ceil(np.log2(coarsest / 2**30)))
+    if largest_field > 0.0:  # changes of a field must fit int32
+        unit = max(unit, 2.0 ** np.ceil(np.log2(largest_field / 2**28)))
     total = np.rint(couplings / unit).astype(np.int64)
     high, low = (total >> low_bits).astype(np.int16), (total & (2**low_bits - 1)).astype(np.int16)
     flat = (
@@ -90,26 +83,6 @@ def quantize(couplings, indptr, fields=None, energy_span=0.0):
         else np.rint(np.asarray(fields) / unit).astype(np.int32).ravel()
     )
     return high, low, low_bits, flat, unit
-
-
-def weight_table(log_weights_at_edges, bin_shift):
-    """Tables of `lockstep_multicanonical` from ln W at the B + 1 bin edges.
-
-    ln W is linear within a bin and stored in steps of ``resolution``, 2**-30 of its range.
-
-    Returns
-    -------
-    int32 [B], float32 [B], resolution
-        ln W at the lower edges and its slopes per unit of energy, both over ``resolution``.
-    """
-    edges = np.asarray(log_weights_at_edges, np.float64)
-    edges = edges - 0.5 * (edges.min() + edges.max())
-    resolution = 2.0 ** np.ceil(np.log2(max(np.ptp(edges), 1e-3) / 2**30))
-    return (
-        np.rint(edges[:-1] / resolution).astype(np.int32),
-        (np.diff(edges) / resolution / 2**bin_shift).astype(np.float32),
-        resolution,
-    )
 
 
 # Lockstep building blocks: real couplings, any q
@@ -226,123 +199,6 @@ def lockstep_metropolis(
                     r, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
                     exponent = i32x8_to_f32x8(change) * load_f32x8(log2_rates, at + part)
                     accepted = accept_log2(exponent, u64x4_to_i32x8(r))
-                    store(masks, part, accepted)
-                accepted_block = join_i8x32(
-                    load_i32x8(masks, 0),
-                    load_i32x8(masks, 8),
-                    load_i32x8(masks, 16),
-                    load_i32x8(masks, 24),
-                )
-                store(states, i * n_replicas + at, where(accepted_block, b, a))
-    store(stream, 0, s0)
-    store(stream, 4, s1)
-    store(stream, 8, s2)
-    store(stream, 12, s3)
-    stream[16] = counter
-
-
-@njit(cache=True, nogil=True)
-def lockstep_multicanonical(
-    states, n_replicas, q, indptr, neighbors, high, low, low_bits, fields, free_nodes,
-    log_weights, slopes, bin_shift, resolution, energies, current, histogram, histogram_every,
-    stream, n_sweeps,
-):  # fmt: skip
-    """Multicanonical sweeps of R walkers that share one weight function of the real energy.
-
-    Energies are integers: e = (E - E_min) / unit. Bin k holds
-    k * 2**bin_shift <= e < (k + 1) * 2**bin_shift.
-
-    Parameters
-    ----------
-    states ... free_nodes, stream : as in `lockstep_metropolis`
-    log_weights, slopes, resolution : int32 [B], float32 [B], float, from `weight_table`
-    energies : int32 [R], e of each walker, changed in place
-    current : int32 [R], ln W of each walker / resolution, changed in place. This is the weight the
-        walker was sampled with: reweight with ``exp(-beta * E - current * resolution)``
-    histogram : int64 [B], adds every walker's bin before each ``histogram_every``-th visit
-    """
-    s0 = load_u64x4(stream, 0)
-    s1 = load_u64x4(stream, 4)
-    s2 = load_u64x4(stream, 8)
-    s3 = load_u64x4(stream, 12)
-    counter = stream[16]
-    has_fields = fields.size > 0
-    pair = np.empty(64, np.int8)  # of a block of 32 walkers: states, then proposals
-    changes = np.empty(32, np.int32)
-    masks = np.empty(32, np.int32)
-    n_states = splat_i8x32(q)
-    limit = splat_i32x8(log_weights.size << bin_shift)
-    within_bin = splat_i32x8((1 << bin_shift) - 1)
-    scale = splat_f32x8(resolution * LOG2_E)
-    zero = splat_i32x8(0)
-    impossible = splat_f32x8(-1000.0)
-    until_count = histogram_every
-    for _ in range(n_sweeps):
-        for visit in range(free_nodes.size):
-            until_count -= 1
-            if until_count == 0:
-                until_count = histogram_every
-                for walker in range(n_replicas):
-                    histogram[energies[walker] >> bin_shift] += 1
-            i = np.int64(free_nodes[visit])
-            begin = np.int64(indptr[i])
-            end = np.int64(indptr[i + 1])
-            row = splat_i32x8(i * q)
-            counter += GOLDEN
-            offset = 1 + below(counter, q - 1)
-            if q == 2 and skips(counter):
-                offset = 0  # proposes the state itself; a branch around the loop was slower
-            up = splat_i8x32(offset)
-            down = splat_i8x32(q - offset)
-            for at in range(0, n_replicas, 32):
-                a = load_i8x32(states, i * n_replicas + at)
-                b = a + up
-                if q > 2:
-                    r, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
-                    b = a + where(u64x4_to_i8x32(r), up, down)
-                b = where(b - n_states, b, b - n_states)  # mod q
-                # sums of the two limbs of J over [s_j = a] - [s_j = b]; 0: walkers 0-15 of the
-                # block, 1: walkers 16-31
-                high0 = splat_i16x16(0)
-                high1 = high0
-                low0 = high0
-                low1 = high0
-                for edge in range(begin, end):
-                    s = load_i8x32(states, np.int64(neighbors[edge]) * n_replicas + at)
-                    sign = (s == b) - (s == a)  # a mask is -1 where true
-                    sign0 = low_i16x16(sign)
-                    sign1 = high_i16x16(sign)
-                    limb = splat_i16x16(high[edge])
-                    high0 = high0 + sign0 * limb
-                    high1 = high1 + sign1 * limb
-                    limb = splat_i16x16(low[edge])
-                    low0 = low0 + sign0 * limb
-                    low1 = low1 + sign1 * limb
-                store(changes, 0, (low_i32x8(high0) << low_bits) + low_i32x8(low0))
-                store(changes, 8, (high_i32x8(high0) << low_bits) + high_i32x8(low0))
-                store(changes, 16, (low_i32x8(high1) << low_bits) + low_i32x8(low1))
-                store(changes, 24, (high_i32x8(high1) << low_bits) + high_i32x8(low1))
-                if has_fields:
-                    store(pair, 0, a)
-                    store(pair, 32, b)
-                for part in range(0, 32, 8):
-                    change = load_i32x8(changes, part)
-                    if has_fields:
-                        change = change + gather_i32x8(fields, row + load_i8_i32x8(pair, 32 + part))
-                        change = change - gather_i32x8(fields, row + load_i8_i32x8(pair, part))
-                    r, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
-                    energy = load_i32x8(energies, at + part)
-                    old = load_i32x8(current, at + part)
-                    target = energy + change
-                    inside = (target >= zero) & (target < limit)
-                    target = target & inside
-                    index = target >> bin_shift
-                    rise = i32x8_to_f32x8(target & within_bin) * gather_f32x8(slopes, index)
-                    new = gather_i32x8(log_weights, index) + f32x8_to_i32x8(rise)
-                    exponent = where(inside, i32x8_to_f32x8(new - old) * scale, impossible)
-                    accepted = accept_log2(exponent, u64x4_to_i32x8(r))
-                    store(energies, at + part, energy + (accepted & change))
-                    store(current, at + part, where(accepted, new, old))
                     store(masks, part, accepted)
                 accepted_block = join_i8x32(
                     load_i32x8(masks, 0),

@@ -257,40 +257,23 @@ def where(typingctx, mask, yes, no):
     return yes(mask, yes, no), codegen
 
 
-def _define_gather(vec):
-    @intrinsic
-    def gather(typingctx, array, index):
-        """Lanes ``array[index[l]]`` of a flat contiguous array; the index is a vector of int32."""
-
-        def codegen(context, builder, sig, args):
-            data = context.make_array(sig.args[0])(context, builder, args[0]).data
-            lanes = []
-            result = ir.Constant(vec.llvm, ir.Undefined)
-            i32 = ir.IntType(32)
-            for lane in range(vec.lanes):
-                one = builder.extract_element(args[1], ir.Constant(i32, lane))
-                lanes.append(builder.load(builder.gep(data, [builder.zext(one, ir.IntType(64))])))
-            for lane, value in enumerate(lanes):
-                result = builder.insert_element(result, value, ir.Constant(i32, lane))
-            return result
-
-        return vec(array, index), codegen
-
-    return gather
-
-
-gather_i32x8 = _define_gather(I32X8)
-gather_f32x8 = _define_gather(F32X8)
-
-
 @intrinsic
-def lane_bits_i32x8(typingctx):
-    """Constant vector whose lane l is ``1 << l``."""
+def gather_i32x8(typingctx, array, index):
+    """Lanes ``array[index[l]]`` of a flat contiguous array; the index is a vector of int32."""
 
     def codegen(context, builder, sig, args):
-        return ir.Constant(I32X8.llvm, [1 << lane for lane in range(8)])
+        data = context.make_array(sig.args[0])(context, builder, args[0]).data
+        lanes = []
+        result = ir.Constant(I32X8.llvm, ir.Undefined)
+        i32 = ir.IntType(32)
+        for lane in range(I32X8.lanes):
+            one = builder.extract_element(args[1], ir.Constant(i32, lane))
+            lanes.append(builder.load(builder.gep(data, [builder.zext(one, ir.IntType(64))])))
+        for lane, value in enumerate(lanes):
+            result = builder.insert_element(result, value, ir.Constant(i32, lane))
+        return result
 
-    return I32X8(), codegen
+    return I32X8(array, index), codegen
 
 
 def _define_conversion(source, target, method, doc):
