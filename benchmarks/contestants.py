@@ -1,4 +1,4 @@
-"""Contestants of the speed comparison: the peers and our kernels, each a cost per node update.
+"""Contestants of the speed comparison: the peers beside our walkers, each a cost per node update.
 
 A contestant is measured in short rounds that alternate with those of the others; what counts is the
 smallest CPU time it ever needed. Peers have a set-up that is not the question, so they are measured
@@ -23,12 +23,12 @@ import numpy as np
 
 from spinlearn import PottsModel
 from spinlearn.engines.walkers import ClusterWalkers, Walkers
-from spinlearn.kernels import bits, lockstep
-from spinlearn.kernels.ensemble import draw_levels
-from spinlearn.kernels.rng import make_stream
+from spinlearn.kernels.levels import draw_levels, exchange_levels
 
-HISTOGRAM_EVERY = 8  # visits; energies change little in between
+LOCAL_LEVELS = 64  # of a ladder for walkers with local moves, 64 or 256 of them
+CLUSTER_LEVELS = 16  # of a ladder with one walker moved by clusters per level
 WARM_UP = 60  # sweeps
+READS = 5  # of the energies, to spread the walkers over the levels
 SHORT = 20  # sweeps of a peer's short run
 PEER_UPDATES = 40_000_000  # of a peer's long run, more than of the short one
 CLUSTER_UPDATES = 3_000_000  # the same, of a cluster algorithm
@@ -185,43 +185,9 @@ def peapods_clusters(side: int, temperature: float) -> Contestant | None:
 # -- ours --------------------------------------------------------------------------------------
 
 
-@dataclass
-class Spread:
-    """Walkers spread over a range of temperatures, and their mean energies there."""
-
-    group: Walkers
-    betas: np.ndarray
-    mean_energies: np.ndarray
-
-    def log_weights(self, energies: np.ndarray) -> np.ndarray:
-        """ln W = -ln D up to a constant: minus the integral of beta(E). Canonical outside."""
-        grid = np.maximum.accumulate(self.mean_energies[::-1])
-        beta = np.interp(energies, grid, self.betas[::-1])
-        steps = np.diff(energies) * (beta[1:] + beta[:-1]) / 2
-        return -np.concatenate([[0.0], np.cumsum(steps)])
-
-    def eta(self, betas: np.ndarray) -> np.ndarray:
-        """-ln Z up to a constant: the integral of the mean energy."""
-        mean = np.interp(betas, self.betas, self.mean_energies)
-        return np.concatenate([[0.0], np.cumsum(np.diff(betas) * (mean[1:] + mean[:-1]) / 2)])
-
-
-def spread_out(kind: Any, model: PottsModel, temperatures: tuple[float, float]) -> Spread:
-    """Walkers of a kind, one temperature each between the two given, roughly in equilibrium."""
-    group = kind(model, np.random.SeedSequence(1))
-    betas = np.linspace(1 / max(temperatures), 1 / min(temperatures), group.n_walkers)
-    group.use_ladder(betas)
-    group.levels[:] = np.arange(group.n_walkers)
-    group.apply_levels()
-    group.sweep(WARM_UP)
-    reads = []
-    for _ in range(5):
-        group.sweep(2)
-        reads.append(group.energies())
-    return Spread(group, betas, np.mean(reads, axis=0))
-
-
-def canonical(kind: Any, model: PottsModel, temperature: float, sweeps: int) -> Contestant:
+def canonical(
+    kind: type[Walkers], model: PottsModel, temperature: float, sweeps: int
+) -> Contestant:
     """Metropolis sweeps of our walkers, all at one temperature."""
     group = kind(model, np.random.SeedSequence(1))
     group.use_ladder(np.array([1 / temperature]))
@@ -229,87 +195,56 @@ def canonical(kind: Any, model: PottsModel, temperature: float, sweeps: int) -> 
     return Contestant(lambda: group.sweep(sweeps), sweeps * model.n_nodes * group.n_walkers)
 
 
-def engine_steps(spread: Spread, n_nodes: int, n_levels: int, steps: int) -> Contestant:
-    """What the multicanonical engine runs: canonical sweeps, energies, draws of levels.
+def engine_steps(
+    kind: type[Walkers],
+    model: PottsModel,
+    temperatures: tuple[float, float],
+    sweeps: int,
+    *,
+    drawn: bool,
+) -> Contestant:
+    """What an engine runs over a ladder: sweeps, energies, moves of walkers between the levels.
 
-    Its region moves are left out, they are no updates of single nodes.
+    Levels are drawn (multicanonical) or exchanged (tempering); walkers moved by clusters stay at
+    theirs and exchange components in both engines. Region moves are left out, they are no updates
+    of single nodes.
     """
-    group = spread.group
-    betas = np.linspace(spread.betas[0], spread.betas[-1], n_levels)
-    eta, occupancy = spread.eta(betas), np.zeros(n_levels)
-    last = len(spread.betas) - 1
+    n_levels = CLUSTER_LEVELS if kind is ClusterWalkers else LOCAL_LEVELS
+    group = kind(model, np.random.SeedSequence(1), n_levels if kind.any_number else None)
+    betas = np.linspace(1 / max(temperatures), 1 / min(temperatures), n_levels)
     group.use_ladder(betas)
-    group.levels[:] = np.arange(last + 1) * (n_levels - 1) // last
+    group.levels[:] = np.arange(group.n_walkers) * n_levels // group.n_walkers
     group.apply_levels()
+    group.sweep(WARM_UP)
+    steps = max(1, sweeps // group.sweeps_per_step)
+    eta, occupancy, met = _eta(group, betas), np.zeros(n_levels), np.zeros((n_levels, 2))
+
+    def step() -> None:
+        group.sweep(group.sweeps_per_step)
+        if kind is ClusterWalkers:
+            group.exchange_components(0)
+            return
+        if drawn:
+            draw_levels(group.energies(), betas, eta, group.levels, occupancy, group.stream)
+        else:
+            exchange_levels(group.energies(), betas, group.levels, met, group.stream)
+        group.apply_levels()
 
     def run() -> None:
         for _ in range(steps):
-            group.sweep(group.sweeps_per_step)
-            draw_levels(group.energies(), betas, eta, group.levels, occupancy, group.stream)
-            group.apply_levels()
+            step()
 
-    return Contestant(run, steps * group.sweeps_per_step * n_nodes * group.n_walkers)
+    return Contestant(run, steps * group.sweeps_per_step * model.n_nodes * group.n_walkers)
 
 
-def bits_table(spread: Spread, model: PottsModel, sweeps: int) -> Contestant:
-    """The bit-sliced multicanonical kernel with weights flat over the spread's energies."""
-    q, graph = model.n_states, model.graph
-    log_weights = spread.log_weights(np.arange(graph.n_edges + 1.0))
-    table, shift, centre = bits.acceptance_table(log_weights, int(graph.degrees.max()))
-    spins = bits.pack_states(spread.group.states(), q)
-    cut = np.rint(spread.group.energies()).astype(np.int64)
-    rows = ((cut << shift) + centre).astype(np.int32)
-    histogram = np.zeros(len(log_weights), np.int64)
-    structure = _structure(model)
-    stream = make_stream(np.random.SeedSequence(2))
-
-    def run() -> None:
-        bits.bits_multicanonical(
-            spins, q, *structure, table, shift, rows, histogram, HISTOGRAM_EVERY, stream, sweeps
-        )
-
-    run()
-    return Contestant(run, sweeps * model.n_nodes * bits.WALKERS)
-
-
-def lockstep_table(spread: Spread, model: PottsModel, sweeps: int) -> Contestant:
-    """The lockstep multicanonical kernel with weights flat over the spread's energies."""
-    indptr, neighbors, free = _structure(model)
-    group, couplings = spread.group, model.couplings
-    span = 2 * float(couplings.sum())
-    terms = lockstep.quantize(couplings[model.graph.edge_ids], indptr, None, span)
-    unit = terms[-1]
-    bin_shift = int(np.log2(4 / unit))  # bins four mean couplings wide
-    n_bins = (int(span / unit) >> bin_shift) + 2
-    edges = unit * 2.0**bin_shift * np.arange(n_bins)
-    log_weights, slopes, resolution = lockstep.weight_table(spread.log_weights(edges), bin_shift)
-    states = group.states()
-    u, v = model.graph.edges.T
-    energies = ((states[:, u] != states[:, v]) @ np.rint(couplings / unit)).astype(np.int32)
-    # The first accepted move of a walker corrects its ln W within the bin.
-    current = log_weights[energies >> bin_shift].copy()
-    flat_states = np.ascontiguousarray(states.T).ravel()
-    histogram = np.zeros(len(slopes), np.int64)
-    stream = make_stream(np.random.SeedSequence(2))
-
-    def run() -> None:
-        lockstep.lockstep_multicanonical(
-            flat_states, group.n_walkers, model.n_states, indptr, neighbors, *terms[:-1], free,
-            log_weights, slopes, bin_shift, resolution, energies, current, histogram,
-            HISTOGRAM_EVERY, stream, sweeps,
-        )  # fmt: skip
-
-    run()
-    return Contestant(run, sweeps * model.n_nodes * group.n_walkers)
-
-
-def _structure(model: PottsModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    graph = model.graph
-    return (
-        graph.indptr.astype(np.uint32),
-        graph.neighbors.astype(np.uint32),
-        model.free_nodes.astype(np.uint32),
-    )
+def _eta(group: Walkers, betas: np.ndarray) -> np.ndarray:
+    """-ln Z of the levels up to a constant: the integral of the mean energy, roughly."""
+    total = np.zeros(len(betas))
+    for _ in range(READS):
+        group.sweep(2)
+        total += np.bincount(group.levels, group.energies(), minlength=len(betas))
+    mean = total / np.bincount(group.levels, minlength=len(betas)) / READS
+    return np.concatenate([[0.0], np.cumsum(np.diff(betas) * (mean[1:] + mean[:-1]) / 2)])
 
 
 def clusters(model: PottsModel, temperature: float, n_walkers: int, sweeps: int) -> Contestant:
