@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spinlearn.kernels.rng import GOLDEN, below, mix64, next_u64x4, skips
+from spinlearn.kernels.rng import GOLDEN, below_at, next_bits, skips, uniform_at
 from spinlearn.kernels.simd import (
     any_bit,
     gather_i32x8,
@@ -200,10 +200,10 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
                 if three_planes:
                     a2 = load_u64x4(spins, stride * i + 8)
                 if q == 3:
-                    direction, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
+                    direction, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
                 else:
                     counter += GOLDEN
-                    offset = 1 + below(counter, n_offsets)
+                    offset = 1 + below_at(counter, n_offsets)
                 b0, b1, b2, valid = propose_planes(q, offset, a0, a1, a2, direction)
                 for edge in range(begin, end):
                     at = stride * np.int64(neighbors[edge])
@@ -235,7 +235,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
                 class0 = load_u64x4(chosen, 0)
                 class1 = load_u64x4(chosen, 4)
                 for _digit in range(PRECISION):
-                    draw, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
+                    draw, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
                     p = (class0 & load_u64x4(planes, at)) | (
                         class1 & load_u64x4(planes, at + next_class)
                     )
@@ -250,7 +250,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
                 class2 = load_u64x4(chosen, 8)
                 class3 = load_u64x4(chosen, 12)
                 for _digit in range(PRECISION):
-                    draw, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
+                    draw, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
                     p = (class0 & load_u64x4(planes, at)) | (
                         class1 & load_u64x4(planes, at + next_class)
                     )
@@ -263,7 +263,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
                         break
             else:
                 for digit in range(PRECISION):
-                    draw, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
+                    draw, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
                     p = zero
                     at = ((first - 1) * PRECISION + digit) * WORDS
                     for j in range(0, n_chosen, WORDS):
@@ -394,7 +394,7 @@ def bits_flip_regions(
     for _ in range(n_tries):
         counter = stream[16] + GOLDEN
         stream[16] = counter
-        region = below(counter, n_regions)
+        region = below_at(counter, n_regions)
         edges = borders[border_ptr[region] : border_ptr[region + 1]]
         bits_energies(spins, 1, edges, cut)
         n_edges = edges.shape[0]
@@ -404,9 +404,7 @@ def bits_flip_regions(
                 walker = 64 * word + bit
                 change = n_edges - 2 * cut[walker]
                 counter += GOLDEN
-                if change <= 0 or np.float64(mix64(counter) >> np.uint64(11)) * 2.0**-53 < np.exp(
-                    -betas[walker] * change
-                ):
+                if change <= 0 or uniform_at(counter) < np.exp(-betas[walker] * change):
                     bits |= np.uint64(1) << np.uint64(bit)
                     accepted_count[region] += 1
             mask[word] = bits

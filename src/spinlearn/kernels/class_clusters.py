@@ -24,7 +24,8 @@ import numpy as np
 from numba import njit
 
 from spinlearn.kernels.classes import class_cost, draw_state
-from spinlearn.kernels.cluster import below, bond_clusters, uniform
+from spinlearn.kernels.cluster import bond_clusters
+from spinlearn.kernels.rng import below, uniform
 
 
 @njit(cache=True, nogil=True)

@@ -24,7 +24,7 @@ import math
 import numpy as np
 from numba import njit
 
-from spinlearn.kernels.cluster import below, uniform
+from spinlearn.kernels.rng import below, uniform
 
 QUADRATIC, RATIO, TABLE = 1, 2, 3
 

@@ -24,40 +24,7 @@ import math
 import numpy as np
 from numba import njit, uint64
 
-_TWO_M53 = 1.0 / 9007199254740992.0
-
-
-# -- random numbers: xoshiro256++ in the first four words of a stream ------------------------------
-
-
-@njit(cache=True, nogil=True)
-def next_u64(stream):
-    """64 random bits (Blackman & Vigna 2021)."""
-    s0, s1, s2, s3 = stream[0], stream[1], stream[2], stream[3]
-    total = s0 + s3
-    result = ((total << uint64(23)) | (total >> uint64(41))) + s0
-    shifted = s1 << uint64(17)
-    s2 ^= s0
-    s3 ^= s1
-    s1 ^= s2
-    s0 ^= s3
-    s2 ^= shifted
-    s3 = (s3 << uint64(45)) | (s3 >> uint64(19))
-    stream[0], stream[1], stream[2], stream[3] = s0, s1, s2, s3
-    return result
-
-
-@njit(cache=True, nogil=True)
-def uniform(stream):
-    """Uniform in [0, 1), 53 bits."""
-    return float(next_u64(stream) >> uint64(11)) * _TWO_M53
-
-
-@njit(cache=True, nogil=True)
-def below(stream, bound):
-    """Integer 0 ... bound - 1 (bias < bound / 2^32)."""
-    return np.int64(((next_u64(stream) >> uint64(32)) * uint64(bound)) >> uint64(32))
-
+from spinlearn.kernels.rng import below, next_bits, next_u64, uniform
 
 # -- Swendsen-Wang ---------------------------------------------------------------------------------
 
@@ -90,15 +57,7 @@ def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
                 draw = np.uint32(spare)
                 have = False
             else:
-                total = s0 + s3
-                spare = ((total << uint64(23)) | (total >> uint64(41))) + s0
-                shifted = s1 << uint64(17)
-                s2 ^= s0
-                s3 ^= s1
-                s1 ^= s2
-                s0 ^= s3
-                s2 ^= shifted
-                s3 = (s3 << uint64(45)) | (s3 >> uint64(19))
+                spare, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
                 draw = np.uint32(spare >> uint64(32))
                 have = True
             if draw < thresholds[e]:

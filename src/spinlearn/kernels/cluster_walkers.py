@@ -10,13 +10,13 @@ from numba import njit
 from spinlearn.kernels.cluster import (
     add_edge_law,
     add_node_law,
-    below,
     bond_clusters,
     exchange_components,
     heat_bath_sweep,
     metropolis_sweep,
     relabel_clusters,
 )
+from spinlearn.kernels.rng import below
 
 
 @njit(cache=True, nogil=True)

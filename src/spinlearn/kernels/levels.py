@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spinlearn.kernels.rng import GOLDEN, below, mix64
+from spinlearn.kernels.rng import GOLDEN, below_at, uniform_at
 
 
 @njit(cache=True, nogil=True)
@@ -43,7 +43,7 @@ def draw_levels(energies, betas, eta, levels, occupancy, stream):
             weights[t] = np.exp(difference) if difference > -37.0 else 0.0
             total += weights[t]
         counter += GOLDEN
-        target = np.float64(mix64(counter) >> np.uint64(11)) * 2.0**-53 * total
+        target = uniform_at(counter) * total
         chosen = n_levels - 1
         for t in range(n_levels):
             occupancy[t] += weights[t] / total
@@ -77,7 +77,7 @@ def exchange_levels(energies, betas, levels, met, stream):
         shuffled = np.arange(n_walkers)
         for i in range(n_walkers - 1, 0, -1):
             counter += GOLDEN
-            j = below(counter, i + 1)
+            j = below_at(counter, i + 1)
             shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
         begin[:] = 0
         for walker in range(n_walkers):
@@ -94,7 +94,7 @@ def exchange_levels(energies, betas, levels, met, stream):
                 a, b = order[begin[t] + k], order[begin[t + 1] + k]
                 exponent = (betas[t] - betas[t + 1]) * (energies[a] - energies[b])
                 counter += GOLDEN
-                uniform = np.float64(mix64(counter) >> np.uint64(11)) * 2.0**-53
+                uniform = uniform_at(counter)
                 met[t, 0] += 1.0
                 if exponent >= 0.0 or uniform < np.exp(exponent):
                     met[t, 1] += 1.0

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spinlearn.kernels.rng import GOLDEN, below, next_u64x4, skips
+from spinlearn.kernels.rng import GOLDEN, below_at, next_bits, skips
 from spinlearn.kernels.simd import (
     f32x8_bits,
     f32x8_from_bits,
@@ -155,7 +155,7 @@ def lockstep_metropolis(
             end = np.int64(indptr[i + 1])
             row = splat_i32x8(i * q)
             counter += GOLDEN
-            offset = 1 + below(counter, q - 1)
+            offset = 1 + below_at(counter, q - 1)
             if q == 2 and skips(counter):
                 offset = 0  # proposes the state itself; a branch around the loop was slower
             up = splat_i8x32(offset)
@@ -164,7 +164,7 @@ def lockstep_metropolis(
                 a = load_i8x32(states, i * n_replicas + at)
                 b = a + up
                 if q > 2:
-                    r, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
+                    r, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
                     b = a + where(u64x4_to_i8x32(r), up, down)
                 b = where(b - n_states, b, b - n_states)  # mod q
                 # sums of the two limbs of J over [s_j = a] - [s_j = b]; 0: walkers 0-15 of the
@@ -196,7 +196,7 @@ def lockstep_metropolis(
                     if has_fields:
                         change = change + gather_i32x8(fields, row + load_i8_i32x8(pair, 32 + part))
                         change = change - gather_i32x8(fields, row + load_i8_i32x8(pair, part))
-                    r, s0, s1, s2, s3 = next_u64x4(s0, s1, s2, s3)
+                    r, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
                     exponent = i32x8_to_f32x8(change) * load_f32x8(log2_rates, at + part)
                     accepted = accept_log2(exponent, u64x4_to_i32x8(r))
                     store(masks, part, accepted)

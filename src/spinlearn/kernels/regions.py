@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spinlearn.kernels.rng import GOLDEN, below, mix64
+from spinlearn.kernels.rng import GOLDEN, below_at, uniform_at
 
 
 @njit(cache=True, nogil=True)
@@ -53,13 +53,13 @@ def swap_on_regions(
         base = walker * walker_stride
         for _ in range(n_tries):
             counter += GOLDEN
-            region = below(counter, n_regions)
+            region = below_at(counter, n_regions)
             begin, end = region_ptr[region], region_ptr[region + 1]
             counter += GOLDEN
-            node = region_nodes[begin + below(counter, end - begin)]
+            node = region_nodes[begin + below_at(counter, end - begin)]
             a = states[node * node_stride + base]
             counter += GOLDEN
-            b = np.int8((a + 1 + below(counter, q - 1)) % q)
+            b = np.int8((a + 1 + below_at(counter, q - 1)) % q)
             change = 0.0
             for edge in range(border_ptr[region], border_ptr[region + 1]):
                 inside = states[borders[edge, 0] * node_stride + base]
@@ -78,7 +78,7 @@ def swap_on_regions(
                     elif s == b:
                         change += fields[i, a] - fields[i, b]
             counter += GOLDEN
-            uniform = np.float64(mix64(counter) >> np.uint64(11)) * 2.0**-53
+            uniform = uniform_at(counter)
             if change <= 0.0 or uniform < np.exp(-betas[walker] * change):
                 accepted_count[region] += 1
                 for at in range(begin, end):

@@ -1,11 +1,28 @@
-"""Random numbers of the kernels: vectors of xoshiro256++ and a splitmix64 counter per group."""
+"""Random numbers of the kernels: xoshiro256++ for each walker, a counter for what walkers share.
+
+A group of walkers has one stream, uint64 [17]:
+
+    words 0 ... 15   xoshiro256++ (Blackman & Vigna, ACM Trans. Math. Softw. 47, 36, 2021). Kernels
+                     that move walkers one after the other run one generator, in words 0 ... 3.
+                     Kernels that move them in the lanes of vectors run four side by side, state
+                     word k of all four in words 4 k ... 4 k + 3. No group mixes the two.
+    word 16          a counter, whose splitmix64 hash (Steele, Lea & Flood, OOPSLA 2014) gives what
+                     all lanes share: which region, which proposal, which visit to leave out.
+
+Why the counter, and not one more draw: in vector kernels the 16 words live in vector registers, and
+a shared number would take a step of all four generators and a move out of a vector register; the
+hash takes one scalar register, beside the vector code. Moves between levels and of regions use it
+with every kind of walkers, so that one kernel serves all. To draw these numbers otherwise would
+change every sampled number.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-STREAM_WORDS = 17  # uint64 of a stream: 4 lanes of xoshiro256++ and one splitmix64 counter
+STREAM_WORDS = 17
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # step of the counter, made before every draw from it
 
 
 def make_stream(seed_sequence):
@@ -14,10 +31,10 @@ def make_stream(seed_sequence):
 
 
 @njit(cache=True, nogil=True)
-def next_u64x4(s0, s1, s2, s3):
-    """One step of four xoshiro256++ generators: 256 random bits and the new state.
+def next_bits(s0, s1, s2, s3):
+    """One step of xoshiro256++: 64 random bits per generator, and the new state.
 
-    Blackman & Vigna, ACM Trans. Math. Softw. 47, 36 (2021).
+    The state words are uint64 (one generator) or vectors of four uint64 (four generators).
     """
     total = s0 + s3
     result = ((total << 23) | (total >> 41)) + s0
@@ -31,9 +48,50 @@ def next_u64x4(s0, s1, s2, s3):
     return result, s0, s1, s2, s3
 
 
+# Numbers from 64 random bits
+
+
+@njit(cache=True, nogil=True)
+def to_uniform(bits):
+    """Uniform in [0, 1), 53 bits."""
+    return np.float64(bits >> np.uint64(11)) * 2.0**-53
+
+
+@njit(cache=True, nogil=True)
+def to_below(bits, bound):
+    """Integer 0 ... bound - 1 (bias < bound / 2^32)."""
+    return np.int64(((bits >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+
+
+# Draws of one walker, from one generator
+
+
+@njit(cache=True, nogil=True)
+def next_u64(stream):
+    """64 random bits."""
+    bits, s0, s1, s2, s3 = next_bits(stream[0], stream[1], stream[2], stream[3])
+    stream[0], stream[1], stream[2], stream[3] = s0, s1, s2, s3
+    return bits
+
+
+@njit(cache=True, nogil=True)
+def uniform(stream):
+    """Uniform in [0, 1), 53 bits."""
+    return to_uniform(next_u64(stream))
+
+
+@njit(cache=True, nogil=True)
+def below(stream, bound):
+    """Integer 0 ... bound - 1."""
+    return to_below(next_u64(stream), bound)
+
+
+# Draws that a group shares, from the counter
+
+
 @njit(cache=True, nogil=True)
 def mix64(counter):
-    """splitmix64 output of the counter."""
+    """splitmix64 output of the counter: 64 random bits."""
     z = counter
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -41,9 +99,15 @@ def mix64(counter):
 
 
 @njit(cache=True, nogil=True)
-def below(counter, bound):
-    """Random integer 0 ... bound - 1 that a whole group shares."""
-    return np.int64(((mix64(counter) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
+def uniform_at(counter):
+    """Uniform in [0, 1), 53 bits."""
+    return to_uniform(mix64(counter))
+
+
+@njit(cache=True, nogil=True)
+def below_at(counter, bound):
+    """Integer 0 ... bound - 1."""
+    return to_below(mix64(counter), bound)
 
 
 @njit(cache=True, nogil=True)
@@ -55,6 +119,3 @@ def skips(counter):
     sweeps. Which visits are left out does not depend on states, so the law is kept.
     """
     return mix64(counter) < np.uint64(1 << 60)
-
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # splitmix64's increment
