@@ -22,10 +22,10 @@ a stack (children are consumed by their parent), conditionals are kept for the d
 The states of the lowest digits of a separator form a tile, in which what depends on those digits
 alone (energies, child indices) is tabulated once per bucket, and the rest is constant.
 
-All temperatures of a block are handled as one SIMD value (`Lanes`), whose length is that of the
+All temperatures of a block are handled as one SIMD value (`Vec`), whose length is that of the
 tuple `lanes`, so every arithmetic expression below means "for each temperature". Numba would leave
 inner loops over 8 temperatures scalar: it unrolls them before it could vectorise them, and calls
-libm for exp and log. Hence the vector type and the two functions of `kernels/lanes.py`.
+libm for exp and log. Hence the vector type and the two functions of `kernels/elementary.py`.
 """
 
 from __future__ import annotations
@@ -33,16 +33,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from spinlearn.kernels.lanes import (
-    add_to_row,
-    exp,
-    larger,
-    log,
-    row_of,
-    set_row,
-    smaller,
-    where_negative,
-)
+from spinlearn.kernels.elementary import exp, log
+from spinlearn.kernels.rows import add_to_row, row_of, set_row
+from spinlearn.kernels.simd import larger, smaller, where
 
 TILE_STATES = 16  # separator states handled together: enough to hide latencies, all in L1 cache
 
@@ -188,8 +181,8 @@ def _sum_of_two(lanes, n_tile, weight, mean, variance, messages, out, conditiona
         w = exp(smaller(lead, 0.0 - lead))
         count = 1.0 + w
         share = 1.0 / count
-        set_row(conditional, cond + i, where_negative(lead, w * share, share))
-        set_row(weight, 2 * i, where_negative(lead, share, w * share))
+        set_row(conditional, cond + i, where(lead < 0.0, w * share, share))
+        set_row(weight, 2 * i, where(lead < 0.0, share, w * share))
         set_row(weight, 2 * i + 1, count)
         set_row(messages, 3 * (out + i), larger(log0, log1))
     for i in range(n_tile):

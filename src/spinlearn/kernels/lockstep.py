@@ -17,9 +17,9 @@ from numba import njit
 
 from spinlearn.kernels.rng import GOLDEN, below_at, next_bits, skips
 from spinlearn.kernels.simd import (
-    f32x8_bits,
-    f32x8_from_bits,
+    bits_of,
     f32x8_to_i32x8,
+    floats_of,
     gather_i32x8,
     high_i16x16,
     high_i32x8,
@@ -101,7 +101,7 @@ def exp2_f32x8(y):
     middle = splat_f32x8(0.24022242426872253) + splat_f32x8(0.05550733581185341) * f
     low = splat_f32x8(1.0) + splat_f32x8(0.6931470036506653) * f
     power = low + f2 * (middle + f2 * high)
-    return f32x8_from_bits(f32x8_bits(power) + (whole << 23))
+    return floats_of(bits_of(power) + (whole << 23))
 
 
 @njit(cache=True, nogil=True)

@@ -1,38 +1,49 @@
-"""Short SIMD vectors as Numba values: 4 x uint64, 8 x int32, 8 x float32, 16 x int16, 32 x int8.
+"""Vec: a short SIMD vector of integers or floats as a Numba value.
 
-Numba has no vector types, and LLVM's auto-vectoriser gives up on early exits, bit masks and
-gathers. A ``Vec`` is a Numba value whose machine type is an LLVM vector, so LLVM emits AVX2 where
-it exists and splits the same code for SSE or NEON elsewhere: results are bit-identical on every
-machine (no fused multiply-add is formed, no fastmath). Vecs live only inside kernels; they are
-never kernel arguments, so ``cache=True`` works as usual.
+Numba has no vector types, and LLVM's auto-vectoriser gives up on early exits, bit masks, gathers
+and short inner loops. A ``Vec`` is a Numba value whose machine type is an LLVM vector, so LLVM
+emits AVX2 where it exists and splits the same code for SSE or NEON elsewhere: results are
+bit-identical on every machine (no fastmath; no fused multiply-add but the one of `multiply_add`).
+Vecs live only inside kernels; they are never kernel arguments, so ``cache=True`` works as usual.
 
-Operators: ``+ - & | ^ ~`` on equal Vecs, ``<< >>`` by an integer (logical shift), ``*`` on floats
-and ints, ``< > == <= >=`` give all-ones / zero integer masks of the same shape.
+Operators: ``+ - *`` lane by lane, ``/`` on floats (IEEE, without Python's check for zero),
+``& | ^ ~`` on integers, ``<< >>`` by an integer (logical shift); ``< > == <= >=`` give all-ones /
+zero integer masks of the same shape. A number beside a Vec stands in every lane.
 """
 
 import operator
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
+
+NUMBERS = {
+    "i64": types.uint64,
+    "i32": types.int32,
+    "i16": types.int16,
+    "i8": types.int8,
+    "f64": types.float64,
+    "f32": types.float32,
+}
 
 
 class Vec(types.Type):
-    """Numba type of ``lanes`` integers (kind 'i') or floats ('f', 32 bits) of ``bits`` bits."""
+    """Numba type of ``lanes`` integers (kind 'i') or floats (kind 'f') of ``bits`` bits."""
 
     def __init__(self, kind, bits, lanes):
         self.kind, self.bits, self.lanes = kind, bits, lanes
         super().__init__(name=f"Vec({kind}{bits}x{lanes})")
 
     @property
-    def element(self):
-        if self.kind == "i":
-            return ir.IntType(self.bits)
-        return ir.FloatType()
+    def number(self):
+        """Numba type of one lane."""
+        return NUMBERS[f"{self.kind}{self.bits}"]
 
     @property
     def llvm(self):
-        return ir.VectorType(self.element, self.lanes)
+        if self.kind == "i":
+            return ir.VectorType(ir.IntType(self.bits), self.lanes)
+        return ir.VectorType(ir.DoubleType() if self.bits == 64 else ir.FloatType(), self.lanes)
 
     @property
     def mask(self):
@@ -63,26 +74,59 @@ def _splat(builder, scalar, vec):
     )
 
 
+def _common(*operands):
+    """The Vec type of operands of which some may be numbers of its kind; None if there is none."""
+    vecs = [operand for operand in operands if isinstance(operand, Vec)]
+    if not vecs or any(vec != vecs[0] for vec in vecs):
+        return None
+    numbers = types.Integer if vecs[0].kind == "i" else types.Float
+    fits = all(isinstance(operand, Vec | numbers) for operand in operands)
+    return vecs[0] if fits else None
+
+
+def _in_lanes(context, builder, value, value_type, vec):
+    """The value itself if it is a Vec, else the number in every lane."""
+    if isinstance(value_type, Vec):
+        return value
+    return _splat(builder, context.cast(builder, value, value_type, vec.number), vec)
+
+
+def _both_in_lanes(context, builder, sig, args):
+    vec = _common(*sig.args)
+    return [
+        _in_lanes(context, builder, value, value_type, vec)
+        for value, value_type in zip(args, sig.args, strict=True)
+    ]
+
+
+def _lower_with_numbers(op, lowering):
+    for operands in ((Vec, Vec), (Vec, types.Number), (types.Number, Vec)):
+        lower_builtin(op, *operands)(lowering)
+
+
 def _define_binary(op, int_name, float_name):
     @type_callable(op)
     def typing(context):
         def typer(a, b):
-            if isinstance(a, Vec) and a == b and (int_name if a.kind == "i" else float_name):
-                return a
+            vec = _common(a, b)
+            if vec is not None and (int_name if vec.kind == "i" else float_name):
+                return vec
             return None
 
         return typer
 
-    @lower_builtin(op, Vec, Vec)
     def lowering(context, builder, sig, args):
-        name = int_name if sig.args[0].kind == "i" else float_name
-        return getattr(builder, name)(*args)
+        name = int_name if sig.return_type.kind == "i" else float_name
+        return getattr(builder, name)(*_both_in_lanes(context, builder, sig, args))
+
+    _lower_with_numbers(op, lowering)
 
 
 for _op, _int, _float in (
     (operator.add, "add", "fadd"),
     (operator.sub, "sub", "fsub"),
     (operator.mul, "mul", "fmul"),
+    (operator.truediv, None, "fdiv"),
     (operator.and_, "and_", None),
     (operator.or_, "or_", None),
     (operator.xor, "xor", None),
@@ -107,10 +151,8 @@ def _define_shift(op, name):
     @lower_builtin(op, Vec, types.Integer)
     def lowering(context, builder, sig, args):
         vec = sig.args[0]
-        count = context.cast(
-            builder, args[1], sig.args[1], types.uint64 if vec.bits == 64 else types.uint32
-        )
-        return getattr(builder, name)(args[0], _splat(builder, count, vec))
+        count = _in_lanes(context, builder, args[1], sig.args[1], vec)
+        return getattr(builder, name)(args[0], count)
 
 
 _define_shift(operator.lshift, "shl")
@@ -132,20 +174,27 @@ def _lower_invert(context, builder, sig, args):
     return builder.not_(args[0])
 
 
+def _compare(builder, symbol, vec, a, b):
+    compare = builder.icmp_signed if vec.kind == "i" else builder.fcmp_ordered
+    return compare(symbol, a, b)
+
+
 def _define_comparison(op, symbol):
     @type_callable(op)
     def typing(context):
         def typer(a, b):
-            if isinstance(a, Vec) and a == b:
-                return a.mask
-            return None
+            vec = _common(a, b)
+            return None if vec is None else vec.mask
 
         return typer
 
-    @lower_builtin(op, Vec, Vec)
     def lowering(context, builder, sig, args):
-        compare = builder.icmp_signed if sig.args[0].kind == "i" else builder.fcmp_ordered
-        return builder.sext(compare(symbol, *args), sig.return_type.llvm)
+        both = _both_in_lanes(context, builder, sig, args)
+        return builder.sext(
+            _compare(builder, symbol, _common(*sig.args), *both), sig.return_type.llvm
+        )
+
+    _lower_with_numbers(op, lowering)
 
 
 for _op, _symbol in (
@@ -158,7 +207,8 @@ for _op, _symbol in (
     _define_comparison(_op, _symbol)
 
 
-def _element_pointer(context, builder, array_type, array, index, index_type, llvm_type):
+def element_pointer(context, builder, array_type, array, index, index_type, llvm_type):
+    """Address of ``array[index]`` of a flat view of the array, as that of an LLVM type."""
     data = context.make_array(array_type)(context, builder, array).data
     offset = context.cast(builder, index, index_type, types.intp)
     return builder.bitcast(builder.gep(data, [offset]), llvm_type.as_pointer())
@@ -170,7 +220,7 @@ def _define_load(vec):
         """Lanes ``array[index : index + lanes]``: flat, contiguous, same element width."""
 
         def codegen(context, builder, sig, args):
-            pointer = _element_pointer(
+            pointer = element_pointer(
                 context, builder, sig.args[0], args[0], args[1], sig.args[1], vec.llvm
             )
             value = builder.load(pointer)
@@ -183,20 +233,12 @@ def _define_load(vec):
 
 
 def _define_splat(vec):
-    numba_element = {
-        "i64": types.uint64,
-        "i32": types.int32,
-        "i16": types.int16,
-        "i8": types.int8,
-        "f32": types.float32,
-    }[f"{vec.kind}{vec.bits}"]
-
     @intrinsic
     def splat(typingctx, scalar):
         """The scalar in every lane."""
 
         def codegen(context, builder, sig, args):
-            return _splat(builder, context.cast(builder, args[0], sig.args[0], numba_element), vec)
+            return _in_lanes(context, builder, args[0], sig.args[0], vec)
 
         return vec(scalar), codegen
 
@@ -215,7 +257,7 @@ def store(typingctx, array, index, vec):
     """Write the lanes to ``array[index : index + lanes]``: flat, contiguous, same element width."""
 
     def codegen(context, builder, sig, args):
-        pointer = _element_pointer(
+        pointer = element_pointer(
             context, builder, sig.args[0], args[0], args[1], sig.args[1], vec.llvm
         )
         builder.store(args[2], pointer).align = vec.bits // 8
@@ -248,13 +290,79 @@ def sign_bits(typingctx, vec):
 
 @intrinsic
 def where(typingctx, mask, yes, no):
-    """Lanes of ``yes`` where the mask's sign bit is set, of ``no`` elsewhere."""
+    """Lanes of ``yes`` where the mask's sign bit is set, else of ``no``; one may be a number."""
+    vec = _common(yes, no)
 
     def codegen(context, builder, sig, args):
         negative = builder.icmp_signed("<", args[0], ir.Constant(mask.llvm, [0] * mask.lanes))
-        return builder.select(negative, args[1], args[2])
+        return builder.select(
+            negative,
+            _in_lanes(context, builder, args[1], sig.args[1], vec),
+            _in_lanes(context, builder, args[2], sig.args[2], vec),
+        )
 
-    return yes(mask, yes, no), codegen
+    return vec(mask, yes, no), codegen
+
+
+def _define_choice(symbol, doc):
+    @intrinsic
+    def choose(typingctx, a, b):
+        vec = _common(a, b)
+
+        def codegen(context, builder, sig, args):
+            a, b = _both_in_lanes(context, builder, sig, args)
+            return builder.select(_compare(builder, symbol, vec, a, b), a, b)
+
+        return vec(a, b), codegen
+
+    choose.__doc__ = doc
+    return choose
+
+
+smaller = _define_choice("<", "min(a, b) lane by lane; one may be a number.")
+larger = _define_choice(">", "max(a, b) lane by lane; one may be a number.")
+
+
+@intrinsic
+def multiply_add(typingctx, a, b, c):
+    """a b + c, in one instruction where the processor has it; some may be numbers."""
+    vec = _common(a, b, c)
+
+    def codegen(context, builder, sig, args):
+        vectors = [
+            _in_lanes(context, builder, value, value_type, vec)
+            for value, value_type in zip(args, sig.args, strict=True)
+        ]
+        kind = vec.llvm
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(kind, (kind, kind, kind)),
+            f"llvm.fmuladd.v{vec.lanes}f{vec.bits}",
+        )
+        return builder.call(function, vectors)
+
+    return vec(a, b, c), codegen
+
+
+@intrinsic
+def bits_of(typingctx, vec):
+    """Floats as bit patterns, integers of the same width."""
+
+    def codegen(context, builder, sig, args):
+        return builder.bitcast(args[0], vec.mask.llvm)
+
+    return vec.mask(vec), codegen
+
+
+@intrinsic
+def floats_of(typingctx, vec):
+    """Bit patterns as floats of the same width."""
+    floats = Vec("f", vec.bits, vec.lanes)
+
+    def codegen(context, builder, sig, args):
+        return builder.bitcast(args[0], floats.llvm)
+
+    return floats(vec), codegen
 
 
 @intrinsic
@@ -293,8 +401,6 @@ i32x8_to_f32x8 = _define_conversion(
     I32X8, F32X8, "sitofp", "Signed integers to the nearest floats."
 )
 f32x8_to_i32x8 = _define_conversion(F32X8, I32X8, "fptosi", "Floats to integers, towards zero.")
-f32x8_from_bits = _define_conversion(I32X8, F32X8, "bitcast", "Bit patterns as floats.")
-f32x8_bits = _define_conversion(F32X8, I32X8, "bitcast", "Floats as bit patterns.")
 
 
 @intrinsic
@@ -303,7 +409,7 @@ def load_i8_i32x8(typingctx, array, index):
 
     def codegen(context, builder, sig, args):
         narrow = ir.VectorType(ir.IntType(8), 8)
-        pointer = _element_pointer(
+        pointer = element_pointer(
             context, builder, sig.args[0], args[0], args[1], sig.args[1], narrow
         )
         value = builder.load(pointer)
