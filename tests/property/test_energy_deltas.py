@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from spinlearn.core.class_layout import ClusterLayout, GeneralLayout, cluster_reason
 from spinlearn.engines.class_walkers import general_energies
-from spinlearn.kernels import class_clusters, classes
+from spinlearn.kernels import class_clusters, class_moves, class_term
 from spinlearn.kernels.rng import make_stream
 from tests.energy_models import ENERGY_NAMES, random_model
 
@@ -33,7 +33,7 @@ def drawn(name, seed, n, q):
 def totals(a, state):
     volumes, cuts = np.zeros_like(a.volumes), np.zeros_like(a.cuts)
     if a.term[0]:
-        classes.class_totals(state, a.term, a.indptr, a.neighbors, a.cut_weights, volumes, cuts)
+        class_term.class_totals(state, a.term, a.indptr, a.neighbors, a.cut_weights, volumes, cuts)
     return volumes, cuts
 
 
@@ -45,7 +45,7 @@ def test_node_deltas_are_differences_of_energies(name, seed, n, q):
     scale = max(model.energy_scale, 1.0)
     before = model.energy(state)
     for i in model.free_nodes:
-        classes.move_costs(
+        class_moves.move_costs(
             i, state, a.indptr, a.neighbors, a.weights, a.cut_weights, a.pair_cost, a.potts,
             a.fields, a.term, volumes, cuts, a.tally, a.cost,
         )  # fmt: skip
@@ -66,15 +66,15 @@ def test_moves_keep_the_running_class_sizes_and_cuts_right(name, seed, n, q):
     region = np.sort(np.random.default_rng(seed).permutation(nodes)[: (len(nodes) + 1) // 2])
     csr = a.indptr, a.neighbors, a.weights, a.cut_weights
     for _ in range(5):
-        classes.node_sweep(
+        class_moves.node_sweep(
             state, a.free, *csr, a.pair_cost, a.potts, a.fields, 0.5, a.term, volumes, cuts,
             a.tally, a.cost, stream,
         )  # fmt: skip
-        classes.cluster_flip(
+        class_moves.cluster_flip(
             state, a.free, a.held, *csr, a.bond_weights, a.pair_cost, a.fields, 0.5, a.term,
             volumes, cuts, a.mark, a.queue, stream,
         )  # fmt: skip
-        classes.region_swap(
+        class_moves.region_swap(
             state, region, *csr, a.pair_cost, a.fields, 0.1, a.term, volumes, cuts, a.mark, stream
         )
     assert not a.mark.any()

@@ -9,9 +9,12 @@ from spinlearn.core.class_layout import ClusterLayout, GeneralLayout
 from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
+from spinlearn.engines.bit_walkers import BitWalkers
 from spinlearn.engines.class_walkers import ClassClusterWalkers, GeneralWalkers
-from spinlearn.engines.walkers import BitWalkers, ClusterWalkers, LockstepWalkers, walkers_for
-from spinlearn.kernels import class_clusters, classes
+from spinlearn.engines.cluster_walkers import ClusterWalkers
+from spinlearn.engines.lockstep_walkers import LockstepWalkers
+from spinlearn.engines.walkers import walkers_for
+from spinlearn.kernels import class_clusters, class_moves, class_term
 from spinlearn.kernels.rng import make_stream
 from tests.statistical.chi_square import Configurations, assert_verdict, p_value
 
@@ -88,23 +91,23 @@ def test_general_moves_keep_the_law(form, table, signed, move, bug):
     csr = a.indptr, a.neighbors, a.weights, a.cut_weights
     region = np.array([0, 1, 3], dtype=np.int32)
     for state in draws.states:
-        classes.class_totals(
+        class_term.class_totals(
             state, a.term, a.indptr, a.neighbors, a.cut_weights, a.volumes, a.cuts
         ) if a.term[0] else None
         if move == "nodes":
-            classes.node_sweep(
+            class_moves.node_sweep(
                 state, a.free, *csr, a.pair_cost, a.potts, a.fields, beta, a.term, a.volumes,
                 a.cuts, a.tally, a.cost, stream,
             )  # fmt: skip
         elif move == "flips":
             for _ in range(3):
-                classes.cluster_flip(
+                class_moves.cluster_flip(
                     state, a.free, a.held, *csr, a.bond_weights, a.pair_cost, a.fields, beta,
                     a.term, a.volumes, a.cuts, a.mark, a.queue, stream,
                 )  # fmt: skip
         else:
             for _ in range(3):
-                classes.region_swap(
+                class_moves.region_swap(
                     state, region, *csr, a.pair_cost, a.fields, beta, a.term, a.volumes, a.cuts,
                     a.mark, stream,
                 )  # fmt: skip

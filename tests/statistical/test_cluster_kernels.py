@@ -13,9 +13,10 @@ from scipy.stats import chi2
 from spinlearn.core.free_part import FreePart
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
+from spinlearn.engines.cluster_walkers import bond_thresholds
 from spinlearn.engines.enumeration import Enumeration
-from spinlearn.engines.walkers import bond_thresholds
-from spinlearn.kernels import cluster
+from spinlearn.kernels import cluster, node_moves
+from spinlearn.kernels.exchange import exchange_components
 from spinlearn.kernels.levels import exchange_levels
 from spinlearn.kernels.rng import make_stream
 
@@ -145,9 +146,9 @@ def test_local_sweeps_keep_the_law_of_either_sign(kernel, table, bug):
     draws = law.draw(4)
     for state in draws:
         if kernel == "heat_bath":
-            cluster.heat_bath_sweep(state, *csr, tally, chances, rng)
+            node_moves.heat_bath_sweep(state, *csr, tally, chances, rng)
         else:
-            cluster.metropolis_sweep(state, 3, *csr, rng)
+            node_moves.metropolis_sweep(state, 3, *csr, rng)
     judge(law.p_value(draws), bug)
 
 
@@ -164,7 +165,7 @@ def test_component_exchange_keeps_both_laws(table, bug):
     counts = np.zeros(2)
     at_hot, at_cold = hot.draw(6), cold.draw(7)
     for a, b in zip(at_hot, at_cold, strict=True):
-        cluster.exchange_components(
+        exchange_components(
             a, b, hot.beta, cold_beta, *hot.csr, weights, model.pair_cost, fields,
             seen, queue, counts, rng,
         )  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.engines.walkers import ClusterWalkers
+from spinlearn.engines.cluster_walkers import ClusterWalkers
 from tests.statistical.chi_square import FAIL, PASS, Configurations, p_value
 
 BETA = 0.9

@@ -79,7 +79,7 @@ def test_error_bars_cover_the_truth(q, either_sign):
 
 def test_planted_bug_is_noticed(monkeypatch):
     """The twin of the test above: bonds drawn for a temperature 15 % too low."""
-    from spinlearn.engines import walkers
+    from spinlearn.engines import cluster_walkers as walkers
 
     right = walkers.bond_thresholds
     monkeypatch.setattr(walkers, "bond_thresholds", lambda b, couplings: right(1.15 * b, couplings))

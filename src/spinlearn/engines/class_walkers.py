@@ -1,4 +1,4 @@
-"""Walkers for every other model: any pair cost, and energies with a class-level term.
+"""Walkers for models that no other kind treats: class-level terms, any pair cost.
 
 ClassClusterWalkers   Swendsen-Wang clusters that draw their class one after the other, and
                       exchanges of two classes on all free nodes: couplings >= 0, Potts pair cost,
@@ -16,7 +16,7 @@ import numpy as np
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.class_layout import ClusterLayout, GeneralLayout, cluster_reason
 from spinlearn.core.model import PottsModel
-from spinlearn.engines.walkers import Walkers, random_states
+from spinlearn.engines.walker_group import Walkers, random_states
 
 PERMUTATIONS = 5  # tries after every cluster sweep
 FLIPS = 4  # of Wolff clusters after every heat-bath sweep

@@ -18,7 +18,7 @@ import numpy as np
 from spinlearn.analysis.density import free_energy_step
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import PottsModel
-from spinlearn.engines.walkers import Walkers
+from spinlearn.engines.walker_group import Walkers
 from spinlearn.errors import StoppedError
 
 LEVEL_DISTANCE = 1.5  # of neighbouring levels, in standard deviations of the energy

@@ -20,9 +20,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from spinlearn.core.model import PottsModel
+from spinlearn.engines.cluster_walkers import ClusterWalkers
 from spinlearn.engines.sampler import Sampler
 from spinlearn.engines.walk import MAX_COLUMNS, columns
-from spinlearn.engines.walkers import ClusterWalkers, Walkers, walkers_for
+from spinlearn.engines.walker_group import Walkers
+from spinlearn.engines.walkers import walkers_for
 
 
 @dataclass(kw_only=True)

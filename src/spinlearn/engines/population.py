@@ -22,7 +22,8 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import PottsModel
-from spinlearn.engines.walkers import Walkers, walkers_for
+from spinlearn.engines.walker_group import Walkers
+from spinlearn.engines.walkers import walkers_for
 
 MAX_RATIO = 1.2  # of neighbouring temperatures, where the energy hardly fluctuates
 

@@ -14,7 +14,7 @@ from spinlearn.core.results import Equilibrium
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
 from spinlearn.engines.walk import Plan, Walk
-from spinlearn.engines.walkers import Walkers
+from spinlearn.engines.walker_group import Walkers
 from spinlearn.errors import UnsupportedModelError
 
 

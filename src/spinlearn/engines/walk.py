@@ -46,9 +46,10 @@ from spinlearn.engines import checkpoint
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.ground_state import least_energy
 from spinlearn.engines.ladder import COLDEST, HURRY, cool, requested_levels, typical_coupling
+from spinlearn.engines.node_walkers import NodeWalkers
 from spinlearn.engines.regions import Regions, harvest
 from spinlearn.engines.sampled import Measured, temperature_zero
-from spinlearn.engines.walkers import NodeWalkers, Walkers
+from spinlearn.engines.walker_group import Walkers
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
 from spinlearn.minimizers.minimum import Minimum
 

@@ -12,7 +12,7 @@ all free nodes: bonds and the cut between free nodes do not notice, so the judge
 nodes that have fields (those next to labels, clamps being part of the fields) and two class sizes.
 They carry clusters that sit under the wrong label out of it, all at once.
 
-The class term is a tuple as in `spinlearn.kernels.classes`, with the sizes of the free nodes;
+The class term is a tuple as in `spinlearn.kernels.class_term`, with the sizes of the free nodes;
 `held_volumes` float64 [q] is what clamped nodes add to the classes.
 """
 
@@ -23,7 +23,8 @@ import math
 import numpy as np
 from numba import njit
 
-from spinlearn.kernels.classes import class_cost, draw_state
+from spinlearn.kernels.class_moves import draw_state
+from spinlearn.kernels.class_term import class_cost
 from spinlearn.kernels.cluster import bond_clusters
 from spinlearn.kernels.rng import below, uniform
 

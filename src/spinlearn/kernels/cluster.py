@@ -1,18 +1,13 @@
-"""Moves of single replicas and exchanges between two: arrays in, arrays mutated in place.
+"""Swendsen-Wang clusters of one walker: arrays in, arrays mutated in place.
 
-    E(s) = sum_e couplings[e] * pair_cost[s_u, s_v] + sum_i fields[i, s_i]      over free nodes
+    E(s) = sum_e couplings[e] [s_u != s_v] + sum_i fields[i, s_i]      over free nodes
 
 Clamps are part of the fields (`FreePart`), so a cluster that touches labels draws its state from
 softmax(-beta * summed fields) instead of being frozen by one bond to one of them.
 
-Swendsen-Wang (Swendsen & Wang 1987, Edwards & Sokal 1988; couplings >= 0, pair_cost = 1 - delta):
-bonds on agreeing edges with probability 1 - exp(-beta J_e), then every cluster draws a state. The
-improved estimators average over that draw: P(s_i = c | bonds), P(s_u = s_v | bonds).
-
-Exchange by components: where two replicas differ, the connected components of the differing nodes
-do not touch, so each of them is exchanged on its own with min(1, exp(-(beta_a - beta_b) gain)). At
-equal temperatures this is Houdayer's move (2001), with one component it is replica exchange. Valid
-for every sign of coupling and every pair cost.
+Swendsen & Wang (1987), Edwards & Sokal (1988); couplings >= 0: bonds on agreeing edges with
+probability 1 - exp(-beta J_e), then every cluster draws a state. The improved estimators average
+over that draw: P(s_i = c | bonds), P(s_u = s_v | bonds).
 
 Letters: n nodes, m edges, q states.
 """
@@ -24,9 +19,7 @@ import math
 import numpy as np
 from numba import njit, uint64
 
-from spinlearn.kernels.rng import below, next_bits, next_u64, uniform
-
-# -- Swendsen-Wang ---------------------------------------------------------------------------------
+from spinlearn.kernels.rng import next_bits, next_u64, uniform
 
 
 @njit(cache=True, nogil=True)
@@ -193,144 +186,3 @@ def add_edge_law(parent, law_row, law, edge_u, edge_v, edge_sum):
             for c in range(q):
                 chance += law[row_a, c] * law[row_b, c]
             edge_sum[e] += np.float32(chance)
-
-
-# -- local moves -----------------------------------------------------------------------------------
-
-
-@njit(cache=True, nogil=True)
-def heat_bath_sweep(
-    state,
-    indptr,
-    neighbors,
-    weights,
-    pair_cost,
-    fields,
-    beta,
-    tally,
-    law,
-    stream,
-):
-    """Every node in turn draws its state given its neighbours; any couplings and pair cost.
-
-    Parameters
-    ----------
-    indptr, neighbors, weights : CSR of the couplings, int32, int32, float64
-    tally, law : float64 [q], scratch
-    """
-    q = tally.size
-    for i in range(indptr.size - 1):
-        for c in range(q):
-            tally[c] = 0.0
-        for t in range(indptr[i], indptr[i + 1]):
-            tally[state[neighbors[t]]] += weights[t]
-        least = np.inf
-        for c in range(q):
-            cost = fields[i, c]
-            for d in range(q):
-                cost += tally[d] * pair_cost[d, c]
-            law[c] = cost
-            least = min(least, cost)
-        total = 0.0
-        for c in range(q):
-            law[c] = math.exp(-beta * (law[c] - least))
-            total += law[c]
-        target = uniform(stream) * total
-        chosen = -1
-        for c in range(q):
-            target -= law[c]
-            if target < 0.0 and chosen < 0:
-                chosen = c
-        if chosen < 0:
-            chosen = q - 1
-            while law[chosen] == 0.0:
-                chosen -= 1
-        state[i] = np.int8(chosen)
-
-
-@njit(cache=True, nogil=True)
-def metropolis_sweep(state, q, indptr, neighbors, weights, pair_cost, fields, beta, stream):
-    """Every node in turn is offered a state, the same chance for each.
-
-    Its own is among them: without, free spins of q = 2 would flip at every visit, for ever.
-    """
-    for i in range(indptr.size - 1):
-        old = state[i]
-        new = np.int8(below(stream, q))
-        if new == old:
-            continue
-        change = fields[i, new] - fields[i, old]
-        for t in range(indptr[i], indptr[i + 1]):
-            s = state[neighbors[t]]
-            change += weights[t] * (pair_cost[s, new] - pair_cost[s, old])
-        if change <= 0.0 or uniform(stream) < math.exp(-beta * change):
-            state[i] = new
-
-
-# -- exchange between replicas ---------------------------------------------------------------------
-
-
-@njit(cache=True, nogil=True)
-def exchange_components(
-    state_a,
-    state_b,
-    beta_a,
-    beta_b,
-    indptr,
-    neighbors,
-    weights,
-    pair_cost,
-    fields,
-    seen,
-    queue,
-    counts,
-    stream,
-):
-    """Exchange two replicas component by component of the nodes in which they differ.
-
-    Exchanging a component changes the two energies by +gain and -gain whatever happens on the
-    others, and leaves the set of differing nodes as it is.
-
-    Parameters
-    ----------
-    state_a, state_b : int8 [n], changed in place
-    seen : bool [n]; queue : int32 [n]; scratch
-    counts : float64 [2], adds components met and exchanged
-    """
-    n = seen.size
-    difference = beta_a - beta_b
-    for i in range(n):
-        seen[i] = state_a[i] == state_b[i]
-    for i in range(n):
-        if seen[i]:
-            continue
-        seen[i] = True
-        queue[0] = i
-        size = 1
-        done = 0
-        twice = 0.0  # edges inside the component are met from both ends
-        while done < size:
-            u = queue[done]
-            done += 1
-            a = state_a[u]
-            b = state_b[u]
-            twice += 2.0 * (fields[u, b] - fields[u, a])
-            for t in range(indptr[u], indptr[u + 1]):
-                v = neighbors[t]
-                x = state_a[v]
-                y = state_b[v]
-                if x == y:
-                    twice += 2.0 * weights[t] * (pair_cost[b, x] - pair_cost[a, x])
-                else:
-                    twice += weights[t] * (pair_cost[b, y] - pair_cost[a, x])
-                    if not seen[v]:
-                        seen[v] = True
-                        queue[size] = v
-                        size += 1
-        exponent = -0.5 * difference * twice
-        counts[0] += 1.0
-        if exponent >= 0.0 or uniform(stream) < math.exp(exponent):
-            counts[1] += 1.0
-            for t in range(size):
-                u = queue[t]
-                state_a[u], state_b[u] = state_b[u], state_a[u]

@@ -11,11 +11,10 @@ from spinlearn.kernels.cluster import (
     add_edge_law,
     add_node_law,
     bond_clusters,
-    exchange_components,
-    heat_bath_sweep,
-    metropolis_sweep,
     relabel_clusters,
 )
+from spinlearn.kernels.exchange import exchange_components
+from spinlearn.kernels.node_moves import heat_bath_sweep, metropolis_sweep
 from spinlearn.kernels.rng import below
 
 

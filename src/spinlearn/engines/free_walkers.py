@@ -1,0 +1,66 @@
+"""FreeWalkers: any number of walkers, on the free nodes of a model alone."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from spinlearn.core.arrays import StateArray
+from spinlearn.core.free_part import FreePart
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.engines.walker_group import Walkers, random_states
+
+EXCHANGE_DISTANCES = (1, 2, 4)  # in the ladder, of the walkers paired after every sweep
+
+
+class FreeWalkers(Walkers):
+    """Any number of walkers, int8 [R, n_free]; clamps act on their neighbours as fields."""
+
+    any_number: ClassVar[bool] = True
+
+    def __init__(
+        self, model: PottsModel, seed: np.random.SeedSequence, n_walkers: int | None = None
+    ) -> None:
+        super().__init__(model, seed, n_walkers)
+        free = FreePart.of(model)
+        self._free = free
+        graph = Graph(len(free.nodes), free.edges)
+        self._csr = graph.indptr, graph.neighbors, free.couplings[graph.edge_ids]
+        self._seen = np.zeros(len(free.nodes), dtype=np.bool_)
+        self._parent = np.empty(len(free.nodes), dtype=np.int32)
+        self.exchanged = np.zeros((self.n_walkers, 2))
+        self._uncounted = np.zeros((self.n_walkers, 2))
+        self.put_states(random_states(model, self.n_walkers, seed))
+
+    def exchange_components(self, low: int) -> None:
+        """Exchanges between neighbours in the ladder, and further ones from place `low` on."""
+        from spinlearn.kernels.cluster_walkers import exchange_neighbors
+
+        order = np.argsort(self.levels, kind="stable")
+        for offset in EXCHANGE_DISTANCES:
+            first = 0 if offset == 1 else low
+            if first + offset < self.n_walkers:
+                exchange_neighbors(
+                    self._states,
+                    order,
+                    self._betas[self.levels[order]],
+                    first,
+                    offset,
+                    *self._csr,
+                    self._model.pair_cost,
+                    self._free.fields,
+                    self._seen,
+                    self._parent,
+                    self.exchanged if offset == 1 else self._uncounted,
+                    self.stream,
+                )
+
+    def states(self) -> StateArray:
+        whole = np.tile(self._model.clamped, (self.n_walkers, 1))
+        whole[:, self._free.nodes] = self._states
+        return whole
+
+    def put_states(self, states: StateArray) -> None:
+        self._states = np.ascontiguousarray(states[:, self._free.nodes])
