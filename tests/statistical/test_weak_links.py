@@ -62,7 +62,7 @@ def test_temperature_zero_is_the_least_energy_even_if_no_sample_comes_near(engin
 
 def test_temperature_zero_without_a_cut_is_not_trusted(monkeypatch):
     """Couplings of both signs, and no room for sums by energy, as with very many points."""
-    monkeypatch.setattr("spinlearn.engines.walk.MAX_COLUMNS", 0)
+    monkeypatch.setattr("spinlearn.engines.tallies.MAX_COLUMNS", 0)
     edges = np.column_stack([np.arange(30), np.roll(np.arange(30), -1)])
     signs = np.where(np.arange(30) % 3, 1.0, -1.0)
     model = PottsModel(Graph(30, edges, np.ones(30)), 2, couplings=signs)

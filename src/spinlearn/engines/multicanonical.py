@@ -22,7 +22,7 @@ from typing import ClassVar
 from spinlearn.core.model import PottsModel
 from spinlearn.engines.cluster_walkers import ClusterWalkers
 from spinlearn.engines.sampler import Sampler
-from spinlearn.engines.walk import MAX_COLUMNS, columns
+from spinlearn.engines.tallies import MAX_COLUMNS, columns
 from spinlearn.engines.walker_group import Walkers
 from spinlearn.engines.walkers import walkers_for
 

@@ -1,4 +1,4 @@
-"""What the sampling engines share: their settings, and the run they start."""
+"""Sampler: the base of the sampling engines, with the settings they share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from spinlearn.core.protocols import Callback
 from spinlearn.core.results import Equilibrium
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
-from spinlearn.engines.walk import Plan, Walk
+from spinlearn.engines.plan import Plan
+from spinlearn.engines.walk import Walk
 from spinlearn.engines.walker_group import Walkers
 from spinlearn.errors import UnsupportedModelError
 

@@ -3,12 +3,7 @@
 Phases: *ladder* (a pilot is cooled, `engines/ladder.py`), *weights* or *burn-in* (walkers spread
 over the levels until they have travelled), *production* (until the errors are small enough).
 
-How walkers move over the levels:
-
-drawn       each draws its level from P(t | E) = exp(eta_t - beta_t E) / W(E)
-exchanged   walkers of neighbouring levels change places (replica exchange)
-components  a walker stays at its level; neighbours exchange the components in which they differ
-held        every level on its own
+How walkers move over the levels between sweeps is told in `engines/rounds.py`.
 
 The walkers fall into independent blocks, whose spread is the error bar. With `components` and
 `held` a block is a group with one walker per level; of the former every other group starts in the
@@ -18,98 +13,53 @@ coldest labelling known instead of being cooled, so that a memory of the start s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from spinlearn.analysis.density import (
-    Density,
-    Histogram,
-    LevelEnergies,
-    exchanged_eta,
-    integrated_log_z,
-)
+from spinlearn.analysis.density import LevelEnergies, exchanged_eta, integrated_log_z
 from spinlearn.analysis.energy_bins import EnergyBins
-from spinlearn.analysis.level_sums import LevelSums
-from spinlearn.analysis.reweight import Sums, reweighted
-from spinlearn.analysis.series import EnergySeries
 from spinlearn.core.arrays import FloatArray, StateArray
-from spinlearn.core.free_part import FreePart
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.results import Equilibrium
 from spinlearn.engines import checkpoint
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.ground_state import least_energy
-from spinlearn.engines.ladder import COLDEST, HURRY, cool, requested_levels, typical_coupling
-from spinlearn.engines.node_walkers import NodeWalkers
-from spinlearn.engines.regions import Regions, harvest
-from spinlearn.engines.sampled import Measured, temperature_zero
+from spinlearn.engines.ladder import COLDEST, HURRY, cool, requested_levels
+from spinlearn.engines.plan import Plan
+from spinlearn.engines.regions import Regions
+from spinlearn.engines.rounds import Round
+from spinlearn.engines.run_state import put_state, state_of
+from spinlearn.engines.sampled import Measured
+from spinlearn.engines.start import (
+    QUENCH_SWEEPS,
+    REGION_TRIES,
+    cold_regions,
+    fill,
+    region_tries,
+    spread,
+)
+from spinlearn.engines.tallies import BLOCKS, Tallies, blocks_by_energy
+from spinlearn.engines.trips import Trips
 from spinlearn.engines.walker_group import Walkers
-from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
+from spinlearn.errors import StoppedError
 from spinlearn.minimizers.minimum import Minimum
 
-BLOCKS = (32, 16, 8)  # independent parts of walkers that share a group; fewer to save memory
 LADDERS = (16, 8)  # groups with one walker per level; fewer for large models
 SMALL = 3e5  # nodes and edges times levels, up to which there are more ladders
-MAX_SUM_BYTES = 1.5e9
-MAX_COLUMNS = 150_000  # sums kept per energy bin: marginals and edges
 MAX_LEVELS = 48  # of a ladder with components, beyond what is asked for
-REGION_TRIES = (4, 40)  # per step: least, and most where a sweep costs much more
 ROUND_STEPS = 10
 ROUND_WORK = 3e7  # node and edge visits of a round, beyond which it has fewer steps
-HARVESTED = 256  # cooled labellings in which regions are looked for
-QUENCH = 10.0  # beta times the typical coupling at which they lose their thermal noise
-QUENCH_SWEEPS = 20
 MIN_WEIGHT_ROUNDS = 200
 BURN_STEPS = 60  # of walkers that stay at their level, before anything is measured
 FIRST_CHECK = 250  # rounds of production before errors are looked at
 FIRST_LEVEL_CHECK = 8  # the same where rounds are averages themselves
 RESTART = 2  # times the burn-in: then, if the run will be a long one, all so far is burn-in too
 SHORTEST = 0.1  # of the rounds of the weights phase: production that is thrown away first
-
-
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """Settings of a run, whatever the engine."""
-
-    engine: str
-    kind: type[Walkers]
-    dynamics: str
-    tol: float
-    max_seconds: float | None
-    max_sweeps: int
-    n_groups: int
-    n_jobs: int
-    checkpoint: Any
-    checkpoint_seconds: float
-
-    def __post_init__(self) -> None:
-        for name, least in (("tol", 0.0), ("max_sweeps", 1), ("n_groups", 1), ("n_jobs", -1)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, float, np.number)) or not value >= least or value == 0:
-                raise InvalidInputError(f"{name}={value!r} is out of range: give a number > 0")
-        if self.max_seconds is not None and not self.max_seconds > 0:
-            raise InvalidInputError(f"max_seconds={self.max_seconds!r}: give a number > 0 or None")
-        if self.n_groups not in (1, 2, 4, 8):
-            raise InvalidInputError(
-                f"n_groups={self.n_groups}: error bars are taken over {BLOCKS[-1]} or more blocks "
-                "of walkers, shared evenly by the groups; use 1, 2, 4 or 8"
-            )
-
-    @property
-    def pinned(self) -> bool:
-        """Whether every walker stays at its level."""
-        return self.dynamics in ("components", "held")
-
-
-def columns(model: PottsModel) -> int:
-    """Sums kept per energy bin and block."""
-    return model.n_nodes * (model.n_states - 1) + model.graph.n_edges
 
 
 class Walk:
@@ -140,6 +90,7 @@ class Walk:
         self.tries = 0  # of region moves per step
         self.worst, self.fraction = np.inf, 0.0
         self.eta: FloatArray | None = None
+        self.groups: list[Walkers] = []
 
     def result(self) -> Equilibrium:
         """Run all phases from wherever the checkpoint left off."""
@@ -151,7 +102,7 @@ class Walk:
         if saved is None:
             self._timed("ladder", self._climb)
         else:
-            self._restore(*saved)
+            put_state(self, *saved)
         try:
             if self.phase == "weights" and not self.stopped:
                 self._timed("weights", self._learn_weights)
@@ -178,7 +129,7 @@ class Walk:
 
     @property
     def _has_measured(self) -> bool:
-        return self.phase == "production" and self.energies.counts.sum() > 0
+        return self.phase == "production" and self.tallies.energies.counts.sum() > 0
 
     # -- ladder --------------------------------------------------------------------------------
 
@@ -187,7 +138,7 @@ class Walk:
         plan, model = self.plan, self.model
         if plan.dynamics == "held":
             self.betas, self.log_z_first, self.first_cold = self.requested, 0.0, 0
-            self._lay_out(EnergyBins(np.array([0.0, 1.0])))  # bins are not used
+            self.lay_out(EnergyBins(np.array([0.0, 1.0])))  # bins are not used
             self.regions = Regions.none()
             self._begin(np.zeros(len(self.betas)))
             return
@@ -211,23 +162,22 @@ class Walk:
             lowest = min(lowest, float(model.energy(ground)))
         bins = EnergyBins.of(model, ladder.means, ladder.deviations, lowest)
         if plan.pinned:
-            self._lay_out(bins)
+            self.lay_out(bins)
             cold = np.concatenate(ladder.states[self.first_cold :])
             self._collect_regions(cold, ground)
-            self._fill(ladder.states)
+            fill(self.groups, ladder.states, self.coldest)
         else:
             self.groups = pilot
-            self._lay_out(bins)
+            self.lay_out(bins)
             self._collect_regions(np.concatenate([g.states() for g in pilot]), ground)
-            self._spread(ground)
+            spread(self.groups, self.betas, ground)
         self._begin(-integrated_log_z(self.betas, _moments(ladder.means, ladder.deviations)))
 
-    def _lay_out(self, bins: EnergyBins) -> None:
+    def lay_out(self, bins: EnergyBins) -> None:
         """Groups of walkers (if they come one per level) and empty sums."""
         plan, model, n_levels = self.plan, self.model, len(self.betas)
-        row_bytes = 4.0 * bins.n_coarse * columns(model)
-        fits = columns(model) <= MAX_COLUMNS and BLOCKS[-1] * row_bytes <= MAX_SUM_BYTES
-        by_energy = fits and plan.dynamics != "held"
+        fitting = blocks_by_energy(model, bins)
+        by_energy = fitting > 0 and plan.dynamics != "held"
         if plan.pinned:
             size = n_levels * (model.n_nodes + model.graph.n_edges)
             self.n_blocks = LADDERS[0] if size <= SMALL else LADDERS[1]
@@ -239,73 +189,26 @@ class Walk:
                 group.levels[:] = np.arange(n_levels)
                 group.apply_levels()
         else:
-            fitting = [b for b in BLOCKS if b * row_bytes <= MAX_SUM_BYTES]
-            self.n_blocks = fitting[0] if by_energy else BLOCKS[-1]
-        self.sums = Sums.empty(model, bins, self.n_blocks) if by_energy else None
-        by_level = plan.pinned or not by_energy
-        self.levels = self._level_sums(len(self.requested)) if by_level else None
-        self.row_of_level = np.full(n_levels, -1, dtype=np.int64)
-        self.row_of_level[np.searchsorted(self.betas, self.requested)] = np.arange(
-            len(self.requested)
-        )
-        self.histogram = Histogram.empty(bins)
-        self.energies = LevelEnergies.empty(n_levels)
-        self.series = EnergySeries(self.n_blocks, n_levels)
+            self.n_blocks = fitting if by_energy else BLOCKS[-1]
+        self.tallies = Tallies.empty(
+            model, self.betas, self.requested, bins, self.n_blocks,
+            by_energy=by_energy, by_level=plan.pinned or not by_energy,
+        )  # fmt: skip
         work = sum(g.n_walkers for g in self.groups) * (model.n_nodes + model.graph.n_edges)
         steps = ROUND_WORK / max(work * plan.kind.sweeps_per_step, 1)
         self.round_steps = int(np.clip(steps, 1, ROUND_STEPS)) if plan.pinned else ROUND_STEPS
 
-    def _level_sums(self, n_rows: int) -> LevelSums:
-        free, model = FreePart.of(self.model), self.model
-        needed = LevelSums.bytes_needed(free, self.n_blocks, n_rows)
-        if needed > 2 * MAX_SUM_BYTES:
-            raise UnsupportedModelError(
-                f"sums for {n_rows} temperatures, {model.n_nodes} nodes with {model.n_states} "
-                f"states and {model.graph.n_edges} edges need {needed / 1e9:.1f} GB: ask for "
-                "fewer temperatures or use a sparser graph"
-            )
-        return LevelSums(free, self.n_blocks, n_rows)
-
     def _collect_regions(self, cold: StateArray, ground: StateArray | None) -> None:
-        """Regions in which cold labellings, freed of thermal noise, differ."""
-        generator = np.random.default_rng(self.library_seed)
-        chosen = generator.permutation(len(cold))[:HARVESTED]
-        cold = cold[np.sort(chosen)]
+        """Give all groups the regions in which cold labellings differ."""
+        sweeps, self.tries = 0, REGION_TRIES[0]
         if self.plan.pinned:
-            quenched = NodeWalkers(self.model, self.library_seed, len(cold))
-            quenched.put_states(cold)
-            quenched.use_ladder(np.array([QUENCH / typical_coupling(self.model)]))
-            quenched.sweep(QUENCH_SWEEPS // HURRY if self._late(0.15) else QUENCH_SWEEPS)
-            cold = quenched.states()
-        self.regions = harvest(self.model, cold, ground, generator)
-        known = cold if ground is None else np.concatenate([cold, ground[None]])
-        self.coldest = known[np.argmin(self.model.energy(known))]
+            sweeps = QUENCH_SWEEPS // HURRY if self._late(0.15) else QUENCH_SWEEPS
+        found = cold_regions(self.model, cold, ground, self.library_seed, sweeps)
+        self.regions, self.coldest = found
         for group in self.groups:
             group.use_regions(self.regions)
-        border = max(len(self.regions.borders) / max(self.regions.count, 1), 1.0)
-        work = (self.model.n_nodes + self.model.graph.n_edges) / (2 * border)
-        self.tries = int(np.clip(work, *REGION_TRIES)) if self.plan.pinned else REGION_TRIES[0]
-
-    def _spread(self, ground: StateArray | None) -> None:
-        """Spread the walkers over the levels; half of them start in the state a cut gives."""
-        for group in self.groups:
-            states = group.states()
-            if ground is not None:
-                states[::2] = ground
-            group.use_ladder(self.betas)
-            group.put_states(states)
-            group.levels[:] = np.arange(group.n_walkers) * len(self.betas) // group.n_walkers
-            group.apply_levels()
-            group.sweep(20)
-
-    def _fill(self, states: list[StateArray]) -> None:
-        """Even groups start where the pilot was at their level, odd ones in the coldest state."""
-        for g, group in enumerate(self.groups):
-            # Neighbouring levels start from different walkers, hence in different valleys.
-            own = np.stack([s[(g + k) % len(s)] for k, s in enumerate(states)])
-            if g % 2:
-                own[:] = self.coldest
-            group.put_states(own)
+        if self.plan.pinned:
+            self.tries = region_tries(self.model, self.regions)
 
     def _begin(self, eta: FloatArray) -> None:
         """Leave the ladder phase."""
@@ -364,7 +267,7 @@ class Walk:
             return
         self.burn_rounds, self.burn = self.rounds, burn
         self.phase, self.rounds = "production", 0
-        self.next_check = FIRST_CHECK if self.levels is None else FIRST_LEVEL_CHECK
+        self.next_check = FIRST_CHECK if self.tallies.levels is None else FIRST_LEVEL_CHECK
         self.trips = Trips(self.groups, len(self.betas))
         self.met[:] = 0
 
@@ -401,25 +304,19 @@ class Walk:
     def _forget(self) -> None:
         """The run is a long one: what was measured so far counts as burn-in."""
         self.burn, self.next_check = self.rounds, FIRST_LEVEL_CHECK
-        for sums in (self.sums, self.levels, self.histogram, self.energies, self.series):
-            if sums is not None:
-                sums.clear()
+        self.tallies.clear()
 
     def _worst_error(self) -> float:
         """Largest standard error of a marginal over the requested temperatures."""
-        if self.levels is not None:
-            return float(self.levels.worst_errors().max())
-        assert self.sums is not None
-        density = Density.of(self.histogram, self.betas, self._ensemble())
-        thermal = density.thermal(self.wanted, temperature_zero(self.model))
-        return float(reweighted(self.sums, density, thermal.probability).std_error.max(initial=0.0))
+        eta = self._ensemble() if self.tallies.levels is None else None
+        return self.tallies.worst_error(self.model, self.betas, eta, self.wanted)
 
     def _ensemble(self) -> FloatArray:
         """eta: given to walkers that draw their level, found from the energies otherwise."""
         if self.plan.dynamics == "drawn":
             assert self.eta is not None
             return self.eta
-        return exchanged_eta(self.histogram, self.betas, self.energies)
+        return exchanged_eta(self.tallies.histogram, self.betas, self.tallies.energies)
 
     @property
     def sweeps(self) -> int:
@@ -432,7 +329,20 @@ class Walk:
         work = []
         for g, group in enumerate(self.groups):
             blocks = g * per_group + np.arange(group.n_walkers) % per_group
-            work.append(_Round(self, group, blocks, measure))
+            work.append(
+                Round(
+                    group=group,
+                    blocks=blocks,
+                    measure=measure,
+                    tallies=self.tallies,
+                    dynamics=self.plan.dynamics,
+                    betas=self.betas,
+                    eta=self.eta,
+                    steps=self.round_steps,
+                    tries=self.tries,
+                    first_cold=self.first_cold,
+                )
+            )
         if self.plan.n_jobs == 1 or len(self.groups) == 1:
             results = [one() for one in work]
         else:
@@ -442,14 +352,9 @@ class Walk:
             results = threads(delayed(one)() for one in work)
         occupancy, met, samples = (list(part) for part in zip(*results, strict=True))
         for one, group_samples in zip(work, samples, strict=True):
-            for energies, levels in group_samples:
-                self.histogram.add(energies)
-                self.energies.add(energies, levels)
-                self.series.add(energies, one.blocks, levels)
+            self.tallies.add(group_samples, one.blocks)
         if measure:
-            self.series.end_round()
-            if self.levels is not None:
-                self.levels.end_round()
+            self.tallies.end_round()
         self.met += np.sum(met, axis=0)
         return np.asarray(np.sum(occupancy, axis=0))
 
@@ -479,7 +384,8 @@ class Walk:
         return least_energy(self.model)
 
     def _measured(self) -> Measured:
-        levels = None if self.levels is None else self.levels.averages()
+        tallies = self.tallies
+        levels = None if tallies.levels is None else tallies.levels.averages()
         held = self.plan.dynamics == "held"
         diagnostics = self._diagnostics()
         if levels is not None:
@@ -494,9 +400,9 @@ class Walk:
             betas=self.betas,
             eta=None if held else self._ensemble(),
             log_z_first=self.log_z_first,
-            histogram=self.histogram,
-            energies=self.energies,
-            sums=self.sums,
+            histogram=tallies.histogram,
+            energies=tallies.energies,
+            sums=tallies.sums,
             levels=levels,
             rows=self.requested,
             minimum=self._minimum,
@@ -519,7 +425,7 @@ class Walk:
             "round_trips": self.trips.count,
             "exchange_rates": exchanged[:-1, 1] / np.maximum(exchanged[:-1, 0], 1),
             "occupancy": self.occupancy / total,
-            "split_rhat": self.series.split_rhat(),
+            "split_rhat": self.tallies.series.split_rhat(),
             "worst_std_error": self.worst,
             "seconds": dict(self.seconds),
         }
@@ -532,154 +438,8 @@ class Walk:
         due = now or self.stopped or waited
         if path is None or not due:
             return
-        arrays: checkpoint.Arrays = {
-            "betas": self.betas,
-            "bin_edges": self.histogram.bins.edges,
-            "been_hot": np.concatenate(self.trips.been_hot),
-            "been_cold": np.concatenate(self.trips.been_cold),
-            "occupancy": self.occupancy,
-            "met": self.met,
-        }
-        if self.eta is not None:
-            arrays["eta"] = self.eta
-        for prefix, values in self._saved_sums().items():
-            arrays |= {f"{prefix}_{k}": v for k, v in values.items()}
-        arrays |= {f"regions_{k}": v for k, v in self.regions.arrays().items()}
-        for k, group in enumerate(self.groups):
-            arrays |= {f"group{k}_{name}": v for name, v in group.arrays().items()}
-        header = {
-            "phase": self.phase,
-            "rounds": self.rounds,
-            "burn": self.burn,
-            "burn_rounds": self.burn_rounds,
-            "next_check": self.next_check,
-            "first_cold": self.first_cold,
-            "tries": self.tries,
-            "trips": self.trips.count,
-            "log_z_first": self.log_z_first,
-            "worst": self.worst if np.isfinite(self.worst) else None,
-            "seconds": self.seconds,
-        }
-        checkpoint.save(path, self.identity, header, arrays)
+        checkpoint.save(path, self.identity, *state_of(self))
         self.saved = perf_counter()
-
-    def _saved_sums(self) -> dict[str, dict[str, npt.NDArray[Any]]]:
-        parts = {
-            "histogram": {"counts": self.histogram.counts, "energy": self.histogram.energy},
-            "energies": self.energies.arrays(),
-            "series": self.series.arrays(),
-        }
-        if self.sums is not None:
-            parts["sums"] = self.sums.arrays()
-        if self.levels is not None:
-            parts["levels"] = self.levels.arrays()
-        return parts
-
-    def _restore(self, header: dict[str, Any], arrays: checkpoint.Arrays) -> None:
-        self.phase, self.rounds, self.burn = header["phase"], header["rounds"], header["burn"]
-        self.burn_rounds, self.next_check = header["burn_rounds"], header["next_check"]
-        self.first_cold, self.tries = header["first_cold"], header["tries"]
-        self.log_z_first = header["log_z_first"]
-        self.worst = np.inf if header["worst"] is None else header["worst"]
-        self.seconds = header["seconds"]
-        self.betas, self.eta = arrays["betas"], arrays.get("eta")
-        self.occupancy, self.met = arrays["occupancy"], arrays["met"]
-        self.regions = Regions(**{k[8:]: v for k, v in arrays.items() if k.startswith("regions_")})
-        if not self.plan.pinned:
-            seeds = self.seeds[: self.plan.n_groups]
-            self.groups = [self.plan.kind(self.model, seed) for seed in seeds]
-        self._lay_out(EnergyBins(arrays["bin_edges"]))
-        for prefix, values in self._saved_sums().items():
-            for name, array in values.items():
-                array[...] = arrays[f"{prefix}_{name}"]
-        self.trips = Trips(self.groups, len(self.betas))
-        self.trips.count = header["trips"]
-        begin = 0
-        for k, group in enumerate(self.groups):
-            group.use_regions(self.regions)
-            if not self.plan.pinned:
-                group.use_ladder(self.betas)
-            group.restore({n: arrays[f"group{k}_{n}"] for n in group.arrays()})
-            end = begin + group.n_walkers
-            self.trips.been_hot[k][:] = arrays["been_hot"][begin:end]
-            self.trips.been_cold[k][:] = arrays["been_cold"][begin:end]
-            begin = end
-
-
-Sample = tuple[FloatArray, npt.NDArray[np.int32]]  # energies and levels of a group
-
-
-@dataclass(frozen=True, slots=True)
-class _Round:
-    """Some steps of one group; `blocks` are those of its walkers.
-
-    Groups have blocks of their own, so threads add to different rows of the sums.
-    """
-
-    walk: Walk
-    group: Walkers
-    blocks: npt.NDArray[np.int64]
-    measure: bool
-
-    def __call__(self) -> tuple[FloatArray, FloatArray, list[Sample]]:
-        """Occupancy of the levels, exchanges tried and done, and samples of the energy."""
-        from spinlearn.kernels.levels import draw_levels, exchange_levels
-
-        walk, group = self.walk, self.group
-        occupancy, met = np.zeros(len(walk.betas)), np.zeros((len(walk.betas), 2))
-        samples = []
-        for step in range(walk.round_steps):
-            self._sweep()
-            last = step == walk.round_steps - 1
-            if self.measure and (last or walk.plan.pinned):
-                samples.append(self._sample())
-            if walk.plan.dynamics == "held":
-                continue
-            group.move_regions(walk.tries)
-            if walk.plan.dynamics == "components":
-                group.exchange_components(walk.first_cold)
-                continue
-            energies = group.energies()
-            if walk.plan.dynamics == "drawn":
-                draw_levels(energies, walk.betas, walk.eta, group.levels, occupancy, group.stream)
-            else:
-                exchange_levels(energies, walk.betas, group.levels, met, group.stream)
-            group.apply_levels()
-        return occupancy, met, samples
-
-    def _sweep(self) -> None:
-        walk, group = self.walk, self.group
-        if not self.measure or walk.levels is None:
-            group.sweep(group.sweeps_per_step)
-            return
-        rows = walk.row_of_level[group.levels]
-        rows = np.where(rows >= 0, self.blocks * walk.levels.n_rows + rows, -1)
-        group.sweep_and_measure(rows, walk.levels)
-
-    def _sample(self) -> Sample:
-        energies = self.group.energies()
-        if self.walk.sums is not None:
-            self.walk.sums.add(self.group.states(), energies, self.blocks)
-        return energies, self.group.levels.copy()
-
-
-class Trips:
-    """Counts journeys of walkers from the hottest level to the coldest and back."""
-
-    def __init__(self, groups: list[Walkers], n_levels: int) -> None:
-        self.groups, self.last = groups, n_levels - 1
-        self.been_cold = [np.zeros(g.n_walkers, dtype=bool) for g in groups]
-        self.been_hot = [np.zeros(g.n_walkers, dtype=bool) for g in groups]
-        self.count = 0
-
-    def update(self) -> None:
-        """Look where the walkers are now."""
-        for group, cold, hot in zip(self.groups, self.been_cold, self.been_hot, strict=True):
-            at_hot, at_cold = group.levels == 0, group.levels == self.last
-            self.count += int(np.sum(cold & at_hot))
-            hot |= at_hot
-            cold &= ~at_hot
-            cold |= at_cold & hot
 
 
 def _moments(means: FloatArray, deviations: FloatArray) -> LevelEnergies:

@@ -1,0 +1,81 @@
+"""Round: some steps of one group of walkers, measured or not.
+
+How walkers move over the levels between sweeps (the `dynamics` of a plan):
+
+drawn       each draws its level from P(t | E) = exp(eta_t - beta_t E) / W(E)
+exchanged   walkers of neighbouring levels change places (replica exchange)
+components  a walker stays at its level; neighbours exchange the components in which they differ
+held        every level on its own
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import FloatArray
+from spinlearn.engines.tallies import Sample, Tallies
+from spinlearn.engines.walker_group import Walkers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Round:
+    """Some steps of one group; `blocks` are those of its walkers.
+
+    Groups have blocks of their own, so threads add to different rows of the tallies.
+    """
+
+    group: Walkers
+    blocks: npt.NDArray[np.int64]
+    measure: bool
+    tallies: Tallies
+    dynamics: str
+    betas: FloatArray
+    eta: FloatArray | None  # of levels that are drawn
+    steps: int
+    tries: int  # of region moves per step
+    first_cold: int  # level
+
+    def __call__(self) -> tuple[FloatArray, FloatArray, list[Sample]]:
+        """Occupancy of the levels, exchanges tried and done, and samples of the energy."""
+        from spinlearn.kernels.levels import draw_levels, exchange_levels
+
+        group = self.group
+        occupancy, met = np.zeros(len(self.betas)), np.zeros((len(self.betas), 2))
+        samples = []
+        pinned = self.dynamics in ("components", "held")
+        for step in range(self.steps):
+            self._sweep()
+            last = step == self.steps - 1
+            if self.measure and (last or pinned):
+                samples.append(self._sample())
+            if self.dynamics == "held":
+                continue
+            group.move_regions(self.tries)
+            if self.dynamics == "components":
+                group.exchange_components(self.first_cold)
+                continue
+            energies = group.energies()
+            if self.dynamics == "drawn":
+                draw_levels(energies, self.betas, self.eta, group.levels, occupancy, group.stream)
+            else:
+                exchange_levels(energies, self.betas, group.levels, met, group.stream)
+            group.apply_levels()
+        return occupancy, met, samples
+
+    def _sweep(self) -> None:
+        group, levels = self.group, self.tallies.levels
+        if not self.measure or levels is None:
+            group.sweep(group.sweeps_per_step)
+            return
+        rows = self.tallies.row_of_level[group.levels]
+        rows = np.where(rows >= 0, self.blocks * levels.n_rows + rows, -1)
+        group.sweep_and_measure(rows, levels)
+
+    def _sample(self) -> Sample:
+        energies = self.group.energies()
+        if self.tallies.sums is not None:
+            self.tallies.sums.add(self.group.states(), energies, self.blocks)
+        return energies, self.group.levels.copy()

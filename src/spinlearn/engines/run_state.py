@@ -1,0 +1,77 @@
+"""The state of a sampling run as plain arrays: what a checkpoint holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from spinlearn.analysis.energy_bins import EnergyBins
+from spinlearn.engines.checkpoint import Arrays
+from spinlearn.engines.regions import Regions
+from spinlearn.engines.trips import Trips
+
+if TYPE_CHECKING:
+    from spinlearn.engines.walk import Walk
+
+
+def state_of(walk: Walk) -> tuple[dict[str, Any], Arrays]:
+    """Header and arrays of a run that has left the ladder phase."""
+    arrays: Arrays = {
+        "betas": walk.betas,
+        "bin_edges": walk.tallies.histogram.bins.edges,
+        "been_hot": np.concatenate(walk.trips.been_hot),
+        "been_cold": np.concatenate(walk.trips.been_cold),
+        "occupancy": walk.occupancy,
+        "met": walk.met,
+    }
+    if walk.eta is not None:
+        arrays["eta"] = walk.eta
+    arrays |= walk.tallies.arrays()
+    arrays |= {f"regions_{k}": v for k, v in walk.regions.arrays().items()}
+    for k, group in enumerate(walk.groups):
+        arrays |= {f"group{k}_{name}": v for name, v in group.arrays().items()}
+    header = {
+        "phase": walk.phase,
+        "rounds": walk.rounds,
+        "burn": walk.burn,
+        "burn_rounds": walk.burn_rounds,
+        "next_check": walk.next_check,
+        "first_cold": walk.first_cold,
+        "tries": walk.tries,
+        "trips": walk.trips.count,
+        "log_z_first": walk.log_z_first,
+        "worst": walk.worst if np.isfinite(walk.worst) else None,
+        "seconds": walk.seconds,
+    }
+    return header, arrays
+
+
+def put_state(walk: Walk, header: dict[str, Any], arrays: Arrays) -> None:
+    """Bring a new run to where the saved one was."""
+    walk.phase, walk.rounds, walk.burn = header["phase"], header["rounds"], header["burn"]
+    walk.burn_rounds, walk.next_check = header["burn_rounds"], header["next_check"]
+    walk.first_cold, walk.tries = header["first_cold"], header["tries"]
+    walk.log_z_first = header["log_z_first"]
+    walk.worst = np.inf if header["worst"] is None else header["worst"]
+    walk.seconds = header["seconds"]
+    walk.betas, walk.eta = arrays["betas"], arrays.get("eta")
+    walk.occupancy, walk.met = arrays["occupancy"], arrays["met"]
+    walk.regions = Regions(**{k[8:]: v for k, v in arrays.items() if k.startswith("regions_")})
+    if not walk.plan.pinned:
+        seeds = walk.seeds[: walk.plan.n_groups]
+        walk.groups = [walk.plan.kind(walk.model, seed) for seed in seeds]
+    walk.lay_out(EnergyBins(arrays["bin_edges"]))
+    walk.tallies.restore(arrays)
+    walk.trips = Trips(walk.groups, len(walk.betas))
+    walk.trips.count = header["trips"]
+    begin = 0
+    for k, group in enumerate(walk.groups):
+        group.use_regions(walk.regions)
+        if not walk.plan.pinned:
+            group.use_ladder(walk.betas)
+        group.restore({n: arrays[f"group{k}_{n}"] for n in group.arrays()})
+        end = begin + group.n_walkers
+        walk.trips.been_hot[k][:] = arrays["been_hot"][begin:end]
+        walk.trips.been_cold[k][:] = arrays["been_cold"][begin:end]
+        begin = end

@@ -1,0 +1,72 @@
+"""Where the walkers of a run start: labellings, levels, the regions that cold ones differ in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spinlearn.core.arrays import FloatArray, StateArray
+from spinlearn.core.model import PottsModel
+from spinlearn.engines.ladder import typical_coupling
+from spinlearn.engines.node_walkers import NodeWalkers
+from spinlearn.engines.regions import Regions, harvest
+from spinlearn.engines.walker_group import Walkers
+
+HARVESTED = 256  # cooled labellings in which regions are looked for
+QUENCH = 10.0  # beta times the typical coupling at which they lose their thermal noise
+QUENCH_SWEEPS = 20
+REGION_TRIES = (4, 40)  # per step: least, and most where a sweep costs much more
+
+
+def cold_regions(
+    model: PottsModel,
+    cold: StateArray,
+    ground: StateArray | None,
+    seed: np.random.SeedSequence,
+    quench_sweeps: int,
+) -> tuple[Regions, StateArray]:
+    """Regions in which cold labellings differ, and the coldest labelling known.
+
+    `quench_sweeps` free the labellings of their thermal noise first.
+    """
+    generator = np.random.default_rng(seed)
+    chosen = generator.permutation(len(cold))[:HARVESTED]
+    cold = cold[np.sort(chosen)]
+    if quench_sweeps:
+        quenched = NodeWalkers(model, seed, len(cold))
+        quenched.put_states(cold)
+        quenched.use_ladder(np.array([QUENCH / typical_coupling(model)]))
+        quenched.sweep(quench_sweeps)
+        cold = quenched.states()
+    regions = harvest(model, cold, ground, generator)
+    known = cold if ground is None else np.concatenate([cold, ground[None]])
+    return regions, known[np.argmin(model.energy(known))]
+
+
+def region_tries(model: PottsModel, regions: Regions) -> int:
+    """Region moves per step that cost about as much as a sweep of one walker."""
+    border = max(len(regions.borders) / max(regions.count, 1), 1.0)
+    work = (model.n_nodes + model.graph.n_edges) / (2 * border)
+    return int(np.clip(work, *REGION_TRIES))
+
+
+def spread(groups: list[Walkers], betas: FloatArray, ground: StateArray | None) -> None:
+    """Spread the walkers over the levels; half of them start in the state a cut gives."""
+    for group in groups:
+        states = group.states()
+        if ground is not None:
+            states[::2] = ground
+        group.use_ladder(betas)
+        group.put_states(states)
+        group.levels[:] = np.arange(group.n_walkers) * len(betas) // group.n_walkers
+        group.apply_levels()
+        group.sweep(20)
+
+
+def fill(groups: list[Walkers], states: list[StateArray], coldest: StateArray) -> None:
+    """Even groups start where the pilot was at their level, odd ones in the coldest state."""
+    for g, group in enumerate(groups):
+        # Neighbouring levels start from different walkers, hence in different valleys.
+        own = np.stack([s[(g + k) % len(s)] for k, s in enumerate(states)])
+        if g % 2:
+            own[:] = coldest
+        group.put_states(own)

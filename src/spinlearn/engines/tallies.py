@@ -1,0 +1,138 @@
+"""Tallies: everything a sampling run counts, from energies of walkers to sums over nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.analysis.density import Density, Histogram, LevelEnergies
+from spinlearn.analysis.energy_bins import EnergyBins
+from spinlearn.analysis.level_sums import LevelSums
+from spinlearn.analysis.reweight import Sums, reweighted
+from spinlearn.analysis.series import EnergySeries
+from spinlearn.core.arrays import FloatArray
+from spinlearn.core.free_part import FreePart
+from spinlearn.core.model import PottsModel
+from spinlearn.engines.sampled import temperature_zero
+from spinlearn.errors import UnsupportedModelError
+
+BLOCKS = (32, 16, 8)  # independent parts of walkers that share a group; fewer to save memory
+MAX_SUM_BYTES = 1.5e9
+MAX_COLUMNS = 150_000  # sums kept per energy bin: marginals and edges
+
+Sample = tuple[FloatArray, npt.NDArray[np.int32]]  # energies and levels of a group
+
+
+def columns(model: PottsModel) -> int:
+    """Sums kept per energy bin and block."""
+    return model.n_nodes * (model.n_states - 1) + model.graph.n_edges
+
+
+def blocks_by_energy(model: PottsModel, bins: EnergyBins) -> int:
+    """Into how many blocks sums by energy can be split; 0 if there is no room for them."""
+    row_bytes = 4.0 * bins.n_coarse * columns(model)
+    fitting = [b for b in BLOCKS if b * row_bytes <= MAX_SUM_BYTES]
+    return fitting[0] if fitting and columns(model) <= MAX_COLUMNS else 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tallies:
+    """Sums of a run: by energy (`sums`), by level (`levels`), or both, with those of energies."""
+
+    sums: Sums | None
+    levels: LevelSums | None
+    row_of_level: npt.NDArray[np.int64]  # of `levels`; -1 for levels that were not asked for
+    histogram: Histogram
+    energies: LevelEnergies
+    series: EnergySeries
+
+    @classmethod
+    def empty(
+        cls,
+        model: PottsModel,
+        betas: FloatArray,
+        requested: FloatArray,
+        bins: EnergyBins,
+        n_blocks: int,
+        *,
+        by_energy: bool,
+        by_level: bool,
+    ) -> Tallies:
+        """Nothing counted yet, at levels `betas`, of which those `requested` have a row."""
+        row_of_level = np.full(len(betas), -1, dtype=np.int64)
+        row_of_level[np.searchsorted(betas, requested)] = np.arange(len(requested))
+        return cls(
+            sums=Sums.empty(model, bins, n_blocks) if by_energy else None,
+            levels=_level_sums(model, n_blocks, len(requested)) if by_level else None,
+            row_of_level=row_of_level,
+            histogram=Histogram.empty(bins),
+            energies=LevelEnergies.empty(len(betas)),
+            series=EnergySeries(n_blocks, len(betas)),
+        )
+
+    def add(self, samples: list[Sample], blocks: npt.NDArray[np.int64]) -> None:
+        """Energies of a group whose walkers belong to these blocks."""
+        for energies, levels in samples:
+            self.histogram.add(energies)
+            self.energies.add(energies, levels)
+            self.series.add(energies, blocks, levels)
+
+    def end_round(self) -> None:
+        """Take the averages of the round over."""
+        self.series.end_round()
+        if self.levels is not None:
+            self.levels.end_round()
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for part in (self.sums, self.levels, self.histogram, self.energies, self.series):
+            if part is not None:
+                part.clear()
+
+    def worst_error(
+        self, model: PottsModel, betas: FloatArray, eta: FloatArray | None, wanted: FloatArray
+    ) -> float:
+        """Largest standard error of a marginal over the temperatures `wanted`.
+
+        eta : of the ensemble; needed where there are no sums by level
+        """
+        if self.levels is not None:
+            return float(self.levels.worst_errors().max())
+        assert self.sums is not None
+        assert eta is not None
+        density = Density.of(self.histogram, betas, eta)
+        thermal = density.thermal(wanted, temperature_zero(model))
+        return float(reweighted(self.sums, density, thermal.probability).std_error.max(initial=0.0))
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All sums by name, for a checkpoint."""
+        parts: dict[str, dict[str, npt.NDArray[Any]]] = {
+            "histogram": {"counts": self.histogram.counts, "energy": self.histogram.energy},
+            "energies": self.energies.arrays(),
+            "series": self.series.arrays(),
+        }
+        if self.sums is not None:
+            parts["sums"] = self.sums.arrays()
+        if self.levels is not None:
+            parts["levels"] = self.levels.arrays()
+        return {f"{part}_{k}": v for part, values in parts.items() for k, v in values.items()}
+
+    def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+        """Go on from saved arrays."""
+        for name, values in self.arrays().items():
+            values[...] = arrays[name]
+
+
+def _level_sums(model: PottsModel, n_blocks: int, n_rows: int) -> LevelSums:
+    free = FreePart.of(model)
+    needed = LevelSums.bytes_needed(free, n_blocks, n_rows)
+    if needed > 2 * MAX_SUM_BYTES:
+        raise UnsupportedModelError(
+            f"sums for {n_rows} temperatures, {model.n_nodes} nodes with {model.n_states} "
+            f"states and {model.graph.n_edges} edges need {needed / 1e9:.1f} GB: ask for "
+            "fewer temperatures or use a sparser graph"
+        )
+    return LevelSums(free, n_blocks, n_rows)
