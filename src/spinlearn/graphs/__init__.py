@@ -1,4 +1,4 @@
-"""Graph builders: from points, distances, pixels and other libraries' graphs to a Graph."""
+"""Graph builders: from points, distances, pixels, other libraries' graphs to a Graph."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 from spinlearn.core.protocols import GraphBuilder
 from spinlearn.errors import InvalidInputError
-from spinlearn.graphs.convert import GraphSummary, as_graph, describe, from_networkx
+from spinlearn.graphs.convert import as_graph, from_networkx
 from spinlearn.graphs.grid import PixelGrid
 from spinlearn.graphs.neighbors import KNN, MutualKNN, Radius
+from spinlearn.graphs.summary import GraphSummary, describe
 
 __all__ = [
     "BUILDERS",
