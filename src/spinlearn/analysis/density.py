@@ -1,4 +1,4 @@
-"""Energies of all walkers to the density of states, and from it to thermal averages of the energy.
+"""The density of states from the energies of all walkers, for thermal averages of the energy.
 
 Samples of level t have the law exp(-beta_t E) / Z_t, so all samples together have
 

@@ -1,4 +1,4 @@
-"""Profiles and decisions as small tables for notebooks: how many points have which status.
+"""Outcomes of points as small tables for notebooks: how many have which status.
 
 Axes: T temperatures, n points. Outcomes are coded as in `spinlearn.decision`.
 """

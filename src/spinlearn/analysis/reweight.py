@@ -1,4 +1,4 @@
-"""Averages of nodes and edges per energy to averages at any temperature, with jackknife errors.
+"""Averages per energy to averages at any temperature, with jackknife errors.
 
     <A>_T = sum_E A(E) P(E | T),    P(E | T) from the density of states
 

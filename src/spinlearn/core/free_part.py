@@ -1,4 +1,4 @@
-"""FreePart: a model seen from its free nodes, the clamped ones folded into fields and a constant.
+"""FreePart: a model seen from its free nodes, the clamped ones folded into their fields.
 
     E(s) = constant + sum_{e free-free} couplings[e] * pair_cost[s_u, s_v] + sum_i fields[i, s_i]
 

@@ -1,4 +1,4 @@
-"""The seams: what an engine, a graph builder and a run's progress report look like."""
+"""The seams: what engines, graph builders, progress reports look like."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings: the base of engines and graph builders, which are keyword-only dataclasses.
+"""Settings: the base of engines, graph builders, energies, which are keyword-only dataclasses.
 
 It gives them the two methods by which scikit-learn's clone, set_params and grid search reach
 nested parameters, without importing scikit-learn.

@@ -1,4 +1,4 @@
-"""Energies as data: functions from a graph and labels to a PottsModel.
+"""Energies as data: functions from a labelled graph to a PottsModel.
 
 ENERGIES holds those that need no settings, by name; the classes are the same with settings.
 """

@@ -1,4 +1,4 @@
-"""Energies that are sums over edges and labelled points.
+"""Energies that are sums over edges, with a term for every labelled point.
 
     min_cut    sum_<ij> w_ij (1 - delta(s_i, s_j)) + sum_k h_k (1 - delta(s_k, c_k))
     harmonic   sum_<ij> w_ij |x(s_i) - x(s_j)|^2 + the same label term

@@ -1,4 +1,4 @@
-"""Energies of the user's own, as arrays, and priors added to any energy.
+"""Energies from arrays of the user's own: couplings, costs, fields, priors.
 
 custom        sum_e couplings[e] pair_cost[s_u, s_v] + sum_i fields[i, s_i] + class penalty
 class_prior   any energy - strength <J> sum_{i unlabelled} ln prior[s_i]

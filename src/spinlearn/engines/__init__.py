@@ -1,4 +1,7 @@
-"""ENGINES: every way to compute an equilibrium, by name. A new engine is one file and one line."""
+"""ENGINES: every way to compute an equilibrium, by name.
+
+A new engine is one file and one line here.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Checkpoints of long runs: one .npz file of plain arrays, written to the side and then renamed.
+"""Checkpoints of long runs: one .npz file of plain arrays, replaced as a whole.
 
-A file that is truncated, foreign, of another version or of another run is refused and never
-overwritten. Nothing in it is executed: no pickled objects, the header is JSON.
+It is written to the side and then renamed. A file that is truncated, foreign, of another version
+or of another run is refused and never overwritten. Nothing in it is executed: no pickled objects,
+the header is JSON.
 """
 
 from __future__ import annotations

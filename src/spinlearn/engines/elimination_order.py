@@ -1,4 +1,4 @@
-"""In which order to eliminate the nodes of a graph, and what that will cost.
+"""In which order to eliminate the nodes of a graph at the least cost.
 
 Exact elimination costs q^(width+1) per node, so the order is everything. Greedy minimum fill is
 good on trees, sparse random graphs and the arms of a shape, the more so when ties are decided along

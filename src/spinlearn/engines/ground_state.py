@@ -1,4 +1,4 @@
-"""The labelling of least energy, or nearly so, from cuts, and the law of T = 0 around it."""
+"""What cuts tell of T = 0: the labelling of least energy, or nearly so, with the law around it."""
 
 from __future__ import annotations
 

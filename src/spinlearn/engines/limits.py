@@ -1,4 +1,4 @@
-"""The limits T = 0 and T = infinity, in one place for all engines.
+"""The limits of the temperature, zero or infinite, in one place for all engines.
 
 T = 0 is the uniform law over the ground states, T = infinity that over all states.
 """

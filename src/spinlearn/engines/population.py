@@ -1,4 +1,4 @@
-"""A population of walkers that cools as a whole, copied and culled so that its law stays right.
+"""A population of walkers that cools as a whole, resampled so that its law stays right.
 
 From beta = 0, where labellings are drawn exactly, beta grows in steps. At a step every walker gets
 the weight exp(-(beta' - beta) E), the population is resampled by these weights (systematic

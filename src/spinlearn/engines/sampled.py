@@ -1,4 +1,4 @@
-"""What a sampling run measured, and the Equilibrium it makes of it at any temperature."""
+"""What a sampling run measured, made into an Equilibrium at any temperature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replica exchange over cluster and local moves, and its one-replica cases.
+"""Replica exchange over cluster moves or local ones, with its one-replica cases.
 
 Walkers sit on a ladder of temperatures chosen so that neighbours' energies overlap
 (`engines/ladder.py`). With clusters (Swendsen-Wang, clamp-aware) every walker stays at its level

@@ -1,7 +1,7 @@
-"""Minimisers: labellings of least energy, the limit T = 0. A new one is one file and one line here.
+"""Minimisers: labellings of least energy, the limit T = 0.
 
-`minimize` takes the best that the model allows: a minimum cut (exact) for two states,
-alpha-expansion or swaps for more, annealing where neighbours repel.
+A new one is one file and one line here. `minimize` takes the best that the model allows: a minimum
+cut (exact) for two states, alpha-expansion or swaps for more, annealing where neighbours repel.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Annealing of any energy, class-level terms and all, by clusters where they are valid.
+"""Annealing of any energy, class-level terms included, by clusters where they are valid.
 
 Several walkers cool geometrically from the mean-field bound of the ordering temperature, above
 which nothing is ordered, to a sixtieth of it; the best labelling of each is kept, and then taken

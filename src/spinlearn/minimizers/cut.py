@@ -1,4 +1,4 @@
-"""Minimum cut: the exact ground state for two states, and both extreme ones (Blum & Chawla 2001).
+"""Minimum cut: the exact ground state for two states, with both extreme ones (Blum & Chawla 2001).
 
 E(s) of two states with J (2 V(0,1) - V(0,0) - V(1,1)) >= 0 is the weight of a cut between a source
 (state 0) and a sink (state 1), clamped nodes folded into terminal capacities; by the theorem of

@@ -1,4 +1,4 @@
-"""Minimum: a labelling of low energy, and what is known about how low.
+"""Minimum: a labelling of low energy, with what is known about how low.
 
 Axes: n nodes.
 """

@@ -1,4 +1,4 @@
-"""Which minimiser treats which model: conditions on couplings and pair costs, as reasons why not.
+"""Which minimiser treats which model: conditions on its pair terms, as reasons why not.
 
 For couplings J and costs V(a, b), with all states a, b, c:
 

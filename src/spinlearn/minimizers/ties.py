@@ -1,4 +1,4 @@
-"""Nodes whose state no label and no field decides: all their states tie in every minimum."""
+"""Nodes whose state neither label nor field decides: all their states tie in every minimum."""
 
 from __future__ import annotations
 
