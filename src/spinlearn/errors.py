@@ -1,4 +1,4 @@
-"""Every error and warning of the package, so that callers can catch one family.
+"""Errors of the package, warnings among them, so that callers can catch one family.
 
 Messages say fact, cause and remedy, in that order.
 """

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.core.arrays import IntArray
-from spinlearn.core.results import Equilibrium
+from spinlearn.core.arrays import BoolArray, IntArray
+from spinlearn.core.equilibrium import Equilibrium
 
-# Exact answers meet the threshold exactly; rounding must not decide.
+# Exact answers meet the thresholds exactly (4 of 5 ground states ...); rounding must not decide.
 TIE = 1e-9
 
 
 def grains(
-    equilibrium: Equilibrium, row: int, threshold: float, *, join_best: bool = False
+    equilibrium: Equilibrium, row: int, threshold: float, *, join_all: bool = False
 ) -> IntArray:
     """Number of the grain of every node at the row-th temperature.
 
@@ -27,24 +27,65 @@ def grains(
     row : int
     threshold : float
         Least agreement of an edge within a grain.
-    join_best : bool
+    join_all : bool
         Also join every point to the neighbour with which it agrees most; of several equally good
         ones, to that of the strongest coupling.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     graph = equilibrium.model.graph
     agreement = equilibrium.edge_agreement[row]
     kept = agreement >= threshold - TIE
-    if join_best:
+    if join_all:
         linked = graph.degrees > 0
         ends = np.repeat(np.arange(graph.n_nodes), graph.degrees)
         strength = np.abs(equilibrium.model.couplings)[graph.edge_ids]
         order = np.lexsort((strength, np.rint(agreement / TIE)[graph.edge_ids], ends))
         kept[graph.edge_ids[order[graph.indptr[1:][linked] - 1]]] = True
-    u, v = graph.edges[kept].T
-    shape = (graph.n_nodes, graph.n_nodes)
-    links = coo_array((np.ones(len(u), dtype=np.int8), (u, v)), shape=shape)
+    return connected_parts(graph.n_nodes, graph.edges[kept])
+
+
+def joined(
+    equilibrium: Equilibrium, row: int, parts: IntArray, small: BoolArray, least: float
+) -> IntArray:
+    """Grains after the small ones have joined the neighbour with which they agree most.
+
+    Parameters
+    ----------
+    equilibrium : Equilibrium
+    row : int
+    parts : int array (n,)
+        Number of the grain of every node.
+    small : bool array (n,)
+        Nodes of small grains. They join others, not each other: one whose best neighbour is in a
+        small grain too stays alone. Neighbours that are equally good join all.
+    least : float
+        Agreement that a link must exceed.
+    """
+    graph = equilibrium.model.graph
+    agreement = np.rint(equilibrium.edge_agreement[row] / TIE)
+    strength = np.abs(equilibrium.model.couplings)
+    ends = np.concatenate([graph.edges, graph.edges[:, ::-1]])  # from, to
+    ids = np.tile(np.arange(graph.n_edges), 2)
+    leaving = small[ends[:, 0]] & (parts[ends[:, 0]] != parts[ends[:, 1]])
+    leaving &= agreement[ids] > np.rint((least + TIE) / TIE)
+    ends, ids = ends[leaving], ids[leaving]
+    origin = parts[ends[:, 0]]
+    best = np.full(int(parts.max(initial=-1)) + 1, -np.inf)
+    np.maximum.at(best, origin, agreement[ids])
+    top = agreement[ids] == best[origin]
+    strongest = np.full(len(best), -np.inf)
+    np.maximum.at(strongest, origin[top], strength[ids[top]])
+    top &= strength[ids] >= (1 - TIE) * strongest[origin]
+    top &= ~small[ends[:, 1]]
+    links = np.column_stack([origin[top], parts[ends[top, 1]]])
+    return np.asarray(connected_parts(len(best), links)[parts])
+
+
+def connected_parts(n_nodes: int, edges: IntArray) -> IntArray:
+    """Number of the connected part of every node, given the edges that count."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    u, v = edges.T
+    links = coo_array((np.ones(len(u), dtype=np.int8), (u, v)), shape=(n_nodes, n_nodes))
     found: IntArray = connected_components(links, directed=False)[1]
     return found

@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from spinlearn.analysis.grains import grains
 from spinlearn.core.arrays import FloatArray
-from spinlearn.core.cells import cell_ends
-from spinlearn.core.results import Equilibrium
+from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.temperature_cells import cell_ends
 
 WHOLE = 0.9  # share of the points in the largest grain, above which all act as one
 GRAIN = 0.03  # share (at least GRAIN_POINTS) below which even the largest grain is none

@@ -18,8 +18,8 @@ import numpy as np
 
 from spinlearn.analysis.phases import Phase, phases
 from spinlearn.core.arrays import FloatArray
+from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
-from spinlearn.core.results import Equilibrium
 
 COARSE_SIZE = 16
 DEFAULT_SIZE = 32

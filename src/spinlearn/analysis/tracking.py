@@ -8,7 +8,11 @@ from spinlearn.core.arrays import BoolArray, IntArray
 
 
 def tracked(
-    components: IntArray, new: BoolArray, previous: IntArray | None, fresh: int
+    components: IntArray,
+    new: BoolArray,
+    previous: IntArray | None,
+    fresh: int,
+    after: IntArray | None = None,
 ) -> tuple[IntArray, int]:
     """Numbers of clusters, taken over from `previous` where more than half of the union is shared.
 
@@ -22,6 +26,8 @@ def tracked(
         Numbers at the temperature before, -1 for points without one.
     fresh : int
         The first number not yet used.
+    after : int array (n,) or None
+        Numbers at the temperature after, if they are known: for clusters that have none before.
 
     Returns
     -------
@@ -33,14 +39,17 @@ def tracked(
         return numbers, fresh
     ids, compact, sizes = np.unique(components[new], return_inverse=True, return_counts=True)
     inherited = np.full(len(ids), -1, dtype=np.int64)
-    if previous is not None:
-        before = previous[new].astype(np.int64)
-        old_sizes = np.bincount(previous[previous >= 0])
+    for numbered in (previous, after):
+        if numbered is None:
+            continue
+        before = numbered[new].astype(np.int64)
+        old_sizes = np.bincount(numbered[numbered >= 0])
         shared = before >= 0
         keys = compact[shared] * max(len(old_sizes), 1) + before[shared]
         pairs, overlap = np.unique(keys, return_counts=True)
         now, then = np.divmod(pairs, max(len(old_sizes), 1))
         same = 2 * overlap > sizes[now] + old_sizes[then] - overlap
+        same &= (inherited[now] < 0) & ~np.isin(then, inherited)
         inherited[now[same]] = then[same]
     unmatched = inherited < 0
     inherited[unmatched] = fresh + np.arange(int(unmatched.sum()))

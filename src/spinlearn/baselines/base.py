@@ -15,22 +15,22 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from spinlearn.analysis.grains import TIE
+from spinlearn.answers.names import UNKNOWN, encode_outcomes
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.graph import Graph
-from spinlearn.decision import TIE
 from spinlearn.errors import ContradictionWarning, GraphWarning, InvalidInputError
-from spinlearn.inputs import (
+from spinlearn.estimators.inputs import (
     LabelledScore,
     contradiction,
     in_parts_with,
     joining,
     mean_over_neighbors,
     read_graph,
-    read_labels,
     require_labels,
     similarities,
+    training_labels,
 )
-from spinlearn.labels import UNKNOWN
 
 
 class GraphClassifier(LabelledScore, BaseEstimator, ABC):
@@ -87,13 +87,13 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
         self._training = read_graph(self, X, self.graph)
         self.graph_ = self._training.graph
         refuse_negative_weights(self.graph_, type(self).__name__)
-        self._label_code = read_labels(y, self.graph_.n_nodes)
+        self._label_code = training_labels(y, self._training)
         self.classes_ = self._label_code.classes
         if len(self.classes_) == 0:
             raise InvalidInputError(
                 f"no point is labelled, but {type(self).__name__} spreads labels: label at least "
                 "one point of each class, or cluster with SuperparamagneticClustering or "
-                "NormalizedCut"
+                "NormalizedCutClustering"
             )
         self._warn()
         soft = self._solve(self.graph_, self._label_code.states, len(self.classes_))
@@ -141,7 +141,7 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
         clear = known & (np.sum(distributions >= largest - TIE, axis=1) == 1)
         outcomes = np.full(len(distributions), UNKNOWN, dtype=np.int32)
         outcomes[clear] = np.argmax(distributions[clear], axis=1)
-        return self._label_code.encode(outcomes, ())
+        return encode_outcomes(outcomes, self._label_code.classes, ())
 
     def _warn(self) -> None:
         """Say what is legal but probably not meant."""

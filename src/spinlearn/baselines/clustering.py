@@ -1,4 +1,4 @@
-"""GraphClusterer: what the unsupervised rivals share, the input."""
+"""GraphClusterer: the base of the unsupervised rivals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 
 from spinlearn.core.arrays import IntArray
 from spinlearn.core.graph import Graph
-from spinlearn.inputs import read_graph
+from spinlearn.estimators.inputs import read_graph
 
 
 class GraphClusterer(ClusterMixin, BaseEstimator, ABC):

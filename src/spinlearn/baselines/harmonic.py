@@ -28,7 +28,7 @@ from spinlearn.baselines.base import GraphClassifier
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, float_array
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.inputs import in_parts_with
+from spinlearn.estimators.inputs import in_parts_with
 from spinlearn.minimizers.linear_system import (
     Solution,
     check_solver_settings,

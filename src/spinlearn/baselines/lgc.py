@@ -1,4 +1,4 @@
-"""Local and global consistency (Zhou, Bousquet, Lal, Weston & Schoelkopf, NIPS 2004).
+"""LGC, local with global consistency (Zhou, Bousquet, Lal, Weston & Schoelkopf, NIPS 2004).
 
 With S = D^-1/2 W D^-1/2 and Y the labels as unit vectors, F minimises
 
@@ -22,7 +22,7 @@ from spinlearn.baselines.base import GraphClassifier
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.inputs import in_parts_with
+from spinlearn.estimators.inputs import in_parts_with
 from spinlearn.minimizers.linear_system import (
     check_solver_settings,
     inverse_roots,

@@ -22,7 +22,7 @@ from spinlearn.minimizers.ties import unreached
 TIES = ("unknown", "lowest")
 
 
-class MinCut(CutClassifier):
+class MinCutClassifier(CutClassifier):
     """Classification by a minimum cut.
 
     Parameters

@@ -28,7 +28,7 @@ from spinlearn.minimizers.linear_system import inverse_roots, weight_matrix
 SAME = 1e-9  # share of the range of the eigenvector: points closer than this stay together
 
 
-class NormalizedCut(GraphClusterer):
+class NormalizedCutClustering(GraphClusterer):
     """Normalised cut by recursive bisection; the same answer in every run.
 
     Parameters

@@ -30,7 +30,7 @@ from spinlearn.baselines.spectral import low_spectrum
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.inputs import in_parts_with
+from spinlearn.estimators.inputs import in_parts_with
 from spinlearn.minimizers.linear_system import weight_matrix
 
 SAME = 1e-9  # eigenvalues closer than this, relative to the largest, count as equal

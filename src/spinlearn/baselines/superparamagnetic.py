@@ -28,12 +28,12 @@ from spinlearn.analysis.phases import WHOLE, phases
 from spinlearn.analysis.temperature_grid import temperature_grid
 from spinlearn.baselines.clustering import GraphClusterer, numbered_by_size
 from spinlearn.core.arrays import FloatArray, IntArray, temperature_array
-from spinlearn.core.cells import nearest_row
+from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
-from spinlearn.core.results import Equilibrium
 from spinlearn.core.seeds import seed_sequence
+from spinlearn.core.temperature_cells import nearest_row
 from spinlearn.engines import make_engine
 from spinlearn.errors import InvalidInputError
 
@@ -56,8 +56,8 @@ class SuperparamagneticClustering(GraphClusterer):
         How points become a graph, as in `PottsClassifier`.
     n_states : int, default 20
         q.
-    engine : str or engine, default "auto"
-        "auto" samples by Swendsen-Wang moves at every temperature on its own, which is enough
+    engine : str, engine or None, default None
+        None samples by Swendsen-Wang moves at every temperature on its own, which is enough
         without labels; or an engine's name, or an engine with settings of your own.
     temperatures : "auto" or array-like, default "auto"
         Grid, in the unit of the couplings.
@@ -95,7 +95,7 @@ class SuperparamagneticClustering(GraphClusterer):
         *,
         graph: Any = "mutual_knn",
         n_states: int = 20,
-        engine: Any = "auto",
+        engine: Any = None,
         temperatures: Any = "auto",
         temperature: Any = "auto",
         min_cluster_size: int | None = None,
@@ -112,7 +112,7 @@ class SuperparamagneticClustering(GraphClusterer):
         self.random_state = random_state
 
     def _check_settings(self) -> None:
-        if not (isinstance(self.engine, str) and self.engine == "auto"):
+        if self.engine is not None:
             make_engine(self.engine)
         for name in ("temperatures", "temperature"):
             value = getattr(self, name)
@@ -145,7 +145,7 @@ class SuperparamagneticClustering(GraphClusterer):
         self.susceptibility_ = self.phases_.susceptibility
         rows = range(len(self.temperatures_))
         cores = [grains(self.equilibrium_, row, HALF) for row in rows]
-        parts = [grains(self.equilibrium_, row, HALF, join_best=True) for row in rows]
+        parts = [grains(self.equilibrium_, row, HALF, join_all=True) for row in rows]
         self.tree_ = cluster_tree(self.temperatures_, parts)
         smallest = self._smallest(graph.n_nodes)
         self.stability_ = _stability(self.tree_, cores, smallest)
@@ -157,7 +157,7 @@ class SuperparamagneticClustering(GraphClusterer):
         return _without_noise(self.tree_.members[row], smallest)
 
     def _equilibrium(self, grid: FloatArray) -> Equilibrium:
-        if not (isinstance(self.engine, str) and self.engine == "auto"):
+        if self.engine is not None:
             return make_engine(self.engine).run(
                 self.model_, grid, seed=self.random_state, callback=self.callback
             )
@@ -208,6 +208,7 @@ def _joined(runs: list[Equilibrium]) -> Equilibrium:
         heat_capacity=np.concatenate([run.heat_capacity for run in runs]),
         converged=np.concatenate([run.converged for run in runs]),
         engine=runs[0].engine,
+        kind=runs[0].kind,
         std_error=np.broadcast_to(0.0, shape),
         agreement_std_error=np.concatenate([np.asarray(run.agreement_std_error) for run in runs]),
         diagnostics={"runs": tuple(run.diagnostics for run in runs)},

@@ -5,15 +5,14 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from spinlearn.cli import options
 from spinlearn.cli.console import cell, console, say
-from spinlearn.core.whole_file import whole_file
+from spinlearn.core.atomic_write import atomic_write
 from spinlearn.errors import InvalidInputError
 
 HEADINGS = {"temperature": "T", "abstentions": "left open"}
@@ -22,12 +21,7 @@ HEADINGS = {"temperature": "T", "abstentions": "left open"}
 def compare(
     data: options.Data,
     labels: options.Labels = None,
-    truth: Annotated[
-        str | None,
-        typer.Option(
-            help="Column of true classes, to count errors.", rich_help_panel=options.READING
-        ),
-    ] = None,
+    truth: options.Truth = None,
     id: options.Id = None,
     features: options.Features = None,
     unlabelled: options.Unlabelled = None,
@@ -40,26 +34,14 @@ def compare(
     log2: options.Log2 = False,
     top_variance: options.TopVariance = None,
     graph: options.GraphSpec = "auto",
-    energy: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Energies to sample and to minimise; several times for several.",
-            rich_help_panel=options.METHOD,
-        ),
-    ] = None,
-    method: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Other methods; several times for several. Default: all.",
-            rich_help_panel=options.METHOD,
-        ),
-    ] = None,
+    energy: options.EnergyNames = None,
+    method: options.Methods = None,
     engine: options.EngineName = "auto",
     temperatures: options.Temperatures = "auto",
     tol: options.Tol = None,
     max_seconds: options.MaxSeconds = None,
     seed: options.Seed = 0,
-    out: Annotated[Path | None, typer.Option(help="Write the table to this CSV file too.")] = None,
+    out: options.TableOut = None,
 ) -> None:
     """Run all methods on the same graph and labels and print one table.
 
@@ -67,15 +49,15 @@ def compare(
 
         spinlearn compare cells.csv --labels known --truth type
     """
-    from spinlearn.comparison import compare as run
-    from spinlearn.fitting import (
+    from spinlearn.io.reading import read_dataset
+    from spinlearn.workflows.comparison import compare as run
+    from spinlearn.workflows.fitting import prepared_points
+    from spinlearn.workflows.settings import (
         FitSettings,
         configured_engine,
         make_graph_builder,
         parse_temperatures,
-        prepared_points,
     )
-    from spinlearn.io.reading import read_dataset
 
     if out is not None:
         _check_table_file(out)
@@ -119,7 +101,7 @@ def compare(
     if true is None:
         table = table.drop(columns=["errors", "forced_errors"])
     if out is not None:
-        with whole_file(out) as file:
+        with atomic_write(out) as file:
             file.write(table.to_csv(index=False).encode())
     screen = console()
     screen.print(_shown(table))

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from spinlearn.cli import options
 from spinlearn.cli.console import console
 from spinlearn.core.protocols import Progress as Report
 
 
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the pictures and the report.")] = Path(
-        "demo"
-    ),
-) -> None:
+def demo(out: options.DemoOut = Path("demo")) -> None:
     """Run the paper's figures 1 and 2 on the built-in toy set, exactly."""
-    from spinlearn.demo import run_demo
+    from spinlearn.paper.demo import run_demo
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     screen = console()

@@ -16,7 +16,7 @@ def doctor() -> None:
 
         spinlearn doctor
     """
-    from spinlearn.health import SELF_TEST_SECONDS, checks
+    from spinlearn.cli.health import SELF_TEST_SECONDS, checks
 
     screen = console()
     say(

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from spinlearn.cli import options
 from spinlearn.cli.console import console, say
 from spinlearn.cli.summary import print_summary
 
-Folder = Annotated[Path, typer.Argument(help="The folder that `spinlearn fit --out` made.")]
-
 
 def explore(
-    folder: Folder,
-    temperature: Annotated[
-        str | None,
-        typer.Option(help="Of the answer: a number, auto, discovery or paper. Default: as fitted."),
-    ] = None,
+    folder: options.Folder,
+    temperature: options.OtherTemperature = None,
     temperatures: options.Temperatures = "auto",
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Write the answer at these temperatures into another folder."),
-    ] = None,
+    out: options.OtherOut = None,
 ) -> None:
     """Make the report again, at other temperatures, without sampling again.
 
@@ -38,11 +25,10 @@ def explore(
 
         spinlearn explore answer --temperatures 0.1:0.6:26 --out answer-fine
     """
-    from spinlearn.fitting import parse_temperature, parse_temperatures
-    from spinlearn.io.answer_files import write_answer
+    from spinlearn.io.answer_files import write_answer, write_report
     from spinlearn.io.folder import check_target, new_folder
-    from spinlearn.io.report import write_report
     from spinlearn.io.result import Result
+    from spinlearn.workflows.settings import parse_temperature, parse_temperatures
 
     screen = console()
     if out is not None:
@@ -54,7 +40,7 @@ def explore(
     if not isinstance(grid, str):
         result = result.on(grid)
     if temperature is not None:
-        result = result.at(parse_temperature(temperature))
+        result = result.at(parse_temperature(temperature)).renumbered()
     if out is None:
         write_report(folder / "report.html", result)
         written = [folder / "report.html"]

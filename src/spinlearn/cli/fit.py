@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from spinlearn.cli import options
 from spinlearn.cli.console import console, say, watched
 from spinlearn.cli.summary import print_summary
-from spinlearn.energies import ENERGIES
 from spinlearn.errors import InvalidInputError, StoppedError
 
 
@@ -29,44 +27,16 @@ def fit(
     log2: options.Log2 = False,
     top_variance: options.TopVariance = None,
     graph: options.GraphSpec = "auto",
-    energy: Annotated[
-        str,
-        typer.Option(
-            help=f"Energy over labellings: {', '.join(ENERGIES)}. diffused_cut is for one or two "
-            "labels a class.",
-            rich_help_panel=options.METHOD,
-        ),
-    ] = "min_cut",
+    energy: options.EnergyName = "min_cut",
     engine: options.EngineName = "auto",
     temperatures: options.Temperatures = "auto",
     temperature: options.Temperature = "auto",
-    tau: Annotated[
-        float,
-        typer.Option(
-            help="A point is confident if its two largest probabilities differ by more.",
-            rich_help_panel=options.METHOD,
-        ),
-    ] = 0.1,
-    label_strength: Annotated[
-        float,
-        typer.Option(
-            help="inf holds labels fixed; a finite value lets the data overrule them.",
-            rich_help_panel=options.METHOD,
-        ),
-    ] = float("inf"),
-    out: Annotated[
-        Path, typer.Option(help="Folder for the answer.", rich_help_panel=options.RUN)
-    ] = Path("spinlearn-out"),
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume", help="Go on with an interrupted run.", rich_help_panel=options.RUN
-        ),
-    ] = False,
-    checkpoint_seconds: Annotated[
-        float | None,
-        typer.Option(help="Time between two savings of the run.", rich_help_panel=options.RUN),
-    ] = None,
+    tau: options.Tau = 0.1,
+    small_groups: options.SmallGroups = "join",
+    label_strength: options.LabelStrength = float("inf"),
+    out: options.Out = Path("spinlearn-out"),
+    resume: options.Resume = False,
+    checkpoint_seconds: options.CheckpointSeconds = None,
     tol: options.Tol = None,
     max_seconds: options.MaxSeconds = None,
     jobs: options.Jobs = 1,
@@ -88,10 +58,11 @@ def fit(
 
         spinlearn fit atlas.h5ad --labels cell_type --temperatures 0:1:21 --seed 7
     """
-    from spinlearn.fitting import FitSettings, fit_dataset, more_time_helps
-    from spinlearn.io.answer_files import write_answer
+    from spinlearn.io.answer_files import ANSWER_FILES, write_answer
     from spinlearn.io.folder import check_target, new_folder, parent_folder
     from spinlearn.io.reading import read_dataset
+    from spinlearn.workflows.fitting import fit_dataset, more_time_helps
+    from spinlearn.workflows.settings import FitSettings
 
     screen = console()
     check_target(out)
@@ -111,6 +82,7 @@ def fit(
         temperatures=temperatures,
         temperature=temperature,
         tau=tau,
+        small_groups=small_groups,
         label_strength=label_strength,
         scale=scale,
         clip=options.parse_clip(clip),
@@ -140,14 +112,14 @@ def fit(
             say(screen, "stopped before anything was measured; --resume goes on", "yellow")
             raise typer.Exit(watch.exit_code) from error
     print_summary(screen, result, out, messages)
-    for name in ("labels.csv", "profile.csv", "model.npz", "report.html"):
+    for name in ANSWER_FILES:
         say(screen, f"wrote {out / name}")
     if watch.stopped:
         if checkpoint.exists():
             say(screen, "stopped early; --resume goes on from here", "yellow")
         raise typer.Exit(watch.exit_code)
     finished.unlink(missing_ok=True)  # of an earlier answer in the same folder
-    if not more_time_helps(result.equilibrium_):
+    if not more_time_helps(result.equilibrium):
         checkpoint.unlink(missing_ok=True)
     elif checkpoint.exists():
         checkpoint.replace(finished)

@@ -1,4 +1,4 @@
-"""The application: its commands, and how errors leave it.
+"""The application: how its commands are run.
 
 Exit codes: 0 done, 1 an error of the program, 2 bad input, 130 stopped by Ctrl-C. An error is one
 line on stderr; --debug, anywhere on the line, shows where it came from.

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""The options of all commands, each in one place."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from spinlearn.answers.rule import SMALL_GROUPS
+from spinlearn.answers.temperature import TEMPERATURE_RULES
+from spinlearn.energies import ENERGIES
 from spinlearn.engines import ENGINES
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import ReadOptions
@@ -20,6 +23,7 @@ Data = Annotated[
         "(.mtx, .edges)."
     ),
 ]
+Folder = Annotated[Path, typer.Argument(help="The folder that `spinlearn fit --out` made.")]
 Labels = Annotated[
     str | None,
     typer.Option(help="Column of labels; empty or NA = unlabelled.", rich_help_panel=READING),
@@ -92,11 +96,61 @@ GraphSpec = Annotated[
     ),
 ]
 EngineName = Annotated[str, typer.Option(help=", ".join(ENGINES) + ".", rich_help_panel=METHOD)]
+EnergyName = Annotated[
+    str,
+    typer.Option(
+        help=f"Energy over labellings: {', '.join(ENERGIES)}. diffused_cut is for one or two "
+        "labels a class.",
+        rich_help_panel=METHOD,
+    ),
+]
+EnergyNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Energies to sample and to minimise; several times for several.",
+        rich_help_panel=METHOD,
+    ),
+]
+Methods = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Other methods; several times for several. Default: all.", rich_help_panel=METHOD
+    ),
+]
 Temperature = Annotated[
     str,
     typer.Option(
         help="Of the answer: a number; auto, where the calls say most about the points; discovery, "
-        "near that, where small new classes stand too; paper, the paper's T*.",
+        "near that, where small new classes stand too; paper, the paper's T*; paper_strict, the "
+        "same, blind to new classes.",
+        rich_help_panel=METHOD,
+    ),
+]
+OtherTemperature = Annotated[
+    str | None,
+    typer.Option(
+        help=f"Of the answer: a number, or {', '.join(TEMPERATURE_RULES)}. Default: as fitted."
+    ),
+]
+Tau = Annotated[
+    float,
+    typer.Option(
+        help="A point is confident if its two largest probabilities differ by more.",
+        rich_help_panel=METHOD,
+    ),
+]
+SmallGroups = Annotated[
+    str,
+    typer.Option(
+        help="What becomes of one or two points that agree with no others: "
+        f"{', '.join(SMALL_GROUPS)}.",
+        rich_help_panel=METHOD,
+    ),
+]
+LabelStrength = Annotated[
+    float,
+    typer.Option(
+        help="inf holds labels fixed; a finite value lets the data overrule them.",
         rich_help_panel=METHOD,
     ),
 ]
@@ -118,6 +172,38 @@ Tol = Annotated[
 Jobs = Annotated[int, typer.Option(help="Threads.", rich_help_panel=RUN)]
 Seed = Annotated[int, typer.Option(help="Same seed, same answer.", rich_help_panel=RUN)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.", rich_help_panel=RUN)]
+Out = Annotated[Path, typer.Option(help="Folder for the answer.", rich_help_panel=RUN)]
+OtherOut = Annotated[
+    Path | None,
+    typer.Option(help="Write the answer at these temperatures into another folder."),
+]
+TableOut = Annotated[Path | None, typer.Option(help="Write the table to this CSV file too.")]
+Truth = Annotated[
+    str | None,
+    typer.Option(help="Column of true classes, to count errors.", rich_help_panel=READING),
+]
+Resume = Annotated[
+    bool,
+    typer.Option("--resume", help="Go on with an interrupted run.", rich_help_panel=RUN),
+]
+CheckpointSeconds = Annotated[
+    float | None,
+    typer.Option(help="Time between two savings of the run.", rich_help_panel=RUN),
+]
+Number = Annotated[int, typer.Option("-n", "--number", help="How many points.")]
+Samples = Annotated[int, typer.Option(help="Labellings drawn at each temperature.")]
+Margin = Annotated[
+    float, typer.Option(help="How much more probable another class must be than the label.")
+]
+Experiment = Annotated[str, typer.Argument(help="fig1, fig2, fig4, fig5, yeast or all.")]
+Quick = Annotated[bool, typer.Option("--quick", help="10 labellings, looser errors.")]
+ScaleName = Annotated[str | None, typer.Option(help="full, quick or tiny.", hidden=True)]
+ExpressionData = Annotated[
+    Path | None,
+    typer.Option(help="Folder of the gene-expression files; default: SPINLEARN_DATA."),
+]
+ReproductionOut = Annotated[Path, typer.Option(help="Folder for figures, cells and the page.")]
+DemoOut = Annotated[Path, typer.Option(help="Folder for the pictures and the report.")]
 
 
 def read_options(

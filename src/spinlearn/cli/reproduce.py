@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from spinlearn.cli import options
 from spinlearn.cli.console import console, say, watched
@@ -16,16 +13,11 @@ CHECKOUT_DATA = Path("../shared/data")
 
 
 def reproduce(
-    which: Annotated[str, typer.Argument(help="fig1, fig2, fig4, fig5, yeast or all.")] = "all",
-    quick: Annotated[bool, typer.Option("--quick", help="10 labellings, looser errors.")] = False,
-    out: Annotated[Path, typer.Option(help="Folder for figures, cells and the page.")] = Path(
-        "reproduction"
-    ),
-    scale: Annotated[str | None, typer.Option(help="full, quick or tiny.", hidden=True)] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder of the gene-expression files; default: SPINLEARN_DATA."),
-    ] = None,
+    which: options.Experiment = "all",
+    quick: options.Quick = False,
+    out: options.ReproductionOut = Path("reproduction"),
+    scale: options.ScaleName = None,
+    data: options.ExpressionData = None,
     jobs: options.Jobs = -1,
     seed: options.Seed = 0,
 ) -> None:

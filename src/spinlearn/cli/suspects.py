@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
 from rich.table import Table
 
+from spinlearn.cli import options
 from spinlearn.cli.console import cell, console, say
-from spinlearn.cli.explore import Folder
 
 
 def suspects(
-    folder: Folder,
-    margin: Annotated[
-        float,
-        typer.Option(help="How much more probable another class must be than the label."),
-    ] = 0.5,
+    folder: options.Folder,
+    margin: options.Margin = 0.5,
 ) -> None:
     """List given labels that the rest of the data disagrees with.
 
@@ -26,17 +20,11 @@ def suspects(
 
         spinlearn suspects answer
     """
+    from spinlearn.advice import suspects as find
     from spinlearn.io.result import Result
-    from spinlearn.suspects import suspects as find
 
     result = Result.load(folder)
-    model = result.model_
-    found = find(
-        model.graph.with_weights(model.couplings),
-        result.labels,
-        model.n_states,
-        margin=margin,
-    )
+    found = find(result, margin=margin)
     screen = console()
     n_labels = int((result.labels >= 0).sum())
     if not found:
@@ -44,7 +32,7 @@ def suspects(
         return
     table = Table("suspect", "label", "probability", "rather", "probability")
     for item in found:
-        given, instead = (str(result.classes_[c]) for c in (item.given, item.instead))
+        given, instead = (str(result.classes[c]) for c in (item.given, item.instead))
         table.add_row(
             cell(result.ids[item.point]),
             cell(given),

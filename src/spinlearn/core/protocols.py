@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy.typing as npt
 
+from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.core.results import Equilibrium
 from spinlearn.core.seeds import Seed
 
 

@@ -1,4 +1,4 @@
-"""Measured gene-expression data of the paper's sections 6.2 and 6.3, read from files of the user.
+"""Measured gene-expression data of the paper (sections 6.2, 6.3), read from files of the user.
 
 The files are not part of the package. They are looked for
 

@@ -5,6 +5,7 @@ ENERGIES holds those that need no settings, by name; the classes are the same wi
 
 from __future__ import annotations
 
+from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.energies.class_level import balanced_cut, normalized_cut, ratio_cut
 from spinlearn.energies.diffused import diffused_cut
 from spinlearn.energies.pairwise import harmonic, lgc, min_cut
@@ -28,6 +29,7 @@ __all__ = [
     "ENERGIES",
     "LGC",
     "BalancedCut",
+    "ClassPenalty",
     "ClassPrior",
     "Custom",
     "DiffusedCut",

@@ -1,20 +1,25 @@
 """ENGINES: every way to compute an equilibrium, by name.
 
-A new engine is one file and one line here.
+A new engine is one file, with one line here.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from spinlearn.core.protocols import Engine
+import numpy.typing as npt
+
+from spinlearn.core.equilibrium import Equilibrium, Kind
+from spinlearn.core.model import PottsModel
+from spinlearn.core.protocols import Callback, Engine
 from spinlearn.engines.auto import Auto
+from spinlearn.engines.draws import draw_labellings
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.junction_tree import JunctionTree
 from spinlearn.engines.multicanonical import Multicanonical
 from spinlearn.engines.population_annealing import PopulationAnnealing
 from spinlearn.engines.tempering import Metropolis, SwendsenWang, Tempering
-from spinlearn.errors import InvalidInputError
+from spinlearn.errors import InvalidInputError, UnsupportedModelError
 
 ENGINES: dict[str, type[Engine]] = {
     Auto.name: Auto,
@@ -32,14 +37,20 @@ __all__ = [
     "Auto",
     "Engine",
     "Enumeration",
+    "Equilibrium",
     "JunctionTree",
+    "Kind",
     "Metropolis",
     "Multicanonical",
     "PopulationAnnealing",
     "SwendsenWang",
     "Tempering",
+    "draw_labellings",
     "make_engine",
+    "run_exactly",
 ]
+
+EXACT_ENGINES: tuple[type[Engine], ...] = (JunctionTree, Enumeration)
 
 
 def make_engine(spec: Any) -> Engine:
@@ -57,3 +68,17 @@ def make_engine(spec: Any) -> Engine:
             "or an instance such as JunctionTree()"
         )
     return spec
+
+
+def run_exactly(
+    model: PottsModel, temperatures: npt.ArrayLike, *, callback: Callback | None = None
+) -> Equilibrium:
+    """The exact averages, which are the same whoever computes them, by an engine that can."""
+    reason: str | None = None
+    for kind in EXACT_ENGINES:
+        engine = kind()
+        why_not = engine.unsupported(model)
+        if why_not is None:
+            return engine.run(model, temperatures, callback=callback)
+        reason = reason or why_not
+    raise UnsupportedModelError(f"no exact engine treats this model: {reason}")

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy.typing as npt
 
+from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
-from spinlearn.core.results import Equilibrium
 from spinlearn.core.seeds import Seed
 from spinlearn.core.settings import Settings
 from spinlearn.engines.junction_tree import JunctionTree

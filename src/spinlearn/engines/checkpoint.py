@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.core.atomic_write import atomic_write
 from spinlearn.core.model import PottsModel
-from spinlearn.core.whole_file import whole_file
 from spinlearn.errors import CheckpointError
 
 MAGIC = "spinlearn checkpoint"
@@ -52,7 +52,7 @@ def fingerprint(model: PottsModel, *parts: object) -> str:
 def save(path: str | os.PathLike[str], run: str, header: dict[str, Any], arrays: Arrays) -> None:
     """Write atomically: the file is either the old one or the whole new one."""
     text = json.dumps({"magic": MAGIC, "version": VERSION, "run": run, **header})
-    with whole_file(path) as file:
+    with atomic_write(path) as file:
         np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
 
 

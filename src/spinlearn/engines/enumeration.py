@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, StateArray, temperature_array
+from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
-from spinlearn.core.results import Equilibrium
 from spinlearn.core.seeds import Seed
 from spinlearn.core.settings import Settings
 from spinlearn.engines.limits import heat_capacity, inverse_temperatures, log_partition
@@ -106,6 +106,7 @@ class Enumeration(Settings):
             log_partition=log_partition(ground, np.log(totals), values),
             converged=np.ones(len(values), dtype=bool),
             engine=self.name,
+            kind=Kind.EXACT,
             diagnostics={"states": n_states, "ground_energy": ground},
             evaluate=partial(self.run, model),
         )

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, IntArray, StateArray, temperature_array
+from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.free_part import FreePart
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
-from spinlearn.core.results import Equilibrium
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
 from spinlearn.engines.elimination_order import BucketTree, bucket_tree
@@ -194,6 +194,7 @@ class JunctionTree(Settings):
             log_partition=log_partition(ground, free_averages.log_count, temperatures[:n_done]),
             converged=np.ones(n_done, dtype=bool),
             engine=self.name,
+            kind=Kind.EXACT,
             diagnostics={
                 "width": plan.width,
                 "clique_states": plan.clique_states,

@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, temperature_array
+from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
-from spinlearn.core.results import Equilibrium
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
 from spinlearn.engines import checkpoint
@@ -347,12 +347,15 @@ class _Cooled:
             agreement_std_error=column("agreement_std_error"),
             converged=converged,
             engine=PopulationAnnealing.name,
+            kind=Kind.SAMPLED,
             diagnostics={
                 **self.diagnostics,
                 "effective_samples": column("samples"),
                 "effective_blocks": column("blocks"),
             },
             evaluate=partial(_Cooled.elsewhere, self),
+            can_continue=self.cut_short,  # it cools once
+            annealed=True,
         )
 
 

@@ -13,8 +13,8 @@ from spinlearn.analysis.density import Density, Histogram, LevelEnergies, integr
 from spinlearn.analysis.level_sums import LevelAverages
 from spinlearn.analysis.reweight import Sums, reweighted
 from spinlearn.core.arrays import BoolArray, FloatArray
+from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
-from spinlearn.core.results import Equilibrium
 from spinlearn.engines.ground_state import ground_law
 from spinlearn.engines.limits import log_partition
 from spinlearn.errors import ConvergenceWarning
@@ -78,8 +78,11 @@ class Measured:
             agreement_std_error=agreement_errors,
             converged=converged,
             engine=self.engine,
+            kind=Kind.SAMPLED,
             diagnostics={**self.diagnostics, **density},
             evaluate=None if self.eta is None else partial(Measured.equilibrium, self),
+            reweights=self.eta is not None,
+            can_continue=True,
         )
 
     def _averages(

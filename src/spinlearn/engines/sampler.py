@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy.typing as npt
 
 from spinlearn.core.arrays import temperature_array
+from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
-from spinlearn.core.results import Equilibrium
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
 from spinlearn.engines.plan import Plan

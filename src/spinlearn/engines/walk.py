@@ -23,9 +23,9 @@ import numpy as np
 from spinlearn.analysis.density import LevelEnergies, exchanged_eta, integrated_log_z
 from spinlearn.analysis.energy_bins import EnergyBins
 from spinlearn.core.arrays import FloatArray, StateArray
+from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
-from spinlearn.core.results import Equilibrium
 from spinlearn.engines import checkpoint
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.ground_state import least_energy

@@ -20,6 +20,9 @@ _STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
 class PixelGrid(Settings):
     """Join adjacent pixels of a mask with unit weights.
 
+    As `graph=PixelGrid()` of an estimator it takes the mask as X and, as y, an image of labels of
+    the same shape or one label per True pixel.
+
     Parameters
     ----------
     connectivity : {4, 8}
@@ -45,6 +48,13 @@ class PixelGrid(Settings):
             both = pixels[here] & pixels[there]
             edges.append(np.column_stack([nodes[here][both], nodes[there][both]]))
         return Graph(int(pixels.sum()), np.concatenate(edges))
+
+    def attach(self, X_new: Any, X: Any) -> Any:
+        """Refused: a pixel that is not in the image has no neighbours in it."""
+        raise InvalidInputError(
+            "pixels outside the image it was made from cannot be attached to a pixel grid: fit the "
+            "larger image"
+        )
 
     def coordinates(self, mask: Any) -> IntArray:
         """Row and column of every node, shape (n, 2), in the order of `build`."""

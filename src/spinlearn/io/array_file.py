@@ -1,4 +1,4 @@
-"""NumPy's own files, .npy and .npz, read without ever unpickling.
+"""NumPy's own files (.npy, .npz), read without ever unpickling.
 
 Headers are looked at before any data: an array of Python objects is refused, and so is one that
 claims more data than the file holds.

@@ -1,4 +1,4 @@
-"""Dataset: points or a graph, with ids and labels, and what a user says about the file of one."""
+"""Dataset: what a file holds, as a user describes it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 
 TEXT_KINDS = (".csv", ".tsv", ".tab", ".txt")
-GRAPH_KINDS = (".mtx", ".edges")
-KINDS = (*TEXT_KINDS, ".parquet", ".npz", ".npy", ".h5ad", *GRAPH_KINDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

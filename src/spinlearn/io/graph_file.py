@@ -1,4 +1,4 @@
-"""Precomputed graphs: Matrix Market (.mtx), sparse matrices, and lists of edges with ids.
+"""Precomputed graphs in files: Matrix Market (.mtx), sparse matrices, lists of edges with ids.
 
 An edge list has two or three columns, id, id and weight (1 if absent), with or without a heading,
 or is what networkx writes by default. Lines that begin with # or % are comments. A pair listed in
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from spinlearn.answers.labels import is_missing
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.array_file import Arrays
-from spinlearn.io.features import is_missing
 from spinlearn.io.text_table import Row, read_text_rows
 
 MATRIX_MARKET = b"%%MatrixMarket"

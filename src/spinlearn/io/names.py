@@ -1,67 +1,23 @@
-"""Ids and labels of points: cells made clean, a second file with labels, ids looked up.
-
-An empty cell, NA, NaN or -1 marks an unlabelled point.
-"""
+"""Names of points in files: their labels, their ids, looked up in a second file if need be."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.answers.labels import WHOLE, clean_labels, is_missing
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.array_file import read_npy
-from spinlearn.io.dataset import KINDS, TEXT_KINDS, ReadOptions
-from spinlearn.io.features import is_missing
+from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.parquet_table import read_parquet_table
 from spinlearn.io.table import Table, listed, nameless, require
 from spinlearn.io.text_table import read_text_table
 
+NO_TABLES = (".npz", ".h5ad", ".mtx", ".edges")
 LABEL_DELIMITERS = (",", ";", "\t")
-# 007 and 1e3 are names; pandas writes whole numbers with a gap among them as 1.0.
-WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})(\.0+)?")
-
-
-def clean_labels(
-    cells: Sequence[Any], unlabelled: Sequence[str] = (), source: str = "the labels"
-) -> npt.NDArray[np.object_]:
-    """Labels as text, or as whole numbers if all are; None where there is none.
-
-    Parameters
-    ----------
-    cells : sequence
-    unlabelled : sequence of str
-        Further values that mean "no label".
-    source : str
-        Where the labels are, for messages.
-    """
-    labels = np.full(len(cells), None, dtype=object)
-    for k, cell in enumerate(cells):
-        if isinstance(cell, (float, np.floating)) and np.isinf(cell):
-            raise InvalidInputError(
-                f"{source}: the label in row {k + 1} is infinite, which names no class: leave it "
-                "empty if there is none"
-            )
-        labels[k] = _label(cell, unlabelled)
-    given = [v for v in labels if v is not None]
-    if all(WHOLE.fullmatch(v) for v in given):
-        for k, value in enumerate(labels):
-            whole = None if value is None else int(value.partition(".")[0])
-            labels[k] = None if whole == -1 or str(whole) in unlabelled else whole
-    return labels
-
-
-def _label(cell: Any, unlabelled: Sequence[str]) -> str | None:
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return None
-    if isinstance(cell, bytes):
-        cell = cell.decode("utf-8", errors="replace")
-    text = str(cell).strip()
-    return None if is_missing(text) or text == "-1" or text in unlabelled else text
 
 
 def own_labels(table: Table, options: ReadOptions, n_points: int) -> npt.NDArray[np.object_]:
@@ -84,7 +40,7 @@ def read_label_table(options: ReadOptions) -> Table | None:
     kind = path.suffix.lower()
     if kind == ".npy":
         return None
-    if kind in KINDS and kind not in (*TEXT_KINDS, ".parquet"):
+    if kind in NO_TABLES:
         raise InvalidInputError(
             f"{path} ends in {kind}, but labels are read from a table (.csv, .tsv, .parquet) or "
             "an array (.npy): convert it"

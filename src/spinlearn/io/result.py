@@ -1,74 +1,45 @@
-"""Result: everything a fit found, as one file of plain arrays (model.npz).
+"""Result: an answer with ids, kept in one file of plain arrays (model.npz).
 
 The file holds the model, the averages at all temperatures of the grid, the profile and the settings
-as JSON; no pickled objects, neither written nor read. Other temperatures are computed anew where an
-exact engine did the work. Averages that were sampled are kept where they are known, those that
-come of reweighting on a grid FINER times as dense as that of the profile; between its temperatures
-they are interpolated linearly.
+as JSON; no pickled objects, neither written nor read.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from spinlearn.answer_rules import ANSWER_RULES, answer_temperature
+from spinlearn.answers.answer import Answer
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.rule import Status, label_holders
 from spinlearn.core.arrays import FloatArray, frozen
-from spinlearn.core.cells import nearest_row
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.core.results import Equilibrium
-from spinlearn.core.whole_file import whole_file
-from spinlearn.decision import (
-    STATUS_NAMES,
-    Profile,
-    count_labels,
-    outcome_name,
-    profile,
-    trusted_rows,
-)
-from spinlearn.errors import ConvergenceWarning, InvalidInputError
+from spinlearn.core.atomic_write import atomic_write
+from spinlearn.errors import InvalidInputError
 from spinlearn.io.array_file import Arrays, read_npz
-from spinlearn.label_table import answer_grid
+from spinlearn.io.stored_averages import equilibrium_arrays, equilibrium_header, equilibrium_of
+from spinlearn.io.stored_model import model_arrays, model_of
 from spinlearn.viz.layout import principal
 from spinlearn.viz.pictures import Pictures
-from spinlearn.viz.summary import answer_html, answer_notes
 
 MAGIC = "spinlearn result"
-VERSION = 1
-FINER = 4
-MAX_FINE_BYTES = 3e8
-EXACT = ("junction_tree", "enumeration")
-REWEIGHTED = ("multicanonical", "tempering")  # the same samples speak for all temperatures
-AVERAGES = ("marginals", "edge_agreement", "mean_energy", "heat_capacity")
-ERROR_OF = {"std_error": "marginals", "agreement_std_error": "edge_agreement"}
-OPTIONAL = ("log_partition", *ERROR_OF)
+VERSION = 2
+PROFILE = ("temperatures", "outcomes", "status", "margin")
+PLAIN = ("temperature", "rule", "tau", "small_groups", "eta_min")  # fields of Answer
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Result(Pictures):
-    """What a fit found, with the plots and the explorer of `PottsClassifier`.
-
-    Attributes with a trailing underscore are those of `PottsClassifier`.
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Result(Answer, Pictures):
+    """An `Answer` with the names of its points, its pictures, and how it was made.
 
     Attributes
     ----------
     ids : list of str
-    classes_ : array (n_classes,)
-    equilibrium_ : Equilibrium
-    profile_ : Profile
-    temperature_ : float
-        Temperature of the answer.
-    tau : float
     layout : float array (n, 2) or None
         Where to draw the points, if the data say so.
     components : float array (n, 2) or None
@@ -78,11 +49,6 @@ class Result(Pictures):
     """
 
     ids: list[str]
-    classes_: npt.NDArray[Any]
-    equilibrium_: Equilibrium
-    profile_: Profile
-    temperature_: float
-    tau: float
     layout: FloatArray | None = None
     components: FloatArray | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -100,86 +66,36 @@ class Result(Pictures):
 
         Without a layout, points with features are drawn by these.
         """
-        n_points = fitted.graph_.n_nodes
-        if len(ids) != n_points:
+        answer: Answer = fitted.answer_
+        if len(ids) != answer.graph.n_nodes:
             raise InvalidInputError(
-                f"there are {len(ids)} ids for {n_points} points: give one id per point"
+                f"there are {len(ids)} ids for {answer.graph.n_nodes} points: give one id per point"
             )
         points, components = fitted._training.points, None
+        pixels = fitted._training.pixels
+        if layout is None and pixels is not None:
+            layout = np.column_stack([pixels[:, 1], -pixels[:, 0]]).astype(np.float64)
         if layout is None and points is not None:
             if points.shape[1] == 2:
                 layout = points
             elif points.shape[1] > 2:
                 components = principal(points)
         return cls(
+            **{f.name: getattr(answer, f.name) for f in fields(Answer)},
             ids=list(ids),
-            classes_=fitted.classes_,
-            equilibrium_=fitted.equilibrium_,
-            profile_=fitted.profile_,
-            temperature_=float(fitted.temperature_),
-            tau=float(fitted.tau),
             layout=layout,
             components=components,
-            settings={"labels": fitted._label_code.states.tolist(), **(settings or {})},
+            settings=dict(settings or {}),
         )
 
-    @property
-    def model_(self) -> PottsModel:
-        """The energy."""
-        return self.equilibrium_.model
+    def _pictured(self) -> Answer:
+        return self
 
-    @property
-    def graph_(self) -> Graph:
-        """The graph of similar points."""
-        return self.equilibrium_.model.graph
+    def _ids(self) -> list[str]:
+        return self.ids
 
-    @property
-    def labels(self) -> npt.NDArray[np.int64]:
-        """Index into `classes_` of every labelled point, -1 for the others."""
-        labels = self.settings.get("labels")
-        if labels is not None:  # finite label strength: the model alone does not tell
-            return np.asarray(labels, dtype=np.int64)
-        return self.model_.clamped.astype(np.int64)
-
-    def name_of(self, outcome: int) -> str:
-        """An outcome of `profile_` in words."""
-        return outcome_name(int(outcome), self.classes_, self.profile_.confused_sets)
-
-    def _repr_html_(self) -> str:
-        _, found = answer_grid(self)
-        here = found.decision(found.nearest_row(self.temperature_))
-        codes, inverse = np.unique(here.outcomes, return_inverse=True)
-        names = np.array([outcome_name(int(c), self.classes_, here.confused_sets) for c in codes])
-        status = np.array(STATUS_NAMES)[here.status]
-        return answer_html(
-            self.temperature_, names.astype(object)[inverse], status, answer_notes(self)
-        )
-
-    def at(self, temperature: float | str) -> Result:
-        """The same result with the answer at another temperature, given or by a rule's name."""
-        asked = {**self.settings.get("options", {}), "temperature": str(temperature)}
-        if isinstance(temperature, str):
-            trusted = trusted_rows(self.equilibrium_)
-            temperature = answer_temperature(self.profile_, temperature, trusted=trusted)
-        self.equilibrium_.at([temperature])  # refuses what cannot be had
-        row = self.profile_.nearest_row(temperature)
-        return replace(
-            self,
-            temperature_=float(temperature),
-            profile_=self.profile_.numbered_from(row),
-            settings={**self.settings, "options": asked},
-        )
-
-    def on(self, temperatures: npt.ArrayLike) -> Result:
-        """The result over another grid of temperatures, without sampling again.
-
-        The answer is where it was asked for before: at that temperature, or by the same rule.
-        """
-        there = self.equilibrium_.at(np.unique(np.asarray(temperatures, dtype=np.float64)))
-        found = profile(there, tau=self.tau, n_classes=len(self.classes_))
-        asked = self.settings.get("options", {}).get("temperature", "auto")
-        moved = replace(self, equilibrium_=there, profile_=found)
-        return moved.at(asked if asked in ANSWER_RULES else float(asked))
+    def _layout_sources(self) -> dict[str, Any]:
+        return {"coordinates": self.layout, "components": self.components}
 
     # -- file ----------------------------------------------------------------------------------
 
@@ -187,13 +103,13 @@ class Result(Pictures):
         """Write one .npz file of plain arrays; an existing file is replaced as a whole."""
         arrays: Arrays = {
             "ids": np.array(self.ids, dtype=np.str_),
-            "classes": np.array([str(c) for c in self.classes_], dtype=np.str_),
+            "classes": np.array([str(c) for c in self.classes], dtype=np.str_),
+            "labels": self.labels,
         }
-        arrays |= _model_arrays(self.model_)
-        arrays |= _equilibrium_arrays(self.equilibrium_)
-        for name in ("outcomes", "status", "margin"):
-            arrays[f"profile_{name}"] = getattr(self.profile_, name)
-        arrays["profile_temperatures"] = self.profile_.temperatures
+        arrays |= model_arrays(self.model)
+        arrays |= equilibrium_arrays(self.equilibrium)
+        for name in PROFILE:
+            arrays[f"profile_{name}"] = getattr(self.profile, name)
         for name in ("layout", "components"):
             places = getattr(self, name)
             if places is not None:
@@ -201,15 +117,14 @@ class Result(Pictures):
         header = {
             "magic": MAGIC,
             "version": VERSION,
-            "whole_numbers": self.classes_.dtype.kind in "iu",
-            "engine": self.equilibrium_.engine,
-            "temperature": self.temperature_,
-            "tau": self.tau,
-            "n_classes": self.profile_.n_classes,
-            "confused_sets": [list(map(int, s)) for s in self.profile_.confused_sets],
+            "whole_numbers": self.classes.dtype.kind in "iu",
+            "equilibrium": equilibrium_header(self.equilibrium),
+            "answer": {name: getattr(self, name) for name in PLAIN},
+            "n_classes": self.profile.n_classes,
+            "confused_sets": [list(map(int, s)) for s in self.profile.confused_sets],
             "settings": dict(self.settings),
         }
-        with whole_file(path) as file:
+        with atomic_write(path) as file:
             np.savez_compressed(
                 file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays
             )
@@ -268,8 +183,8 @@ class Result(Pictures):
         )
         if len(arrays["ids"]) != int(arrays["n_nodes"]):  # before anything is made of that size
             raise ValueError(f"{len(arrays['ids'])} ids for {arrays['n_nodes']} points")
-        model = _model_of(arrays)
-        found = replace(found, n_labels=count_labels(model, found.n_classes))
+        model = model_of(arrays)
+        found = replace(found, n_labels=int(label_holders(model, found.n_classes).sum()))
         shape = (len(found.temperatures), model.n_nodes)
         for name in ("outcomes", "status", "margin"):
             if getattr(found, name).shape != shape:
@@ -277,13 +192,19 @@ class Result(Pictures):
         if len(classes) > model.n_states:
             raise ValueError(f"{len(classes)} classes for {model.n_states} states")
         _check_profile(found, len(classes))
+        labels = frozen(arrays["labels"], np.int32)
+        if labels.shape != shape[1:] or not np.all((labels >= -1) & (labels < len(classes))):
+            raise ValueError("labels are missing or name classes that are not there")
+        answer = {name: header["answer"][name] for name in PLAIN}
+        if not np.any(found.temperatures == float(answer["temperature"])):
+            raise ValueError("the temperature of the answer is not among those of the profile")
         return cls(
+            **answer,
             ids=[str(v) for v in arrays["ids"]],
-            classes_=classes,
-            equilibrium_=_equilibrium_of(header["engine"], model, arrays, found.temperatures),
-            profile_=found,
-            temperature_=float(header["temperature"]),
-            tau=float(header["tau"]),
+            classes=classes,
+            labels=labels,
+            equilibrium=equilibrium_of(model, header["equilibrium"], arrays, found.temperatures),
+            profile=found,
             layout=arrays.get("layout"),
             components=arrays.get("components"),
             settings=dict(header["settings"]),
@@ -300,159 +221,5 @@ def _check_profile(found: Profile, n_classes: int) -> None:
     members = [c for s in found.confused_sets for c in s]
     if members and (min(members) < 0 or max(members) >= found.n_classes):
         raise ValueError("a confused set names a class that is not there")
-    if found.status.size and (found.status.min() < 0 or found.status.max() > 4):
+    if found.status.size and (found.status.min() < 0 or found.status.max() >= len(Status)):
         raise ValueError("a status is out of range")
-
-
-# -- the model ---------------------------------------------------------------------------------
-
-
-def _model_arrays(model: PottsModel) -> Arrays:
-    arrays: Arrays = {
-        "n_nodes": np.array(model.n_nodes),
-        "edges": model.graph.edges,
-        "weights": model.graph.weights,
-        "couplings": model.couplings,
-        "pair_cost": model.pair_cost,
-        "fields": model.fields,
-        "clamped": model.clamped,
-    }
-    penalty = model.class_penalty
-    if penalty is not None:
-        arrays |= {f"penalty_{f.name}": np.array(getattr(penalty, f.name)) for f in fields(penalty)}
-    return arrays
-
-
-def _model_of(arrays: Arrays) -> PottsModel:
-    graph = Graph(int(arrays["n_nodes"]), arrays["edges"], arrays["weights"])
-    extra: dict[str, Any] = {}
-    parts = {k.removeprefix("penalty_"): v for k, v in arrays.items() if k.startswith("penalty_")}
-    if parts:
-        from spinlearn.core.class_penalty import ClassPenalty
-
-        plain = {k: v.item() if v.ndim == 0 else frozen(v, np.float64) for k, v in parts.items()}
-        extra["class_penalty"] = ClassPenalty(**plain)
-    return PottsModel(
-        graph,
-        len(arrays["pair_cost"]),
-        couplings=arrays["couplings"],
-        pair_cost=arrays["pair_cost"],
-        fields=arrays["fields"],
-        clamped=arrays["clamped"],
-        **extra,
-    )
-
-
-# -- the averages ------------------------------------------------------------------------------
-
-
-def _equilibrium_arrays(equilibrium: Equilibrium) -> Arrays:
-    kept = equilibrium
-    if equilibrium.engine in REWEIGHTED and equilibrium.evaluate is not None:
-        kept = _refined(equilibrium)
-    arrays: Arrays = {
-        name: getattr(kept, name)
-        for name in ("temperatures", "converged", *AVERAGES, *OPTIONAL)
-        if getattr(kept, name) is not None
-    }
-    # Sampling errors are far above single precision.
-    if kept.std_error is not None:
-        for name in ("marginals", "edge_agreement", "std_error", "agreement_std_error"):
-            if name in arrays:
-                arrays[name] = arrays[name].astype(np.float32)
-    return arrays
-
-
-def _refined(equilibrium: Equilibrium) -> Equilibrium:
-    """The averages on a denser grid, from the same samples."""
-    grid = np.unique(equilibrium.temperatures[np.isfinite(equilibrium.temperatures)])
-    per_row = 8 * (equilibrium.marginals[0].size + equilibrium.edge_agreement.shape[1])
-    parts = min(FINER, int(MAX_FINE_BYTES / max(per_row * len(grid), 1)))
-    if len(grid) < 2 or parts < 2:
-        return equilibrium
-    steps = np.arange(parts) / parts
-    fine = (grid[:-1, None] + np.diff(grid)[:, None] * steps).ravel()
-    wanted = np.unique(np.concatenate([fine, equilibrium.temperatures]))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)  # was said of the grid itself
-        return equilibrium.at(wanted)
-
-
-def _equilibrium_of(
-    engine: str, model: PottsModel, arrays: Arrays, grid: FloatArray
-) -> Equilibrium:
-    n_rows = len(arrays["temperatures"])
-    expected = {
-        "temperatures": (n_rows,),
-        "converged": (n_rows,),
-        "marginals": (n_rows, model.n_nodes, model.n_states),
-        "edge_agreement": (n_rows, model.graph.n_edges),
-        "mean_energy": (n_rows,),
-        "heat_capacity": (n_rows,),
-        "log_partition": (n_rows,),
-        "std_error": (n_rows, model.n_nodes, model.n_states),
-        "agreement_std_error": (n_rows, model.graph.n_edges),
-    }
-    for name, shape in expected.items():
-        if (name in arrays or name not in OPTIONAL) and arrays[name].shape != shape:
-            raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
-    for name in ("marginals", "edge_agreement"):
-        low, high = arrays[name].min(initial=0.0), arrays[name].max(initial=1.0)
-        if not -1e-6 <= low <= high <= 1 + 1e-6:  # also where one is not a number
-            raise ValueError(f"{name} holds values that are no probabilities")
-    parts = {name: arrays.get(name) for name in expected}
-    whole = Equilibrium(model=model, engine=str(engine), **parts)  # type: ignore[arg-type]
-    if engine == "junction_tree":
-        return replace(whole, evaluate=partial(_exactly, model))
-    rows = [nearest_row(whole.temperatures, float(t)) for t in grid]
-    evaluate = None if engine in EXACT else partial(_interpolated, whole)
-    return replace(whole.take(rows), evaluate=evaluate)
-
-
-def _exactly(model: PottsModel, temperatures: FloatArray, callback: Any = None) -> Equilibrium:
-    from spinlearn.engines import JunctionTree
-
-    return JunctionTree().run(model, temperatures, callback=callback)
-
-
-def _interpolated(
-    known: Equilibrium, temperatures: FloatArray, callback: object = None
-) -> Equilibrium:
-    """Averages between the temperatures of `known`, linear in T; they take no time."""
-    order = np.argsort(known.temperatures)
-    grid = known.temperatures[order]
-    low, high = float(grid[0]), float(grid[-1])
-    outside = (temperatures < low) | (temperatures > high)
-    if np.any(outside):
-        raise InvalidInputError(
-            f"T = {temperatures[outside][0]:g} was not sampled: this result covers T = {low:g} to "
-            f"{high:g}; fit again with other --temperatures"
-        )
-    right = np.clip(np.searchsorted(grid, temperatures), 1, max(len(grid) - 1, 1))
-    if len(grid) == 1:
-        return known.take([0] * len(temperatures))
-    left = right - 1
-    with np.errstate(invalid="ignore"):
-        share = (temperatures - grid[left]) / (grid[right] - grid[left])
-    share = np.where(temperatures == grid[left], 0.0, np.where(np.isnan(share), 1.0, share))
-
-    def mixed(name: str) -> Any:
-        values = getattr(known, name)
-        if values is None:
-            return None
-        values = values[order]
-        w = share.reshape((-1,) + (1,) * (values.ndim - 1))
-        line = (1 - w) * values[left] + w * values[right]
-        if name in ERROR_OF:  # the line may be off by part of the difference
-            means = getattr(known, ERROR_OF[name])[order]
-            line = line + 2 * w * (1 - w) * np.abs(means[right] - means[left])
-        return line
-
-    return Equilibrium(
-        model=known.model,
-        temperatures=temperatures,
-        converged=known.converged[order][left] & known.converged[order][right],
-        engine=known.engine,
-        evaluate=partial(_interpolated, known),
-        **{name: mixed(name) for name in (*AVERAGES, *ERROR_OF)},
-    )

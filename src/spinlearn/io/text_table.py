@@ -1,4 +1,4 @@
-"""Tables of text: CSV and TSV, gzipped or not, checked before they are read.
+"""Tables of text (CSV, TSV), gzipped or not, checked before they are read.
 
 The first block of a file tells whether it is text at all, so that a large file of another kind is
 refused at once. Every cell stays text here; `spinlearn.io.features` makes numbers of them.

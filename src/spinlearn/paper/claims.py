@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.paper.curves import SampledCounts, summary, yeast_curves
 from spinlearn.paper.fig2 import MESSAGE_ENGINES
+from spinlearn.paper.fig2_curves import SampledCounts, summary
 from spinlearn.paper.panels import (
     RULES,
     errors_by_panel,
@@ -24,9 +24,15 @@ from spinlearn.paper.panels import (
     unsupervised_errors,
 )
 from spinlearn.paper.runner import Cell
+from spinlearn.paper.yeast_curves import yeast_curves
 
 Cells = Mapping[str, list[Cell]]
-RULE_NAMES = {"auto": "our T* rule", "stability": "the paper's T* rule", "best": "the best T"}
+RULE_NAMES = {
+    "auto": "our T* rule",
+    "paper": "the paper's T* rule",
+    "paper_strict": "the paper's rule read strictly",
+    "best": "the best T",
+}
 TRAPPED = 0.1  # error of a marginal: the decision's margin tau
 COLD = 0.5  # temperatures up to this are "low" on the toy set
 Z_LIMIT = 5.5  # Bonferroni over 1360 nodes, 18 temperatures, two-sided 1e-3
@@ -70,7 +76,11 @@ def all_claims(cells: Cells) -> list[Claim]:
 
 
 def never_worse_than_cuts(cells: Cells) -> Claim:
-    """(a) holds if no labelling of figures 4 and 5 has more errors at T* than graph cuts."""
+    """(a) holds if no labelling of figures 4 and 5 has more errors at T* than graph cuts.
+
+    T* is the paper's, as it must have been meant; the finding tells of our rule and of the paper's
+    read strictly too.
+    """
     parts, total, worse = [], 0, dict.fromkeys(RULES, 0)
     for name in ("fig4", "fig5"):
         panels = errors_by_panel(cells.get(name, []))
@@ -92,14 +102,18 @@ def never_worse_than_cuts(cells: Cells) -> Claim:
     return Claim(
         "a",
         "our method always achieves an equal or lower number of misclassifications than graph-cuts",
-        "no labelling of figures 4 and 5 with more errors at T* (our rule) than graph cuts",
+        "no labelling of figures 4 and 5 with more errors at T* (the paper's rule) than graph cuts",
         "; ".join(parts),
-        _verdict(total > 0, worse["auto"] == 0),
+        _verdict(total > 0, worse["paper"] == 0),
     )
 
 
 def third_class_found(cells: Cells) -> Claim:
-    """(b) holds if at T* most labellings of every q = 2 panel get half of the unlabelled class."""
+    """(b) holds if at T* most labellings of every q = 2 panel get half of the unlabelled class.
+
+    T* is the paper's, as it must have been meant; the finding tells of our rule and of the paper's
+    read strictly too.
+    """
     shares, parts = [], []
     for name in ("fig4", "fig5"):
         for (q, m), results in results_by_panel(cells.get(name, [])).items():
@@ -110,17 +124,18 @@ def third_class_found(cells: Cells) -> Claim:
                 rule: np.mean([r["found"][r["rows"][rule]] >= half for r in results])
                 for rule in RULES
             }
-            shares.append(share["auto"])
+            shares.append(share["paper"])
             parts.append(
-                f"{name} M = {m}: {share['auto']:.0%} at our T*, {share['stability']:.0%} at the "
-                f"paper's, {share['best']:.0%} at the best T"
+                f"{name} M = {m}: {share['auto']:.0%} at our T*, {share['paper']:.0%} at the "
+                f"paper's ({share['paper_strict']:.0%} read strictly), {share['best']:.0%} at the "
+                "best T"
             )
     return Claim(
         "b",
         "for q = 2 our method significantly outperforms the others, mainly due to its ability to "
         "identify the third class type, although none of its points is labelled",
         "in most labellings of every q = 2 panel at least half of the unlabelled class is found at "
-        "T* (our rule)",
+        "T* (the paper's rule)",
         "labellings that find it: " + "; ".join(parts),
         _verdict(bool(shares), bool(shares) and min(shares) > 0.5),
     )
@@ -159,7 +174,7 @@ def mll_lost_by_others(cells: Cells) -> Claim:
         parts.append(
             f"M = {m}: GC {e['cut'].mean():.1f}, LGC {e['lgc'].mean():.1f}, ours "
             f"{e['auto'].mean():.1f} errors ({mll:.1f} of 17 MLL found; paper's rule "
-            f"{e['stability'].mean():.1f}, best T {e['best'].mean():.1f})"
+            f"{e['paper'].mean():.1f}, best T {e['best'].mean():.1f})"
         )
     lost = all(min(e["cut"].min(), e["lgc"].min()) >= 17 for e in panels.values())
     fewer = all(e["auto"].mean() < 17 for e in panels.values())

@@ -1,6 +1,6 @@
 """One labelling, all methods: ours at every temperature, graph cuts, LGC; errors as in the paper.
 
-Counting rule (`spinlearn.scoring`): a point is right when it carries the name of its true class, or
+Counting rule (`answers.scoring`): a point is right when it carries the name of its true class, or
 when it is in the new class that stands for a true class that nobody labelled; confused points,
 further new classes and wrong names are errors. The rivals know labelled classes only, so they lose
 every point of an unlabelled class.
@@ -15,16 +15,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.answers.profile import Profile, profile
+from spinlearn.answers.scoring import misclassified
+from spinlearn.answers.temperature import answer_temperature
+from spinlearn.answers.trust import Trust
 from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Engine
-from spinlearn.core.results import Equilibrium
-from spinlearn.decision import Profile, best_temperature, profile, trusted_rows
 from spinlearn.energies import min_cut
 from spinlearn.errors import ConvergenceWarning
 from spinlearn.paper.rivals import consistency_labels, cut_labels
-from spinlearn.scoring import misclassified
+
+# T* by our rule; by the paper's, as it must have been meant; by the paper's, read strictly.
+TEMPERATURE_RULES = ("auto", "paper", "paper_strict")
 
 
 def compare(
@@ -42,13 +47,10 @@ def compare(
     run = run_quietly(engine, model, temperatures, seed)
     if run.temperatures[0] > 0:
         run = with_ground_state(run, cut)
-    found = profile(run, n_classes=n_classes)
+    found = paper_profile(run, n_classes)
     wrong = wrong_points(found, truth, list(range(n_classes)))
     errors = wrong.sum(axis=1)
     hidden = truth >= n_classes
-    stability_row = found.nearest_row(best_temperature(found, rule="stability"))
-    auto_row = found.nearest_row(best_temperature(found, trusted=trusted_rows(run)))
-    best_row = int(np.argmin(errors))
     return {
         "labelled": np.flatnonzero(labels >= 0).tolist(),
         "engine": run.engine,
@@ -57,7 +59,7 @@ def compare(
         "found": np.sum(~wrong & hidden, axis=1).tolist(),  # points of the unlabelled classes
         "converged": run.converged.tolist(),
         "worst_std_error": 0.0 if run.std_error is None else float(run.std_error.max()),
-        "rows": {"stability": stability_row, "auto": auto_row, "best": best_row},
+        "rows": {**chosen_rows(found, run), "best": int(np.argmin(errors))},
         "cut": int(np.sum(cut != truth)),
         "lgc": int(np.sum(consistency_labels(graph, labels) != truth)),
     }
@@ -69,15 +71,29 @@ def unsupervised(
     """The same without labels: clusters are new classes, matched one to one with the true ones."""
     model = min_cut(graph, np.full(graph.n_nodes, -1), n_states)
     run = run_quietly(engine, model, temperatures, 0)
-    found = profile(run, n_classes=0)
+    found = paper_profile(run, 0)
     errors = wrong_points(found, truth, []).sum(axis=1)
-    row = found.nearest_row(best_temperature(found, trusted=trusted_rows(run)))
+    row = chosen_rows(found, run)["auto"]
     return {
         "temperatures": found.temperatures.tolist(),
         "errors": errors.tolist(),
         "best": int(errors.min()),
         "at_best": float(found.temperatures[int(np.argmin(errors))]),
         "auto": int(errors[row]),
+    }
+
+
+def paper_profile(run: Equilibrium, n_classes: int) -> Profile:
+    """The rule of section 5 as it stands there: every component without a label is a new class."""
+    return profile(run, n_classes=n_classes, small_groups="new")
+
+
+def chosen_rows(found: Profile, run: Equilibrium) -> dict[str, int]:
+    """Rows of T* by our rule and by both readings of the paper's."""
+    trusted = Trust.of(run).usable
+    return {
+        rule: found.nearest_row(answer_temperature(found, rule, trusted=trusted))
+        for rule in TEMPERATURE_RULES
     }
 
 

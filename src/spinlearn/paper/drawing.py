@@ -1,4 +1,4 @@
-"""The figures in the paper's form, as PNG and SVG, and CSV tables. Shows results, computes none.
+"""The figures in the paper's form, with the tables behind them. Shows results, computes none.
 
 Colours follow the paper where it names them (MC black, GC red, LGC green); classes are those of
 Okabe & Ito, distinguishable without full colour vision. SVG files carry no date and no random
@@ -16,9 +16,10 @@ import numpy as np
 
 from spinlearn.core.arrays import BoolArray, IntArray
 from spinlearn.errors import MissingDependencyError
-from spinlearn.paper.curves import SampledCounts, YeastCurves
+from spinlearn.paper.fig2_curves import SampledCounts
 from spinlearn.paper.panels import errors_by_panel, sampling_errors
 from spinlearn.paper.runner import Cell
+from spinlearn.paper.yeast_curves import YeastCurves
 
 CLASS_COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 UNLABELLED_COLOUR = "#D9D9D9"
@@ -32,7 +33,7 @@ METHODS = (  # key, name, colour, line
     ("auto", "MC (ours, T*)", "#000000", "-"),
     ("cut", "GC", "#D55E00", "-"),
     ("lgc", "LGC", "#009E73", "-"),
-    ("stability", "MC, paper's T* rule", "#7F7F7F", ":"),
+    ("paper", "MC, paper's T* rule", "#7F7F7F", ":"),
     ("best", "MC, best T", "#0072B2", "--"),
 )
 

@@ -1,4 +1,4 @@
-"""Figure 1: the two-class toy set, and what six methods make of its labels.
+"""Figure 1: what six methods make of a few labels on the two-class toy set.
 
 a data, b truth, c unsupervised normalised cut, d min-cut, e local and global consistency, f
 spectral graph transducer, as in the paper; g is ours at T*. The paper prints no coordinates. With
@@ -12,11 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
+from spinlearn.answers.rule import Status
+from spinlearn.answers.scoring import misclassified
+from spinlearn.answers.temperature import answer_temperature
 from spinlearn.core.arrays import IntArray
 from spinlearn.datasets import two_bands
-from spinlearn.decision import Status, best_temperature, profile
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree
+from spinlearn.paper.comparison import paper_profile
 from spinlearn.paper.rivals import (
     consistency_labels,
     cut_labels,
@@ -25,7 +28,6 @@ from spinlearn.paper.rivals import (
 )
 from spinlearn.paper.runner import Cell, Settings, Task
 from spinlearn.paper.scale import Scale
-from spinlearn.scoring import misclassified
 
 NAME = "fig1"
 TEMPERATURES = np.linspace(0.0, 2.0, 41)
@@ -44,8 +46,8 @@ def compute(settings: Settings) -> Cell:
     toy = two_bands(settings["n_labels"])
     graph, truth = toy.graph(), toy.truth
     model = min_cut(graph, toy.labels, 2)
-    found = profile(JunctionTree().run(model, settings["temperatures"]))
-    row = found.nearest_row(best_temperature(found))
+    found = paper_profile(JunctionTree().run(model, settings["temperatures"]), 2)
+    row = found.nearest_row(answer_temperature(found))
     decision = found.decision(row)
     ours = np.where(decision.status == Status.CONFUSED, CONFUSED, np.minimum(decision.outcomes, 2))
     answers = {

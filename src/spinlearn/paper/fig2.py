@@ -1,4 +1,4 @@
-"""Figure 2: errors against temperature on the toy set of figure 1, exactly and sampled.
+"""Figure 2: errors against temperature on the toy set of figure 1, exact beside sampled.
 
 Exact, with labels (SS) and without (US), by the junction tree; multicanonical (MC) by independent
 runs, pooled in `curves` and compared there with the exact answer. The same cells serve claims (f),
@@ -14,13 +14,17 @@ import numpy as np
 
 from spinlearn.analysis.phases import GRAIN, GRAIN_POINTS, WHOLE, Phase, phases
 from spinlearn.core.arrays import FloatArray
-from spinlearn.core.results import Equilibrium
+from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.datasets import two_bands
-from spinlearn.decision import best_temperature, profile
 from spinlearn.energies import min_cut
 from spinlearn.engines import ENGINES, JunctionTree, Multicanonical
-from spinlearn.engines.tempering import Metropolis, SwendsenWang
-from spinlearn.paper.comparison import cell_seed, run_quietly, wrong_points
+from spinlearn.paper.comparison import (
+    cell_seed,
+    chosen_rows,
+    paper_profile,
+    run_quietly,
+    wrong_points,
+)
 from spinlearn.paper.runner import Cell, Settings, Task
 from spinlearn.paper.scale import Scale
 
@@ -108,8 +112,8 @@ def compute(settings: Settings) -> Cell:
 
 def draw(cells: list[Cell], out: Path) -> list[Path]:
     """Errors against T, with phases and error bars."""
-    from spinlearn.paper.curves import SampledCounts, summary
     from spinlearn.paper.drawing import temperature_curves, write_csv
+    from spinlearn.paper.fig2_curves import SampledCounts, summary
 
     curves, counts = summary(cells), SampledCounts.of(cells)
     files = temperature_curves(curves, counts, out / "figure2")
@@ -129,21 +133,20 @@ def _engine(settings: Settings) -> Any:
         return Multicanonical(tol=settings["tol"], max_sweeps=settings["max_sweeps"])
     if kind == "trap":
         # tol out of reach: the sweeps decide, and every temperature gets the same number.
-        engine = Metropolis if settings["engine"] == "metropolis" else SwendsenWang
+        engine: Any = ENGINES[settings["engine"]]
         return engine(tol=1e-9, max_sweeps=settings["max_sweeps"])
     return ENGINES[settings["engine"]]()
 
 
 def _curve(run: Equilibrium, labelled: bool) -> dict[str, Any]:
     toy = two_bands()
-    found = profile(run, n_classes=2 if labelled else 0)
+    found = paper_profile(run, 2 if labelled else 0)
     errors = wrong_points(found, toy.truth, [0, 1] if labelled else []).sum(axis=1)
     return {
         "temperatures": found.temperatures.tolist(),
         "errors": errors.tolist(),
         "argmax_errors": np.sum(np.argmax(run.marginals, axis=2) != toy.truth, axis=1).tolist(),
-        "auto": best_temperature(found),
-        "stability": best_temperature(found, rule="stability"),
+        **{rule: float(found.temperatures[k]) for rule, k in chosen_rows(found, run).items()},
     }
 
 
@@ -153,7 +156,7 @@ def _phase_intervals(run: Equilibrium, labelled: bool) -> list[dict[str, Any]]:
     Without labels outcomes are grains, and this is the usual definition. With labels the spins of a
     class are aligned by its labels, so what overtakes the system, or dissolves, is a class.
     """
-    found = profile(run, n_classes=2 if labelled else 0)
+    found = paper_profile(run, 2 if labelled else 0)
     n = found.outcomes.shape[1]
     intervals: list[dict[str, Any]] = []
     ends = found.boundaries().tolist()

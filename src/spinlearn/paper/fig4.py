@@ -1,4 +1,4 @@
-"""Figures 3 and 4: the three-class toy set, 100 random labellings for every q and M.
+"""Figure 4: the three-class toy set of figure 3, 100 random labellings for every q, M.
 
 q = 2: labels of the two lower classes only, exactly by the junction tree. q = 3: labels of all
 classes, multicanonical; the ground state that the rules refer to is that of alpha-expansion. Every

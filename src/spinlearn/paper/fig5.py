@@ -1,4 +1,4 @@
-"""Figure 5: leukemia samples, labels of ALL and AML only (q = 2) or of all three classes (q = 3).
+"""Figure 5: leukemia samples, labels of ALL, AML only (q = 2) or of all three classes (q = 3).
 
 All averages are exact. Preprocessing and graph are fixed once, below; the paper does not state
 them. The choice was made looking at the sensitivity table that comes with the figure, so it is not
@@ -20,6 +20,7 @@ from spinlearn.datasets.real import LEUKEMIA, load_leukemia
 from spinlearn.engines import JunctionTree
 from spinlearn.graphs import KNN, MutualKNN
 from spinlearn.paper.comparison import cell_seed, compare, draw_labels, unsupervised
+from spinlearn.paper.panels import RULES
 from spinlearn.paper.runner import Cell, Settings, Task
 from spinlearn.paper.scale import Scale
 
@@ -90,7 +91,7 @@ def sensitivity(cells: list[Cell]) -> list[dict[str, Any]]:
             ]
             if not some:
                 return []
-            for name in ("auto", "stability", "best"):
+            for name in RULES:
                 errors = [r["errors"][r["rows"][name]] for r in some]
                 row[f"q{q}_M{m}_{name}"] = round(float(np.mean(errors)), 2)
             row[f"q{q}_M{m}_cut"] = round(float(np.mean([r["cut"] for r in some])), 2)

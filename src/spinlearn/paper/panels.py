@@ -1,4 +1,4 @@
-"""Cells of figures 4 and 5, gathered by panel (q, M)."""
+"""Cells of figures 4, 5, gathered by panel (q, M)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from spinlearn.paper.comparison import TEMPERATURE_RULES
 from spinlearn.paper.runner import Cell
 
-RULES = ("auto", "stability", "best")  # ours at T* by our rule, by the paper's, at the best T
+RULES = (*TEMPERATURE_RULES, "best")  # ours at T* by each rule, and at the best T
 
 
 def results_by_panel(cells: list[Cell]) -> dict[tuple[int, int], list[dict[str, Any]]]:

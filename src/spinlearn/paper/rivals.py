@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spinlearn.baselines.lgc import LocalGlobalConsistency
-from spinlearn.baselines.ncut import NormalizedCut
+from spinlearn.baselines.ncut import NormalizedCutClustering
 from spinlearn.baselines.sgt import SpectralGraphTransducer
 from spinlearn.core.arrays import IntArray
 from spinlearn.core.graph import Graph
@@ -31,4 +31,4 @@ def transducer_labels(graph: Graph, labels: IntArray) -> IntArray:
 
 def normalized_cut_clusters(graph: Graph, n_clusters: int) -> IntArray:
     """Unsupervised normalised cut; clusters are numbered by size."""
-    return np.asarray(NormalizedCut(n_clusters).fit(graph).labels_, dtype=np.int32)
+    return np.asarray(NormalizedCutClustering(n_clusters).fit(graph).labels_, dtype=np.int32)

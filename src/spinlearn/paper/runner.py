@@ -1,4 +1,4 @@
-"""Cells of an experiment, computed in parallel and kept one file each.
+"""Cells of an experiment, computed in parallel, kept one file each.
 
 A cell's file is named by the hash of everything its result depends on: the experiment, the settings
 (seed included) and the sources of the modules that compute. It is written beside its final name and
@@ -17,8 +17,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from spinlearn.core.atomic_write import atomic_write
 from spinlearn.core.protocols import Callback, Progress
-from spinlearn.core.whole_file import whole_file
 from spinlearn.errors import StoppedError
 
 Settings = Mapping[str, Any]
@@ -27,9 +27,9 @@ Cell = dict[str, Any]
 # What cells are computed by, beside the module of their experiment. The rest of the package may
 # change and leaves finished cells valid.
 COMPUTING = (
-    "analysis/", "baselines/", "core/", "datasets/", "decision.py", "energies/", "engines/",
-    "errors.py", "graphs/", "inputs.py", "kernels/", "labels.py", "minimizers/",
-    "paper/comparison.py", "paper/rivals.py", "scoring.py",
+    "analysis/", "answers/", "baselines/", "core/", "datasets/", "energies/", "engines/",
+    "errors.py", "estimators/inputs.py", "graphs/", "kernels/", "minimizers/",
+    "paper/comparison.py", "paper/rivals.py",
 )  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def _compute_and_save(
         {"experiment": task.experiment, "settings": dict(task.settings), "result": result,
          "seconds": seconds}
     )  # fmt: skip
-    with whole_file(folder / f"{fingerprint}.json") as file:
+    with atomic_write(folder / f"{fingerprint}.json") as file:
         file.write(content.encode())
     cell: Cell = json.loads(content)  # what a later run will read
     return fingerprint, cell

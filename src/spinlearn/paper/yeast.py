@@ -22,14 +22,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.rule import Status
 from spinlearn.core.arrays import IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.datasets.real import PHASES, YEAST, Yeast, load_yeast
-from spinlearn.decision import Profile, Status, best_temperature, profile, trusted_rows
 from spinlearn.energies import min_cut
 from spinlearn.engines.tempering import Tempering
 from spinlearn.graphs import MutualKNN
-from spinlearn.paper.comparison import cell_seed, run_quietly, with_ground_state
+from spinlearn.paper.comparison import (
+    cell_seed,
+    chosen_rows,
+    paper_profile,
+    run_quietly,
+    with_ground_state,
+)
 from spinlearn.paper.rivals import consistency_labels, cut_labels
 from spinlearn.paper.runner import Cell, Settings, Task
 from spinlearn.paper.scale import Scale
@@ -64,7 +71,7 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
     engine = Tempering(tol=settings["tol"], max_sweeps=settings["max_sweeps"])
     run = run_quietly(engine, model, np.array(settings["temperatures"]), settings["seed"])
     run = with_ground_state(run, cut)
-    found = profile(run, n_classes=len(PHASES))
+    found = paper_profile(run, len(PHASES))
     argmax = np.argmax(run.marginals, axis=2)
     rows = range(len(found.temperatures))
     considered = [test & (found.status[k] != Status.NEW) for k in rows]
@@ -85,10 +92,7 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
         "open": [_open(found, k, test) for k in rows],
         "converged": run.converged.tolist(),
         "worst_std_error": np.asarray(run.std_error).max(axis=(1, 2)).tolist(),
-        "rows": {
-            "auto": found.nearest_row(best_temperature(found, trusted=trusted_rows(run))),
-            "stability": found.nearest_row(best_temperature(found, rule="stability")),
-        },
+        "rows": chosen_rows(found, run),
         "cut": _success(cut, genes, test),
         "lgc": _success(consistency_labels(graph, genes.known_phase), genes, test),
     }
@@ -96,8 +100,8 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
 
 def draw(cells: list[Cell], out: Path) -> list[Path]:
     """Success against temperature, and the table behind it."""
-    from spinlearn.paper.curves import yeast_curves
     from spinlearn.paper.drawing import success_curve, write_csv
+    from spinlearn.paper.yeast_curves import yeast_curves
 
     curves = yeast_curves(cells)
     files = success_curve(curves, out / "yeast")

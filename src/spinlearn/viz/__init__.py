@@ -1,1 +1,1 @@
-"""Pictures: plots (matplotlib, imported on use) and the explorer (one HTML file)."""
+"""Pictures of answers: plots (matplotlib, imported on use), the explorer (one HTML file)."""

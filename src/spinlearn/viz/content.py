@@ -1,7 +1,7 @@
-"""What the explorer shows, as plain arrays, and how it is read off a fitted classifier.
+"""What the explorer shows of an answer, as plain arrays.
 
-Axes: T temperatures (ascending), n points, k named classes, m edges, A temperatures at which the
-pair agreement is kept. Outcomes are coded as in `spinlearn.decision`.
+Axes: T temperatures (ascending), n points, k named classes, m edges. Outcomes are coded as in
+`spinlearn.answers.names`.
 """
 
 from __future__ import annotations
@@ -14,24 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.analysis.phases import PhaseInterval, grain_sizes, phases
-from spinlearn.core.arrays import FloatArray, IntArray, float_array
-from spinlearn.core.graph import Graph
-from spinlearn.core.results import Equilibrium
-from spinlearn.decision import Profile, Status
+from spinlearn.answers.answer import Answer
+from spinlearn.answers.confidence import confidence
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.rule import Status
+from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.errors import InvalidInputError
-from spinlearn.label_table import answer_grid
-from spinlearn.viz.layout import neighbour_map, principal, spectral
+from spinlearn.viz.places import Layout, layouts
 
 GRAINS = 4  # curves of the largest clusters
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Layout:
-    """A place for every point: x to the right and y upwards; pixels touch each other."""
-
-    name: str
-    coordinates: FloatArray
-    pixels: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -40,46 +32,30 @@ class ExplorerContent:
 
     Attributes
     ----------
+    answer : Answer
     ids : tuple of str (n,)
     classes : tuple of str (k,)
     layouts : tuple of Layout
         The first is shown at the start.
-    profile : Profile
-        Outcome, status and margin of every point over T; the answer's temperature is a row.
-    answer_row : int
-        Row of the answer, T*.
-    marginals : float array (T, n, q)
-        The first k states are the classes.
-    std_error : float array (T, n, q) or None
-        None: exact.
-    graph : Graph
-    agreement : float array (T, m)
-        C_ij.
-    mean_energy, heat_capacity, susceptibility : float arrays (T,)
+    confidence : float array (T, n)
+        Of the calls at every temperature.
+    susceptibility : float array (T,)
     grains : float array (T, GRAINS)
         Shares of all points in the largest clusters, descending.
     phases : tuple of PhaseInterval
-    converged : bool array (T,)
     title : str
     facts : dict
         Short texts for the heading: name -> value.
     """
 
+    answer: Answer
     ids: tuple[str, ...]
     classes: tuple[str, ...]
     layouts: tuple[Layout, ...]
-    profile: Profile
-    answer_row: int
-    marginals: FloatArray
-    std_error: FloatArray | None
-    graph: Graph
-    agreement: FloatArray
-    mean_energy: FloatArray
-    heat_capacity: FloatArray
+    confidence: FloatArray
     susceptibility: FloatArray
     grains: FloatArray
     phases: tuple[PhaseInterval, ...]
-    converged: npt.NDArray[np.bool_]
     title: str = "spinlearn"
     facts: dict[str, str] = field(default_factory=dict)
 
@@ -88,77 +64,78 @@ class ExplorerContent:
         """Number of points."""
         return len(self.ids)
 
+    @property
+    def profile(self) -> Profile:
+        """Outcome and status of every point over T."""
+        return self.answer.profile
+
+    @property
+    def answer_row(self) -> int:
+        """Row of the answer, T*."""
+        return self.answer.row
+
     def status_counts(self) -> npt.NDArray[np.int64]:
-        """Number of points of every status, (T, 5)."""
+        """Number of points of every status, (T, statuses)."""
         return np.array([np.bincount(row, minlength=len(Status)) for row in self.profile.status])
 
 
 def explorer_content(
-    result: Any,
+    answer: Answer,
     *,
     ids: Sequence[object] | npt.NDArray[Any] | None = None,
     coordinates: npt.ArrayLike | None = None,
     pixels: npt.ArrayLike | None = None,
     points: npt.ArrayLike | None = None,
+    components: npt.ArrayLike | None = None,
     title: str = "spinlearn",
 ) -> ExplorerContent:
     """Collect what the explorer shows.
 
     Parameters
     ----------
-    result : fitted PottsClassifier or Result
-        Or anything with their attributes `equilibrium_`, `profile_`, `classes_`, `temperature_` and
-        `tau`.
+    answer : Answer
     ids : sequence (n,), optional
-        Names of the points; default those of the result, else row numbers.
+        Names of the points; default row numbers.
     coordinates : array-like (n, 2), optional
-        x and y (upwards) of every point; default the layout of the result, if it has one.
+        x and y (upwards) of every point.
     pixels : array-like of int (n, 2), optional
         Row and column of every point of an image, instead of coordinates.
     points : array-like (n, d), optional
-        Features, for the layout by principal components; default those given to `fit`.
+        Features, for the layout by principal components.
+    components : array-like (n, 2), optional
+        Their principal components, if these are known and the features are not.
     title : str
     """
-    equilibrium, found = answer_grid(result)
+    equilibrium, found = answer.equilibrium, answer.profile
     n = found.outcomes.shape[1]
     if ids is None:
-        ids = getattr(result, "ids", range(n))
+        ids = range(n)
     if len(ids) != n:
         raise InvalidInputError(f"there are {len(ids)} ids for {n} points: give one id per point")
     state = phases(equilibrium)
-    classes = tuple(str(c) for c in result.classes_)
+    usable = answer.trust.usable
+    rows = range(len(found.temperatures))
     return ExplorerContent(
+        answer=answer,
         ids=tuple(str(i) for i in ids),
-        classes=classes,
-        layouts=layouts_of(result, coordinates, pixels, points),
-        profile=found,
-        answer_row=found.nearest_row(float(result.temperature_)),
-        marginals=equilibrium.marginals,
-        std_error=equilibrium.std_error,
-        graph=equilibrium.model.graph,
-        agreement=equilibrium.edge_agreement,
-        mean_energy=equilibrium.mean_energy,
-        heat_capacity=equilibrium.heat_capacity,
+        classes=tuple(str(c) for c in answer.classes),
+        layouts=layouts(answer.graph, coordinates, pixels, points, components),
+        confidence=np.array([confidence(equilibrium, found, row, usable) for row in rows]),
         susceptibility=state.susceptibility,
         grains=_largest_grains(equilibrium),
         phases=tuple(state.intervals()),
-        converged=equilibrium.converged,
         title=title,
-        facts=_facts(equilibrium, found, classes),
+        facts=_facts(answer),
     )
 
 
-def _facts(equilibrium: Equilibrium, found: Profile, classes: tuple[str, ...]) -> dict[str, str]:
-    model = equilibrium.model
-    labels = found.n_labels
-    if labels is None:
-        labels = int(np.sum(found.status[0] == Status.LABELLED))
+def _facts(answer: Answer) -> dict[str, str]:
     return {
-        "points": f"{model.n_nodes:,}",
-        "edges": f"{len(model.graph.edges):,}",
-        "classes": str(len(classes)),
-        "labels": f"{labels:,}",
-        "engine": equilibrium.engine.replace("_", " ") + (" (exact)" if equilibrium.exact else ""),
+        "points": f"{answer.model.n_nodes:,}",
+        "edges": f"{answer.graph.n_edges:,}",
+        "classes": str(len(answer.classes)),
+        "labels": f"{answer.profile.label_count():,}",
+        "engine": f"{answer.equilibrium.engine.replace('_', ' ')} ({answer.equilibrium.kind})",
     }
 
 
@@ -168,84 +145,6 @@ def _largest_grains(equilibrium: Equilibrium) -> FloatArray:
         sizes = np.sort(grain_sizes(equilibrium, row))[::-1][:GRAINS]
         shares[row, : len(sizes)] = sizes / equilibrium.model.n_nodes
     return shares
-
-
-def layouts_of(
-    result: Any,
-    coordinates: npt.ArrayLike | None = None,
-    pixels: npt.ArrayLike | None = None,
-    points: npt.ArrayLike | None = None,
-    *,
-    first_only: bool = False,
-) -> tuple[Layout, ...]:
-    """`layouts` of a result, by its own places and features unless others are given."""
-    if coordinates is None and pixels is None:
-        coordinates = getattr(result, "layout", None)
-    if points is None:
-        points = getattr(getattr(result, "_training", None), "points", None)
-    return layouts(
-        result.equilibrium_.model.graph,
-        coordinates,
-        pixels,
-        points,
-        getattr(result, "components", None),
-        first_only=first_only,
-    )
-
-
-def layouts(
-    graph: Graph,
-    coordinates: npt.ArrayLike | None = None,
-    pixels: npt.ArrayLike | None = None,
-    points: npt.ArrayLike | None = None,
-    components: npt.ArrayLike | None = None,
-    *,
-    first_only: bool = False,
-) -> tuple[Layout, ...]:
-    """Where the points can be drawn, the first one to begin with.
-
-    Given places, and no others; else, of points with features, their principal components and the
-    neighbour map; else, of a graph alone, the neighbour map and the spectral layout.
-    """
-    found = []
-    if pixels is not None:
-        rows, columns = _places(pixels, "pixels", graph.n_nodes).T
-        found.append(Layout("pixels", np.column_stack([columns, -rows]), pixels=True))
-    if coordinates is not None:
-        found.append(Layout("coordinates", _places(coordinates, "coordinates", graph.n_nodes)))
-    features: FloatArray | None = None
-    if points is not None:
-        features = float_array(points, "points")
-        if features.ndim != 2 or len(features) != graph.n_nodes:
-            raise InvalidInputError(
-                f"points has shape {features.shape}, but there are {graph.n_nodes} points: give "
-                "one row of features per point"
-            )
-        if features.shape[1] == 2:
-            found.append(Layout("features", features))
-    if found:
-        return tuple(found[:1] if first_only else found)
-    if components is not None:
-        found.append(Layout("PCA", _places(components, "components", graph.n_nodes)))
-    elif features is not None and features.shape[1] > 2:
-        found.append(Layout("PCA", principal(features)))
-    if found and first_only:
-        return tuple(found)
-    start = spectral(graph)
-    found.append(Layout("neighbours", neighbour_map(graph, start)))
-    if features is None and components is None and not first_only:
-        found.append(Layout("spectral", start))
-    return tuple(found)
-
-
-def _places(values: npt.ArrayLike, name: str, n_points: int) -> FloatArray:
-    places = float_array(values, name)
-    if places.shape != (n_points, 2) or not np.all(np.isfinite(places)):
-        raise InvalidInputError(
-            f"{name} must be finite numbers of shape ({n_points}, 2), got shape {places.shape}: "
-            "give two per point, or leave them out and a layout is computed"
-        )
-    return places
 
 
 def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:

@@ -1,8 +1,7 @@
 """Plots for notebooks (matplotlib): profiles, the phases, the map at one temperature.
 
-Each function draws on `ax` or a new figure and returns the Axes. `result` is a fitted
-`PottsClassifier`, a `Result`, or anything with their attributes `equilibrium_`, `profile_`,
-`classes_`, `temperature_` and `tau`. Colours and markers are those of `spinlearn.viz.palette`.
+Each function draws an `Answer` on `ax` or a new figure and returns the Axes. Colours and markers
+are those of `spinlearn.viz.palette`.
 """
 
 from __future__ import annotations
@@ -13,13 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.analysis.phases import Phase, Phases, phases
+from spinlearn.answers.answer import Answer
+from spinlearn.answers.names import outcome_name
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.rule import Status
 from spinlearn.core.arrays import FloatArray, IntArray
-from spinlearn.core.cells import cell_ends
-from spinlearn.decision import Profile, Status, outcome_name, profile
+from spinlearn.core.temperature_cells import cell_ends
 from spinlearn.errors import InvalidInputError, MissingDependencyError
-from spinlearn.label_table import answer_grid
 from spinlearn.viz import palette
-from spinlearn.viz.content import layouts_of
+from spinlearn.viz.places import Layout
 
 LISTED = 12  # new classes with a colour of their own
 IN_LEGEND = 16  # named classes in a legend
@@ -27,33 +28,38 @@ LONGEST = 40  # name, in letters
 MAX_ROWS = 2_000  # of the picture of all profiles; more points are thinned out evenly
 MARKS = (12, 16)  # markers across and down that picture
 PALE = 0.45
-CROSS = "x"
+CROSS, PLUS = "x", "+"  # of points without a class
 
 
 def plot_profile(
-    result: Any, point: int | str | None = None, *, name: str | None = None, ax: Any = None
+    answer: Answer,
+    point: int | str | None = None,
+    *,
+    ids: list[str] | None = None,
+    name: str | None = None,
+    ax: Any = None,
 ) -> Any:
     """Class probabilities of one point over temperature, with its calls as a ribbon below.
 
     Parameters
     ----------
     point : int or str, optional
-        Row number, or id where the result has ids; default the calls of all points, see
+        Row number, or id where there are ids; default the calls of all points, see
         `plot_profiles`.
     name : str, optional
         For the title; default the point's id or row number.
     """
     if point is None:
-        return plot_profiles(result, name=name, ax=ax)
-    equilibrium, found = answer_grid(result)
-    point, known_as = _row_and_name(result, point, found.outcomes.shape[1])
+        return plot_profiles(answer, name=name, ax=ax)
+    equilibrium, found = answer.equilibrium, answer.profile
+    point, known_as = _row_and_name(ids, point, found.outcomes.shape[1])
     axis = _axes(ax, (7, 4))
     places = _places(found.temperatures)
     _shade(axis, phases(equilibrium), places)
-    largest = np.argsort(-equilibrium.marginals[:, point, : len(result.classes_)].max(axis=0))
-    for state, label in enumerate(result.classes_):
+    largest = np.argsort(-equilibrium.marginals[:, point, : len(answer.classes)].max(axis=0))
+    for state, label in enumerate(answer.classes):
         values = equilibrium.marginals[:, point, state]
-        spread = None if equilibrium.exact else _errors(equilibrium, point, state)
+        spread = _errors(equilibrium, point, state) if equilibrium.has_errors else None
         axis.errorbar(
             places,
             values,
@@ -65,13 +71,9 @@ def plot_profile(
             label=_plain(str(label)) if state in largest[:IN_LEGEND] else None,
         )
     _tell_of_more(axis, len(largest) - IN_LEGEND)
-    _ribbon(axis, found, point, result.classes_, places)
-    _mark_answer(axis, result, places, found)
-    call = outcome_name(
-        int(found.outcomes[found.nearest_row(float(result.temperature_)), point]),
-        result.classes_,
-        found.confused_sets,
-    )
+    _ribbon(axis, found, point, answer.classes, places)
+    _mark_answer(axis, answer, places)
+    call = answer.name_of(int(found.outcomes[answer.row, point]))
     axis.set_title(_plain(f"point {known_as if name is None else name}: {call}"), loc="left")
     axis.set_ylabel("probability")
     axis.set_ylim(-0.12, 1.03)
@@ -80,7 +82,7 @@ def plot_profile(
     return axis
 
 
-def plot_profiles(result: Any, *, name: str | None = None, ax: Any = None) -> Any:
+def plot_profiles(answer: Answer, *, name: str | None = None, ax: Any = None) -> Any:
     """The calls of all points over temperature: a row per point, ordered by its call at T*.
 
     Solid: labelled or confident. Pale: grown or new. Markers tell the calls apart as on the map:
@@ -91,12 +93,12 @@ def plot_profiles(result: Any, *, name: str | None = None, ax: Any = None) -> An
     name : str, optional
         The title; default the number of points.
     """
-    _, found = answer_grid(result)
+    found = answer.profile
     n_points = found.outcomes.shape[1]
-    order = _by_call(found, found.nearest_row(float(result.temperature_)))
+    order = _by_call(found, answer.row)
     rows = order[np.linspace(0, n_points - 1, min(n_points, MAX_ROWS)).round().astype(np.intp)]
     outcomes, status = found.outcomes[:, rows].T, found.status[:, rows].T
-    groups = _groups(found.outcomes, result.classes_, found.confused_sets)
+    groups = _groups(found.outcomes, answer.classes, found.confused_sets)
     axis = _axes(ax, (7, 5))
     from matplotlib.colors import to_rgba
 
@@ -113,11 +115,11 @@ def plot_profiles(result: Any, *, name: str | None = None, ax: Any = None) -> An
         image[here & np.isin(status, (Status.GROWN, Status.NEW)), 3] = PALE
         b, a = np.nonzero(here[np.ix_(row, column)])
         fill = "none" if group.is_new else "white"
-        style = {"color": "black"} if group.marker == CROSS else {"fc": fill, "ec": "black"}
+        style = {"color": "black"} if group.marker in (CROSS, PLUS) else {"fc": fill, "ec": "black"}
         axis.scatter(x[a], y[b], s=24, marker=group.marker, linewidths=0.7, zorder=2, **style)
     axis.pcolormesh(edges, np.linspace(0, n_points, len(rows) + 1), image, rasterized=True)
     _list(axis, groups)
-    _mark_answer(axis, result, places, found)
+    _mark_answer(axis, answer, places)
     axis.set_title(_plain(f"{n_points} points" if name is None else name), loc="left")
     axis.set_ylabel("points, ordered by their call at T*")
     axis.set_ylim(n_points, 0)
@@ -125,13 +127,13 @@ def plot_profiles(result: Any, *, name: str | None = None, ax: Any = None) -> An
     return axis
 
 
-def plot_phases(result: Any, *, ax: Any = None) -> Any:
+def plot_phases(answer: Answer, *, ax: Any = None) -> Any:
     """Energy, heat capacity, susceptibility and largest cluster over temperature, phases shaded.
 
     Energy and heat capacity are in units of their largest values, the other two in shares of the
     points.
     """
-    equilibrium, found = answer_grid(result)
+    equilibrium, found = answer.equilibrium, answer.profile
     axis = _axes(ax, (7, 4))
     places = _places(found.temperatures)
     state = phases(equilibrium)
@@ -154,47 +156,32 @@ def plot_phases(result: Any, *, ax: Any = None) -> Any:
             markersize=3.5,
             label=name,
         )
-    _mark_answer(axis, result, places, found)
+    _mark_answer(axis, answer, places)
     axis.set_ylabel("share of the largest value")
     axis.set_ylim(-0.03, 1.08)
     _finish(axis, found.temperatures, places)
     return axis
 
 
-def plot_map(
-    result: Any,
-    temperature: float | None = None,
-    *,
-    coordinates: npt.ArrayLike | None = None,
-    pixels: npt.ArrayLike | None = None,
-    ax: Any = None,
-) -> Any:
-    """The points with their calls at one temperature.
+def plot_map(answer: Answer, layout: Layout, *, equal: bool = False, ax: Any = None) -> Any:
+    """The points with their calls at the answer's temperature.
 
-    Solid: labelled (large) or confident. Pale: grown. Cross: confused. Outline: a new class.
+    Solid: labelled (large) or confident. Pale: grown. Cross: confused or outlier. Outline: a new
+    class.
 
     Parameters
     ----------
-    temperature : float, optional
-        Default that of the answer, T*.
-    coordinates : array-like (n, 2), optional
-        x and y of every point; default the features if there are two, else the neighbour map.
-    pixels : array-like of int (n, 2), optional
-        Row and column of every point of an image.
+    layout : Layout
+        Where to draw them.
+    equal : bool
+        Keep the shape of the layout.
     """
-    equilibrium, found = answer_grid(result)
-    value = float(result.temperature_ if temperature is None else temperature)
-    row = found.nearest_row(value)
-    if found.temperatures[row] != value:
-        here = equilibrium.at([value])
-        found = profile(here, tau=result.tau, n_classes=found.n_classes, reference=found)
-        row = 0
-    layout = layouts_of(result, coordinates, pixels, first_only=True)[0]
+    found, row, value = answer.profile, answer.row, answer.temperature
     axis = _axes(ax, (7, 5))
     x, y = layout.coordinates.T
     status = found.status[row]
     size = float(np.clip(12_000 / max(len(x), 1), 4, 60))
-    groups = _groups(found.outcomes[[row]], result.classes_, found.confused_sets)
+    groups = _groups(found.outcomes[[row]], answer.classes, found.confused_sets)
     for group in groups:
         members = np.flatnonzero(np.isin(found.outcomes[row], group.codes))
         for state in np.unique(status[members]):
@@ -210,7 +197,7 @@ def plot_map(
     axis.set_title(f"T = {value:g}: {_counts(status)}", loc="left", fontsize=10)
     axis.set_xticks([])
     axis.set_yticks([])
-    if layout.pixels or coordinates is not None:
+    if layout.pixels or equal:
         axis.set_aspect("equal")
         axis.autoscale_view()
     for side in axis.spines.values():
@@ -223,7 +210,7 @@ def plot_map(
 def _marker_style(colour: str, status: Status) -> dict[str, Any]:
     if status == Status.NEW:
         return {"facecolors": "none", "edgecolors": colour, "linewidths": 1.0}
-    if status == Status.CONFUSED:
+    if status in (Status.CONFUSED, Status.OUTLIER):
         return {"color": colour, "linewidths": 1.0}
     if status == Status.LABELLED:
         return {"facecolors": colour, "edgecolors": "black", "zorder": 3}
@@ -235,8 +222,8 @@ def _draw_pixels(axis: Any, centres: FloatArray, colour: str, status: Status) ->
     from matplotlib.collections import PolyCollection
 
     corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
-    pale = status in (Status.GROWN, Status.NEW, Status.CONFUSED)
-    hatch = {Status.NEW: "....", Status.CONFUSED: "xxxx"}.get(status)
+    pale = status in (Status.GROWN, Status.NEW, Status.CONFUSED, Status.OUTLIER)
+    hatch = {Status.NEW: "....", Status.CONFUSED: "xxxx", Status.OUTLIER: "++++"}.get(status)
     axis.add_collection(
         PolyCollection(
             centres[:, None] + corners,
@@ -260,7 +247,7 @@ class Group(NamedTuple):
     @property
     def is_class(self) -> bool:
         """Whether it is one of the classes that have labels."""
-        return not self.is_new and self.marker != CROSS
+        return not self.is_new and self.marker not in (CROSS, PLUS)
 
 
 def _groups(outcomes: IntArray, classes: Any, confused_sets: Any) -> list[Group]:
@@ -288,8 +275,11 @@ def _groups(outcomes: IntArray, classes: Any, confused_sets: Any) -> list[Group]
     if len(small):
         name = f"{len(small)} small new class{'es' if len(small) > 1 else ''}"
         groups.append(Group(palette.NEUTRAL, "o", small, name, True))
-    if np.any(codes < 0):
-        groups.append(Group(palette.NEUTRAL, CROSS, codes[codes < 0], "confused", False))
+    odd = np.array([c < 0 and not confused_sets[-1 - c] for c in codes.tolist()], dtype=bool)
+    for which, name in (((codes < 0) & ~odd, "confused"), (odd, "outlier")):
+        if np.any(which):
+            marker = CROSS if name == "confused" else PLUS
+            groups.append(Group(palette.NEUTRAL, marker, codes[which], name, False))
     return groups
 
 
@@ -298,7 +288,7 @@ def _list(axis: Any, groups: list[Group]) -> None:
     named = [group for group in groups if group.is_class]
     for group in named[:IN_LEGEND] + [group for group in groups if not group.is_class]:
         style = _marker_style(group.colour, Status.NEW if group.is_new else Status.CONFIDENT)
-        if group.marker == CROSS:
+        if group.marker in (CROSS, PLUS):
             style = _marker_style(group.colour, Status.CONFUSED)
         axis.scatter([], [], s=30, marker=group.marker, label=group.name, **style)
     _tell_of_more(axis, len(named) - IN_LEGEND)
@@ -320,9 +310,8 @@ def _by_call(found: Profile, row: int) -> npt.NDArray[np.intp]:
     return np.lexsort(keys[nearest_last])
 
 
-def _row_and_name(result: Any, point: int | str, n_points: int) -> tuple[int, str]:
+def _row_and_name(ids: list[str] | None, point: int | str, n_points: int) -> tuple[int, str]:
     """Row number and name of a point that is given by row number or by id."""
-    ids = getattr(result, "ids", None)
     if ids is not None and point in ids and isinstance(point, str):
         return ids.index(point), point
     if isinstance(point, (int, np.integer)) and -n_points <= point < n_points:
@@ -362,14 +351,13 @@ def _ribbon(axis: Any, found: Profile, point: int, classes: Any, places: FloatAr
         )
 
 
-def _mark_answer(axis: Any, result: Any, places: FloatArray, found: Profile) -> None:
-    answer = float(result.temperature_)
+def _mark_answer(axis: Any, answer: Answer, places: FloatArray) -> None:
     axis.axvline(
-        places[found.nearest_row(answer)],
+        places[answer.row],
         color="black",
         linestyle=(0, (3, 3)),
         linewidth=1,
-        label=f"T* = {answer:.3g}",
+        label=f"T* = {answer.temperature:.3g}",
     )
 
 

@@ -22,20 +22,47 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn import __version__
+from spinlearn.answers.new_class_hints import NewClassHint
+from spinlearn.answers.rule import STATUS_NAMES
+from spinlearn.answers.table import (
+    STEPS,
+    temperature_text,
+    whole_steps,
+)
 from spinlearn.core.arrays import FloatArray, IntArray
-from spinlearn.core.whole_file import whole_file
-from spinlearn.decision import STATUS_NAMES
+from spinlearn.core.atomic_write import atomic_write
 from spinlearn.errors import InvalidInputError
-from spinlearn.label_table import STEPS, label_table, temperature_text, whole_steps
 from spinlearn.viz import palette
-from spinlearn.viz.content import ExplorerContent, Layout, sample_for_display
+from spinlearn.viz.content import ExplorerContent, sample_for_display
+from spinlearn.viz.places import Layout
 
 MAX_POINTS = 20_000  # on display; larger sets are sampled
 MAX_VALUES = 12_000_000  # probabilities embedded; fewer points beyond, but not below FEWEST
 FEWEST = 2_000
 MAX_AGREEMENTS = 4_000_000  # pair agreements embedded; fewer temperatures beyond
 LISTED_GROUPS = 12  # new classes and confused sets listed per temperature
-SCRIPTS = ("data.js", "marks.js", "map.js", "charts.js", "panel.js", "table.js", "main.js")
+SCRIPTS = (
+    "elements.js",
+    "load.js",
+    "lookup.js",
+    "marks.js",
+    "map.js",
+    "phases.js",
+    "charts.js",
+    "overview.js",
+    "strip.js",
+    "legend.js",
+    "calls.js",
+    "panel.js",
+    "table.js",
+    "heading.js",
+    "help.js",
+    "controls.js",
+    "pointer.js",
+    "search.js",
+    "keys.js",
+    "main.js",
+)  # main.js, which starts the page, comes last
 
 
 def write_explorer(
@@ -53,7 +80,7 @@ def write_explorer(
     """
     target = page_path(path)
     text = explorer_html(content, max_points=max_points)
-    with whole_file(target) as file:
+    with atomic_write(target) as file:
         file.write(text.encode())
     return target
 
@@ -128,7 +155,8 @@ def packed(values: npt.NDArray[Any]) -> dict[str, Any]:
 
 
 def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
-    found, k = content.profile, len(content.classes)
+    answer, found, k = content.answer, content.profile, len(content.classes)
+    equilibrium = answer.equilibrium
     affordable = MAX_VALUES // max(len(found.temperatures) * k, 1)
     shown = sample_for_display(content, min(max_points, max(affordable, FEWEST)))
     sampled = len(shown) < content.n_points
@@ -136,29 +164,24 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
     arrays: dict[str, npt.NDArray[Any]] = {
         "outcomes": found.outcomes[:, shown],
         "status": found.status[:, shown].astype(np.uint8),
-        "confidence": _percent(found.margin[:, shown]),
-        "probability": whole_steps(content.marginals[:, shown, :k]),
+        "confidence": whole_steps(content.confidence[:, shown]),
+        "probability": whole_steps(equilibrium.marginals[:, shown, :k]),
         "edges": edges,
         "weights": weights.astype(np.float32),
         "agreement": agreement,
-        "degree": np.diff(content.graph.indptr)[shown].astype(np.int32),
+        "degree": np.diff(answer.graph.indptr)[shown].astype(np.int32),
     }
-    if content.std_error is not None:
-        arrays["error"] = whole_steps(content.std_error[:, shown, :k])
+    if equilibrium.std_error is not None:
+        arrays["error"] = whole_steps(equilibrium.std_error[:, shown, :k])
     texts = {"ids": json.dumps([content.ids[i] for i in shown.tolist()])}
     if sampled:
-        texts["labels"] = label_table(
-            found,
-            content.answer_row,
-            ids=content.ids,
-            classes=content.classes,
-            marginals=content.marginals[content.answer_row],
-            std_error=None if content.std_error is None else content.std_error[content.answer_row],
-        ).csv()
+        texts["labels"] = answer.table(content.ids).csv()
+    rows = range(len(found.temperatures))
     return {
         "version": __version__,
         "title": content.title,
         "facts": content.facts,
+        "kind": str(equilibrium.kind),
         "nPoints": content.n_points,
         "nShown": len(shown),
         "classes": content.classes,
@@ -168,19 +191,25 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
         "temperatures": [_number(t) for t in found.temperatures],
         "boundaries": [temperature_text(t) for t in found.boundaries().tolist()],
         "answerRow": content.answer_row,
-        "converged": content.converged.tolist(),
+        "converged": equilibrium.converged.tolist(),
+        "distrust": [answer.trust.sentence(row) for row in rows],
+        "notes": answer.remarks(),
+        "hints": [
+            _hint(content, hint, text)
+            for hint, text in zip(answer.new_class_hints, answer.hint_texts(), strict=True)
+        ],
         "phases": [
             {"name": p.phase.value, "low": _number(p.low), "high": _number(p.high)}
             for p in content.phases
         ],
         "curves": {
-            "energy": _numbers(content.mean_energy),
-            "heat": _numbers(content.heat_capacity),
+            "energy": _numbers(equilibrium.mean_energy),
+            "heat": _numbers(equilibrium.heat_capacity),
             "susceptibility": _numbers(content.susceptibility),
             "grains": [_numbers(g) for g in content.grains.T],
             "statusCounts": content.status_counts().T.tolist(),
         },
-        "groups": [_groups(row, k) for row in found.outcomes],
+        "groups": [_groups(content, row) for row in rows],
         "layouts": [_packed_layout(layout, shown) for layout in content.layouts],
         "agreementRows": agreement_rows.tolist(),
         "palette": {
@@ -196,13 +225,20 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
     }
 
 
+def _hint(content: ExplorerContent, hint: NewClassHint, text: str) -> dict[str, Any]:
+    """A new class at another temperature: in words, and where the page finds it."""
+    row = content.profile.nearest_row(hint.temperature)
+    code = int(content.profile.outcomes[row, hint.members[0]])
+    return {"text": text, "row": row, "code": code, "size": len(hint.members)}
+
+
 def _shown_edges(
     content: ExplorerContent, shown: IntArray
 ) -> tuple[IntArray, FloatArray, npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
     """Edges between shown points by their display numbers, and C_ij at the temperatures kept."""
     number = np.full(content.n_points, -1, dtype=np.int32)
     number[shown] = np.arange(len(shown))
-    ends = number[content.graph.edges]
+    ends = number[content.answer.graph.edges]
     kept = np.flatnonzero(np.all(ends >= 0, axis=1))
     n_rows = len(content.profile.temperatures)
     n_kept = min(n_rows, max(3, MAX_AGREEMENTS // max(len(kept), 1)))
@@ -210,8 +246,8 @@ def _shown_edges(
     if content.answer_row not in rows:
         rows[np.argmin(np.abs(rows - content.answer_row))] = content.answer_row
         rows = np.unique(rows)
-    agreement = _percent(content.agreement[rows][:, kept])
-    return ends[kept], content.graph.weights[kept], agreement, rows
+    agreement = _percent(content.answer.equilibrium.edge_agreement[rows][:, kept])
+    return ends[kept], content.answer.graph.weights[kept], agreement, rows
 
 
 def _percent(shares: FloatArray) -> npt.NDArray[np.uint8]:
@@ -219,22 +255,28 @@ def _percent(shares: FloatArray) -> npt.NDArray[np.uint8]:
     return np.rint(100 * np.clip(shares, 0, 1)).astype(np.uint8)
 
 
-def _groups(outcomes: IntArray, n_classes: int) -> dict[str, Any]:
-    """Sizes of classes, confused sets and the larger new classes among all points at one T."""
-    codes, counts = np.unique(outcomes, return_counts=True)
+def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
+    """Classes, undecided sets and the larger new classes among all points at one T.
+
+    Of each its code, its size and the mean confidence of its members in per cent.
+    """
+    outcomes, n_classes = content.profile.outcomes[row], len(content.classes)
+    codes, inverse, counts = np.unique(outcomes, return_inverse=True, return_counts=True)
+    sure = np.rint(100 * np.bincount(inverse, content.confidence[row]) / counts).astype(np.int64)
     small = max(3, len(outcomes) // 500)
-    named = [[int(c), int(z)] for c, z in zip(codes, counts, strict=True) if 0 <= c < n_classes]
-    listed = list(named)
+    known = np.flatnonzero((codes >= 0) & (codes < n_classes))
+    listed = known.tolist()
     other: dict[str, Any] = {}
     for kind, of_kind in (("new", codes >= n_classes), ("confused", codes < 0)):
-        order = np.lexsort((np.abs(codes[of_kind]), -counts[of_kind]))
-        of, sizes = codes[of_kind][order], counts[of_kind][order]
+        of = np.flatnonzero(of_kind)
+        of = of[np.lexsort((np.abs(codes[of]), -counts[of]))]
         large = np.arange(len(of)) < LISTED_GROUPS
         if kind == "new":
-            large &= sizes >= small
-        listed += [[int(c), int(z)] for c, z in zip(of[large], sizes[large], strict=True)]
-        other[kind] = [int(np.sum(~large)), int(sizes[~large].sum())]
-    return {"listed": listed, "other": other}
+            large &= counts[of] >= small
+        listed += of[large].tolist()
+        other[kind] = [int(np.sum(~large)), int(counts[of[~large]].sum())]
+    rows = [[int(codes[g]), int(counts[g]), int(sure[g])] for g in listed]
+    return {"listed": rows, "other": other}
 
 
 def _packed_layout(layout: Layout, shown: IntArray) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where to draw points that have no two coordinates of their own.
+"""Coordinates for points that have no two of their own.
 
 - `principal`: the first two principal components of the features.
 - `spectral`: the second and third eigenvectors of the random walk on the graph, with a weak link
@@ -8,12 +8,14 @@
   and others apart, with attraction 2d/(1+d^2) along edges and repulsion 2d/((eps+d^2)(1+d^2)) from
   random points, the gradients of UMAP's cross entropy with a = b = 1 (McInnes, Healy & Melville
   2018), in whole steps of all points at once.
+- `umap_layout`: UMAP itself on the same graph, from the same start, where it is installed.
 
 All are deterministic; axes are turned so that the largest deviations are positive.
 """
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,8 @@ MANY = 50_000
 START_WIDTH = 20.0
 REPELLERS = 6  # random points per point and step
 REPULSION = 5.0  # per edge, as in UMAP's five negative samples
+LEAST_UMAP = 300  # points; below, the map of our own is as good and there at once
+UMAP_WIDTH, UMAP_MIN_DIST, UMAP_EPOCHS = 20.0, 0.1, 300
 
 
 def principal(points: FloatArray) -> FloatArray:
@@ -109,6 +113,36 @@ def neighbour_map(graph: Graph, start: FloatArray | None = None) -> FloatArray:
         length = np.sqrt(np.sum(force**2, axis=1, keepdims=True))
         place += rate * force * np.minimum(0.3, furthest / np.maximum(length, 1e-12))
     return _oriented(place - place.mean(axis=0))
+
+
+def umap_layout(graph: Graph, start: FloatArray) -> FloatArray | None:
+    """UMAP's layout of the graph, (n, 2); None where umap-learn is missing or not worth loading."""
+    n = graph.n_nodes
+    if n < LEAST_UMAP or graph.n_edges == 0:
+        return None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about what it would like to have beside it
+            from umap.umap_ import find_ab_params, simplicial_set_embedding
+    except ImportError:
+        return None
+    from scipy.sparse import csr_matrix
+
+    links = csr_matrix(_adjacency(graph))
+    links.data = np.sqrt(links.data / links.data.max())  # weak edges too, or they are never seen
+    place = (UMAP_WIDTH * _ranked(start)).astype(np.float32)
+    place += np.random.default_rng(0).normal(scale=1e-3, size=(n, 2)).astype(np.float32)
+    a, b = find_ab_params(1.0, UMAP_MIN_DIST)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, _ = simplicial_set_embedding(
+            None, links, 2, 1.0, a, b, 1.0, 5, UMAP_EPOCHS, place, np.random.RandomState(0),
+            "euclidean", {}, False, {}, False,
+        )  # fmt: skip
+    mapped = np.asarray(found, dtype=np.float64)
+    if not np.all(np.isfinite(mapped)):
+        return None
+    return _oriented(mapped - mapped.mean(axis=0))
 
 
 def _adjacency(graph: Graph) -> Any:

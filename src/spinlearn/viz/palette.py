@@ -1,4 +1,4 @@
-"""Colours and marker shapes that are told apart without full colour vision.
+"""Looks of points that are told apart without full colour vision.
 
 The first seven colours are those of Okabe & Ito (2008), two more follow for larger sets. Class k
 has colour k mod 9 and shape k mod 8, so 72 classes can be told apart, and any 8 in a row even in
@@ -24,9 +24,9 @@ NEUTRAL = "#8C8C8C"  # confused points, small new classes
 # Of matplotlib, for the shapes above.
 MARKERS = ("o", "s", "^", "D", "v", "P", "*", "p")
 
-# In the order of Status: labelled, confident, grown, confused, new.
-STATUS_COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#8C8C8C", "#CC79A7")
-STATUS_SHAPES = ("diamond", "circle", "triangle", "cross", "ring")
+# In the order of Status: labelled, confident, grown, confused, new, outlier.
+STATUS_COLOURS = ("#D55E00", "#0072B2", "#56B4E9", "#8C8C8C", "#CC79A7", "#7A5C3E")
+STATUS_SHAPES = ("diamond", "circle", "triangle", "cross", "ring", "plus")
 
 # Ferromagnetic, super-paramagnetic, paramagnetic.
 PHASE_COLOURS = ("#0072B2", "#009E73", "#D55E00")

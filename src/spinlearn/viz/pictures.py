@@ -1,4 +1,4 @@
-"""Pictures: the plots and the explorer as methods of everything that holds an answer."""
+"""Pictures: what everything that holds an answer can draw of it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,30 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from spinlearn.answers.answer import Answer
 from spinlearn.viz import curves
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import page_path, write_explorer
+from spinlearn.viz.places import layouts
 
 
 class Pictures:
-    """For classes with `equilibrium_`, `profile_`, `classes_`, `temperature_` and `tau`."""
+    """Plots and the explorer, for classes that hold an `Answer`.
+
+    They say which (`_pictured`) and what they know of the points' names and places.
+    """
 
     __slots__ = ()
 
-    def _require_answer(self) -> None:
-        """Raise an error where there is no answer yet."""
+    def _pictured(self) -> Answer:
+        raise NotImplementedError
+
+    def _ids(self) -> list[str] | None:
+        return None
+
+    def _layout_sources(self) -> dict[str, Any]:
+        """What is known of `coordinates`, `pixels`, `points` and `components` of `layouts`."""
+        return {}
 
     def plot_profile(
         self, point: int | str | None = None, *, name: str | None = None, ax: Any = None
@@ -33,13 +45,11 @@ class Pictures:
             For the title.
         ax : matplotlib Axes, optional
         """
-        self._require_answer()
-        return curves.plot_profile(self, point, name=name, ax=ax)
+        return curves.plot_profile(self._pictured(), point, ids=self._ids(), name=name, ax=ax)
 
     def plot_phases(self, *, ax: Any = None) -> Any:
         """Energy, heat capacity, susceptibility, largest cluster; phases shaded (Axes)."""
-        self._require_answer()
-        return curves.plot_phases(self, ax=ax)
+        return curves.plot_phases(self._pictured(), ax=ax)
 
     def plot_map(
         self,
@@ -50,8 +60,11 @@ class Pictures:
         ax: Any = None,
     ) -> Any:
         """The points with their calls at a temperature, default T* (matplotlib Axes)."""
-        self._require_answer()
-        return curves.plot_map(self, temperature, coordinates=coordinates, pixels=pixels, ax=ax)
+        answer = self._pictured()
+        places = self._sources(coordinates, pixels)
+        layout = layouts(answer.graph, **places, first_only=True)[0]
+        shown = answer if temperature is None else answer.at(temperature)
+        return curves.plot_map(shown, layout, equal=coordinates is not None, ax=ax)
 
     def explore(
         self,
@@ -70,14 +83,24 @@ class Pictures:
         ids : sequence (n,), optional
             Names of the points; default those of a `Result`, else row numbers.
         coordinates : array-like (n, 2), optional
-            x and y of every point; default a layout made from the features or the graph.
+            x and y of every point; default a layout made from the graph or the features.
         pixels : array-like of int (n, 2), optional
             Row and column of every point of an image, instead of coordinates.
         title : str
         """
-        self._require_answer()
+        answer = self._pictured()
         target = page_path(path)
         content = explorer_content(
-            self, ids=ids, coordinates=coordinates, pixels=pixels, title=title
+            answer,
+            ids=self._ids() if ids is None else ids,
+            title=title,
+            **self._sources(coordinates, pixels),
         )
         return write_explorer(target, content)
+
+    def _sources(self, coordinates: Any, pixels: Any) -> dict[str, Any]:
+        """What a layout is made from: places given now go before those known already."""
+        sources = self._layout_sources()
+        if coordinates is not None or pixels is not None:
+            sources |= {"coordinates": coordinates, "pixels": pixels}
+        return sources

@@ -1,17 +1,5 @@
 // Small line charts over temperature on two layers: curves once, the current temperature often.
 
-function el(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name === 'class') node.className = value;
-    else if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
-    else if (value === true) node.setAttribute(name, '');
-    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
-  }
-  node.append(...children.filter((c) => c !== null && c !== undefined));
-  return node;
-}
-
 function shortNumber(value) {
   if (value === null || !Number.isFinite(value)) return '–';
   const size = Math.abs(value);
@@ -29,53 +17,6 @@ function niceTicks(low, high, wanted) {
   const ticks = [];
   for (let v = Math.ceil(low / step - 1e-9) * step; v <= high + 1e-9 * span; v += step) ticks.push(Number(v.toPrecision(10)));
   return ticks;
-}
-
-function sizedCanvas(canvas, width, height) {
-  const scale = window.devicePixelRatio || 1;
-  canvas.width = Math.round(width * scale);
-  canvas.height = Math.round(height * scale);
-  canvas.style.width = width + 'px';
-  canvas.style.height = height + 'px';
-  const ctx = canvas.getContext('2d');
-  ctx.setTransform(scale, 0, 0, scale, 0, 0);
-  return ctx;
-}
-
-// Phases as tinted bands; the pattern (none, dots, strokes) tells them apart without colour.
-function paintPhases(ctx, data, theme, xOf, top, bottom) {
-  const order = ['ferromagnetic', 'super-paramagnetic', 'paramagnetic'];
-  for (const phase of data.phases) {
-    const which = order.indexOf(phase.name);
-    const left = xOf(phase.low);
-    const right = xOf(phase.high);
-    ctx.fillStyle = data.palette.phaseColours[which];
-    ctx.globalAlpha = theme.tint;
-    ctx.fillRect(left, top, right - left, bottom - top);
-    ctx.globalAlpha = theme.tint * 1.9;
-    phasePattern(ctx, which, left, right, top, bottom, data.palette.phaseColours[which]);
-    ctx.globalAlpha = 1;
-  }
-}
-
-function phasePattern(ctx, which, left, right, top, bottom, colour) {
-  ctx.save();
-  ctx.beginPath();
-  ctx.rect(left, top, right - left, bottom - top);
-  ctx.clip();
-  ctx.strokeStyle = ctx.fillStyle = colour;
-  ctx.lineWidth = 1;
-  if (which === 1) {
-    for (let x = Math.floor(left / 7) * 7; x < right; x += 7) {
-      for (let y = top + 3; y < bottom; y += 7) ctx.fillRect(x, y, 1.4, 1.4);
-    }
-  } else if (which === 2) {
-    const high = bottom - top;
-    ctx.beginPath();
-    for (let x = Math.floor((left - high) / 7) * 7; x < right; x += 7) { ctx.moveTo(x, bottom); ctx.lineTo(x + high, top); }
-    ctx.stroke();
-  }
-  ctx.restore();
 }
 
 class Chart {

@@ -1,10 +1,18 @@
-// How points look: colour, shape and fill, told apart without colour too.
+// How points look, told apart without colour too.
 //   labelled   solid, large, with a ring         confident  solid
 //   grown      outline with a solid core         confused   a cross in the colours of two candidates
-//   new        outline with a dot
+//   new        outline with a dot                outlier    a thin plus
 
-const LABELLED = 0, CONFIDENT = 1, GROWN = 2, CONFUSED = 3, NEW = 4;
-const STATUS_FILL = ['labelled', 'solid', 'grown', 'cross', 'open'];
+const LABELLED = 0, CONFIDENT = 1, CONFUSED = 3, OUTLIER = 5;
+const STATUS_FILL = ['labelled', 'solid', 'grown', 'cross', 'open', 'strokes'];
+const STATUS_MEANING = [
+  'given by you and held fixed',
+  'one class is clearly the most probable',
+  'takes the class of the cluster it sits in',
+  'its cluster holds several classes',
+  'its cluster holds no label: a class nobody named',
+  'alone or in a pair, without a label: too few to be a class',
+];
 
 // Cividis (Nuñez, Anderton & Renslow 2018), every eighth of the way.
 const RAMP = ['#00224e', '#123570', '#3b496c', '#575d6d', '#707173', '#8a8678', '#a59c74', '#c3b369', '#fee838'];
@@ -80,20 +88,30 @@ const OUTLINES = {
 OUTLINES.ring = OUTLINES.circle;
 OUTLINES.cross = OUTLINES.circle;
 
+// Two strokes through (x, y), each reaching by (dx, dy) to both sides, on a rim of paper.
+function drawStrokes(ctx, x, y, thin, mark, strokes) {
+  ctx.lineCap = 'round';
+  for (const rim of [true, false]) {
+    ctx.lineWidth = (rim ? 2.1 : 1.35) * thin;
+    for (const [dx, dy, colour] of strokes) {
+      ctx.strokeStyle = rim ? mark.paper : colour;
+      ctx.beginPath(); ctx.moveTo(x - dx, y - dy); ctx.lineTo(x + dx, y + dy); ctx.stroke();
+    }
+  }
+}
+
 // A mark: { shape, colour, second, fill, ink, paper }; the same for map, legend and ribbons.
 function drawMark(ctx, x, y, r, mark) {
   const thin = Math.max(1, 0.28 * r);
   ctx.lineJoin = 'round';
   if (mark.fill === 'cross') {
     const a = 0.8 * r;
-    for (const [width, first, second] of [[2.1 * thin, mark.paper, mark.paper], [1.35 * thin, mark.colour, mark.second]]) {
-      ctx.lineWidth = width;
-      ctx.lineCap = 'round';
-      ctx.strokeStyle = first;
-      ctx.beginPath(); ctx.moveTo(x - a, y - a); ctx.lineTo(x + a, y + a); ctx.stroke();
-      ctx.strokeStyle = second;
-      ctx.beginPath(); ctx.moveTo(x - a, y + a); ctx.lineTo(x + a, y - a); ctx.stroke();
-    }
+    drawStrokes(ctx, x, y, thin, mark, [[a, a, mark.colour], [a, -a, mark.second]]);
+    return;
+  }
+  if (mark.fill === 'strokes') {
+    const colour = visible(mark.colour, mark);
+    drawStrokes(ctx, x, y, thin, mark, [[r, 0, colour], [0, r, colour]]);
     return;
   }
   const outline = OUTLINES[mark.shape];
@@ -157,6 +175,10 @@ function drawCell(ctx, x, y, s, mark) {
       ctx.lineTo(x + from * s - s * 0.75 - 1, y + s);
       ctx.stroke();
     }
+  } else if (mark.fill === 'strokes') {
+    ctx.fillStyle = mark.paper;
+    ctx.fillRect(x, y, s, s);
+    drawMark(ctx, ...middle, 0.34 * s, mark);
   } else if (mark.fill === 'open') {
     ctx.fillStyle = mix(mark.colour, mark.paper, 0.72);
     ctx.fillRect(x, y, s, s);
@@ -200,6 +222,7 @@ function classColour(data, code) {
 function outcomeMark(data, code, status, theme, listed) {
   const { neutral } = data.palette;
   const base = { ink: theme.ink, paper: theme.paper };
+  if (isOutlier(data, code)) return { ...base, shape: 'plus', fill: 'strokes', colour: neutral };
   if (code < 0) {
     const [first, second] = data.confusedSets[-1 - code];
     return { ...base, shape: 'cross', fill: 'cross', colour: classColour(data, first), second: classColour(data, second) };

@@ -1,12 +1,4 @@
-// The selection: one point with its profile and neighbours, or the members of a class.
-
-const STATUS_MEANING = [
-  'given by you and held fixed',
-  'one class is clearly the most probable',
-  'takes the class of the cluster it sits in',
-  'its cluster holds several classes',
-  'its cluster holds no label: a class nobody named',
-];
+// The card beside the map: the picked point, the picked group, or else all calls.
 
 class Panel {
   constructor(data, node, actions) {
@@ -22,9 +14,10 @@ class Panel {
     const scrolled = what === this.shown ? lists().map((list) => list.scrollTop) : [];
     if (state.selected >= 0) this.renderPoint(state, what);
     else if (state.group !== null) this.renderGroup(state);
-    else this.renderHint(state);
-    // What was picked comes first; with nothing picked the curves do.
-    this.node.classList.toggle('picked', state.selected >= 0 || state.group !== null);
+    else {
+      this.chart = null;
+      this.node.replaceChildren(...callsList(this.data, state, this.actions));
+    }
     this.shown = what;
     lists().forEach((list, k) => { if (scrolled[k]) list.scrollTop = scrolled[k]; });
     // Who goes by keyboard stays in the panel: at the same link, or at the heading.
@@ -58,7 +51,7 @@ class Panel {
       this.node.replaceChildren(
         this.heading('Point', data.ids[point], 'point-id'),
         this.facts,
-        el('h3', {}, 'Profile: class probabilities over T', el('span', { class: 'value' }, data.exact ? 'exact' : '± standard error')),
+        el('h3', {}, 'Class probabilities over T', el('span', { class: 'value' }, data.kind + (data.hasErrors ? ', ± standard error' : ''))),
         this.chart.node,
         this.bars,
         this.near,
@@ -67,10 +60,10 @@ class Panel {
     }
     const mark = outcomeMark(data, code, status, theme, null);
     this.facts.replaceChildren(
-      el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'point-outcome' }, outcomeName(data, code)), el('span', { class: 'badge', id: 'point-status' }, data.statusNames[status])),
+      el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'point-outcome' }, outcomeName(data, code)), el('span', { class: 'badge', id: 'point-status' }, data.statusNames[status]),
+        el('span', { class: 'sure', id: 'point-confidence', title: CONFIDENCE_MEANING }, `confidence ${confidenceAt(data, point, row).toFixed(2)}`)),
       el('p', { class: 'quiet' }, STATUS_MEANING[status]),
-      el('p', {}, 'Holds for ', el('b', { id: 'point-range' }, `${data.boundaries[low]} ≤ T ≤ ${data.boundaries[high + 1]}`.replaceAll('inf', '∞')),
-        ` · confidence p₁ − p₂ = ${(data.confidence[at] / 100).toFixed(2)}`),
+      el('p', {}, 'Holds for ', el('b', { id: 'point-range' }, `${data.boundaries[low]} ≤ T ≤ ${data.boundaries[high + 1]}`.replaceAll('inf', '∞'))),
     );
     this.renderBars(point, row, theme);
     this.renderNeighbours(point, row, theme);
@@ -97,7 +90,7 @@ class Panel {
       for (let row = 0; row < nRows; row++) {
         const at = (row * n + point) * k + c;
         values.push(data.probability[at] / stepsPerUnit);
-        error.push(data.exact ? 0 : data.error[at] / stepsPerUnit);
+        error.push(data.hasErrors ? data.error[at] / stepsPerUnit : 0);
       }
       const mark = { shape: classShape(data, c), colour: classColour(data, c), fill: 'solid' };
       const faint = k > 4 && Math.max(...values) < Math.max(0.15, 1.5 / k);
@@ -143,7 +136,7 @@ class Panel {
     classes.sort((a, b) => value(b) - value(a) || a - b);
     const rows = classes.slice(0, 6).map((c) => {
       const p = value(c) / stepsPerUnit;
-      const spread = data.exact ? 0 : data.error[(row * data.n + point) * k + c] / stepsPerUnit;
+      const spread = data.hasErrors ? data.error[(row * data.n + point) * k + c] / stepsPerUnit : 0;
       const bar = el('span', { class: 'fill' });
       bar.style.width = 100 * p + '%';
       bar.style.background = classColour(data, c);
@@ -156,7 +149,7 @@ class Panel {
       return el('div', { class: 'bar-row' },
         swatch(outcomeMark(data, c, CONFIDENT, theme, null), 14), el('span', { class: 'name' }, data.classes[c]),
         el('span', { class: 'rail' }, bar, whisker),
-        el('span', { class: 'number' }, p.toFixed(3) + (data.exact ? '' : ' ± ' + spread.toFixed(3))));
+        el('span', { class: 'number' }, p.toFixed(3) + (data.hasErrors ? ' ± ' + spread.toFixed(3) : '')));
     });
     const rest = classes.slice(6).reduce((sum, c) => sum + value(c), 0) / stepsPerUnit;
     if (classes.length > 6) rows.push(el('p', { class: 'quiet' }, `${classes.length - 6} further classes share ${rest.toFixed(3)}`));
@@ -191,7 +184,8 @@ class Panel {
     const { group, row, theme } = state;
     const members = [];
     for (let i = 0; i < data.n; i++) if (data.outcomes[row * data.n + i] === group) members.push(i);
-    const kind = group < 0 ? 'Confused' : group >= data.k ? 'New class' : 'Class';
+    const outlier = isOutlier(data, group);
+    const kind = outlier ? 'Outlier' : group < 0 ? 'Confused' : group >= data.k ? 'New class' : 'Class';
     const listed = data.groups[row].listed.find(([code]) => code === group);
     const total = listed ? listed[1] : members.length;
     // Sizes among all points are known for larger groups; those of others are counted on display.
@@ -203,14 +197,15 @@ class Panel {
       for (let i = 0; i < data.n; i++) if (data.outcomes[r * data.n + i] === group) count++;
       return count;
     });
-    const status = [0, 0, 0, 0, 0];
+    const status = data.statusNames.map(() => 0);
     for (const i of members) status[data.status[row * data.n + i]]++;
     const mix_ = data.statusNames.map((name, s) => (status[s] ? `${status[s].toLocaleString('en')} ${name}` : '')).filter(Boolean).join(', ');
     const mark = outcomeMark(data, group, undefined, theme, null);
     this.node.replaceChildren(
-      this.heading(kind, outcomeName(data, group), 'group-name'),
+      this.heading(kind, outlier ? STATUS_MEANING[OUTLIER] : outcomeName(data, group), 'group-name'),
       el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'group-size' }, total.toLocaleString('en')),
-        ` points ${sampled && !listed ? 'on display ' : ''}at T = ${temperatureText(data.temperatures[row])}`),
+        ` points ${sampled && !listed ? 'on display ' : ''}at T = ${temperatureText(data.temperatures[row])}`,
+        listed ? el('span', { class: 'sure', id: 'group-confidence', title: CONFIDENCE_MEANING }, `mean confidence ${(listed[2] / 100).toFixed(2)}`) : null),
       el('p', { class: 'quiet' }, mix_ || 'no members at this temperature: move the slider'),
     );
     this.chart = new Chart(data, {
@@ -223,24 +218,5 @@ class Panel {
     const list = el('div', { class: 'members', id: 'group-members' }, ...shownMembers.map((i) => this.link(i)));
     const more = total > shownMembers.length ? el('p', { class: 'quiet' }, `${(total - shownMembers.length).toLocaleString('en')} further members are not listed${data.allLabels !== null && row !== data.answerRow ? '' : '; the CSV has them'}.`) : null;
     this.node.append(el('h3', {}, 'Members'), list, ...(more ? [more] : []));
-  }
-
-  // -- nothing selected --------------------------------------------------------------------------
-
-  renderHint(state) {
-    const { data } = this;
-    const { theme, row } = state;
-    this.chart = null;
-    const fresh = data.groups[row].listed.filter(([code]) => code >= data.k);
-    const [otherCount, otherPoints] = data.groups[row].other.new;
-    const items = fresh.map(([code, size]) => el('button', { type: 'button', class: 'row', 'data-key': `new${code}`, onclick: () => this.actions.pickGroup(code) },
-      swatch(outcomeMark(data, code, NEW, theme, null), 16), outcomeName(data, code), el('span', { class: 'number' }, size.toLocaleString('en') + ' points')));
-    const small = otherCount ? el('p', { class: 'quiet' }, `${otherCount.toLocaleString('en')} smaller ones hold ${otherPoints.toLocaleString('en')} points.`) : null;
-    const none = !fresh.length && !otherCount ? el('p', { class: 'quiet' }, 'None at this temperature.') : null;
-    this.node.replaceChildren(
-      el('h2', { tabindex: -1 }, 'New classes at this T'),
-      el('p', { class: 'quiet' }, 'Clusters that no label reaches. Pick one to see its members, or click a point on the map to see its profile over T and its neighbours.'),
-      el('div', { class: 'rows' }, ...items), ...[small, none].filter(Boolean),
-    );
   }
 }

@@ -1,4 +1,4 @@
-// The labelled table, character for character as spinlearn's label_table.py writes it.
+// The labelled table, character for character as spinlearn's answers/table.py writes it.
 
 function csvField(text) {
   return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
@@ -11,14 +11,14 @@ function stepText(steps, unit) {
 function labelsCsv(data, row) {
   if (data.allLabels !== null && row === data.answerRow) return data.allLabels;
   const { n, k, stepsPerUnit } = data;
-  const head = ['id', 'call', 'status', ...data.classes.map((c) => 'p:' + c), ...data.classes.map((c) => 'se:' + c), 't_low', 't_high'];
+  const head = ['id', 'call', 'status', 'confidence', ...data.classes.map((c) => 'p:' + c), ...data.classes.map((c) => 'se:' + c), 't_low', 't_high'];
   const lines = [head.map(csvField).join(',')];
   for (let i = 0; i < n; i++) {
     const at = row * n + i;
     const [low, high] = callRange(data, i, row);
-    const fields = [data.ids[i], outcomeName(data, data.outcomes[at]), data.statusNames[data.status[at]]];
+    const fields = [data.ids[i], outcomeName(data, data.outcomes[at]), data.statusNames[data.status[at]], stepText(data.confidence[at], stepsPerUnit)];
     for (let c = 0; c < k; c++) fields.push(stepText(data.probability[at * k + c], stepsPerUnit));
-    for (let c = 0; c < k; c++) fields.push(stepText(data.exact ? 0 : data.error[at * k + c], stepsPerUnit));
+    for (let c = 0; c < k; c++) fields.push(stepText(data.hasErrors ? data.error[at * k + c] : 0, stepsPerUnit));
     fields.push(data.boundaries[low], data.boundaries[high + 1]);
     lines.push(fields.map(csvField).join(','));
   }

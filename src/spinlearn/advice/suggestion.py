@@ -1,0 +1,197 @@
+"""Which points to label next: those whose label is expected to remove most errors.
+
+Classifying point j by its most probable class is wrong with probability 1 - max_s p_j(s). Once the
+class of point i is known it is wrong with probability 1 - sum_c max_s p_ij(c, s), so that asking
+for i removes
+
+    gain(i, j) = sum_c max_s p_ij(c, s) - max_s p_j(s)  >= 0
+
+errors at j. The pair marginals p_ij of points that are no neighbours come from whole labellings,
+drawn at several temperatures of the ordered phases over which the gain is averaged: which regions
+hang together shows at some temperatures more than at others. Which s is best for each c is found on
+one half of the labellings and its success counted on the other, and the other way round: with few
+labellings the largest of noisy numbers would promise gains where there are none.
+
+A batch B is worth sum_j max_{i in B} gain(i, j): a second point in a region that the first has
+settled adds nothing, so that the points of a batch are spread. The sum is submodular, and adding
+the best point at a time comes within 1 - 1/e of the best batch (Nemhauser, Wolsey & Fisher
+1978).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.analysis.phases import Phase, phases
+from spinlearn.answers import Answer
+from spinlearn.core.arrays import FloatArray, StateArray
+from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.model import FREE, PottsModel
+from spinlearn.core.seeds import Seed, seed_sequence
+from spinlearn.engines.draws import draw_labellings
+from spinlearn.errors import InvalidInputError
+from spinlearn.estimators import PottsClassifier
+
+N_SAMPLES = 256  # labellings at each temperature
+N_TEMPERATURES = 3
+SPREAD = (0.3, 0.6)  # of the temperature above which nothing is ordered
+MAX_CANDIDATES = 500  # points that may be suggested; more are drawn from at random
+MAX_TARGETS = 2000  # points whose errors are counted
+PRIOR = 1.0  # labellings' worth of trust in "knowing i changes nothing"
+BLOCK = 16  # candidates at a time
+
+Points = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A point worth labelling.
+
+    Attributes
+    ----------
+    point : int
+        Row number.
+    gain : float
+        Expected number of errors, among all unlabelled points, that its label removes beyond those
+        removed by the suggestions before it.
+    reach : int
+        Number of points whose most probable class the label bears on noticeably.
+    """
+
+    point: int
+    gain: float
+    reach: int
+
+
+def suggest(
+    source: Answer | PottsClassifier | Equilibrium,
+    n: int = 5,
+    *,
+    temperatures: npt.ArrayLike | None = None,
+    n_samples: int = N_SAMPLES,
+    seed: Seed = 0,
+) -> list[Suggestion]:
+    """The next points to label, most useful first.
+
+    Parameters
+    ----------
+    source : Answer, Result, fitted PottsClassifier or Equilibrium
+        What the labels so far have given.
+    n : int
+        How many points.
+    temperatures : array-like, optional
+        Where to look; default: some in the ordered phases.
+    n_samples : int
+        Labellings at each of them.
+    seed : int, SeedSequence or None
+    """
+    answer = source.answer_ if isinstance(source, PottsClassifier) else source
+    equilibrium = answer.equilibrium if isinstance(answer, Answer) else answer
+    model = equilibrium.model
+    free = model.free_nodes
+    if not 1 <= n <= len(free):
+        raise InvalidInputError(
+            f"cannot suggest {n} points: {len(free)} are without a label, ask for 1 to that many"
+        )
+    wanted = telling_temperatures(equilibrium) if temperatures is None else temperatures
+    root = seed_sequence(seed)
+    labellings = draw_labellings(model, wanted, n_samples, seed=root)
+    generator = np.random.default_rng(root)
+    candidates = _some(free, max(MAX_CANDIDATES, n), generator)
+    targets = _some(free, MAX_TARGETS, generator)
+    gains = np.mean(
+        [pair_gains(states, model.n_states, candidates, targets) for states in labellings], axis=0
+    )
+    return best_batch(gains * (len(free) / len(targets)), candidates, n)
+
+
+def telling_temperatures(equilibrium: Equilibrium, count: int = N_TEMPERATURES) -> FloatArray:
+    """Positive temperatures spread over the part of the grid where points are ordered."""
+    found = phases(equilibrium)
+    usable = np.array(
+        [
+            0 < t < np.inf and phase is not Phase.PARAMAGNETIC
+            for t, phase in zip(found.temperatures, found.phases, strict=True)
+        ]
+    )
+    grid = found.temperatures[usable]
+    if len(grid) == 0:
+        grid = found.temperatures[(found.temperatures > 0) & np.isfinite(found.temperatures)]
+    if len(grid) == 0:
+        raise InvalidInputError("the result holds no positive temperature: fit with some")
+    # Near the top nothing hangs together any more, far below all is frozen.
+    return np.unique(np.linspace(*SPREAD, count) * float(grid.max()))
+
+
+def pair_gains(
+    states: StateArray, n_states: int, candidates: Points, targets: Points
+) -> FloatArray:
+    """gain(i, j) >= 0 for candidates i and targets j, (candidates, targets)."""
+    half = len(states) // 2
+    if half < 1:
+        raise InvalidInputError("at least two labellings are needed")
+    order = np.arange(2 * half).reshape(2, half, order="F")  # alternate: both see all walkers
+    parts = [_indicators(states[rows], n_states, targets) for rows in order]
+    ones = [_indicators(states[rows], n_states, candidates) for rows in order]
+    gains = np.zeros((len(candidates), len(targets)))
+    for learn, test in ((0, 1), (1, 0)):
+        plain = parts[learn].mean(axis=0).reshape(len(targets), n_states)
+        success = parts[test].mean(axis=0).reshape(len(targets), n_states)
+        base = success[np.arange(len(targets)), plain.argmax(axis=1)]
+        for begin in range(0, len(candidates), BLOCK):
+            block = slice(begin * n_states, (begin + BLOCK) * n_states)
+            shape = (-1, n_states, len(targets), n_states)
+            seen = (ones[learn][:, block].T @ parts[learn]).reshape(shape)
+            best = (seen + PRIOR * plain).argmax(axis=3)
+            counted = (ones[test][:, block].T @ parts[test]).reshape(shape)
+            right = np.take_along_axis(counted, best[..., None], axis=3).sum(axis=(1, 3)) / half
+            gains[begin : begin + BLOCK] += 0.5 * (right - base)
+    return np.maximum(gains, 0.0)
+
+
+def best_batch(gains: FloatArray, candidates: Points, n: int) -> list[Suggestion]:
+    """Greedy choice of n candidates for the largest sum_j max_i gain(i, j)."""
+    covered = np.zeros(gains.shape[1])
+    left = np.ones(len(candidates), dtype=bool)
+    batch: list[Suggestion] = []
+    for _ in range(n):
+        added = np.where(left, np.maximum(gains - covered, 0.0).sum(axis=1), -1.0)
+        best = int(np.argmax(added))
+        reach = int(np.sum(gains[best] > 0.5 * gains[best].max(initial=0.0)))
+        batch.append(Suggestion(int(candidates[best]), float(added[best]), reach))
+        covered = np.maximum(covered, gains[best])
+        left[best] = False
+    return batch
+
+
+def labelled_as(model: PottsModel, points: Sequence[int], states: Sequence[int]) -> PottsModel:
+    """The model with more points held in a state."""
+    clamped = model.clamped.copy()
+    if np.any(clamped[list(points)] != FREE):
+        raise InvalidInputError("a point is labelled already: give points without a label")
+    clamped[list(points)] = states
+    return PottsModel(
+        model.graph,
+        model.n_states,
+        couplings=model.couplings,
+        pair_cost=model.pair_cost,
+        fields=model.fields,
+        clamped=clamped,
+    )
+
+
+def _indicators(states: StateArray, n_states: int, points: Points) -> npt.NDArray[np.float32]:
+    """One column per (point, state): 1 where the labelling has it, (S, points * q)."""
+    chosen = states[:, points]
+    table = chosen[:, :, None] == np.arange(n_states, dtype=np.int8)
+    return np.asarray(table.reshape(len(states), -1), dtype=np.float32)
+
+
+def _some(points: Points, most: int, generator: np.random.Generator) -> Points:
+    if len(points) <= most:
+        return points
+    return np.sort(generator.choice(points, most, replace=False))

@@ -1,0 +1,324 @@
+"""Answer: everything that is said about the points, at one temperature.
+
+The one type that the classifier holds, the folder stores, the command prints, `annotate` writes
+into AnnData, and the explorer shows. Axes: T temperatures, n points, k named classes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.analysis.grains import TIE
+from spinlearn.analysis.phases import PhaseInterval, phases
+from spinlearn.answers.confidence import confidence
+from spinlearn.answers.labels import LabelCode
+from spinlearn.answers.names import encode_outcomes, outcome_name, outcome_names
+from spinlearn.answers.new_class_hints import NewClassHint, hint_text, new_class_hints
+from spinlearn.answers.profile import Profile, profile
+from spinlearn.answers.rule import STATUS_NAMES, Decision, Status
+from spinlearn.answers.table import LabelTable, label_table
+from spinlearn.answers.temperature import TEMPERATURE_RULES, answer_temperature
+from spinlearn.answers.trust import Trust
+from spinlearn.core.arrays import FloatArray, IntArray, temperature_array
+from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.core.notebook import NotebookTable
+from spinlearn.errors import InvalidInputError
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Answer(NotebookTable):
+    """What was found about every point.
+
+    Attributes
+    ----------
+    classes : array (k,)
+        Names of the classes, sorted, in the user's kind.
+    labels : int array (n,)
+        Index into `classes` of every label given, -1 where there is none.
+    equilibrium : Equilibrium
+        All thermal averages, ascending in temperature; that of the answer is among its rows.
+    profile : Profile
+        The outcome of every point at every one of these temperatures. A new class has one number
+        at all of them.
+    temperature : float
+        Of the answer.
+    rule : str
+        How it was chosen: one of `TEMPERATURE_RULES`, or "given".
+    tau, small_groups
+        Of the decision, see `profile`.
+    eta_min : float or None
+        Of the paper's rules, see `answer_temperature`.
+    """
+
+    classes: npt.NDArray[Any]
+    labels: IntArray
+    equilibrium: Equilibrium
+    profile: Profile
+    temperature: float
+    rule: str = "given"
+    tau: float = 0.1
+    small_groups: str = "join"
+    eta_min: float | None = None
+
+    @classmethod
+    def from_equilibrium(
+        cls,
+        equilibrium: Equilibrium,
+        code: LabelCode,
+        *,
+        temperature: float | str = "auto",
+        tau: float = 0.1,
+        small_groups: str = "join",
+        eta_min: float | None = None,
+    ) -> Self:
+        """The answer that an equilibrium gives, at a temperature or by a rule's name."""
+        whole = equilibrium.ascending()
+        found = profile(whole, tau=tau, n_classes=code.n_classes, small_groups=small_groups)
+        answer = cls(
+            classes=code.classes,
+            labels=code.states,
+            equilibrium=whole,
+            profile=found,
+            temperature=float(whole.temperatures[0]),
+            tau=float(tau),
+            small_groups=small_groups,
+            eta_min=eta_min,
+        )
+        return answer.at(temperature).renumbered()
+
+    # -- what was computed -----------------------------------------------------------------------
+
+    @property
+    def model(self) -> PottsModel:
+        """The energy."""
+        return self.equilibrium.model
+
+    @property
+    def graph(self) -> Graph:
+        """The graph of similar points."""
+        return self.equilibrium.model.graph
+
+    @property
+    def temperatures(self) -> FloatArray:
+        """The grid, ascending, (T,)."""
+        return self.profile.temperatures
+
+    @cached_property
+    def phases(self) -> list[PhaseInterval]:
+        """Ferromagnetic, super-paramagnetic, paramagnetic: ranges of temperature, ascending."""
+        return phases(self.equilibrium).intervals()
+
+    @property
+    def row(self) -> int:
+        """Row of the answer's temperature."""
+        return self.profile.nearest_row(self.temperature)
+
+    # -- the answer ------------------------------------------------------------------------------
+
+    @property
+    def decision(self) -> Decision:
+        """Outcomes in numbers."""
+        return self.profile.decision(self.row)
+
+    @cached_property
+    def calls(self) -> npt.NDArray[Any]:
+        """The call of every point in the kind of the labels, see `spinlearn.answers.names`."""
+        return encode_outcomes(self.decision.outcomes, self.classes, self.profile.confused_sets)
+
+    @cached_property
+    def names(self) -> npt.NDArray[np.object_]:
+        """The same in words: 'A', 'new:1', 'confused:A|B', 'outlier'."""
+        return outcome_names(self.decision.outcomes, self.classes, self.profile.confused_sets)
+
+    @property
+    def status(self) -> npt.NDArray[np.str_]:
+        """How every point came by its call: labelled, confident, grown, confused, new, outlier."""
+        return np.array(STATUS_NAMES)[self.decision.status]
+
+    @property
+    def probabilities(self) -> FloatArray:
+        """Probability of every named class, (n, k)."""
+        return np.asarray(self.equilibrium.marginals[self.row][:, : len(self.classes)])
+
+    @property
+    def std_error(self) -> FloatArray | None:
+        """Standard errors of the probabilities, (n, k); None where there are none."""
+        errors = self.equilibrium.std_error
+        return None if errors is None else errors[self.row][:, : len(self.classes)]
+
+    @cached_property
+    def confidence(self) -> FloatArray:
+        """How far every call can be relied on, in [0, 1], see `spinlearn.answers.confidence`."""
+        return confidence(self.equilibrium, self.profile, self.row, self.trust.usable)
+
+    @property
+    def forced_labels(self) -> npt.NDArray[Any]:
+        """The most probable named class, for those who need one everywhere.
+
+        Where no label reaches a point all are equally probable and this is the first.
+        """
+        if len(self.classes) == 0:
+            return np.empty(0, dtype=self.classes.dtype)
+        best = self.probabilities >= self.probabilities.max(axis=1, keepdims=True) - TIE
+        return np.asarray(self.classes[np.argmax(best, axis=1)])
+
+    @cached_property
+    def new_classes(self) -> dict[str, npt.NDArray[np.intp]]:
+        """Members (row numbers) of every new class, by its name."""
+        return {f"new:{k}": members for k, members in self.decision.new_classes().items()}
+
+    def name_of(self, outcome: int) -> str:
+        """An outcome of `profile` in words."""
+        return outcome_name(int(outcome), self.classes, self.profile.confused_sets)
+
+    def table(self, ids: Any) -> LabelTable:
+        """One row of text per point, as in labels.csv."""
+        return label_table(
+            self.profile,
+            self.row,
+            ids=ids,
+            classes=self.classes,
+            confidence=self.confidence,
+            marginals=self.equilibrium.marginals[self.row],
+            std_error=self.std_error,
+        )
+
+    # -- how far to trust it ---------------------------------------------------------------------
+
+    @cached_property
+    def trust(self) -> Trust:
+        """Which temperatures can be trusted, and why not the others."""
+        return Trust.of(self.equilibrium)
+
+    @property
+    def warning(self) -> str | None:
+        """Why this answer is not to be trusted, in one sentence; None if it is."""
+        return self.trust.sentence(self.row)
+
+    @cached_property
+    def new_class_hints(self) -> list[NewClassHint]:
+        """New classes that stand at other temperatures."""
+        return new_class_hints(self.profile, self.row, self.trust.usable)
+
+    def hint_texts(self) -> list[str]:
+        """The hints in words."""
+        return [
+            hint_text(hint, self.classes, self.profile.confused_sets)
+            for hint in self.new_class_hints
+        ]
+
+    def remarks(self) -> list[str]:
+        """What kind of answer this is, in words."""
+        remarks = []
+        if self.temperature == 0:
+            least = "the minimum cut, the" if self.is_cut else "the"
+            found = "" if self.equilibrium.exact else ", as far as it was found"
+            remarks.append(
+                f"T = 0: this is {least} labelling of least energy{found}; its probabilities are 0 "
+                "or 1 (or shared between equal minima) and do not say how sure a call is: read the "
+                "confidence"
+            )
+        n_bad = int(np.sum(~self.equilibrium.converged))
+        low, high = self.temperatures[0], self.temperatures[-1]
+        remarks.append(
+            f"{self.equilibrium.kind} by {self.equilibrium.engine} at {len(self.temperatures)} "
+            f"temperatures {low:.4g} to {high:.4g}, "
+            + (f"{n_bad} of them not converged" if n_bad else "all converged")
+        )
+        return remarks
+
+    def notes(self) -> list[str]:
+        """All that is to be said about this answer in words, the most important first."""
+        warning = [] if self.warning is None else [self.warning]
+        return warning + self.remarks() + self.hint_texts()
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the energy is the sum of the couplings between points of different classes."""
+        model = self.model
+        potts = np.array_equal(model.pair_cost, 1 - np.eye(model.n_states))
+        return bool(potts and model.class_penalty is None and not np.any(model.fields))
+
+    def count(self, status: Status) -> int:
+        """Number of points with this status."""
+        return self.decision.count(status)
+
+    # -- other temperatures ----------------------------------------------------------------------
+
+    def at(self, temperature: float | str) -> Self:
+        """The same with the answer at another temperature, given or by a rule's name.
+
+        New classes keep the numbers they have here.
+        """
+        whole, found = self.equilibrium, self.profile
+        rule = "given"
+        if isinstance(temperature, str):
+            rule = temperature
+            value = answer_temperature(
+                found,
+                rule,
+                trusted=self.trust.usable,
+                eta_min=self.eta_min,
+                alone=self._without_joining(),
+            )
+        else:
+            value = one_temperature(temperature)
+        if not np.any(found.temperatures == value):
+            here = whole.at([value])
+            whole = whole.ascending(here)
+            found = found.with_row(
+                profile(
+                    here,
+                    tau=self.tau,
+                    n_classes=found.n_classes,
+                    small_groups=self.small_groups,
+                    reference=found,
+                )
+            )
+        return replace(self, equilibrium=whole, profile=found, temperature=value, rule=rule)
+
+    def _without_joining(self) -> Profile:
+        """The profile in which small groups have not joined any others."""
+        if self.small_groups != "join":
+            return self.profile
+        return profile(
+            self.equilibrium, tau=self.tau, n_classes=len(self.classes), small_groups="outlier"
+        )
+
+    def renumbered(self) -> Self:
+        """The same with new classes numbered by their size at the answer's temperature."""
+        return replace(self, profile=self.profile.numbered_from(self.row))
+
+    def on(self, temperatures: npt.ArrayLike) -> Self:
+        """The answer over another grid of temperatures, without sampling again.
+
+        It is where it was asked for before: at that temperature, or by the same rule.
+        """
+        whole = self.equilibrium.at(np.unique(temperature_array(temperatures)))
+        found = profile(
+            whole, tau=self.tau, n_classes=len(self.classes), small_groups=self.small_groups
+        )
+        moved = replace(self, equilibrium=whole, profile=found)
+        asked = self.rule if self.rule in TEMPERATURE_RULES else self.temperature
+        return moved.at(asked).renumbered()
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{self.count(s)} {STATUS_NAMES[s]}" for s in Status if self.count(s))
+        return f"{type(self).__name__}(T = {self.temperature:.4g}: {counts})"
+
+
+def one_temperature(value: Any) -> float:
+    """A temperature given as a number."""
+    values = temperature_array(value)
+    if len(values) != 1:
+        raise InvalidInputError(
+            f"temperature must be one number, got {len(values)}: give a grid as `temperatures`"
+        )
+    return float(values[0])

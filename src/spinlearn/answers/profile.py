@@ -1,0 +1,228 @@
+"""Profile: the decisions at all temperatures, the paper's classification profile.
+
+Axes: T temperatures, n points.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.analysis.tracking import tracked
+from spinlearn.answers.rule import (
+    Decision,
+    Status,
+    check_rule,
+    label_holders,
+    label_reach,
+    ruling,
+)
+from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen
+from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.notebook import NotebookTable
+from spinlearn.core.temperature_cells import cell_ends, nearest_row
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A maximal range of temperatures over which a point keeps one outcome."""
+
+    low: float
+    high: float
+    outcome: int
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Profile(NotebookTable):
+    """The decisions at all temperatures of a grid.
+
+    `outcomes`, `status` and `margin` are like those of `Decision` with a leading axis T, ascending
+    in temperature. A new class keeps its number from one temperature to the next while the two
+    components share more than half of their union. `n_labels` is the number of labels, hard and
+    soft (None: the points that are labelled).
+    """
+
+    temperatures: FloatArray
+    outcomes: IntArray
+    status: npt.NDArray[np.int8]
+    margin: FloatArray
+    n_classes: int
+    confused_sets: tuple[tuple[int, ...], ...]
+    n_labels: int | None = None
+
+    def decision(self, row: int) -> Decision:
+        """The decision at the row-th temperature."""
+        return Decision(
+            temperature=float(self.temperatures[row]),
+            outcomes=self.outcomes[row],
+            status=self.status[row],
+            margin=self.margin[row],
+            n_classes=self.n_classes,
+            confused_sets=self.confused_sets,
+        )
+
+    def nearest_row(self, temperature: float) -> int:
+        """Row of the grid temperature closest to the given one."""
+        return nearest_row(self.temperatures, temperature)
+
+    def rows_around(self, temperature: float) -> tuple[int, int]:
+        """Rows of the grid temperatures next to the given one, below and above."""
+        above = int(np.searchsorted(self.temperatures, temperature))
+        return max(above - 1, 0), min(above, len(self.temperatures) - 1)
+
+    def boundaries(self) -> FloatArray:
+        """Ends of the cells that the grid temperatures stand for, see `cell_ends`."""
+        return cell_ends(self.temperatures)
+
+    def label_count(self) -> int:
+        """Number of labels."""
+        if self.n_labels is not None:
+            return self.n_labels
+        return int(np.sum(self.status[0] == Status.LABELLED))
+
+    def intervals(self, point: int) -> list[Interval]:
+        """The profile of one point: its outcomes from low to high temperature."""
+        codes = self.outcomes[:, point]
+        ends = self.boundaries()
+        starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
+        stops = np.concatenate([starts[1:], [len(codes)]])
+        return [
+            Interval(float(ends[a]), float(ends[b]), int(codes[a]))
+            for a, b in zip(starts, stops, strict=True)
+        ]
+
+    def call_ranges(self, row: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        """Where the outcome at `row` begins and ends, per point, as indices into `boundaries`."""
+        same = self.outcomes == self.outcomes[row]
+        before = np.argmin(same[row::-1], axis=0)  # steps down to the first that differs, 0 if none
+        after = np.argmin(same[row:], axis=0)
+        low = np.where(before > 0, row - before + 1, 0)
+        high = np.where(after > 0, row + after, len(same))
+        return low, high
+
+    def interval_lengths(self) -> FloatArray:
+        """Length of the interval of constant outcome around every (T, point)."""
+        ends = self.boundaries()
+        n_rows = len(self.temperatures)
+        low = np.empty(self.outcomes.shape)
+        high = np.empty(self.outcomes.shape)
+        low[0], high[-1] = ends[0], ends[-1]
+        for k in range(1, n_rows):
+            same = self.outcomes[k] == self.outcomes[k - 1]
+            low[k] = np.where(same, low[k - 1], ends[k])
+        for k in range(n_rows - 2, -1, -1):
+            same = self.outcomes[k] == self.outcomes[k + 1]
+            high[k] = np.where(same, high[k + 1], ends[k + 1])
+        return high - low
+
+    def take(self, rows: BoolArray) -> Profile:
+        """The profile at some of its temperatures only."""
+        return replace(
+            self,
+            temperatures=frozen(self.temperatures[rows], np.float64),
+            outcomes=frozen(self.outcomes[rows], np.int32),
+            status=frozen(self.status[rows], np.int8),
+            margin=frozen(self.margin[rows], np.float64),
+        )
+
+    def with_row(self, row: Profile) -> Profile:
+        """The profile with one more temperature, which was ruled with this one as reference."""
+        place = int(np.searchsorted(self.temperatures, row.temperatures[0]))
+
+        def inserted(name: str) -> npt.NDArray[np.generic]:
+            return np.insert(getattr(self, name), place, getattr(row, name)[0], axis=0)
+
+        return replace(
+            self,
+            temperatures=frozen(inserted("temperatures"), np.float64),
+            outcomes=frozen(inserted("outcomes"), np.int32),
+            status=frozen(inserted("status"), np.int8),
+            margin=frozen(inserted("margin"), np.float64),
+            confused_sets=row.confused_sets,
+        )
+
+    def numbered_from(self, row: int) -> Profile:
+        """The same profile with new classes renumbered: those at `row` first, largest first."""
+        named = self.n_classes
+        is_new = self.outcomes >= named
+        if not np.any(is_new):
+            return self
+        n_codes = int(self.outcomes.max()) - named + 1
+        everywhere = np.bincount(self.outcomes[is_new] - named, minlength=n_codes)
+        here = self.outcomes[row]
+        at_row = np.bincount(here[here >= named] - named, minlength=n_codes)
+        order = np.lexsort((np.arange(n_codes), -everywhere, -at_row))
+        number = np.empty(n_codes, dtype=np.int32)
+        number[order] = np.arange(n_codes)
+        outcomes = self.outcomes.copy()
+        outcomes[is_new] = named + number[outcomes[is_new] - named]
+        return replace(self, outcomes=frozen(outcomes, np.int32))
+
+
+def profile(
+    equilibrium: Equilibrium,
+    *,
+    tau: float = 0.1,
+    n_classes: int | None = None,
+    small_groups: str = "join",
+    reference: Profile | None = None,
+) -> Profile:
+    """Apply the rule at every temperature of an equilibrium.
+
+    Parameters
+    ----------
+    equilibrium : Equilibrium
+    tau : float
+        Confidence threshold, 0 <= tau < 1; the paper uses 0.1.
+    n_classes : int, optional
+        The first `n_classes` of the q states are named classes (default: all). A point that prefers
+        a nameless state is never confident.
+    small_groups : {"join", "outlier", "new"}
+        What becomes of groups of one or two points in which none is classified: part of the
+        neighbour with which they agree most, or outliers, or ("new", the paper's rule) new classes.
+    reference : Profile, optional
+        Take the numbers of new classes and confused sets over from the rows of this profile around
+        the lowest temperature, so that outcomes at another one can be compared with it.
+    """
+    check_rule(tau, small_groups)
+    order = np.argsort(equilibrium.temperatures, kind="stable")
+    named = equilibrium.model.n_states if n_classes is None else n_classes
+    sets: dict[tuple[int, ...], int] = {}
+    previous = after = None
+    fresh = 0
+    if reference is not None:
+        sets = {classes: k for k, classes in enumerate(reference.confused_sets)}
+        colder, warmer = reference.rows_around(float(equilibrium.temperatures[order[0]]))
+        previous, after = (reference.outcomes[row] - named for row in (colder, warmer))
+        fresh = max(int(reference.outcomes.max()) - named + 1, 0)
+    reached = label_reach(equilibrium.model, named)
+    rows = []
+    for k in order:
+        found = ruling(
+            equilibrium, int(k), tau=float(tau), n_classes=named, small_groups=small_groups,
+            reached=reached, sets=sets,
+        )  # fmt: skip
+        new = found.status == Status.NEW
+        numbers, fresh = tracked(found.components, new, previous, fresh, after)
+        found.outcomes[new] = named + numbers[new]
+        previous, after = np.where(new, numbers, -1), None
+        rows.append(found)
+    return Profile(
+        temperatures=frozen(equilibrium.temperatures[order], np.float64),
+        outcomes=frozen(np.array([r.outcomes for r in rows]), np.int32),
+        status=frozen(np.array([r.status for r in rows]), np.int8),
+        margin=frozen(np.array([r.margin for r in rows]), np.float64),
+        n_classes=named,
+        confused_sets=tuple(sets),
+        n_labels=int(label_holders(equilibrium.model, named).sum()),
+    )
+
+
+def decide(
+    equilibrium: Equilibrium, temperature: float, *, tau: float = 0.1, small_groups: str = "join"
+) -> Decision:
+    """The rule at one temperature (see `profile` for all of them)."""
+    here = equilibrium.at([temperature])
+    return profile(here, tau=tau, small_groups=small_groups).numbered_from(0).decision(0)

@@ -1,0 +1,128 @@
+"""The labelled table: one row of text per point, as it stands in labels.csv.
+
+Columns, for the named classes A, B, ...:
+
+    id, call, status, confidence, p:A, p:B, ..., se:A, se:B, ..., t_low, t_high
+
+*call* is a class, 'new:1', 'confused:A|B' or 'outlier'; *status* how the point came by it;
+*confidence* how far it can be relied on; p and se the probability of each class at the temperature
+of the table and its standard error (0 where there is none), all in steps of 0.0001; t_low and
+t_high the ends of the range of temperatures around it over which the call stays the same. Numbers
+are rounded to whole steps before they become text, so that the explorer, which holds those whole
+numbers, writes the very same characters.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.answers.names import outcome_name
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.rule import STATUS_NAMES
+from spinlearn.core.arrays import FloatArray
+from spinlearn.errors import InvalidInputError
+
+STEPS = 10_000  # to a unit of probability
+
+
+@dataclass(frozen=True, slots=True)
+class LabelTable:
+    """Column names and rows, all text."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def csv(self) -> str:
+        """The table as comma-separated text with a heading (RFC 4180 quotes, \\n line ends)."""
+        text = io.StringIO()
+        csv_writer(text).writerows((self.columns, *self.rows))
+        return text.getvalue()
+
+
+def label_table(
+    found: Profile,
+    row: int,
+    *,
+    ids: Sequence[object] | npt.NDArray[Any],
+    classes: Sequence[object] | npt.NDArray[Any],
+    confidence: FloatArray,
+    marginals: FloatArray,
+    std_error: FloatArray | None = None,
+) -> LabelTable:
+    """The answer at one temperature of a profile.
+
+    Parameters
+    ----------
+    found : Profile
+    row : int
+        Which of its temperatures.
+    ids : sequence (n,)
+    classes : sequence (n_classes,)
+        Names of the classes.
+    confidence : float array (n,)
+    marginals, std_error : float arrays (n, q)
+        At that temperature; the first n_classes states are the classes. No std_error: zero.
+    """
+    n_points, n_classes = found.outcomes.shape[1], len(classes)
+    if len(ids) != n_points:
+        raise InvalidInputError(
+            f"there are {len(ids)} ids for {n_points} points: give one id per point"
+        )
+    codes, inverse = np.unique(found.outcomes[row], return_inverse=True)
+    names = [outcome_name(int(code), classes, found.confused_sets) for code in codes]
+    low, high = found.call_ranges(row)
+    ends = [temperature_text(t) for t in found.boundaries().tolist()]
+    probabilities = whole_steps(marginals[:, :n_classes])
+    errors = np.zeros_like(probabilities)
+    if std_error is not None:
+        errors = whole_steps(std_error[:, :n_classes])
+    sure = whole_steps(confidence)
+    text = [step_text(k) for k in range(STEPS + 1)]
+    rows = tuple(
+        (str(ids[i]), names[inverse[i]], STATUS_NAMES[found.status[row, i]], text[sure[i]])
+        + tuple(text[k] for k in probabilities[i])
+        + tuple(text[k] for k in errors[i])
+        + (ends[low[i]], ends[high[i]])
+        for i in range(n_points)
+    )
+    columns: tuple[str, ...] = ("id", "call", "status", "confidence")
+    columns += tuple(f"p:{c}" for c in classes) + tuple(f"se:{c}" for c in classes)
+    return LabelTable((*columns, "t_low", "t_high"), rows)
+
+
+class _UnixLines:
+    """Ends lines in \\n that came with \\r\\n, for which `csv` quotes a lone \\r too."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, line: str) -> int:
+        return self._file.write(line[:-2] + "\n")
+
+
+def csv_writer(file: IO[str]) -> Any:
+    """Writes rows as all tables have them: \\n ends a line, quotes only where they are needed."""
+    return csv.writer(_UnixLines(file), lineterminator="\r\n")
+
+
+def whole_steps(values: FloatArray) -> npt.NDArray[np.uint16]:
+    """Probabilities (or standard errors; NaN becomes 0) in steps of 0.0001."""
+    clipped = np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1.0)
+    return np.rint(clipped * STEPS).astype(np.uint16)
+
+
+def step_text(steps: int) -> str:
+    """Whole steps as a decimal number with four places."""
+    return f"{steps // STEPS}.{steps % STEPS:04d}"
+
+
+def temperature_text(value: float) -> str:
+    """A temperature as it stands in tables."""
+    return f"{value:.6g}"

@@ -1,0 +1,213 @@
+"""The temperature of the answer, by one of several rules that do not look at the truth.
+
+- "auto": the lowest T at which the information I(T), see `information`, is nearly at its maximum.
+- "discovery": near that, but where small new classes stand too, see `_discovery`.
+- "paper": T* of the paper's section 6.1, see `stability`; new classes and grown points count as
+  confidently classified.
+- "paper_strict": the same, where only p1 - p2 > tau is confident. It cannot choose a temperature
+  because a new class appears there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from spinlearn.analysis.grains import TIE
+from spinlearn.answers.new_class_hints import LEAST_SHARE as LEAST_HINT_SHARE
+from spinlearn.answers.new_class_hints import WHOLE, large_new_classes
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.rule import LEAST_NEW, Status
+from spinlearn.core.arrays import BoolArray, FloatArray
+from spinlearn.errors import InvalidInputError
+
+# Of the largest information, at which the coldest temperature is taken: where labelled classes
+# lose points one by one the curve is flat, and of equals the colder decision is the surer one.
+ENOUGH = 0.95
+LEAST_SHARE = 0.05  # of all points, in a new class that says something; smaller ones only if
+BY_CHANCE = 0.05  # fewer of that size than this would be without a label by chance
+NEARLY = 0.95  # of the information of the best answer, that "discovery" may not fall below
+
+
+def answer_temperature(
+    found: Profile,
+    rule: str = "auto",
+    *,
+    trusted: BoolArray | None = None,
+    eta_min: float | None = None,
+    alone: Profile | None = None,
+) -> float:
+    """The temperature of the answer.
+
+    Parameters
+    ----------
+    found : Profile
+    rule : str
+        One of `TEMPERATURE_RULES`, see the module's docstring.
+    trusted : bool array (T,), optional
+        The rows to choose from, see `Trust`; default all, also where none is trusted.
+    eta_min : float, optional
+        With "paper" and "paper_strict", the smallest stability, in points times temperature, for
+        which another temperature than the lowest is chosen (the paper's eta_0). Default: that of
+        one point in a hundred that holds its outcome over the whole grid.
+    alone : Profile, optional
+        The same without joined groups, see `small_groups` of `profile`; default `found`. A point
+        that has joined others counts half for "auto" and "discovery" and not at all for the
+        paper's rules.
+    """
+    if rule not in TEMPERATURE_RULES:
+        raise InvalidInputError(
+            f"temperature rule {rule!r} is unknown: use one of "
+            f"{', '.join(map(repr, TEMPERATURE_RULES))}"
+        )
+    usable = np.isfinite(found.temperatures)
+    if trusted is not None and np.any(usable & trusted):
+        usable &= trusted
+    if not np.any(usable):
+        return float(found.temperatures[0])
+    part = found.take(usable)
+    beside = part if alone is None else alone.take(usable)
+    return float(part.temperatures[TEMPERATURE_RULES[rule](part, beside, eta_min)])
+
+
+# -- the paper's rule ----------------------------------------------------------------------------
+
+
+def stability(found: Profile, *, strict: bool = False) -> FloatArray:
+    """eta(T) = |c(T)| * s(T) of section 6.1, one value per temperature.
+
+    c(T): the points that are confidently classified at T with another outcome than at the lowest
+    temperature of the grid (T = 0 when it is there); s(T): mean length of the temperature interval
+    around T over which their outcomes stay the same. Confidently classified are, beside the
+    confident points, the grown ones and the members of new classes of at least LEAST_NEW points:
+    the paper's figures 4 and 5 show temperatures at which a new class was found, and counted
+    strictly (`strict`) no such temperature can win. The paper's ground state is one minimum cut,
+    which names every point; where the coldest row names a point differently from one ground state
+    to the next, and so leaves it open, no call is the same as there. Units: points times
+    temperature. An infinite grid temperature scores zero.
+    """
+    finite = np.isfinite(found.temperatures)
+    scores = np.zeros(len(finite))
+    if not np.any(finite):
+        return scores
+    part = found.take(finite)
+    counted = part.status == Status.CONFIDENT
+    if not strict:
+        counted = counted | (part.status == Status.GROWN) | _in_new_classes(part)
+    coldest = part.outcomes[0]
+    changed = counted & (part.outcomes != coldest)
+    if not strict and part.n_classes:
+        changed |= counted & ((coldest < 0) | (coldest >= part.n_classes))
+    # |c| times the mean over c is the sum over c.
+    scores[finite] = np.sum(np.where(changed, part.interval_lengths(), 0.0), axis=1)
+    return scores
+
+
+def _in_new_classes(found: Profile) -> BoolArray:
+    """Points in new classes that are no crumbs, (T, n)."""
+    inside = found.status == Status.NEW
+    for row, outcomes in enumerate(found.outcomes):
+        members = outcomes[inside[row]] - found.n_classes
+        sizes = np.bincount(members) if len(members) else np.zeros(1, dtype=np.intp)
+        inside[row, inside[row]] = sizes[members] >= LEAST_NEW
+    return np.asarray(inside)
+
+
+def _most_stable(
+    found: Profile, alone: Profile, eta_min: float | None, *, strict: bool = False
+) -> int:
+    """Row of the largest stability, or the first where that is below eta_min."""
+    if eta_min is None:
+        span = float(alone.temperatures[-1] - alone.temperatures[0])
+        eta_min = 0.01 * alone.outcomes.shape[1] * span
+    scores = stability(alone, strict=strict)
+    best = int(np.argmax(scores))
+    return best if scores[best] > 0 and scores[best] >= eta_min else 0
+
+
+def _most_stable_strictly(found: Profile, alone: Profile, eta_min: float | None) -> int:
+    return _most_stable(found, alone, eta_min, strict=True)
+
+
+# -- where the decision says most ----------------------------------------------------------------
+
+
+def information(found: Profile, *, least_share: float = LEAST_SHARE) -> FloatArray:
+    """I(T) = D (e^H - 1), what the decision at T says about the points; one value per temperature.
+
+    With f_k the share of all points whose outcome is k, M the number of labels, and k over the
+    named classes and the new classes,
+
+        D = sum_k w_k f_k            the share of points that are decided,
+        H = -sum_k w_k f_k ln f_k    the entropy of that partition, e^H its effective class count,
+        w_k = 1 for a named class, (1 - x_k) / (1 + x_k) for a new one, x_k = (1 - f_k)^M.
+
+    A decision that gives everything to one class says nothing (H = 0: the ground state with few
+    labels), nor does one that leaves all points open (D = 0: the paramagnetic phase). The weight
+    w_k tells hidden classes from pieces of labelled ones: x_k is the chance that M labels, drawn
+    from all points, miss the k-th new class, as they must if it is hidden. At even odds beforehand
+    it is hidden with probability 1 / (1 + x_k), and w_k is that less the probability that it is a
+    piece; without any labels w_k = 1. Undecided points count for nothing, and so do new classes
+    below `LEAST_NEW` points, and those below `least_share` of the points, of which labels leave
+    many by chance. That is not so where labels are many: of the 1/f_k pieces of that size, M labels
+    miss x_k / f_k, and a class counts if that is at most `BY_CHANCE`. An infinite grid temperature
+    scores zero.
+
+    Known weakness: a large piece of a thin, curved class that no label fell on looks like a hidden
+    class; there the paper's rule is better. One label per class is too few to see most hidden ones.
+    """
+    n_rows, n = found.outcomes.shape
+    n_labels = found.label_count()
+    scores = np.zeros(n_rows)
+    for k in np.flatnonzero(np.isfinite(found.temperatures)):
+        outcomes, sizes = np.unique(found.outcomes[k], return_counts=True)
+        named = (outcomes >= 0) & (outcomes < found.n_classes)
+        share = sizes / n
+        missed = (1 - share) ** n_labels if n_labels > 0 else np.zeros(len(share))
+        large = (share >= least_share) | ((n_labels > 0) & (missed <= BY_CHANCE * share))
+        large &= sizes >= LEAST_NEW
+        counted = named | ((outcomes >= found.n_classes) & large)
+        weight = counted * np.where(named, 1.0, (1 - missed) / (1 + missed))
+        scores[k] = np.sum(weight * share) * np.expm1(-np.sum(weight * share * np.log(share)))
+    return scores
+
+
+def _half_joined(found: Profile, alone: Profile, least_share: float = LEAST_SHARE) -> FloatArray:
+    """The information, to which joined points contribute half."""
+    own = information(alone, least_share=least_share)
+    return own if alone is found else (own + information(found, least_share=least_share)) / 2
+
+
+def _most_informative(found: Profile, alone: Profile, eta_min: float | None = None) -> int:
+    """The coldest row at which the information is nearly the largest."""
+    scores = _half_joined(found, alone)
+    return int(np.argmax(scores >= ENOUGH * scores.max() - TIE))
+
+
+def _discovery(found: Profile, alone: Profile, eta_min: float | None = None) -> int:
+    """Near the most informative row, but where small new classes stand too.
+
+    Of all rows at which the information, with small new classes counted, is `NEARLY` as large, the
+    one at which most points are in new classes that would be a hint or are in that answer already;
+    of equals, the coldest.
+    """
+    best = _most_informative(found, alone)
+    scores = _half_joined(found, alone, LEAST_HINT_SHARE)
+    allowed = scores >= NEARLY * scores[best]
+    allowed[best] = True
+    answer = found.outcomes[best]
+    points = np.zeros(len(scores))
+    for code, sizes, standing in large_new_classes(found, answer):
+        shown = bool(np.any(answer == code))
+        points += np.where(shown | standing, sizes, 0)
+    points[~allowed] = -1
+    return int(np.argmax(points >= WHOLE * points.max()))
+
+
+TEMPERATURE_RULES: dict[str, Callable[[Profile, Profile, float | None], int]] = {
+    "auto": _most_informative,
+    "discovery": _discovery,
+    "paper": _most_stable,
+    "paper_strict": _most_stable_strictly,
+}

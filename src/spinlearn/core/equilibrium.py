@@ -1,0 +1,202 @@
+"""Equilibrium: every thermal average of a model as a function of temperature.
+
+Axes: T temperatures, n nodes, m edges, q states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import BoolArray, FloatArray, frozen, restore, temperature_array
+from spinlearn.core.model import PottsModel
+from spinlearn.core.notebook import NotebookTable
+from spinlearn.errors import InvalidInputError
+
+AVERAGES = ("marginals", "edge_agreement", "mean_energy", "heat_capacity")
+ERRORS = ("std_error", "agreement_std_error")
+OPTIONAL_AVERAGES = ("log_partition", *ERRORS)
+
+
+class Kind(StrEnum):
+    """What stands between an equilibrium and the true averages of its model."""
+
+    EXACT = "exact"  # rounding only
+    SAMPLED = "sampled"  # statistical errors, with error bars
+    APPROXIMATE = "approximate"  # errors of unknown size
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Equilibrium(NotebookTable):
+    """Thermal averages at a list of temperatures.
+
+    Attributes
+    ----------
+    model : PottsModel
+        What the averages are of.
+    temperatures : float array (T,)
+        In the order they were asked for.
+    marginals : float array (T, n, q)
+        p_i(s; T).
+    edge_agreement : float array (T, m)
+        C_ij(T) = sum_s p_ij(s, s; T) for every edge of the graph.
+    mean_energy, heat_capacity : float array (T,)
+        <E> and (<E^2> - <E>^2) / T^2 (zero at T = 0 and T = infinity).
+    log_partition : float array (T,) or None
+        ln sum_s exp(-E(s)/T). Its limit at T = 0 is +inf, -inf, or the logarithm of the number of
+        ground states, for a ground-state energy below, above or equal to zero.
+    std_error, agreement_std_error : float arrays like marginals and edge_agreement, or None
+        Standard errors; None where the engine gives none.
+    converged : bool array (T,)
+        False where the requested accuracy was not reached.
+    engine : str
+        Name of the engine that made this, for people.
+    kind : Kind
+        Exact, sampled or approximate. An engine that does not say is taken as sampled where it
+        gives standard errors and as approximate where it does not: never as exact.
+    diagnostics : mapping
+        Engine-specific numbers, for people and for reports.
+    evaluate : callable or None
+        Averages at other temperatures from the same run (exact engines compute them anew), with
+        the keyword `callback`; None where they cannot be had.
+    reweights : bool
+        Whether `evaluate` reads the same samples again, at next to no cost.
+    can_continue : bool
+        Whether a longer run of the same engine would have smaller errors.
+    annealed : bool
+        Whether the run was cooled, so that where its errors are too large to weigh one valley of
+        the energy against another, its averages are at least those of one deep valley.
+    """
+
+    model: PottsModel
+    temperatures: FloatArray
+    marginals: FloatArray
+    edge_agreement: FloatArray
+    mean_energy: FloatArray
+    heat_capacity: FloatArray
+    converged: BoolArray
+    engine: str
+    kind: Kind | None = None
+    log_partition: FloatArray | None = None
+    std_error: FloatArray | None = None
+    agreement_std_error: FloatArray | None = None
+    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    evaluate: Callable[..., Equilibrium] | None = None
+    reweights: bool = False
+    can_continue: bool = False
+    annealed: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("temperatures", *AVERAGES, *OPTIONAL_AVERAGES):
+            values = getattr(self, name)
+            if values is not None:
+                object.__setattr__(self, name, frozen(values, np.float64))
+        object.__setattr__(self, "converged", frozen(self.converged, np.bool_))
+        unsaid = Kind.APPROXIMATE if self.std_error is None else Kind.SAMPLED
+        object.__setattr__(self, "kind", unsaid if self.kind is None else Kind(self.kind))
+
+    @property
+    def exact(self) -> bool:
+        """Whether the averages are right up to rounding."""
+        return self.kind is Kind.EXACT
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether the averages carry error bars."""
+        return self.std_error is not None
+
+    @property
+    def other_temperatures(self) -> bool:
+        """Whether `at` answers at temperatures beyond those of the grid."""
+        return self.evaluate is not None
+
+    @property
+    def free_energy(self) -> FloatArray:
+        """F = -T ln Z (not a number at T = infinity)."""
+        if self.log_partition is None:
+            raise InvalidInputError(f"the engine {self.engine!r} does not give log Z")
+        with np.errstate(invalid="ignore"):
+            return np.asarray(-self.temperatures * self.log_partition)
+
+    @property
+    def entropy(self) -> FloatArray:
+        """S = <E>/T + ln Z, the logarithm of the number of labellings in play."""
+        if self.log_partition is None:
+            raise InvalidInputError(f"the engine {self.engine!r} does not give log Z")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(self.mean_energy / self.temperatures + self.log_partition)
+
+    def at(
+        self, temperatures: npt.ArrayLike, *, callback: Callable[..., Any] | None = None
+    ) -> Equilibrium:
+        """The averages at other temperatures, without starting again.
+
+        Temperatures already in this result are looked up; the rest are evaluated by the engine
+        that made it, which tells `callback` of its progress.
+        """
+        wanted = temperature_array(temperatures)
+        known = {float(t): k for k, t in enumerate(self.temperatures)}
+        if all(float(t) in known for t in wanted):
+            return self.take([known[float(t)] for t in wanted])
+        if self.evaluate is None:
+            raise InvalidInputError(
+                f"this result holds {len(self.temperatures)} temperatures and cannot be evaluated "
+                f"at others: ask for one of {np.array2string(self.temperatures, threshold=8)}"
+            )
+        return self.evaluate(wanted, callback=callback)
+
+    def take(self, rows: npt.ArrayLike) -> Equilibrium:
+        """The averages at some of the temperatures, by row number."""
+        index = np.asarray(rows, dtype=np.intp)
+
+        def pick(name: str) -> Any:
+            values = getattr(self, name)
+            return None if values is None else values[index]
+
+        return replace(
+            self,
+            temperatures=self.temperatures[index],
+            converged=self.converged[index],
+            **{name: pick(name) for name in (*AVERAGES, *OPTIONAL_AVERAGES)},
+        )
+
+    def ascending(self, more: Equilibrium | None = None) -> Equilibrium:
+        """The averages in the order of temperature, those of `more` (of the same model) added."""
+        parts = [self] if more is None else [self, more]
+        temperatures = np.concatenate([part.temperatures for part in parts])
+        order = np.argsort(temperatures, kind="stable")
+        if more is None and np.all(order == np.arange(len(order))):
+            return self
+
+        def joined(name: str) -> Any:
+            values = [getattr(part, name) for part in parts]
+            known = [v for v in values if v is not None]
+            if len(known) < len(values):
+                if not known or name not in ERRORS:
+                    return None
+                # Where one part has error bars the other has none to add.
+                shape = known[0].shape[1:]
+                values = [np.zeros((len(p.temperatures), *shape)) if v is None else v
+                          for p, v in zip(parts, values, strict=True)]  # fmt: skip
+            return np.concatenate(values)[order]
+
+        return replace(
+            self,
+            temperatures=temperatures[order],
+            **{name: joined(name) for name in ("converged", *AVERAGES, *OPTIONAL_AVERAGES)},
+        )
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        restore(self, state)
+
+    def __repr__(self) -> str:
+        low, high = float(np.min(self.temperatures)), float(np.max(self.temperatures))
+        return (
+            f"Equilibrium({self.kind} by {self.engine!r}, {self.model!r}, "
+            f"{len(self.temperatures)} temperatures {low:g} to {high:g})"
+        )

@@ -1,0 +1,99 @@
+"""Whole labellings from the Boltzmann law: exact where the graph is narrow, else sampled.
+
+Marginals and pair agreement say nothing of how far points are bound together across the graph;
+labellings do: any joint average is a mean over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import FloatArray, StateArray, temperature_array
+from spinlearn.core.model import PottsModel
+from spinlearn.core.seeds import Seed, seed_sequence
+from spinlearn.engines.junction_tree import JunctionTree
+from spinlearn.engines.population import Population
+from spinlearn.engines.walkers import walkers_for
+from spinlearn.errors import InvalidInputError
+
+READ_SWEEPS = 2  # times the cooling sweeps, between two readings of a population
+EXACT_OPERATIONS = 3e7  # clique states per temperature (seconds) up to which drawing is exact
+
+
+def draw_labellings(
+    model: PottsModel,
+    temperatures: npt.ArrayLike,
+    n_samples: int = 256,
+    *,
+    seed: Seed = None,
+    n_groups: int = 2,
+) -> list[StateArray]:
+    """Labellings (S, n), S >= n_samples, at each of the temperatures.
+
+    Parameters
+    ----------
+    model : PottsModel
+    temperatures : array-like
+        Positive where the graph is too wide for the exact answer.
+    n_samples : int
+    seed : int, SeedSequence or None
+    n_groups : int
+        Independent populations where they are sampled.
+    """
+    wanted = temperature_array(temperatures)
+    if n_samples < 1:
+        raise InvalidInputError(f"n_samples={n_samples}: at least one labelling is needed")
+    exact = JunctionTree(max_operations=EXACT_OPERATIONS, max_memory_gb=2.0)
+    if exact.unsupported(model) is None:
+        children = seed_sequence(seed).spawn(len(wanted))
+        return [
+            exact.draw(model, float(t), n_samples, seed=child)
+            for t, child in zip(wanted, children, strict=True)
+        ]
+    if np.any(wanted == 0):
+        raise InvalidInputError(
+            "labellings at T = 0 are not sampled, only drawn exactly, and this graph is too wide: "
+            "ask for a positive temperature"
+        )
+    cooled = cooled_labellings(model, wanted, n_samples=n_samples, n_groups=n_groups, seed=seed)
+    by_temperature = dict(cooled)
+    return [by_temperature[float(t)] for t in wanted]
+
+
+def cooled_labellings(
+    model: PottsModel,
+    temperatures: FloatArray,
+    *,
+    n_samples: int,
+    n_groups: int = 4,
+    seed: Seed = None,
+) -> Iterator[tuple[float, StateArray]]:
+    """Labellings (at least n_samples, n) at each positive temperature, from hot to cold.
+
+    Parameters
+    ----------
+    model : PottsModel
+    temperatures : float array
+        Positive, in any order; infinity is allowed.
+    n_samples : int
+    n_groups : int
+        Independent populations; their labellings are stacked in equal parts, and show by their
+        spread how far a population is large enough.
+    seed : int, SeedSequence or None
+    """
+    sweeps = walkers_for(model).cooling_sweeps
+    children = seed_sequence(seed).spawn(n_groups)
+    populations = [Population(model, child, n_sweeps=sweeps) for child in children]
+    reads = max(-(-n_samples // sum(p.n_walkers for p in populations)), 1)
+    for temperature in np.unique(temperatures)[::-1].tolist():
+        parts = []
+        for population in populations:
+            while population.beta < 1 / temperature:
+                population.advance(1 / temperature)
+            for _ in range(reads):
+                population.sweep(READ_SWEEPS * sweeps)
+                parts.append(population.states())
+        yield temperature, np.concatenate(parts)

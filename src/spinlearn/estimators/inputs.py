@@ -1,0 +1,224 @@
+"""What estimators are given, as they need it, or an error that says why.
+
+X is either points, from which a builder makes the graph, or a graph already (spinlearn, SciPy
+sparse, networkx). Unseen points are attached to the training graph by their similarities A to its
+nodes; whatever a training point has, an unseen one gets as the mean over its neighbours, sum_j
+A_ij p_j / sum_j A_ij.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from spinlearn.answers.labels import LabelCode, parse_labels
+from spinlearn.answers.names import refuse_reserved
+from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen, restore
+from spinlearn.core.graph import Graph
+from spinlearn.core.protocols import GraphBuilder
+from spinlearn.errors import InvalidInputError
+from spinlearn.graphs import PixelGrid, as_graph, make_builder
+from spinlearn.graphs.points import checked_points
+
+NEGLIGIBLE = 1e-12  # of the strongest coupling: a sum of similarities that says nothing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingGraph:
+    """The graph of the training points and, unless it was given, what it was made from.
+
+    `pixels` are row and column of every node, where an image was given.
+    """
+
+    graph: Graph
+    points: FloatArray | None = None
+    builder: GraphBuilder | None = None
+    pixels: IntArray | None = None
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        restore(self, state)
+
+
+class LabelledScore(ClassifierMixin):
+    """A classifier whose `score` knows that y may have points without a label."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the labelled points among X that are given their label; others do not count."""
+        given = read_labels(y, len(y))
+        known = given.states >= 0
+        if not np.any(known):
+            raise InvalidInputError("y holds no label, so nothing can be scored: give the truth")
+        right = self.predict(X)[known] == given.classes[given.states[known]]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right, weights=weights))
+
+
+def joining(training: TrainingGraph) -> str:
+    """How the parts of a graph could be joined, in words."""
+    if training.points is None:
+        return "add links between the parts if they belong together"
+    return "a builder with a spanning tree joins all parts"
+
+
+def read_graph(estimator: Any, X: Any, builder: Any) -> TrainingGraph:
+    """The graph of X; sets the estimator's n_features_in_ (and feature names) on the way.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        The one being fitted.
+    X : points, or a graph of any kind; with a `PixelGrid`, the mask of an image
+    builder : str or GraphBuilder
+        How points become a graph; not looked at when X is a graph.
+    """
+    if is_graph(X):
+        if hasattr(X, "tocoo") and (X.ndim != 2 or X.shape[0] != X.shape[1]):
+            raise InvalidInputError(
+                f"a sparse X is taken as a precomputed graph, so it must be square, got shape "
+                f"{X.shape}: sparse features are not supported, pass X.toarray()"
+            )
+        graph = as_graph(X)
+        estimator.n_features_in_ = graph.n_nodes
+        return TrainingGraph(graph)
+    chosen = make_builder(builder)
+    if isinstance(chosen, PixelGrid):
+        graph = chosen.build(X)
+        estimator.n_features_in_ = graph.n_nodes
+        return TrainingGraph(graph, pixels=chosen.coordinates(X))
+    # A copy: the caller may change X.
+    points = frozen(_checked(estimator, X, reset=True), np.float64)
+    return TrainingGraph(chosen.build(points), points, chosen)
+
+
+def require_labels(y: Any) -> None:
+    """Refuse y = None before any work starts; it means a forgotten argument, not "no labels"."""
+    if y is None:
+        raise InvalidInputError(
+            "requires y to be passed, but the target y is None: give one label per point, "
+            "-1 where there is none"
+        )
+
+
+def training_labels(y: Any, training: TrainingGraph) -> LabelCode:
+    """Labels of the training points; for an image, y may be one of the same shape."""
+    if training.pixels is not None and np.ndim(y) == 2:
+        y = np.asarray(y)[tuple(training.pixels.T)]
+    return read_labels(y, training.graph.n_nodes)
+
+
+def read_labels(y: Any, n_points: int) -> LabelCode:
+    """Classes and states of y; -1, None, NaN and "" mark unlabelled points."""
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    code = parse_labels(y, n_points)
+    refuse_reserved(code.classes)
+    return code
+
+
+def similarities(estimator: Any, X: Any, training: TrainingGraph) -> Any:
+    """Similarities of unseen points to the training points, sparse (n_new, n).
+
+    X holds their features; after fitting a graph, the similarities themselves.
+    """
+    if is_graph(X) and not (training.builder is None and hasattr(X, "tocoo")):
+        raise InvalidInputError(
+            f"unseen points cannot be read from a {type(X).__name__}: pass their features as a "
+            "dense array; after fitting a graph, their similarities to its nodes, (n_new, n)"
+        )
+    if training.builder is None:
+        return _similarity_rows(X, training.graph.n_nodes, type(estimator).__name__)
+    return training.builder.attach(_checked(estimator, X, reset=False), training.points)
+
+
+def mean_over_neighbors(
+    similarity: Any, values: FloatArray, graph: Graph, otherwise: float
+) -> tuple[FloatArray, BoolArray]:
+    """Mean of the training points' values (n, k) for unseen points, and where it means anything.
+
+    Weights never vanish, so a point counts as reached by training points only where they sum to
+    more than a rounding error of the couplings; the others get the value `otherwise`.
+    """
+    total = np.asarray(similarity.sum(axis=1)).ravel()
+    means = similarity @ values
+    reached = total > NEGLIGIBLE * np.abs(graph.weights).max(initial=0.0)
+    means[reached] /= total[reached, None]
+    means[~reached] = otherwise
+    return means, reached
+
+
+def is_graph(X: Any) -> bool:
+    """Whether X is a graph of any kind, not points."""
+    return isinstance(X, Graph) or hasattr(X, "tocoo") or hasattr(X, "is_directed")
+
+
+def in_parts_with(graph: Graph, marked: BoolArray) -> BoolArray:
+    """Which nodes are in a connected part that holds a marked node."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    shape = (graph.n_nodes, graph.n_nodes)
+    ones = np.ones(len(graph.neighbors))
+    _, part = connected_components(csr_array((ones, graph.neighbors, graph.indptr), shape=shape))
+    return np.isin(part, part[marked])
+
+
+def contradiction(points: FloatArray, states: npt.NDArray[Any]) -> tuple[int, int] | None:
+    """Two identical points with different labels, if there are any."""
+    labelled = np.flatnonzero(states >= 0)
+    _, group = np.unique(points[labelled], axis=0, return_inverse=True)
+    order = np.lexsort((labelled, group.ravel()))
+    same = group.ravel()[order][1:] == group.ravel()[order][:-1]
+    nodes = labelled[order]
+    clash = np.flatnonzero(same & (states[nodes[1:]] != states[nodes[:-1]]))
+    if len(clash) == 0:
+        return None
+    return int(nodes[clash[0]]), int(nodes[clash[0] + 1])
+
+
+def _checked(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
+    """X as an array of finite points, after scikit-learn's checks of features and names."""
+    kind = getattr(getattr(X, "dtype", None), "kind", "f")
+    if hasattr(X, "columns") or np.ma.isMaskedArray(X) or kind in "mMUS":
+        checked_points(X)  # names what scikit-learn would convert in silence
+    try:
+        points = validate_data(
+            estimator, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
+        )
+    except ValueError as error:
+        hint = ""
+        if "convert" in str(error) or "sequence" in str(error):  # NumPy's words
+            hint = "; X must be a table of numbers, one row of equal length per point"
+        raise InvalidInputError(f"{error}{hint}") from error
+    return checked_points(points)
+
+
+def _similarity_rows(X: Any, n_nodes: int, estimator_name: str) -> Any:
+    """Non-negative similarities of unseen points to the nodes of a fitted graph."""
+    from scipy.sparse import csr_array
+
+    if not hasattr(X, "tocoo"):
+        matrix = csr_array(checked_points(X))
+    elif X.ndim == 2 and X.dtype.kind in "biuf":
+        matrix = csr_array(X).astype(np.float64)
+    else:
+        raise InvalidInputError(
+            f"similarities must be a 2-D table of real numbers, got shape {X.shape} and dtype "
+            f"{X.dtype}: give one row per new point"
+        )
+    if matrix.shape[1] != n_nodes:
+        raise InvalidInputError(
+            f"X has {matrix.shape[1]} features, but {estimator_name} is expecting {n_nodes}: after "
+            "fitting a graph, give the similarities of the new points to each of its nodes"
+        )
+    if matrix.nnz and (not np.all(np.isfinite(matrix.data)) or matrix.data.min() < 0):
+        raise InvalidInputError(
+            "similarities to the graph's nodes must be finite and >= 0, because they are weights "
+            "of a mean: drop the others"
+        )
+    return matrix

@@ -1,0 +1,443 @@
+"""PottsClassifier: the whole method behind scikit-learn's interface.
+
+fit = graph of similar points -> energy -> equilibrium at all temperatures -> profile -> T*.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from spinlearn.analysis.grains import TIE
+from spinlearn.analysis.temperature_grid import COARSE_SIZE, refined_grid, temperature_grid
+from spinlearn.answers.answer import Answer, one_temperature
+from spinlearn.answers.names import UNKNOWN, encode_outcomes
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.rule import check_rule
+from spinlearn.answers.temperature import TEMPERATURE_RULES
+from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, temperature_array
+from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.model import PottsModel
+from spinlearn.core.protocols import Callback, Engine
+from spinlearn.energies import make_energy
+from spinlearn.engines import make_engine
+from spinlearn.errors import ContradictionWarning, GraphWarning, InvalidInputError, StoppedError
+from spinlearn.estimators.inputs import (
+    LabelledScore,
+    contradiction,
+    in_parts_with,
+    joining,
+    mean_over_neighbors,
+    read_graph,
+    require_labels,
+    similarities,
+    training_labels,
+)
+from spinlearn.graphs import describe
+from spinlearn.viz.notebook import as_html
+from spinlearn.viz.pictures import Pictures
+
+
+class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
+    """Classification from a handful of labels by the thermal equilibrium of a Potts model.
+
+    Parameters
+    ----------
+    graph : str or graph builder, default "mutual_knn"
+        How points become a graph: "mutual_knn" (mutual 10 nearest neighbours plus minimum spanning
+        tree), "knn", or a builder such as `KNN(n_neighbors=5, metric="cosine")` or `PixelGrid()`
+        for the mask of an image. Not used when `fit` is given a graph.
+    energy : str or energy, default "min_cut"
+        The energy over labellings: "min_cut" (the paper's), "lgc", "harmonic", "balanced_cut",
+        "diffused_cut" (for one or two labels a class and classes of similar size),
+        "normalized_cut", "ratio_cut"; the same with settings, such as `BalancedCut(strength=3)`;
+        `Custom(...)` with arrays of your own; or a function of (graph, labels, n_states,
+        label_strength=...) that returns a PottsModel.
+    label_strength : float or array-like of shape (n,), default inf
+        h of eq. 2: infinite holds labelled points in their class, a finite value lets the data
+        overrule a label.
+    engine : str or engine, default "auto"
+        "auto" (exact where the graph is narrow enough), "junction_tree", "enumeration", or an
+        engine with settings of your own.
+    temperatures : "auto" or array-like, default "auto"
+        The grid of the profile, in the unit of the couplings; "auto" covers the ferromagnetic,
+        super-paramagnetic and paramagnetic phases, T = 0 included.
+    temperature : "auto", "discovery", "paper", "paper_strict" or float, default "auto"
+        Temperature of the answer. "auto": where the decision says most about the points, see
+        `spinlearn.answers.information`; "discovery": near that, but where small new classes stand
+        too; "paper": T* of the paper's section 6.1, the most stable change from the ground state;
+        "paper_strict": the same, blind to new classes, see `spinlearn.answers.stability`.
+    tau : float, default 0.1
+        A point is confident when its two largest probabilities differ by more than this.
+    small_groups : {"join", "outlier", "new"}, default "join"
+        What becomes of one or two points that agree with no others enough: part of the neighbour
+        with which they agree most (if that is no such group itself, else outliers), or outliers,
+        or, as in the paper, new classes.
+    eta_min : float or None, default None
+        With the paper's rules, the smallest stability, in points times temperature, for which
+        T* > 0 is chosen (the paper's eta_0). None: one point in a hundred over the whole grid.
+    n_states : int or None, default None
+        q; None means the number of different labels, at least 2. States beyond the labels stand for
+        classes without a name.
+    callback : callable or None
+        Called with a `Progress` now and then; a true answer stops the run.
+    random_state : int or None
+        Seed of sampling engines; exact engines do not use it.
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The labels given, sorted.
+    answer_ : Answer
+        Everything below in one piece: calls, status, probabilities, confidence, profile, new
+        classes, what is not trusted and why. `decide(T)` gives the same at another temperature.
+    equilibrium_ : Equilibrium
+        All thermal averages over the grid.
+    profile_ : Profile
+        The outcome of every point at every temperature of the grid.
+    temperature_ : float
+        Temperature of the answer.
+    transduction_ : array (n,)
+        The call of every point. With whole-number labels, confused points and outliers are -1 and
+        new classes -2, -3, ...; with text, 'confused:A|B', 'outlier' and 'new:1', 'new:2', ...
+    names_ : object array (n,)
+        The same in words, whatever the kind of labels.
+    status_ : str array (n,)
+        labelled, confident, grown, confused, new or outlier.
+    label_distributions_ : float array (n, n_classes)
+        Probability of every named class at `temperature_`.
+    confidence_ : float array (n,)
+        How far each call can be relied on, in [0, 1]; meaningful at T = 0 too, where probabilities
+        are not.
+    forced_labels_ : array (n,)
+        The most probable named class, for those who need one everywhere.
+    new_classes_ : dict
+        Members (row numbers) of every new class, by its name.
+    graph_, model_ : Graph, PottsModel
+        What was built.
+    graph_summary_ : GraphSummary
+        Size, components, isolated points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spinlearn import PottsClassifier
+    >>> X = np.concatenate([np.linspace(0, 1, 20), np.linspace(5, 6, 20)])[:, None]
+    >>> y = np.full(40, -1)
+    >>> y[3], y[25] = 0, 1
+    >>> PottsClassifier().fit(X, y).transduction_
+    array([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1,
+           1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])
+    """
+
+    def __init__(
+        self,
+        *,
+        graph: Any = "mutual_knn",
+        energy: Any = "min_cut",
+        label_strength: Any = np.inf,
+        engine: Any = "auto",
+        temperatures: Any = "auto",
+        temperature: Any = "auto",
+        tau: float = 0.1,
+        small_groups: str = "join",
+        eta_min: float | None = None,
+        n_states: int | None = None,
+        callback: Callback | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        self.graph = graph
+        self.energy = energy
+        self.label_strength = label_strength
+        self.engine = engine
+        self.temperatures = temperatures
+        self.temperature = temperature
+        self.tau = tau
+        self.small_groups = small_groups
+        self.eta_min = eta_min
+        self.n_states = n_states
+        self.callback = callback
+        self.random_state = random_state
+
+    # -- fitting -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Classify the points of X from the few labels in y.
+
+        Parameters
+        ----------
+        X : array-like or data frame (n, d); or a Graph, SciPy sparse matrix or networkx graph
+            Points, or their precomputed similarity graph. A sparse X is always a graph. With
+            graph=PixelGrid(), the mask of an image.
+        y : array-like (n,)
+            Labels; -1 (or None, NaN, "") marks an unlabelled point. For the mask of an image, an
+            image of labels will do.
+        """
+        engine = make_engine(self.engine)
+        self._check_settings()
+        require_labels(y)
+        self._training = read_graph(self, X, self.graph)
+        self.graph_ = self._training.graph
+        self.graph_summary_ = describe(self.graph_)
+        self._label_code = training_labels(y, self._training)
+        self.classes_ = self._label_code.classes
+        self._warn()
+        self.model_ = self._build_model()
+        self.answer_ = Answer.from_equilibrium(
+            self._equilibrium(engine),
+            self._label_code,
+            temperature=self.temperature,
+            tau=self.tau,
+            small_groups=self.small_groups,
+            eta_min=self.eta_min,
+        )
+        return self
+
+    def _check_settings(self) -> None:
+        """Refuse at once what would come to light only after a long run."""
+        if not isinstance(self.temperature, str):
+            one_temperature(self.temperature)
+        elif self.temperature not in TEMPERATURE_RULES:
+            raise InvalidInputError(
+                f"temperature={self.temperature!r} is unknown: use "
+                f"{', '.join(map(repr, TEMPERATURE_RULES))} or a number >= 0"
+            )
+        check_rule(self.tau, self.small_groups)
+        eta_min = self.eta_min
+        number = isinstance(eta_min, (int, float, np.number))
+        if eta_min is not None and not (number and eta_min >= 0):
+            raise InvalidInputError(
+                f"eta_min={eta_min!r} is no stability: use None or a number >= 0, in points times "
+                "temperature"
+            )
+        if self.callback is not None and not callable(self.callback):
+            raise InvalidInputError(
+                f"callback={self.callback!r} cannot be called: pass a function of one argument, "
+                "the progress, or None"
+            )
+
+    def _build_model(self) -> PottsModel:
+        energy = make_energy(self.energy)
+        n_classes = len(self.classes_)
+        if n_classes > MAX_STATES:
+            raise InvalidInputError(
+                f"y holds {n_classes} different labels, but states are stored in one byte: at most "
+                f"{MAX_STATES} classes are possible; merge some, or check that y holds classes"
+            )
+        n_states = max(n_classes, 2) if self.n_states is None else self.n_states
+        if isinstance(n_states, (int, np.integer)) and n_states < n_classes:
+            raise InvalidInputError(
+                f"n_states={n_states} is fewer than the {n_classes} classes among the labels: "
+                "leave it None or raise it"
+            )
+        model = energy(
+            self.graph_, self._label_code.states, n_states, label_strength=self.label_strength
+        )
+        if not isinstance(model, PottsModel):
+            raise InvalidInputError(
+                f"the energy {self.energy!r} returned a {type(model).__name__}: it must return a "
+                "PottsModel"
+            )
+        return model
+
+    def _equilibrium(self, engine: Engine) -> Equilibrium:
+        """Averages over the grid asked for, or over one that covers the three phases."""
+        run = partial(engine.run, self.model_, seed=self.random_state, callback=self.callback)
+        if not isinstance(self.temperatures, str):
+            return self._with_answer(run, run(np.unique(temperature_array(self.temperatures))))
+        if self.temperatures != "auto":
+            raise InvalidInputError(
+                f"temperatures={self.temperatures!r} is unknown: use 'auto' or numbers"
+            )
+        grid = temperature_grid(self.model_, COARSE_SIZE)
+        coarse = run(grid)
+        if len(coarse.temperatures) < len(grid):  # stopped
+            return coarse
+        grid = refined_grid(coarse)
+        try:
+            if coarse.other_temperatures:
+                finer = coarse.at(grid, callback=self.callback)
+            else:
+                finer = run(grid)
+        except StoppedError:
+            return coarse
+        return self._with_answer(run, finer if len(finer.temperatures) == len(grid) else coarse)
+
+    def _with_answer(self, run: Callable[..., Equilibrium], found: Equilibrium) -> Equilibrium:
+        """With the temperature asked for among its rows, where it could not be had later."""
+        if isinstance(self.temperature, str) or found.other_temperatures:
+            return found
+        wanted = one_temperature(self.temperature)
+        return found if np.any(found.temperatures == wanted) else found.ascending(run([wanted]))
+
+    def _warn(self) -> None:
+        """Say what is legal but probably not meant."""
+        states = self._label_code.states
+        summary = self.graph_summary_
+        if len(self.classes_) and summary.n_components > 1:
+            reached = in_parts_with(self.graph_, states >= 0)
+            if not np.all(reached):
+                warnings.warn(
+                    f"the graph has {summary.n_components} parts and "
+                    f"{int(np.sum(~reached))} points are in parts without any label: they will be "
+                    f"new classes or outliers; {joining(self._training)}",
+                    GraphWarning,
+                    stacklevel=3,
+                )
+        points = self._training.points
+        if points is not None and np.sum(states >= 0) > 1:
+            clash = contradiction(points, states)
+            if clash is not None:
+                first, second = (str(self.classes_[states[p]]) for p in clash)
+                remedy = "both are kept; with a finite label strength the data may overrule them"
+                warnings.warn(ContradictionWarning(clash, (first, second), remedy), stacklevel=3)
+
+    # -- answers -------------------------------------------------------------------------------
+
+    @property
+    def _answer(self) -> Answer:
+        check_is_fitted(self, "answer_")
+        return self.answer_
+
+    def decide(self, temperature: float | str) -> Answer:
+        """The answer at another temperature, from the equilibrium already found.
+
+        Parameters
+        ----------
+        temperature : float or str
+            A number, or the name of a rule, as for the parameter `temperature`.
+        """
+        return self._answer.at(temperature)
+
+    @property
+    def equilibrium_(self) -> Equilibrium:
+        """All thermal averages over the grid."""
+        return self._answer.equilibrium
+
+    @property
+    def profile_(self) -> Profile:
+        """The outcome of every point at every temperature of the grid."""
+        return self._answer.profile
+
+    @property
+    def temperature_(self) -> float:
+        """Temperature of the answer."""
+        return self._answer.temperature
+
+    @property
+    def transduction_(self) -> npt.NDArray[Any]:
+        """The call of every point."""
+        return self._answer.calls
+
+    @property
+    def names_(self) -> npt.NDArray[np.object_]:
+        """The call of every point in words."""
+        return self._answer.names
+
+    @property
+    def status_(self) -> npt.NDArray[np.str_]:
+        """How every point came by its call."""
+        return self._answer.status
+
+    @property
+    def label_distributions_(self) -> FloatArray:
+        """Probability of every named class, (n, n_classes)."""
+        return self._answer.probabilities
+
+    @property
+    def confidence_(self) -> FloatArray:
+        """How far every call can be relied on, in [0, 1]."""
+        return self._answer.confidence
+
+    @property
+    def forced_labels_(self) -> npt.NDArray[Any]:
+        """The most probable named class of every point."""
+        return self._answer.forced_labels
+
+    @property
+    def new_classes_(self) -> dict[str, npt.NDArray[np.intp]]:
+        """Members of every new class, by its name."""
+        return self._answer.new_classes
+
+    def name_of(self, outcome: int) -> str:
+        """An outcome of `profile_` in words: 'A', 'new:1', 'confused:A|B'."""
+        return self._answer.name_of(outcome)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probability of the named classes for unseen points, (n_new, n_classes).
+
+        The mean over the point's neighbours in training, weighted by similarity; equal for all
+        classes where a point resembles no training point.
+
+        Parameters
+        ----------
+        X : array-like (n_new, d)
+            Unseen points; after fitting a graph, their similarities to its nodes, (n_new, n).
+        """
+        return self._attached(X)[1]
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Labels of unseen points, encoded as `transduction_`.
+
+        A point takes the class of its largest probability when the first two differ by more than
+        tau; otherwise the outcome that prevails among its neighbours: a class, a new class, or
+        confused. A point that resembles no training point, or those of several outcomes equally, is
+        unknown (-1 or 'unknown').
+        """
+        similarity, probabilities, reached = self._attached(X)
+        outcomes = np.full(similarity.shape[0], UNKNOWN, dtype=np.int32)
+        decision = self._answer.decision
+        codes, members = np.unique(decision.outcomes, return_inverse=True)
+        votes = np.zeros((similarity.shape[0], len(codes)))
+        for k in range(len(codes)):
+            votes[:, k] = similarity @ (members == k).astype(np.float64)
+        most = votes.max(axis=1, keepdims=True)
+        clear = reached & (np.sum(votes >= (1 - TIE) * most, axis=1) == 1)
+        outcomes[clear] = codes[np.argmax(votes[clear], axis=1)]
+        if probabilities.shape[1] > 1:
+            ordered = np.sort(probabilities, axis=1)
+            confident = reached & (ordered[:, -1] - ordered[:, -2] > self.tau)
+            outcomes[confident] = np.argmax(probabilities[confident], axis=1)
+        return encode_outcomes(outcomes, self.classes_, decision.confused_sets)
+
+    def _attached(self, X: Any) -> tuple[Any, FloatArray, BoolArray]:
+        """Similarities of unseen to training points, class probabilities, whether they say much."""
+        check_is_fitted(self, "answer_")
+        similarity = similarities(self, X, self._training)
+        probabilities, reached = mean_over_neighbors(
+            similarity, self.label_distributions_, self.graph_, 1 / self.model_.n_states
+        )
+        return similarity, probabilities, reached
+
+    # -- pictures ------------------------------------------------------------------------------
+
+    def _pictured(self) -> Answer:
+        return self._answer
+
+    def _layout_sources(self) -> dict[str, Any]:
+        return {"points": self._training.points, "pixels": self._training.pixels}
+
+    def _repr_html_inner(self) -> str:
+        return str(super()._repr_html_inner()) + self._answer_html()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        bundle = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += self._answer_html()
+        return bundle
+
+    def _answer_html(self) -> str:
+        """What scikit-learn's picture of the settings does not show: the answer, once fitted."""
+        return as_html(self.answer_) if hasattr(self, "answer_") else ""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False  # a sparse X is a graph, not features
+        return tags

@@ -1,0 +1,70 @@
+"""Datasets from NumPy's files: .npy, .npz."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.errors import InvalidInputError
+from spinlearn.io.array_file import Arrays, read_npy, read_npz
+from spinlearn.io.chosen_columns import GRAPH_ALONE, array_of_points, one_array, refuse_features
+from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.graph_file import is_sparse, sparse_graph
+from spinlearn.io.names import ids_of, own_id_column, own_labels, row_numbers
+from spinlearn.io.table import Table, listed
+
+
+def read_array_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
+    """Points or a sparse matrix among arrays."""
+    kind = path.suffix.lower()
+    arrays: Arrays = {"X": read_npy(path)} if kind == ".npy" else read_npz(path)
+    if kind == ".npy" and options.labels_file is None:
+        raise InvalidInputError(
+            f"{path} holds features alone: give the labels in a second file with --labels-file"
+        )
+    if is_sparse(arrays):
+        refuse_features(path, options)
+        graph = sparse_graph(path, arrays)
+        if options.labels_file is None and (options.labels or "y") not in arrays:
+            raise InvalidInputError(GRAPH_ALONE.format(path))
+        ids, labels = _array_rows(path, arrays, options, label_table, graph.n_nodes)
+        return Dataset(source=path, ids=ids, labels=labels, graph=graph)
+    name = one_array(path, tuple(arrays), options) or "X"
+    if name not in arrays:
+        raise InvalidInputError(
+            f"{path} has no array {name!r}: it has {listed(sorted(arrays))}; name the features "
+            "with --features"
+            if arrays
+            else f"{path} holds no array: give features as X and labels as y"
+        )
+    points = array_of_points(path, name, arrays[name])
+    ids, labels = _array_rows(path, arrays, options, label_table, len(points))
+    return Dataset(
+        source=path,
+        ids=ids,
+        labels=labels,
+        points=points,
+        feature_names=[f"{name}[{k}]" for k in range(points.shape[1])],
+    )
+
+
+def _array_rows(
+    path: Path, arrays: Arrays, options: ReadOptions, label_table: Table | None, n_points: int
+) -> tuple[list[str], npt.NDArray[np.object_]]:
+    """Ids and labels among the arrays of a file."""
+    if options.labels is None:
+        options = replace(options, labels="y")
+    id_column = own_id_column(path, tuple(arrays), options, label_table)
+    own = options.labels if options.labels_file is None else None
+    for name, what in ((own, "label"), (id_column, "id")):
+        if name in arrays and arrays[name].shape != (n_points,):
+            raise InvalidInputError(
+                f"{path}: the array {name!r} has shape {arrays[name].shape}, but there are "
+                f"{n_points} points: give one {what} per point"
+            )
+    table = Table(path=path, cells=arrays)
+    ids = row_numbers(n_points) if id_column is None else ids_of(table, id_column)
+    return ids, own_labels(table, options, n_points)

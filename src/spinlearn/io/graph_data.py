@@ -1,0 +1,28 @@
+"""Datasets from files of graphs: .mtx, .edges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from spinlearn.errors import InvalidInputError
+from spinlearn.io.chosen_columns import GRAPH_ALONE, refuse_features
+from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.graph_file import read_edge_list, read_matrix_market
+from spinlearn.io.names import own_id_column
+from spinlearn.io.table import Table
+
+
+def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
+    """The nodes of a graph."""
+    if options.labels_file is None:
+        raise InvalidInputError(GRAPH_ALONE.format(path))
+    refuse_features(path, options)
+    own_id_column(options.labels_file, (), options, label_table)
+    if path.suffix.lower() == ".mtx":
+        graph, ids = read_matrix_market(path)
+    else:
+        graph, ids = read_edge_list(path, delimiter=options.delimiter, encoding=options.encoding)
+    none = np.full(len(ids), None, dtype=object)
+    return Dataset(source=path, ids=ids, labels=none, graph=graph)

@@ -1,0 +1,138 @@
+"""An Equilibrium as plain arrays, to be kept in a file.
+
+Other temperatures of a stored equilibrium are computed anew where it is exact. Averages that come
+of reweighting are kept on a grid FINER times as dense as that of the profile, others where they are
+known; between its temperatures they are interpolated linearly, and their standard errors say by how
+much that may be off.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from spinlearn.core.arrays import FloatArray
+from spinlearn.core.equilibrium import AVERAGES, OPTIONAL_AVERAGES, Equilibrium, Kind
+from spinlearn.core.model import PottsModel
+from spinlearn.core.temperature_cells import nearest_row
+from spinlearn.engines import run_exactly
+from spinlearn.errors import ConvergenceWarning, InvalidInputError
+from spinlearn.io.array_file import Arrays
+
+FINER = 4
+MAX_FINE_BYTES = 3e8
+ERROR_OF = {"std_error": "marginals", "agreement_std_error": "edge_agreement"}
+HEADER = ("engine", "kind", "can_continue", "annealed")
+
+
+def equilibrium_arrays(equilibrium: Equilibrium) -> Arrays:
+    """All averages; reweighted ones on a finer grid too."""
+    kept = _refined(equilibrium) if equilibrium.reweights else equilibrium
+    arrays: Arrays = {
+        name: getattr(kept, name)
+        for name in ("temperatures", "converged", *AVERAGES, *OPTIONAL_AVERAGES)
+        if getattr(kept, name) is not None
+    }
+    # Errors other than rounding are far above single precision.
+    if kept.kind is not Kind.EXACT:
+        for name in ("marginals", "edge_agreement", *ERROR_OF):
+            if name in arrays:
+                arrays[name] = arrays[name].astype(np.float32)
+    return arrays
+
+
+def equilibrium_header(equilibrium: Equilibrium) -> dict[str, Any]:
+    """What a file says of the averages beside their values."""
+    return {name: getattr(equilibrium, name) for name in HEADER}
+
+
+def _refined(equilibrium: Equilibrium) -> Equilibrium:
+    """The averages on a denser grid, from the same samples."""
+    grid = np.unique(equilibrium.temperatures[np.isfinite(equilibrium.temperatures)])
+    per_row = 8 * (equilibrium.marginals[0].size + equilibrium.edge_agreement.shape[1])
+    parts = min(FINER, int(MAX_FINE_BYTES / max(per_row * len(grid), 1)))
+    if len(grid) < 2 or parts < 2:
+        return equilibrium
+    steps = np.arange(parts) / parts
+    fine = (grid[:-1, None] + np.diff(grid)[:, None] * steps).ravel()
+    wanted = np.unique(np.concatenate([fine, equilibrium.temperatures]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # was said of the grid itself
+        return equilibrium.at(wanted)
+
+
+def equilibrium_of(
+    model: PottsModel, header: Mapping[str, Any], arrays: Arrays, grid: FloatArray
+) -> Equilibrium:
+    """The averages over `grid` from what a file holds, which can be asked for others too."""
+    n_rows = len(arrays["temperatures"])
+    per_node, per_edge = (n_rows, model.n_nodes, model.n_states), (n_rows, model.graph.n_edges)
+    names = ("temperatures", "converged", *AVERAGES, *OPTIONAL_AVERAGES)
+    expected: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
+    expected |= {"marginals": per_node, "std_error": per_node}
+    expected |= {"edge_agreement": per_edge, "agreement_std_error": per_edge}
+    for name, shape in expected.items():
+        if (name in arrays or name not in OPTIONAL_AVERAGES) and arrays[name].shape != shape:
+            raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
+    for name in ("marginals", "edge_agreement"):
+        low, high = arrays[name].min(initial=0.0), arrays[name].max(initial=1.0)
+        if not -1e-6 <= low <= high <= 1 + 1e-6:  # also where one is not a number
+            raise ValueError(f"{name} holds values that are no probabilities")
+    parts = {name: arrays.get(name) for name in expected}
+    said = {name: header[name] for name in HEADER}
+    whole = Equilibrium(model=model, **said, **parts)  # type: ignore[arg-type]
+    evaluate = partial(run_exactly, model) if whole.exact else partial(_interpolated, whole)
+    rows = [nearest_row(whole.temperatures, float(t)) for t in grid]
+    return replace(whole.take(rows), evaluate=evaluate)
+
+
+def _interpolated(
+    known: Equilibrium, temperatures: FloatArray, callback: object = None
+) -> Equilibrium:
+    """Averages between the temperatures of `known`, linear in T; they take no time."""
+    order = np.argsort(known.temperatures)
+    grid = known.temperatures[order]
+    low, high = float(grid[0]), float(grid[-1])
+    outside = (temperatures < low) | (temperatures > high)
+    if np.any(outside):
+        raise InvalidInputError(
+            f"T = {temperatures[outside][0]:g} was not sampled: this result covers T = {low:g} to "
+            f"{high:g}; fit again with other --temperatures"
+        )
+    right = np.clip(np.searchsorted(grid, temperatures), 1, max(len(grid) - 1, 1))
+    if len(grid) == 1:
+        return known.take([0] * len(temperatures))
+    left = right - 1
+    with np.errstate(invalid="ignore"):
+        share = (temperatures - grid[left]) / (grid[right] - grid[left])
+    share = np.where(temperatures == grid[left], 0.0, np.where(np.isnan(share), 1.0, share))
+
+    def mixed(name: str) -> Any:
+        values = getattr(known, name)
+        off: Any = 0.0
+        if name in ERROR_OF:  # the line may be off by part of the difference
+            means = getattr(known, ERROR_OF[name])[order]
+            w = share.reshape((-1,) + (1,) * (means.ndim - 1))
+            off = 2 * w * (1 - w) * np.abs(means[right] - means[left])
+            if values is None:  # no error bars but that one
+                return np.asarray(off)
+        values = values[order]
+        w = share.reshape((-1,) + (1,) * (values.ndim - 1))
+        return np.asarray((1 - w) * values[left] + w * values[right] + off)
+
+    return Equilibrium(
+        model=known.model,
+        temperatures=temperatures,
+        converged=known.converged[order][left] & known.converged[order][right],
+        engine=known.engine,
+        kind=known.kind,
+        evaluate=partial(_interpolated, known),
+        can_continue=known.can_continue,
+        annealed=known.annealed,
+        **{name: mixed(name) for name in (*AVERAGES, *ERROR_OF)},
+    )

@@ -1,0 +1,141 @@
+"""What notebooks show of our types: small HTML tables; all text of the user is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import singledispatch
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.answers.answer import Answer
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.rule import STATUS_NAMES, Decision
+from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.viz import palette
+
+LISTED = 12  # rows of a table
+
+
+@singledispatch
+def as_html(value: object) -> str:
+    """One of our types as a piece of HTML."""
+    return f"<pre>{escape(repr(value))}</pre>"
+
+
+@as_html.register
+def _equilibrium(value: Equilibrium) -> str:
+    n_rows, n_bad = len(value.temperatures), int(np.sum(~value.converged))
+    graph = value.model.graph
+    title = (
+        f"{value.kind} by {value.engine}: {graph.n_nodes} points, {graph.n_edges} edges, "
+        f"{value.model.n_states} states, {n_rows} temperatures, "
+        + (f"{n_bad} not converged" if n_bad else "all converged")
+    )
+    columns = ["T", "mean energy", "heat capacity"]
+    if value.log_partition is not None:
+        columns.append("ln Z")
+    if value.std_error is not None:
+        columns.append("worst error")
+    rows = []
+    ascending = np.argsort(value.temperatures, kind="stable")
+    for k in ascending[_shown_rows(n_rows)]:
+        cells = [f"{value.temperatures[k]:.4g}", f"{value.mean_energy[k]:.4g}"]
+        cells.append(f"{value.heat_capacity[k]:.4g}")
+        if value.log_partition is not None:
+            cells.append(f"{value.log_partition[k]:.4g}")
+        if value.std_error is not None:
+            cells.append(f"{np.max(value.std_error[k], initial=0.0):.2g}")
+        rows.append([*cells, "yes" if value.converged[k] else "no"])
+    return _boxed(title, _table([*columns, "converged"], rows))
+
+
+@as_html.register
+def _profile(value: Profile) -> str:
+    return _counts(value.temperatures, value.outcomes, value.status, value.n_classes)
+
+
+@as_html.register
+def _decision(value: Decision) -> str:
+    temperatures = np.array([value.temperature])
+    return _counts(temperatures, value.outcomes[None], value.status[None], value.n_classes)
+
+
+@as_html.register
+def _answer(value: Answer) -> str:
+    """A bar of the points by status, a table of the calls, what to know about them."""
+    names, status, sure = value.names, value.status, value.confidence
+    n = max(len(names), 1)
+    counts = [int(np.sum(status == name)) for name in STATUS_NAMES]
+    bar = "".join(
+        f'<span title="{size} {name}" style="display:inline-block;height:10px;'
+        f'width:{100 * size / n:.3f}%;background:{colour}"></span>'
+        for name, size, colour in zip(STATUS_NAMES, counts, palette.STATUS_COLOURS, strict=True)
+    )
+    sizes = ", ".join(
+        f"{size} {name}" for name, size in zip(STATUS_NAMES, counts, strict=True) if size
+    )
+    calls, inverse, points = np.unique(names.astype(str), return_inverse=True, return_counts=True)
+    order = np.argsort(-points, kind="stable")
+    rows: list[list[object]] = []
+    for k in order[:LISTED]:
+        here = inverse == k
+        kinds = ", ".join(np.unique(status[here]))
+        rows.append([calls[k], points[k], f"{sure[here].mean():.2f}", kinds])
+    if len(order) > LISTED:
+        rest = int(points[order[LISTED:]].sum())
+        rows.append([f"{len(order) - LISTED} further calls", rest, "", ""])
+    title = f"{len(names)} points at T = {value.temperature:.4g}: {sizes or 'none'}"
+    notes = [f"<div>{escape(note)}</div>" for note in value.notes()]
+    warning = notes.pop(0) if value.warning is not None else ""
+    return _boxed(
+        title,
+        f'<div style="font-size:0;margin:4px 0;white-space:nowrap">{bar}</div>'
+        + _table(["call", "points", "mean confidence", "status"], rows)
+        + "".join(notes),
+        before=warning,
+    )
+
+
+def _counts(
+    temperatures: FloatArray, outcomes: IntArray, status: npt.NDArray[np.int8], n_classes: int
+) -> str:
+    """How many points have which status, at some of the temperatures."""
+    n_rows, n_points = outcomes.shape
+    rows = []
+    for k in _shown_rows(n_rows):
+        counts = np.bincount(status[k], minlength=len(STATUS_NAMES))
+        _, sizes = np.unique(outcomes[k][outcomes[k] >= n_classes], return_counts=True)
+        cells: list[object] = [f"{temperatures[k]:.4g}", *counts.tolist()]
+        rows.append([*cells, len(sizes), int(sizes.max(initial=0))])
+    title = f"{n_points} points, {n_classes} classes, " + (
+        f"T = {temperatures[0]:.4g}" if n_rows == 1
+        else f"{n_rows} temperatures {temperatures[0]:.4g} to {temperatures[-1]:.4g}"
+    )  # fmt: skip
+    return _boxed(title, _table(["T", *STATUS_NAMES, "new classes", "largest"], rows))
+
+
+def _boxed(title: str, body: str, *, before: str = "") -> str:
+    return f'<div style="max-width:44em;font-size:13px">{before}<b>{escape(title)}</b>{body}</div>'
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table whose first column is set flush left."""
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row, range(len(row))))}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(value: Any, column: int) -> str:
+    side = "left" if column == 0 else "right"
+    return f'<td style="text-align:{side}">{escape(str(value))}</td>'
+
+
+def _shown_rows(n_rows: int) -> npt.NDArray[np.intp]:
+    """At most LISTED row numbers, evenly spread, the first and the last among them."""
+    if n_rows <= LISTED:
+        return np.arange(n_rows, dtype=np.intp)
+    return np.unique(np.linspace(0, n_rows - 1, LISTED).round().astype(np.intp))

@@ -1,0 +1,18 @@
+// The heading: what was computed, how far to trust it.
+
+function renderHeading(data) {
+  byId('title').textContent = data.title;
+  byId('facts').replaceChildren(...Object.entries(data.facts).map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));
+  byId('phase-key').replaceChildren(...phaseKey(data), el('span', { title: 'recommended temperature' }, '┆ T*'));
+  const lines = data.notes.map((note) => el('p', { class: 'note' }, sentence(note)));
+  const distrust = data.distrust[data.answerRow];
+  if (distrust !== null) lines.unshift(el('p', { class: 'distrust' }, sentence(distrust)));
+  if (data.nShown < data.nPoints) {
+    const [shown, all] = [data.nShown, data.nPoints].map((count) => count.toLocaleString('en'));
+    lines.push(el('p', { class: 'note' }, `${shown} of ${all} points are on display: a sample that keeps labelled points and small groups. Counts and curves are those of all points.`));
+    byId('download-note').hidden = false;
+    byId('download-note').textContent = `all ${all} points at T*, elsewhere the ${shown} on display`;
+  }
+  byId('notice').hidden = !lines.length;
+  byId('notice').replaceChildren(...lines);
+}

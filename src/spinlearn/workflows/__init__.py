@@ -1,0 +1,1 @@
+"""Workflows: whole jobs made of the layers below, for the command line."""

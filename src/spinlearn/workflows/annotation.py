@@ -1,0 +1,171 @@
+"""annotate: classify the cells of an AnnData object from the few labels in one column of obs.
+
+Scanpy's neighbour graph is used where there is one. Everything is written back into the object, in
+forms that h5ad files can hold:
+
+    obs["spinlearn_call"]          class, 'new:1', 'confused:A|B' or 'outlier'
+    obs["spinlearn_status"]        labelled, confident, grown, confused, new or outlier
+    obs["spinlearn_confidence"]    how far the call can be relied on, 0 to 1
+    obs["spinlearn_new_class"]     'new:1', ... for the cells of a new class, else missing
+    obsm["spinlearn_probability"]  one column per class, in the order of uns["spinlearn"]["classes"]
+    obsm["spinlearn_std_error"]    likewise; zero where the answer is exact
+    uns["spinlearn"]               classes, temperatures, engine, settings; notes, in words: how the
+                                   answer was found, new classes that stand at other temperatures
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from spinlearn import __version__
+from spinlearn.answers.answer import Answer
+from spinlearn.answers.labels import clean_labels
+from spinlearn.core.seeds import Seed, seed_sequence
+from spinlearn.errors import InvalidInputError, LabelWarning
+from spinlearn.estimators import PottsClassifier
+from spinlearn.io.anndata_parts import neighbour_graph, representation
+
+
+def annotate(
+    adata: Any,
+    labels: str = "cell_type",
+    *,
+    neighbors_key: str | None = None,
+    use_rep: str | None = None,
+    unlabelled: str | Sequence[str] = (),
+    key_added: str = "spinlearn",
+    temperature: float | str = "auto",
+    random_state: Seed = 0,
+    **settings: Any,
+) -> Any:
+    """Classify all cells and write the answer into `adata`.
+
+    Parameters
+    ----------
+    adata : AnnData
+    labels : str
+        Column of obs; missing or empty where a cell is unlabelled.
+    neighbors_key : str, optional
+        Where `scanpy.pp.neighbors(key_added=...)` put its graph; default: the usual place. Without
+        any graph one is built from `use_rep`.
+    use_rep : str, optional
+        Build a graph from obsm[use_rep] (or "X") even if there is one already.
+    unlabelled : str or sequence of str
+        Further values that mean "no label", for instance "unknown".
+    key_added : str
+        Prefix of everything that is written.
+    random_state : int, generator or None
+        Seed; the number used is written to uns.
+    temperature, **settings
+        As in `PottsClassifier`: engine, temperatures, tau, graph, ...
+
+    Returns
+    -------
+    PottsClassifier
+        Fitted; its `decide(T)` gives the answer at other temperatures.
+    """
+    if not all(hasattr(adata, part) for part in ("obs", "obsm", "obsp", "uns", "n_obs")):
+        raise InvalidInputError(
+            f"annotate needs an AnnData object, got {type(adata).__name__}: read one with "
+            "anndata.read_h5ad, or use PottsClassifier for arrays"
+        )
+    if not isinstance(labels, str) or labels not in adata.obs:
+        raise InvalidInputError(
+            f"adata.obs has no column {labels!r}: it has {', '.join(map(str, adata.obs.columns))}"
+        )
+    _check_key(adata, key_added)
+    no_label = [unlabelled] if isinstance(unlabelled, str) else [str(v) for v in unlabelled]
+    y = clean_labels(list(adata.obs[labels]), no_label, f"obs[{labels!r}]")
+    if all(v is not None for v in y):
+        warnings.warn(
+            f"every cell has a label in obs[{labels!r}]: nothing is left to classify; set those "
+            "that are not certain to missing, or name the value that means so in unlabelled=",
+            LabelWarning,
+            stacklevel=2,
+        )
+    X: Any = None
+    source = "obsp connectivities"
+    if use_rep is None:
+        X = neighbour_graph(adata, neighbors_key)
+    if X is None:
+        X, source = representation(_Loaded(adata), use_rep)
+    classifier = PottsClassifier(
+        temperature=temperature, random_state=_seed(random_state), **settings
+    )
+    classifier.fit(X, y)
+    _write(adata, classifier, key_added, {"labels": labels, "graph": source, **settings})
+    return classifier
+
+
+def _check_key(adata: Any, key: str) -> None:
+    """Refuse to write over what another tool keeps."""
+    kept = adata.uns.get(key, {})
+    if key in adata.uns and not (hasattr(kept, "keys") and {"engine", "tau"} <= set(kept.keys())):
+        raise InvalidInputError(
+            f"adata.uns[{key!r}] holds something else, and key_added={key!r} would write over it: "
+            "choose another key_added"
+        )
+
+
+def _seed(random_state: Any) -> int:
+    """One whole number, which uns can hold and another run can be given."""
+    if isinstance(random_state, (int, np.integer)):
+        return int(random_state)
+    return int(seed_sequence(random_state).generate_state(1)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """An AnnData object whose parts are read into memory when they are used, if on disk."""
+
+    adata: Any
+
+    def __getattr__(self, name: str) -> Any:
+        part = getattr(self.adata, name)
+        return part.to_memory() if hasattr(part, "to_memory") else part
+
+
+def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
+    """Compute everything first, so that an error leaves the object as it was."""
+    import pandas as pd
+
+    answer: Answer = fitted.answer_
+    names = answer.names.astype(str).astype(object)
+    new = names.copy()
+    new[answer.status != "new"] = None
+    errors = np.zeros((adata.n_obs, len(answer.classes)))
+    if answer.std_error is not None:
+        errors = np.array(answer.std_error)
+    columns = {
+        "call": pd.Categorical(names),
+        "status": pd.Categorical(answer.status.astype(object)),
+        "confidence": np.array(answer.confidence),
+        "new_class": pd.Categorical(new),
+    }
+    tables = {
+        "probability": np.ascontiguousarray(answer.probabilities),
+        "std_error": errors,
+    }
+    record = {
+        "version": __version__,
+        "classes": np.array([str(c) for c in answer.classes], dtype=object),
+        "temperature": answer.temperature,
+        "temperatures": np.array(answer.temperatures),
+        "engine": answer.equilibrium.engine,
+        "kind": str(answer.equilibrium.kind),
+        "tau": answer.tau,
+        "energy": str(fitted.energy),
+        "random_state": fitted.random_state,
+        "settings": {k: str(v) for k, v in settings.items()},
+        "notes": np.array(answer.notes(), dtype=object),
+    }
+    for name, values in columns.items():
+        adata.obs[f"{key}_{name}"] = values
+    for name, table in tables.items():
+        adata.obsm[f"{key}_{name}"] = table
+    adata.uns[key] = record

@@ -1,0 +1,319 @@
+"""compare: methods side by side on one graph.
+
+Every method sees the same graph and the same labels; each energy is sampled at T* as well as
+minimised. A row counts
+
+    errors         points that are wrong by the rule of `answers.scoring`: a point left without a
+                   class is wrong, a new class is right where it stands for a class without label
+    forced_errors  the same when every point must take its most probable named class
+    abstentions    points left without a class
+    energy_reached E of the forced labelling, in the energy that the comparison is about
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.answers.labels import LabelCode, parse_labels
+from spinlearn.answers.rule import Decision, Status
+from spinlearn.answers.scoring import misclassified
+from spinlearn.baselines import BASELINES, GraphClassifier, GraphClusterer
+from spinlearn.core.arrays import IntArray
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.energies import energy_name, make_energy
+from spinlearn.errors import InvalidInputError, MissingDependencyError
+from spinlearn.estimators import PottsClassifier
+from spinlearn.graphs import as_graph, make_builder
+from spinlearn.graphs.points import checked_points
+from spinlearn.minimizers import minimize
+
+CONFUSED = -1  # outcome of a point without class
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answer:
+    """What a method said about the points, in class numbers."""
+
+    outcomes: IntArray  # class, n_classes + new class, or -1
+    forced: IntArray | None  # named classes only; None where a method names none
+    energy: str = ""
+    temperature: float = np.nan
+    supervised: bool = True
+
+
+def compare(
+    X: Any,
+    y: Any,
+    truth: Any = None,
+    *,
+    energy: Any = "min_cut",
+    methods: Any = None,
+    graph: Any = "mutual_knn",
+    label_strength: Any = np.inf,
+    random_state: int | None = None,
+    **settings: Any,
+) -> Any:
+    """Run several methods on one graph and tabulate what they did.
+
+    Parameters
+    ----------
+    X : points or graph
+        As for `PottsClassifier.fit`.
+    y : array-like (n,)
+        Labels, -1 (None, NaN, "") where there is none.
+    truth : array-like (n,), optional
+        True classes; without them nothing is said about errors.
+    energy : energy or list of energies
+        Names ("balanced_cut") or settings (`BalancedCut(strength=3)`). Each gives two rows,
+        "sampled" at T* and "minimised". `energy_reached` is in the first of them for all methods.
+    methods : list or dict, optional
+        Further methods: names of `spinlearn.baselines.BASELINES`, or estimators (scikit-learn's
+        `LabelSpreading` too, which is then given the adjacency matrix). A dict gives them names.
+        Default: all baselines.
+    graph : str or graph builder
+        How points become a graph; not used when X is a graph.
+    label_strength : float or array-like (n,)
+        Of the labels, for the sampled and minimised energies.
+    random_state : int, optional
+    **settings
+        Of the `PottsClassifier` of the sampled rows: engine, temperatures, temperature, tau, ...
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns method, energy, temperature, errors, forced_errors, abstentions, new_classes,
+        seconds, energy_reached; one row per method, in the order asked for.
+
+    Examples
+    --------
+    >>> from spinlearn import compare
+    >>> from spinlearn.datasets import two_bands
+    >>> toy = two_bands()
+    >>> table = compare(toy.graph(), toy.labels, toy.truth, methods=[])
+    >>> table.set_index("method").errors.to_dict()  # doctest: +SKIP
+    {'sampled': 18, 'minimised': 677}
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingDependencyError(
+            "compare returns a pandas table, and pandas is not installed: pip install pandas"
+        ) from error
+    shared = as_graph(X) if _is_graph(X) else make_builder(graph).build(checked_points(X))
+    code = parse_labels(y, shared.n_nodes)
+    energies = list(energy) if isinstance(energy, (list, tuple)) else [energy]
+    if not energies:
+        raise InvalidInputError("energy is empty: name at least one, for example 'min_cut'")
+    true = None if truth is None else _coded_truth(truth, code, shared.n_nodes)
+    n_states = settings.get("n_states") or max(code.n_classes, 2)
+    models = [
+        make_energy(e)(shared, code.states, n_states, label_strength=label_strength)
+        for e in energies
+    ]
+    runs: list[tuple[str, Any]] = []
+    for spec, model in zip(energies, models, strict=True):
+        classifier = PottsClassifier(
+            energy=spec, label_strength=label_strength, random_state=random_state, **settings
+        )
+        runs.append(("sampled", (_sampled, classifier, y)))
+        runs.append(("minimised", (_minimised, spec, model, random_state)))
+    for name, estimator in _chosen(methods).items():
+        runs.append((name, (_fitted, estimator, y)))
+
+    rows = []
+    for name, (run, *arguments) in runs:
+        began = perf_counter()
+        answer: _Answer = run(shared, code, *arguments)
+        seconds = perf_counter() - began
+        rows.append({"method": name, **_row(answer, code, true, models[0]), "seconds": seconds})
+    table = pd.DataFrame(rows)
+    for column in ("errors", "forced_errors"):
+        table[column] = table[column].astype("Int64")
+    return table[
+        [
+            "method",
+            "energy",
+            "temperature",
+            "errors",
+            "forced_errors",
+            "abstentions",
+            "new_classes",
+            "seconds",
+            "energy_reached",
+        ]
+    ]
+
+
+# -- the methods -----------------------------------------------------------------------------------
+
+
+def _sampled(graph: Graph, code: LabelCode, classifier: PottsClassifier, y: Any) -> _Answer:
+    """The thermal answer at T*."""
+    classifier.fit(graph, y)
+    answer = classifier.answer_
+    forced = np.searchsorted(code.classes, answer.forced_labels) if code.n_classes else None
+    outcomes = np.where(answer.decision.outcomes < 0, CONFUSED, answer.decision.outcomes)
+    return _Answer(
+        outcomes=outcomes.astype(np.int32),
+        forced=None if forced is None else forced.astype(np.int32),
+        energy=energy_name(classifier.energy),
+        temperature=answer.temperature,
+        supervised=code.n_classes > 0,
+    )
+
+
+def _minimised(
+    graph: Graph, code: LabelCode, spec: Any, model: PottsModel, seed: int | None
+) -> _Answer:
+    """The labelling of least energy; points whose class is arbitrary have none."""
+    found = minimize(model, seed=seed)
+    labels = found.labels.astype(np.int32)
+    outcomes = np.where(found.undecided, CONFUSED, labels).astype(np.int32)
+    return _Answer(outcomes, labels, energy_name(spec), 0.0)
+
+
+def _fitted(graph: Graph, code: LabelCode, estimator: Any, y: Any) -> _Answer:
+    """Any estimator with `transduction_` (classifiers) or `labels_` (clusterings) after fit."""
+    from sklearn.base import clone
+
+    chosen = clone(estimator)
+    takes_graphs = isinstance(chosen, (GraphClassifier, GraphClusterer))
+    if isinstance(chosen, PottsClassifier):
+        return _sampled(graph, code, chosen, y)
+    given: Any = graph if takes_graphs else _matrix(graph)
+    labels = np.where(code.states >= 0, code.states, -1)
+    chosen.fit(given, y if takes_graphs else labels)
+    if hasattr(chosen, "transduction_"):
+        known = code.classes if takes_graphs else np.arange(code.n_classes)
+        outcomes = _coded(chosen.transduction_, known)
+        forced = outcomes
+        if hasattr(chosen, "label_distributions_"):
+            forced = np.argmax(chosen.label_distributions_, axis=1).astype(np.int32)
+        return _Answer(outcomes, forced)
+    if hasattr(chosen, "labels_"):
+        _, clusters = np.unique(chosen.labels_, return_inverse=True)
+        return _Answer((code.n_classes + clusters).astype(np.int32), None, supervised=False)
+    raise InvalidInputError(
+        f"{type(chosen).__name__} has neither transduction_ nor labels_ after fit, so there is "
+        "nothing to compare: pass a semi-supervised classifier or a clustering"
+    )
+
+
+def _matrix(graph: Graph) -> npt.NDArray[np.float64]:
+    """Dense adjacency matrix, for scikit-learn's estimators with kernel='precomputed'."""
+    matrix = np.zeros((graph.n_nodes, graph.n_nodes))
+    u, v = graph.edges.T
+    matrix[u, v] = matrix[v, u] = graph.weights
+    return matrix
+
+
+def _chosen(methods: Any) -> dict[str, Any]:
+    """Estimators by the name that their row will carry."""
+    known = BASELINES
+    if methods is None:
+        methods = list(known)
+    if isinstance(methods, Mapping):
+        pairs: Iterable[tuple[str, Any]] = methods.items()
+    elif isinstance(methods, (list, tuple)):
+        pairs = [(m if isinstance(m, str) else _name_of(m), m) for m in methods]
+    else:
+        raise InvalidInputError(
+            f"methods={methods!r} is no list: give names and estimators in a list, or a dict"
+        )
+    chosen: dict[str, Any] = {}
+    for name, method in pairs:
+        if isinstance(method, str):
+            if method not in known:
+                raise InvalidInputError(
+                    f"method {method!r} is unknown: use one of {', '.join(map(repr, known))}, or "
+                    "an estimator"
+                )
+            method = known[method]()
+        if isinstance(method, type) or not hasattr(method, "fit"):
+            raise InvalidInputError(f"{method!r} is no method: pass a name or an estimator")
+        while name in chosen:
+            name += "'"
+        chosen[name] = method
+    return chosen
+
+
+def _name_of(method: Any) -> str:
+    if isinstance(method, PottsClassifier):
+        return f"PottsClassifier({energy_name(method.energy)})"
+    return type(method).__name__
+
+
+# -- counting --------------------------------------------------------------------------------------
+
+
+def _row(
+    answer: _Answer, code: LabelCode, true: IntArray | None, model: PottsModel
+) -> dict[str, Any]:
+    wrong = forced_wrong = None
+    if true is not None:
+        labelled = np.arange(code.n_classes if answer.supervised else 0)
+        decision = _decision(answer.outcomes, code)
+        wrong = int(misclassified(decision, true, labelled_classes=labelled).sum())
+        if answer.forced is not None:
+            forced_wrong = int(misclassified(_decision(answer.forced, code), true).sum())
+    return {
+        "energy": answer.energy,
+        "temperature": answer.temperature,
+        "errors": wrong,
+        "forced_errors": forced_wrong,
+        "abstentions": int(np.sum(answer.outcomes == CONFUSED)),
+        "new_classes": len(np.unique(answer.outcomes[answer.outcomes >= code.n_classes])),
+        "energy_reached": _energy(answer.forced, model),
+    }
+
+
+def _energy(forced: IntArray | None, model: PottsModel) -> float:
+    """E of a labelling; labels are put back where a method has moved them."""
+    if forced is None:
+        return np.nan
+    held = model.clamped >= 0
+    return float(model.energy(np.where(held, model.clamped, forced)))
+
+
+def _decision(outcomes: IntArray, code: LabelCode) -> Decision:
+    everything = tuple(range(code.n_classes))
+    return Decision(
+        temperature=np.nan,
+        outcomes=outcomes,
+        status=np.full(len(outcomes), Status.CONFIDENT, dtype=np.int8),
+        margin=np.zeros(len(outcomes)),
+        n_classes=code.n_classes,
+        confused_sets=(everything,),
+    )
+
+
+def _coded(values: Any, classes: npt.NDArray[Any]) -> IntArray:
+    """Labels as class numbers, -1 for whatever is none of the classes."""
+    number = {label: k for k, label in enumerate(classes.tolist())}
+    return np.array([number.get(v, CONFUSED) for v in np.asarray(values).tolist()], dtype=np.int32)
+
+
+def _coded_truth(truth: Any, code: LabelCode, n_points: int) -> IntArray:
+    """True classes as numbers; those that nobody labelled come after the named ones."""
+    given = parse_labels(truth, n_points)
+    if np.any(given.states < 0):
+        raise InvalidInputError(
+            f"truth has no class for {int(np.sum(given.states < 0))} points: give all of them, or "
+            "compare on those that have one"
+        )
+    number = {label: k for k, label in enumerate(code.classes.tolist())}
+    numbers = []
+    for label in given.classes.tolist():
+        numbers.append(number.setdefault(label, len(number)))
+    return np.array(numbers, dtype=np.int32)[given.states]
+
+
+def _is_graph(X: Any) -> bool:
+    return isinstance(X, Graph) or hasattr(X, "tocoo") or hasattr(X, "is_directed")

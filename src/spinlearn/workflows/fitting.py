@@ -1,0 +1,128 @@
+"""From a dataset to a result: one run as its settings describe it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn import __version__
+from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.protocols import Callback
+from spinlearn.errors import ContradictionWarning, ConvergenceWarning, SpinlearnWarning
+from spinlearn.estimators import PottsClassifier
+from spinlearn.io.dataset import Dataset
+from spinlearn.io.preparation import Preparation
+from spinlearn.io.result import Result
+from spinlearn.workflows.settings import (
+    FitSettings,
+    configured_engine,
+    make_graph_builder,
+    parse_temperature,
+    parse_temperatures,
+)
+
+
+def fit_dataset(
+    data: Dataset, settings: FitSettings, callback: Callback | None = None
+) -> tuple[Result, list[str]]:
+    """Classify a dataset; the result and the warnings on the way."""
+    data.check_labels()
+    began = perf_counter()
+    builder = make_graph_builder(settings.graph, has_graph=data.graph is not None)
+    engine = configured_engine(settings)
+    temperatures = parse_temperatures(settings.temperatures)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", SpinlearnWarning)
+        X: Any = data.graph
+        if X is None:
+            X = prepared_points(data, settings)
+        classifier = PottsClassifier(
+            graph=builder if builder is not None else "mutual_knn",
+            energy=settings.energy,
+            engine=engine,
+            label_strength=settings.label_strength,
+            temperatures=temperatures,
+            temperature=parse_temperature(settings.temperature),
+            tau=settings.tau,
+            small_groups=settings.small_groups,
+            callback=callback,
+            random_state=settings.seed,
+        ).fit(X, data.labels)
+    notes = list(data.notes)
+    if settings.top_variance is not None and data.points is not None:
+        notes.append(f"the {X.shape[1]} features of largest variance are used")
+    messages = notes + _messages(caught, classifier.equilibrium_, data.ids)
+    layout = data.layout
+    if layout is None and data.points is not None and data.points.shape[1] == 2:
+        layout = data.points  # axes that the user knows
+    record = {
+        "version": __version__,
+        "data": data.source.name,
+        "options": _plain(asdict(settings)),
+        "seconds": round(perf_counter() - began, 3),
+        "warnings": messages,
+        "diagnostics": _plain(dict(classifier.equilibrium_.diagnostics)),
+    }
+    result = Result.of(classifier, data.ids, layout=layout, settings=record)
+    return result, messages
+
+
+def _messages(
+    caught: list[warnings.WarningMessage], equilibrium: Equilibrium, ids: Sequence[str]
+) -> list[str]:
+    """Warnings in words, each once; those about convergence as one line about the final grid."""
+    others = [w.message for w in caught if not issubclass(w.category, ConvergenceWarning)]
+    messages = list(
+        dict.fromkeys(
+            w.naming(*(ids[p] for p in w.points)) if isinstance(w, ContradictionWarning) else str(w)
+            for w in others
+        )
+    )
+    bad = equilibrium.temperatures[~equilibrium.converged]
+    if len(bad) and equilibrium.std_error is not None:
+        remedy = "give more time (--max-seconds), " if more_time_helps(equilibrium) else ""
+        messages.append(
+            f"the standard error is above the tolerance (up to {equilibrium.std_error.max():.2g}) "
+            f"at {len(bad)} of {len(equilibrium.temperatures)} temperatures, T = {bad.min():.3g} "
+            f"to {bad.max():.3g}: {remedy}accept a larger --tol, or ask for higher temperatures"
+        )
+    return messages
+
+
+def more_time_helps(equilibrium: Equilibrium) -> bool:
+    """Whether a longer run would reach the accuracy that this one has not."""
+    return equilibrium.can_continue and not bool(equilibrium.converged.all())
+
+
+def prepared_points(data: Dataset, settings: FitSettings) -> npt.NDArray[np.float64]:
+    """The points of a dataset, prepared as the settings say."""
+    assert data.points is not None  # the caller has no graph
+    scale = settings.scale
+    if scale == "auto":
+        scale = "standard" if data.table else "none"
+    preparation = Preparation(
+        clip=settings.clip, log2=settings.log2, top_variance=settings.top_variance, scale=scale
+    )
+    return preparation.apply(data.points, data.feature_names)[0]
+
+
+def _plain(values: Any) -> Any:
+    """Settings and diagnostics as JSON can hold them; long arrays are left out."""
+    if isinstance(values, dict):
+        plain = {str(k): _plain(v) for k, v in values.items()}
+        return {k: v for k, v in plain.items() if v is not None}
+    if isinstance(values, (list, tuple)):
+        return [_plain(v) for v in values]
+    if isinstance(values, np.ndarray):
+        return values.tolist() if values.size <= 64 and values.dtype.kind in "biuf" else None
+    if isinstance(values, np.generic):
+        return values.item()
+    if isinstance(values, (str, int, float, bool)) or values is None:
+        return values
+    return str(values)

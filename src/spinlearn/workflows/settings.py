@@ -1,0 +1,191 @@
+"""Settings of a fit as a user writes them down, in words."""
+
+from __future__ import annotations
+
+from dataclasses import Field, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.answers.temperature import TEMPERATURE_RULES
+from spinlearn.core.protocols import Engine, GraphBuilder
+from spinlearn.engines import ENGINES
+from spinlearn.errors import InvalidInputError
+from spinlearn.graphs import BUILDERS
+
+MOST_TEMPERATURES = 10_000
+SIZES = {"knn": "n_neighbors", "mutual_knn": "n_neighbors", "radius": "radius"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitSettings:
+    """How a dataset is classified; see `PottsClassifier` for the meaning.
+
+    Attributes
+    ----------
+    graph : str
+        "auto" (the file's own graph, else mutual_knn), or a builder and its size and options:
+        "knn:5", "mutual_knn:10,metric=cosine", "radius:0.5,weights=local".
+    engine : str
+        A name among ENGINES.
+    temperatures : str
+        "auto", a list "0,0.5,1" or a range "0:2:21" (first, last, how many).
+    temperature : str
+        Of the answer: the name of a rule (see `PottsClassifier`) or a number.
+    scale : {"auto", "none", "standard"}
+        "auto": standard for tables, whose columns may have different units, none for arrays.
+    tol, max_seconds, n_jobs, checkpoint, checkpoint_seconds
+        Of a sampling engine.
+    """
+
+    graph: str = "auto"
+    energy: str = "min_cut"
+    engine: str = "auto"
+    temperatures: str = "auto"
+    temperature: str = "auto"
+    tau: float = 0.1
+    small_groups: str = "join"
+    label_strength: float = float("inf")
+    scale: str = "auto"
+    clip: tuple[float, float] | None = None
+    log2: bool = False
+    top_variance: int | None = None
+    tol: float | None = None
+    max_seconds: float | None = None
+    n_jobs: int = 1
+    checkpoint: Path | None = None
+    checkpoint_seconds: float | None = None
+    seed: int = 0
+
+
+def make_graph_builder(spec: str, *, has_graph: bool = False) -> GraphBuilder | None:
+    """A builder from its description; None for the graph that the file itself holds."""
+    if spec == "auto":
+        return None if has_graph else BUILDERS["mutual_knn"]()
+    name, *options = spec.split(",")
+    name, _, size = name.partition(":")
+    if name not in BUILDERS:
+        raise InvalidInputError(
+            f"graph {spec!r} is unknown: use {', '.join(BUILDERS)}, with a size and options as in "
+            "knn:5 or mutual_knn:10,metric=cosine"
+        )
+    if has_graph:
+        raise InvalidInputError(
+            f"graph {spec!r} builds a graph from points, but the file holds a graph already: leave "
+            "--graph out"
+        )
+    known = {f.name: f for f in fields(BUILDERS[name])}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    if size:
+        values[SIZES[name]] = _number(size, spec)
+    for option in options:
+        key, equals, value = option.partition("=")
+        if not equals or key not in known:
+            raise InvalidInputError(
+                f"graph {spec!r}: {option!r} is no option of {name}; it has "
+                + ", ".join(f"{k}=..." for k in known)
+            )
+        values[key] = value if key in ("metric", "weights") else _option(value, known[key], spec)
+    try:
+        return BUILDERS[name](**values)
+    except TypeError as error:
+        raise InvalidInputError(
+            f"graph {spec!r} lacks a setting ({error}): write for example {name}:0.5"
+        ) from error
+
+
+def configured_engine(settings: FitSettings) -> Engine:
+    """The engine with those of the settings that it knows."""
+    if settings.engine not in ENGINES:
+        raise InvalidInputError(
+            f"engine {settings.engine!r} is unknown: use one of {', '.join(ENGINES)}"
+        )
+    _check_numbers(settings)
+    engine = ENGINES[settings.engine]()
+    known = engine.get_params()  # type: ignore[attr-defined]
+    wanted = {
+        "tol": settings.tol,
+        "max_seconds": settings.max_seconds,
+        "n_jobs": settings.n_jobs,
+        "checkpoint": settings.checkpoint,
+        "checkpoint_seconds": settings.checkpoint_seconds,
+    }
+    for name, value in wanted.items():
+        if name in known and value is not None:
+            setattr(engine, name, value)
+    return engine
+
+
+def _check_numbers(settings: FitSettings) -> None:
+    """Refuse settings of a sampler even where an exact engine would never look at them."""
+    for name in ("tol", "max_seconds", "checkpoint_seconds"):
+        value = getattr(settings, name)
+        least = 0.0 if name == "checkpoint_seconds" else np.nextafter(0.0, 1.0)
+        if value is not None and not value >= least:
+            option = name.replace("_", "-")
+            raise InvalidInputError(f"--{option} {value:g} is no number above 0: raise it")
+    if settings.n_jobs == 0:
+        raise InvalidInputError("--jobs 0 would do nothing: give a number of threads, -1 for all")
+    if settings.seed < 0:
+        raise InvalidInputError(f"--seed {settings.seed} is negative: give a whole number >= 0")
+
+
+def parse_temperature(text: str) -> float | str:
+    """The name of a rule, or a number >= 0."""
+    if text in TEMPERATURE_RULES:
+        return text
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not value >= 0:
+        raise InvalidInputError(
+            f"--temperature {text!r} cannot be read: write {', '.join(TEMPERATURE_RULES)} or a "
+            "number >= 0"
+        )
+    return value
+
+
+def parse_temperatures(text: str) -> Any:
+    """'auto', numbers separated by commas, or first:last:count, as the classifier takes it."""
+    if text == "auto":
+        return text
+    try:
+        values = (
+            _range(text) if ":" in text else np.array([float(part) for part in text.split(",")])
+        )
+    except ValueError as error:
+        raise InvalidInputError(
+            f"temperatures {text!r} cannot be read: write auto, a list such as 0,0.5,1, or a range "
+            f"such as 0:2:21 (first, last, how many, at most {MOST_TEMPERATURES})"
+        ) from error
+    if len(values) == 0 or np.any(np.isnan(values)) or np.any(values < 0):
+        raise InvalidInputError(f"temperatures {text!r} must be numbers >= 0, at least one")
+    return values
+
+
+def _range(text: str) -> npt.NDArray[np.float64]:
+    first, last, count = text.split(":")
+    low, high, size = float(first), float(last), int(count)
+    if not np.isfinite(high - low) or size > MOST_TEMPERATURES:
+        raise ValueError("no steps between infinite ends, no room for as many")
+    return np.linspace(low, high, size)
+
+
+def _option(text: str, known: Field[Any], spec: str) -> bool | int | float:
+    """The value of a builder's option that is no name."""
+    truths = {"true": True, "false": False} if isinstance(known.default, bool) else {}
+    word = text.strip().lower()
+    return truths[word] if word in truths else _number(text, spec)
+
+
+def _number(text: str, spec: str) -> int | float:
+    try:
+        value = float(text)
+    except ValueError as error:
+        raise InvalidInputError(f"graph {spec!r}: {text!r} is not a number") from error
+    if not np.isfinite(value):
+        raise InvalidInputError(f"graph {spec!r}: {text!r} is not a finite number")
+    return int(value) if value == int(value) and "." not in text else value
