@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from types import SimpleNamespace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from spinlearn.answers.answer import Answer
+from spinlearn.answers.profile import profile
+from spinlearn.answers.table import LabelTable, label_table
+from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.core.results import Equilibrium
-from spinlearn.decision import profile
 from spinlearn.estimators import PottsClassifier
 from spinlearn.graphs import PixelGrid
-from spinlearn.label_table import LabelTable, label_table
 from spinlearn.viz.content import ExplorerContent, explorer_content
 
 NASTY = (
@@ -26,7 +26,7 @@ NASTY = (
 
 @dataclass(frozen=True)
 class Case:
-    """What the explorer shows, and what it was made from."""
+    """What the explorer shows, and the classifier (or answer) it was made from."""
 
     content: ExplorerContent
     result: Any
@@ -34,13 +34,15 @@ class Case:
     def table(self, row: int) -> LabelTable:
         """The label table that spinlearn itself writes at a row of the grid."""
         c = self.content
+        averages = c.answer.equilibrium
         return label_table(
             c.profile,
             row,
             ids=c.ids,
             classes=c.classes,
-            marginals=c.marginals[row],
-            std_error=None if c.std_error is None else c.std_error[row],
+            confidence=c.confidence[row],
+            marginals=averages.marginals[row],
+            std_error=None if averages.std_error is None else averages.std_error[row],
         )
 
 
@@ -66,8 +68,20 @@ def three_blocks() -> Case:
         temperatures=temperatures, temperature=0.55, engine="junction_tree"
     )
     classifier.fit(grid.build(mask), labels)
-    content = explorer_content(classifier, ids=ids, pixels=places, title="<i>blocks</i> & {{data}}")
+    content = explorer_content(
+        classifier.answer_, ids=ids, pixels=places, title="<i>blocks</i> & {{data}}"
+    )
     return Case(content, classifier)
+
+
+def doubted(case: Case, rows: Any) -> Case:
+    """The same with standard errors at some temperatures that nothing can rest on."""
+    equilibrium = case.content.answer.equilibrium
+    errors = equilibrium.std_error.copy()
+    errors[rows] = 0.4
+    answer = replace(case.content.answer, equilibrium=replace(equilibrium, std_error=errors))
+    places = case.content.layouts[0].coordinates
+    return Case(explorer_content(answer, coordinates=places), answer)
 
 
 def many_points(n: int, *, n_temperatures: int = 24, seed: int = 0) -> Case:
@@ -109,13 +123,13 @@ def many_points(n: int, *, n_temperatures: int = 24, seed: int = 0) -> Case:
         engine="made_up",
         std_error=0.03 * rng.random((n_temperatures, n, 8)),
     )
-    found = profile(equilibrium)
-    result = SimpleNamespace(
-        equilibrium_=equilibrium,
-        profile_=found.numbered_from(n_temperatures // 4),
-        classes_=np.array([f"class {k}" for k in range(8)]),
-        temperature_=float(temperatures[n_temperatures // 4]),
+    row = n_temperatures // 4
+    answer = Answer(
+        classes=np.array([f"class {k}" for k in range(8)]),
+        labels=clamped.astype(np.int32),
+        equilibrium=equilibrium,
+        profile=profile(equilibrium).numbered_from(row),
+        temperature=float(temperatures[row]),
         tau=0.1,
-        _training=SimpleNamespace(points=points),
     )
-    return Case(explorer_content(result, title=f"{n} points"), result)
+    return Case(explorer_content(answer, points=points, title=f"{n} points"), answer)

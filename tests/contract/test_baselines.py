@@ -14,8 +14,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV
 
-from spinlearn import BASELINES, KNN, Graph, GraphClassifier, MutualKNN, Radius
+from spinlearn import KNN, Graph, MutualKNN
+from spinlearn.baselines import BASELINES, GraphClassifier
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
+from spinlearn.graphs import Radius
 from tests.unit.test_estimator_bad_input import (
     BAD_POINTS,
     CHAIN,

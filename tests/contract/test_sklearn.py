@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from spinlearn import BASELINES, GraphClassifier, PottsClassifier
+from spinlearn import PottsClassifier
+from spinlearn.baselines import BASELINES, GraphClassifier
 
 NO_CLASS = {"check_classifiers_classes": "the check uses -1 as a class; here it means unlabelled"}
 NO_LABELS = {

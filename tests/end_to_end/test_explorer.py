@@ -9,11 +9,12 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from spinlearn.analysis.phases import phases
+from spinlearn.answers.rule import STATUS_NAMES, Status
 from spinlearn.estimators import PottsClassifier
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
 from tests.end_to_end.browser import chromium, complaints, requests_made
-from tests.explorer_cases import NASTY, many_points, three_blocks
+from tests.explorer_cases import NASTY, doubted, many_points, three_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:selenium")
 
@@ -26,12 +27,13 @@ slider.dispatchEvent(new Event('input', { bubbles: true }));
 COLOUR_AT = """
 const { map, placeOf } = window.spinlearnExplorer;
 const [x, y] = placeOf(arguments[0]);
-const off = 0.4 * map.transform().cell;  // beside the middle, where the shape of the class is
+// By default beside the middle, where the shape of the class is.
+const [right, down] = (arguments[1] || [-0.4, -0.4]).map((share) => share * map.transform().cell);
 const canvas = document.createElement('canvas');
 canvas.width = canvas.height = 1;
 const ctx = canvas.getContext('2d', { willReadFrequently: true });
 const scale = window.devicePixelRatio;
-const [left, top] = [x - off, y - off].map((v) => Math.round(v * scale));
+const [left, top] = [x + right, y + down].map((v) => Math.round(v * scale));
 ctx.drawImage(document.getElementById('map'), left, top, 1, 1, 0, 0, 1, 1);
 const rgb = [...ctx.getImageData(0, 0, 1, 1).data].slice(0, 3);
 return '#' + rgb.map((v) => v.toString(16).padStart(2, '0')).join('').toUpperCase();
@@ -200,16 +202,20 @@ def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):
     assert text(page, "#point-status") == line["status"] == "confident"
     high = line["t_high"].replace("inf", "∞")
     assert text(page, "#point-range") == f"{line['t_low']} ≤ T ≤ {high}"
+    confidence = page.find_element("id", "point-confidence")
+    assert confidence.text == f"confidence {float(line['confidence']):.2f}"
+    assert "relied on" in confidence.get_attribute("title")
     best = max(float(line["p:<b>left</b>"]), float(line["p:right"]))
     assert f"{best:.3f}" in text(page, "#point-bars")
-    graph = content.graph
+    graph = content.answer.graph
     near = graph.neighbors[graph.indptr[point] : graph.indptr[point + 1]]
     cells = page.find_elements("css selector", "#point-neighbours tbody tr")
     assert {c.find_element("tag name", "button").text for c in cells} == {
         content.ids[i] for i in near
     }
     ids = graph.edge_ids[graph.indptr[point] : graph.indptr[point + 1]]
-    agreement = {content.ids[i]: content.agreement[row, e] for i, e in zip(near, ids, strict=True)}
+    all_agree = content.answer.equilibrium.edge_agreement[row]
+    agreement = {content.ids[i]: all_agree[e] for i, e in zip(near, ids, strict=True)}
     for cell in cells:
         values = [td.text for td in cell.find_elements("tag name", "td")]
         assert float(values[1]) == 1.0  # the weight of pixels
@@ -250,12 +256,13 @@ def test_new_class_shows_its_members(page, blocks):
 
 def test_a_group_that_became_small_is_still_counted(driver, tmp_path):
     X, _ = make_blobs(150, centers=5, cluster_std=1.5, random_state=4)
-    fitted = PottsClassifier(temperatures=np.linspace(0, 1, 8)).fit(X, np.full(150, -1))
+    classifier = PottsClassifier(temperatures=np.linspace(0, 1, 8), small_groups="new")
+    fitted = classifier.fit(X, np.full(150, -1))
     outcomes = fitted.profile_.outcomes
     sizes = np.array([np.sum(outcomes == code, axis=1) for code in range(outcomes.max() + 1)])
     code, small = np.argwhere((sizes > 0) & (sizes < 3) & (sizes.max(axis=1) >= 3)[:, None])[0]
     large = int(np.argmax(sizes[code]))
-    show(driver, write_explorer(tmp_path / "report.html", explorer_content(fitted)))
+    show(driver, fitted.explore(tmp_path / "report.html"))
     driver.execute_script(SET_ROW, large)
     driver.find_element("css selector", f"#legend button[data-code='{code}']").click()
     for row in (large, int(small)):
@@ -264,13 +271,142 @@ def test_a_group_that_became_small_is_still_counted(driver, tmp_path):
         assert text(driver, "#selection figure .value") == str(sizes[code, row])
 
 
+def test_outliers_have_a_name_a_mark_and_a_card(page, blocks):
+    found = blocks.content.profile
+    row, point = np.argwhere(found.status == Status.OUTLIER)[-1].tolist()
+    page.execute_script(SET_ROW, row)
+    middle, arm, corner = (
+        page.execute_script(COLOUR_AT, point, place) for place in ([0, 0], [0.2, 0], [0.2, 0.2])
+    )
+    assert middle == arm == "#8C8C8C" != corner  # a plus
+    click_point(page, point)
+    assert text(page, "#point-outcome") == text(page, "#point-status") == "outlier"
+    assert text(page, "#point-confidence") == "confidence 0.00"
+    count = int(np.sum(found.status[row] == Status.OUTLIER))
+    chips = page.find_elements("css selector", "#legend button")
+    chip = next(c for c in chips if c.text.startswith("outlier"))
+    chip.click()
+    assert text(page, "#selection h2").startswith("Outlier ")
+    assert text(page, "#group-size") == str(count)
+    filters = page.find_elements("css selector", "#filters button")
+    assert [f.text.split() for f in filters][-1] == ["outlier", str(count)]
+    press(page, "3")
+    shown = [c.text for c in page.find_elements("css selector", "#legend .chip")]
+    assert shown == list(STATUS_NAMES)
+
+
+def test_confidence_is_the_second_colouring(page, blocks):
+    content = blocks.content
+    modes = page.find_elements("css selector", "#colour-by button")
+    assert [m.text for m in modes] == ["Call", "Confidence", "Status"]
+    press(page, "2")
+    assert [m.get_attribute("aria-checked") for m in modes] == ["false", "true", "false"]
+    assert " ".join(text(page, "#legend").split()) == "confidence 0 1"
+    row = content.answer_row
+    confident = np.flatnonzero(content.profile.status[row] == Status.CONFIDENT)
+    order = confident[np.argsort(content.confidence[row, confident])][::12]
+    assert np.ptp(content.confidence[row, order]) > 0.2
+    light = []
+    for point in order.tolist():
+        colour = page.execute_script(COLOUR_AT, point)
+        light.append(
+            np.array([0.299, 0.587, 0.114]) @ [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+        )
+    assert np.all(np.diff(light) >= 0)  # the surer, the brighter
+    assert light[-1] > light[0] + 20
+
+
+def test_the_tip_tells_call_status_and_confidence(page, blocks):
+    from selenium.webdriver import ActionChains
+
+    point, row = 100, blocks.content.answer_row
+    canvas = page.find_element("id", "map")
+    x, y = page.execute_script("return window.spinlearnExplorer.placeOf(arguments[0])", point)
+    ActionChains(page).move_to_element_with_offset(
+        canvas, round(x - canvas.size["width"] / 2), round(y - canvas.size["height"] / 2)
+    ).perform()
+    name, call, status, sure = blocks.table(row).rows[point][:4]
+    wait(lambda: page.find_element("id", "tip").is_displayed())
+    assert text(page, "#tip").split("\n") == [
+        name, f"{call} · {status} · confidence {float(sure):.2f}"
+    ]  # fmt: skip
+
+
+def test_calls_come_before_the_curves(page, blocks):
+    content = blocks.content
+    cards = page.find_elements("css selector", "aside > .card")
+    assert [c.get_attribute("id") for c in cards] == ["selection", "overview"]
+    assert cards[0].location["y"] < cards[1].location["y"]
+    for row in (content.answer_row, 0):
+        page.execute_script(SET_ROW, row)
+        names = [r[1] for r in blocks.table(row).rows]
+        rows = page.find_elements("css selector", "#calls button")
+        listed = {}
+        for button in rows:
+            name, size, confidence = button.text.split("\n")
+            listed[name] = (int(size), float(confidence))
+        assert set(listed) == set(names)
+        for name, (size, confidence) in listed.items():
+            members = np.array(names) == name
+            assert size == members.sum()
+            assert confidence == pytest.approx(content.confidence[row, members].mean(), abs=0.0051)
+    rows[1].click()
+    assert text(page, "#group-name") == "right"
+    page.find_element("css selector", ".close").click()
+    assert page.find_elements("css selector", "#calls button")
+
+
+def test_hints_lead_to_new_classes_at_other_temperatures(driver, tmp_path):
+    case = many_points(3_000, n_temperatures=9)
+    answer = case.content.answer
+    show(driver, write_explorer(tmp_path / "report.html", case.content))
+    buttons = driver.find_elements("css selector", "#hints button")
+    assert len(buttons) == len(answer.new_class_hints) > 0
+    said = answer.hint_texts()[0]
+    assert buttons[0].text == said[0].upper() + said[1:] + "."
+    buttons[0].click()
+    hint = answer.new_class_hints[0]
+    assert text(driver, "#now") == f"T = {hint.temperature:.3g}"
+    assert text(driver, "#group-size") == str(len(hint.members))
+    assert text(driver, "#selection h2").startswith("New class new:")
+    assert complaints(driver) == []
+
+
+def test_the_top_says_how_far_to_trust_the_answer(driver, blocks, tmp_path):
+    case = many_points(300, n_temperatures=5)
+    row = case.content.answer_row
+    content = doubted(case, [0, row]).content
+    show(driver, write_explorer(tmp_path / "doubted.html", content))
+    lines = [p.text for p in driver.find_elements("css selector", "#notice p")]
+    expected = [content.answer.warning, *content.answer.remarks()]
+    assert lines == [line[0].upper() + line[1:] + "." for line in expected]
+    first, note = driver.find_elements("css selector", "#notice p")[:2]
+    assert first.value_of_css_property("color") != note.value_of_css_property("color")
+    assert text(driver, "#warning") == lines[0]
+    driver.execute_script(SET_ROW, 0)
+    assert "at T = 0 standard errors of probabilities reach 0.4" in text(driver, "#warning")
+    driver.execute_script(SET_ROW, row + 1)
+    assert not driver.find_element("id", "warning").is_displayed()
+    assert driver.find_elements("css selector", "#notice p")[0].text == lines[0]
+    # A run that is trusted warns of single temperatures only.
+    show(driver, write_explorer(tmp_path / "trusted.html", case.content))
+    assert not driver.find_elements("css selector", "#notice .distrust")
+    driver.execute_script(SET_ROW, 0)
+    assert "did not reach the accuracy" in text(driver, "#warning")
+    # The answer at T = 0 is a cut, and the page says so.
+    cut = explorer_content(blocks.content.answer.at(0))
+    show(driver, write_explorer(tmp_path / "cut.html", cut))
+    assert "T = 0: this is the minimum cut" in text(driver, "#notice")
+    assert "Exact by junction_tree" in text(driver, "#notice")
+
+
 def test_every_temperature_shows_its_phase(driver, tmp_path):
     X, truth = make_blobs(60, centers=2, cluster_std=0.5, random_state=0)
     labels = np.where(np.arange(60) < 2, truth, -1)
     fitted = PottsClassifier(temperatures=[0, 0.5, 1, np.inf]).fit(X, labels)
     found = phases(fitted.equilibrium_).phases
     assert found[-1] is not found[-2]
-    show(driver, write_explorer(tmp_path / "report.html", explorer_content(fitted)))
+    show(driver, fitted.explore(tmp_path / "report.html"))
     for row, phase in enumerate(found):
         driver.execute_script(SET_ROW, row)
         assert text(driver, "#phase-now") == phase.value
@@ -584,8 +720,7 @@ def test_sampled_display_says_so_and_downloads_all_points(driver, tmp_path):
 )
 def test_degenerate_results_open_without_complaint(driver, tmp_path, X, y, temperatures):
     result = PottsClassifier(temperatures=temperatures).fit(X, y)
-    path = write_explorer(tmp_path / "report.html", explorer_content(result))
-    show(driver, path)
+    show(driver, result.explore(tmp_path / "report.html"))
     for row in range(len(temperatures)):
         driver.execute_script(SET_ROW, row)
         lines = driver.execute_script("return window.spinlearnExplorer.labelsCsv()").splitlines()

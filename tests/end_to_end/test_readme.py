@@ -33,7 +33,7 @@ def test_first_snippet(namespace):
     paper = clone(clf).set_params(temperature="paper").fit(toy.graph(), toy.labels)
     assert paper.temperature_ == pytest.approx(0.7)
     assert np.sum(paper.transduction_ != toy.truth) == 8
-    assert np.sum(clf.decide(0.0).transduction != toy.truth) == 677
+    assert np.sum(clf.decide(0.0).calls != toy.truth) == 677
 
 
 def test_second_snippet_finds_the_unlabelled_blob(namespace):

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from spinlearn import PottsClassifier, min_cut
+from spinlearn import PottsClassifier
+from spinlearn.answers.trust import Trust
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
-from spinlearn.decision import trusted_rows
+from spinlearn.energies import min_cut
 from spinlearn.engines import Enumeration, PopulationAnnealing
 from spinlearn.engines.population_averages import _jackknife
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, StoppedError
@@ -103,7 +104,10 @@ def test_the_ground_state_is_never_above_the_minimisers():
     assert run.diagnostics["best_energy"] > least.energy  # else this shows nothing
     assert run.mean_energy[0] == pytest.approx(least.energy)
     assert np.all(run.std_error[0][model.clamped < 0] == 0.5)
-    assert np.all(trusted_rows(run))
+    trust = Trust.of(run)
+    assert not trust.rows[0]  # one deep valley, not weighed against others
+    assert np.all(trust.usable)
+    assert "one labelling of low energy" in trust.sentence(0)
 
 
 def small_run(path=None, *, stop_after=None, **settings):

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from spinlearn import MutualKNN, min_cut
+from spinlearn import MutualKNN
 from spinlearn.analysis.energy_bins import EnergyBins
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
+from spinlearn.energies import min_cut
 from spinlearn.engines import Enumeration, JunctionTree, Multicanonical, Tempering
 from spinlearn.engines.ground_state import ground_law, least_energy
 from spinlearn.errors import ConvergenceWarning

@@ -7,10 +7,10 @@ import warnings
 import numpy as np
 import pytest
 
-from spinlearn.annotation import annotate
 from spinlearn.engines import Multicanonical
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.io.anndata_parts import neighbour_graph
+from spinlearn.workflows.annotation import annotate
 
 anndata = pytest.importorskip("anndata")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of anndata, scanpy and their dependencies
@@ -38,6 +38,7 @@ def test_calls_probabilities_and_settings_are_written_and_round_trip(tmp_path):
         obs = where.obs
         assert obs["spinlearn_call"].tolist() == [str(n) for n in fitted.names_]
         assert obs["spinlearn_status"].tolist() == fitted.status_.tolist()
+        np.testing.assert_array_equal(obs["spinlearn_confidence"], fitted.confidence_)
         np.testing.assert_allclose(where.obsm["spinlearn_probability"], fitted.label_distributions_)
         assert list(where.uns["spinlearn"]["classes"]) == ["left", "right"]
         assert where.uns["spinlearn"]["temperature"] == 0.3
@@ -114,7 +115,7 @@ def test_an_error_leaves_the_object_as_it_was(monkeypatch):
     adata, _ = blobs()
     with pytest.raises(InvalidInputError, match="'seven' cannot be used"):
         annotate(adata, "kind", random_state="seven")
-    monkeypatch.setattr("spinlearn.annotation.answer_notes", lambda _: 1 / 0)
+    monkeypatch.setattr("spinlearn.answers.answer.Answer.notes", lambda _: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         annotate(adata, "kind")
     assert list(adata.obs) == ["kind"]

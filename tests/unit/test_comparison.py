@@ -10,13 +10,14 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs
 from sklearn.semi_supervised import LabelPropagation
 
-from spinlearn import BalancedCut, MutualKNN, PottsClassifier, compare, misclassified
+from spinlearn import MutualKNN, PottsClassifier, compare
+from spinlearn.answers import misclassified
+from spinlearn.answers.scoring import misclassified as rule
 from spinlearn.core.graph import Graph
 from spinlearn.datasets import two_bands
-from spinlearn.energies import balanced_cut
+from spinlearn.energies import BalancedCut, balanced_cut
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers import minimize
-from spinlearn.scoring import misclassified as rule
 
 COLUMNS = [
     "method", "energy", "temperature", "errors", "forced_errors", "abstentions", "new_classes",
@@ -69,7 +70,7 @@ def test_a_class_energy_gives_both_rows_with_settings(blobs):
 
 
 def _quick():
-    from spinlearn import Multicanonical
+    from spinlearn.engines import Multicanonical
 
     return Multicanonical(tol=0.1, max_sweeps=400)
 

@@ -1,4 +1,4 @@
-"""MinCut, AlphaExpansion, AlphaBetaSwap and RandomizedMinCut as estimators."""
+"""MinCutClassifier, AlphaExpansion, AlphaBetaSwap and RandomizedMinCut as estimators."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
-from spinlearn.baselines import AlphaBetaSwap, AlphaExpansion, MinCut, RandomizedMinCut
+from spinlearn.baselines import AlphaBetaSwap, AlphaExpansion, MinCutClassifier, RandomizedMinCut
 from spinlearn.core.graph import Graph
 from spinlearn.datasets import two_bands
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning, UnsupportedModelError
 
-ALL = [MinCut(), AlphaExpansion(), AlphaBetaSwap(), RandomizedMinCut(n_cuts=10, random_state=0)]
+ALL = [
+    MinCutClassifier(),
+    AlphaExpansion(),
+    AlphaBetaSwap(),
+    RandomizedMinCut(n_cuts=10, random_state=0),
+]
 HARD = ALL[:3]
 NAMES = [type(e).__name__ for e in ALL]
 CHAIN = Graph(6, [(i, i + 1) for i in range(5)], [1.0, 0.1, 1.0, 0.2, 1.0])
@@ -57,29 +62,29 @@ def test_one_class_overtakes_the_toy_set(estimator):
 
 def test_min_cut_is_exact_for_two_classes_only():
     X, y, _ = blobs(["ape", "bee", "cat"])
-    assert not MinCut().fit(X, y).minimum_.exact
+    assert not MinCutClassifier().fit(X, y).minimum_.exact
     two = np.where(y == "cat", None, y)
-    assert MinCut().fit(X, two).minimum_.exact
+    assert MinCutClassifier().fit(X, two).minimum_.exact
 
 
 def test_ties_are_unknown_or_go_to_the_lowest_class():
     chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
     y = ["b", "", "", "a"]
-    split = MinCut().fit(chain, y)
+    split = MinCutClassifier().fit(chain, y)
     assert list(split.transduction_) == ["b", "unknown", "unknown", "a"]
     np.testing.assert_array_equal(split.label_distributions_[1:3], 0.5)
     assert split.minimum_.n_undecided == 2
-    lowest = MinCut(ties="lowest").fit(chain, y)
+    lowest = MinCutClassifier(ties="lowest").fit(chain, y)
     assert list(lowest.transduction_) == ["b", "a", "a", "a"]
     with pytest.raises(InvalidInputError, match="ties='first' is unknown"):
-        MinCut(ties="first").fit(chain, y)
+        MinCutClassifier(ties="first").fit(chain, y)
 
 
 @pytest.mark.parametrize("ties", ["unknown", "lowest"])
 def test_unreached_points_are_unknown_whatever_ties_do(ties):
     graph = Graph(5, [(0, 1), (1, 2), (3, 4)])
     with pytest.warns(GraphWarning, match="2 points are in parts"):
-        fitted = MinCut(ties=ties).fit(graph, [0, -1, 1, -1, -1])
+        fitted = MinCutClassifier(ties=ties).fit(graph, [0, -1, 1, -1, -1])
     assert list(fitted.transduction_[3:]) == [-1, -1]
     np.testing.assert_array_equal(fitted.label_distributions_[3:], 0.5)
 

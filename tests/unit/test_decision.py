@@ -5,46 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spinlearn import energies
+from spinlearn.answers.names import outcome_name
+from spinlearn.answers.profile import Profile, decide, profile
+from spinlearn.answers.rule import Status
+from spinlearn.answers.scoring import misclassified
+from spinlearn.answers.temperature import answer_temperature, information, stability
+from spinlearn.answers.trust import Trust
 from spinlearn.core.arrays import frozen
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.core.results import Equilibrium
-from spinlearn.decision import (
-    Profile,
-    Status,
-    best_temperature,
-    decide,
-    information,
-    outcome_name,
-    profile,
-    recommended_temperature,
-    stability,
-    trusted_rows,
-)
-from spinlearn.engines import JunctionTree
+from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.errors import InvalidInputError
-from spinlearn.scoring import misclassified
-
-
-def equilibrium(n, edges, rows, q=2, clamped=None):
-    """An equilibrium with given marginals and agreements: rows of (T, p of state 0, C)."""
-    model = PottsModel(Graph(n, edges), q, clamped=clamped)
-    temperatures = [r[0] for r in rows]
-    first = np.array([r[1] for r in rows], dtype=float)
-    marginals = first if first.ndim == 3 else np.stack([first, 1 - first], axis=2)
-    return Equilibrium(
-        model=model,
-        temperatures=temperatures,
-        marginals=marginals,
-        edge_agreement=[r[2] for r in rows],
-        mean_energy=np.zeros(len(rows)),
-        heat_capacity=np.zeros(len(rows)),
-        converged=np.ones(len(rows), bool),
-        engine="by hand",
-    )
-
-
-CHAIN = [(0, 1), (1, 2), (2, 3)]
+from tests.hand_made import CHAIN, equilibrium
 
 
 def status_names(decision):
@@ -82,28 +55,170 @@ def test_each_component_without_a_class_is_a_new_class_of_its_own():
         [(1.0, [1.0] + 6 * [0.5], [0.6, 0.9, 0.7, 0.9, 0.75, 0.749])],
         clamped=[0] + 6 * [-1],
     )
-    d = decide(run, 1.0)
+    d = decide(run, 1.0, small_groups="new")
     assert status_names(d) == ["LABELLED"] + 6 * ["NEW"]
     members = {k: v.tolist() for k, v in d.new_classes().items()}
     assert members == {1: [3, 4, 5], 2: [1, 2], 3: [6]}  # numbered by size
     assert d.candidates(6) == ()
     assert outcome_name(int(d.outcomes[3]), ["A", "B"], d.confused_sets) == "new:1"
+    d = decide(run, 1.0, small_groups="outlier")
+    assert status_names(d) == ["LABELLED"] + 2 * ["OUTLIER"] + 3 * ["NEW"] + ["OUTLIER"]
+    assert {k: v.tolist() for k, v in d.new_classes().items()} == {1: [3, 4, 5]}
+    assert d.candidates(6) == ()
+    assert outcome_name(int(d.outcomes[6]), ["A", "B"], d.confused_sets) == "outlier"
+
+
+def island(size, bridge=0.6, outside=0.4):
+    """A labelled pair, a chain of `size` points beside it, and another labelled pair.
+
+    Nobody is sure in between. The chain holds together, but is tied to the left pair with C =
+    `bridge` only, to the right one with `outside`, both below the threshold 0.75.
+    """
+    n = 4 + size
+    edges = [(0, 1), *((k, k + 1) for k in range(1, n - 1))]
+    agreement = [0.9, bridge, *[0.9] * (size - 1), outside, 0.9]
+    p = [1.0, 1.0, *[0.5] * size, 0.0, 0.0]
+    clamped = [0, 0, *[-1] * size, 1, 1]
+    return equilibrium(n, edges, [(1.0, p, agreement)], clamped=clamped)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize(("bridge", "outside", "nearest"), [(0.6, 0.4, 0), (0.4, 0.6, 1)])
+def test_one_or_two_points_are_an_outlier_three_a_new_class(size, bridge, outside, nearest):
+    run = island(size, bridge, outside)
+    inside = slice(2, 2 + size)
+    small = size < 3
+    found = {what: decide(run, 1.0, small_groups=what) for what in ("outlier", "join", "new")}
+    assert set(found["outlier"].status[inside]) == {Status.OUTLIER if small else Status.NEW}
+    assert set(found["new"].status[inside]) == {Status.NEW}
+    assert set(found["join"].status[inside]) == {Status.GROWN if small else Status.NEW}
+    if small:  # joins the neighbour with the largest C
+        assert set(found["join"].outcomes[inside]) == {nearest}
+    for what, decision in found.items():
+        assert decision.outcomes[[0, 1, -2, -1]].tolist() == [0, 0, 1, 1], what
+        assert len(decision.new_classes()) == (what == "new" or not small)
+
+
+def test_crumbs_join_others_but_not_each_other():
+    # 0 is labelled; 1 agrees most with 2, and 2 with 1: both are crumbs and stay so. 3 agrees most
+    # with the labelled 4.
+    run = equilibrium(
+        5, [(0, 1), (1, 2), (2, 3), (3, 4)],
+        [(1.0, [1.0, 0.5, 0.5, 0.5, 0.0], [0.6, 0.7, 0.5, 0.6])],
+        clamped=[0, -1, -1, -1, 1],
+    )  # fmt: skip
+    d = decide(run, 1.0, small_groups="join")
+    assert status_names(d) == ["LABELLED", "OUTLIER", "OUTLIER", "GROWN", "LABELLED"]
+    assert d.outcomes[3] == 1
+    assert d.outcomes[1] == d.outcomes[2] < 0
+    assert d.candidates(1) == ()
+
+
+def test_a_pair_joins_as_one():
+    # {1, 2} agrees with 0 more than with 3, though most within itself.
+    run = equilibrium(4, CHAIN, [(1.0, [1.0, 0.5, 0.5, 0.0], [0.7, 0.9, 0.5])],
+                      clamped=[0, -1, -1, 1])  # fmt: skip
+    assert status_names(decide(run, 1.0, small_groups="outlier"))[1:3] == ["OUTLIER"] * 2
+    d = decide(run, 1.0, small_groups="join")
+    assert d.outcomes[1] == d.outcomes[2]  # one group, one fate
+    assert d.outcomes[1] == 0
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]])
+def test_a_crumb_between_two_equals_is_of_neither(order):
+    """Which of them comes first in the file must not decide."""
+    a, middle, b = order
+    p, clamped = np.full(3, 0.5), np.full(3, -1)
+    p[[a, b]], clamped[[a, b]] = [1.0, 0.0], [0, 1]
+    run = equilibrium(3, [(a, middle), (middle, b)], [(1.0, p, [0.6, 0.6])], clamped=clamped)
+    assert decide(run, 1.0, small_groups="join").outcomes[middle] < 0
+
+
+def test_crumbs_that_join_a_new_class_are_in_it():
+    # {1, 2, 3} is new, 4 agrees with 3 more than with the labelled 5.
+    edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
+    run = equilibrium(
+        6, edges, [(1.0, [1.0, *[0.5] * 4, 0.0], [0.4, 0.9, 0.9, 0.7, 0.6])],
+        clamped=[0, -1, -1, -1, -1, 1],
+    )  # fmt: skip
+    members = {
+        what: decide(run, 1.0, small_groups=what).new_classes()[1].tolist()
+        for what in ("join", "outlier")
+    }
+    assert members == {"join": [1, 2, 3, 4], "outlier": [1, 2, 3]}
+
+
+def test_small_groups_of_another_kind_are_refused():
+    run = island(1)
+    with pytest.raises(InvalidInputError, match="small_groups='drop' is unknown: use one of"):
+        profile(run, small_groups="drop")
+
+
+def three_blobs(sizes=(3, 5, 4)):
+    """Complete graphs of these sizes, not linked; labels in the first two only."""
+    starts = np.cumsum([0, *sizes[:-1]])
+    edges = [
+        (a + i, a + j) for a, n in zip(starts, sizes, strict=True)
+        for i in range(n) for j in range(i + 1, n)
+    ]  # fmt: skip
+    labels = np.full(sum(sizes), -1)
+    labels[starts[:2]] = 0, 1
+    return Graph(sum(sizes), edges), labels, np.arange(sum(sizes)) >= starts[2]
+
+
+REACH = [0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 5.0, np.inf]
+
+
+@pytest.mark.parametrize("name", ["balanced_cut", "diffused_cut", "class_prior"])
+@pytest.mark.parametrize("small_groups", ["join", "outlier", "new"])
+def test_what_no_label_reaches_is_never_of_a_named_class(name, small_groups):
+    graph, labels, third = three_blobs()
+    if name == "class_prior":
+        model = energies.class_prior(graph, labels, 2, prior=[0.8, 0.2], energy=energies.min_cut)
+    else:
+        model = energies.ENERGIES[name](graph, labels, 2)
+    run = Enumeration().run(model, REACH)
+    found = profile(run, small_groups=small_groups)
+    # A term of the classes prefers one there, which is no evidence.
+    assert found.margin[:, third].max() > 0.5
+    assert set(np.unique(found.status[:, third])) <= {Status.NEW, Status.OUTLIER}
+    assert not np.any(np.isin(found.outcomes[:, third], [0, 1]))
+    cold = found.status[1, ~third]
+    assert set(np.unique(cold)) <= {Status.LABELLED, Status.CONFIDENT}
+
+
+@pytest.mark.parametrize("clamped", [True, False])
+def test_fields_of_the_users_own_are_evidence(clamped):
+    graph, labels, third = three_blobs()
+    fields = np.zeros((graph.n_nodes, 2))
+    fields[np.flatnonzero(third)[0]] = [0.0, 2.0]  # one point of the third prefers class 0
+    if not clamped:
+        labels = np.full(len(labels), -1)
+    model = energies.custom(graph, labels, 2, fields=fields)
+    found = profile(Enumeration().run(model, [0.2, 0.5]))
+    assert np.all(found.status[:, third] == Status.CONFIDENT)
+    assert np.all(found.outcomes[:, third] == 0)
 
 
 def test_thresholds_depend_on_q_and_tau():
     # q = 4: edges survive from (1 + 1/4)/2 = 0.625 on.
     p = np.array([[[1, 0, 0, 0], [0.4, 0.3, 0.2, 0.1], [0.3, 0.3, 0.2, 0.2]]])
     run = equilibrium(3, [(0, 1), (1, 2)], [(1.0, p[0], [0.625, 0.6249])], q=4, clamped=[0, -1, -1])
-    d = decide(run, 1.0)  # 0.4 - 0.3 = tau exactly is not more than tau: node 1 is grown
-    assert status_names(d) == ["LABELLED", "GROWN", "NEW"]
-    assert status_names(decide(run, 1.0, tau=0.05)) == ["LABELLED", "CONFIDENT", "NEW"]
+    # 0.4 - 0.3 = tau exactly is not more than tau: node 1 is grown.
+    for small_groups, left in (("outlier", "OUTLIER"), ("new", "NEW"), ("join", "GROWN")):
+        d = decide(run, 1.0, small_groups=small_groups)
+        assert status_names(d) == ["LABELLED", "GROWN", left]
+        d = decide(run, 1.0, tau=0.05, small_groups=small_groups)
+        assert status_names(d) == ["LABELLED", "CONFIDENT", left]
 
 
 def test_a_nameless_state_never_makes_a_point_confident():
     p = np.array([[1.0, 0.0], [0.1, 0.9], [0.2, 0.8]])
     run = equilibrium(3, [(0, 1), (1, 2)], [(1.0, p, [0.1, 0.9])], clamped=[0, -1, -1])
-    d = profile(run, n_classes=1).decision(0)
+    d = profile(run, n_classes=1, small_groups="new").decision(0)
     assert status_names(d) == ["LABELLED", "NEW", "NEW"]
+    d = profile(run, n_classes=1, small_groups="outlier").decision(0)
+    assert status_names(d) == ["LABELLED", "OUTLIER", "OUTLIER"]
 
 
 def test_profile_intervals_and_tracking_of_new_classes():
@@ -113,7 +228,8 @@ def test_profile_intervals_and_tracking_of_new_classes():
         (0.0, [1.0, 1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 1.0]),  # all class 0
         (1.0, [1.0, 0.5, 0.5, 0.5, 0.5], [0.5, 0.9, 0.9, 0.5]),  # new {1, 2, 3}, {4}
     ]
-    found = profile(equilibrium(5, edges, rows, clamped=[0, -1, -1, -1, -1]))
+    run = equilibrium(5, edges, rows, clamped=[0, -1, -1, -1, -1])
+    found = profile(run, small_groups="new")
     assert found.temperatures.tolist() == [0.0, 1.0, 2.0]
     first = [(i.low, i.high, i.outcome) for i in found.intervals(1)]
     assert first[0] == (0.0, 0.5, 0)
@@ -129,10 +245,11 @@ def test_profile_intervals_and_tracking_of_new_classes():
 def test_reference_profile_lends_its_numbers():
     edges = [(0, 1), (2, 3)]
     grid = equilibrium(4, edges, [(1.0, 4 * [0.5], [0.5, 0.9]), (2.0, 4 * [0.5], [0.5, 0.5])])
-    found = profile(grid, n_classes=0)
+    found = profile(grid, n_classes=0, small_groups="new")
     numbers = found.decision(0).new_classes()
     between = equilibrium(4, edges, [(1.2, 4 * [0.5], [0.9, 0.9])])
-    tracked = profile(between, n_classes=0, reference=found).decision(0).new_classes()
+    there = profile(between, n_classes=0, small_groups="new", reference=found)
+    tracked = there.decision(0).new_classes()
     pair = next(k for k, v in numbers.items() if v.tolist() == [2, 3])
     assert tracked[pair].tolist() == [2, 3]
     fresh = next(k for k, v in tracked.items() if v.tolist() == [0, 1])
@@ -150,16 +267,56 @@ def test_stability_is_worked_out_by_hand():
     found = profile(equilibrium(3, [(0, 1), (1, 2)], rows, clamped=[0, -1, -1]))
     # Cells end at the midpoints 0.5, 1.5, 2.5: node 1 holds class 0 over [0.5, 2.5], node 2 over
     # [0.5, 1.5].
-    np.testing.assert_allclose(stability(found), [0.0, 3.0, 2.0, 0.0])
-    assert recommended_temperature(found) == 1.0
-    assert recommended_temperature(found, eta_min=3.1) == 0.0
-    assert recommended_temperature(found, eta_min=3.0) == 1.0
+    for rule, strict in (("paper", False), ("paper_strict", True)):
+        np.testing.assert_allclose(stability(found, strict=strict), [0.0, 3.0, 2.0, 0.0])
+        assert answer_temperature(found, rule) == 1.0
+        assert answer_temperature(found, rule, eta_min=3.1) == 0.0
+        assert answer_temperature(found, rule, eta_min=3.0) == 1.0
+
+
+def profile_by_hand(*rows):
+    """A letter per point: A labelled, a b confident, g grown into a, x y new, ? confused."""
+    codes = {"A": 0, "a": 0, "g": 0, "b": 1, "x": 2, "y": 3, "?": -1}
+    how = {"A": Status.LABELLED, "g": Status.GROWN, "?": Status.CONFUSED}
+    how |= dict.fromkeys("ab", Status.CONFIDENT) | dict.fromkeys("xy", Status.NEW)
+    outcomes = np.array([[codes[c] for c in row] for row in rows])
+    return Profile(
+        temperatures=frozen(np.arange(len(rows)), np.float64),
+        outcomes=frozen(outcomes, np.int32),
+        status=frozen([[how[c] for c in row] for row in rows], np.int8),
+        margin=frozen(np.ones(outcomes.shape), np.float64),
+        n_classes=2,
+        confused_sets=((0, 1),),
+    )
+
+
+def test_a_hidden_class_is_a_reason_to_go_hotter_unless_read_strictly():
+    found = profile_by_hand("AaaaaaaabbbA", "AaaaxxxxbbbA", "AaaaxxxxbbbA", "A??????????A")
+    # Four points hold the new class over [0.5, 2.5].
+    np.testing.assert_allclose(stability(found), [0.0, 8.0, 8.0, 0.0])
+    np.testing.assert_allclose(stability(found, strict=True), 0.0)
+    assert answer_temperature(found, "paper") == 1.0
+    assert answer_temperature(found, "paper_strict") == 0.0
+    assert answer_temperature(found, "paper", eta_min=8.1) == 0.0
+    assert answer_temperature(found, "paper", trusted=np.array([1, 0, 1, 1], bool)) == 2.0
+
+
+def test_crumbs_are_no_such_reason_but_points_that_grew_are():
+    crumbs = profile_by_hand("AaaaaabbA", "AaxxyybbA", "A???????A")
+    np.testing.assert_allclose(stability(crumbs), 0.0)
+    assert answer_temperature(crumbs, "paper") == 0.0
+    three = profile_by_hand("AaaaaabbA", "AaxxxybbA", "A???????A")
+    np.testing.assert_allclose(stability(three), [0.0, 3.0, 0.0])
+    grown = profile_by_hand("AaabbbbbA", "AaaggbbbA", "A???????A")
+    np.testing.assert_allclose(stability(grown), [0.0, 2.0, 0.0])
+    np.testing.assert_allclose(stability(grown, strict=True), 0.0)
 
 
 def test_infinite_temperature_does_not_win():
     rows = [(0.0, [1.0, 0.0], [1.0]), (1.0, [1.0, 0.8], [1.0]), (np.inf, [1.0, 0.9], [0.5])]
     found = profile(equilibrium(2, [(0, 1)], rows, clamped=[0, -1]))
-    assert recommended_temperature(found) == 1.0
+    assert answer_temperature(found, "paper") == 1.0
+    assert answer_temperature(found, "paper_strict") == 1.0
 
 
 def two_classes_and_a_piece(n_labels, piece=5, half=6):
@@ -209,15 +366,16 @@ def test_information_by_hand():
 
     expected = [score([6, 11], [1, 1]), score([6, 6, 5], [1, 1, weight]), score([6, 6], [1, 1]), 0]
     np.testing.assert_allclose(information(found), expected)
-    assert best_temperature(found) == 1.0  # because of the new class, which no point is sure of
-    assert best_temperature(found, rule="stability") == 0.0
+    assert answer_temperature(found) == 1.0  # because of the new class, which no point is sure of
+    assert answer_temperature(found, "paper") == 1.0
+    assert answer_temperature(found, "paper_strict") == 0.0
     # A new class below the least share is a crumb: undecided.
     np.testing.assert_allclose(information(found, least_share=0.6)[1], expected[2])
 
 
 def test_a_piece_that_the_labels_may_have_missed_by_chance_is_no_reason_to_go_hotter():
-    assert best_temperature(two_classes_and_a_piece(n_labels=2, piece=3, half=12)) == 0.0
-    assert best_temperature(two_classes_and_a_piece(n_labels=8, piece=3, half=12)) == 1.0
+    assert answer_temperature(two_classes_and_a_piece(n_labels=2, piece=3, half=12)) == 0.0
+    assert answer_temperature(two_classes_and_a_piece(n_labels=8, piece=3, half=12)) == 1.0
     scores = [information(two_classes_and_a_piece(n_labels=m))[1] for m in (2, 4, 8)]
     assert scores[0] < scores[1] < scores[2]
 
@@ -249,21 +407,21 @@ def test_without_labels_every_new_class_counts():
     rows = [(1.0, 6 * [0.5], [0.9, 0.9, 0.5, 0.9, 0.9]), (2.0, 6 * [0.5], 5 * [0.9])]
     found = profile(equilibrium(6, edges, rows), n_classes=0)
     np.testing.assert_allclose(information(found), [1.0, 0.0])  # two halves, one whole
-    assert best_temperature(found) == 1.0
+    assert answer_temperature(found) == 1.0
 
 
 def test_information_takes_the_coldest_of_equals_and_knows_its_limits():
     rows = [(t, [1.0, 0.9, 0.0], [0.9, 0.5]) for t in (0.0, 0.5, 1.0)]
     found = profile(equilibrium(3, [(0, 1), (1, 2)], rows, clamped=[0, -1, 1]))
-    assert best_temperature(found) == 0.0
+    assert answer_temperature(found) == 0.0
     # One class everywhere, or nothing decided, says nothing.
     one = profile(equilibrium(2, [(0, 1)], [(0.0, [1.0, 1.0], [1.0])], clamped=[0, -1]))
     np.testing.assert_array_equal(information(one), [0.0])
     apart = profile(equilibrium(2, [(0, 1)], [(1.0, [0.5, 0.5], [0.5])]), n_classes=0)
     np.testing.assert_array_equal(information(apart), [0.0])
-    assert best_temperature(apart) == 1.0
-    with pytest.raises(InvalidInputError, match="rule='best'"):
-        best_temperature(found, rule="best")
+    assert answer_temperature(apart) == 1.0
+    with pytest.raises(InvalidInputError, match="rule 'best' is unknown: use one of 'auto'"):
+        answer_temperature(found, "best")
 
 
 def test_badly_sampled_temperatures_are_not_chosen():
@@ -272,13 +430,14 @@ def test_badly_sampled_temperatures_are_not_chosen():
     rows = [(1.0, [1.0, 0.9, 0.0], [0.9, 0.9]), (0.5, [1.0, 1.0, 0.0], [1.0, 1.0])]
     rows[0][1][1], rows[0][2][1] = 0.5, 0.5  # at T = 1 the middle point is a crumb
     run = equilibrium(3, [(0, 1), (1, 2)], rows, clamped=[0, -1, 1])
-    assert trusted_rows(run).tolist() == [True, True]
+    assert Trust.of(run).rows.tolist() == [True, True]
     noisy = replace(run, std_error=np.array([np.zeros((3, 2)), np.full((3, 2), 0.4)]))
-    assert trusted_rows(noisy).tolist() == [False, True]  # ascending in temperature
-    assert best_temperature(profile(noisy)) == 0.5
-    assert best_temperature(profile(noisy), trusted=trusted_rows(noisy)) == 1.0
+    assert Trust.of(noisy).rows.tolist() == [False, True]  # ascending in temperature
+    assert answer_temperature(profile(noisy)) == 0.5
+    assert answer_temperature(profile(noisy), trusted=Trust.of(noisy).usable) == 1.0
     hopeless = replace(run, std_error=np.ones((2, 3, 2)))
-    assert trusted_rows(hopeless).all()
+    assert not Trust.of(hopeless).rows.any()
+    assert Trust.of(hopeless).usable.all()
 
 
 def test_information_does_not_depend_on_the_names_of_classes_or_points():
@@ -333,17 +492,19 @@ def test_errors_are_counted_as_in_the_paper():
         [(1.0, [1.0, 0.9, 0.9, 0.5, 0.5, 0.5, 0.5, 0.0], [0.9, 0.9, 0.9, 0.9])],
         clamped=[0, -1, -1, -1, -1, -1, -1, 1],
     )
-    d = decide(run, 1.0)  # 0, 1, 2 class 0; {3, 4, 5} new:1; {6} new:2; 7 class 1
     truth = np.array([0, 0, 1, 2, 2, 1, 2, 1])
-    wrong = misclassified(d, truth)
-    # 2 has the wrong name; 5 is of a named class but in the new class; 6 is in a second new class.
-    assert np.flatnonzero(wrong).tolist() == [2, 5, 6]
+    # 0, 1, 2 class 0; {3, 4, 5} new:1; {6} new:2 or an outlier; 7 class 1
+    for small_groups in ("new", "outlier"):
+        d = decide(run, 1.0, small_groups=small_groups)
+        wrong = misclassified(d, truth)
+        # 2 has the wrong name; 5 is of a named class but in the new class; 6 is in a second one.
+        assert np.flatnonzero(wrong).tolist() == [2, 5, 6]
     with pytest.raises(InvalidInputError, match="shape"):
         misclassified(d, truth[:3])
 
 
 def test_without_labels_clusters_are_matched_one_to_one():
     run = equilibrium(5, [(0, 1), (1, 2), (3, 4)], [(1.0, 5 * [0.5], [0.9, 0.9, 0.5])])
-    d = profile(run, n_classes=2).decision(0)  # clusters {0,1,2}, {3}, {4}
+    d = profile(run, n_classes=2, small_groups="new").decision(0)  # clusters {0,1,2}, {3}, {4}
     wrong = misclassified(d, [0, 0, 1, 1, 1], labelled_classes=[])
     assert wrong.sum() == 2  # the big cluster is class 0, one singleton class 1

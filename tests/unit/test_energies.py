@@ -10,7 +10,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from spinlearn import (
+from spinlearn import Graph, PottsClassifier, PottsModel
+from spinlearn.analysis.temperature_grid import temperature_grid
+from spinlearn.energies import (
     ENERGIES,
     LGC,
     BalancedCut,
@@ -18,25 +20,17 @@ from spinlearn import (
     ClassPrior,
     Custom,
     DiffusedCut,
-    Enumeration,
-    Graph,
     Harmonic,
-    JunctionTree,
-    Multicanonical,
-    PottsClassifier,
-    PottsModel,
-    min_cut,
-)
-from spinlearn.analysis.temperature_grid import temperature_grid
-from spinlearn.energies import (
     balanced_cut,
     diffused_cut,
     harmonic,
     lgc,
     make_energy,
+    min_cut,
     normalized_cut,
     ratio_cut,
 )
+from spinlearn.engines import Enumeration, JunctionTree, Multicanonical
 from spinlearn.engines.checkpoint import fingerprint
 from spinlearn.engines.tempering import Metropolis, SwendsenWang, Tempering
 from spinlearn.errors import InvalidInputError, UnsupportedModelError

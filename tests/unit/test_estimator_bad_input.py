@@ -20,22 +20,16 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spinlearn import (
-    KNN,
-    Graph,
-    JunctionTree,
-    LocalGlobalConsistency,
-    MutualKNN,
-    PixelGrid,
-    PottsClassifier,
-    Radius,
-)
+from spinlearn import KNN, Graph, MutualKNN, PottsClassifier
+from spinlearn.baselines import LocalGlobalConsistency
+from spinlearn.engines import JunctionTree
 from spinlearn.errors import (
     GraphWarning,
     InvalidInputError,
     LabelWarning,
     UnsupportedModelError,
 )
+from spinlearn.graphs import PixelGrid, Radius
 
 GRID = [0.0, 0.05, 0.1, 0.3, 1.0]
 SIZE = 8  # points per blob
@@ -293,14 +287,24 @@ def test_one_point():
     model = fit([[1.0]], [4])
     assert model.transduction_.tolist() == [4]
     assert model.predict([[1.0]]).tolist() == [4]
-    assert fit([[1.0]], [-1]).transduction_.tolist() == [-2]
+    alone = fit([[1.0]], [-1])
+    assert alone.transduction_.tolist() == [-1]
+    assert alone.names_.tolist() == alone.status_.tolist() == ["outlier"]
+    assert fit([[1.0]], [-1], small_groups="new").transduction_.tolist() == [-2]
 
 
 @pytest.mark.parametrize(
-    ("y", "expected"), [([0, 1], [0, 1]), ([-1, 3], [3, 3]), ([-1, -1], [-2, -2])]
+    ("y", "expected"), [([0, 1], [0, 1]), ([-1, 3], [3, 3]), ([-1, -1], [-1, -1])]
 )
 def test_two_points(y, expected):
     assert fit([[1.0], [2.0]], y).transduction_.tolist() == expected
+
+
+def test_without_a_label_three_points_are_a_new_class_and_two_are_outliers():
+    for n_points, status in ((1, "outlier"), (2, "outlier"), (3, "new")):
+        found = fit(np.arange(n_points)[:, None], [-1] * n_points)
+        assert set(found.status_) == {status}
+        assert len(found.new_classes_) == (status == "new")
 
 
 @pytest.mark.parametrize("graph", [KNN(n_neighbors=3), MutualKNN(n_neighbors=3), Radius(radius=1)])
@@ -312,7 +316,9 @@ def test_identical_points_have_distance_zero_and_similarity_one(graph):
 def test_points_in_parts_without_a_label_are_new_never_the_first_class():
     points = blobs(3)
     y = np.append(Y, [-1] * SIZE)
-    with pytest.warns(GraphWarning, match="3 parts and 8 points .* new classes; a builder with a"):
+    with pytest.warns(
+        GraphWarning, match="3 parts and 8 points .* new classes or outliers; a builder with a"
+    ):
         model = fit(points, y, graph=KNN(n_neighbors=3))
     assert model.transduction_.tolist() == TRUTH.tolist() + [-2] * SIZE
     np.testing.assert_allclose(model.label_distributions_[2 * SIZE :], 0.5, atol=1e-12)
@@ -320,8 +326,9 @@ def test_points_in_parts_without_a_label_are_new_never_the_first_class():
     assert set(model.forced_labels_[2 * SIZE :]) == {0}
     for temperature in (0.0, 0.01, 5.0):
         found = model.decide(temperature)
-        assert np.all(found.status[2 * SIZE :] == "new")
-        assert np.all(found.transduction[2 * SIZE :] < -1)
+        assert set(found.status[2 * SIZE :]) == {"new" if temperature < 1 else "outlier"}
+        assert np.all((found.calls[2 * SIZE :] < -1) == (temperature < 1))
+        assert np.all(found.calls[2 * SIZE :] < 0)
     np.testing.assert_array_equal(model.predict(points), model.transduction_)
 
 
@@ -331,12 +338,15 @@ def test_parts_with_labels_need_no_warning():
     np.testing.assert_array_equal(model.transduction_, TRUTH)
 
 
-def test_isolated_points_are_new_classes_of_their_own():
+@pytest.mark.parametrize(
+    ("small_groups", "calls"), [("outlier", [-1, -1]), ("join", [-1, -1]), ("new", [-3, -2])]
+)
+def test_isolated_points_are_outliers_or_new_classes_of_their_own(small_groups, calls):
     points = np.array([[0.0], [0.1], [5.0], [9.0]])
     with pytest.warns(GraphWarning, match="3 parts and 2 points"):
-        model = fit(points, [0, -1, -1, -1], graph=Radius(radius=1.0))
+        model = fit(points, [0, -1, -1, -1], graph=Radius(radius=1.0), small_groups=small_groups)
     assert model.graph_summary_.n_isolated == 2
-    assert sorted(model.transduction_.tolist()) == [-3, -2, 0, 0]
+    assert sorted(model.transduction_.tolist()) == [*calls, 0, 0]
     assert model.transduction_[:2].tolist() == [0, 0]
 
 
@@ -398,7 +408,7 @@ def test_negative_weights_push_apart():
 def test_weights_of_zero_are_no_edges():
     with pytest.warns(GraphWarning, match="4 parts and 2 points"):
         model = fit(0 * CHAIN, CHAIN_LABELS)
-    assert model.status_.tolist() == ["labelled", "new", "new", "labelled"]
+    assert model.status_.tolist() == ["labelled", "outlier", "outlier", "labelled"]
 
 
 @pytest.mark.parametrize(
@@ -433,7 +443,7 @@ def test_bad_graphs_are_refused(graph, message):
         ({"graph": KNN}, r"KNN is not a graph builder.*an instance such as KNN\(n_neighbors=5\)"),
         ({"graph": None}, "NoneType is not a graph builder"),
         ({"graph": KNN(n_neighbors=0)}, "n_neighbors=0.*whole number >= 1"),
-        ({"graph": PixelGrid()}, "PixelGrid is not a graph builder"),
+        ({"graph": PixelGrid()}, "mask must be True or False at every pixel.*a comparison such as"),
         ({"engine": "foo"}, "'foo' is unknown: use one of .*'junction_tree'"),
         ({"engine": JunctionTree}, r"not an engine.*an instance such as JunctionTree\(\)"),
         ({"engine": None}, "None is not an engine"),
@@ -450,8 +460,13 @@ def test_bad_graphs_are_refused(graph, message):
         ({"temperatures": np.array([1j])}, "temperatures must be real numbers"),
         (
             {"temperature": "foo"},
-            "temperature='foo' is unknown: use 'auto', 'discovery', 'paper' or a number >= 0",
+            "temperature='foo' is unknown: use 'auto', 'discovery', 'paper', 'paper_strict' or a "
+            "number >= 0",
         ),
+        *[
+            ({"small_groups": what}, "small_groups=.*use one of 'join', 'outlier', 'new'")
+            for what in ("old", None, 3)
+        ],
         ({"temperature": -1}, ">= 0"),
         ({"temperature": np.nan}, "not NaN"),
         ({"temperature": None}, "must be real numbers: got None"),
@@ -511,7 +526,16 @@ def test_grid_is_sorted_without_repetitions():
     np.testing.assert_array_equal(
         fit(temperatures=[0.3, 0.1, 0.3]).profile_.temperatures, [0.1, 0.3]
     )
-    assert fit(temperatures=0.5).profile_.temperatures.tolist() == [0.5]
+    one = fit(temperatures=0.5, temperature="auto")
+    assert one.profile_.temperatures.tolist() == [0.5]
+
+
+def test_an_answer_off_the_grid_is_one_more_row():
+    model = fit(temperatures=[0.5], temperature=0.1)
+    assert model.profile_.temperatures.tolist() == [0.1, 0.5]
+    assert model.equilibrium_.temperatures.tolist() == [0.1, 0.5]
+    assert model.temperature_ == 0.1
+    np.testing.assert_array_equal(model.label_distributions_, model.equilibrium_.marginals[0])
 
 
 def test_eta_min_is_the_threshold_for_leaving_the_lowest_temperature():
@@ -526,11 +550,14 @@ def test_eta_min_is_the_threshold_for_leaving_the_lowest_temperature():
     assert warm.transduction_[2] == "b"
 
 
-def test_infinite_temperatures_leave_only_the_given_labels():
-    model = fit(temperatures=[0.1, np.inf], temperature=np.inf)
+@pytest.mark.parametrize(
+    ("small_groups", "status"), [("join", "outlier"), ("outlier", "outlier"), ("new", "new")]
+)
+def test_infinite_temperatures_leave_only_the_given_labels(small_groups, status):
+    model = fit(temperatures=[0.1, np.inf], temperature=np.inf, small_groups=small_groups)
     assert model.status_.tolist().count("labelled") == 2
-    assert model.status_.tolist().count("new") == 2 * SIZE - 2
-    assert len(model.new_classes_) == 2 * SIZE - 2
+    assert model.status_.tolist().count(status) == 2 * SIZE - 2
+    assert len(model.new_classes_) == (2 * SIZE - 2 if status == "new" else 0)
 
 
 def test_finite_labels_give_way_to_the_data():
@@ -615,7 +642,7 @@ def test_an_unseen_point_equally_similar_to_both_classes_is_not_the_first():
 @pytest.mark.parametrize(
     ("temperature", "message"),
     [
-        ("warm", "temperatures must be real numbers"),
+        ("warm", "rule 'warm' is unknown: use one of 'auto', 'discovery', 'paper'"),
         (-0.1, ">= 0"),
         (np.nan, "not NaN"),
         (None, "got None"),
@@ -639,11 +666,9 @@ def test_decide_on_the_grid_is_the_profile():
         outcomes = model.profile_.outcomes[row]
         np.testing.assert_array_equal(found.decision.outcomes, outcomes)
         assert found.names.tolist() == [model.name_of(int(o)) for o in outcomes]
-        np.testing.assert_array_equal(
-            found.label_distributions, model.equilibrium_.marginals[row][:, :2]
-        )
+        np.testing.assert_array_equal(found.probabilities, model.equilibrium_.marginals[row][:, :2])
     answer = model.decide(model.temperature_)
-    np.testing.assert_array_equal(answer.transduction, model.transduction_)
+    np.testing.assert_array_equal(answer.calls, model.transduction_)
     np.testing.assert_array_equal(answer.forced_labels, model.forced_labels_)
 
 
@@ -657,12 +682,10 @@ def test_decide_between_grid_temperatures_is_a_fit_at_that_temperature(temperatu
         blobs(3), np.append(Y, [-1] * SIZE), temperatures=temperature, temperature=temperature
     )
     assert found.temperature == direct.temperature_ == temperature
-    np.testing.assert_allclose(
-        found.label_distributions, direct.label_distributions_, rtol=0, atol=1e-12
-    )
+    np.testing.assert_allclose(found.probabilities, direct.label_distributions_, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(found.status, direct.status_)
     named = found.status != "new"
-    np.testing.assert_array_equal(found.transduction[named], direct.transduction_[named])
+    np.testing.assert_array_equal(found.calls[named], direct.transduction_[named])
 
 
 # -- scikit-learn's tools and copies -------------------------------------------------------------
@@ -820,10 +843,10 @@ def test_given_labels_are_kept_at_every_temperature(temperature):
     y = np.where(np.arange(2 * SIZE) % 3 == 0, np.arange(2 * SIZE) % 2, -1)  # against the blobs
     found = fit(y=y).decide(temperature)
     given = y >= 0
-    np.testing.assert_array_equal(found.transduction[given], y[given])
+    np.testing.assert_array_equal(found.calls[given], y[given])
     np.testing.assert_array_equal(found.forced_labels[given], y[given])
     assert set(found.status[given]) == {"labelled"}
-    np.testing.assert_array_equal(found.label_distributions[given], np.eye(2)[y[given]])
+    np.testing.assert_array_equal(found.probabilities[given], np.eye(2)[y[given]])
     assert "labelled" not in found.status[~given]
 
 

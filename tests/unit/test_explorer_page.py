@@ -7,8 +7,9 @@ import hashlib
 import json
 import re
 import zlib
+from dataclasses import replace
 from html.parser import HTMLParser
-from types import SimpleNamespace
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
-from spinlearn.decision import Status
+from spinlearn.answers.rule import Status
 from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
 from spinlearn.viz.content import explorer_content, sample_for_display
@@ -28,7 +29,7 @@ from spinlearn.viz.explorer import (
     packed,
     write_explorer,
 )
-from tests.explorer_cases import many_points, three_blocks
+from tests.explorer_cases import doubted, many_points, three_blocks
 
 
 @pytest.fixture(scope="module")
@@ -104,13 +105,89 @@ def test_packed_arrays_come_back(dtype, shape):
     rng = np.random.default_rng(0)
     low = -1000 if dtype == np.int32 else 0
     values = rng.integers(low, 250, shape).astype(dtype)
-    item = packed(values)
+    np.testing.assert_array_equal(unpacked(packed(values)), values)
+
+
+@pytest.mark.parametrize("name", [*SCRIPTS, "style.css", "page.html"])
+def test_every_file_of_the_page_is_short_and_has_one_job(name):
+    lines = _page(name).splitlines()
+    assert len(lines) <= 500
+    if name in SCRIPTS:
+        assert lines[0].startswith("// ")
+        assert not re.search(r"\band\b", lines[0])
+
+
+def test_every_script_is_part_of_the_page():
+    folder = files("spinlearn.viz").joinpath("page")
+    assert {p.name for p in folder.iterdir() if p.name.endswith(".js")} == set(SCRIPTS)
+
+
+def payload(content):
+    page = Outline()
+    page.feed(explorer_html(content))
+    return json.loads(page.scripts[0])
+
+
+def unpacked(item):
+    """The inverse of `packed`, as the page computes it."""
     planes = np.frombuffer(zlib.decompress(base64.b64decode(item["data"])), np.uint8)
-    size = np.dtype(dtype).itemsize
-    array = np.ascontiguousarray(planes.reshape(size, -1).T).view(dtype).reshape(item["shape"])
-    if dtype != np.float32 and len(array):
-        array = np.cumsum(array, axis=0, dtype=dtype)
-    np.testing.assert_array_equal(array, values)
+    dtype = np.dtype(item["type"])
+    array = np.ascontiguousarray(planes.reshape(dtype.itemsize, -1).T).view(dtype)
+    array = array.reshape(item["shape"])
+    return array if dtype.kind == "f" else np.cumsum(array, axis=0, dtype=dtype)
+
+
+def test_the_page_holds_the_confidence_of_every_call():
+    content = three_blocks().content
+    data = payload(content)
+    answer = content.answer
+    held = unpacked(data["arrays"]["confidence"]) / data["stepsPerUnit"]
+    np.testing.assert_allclose(held, content.confidence, atol=0.5e-4 + 1e-12)
+    np.testing.assert_allclose(held[answer.row], answer.confidence, atol=0.5e-4 + 1e-12)
+    for row, groups in enumerate(data["groups"]):
+        for code, size, percent in groups["listed"]:
+            members = content.profile.outcomes[row] == code
+            assert size == members.sum()
+            assert percent == pytest.approx(100 * content.confidence[row, members].mean(), abs=0.51)
+
+
+def test_an_outlier_is_an_undecided_point_without_candidates():
+    content = three_blocks().content
+    data = payload(content)
+    row, point = np.argwhere(content.profile.status == Status.OUTLIER)[-1]
+    code = unpacked(data["arrays"]["outcomes"])[row, point]
+    assert data["confusedSets"][-1 - code] == []
+    assert data["statusNames"][unpacked(data["arrays"]["status"])[row, point]] == "outlier"
+    assert len(data["statusNames"]) == len(data["curves"]["statusCounts"]) == len(Status)
+    for name in ("statusColours", "statusShapes"):
+        assert len(data["palette"][name]) == len(Status)
+
+
+def test_the_page_says_how_far_to_trust_it():
+    case = many_points(300, n_temperatures=5)
+    row = case.content.answer_row
+    data = payload(case.content)
+    assert data["kind"] == "sampled"
+    assert data["distrust"] == [None] * 5
+    assert data["notes"] == case.content.answer.remarks()
+    doubtful = doubted(case, [0, row]).content
+    data = payload(doubtful)
+    assert [k for k, why in enumerate(data["distrust"]) if why is not None] == [0, row]
+    assert data["distrust"][row] == doubtful.answer.warning
+    assert payload(three_blocks().content)["kind"] == "exact"
+
+
+def test_hints_lead_to_their_class():
+    content = many_points(3_000, n_temperatures=9).content
+    hints = content.answer.new_class_hints
+    data = payload(content)
+    assert len(data["hints"]) == len(hints) > 0
+    for shown, hint, text in zip(data["hints"], hints, content.answer.hint_texts(), strict=True):
+        assert shown["text"] == text
+        assert data["temperatures"][shown["row"]] == hint.temperature
+        assert shown["size"] == len(hint.members)
+        members = np.flatnonzero(content.profile.outcomes[shown["row"]] == shown["code"])
+        np.testing.assert_array_equal(members, hint.members)
 
 
 def test_file_is_whole_or_absent(tmp_path, monkeypatch):
@@ -159,9 +236,7 @@ def test_many_classes_show_fewer_points(monkeypatch):
     content = many_points(1_500, n_temperatures=5).content
     monkeypatch.setattr("spinlearn.viz.explorer.FEWEST", 100)
     monkeypatch.setattr("spinlearn.viz.explorer.MAX_VALUES", 5 * 8 * 300)
-    page = Outline()
-    page.feed(explorer_html(content))
-    data = json.loads(page.scripts[0])
+    data = payload(content)
     assert data["nShown"] == 300
     assert data["nPoints"] == 1_500
 
@@ -185,10 +260,7 @@ LINE = np.concatenate([np.linspace(0, 1, 8), np.linspace(3, 4, 8)])[:, None]
 )
 def test_degenerate_results_have_a_page(X, y):
     result = fitted(X, y)
-    html = explorer_html(explorer_content(result, points=X))
-    page = Outline()
-    page.feed(html)
-    data = json.loads(page.scripts[0])
+    data = payload(explorer_content(result.answer_, points=X))
     assert data["nShown"] == len(X)
     assert data["classes"] == [str(c) for c in result.classes_]
 
@@ -208,7 +280,7 @@ def test_degenerate_results_have_a_page(X, y):
 )
 def test_wrong_arguments_are_named(wrong, message):
     with pytest.raises(InvalidInputError, match=message):
-        explorer_content(fitted(LINE, [0] + [-1] * 14 + [1]), **wrong)
+        explorer_content(fitted(LINE, [0] + [-1] * 14 + [1]).answer_, **wrong)
 
 
 def test_nothing_to_show_is_refused():
@@ -217,15 +289,10 @@ def test_nothing_to_show_is_refused():
 
 
 def test_content_needs_arrays_only():
-    live = three_blocks().result
-    dead = SimpleNamespace(
-        equilibrium_=live.equilibrium_,
-        profile_=live.profile_,
-        classes_=live.classes_,
-        temperature_=live.temperature_,
-        tau=live.tau,
-    )
-    places = three_blocks().content.layouts[0].coordinates
+    case = three_blocks()
+    live = case.result.answer_
+    dead = replace(live, equilibrium=replace(live.equilibrium, evaluate=None))
+    places = case.content.layouts[0].coordinates
     assert explorer_html(explorer_content(dead, coordinates=places)) == explorer_html(
         explorer_content(live, coordinates=places)
     )
@@ -235,7 +302,7 @@ def test_classifier_writes_its_explorer(tmp_path):
     case = three_blocks()
     places = case.content.layouts[0].coordinates
     path = case.result.explore(tmp_path / "report.html", ids=case.content.ids, coordinates=places)
-    expected = explorer_content(case.result, ids=case.content.ids, coordinates=places)
+    expected = explorer_content(case.result.answer_, ids=case.content.ids, coordinates=places)
     assert path.read_text(encoding="utf-8") == explorer_html(expected)
     with pytest.raises(NotFittedError):
         PottsClassifier().explore(path)

@@ -138,3 +138,22 @@ def test_describe():
     assert describe(Graph(1, [])).component_sizes == (1,)
     with pytest.raises(AttributeError):
         summary.n_nodes = 3
+
+
+def test_a_classifier_takes_the_mask_of_an_image():
+    from spinlearn import PottsClassifier
+
+    mask = np.zeros((6, 11), dtype=bool)
+    mask[:, :5] = mask[:, 6:] = mask[2, 5] = True  # two blocks on a bridge
+    image = np.full(mask.shape, -1)
+    image[1, 1], image[4, 9] = 0, 1
+    image[0, 5] = 7  # outside the mask: no label
+    clf = PottsClassifier(graph=PixelGrid(), temperature=0.3).fit(mask, image)
+    assert clf.classes_.tolist() == [0, 1]
+    rows = np.argwhere(mask)
+    np.testing.assert_array_equal(clf.transduction_[rows[:, 1] < 5], 0)
+    np.testing.assert_array_equal(clf.transduction_[rows[:, 1] > 5], 1)
+    same = PottsClassifier(graph=PixelGrid(), temperature=0.3).fit(mask, image[mask])
+    np.testing.assert_array_equal(same.transduction_, clf.transduction_)
+    with pytest.raises(InvalidInputError, match="cannot be attached"):
+        PixelGrid().attach(mask, mask)

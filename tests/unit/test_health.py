@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spinlearn import health
+from spinlearn.cli import health
 from spinlearn.engines import JunctionTree
 
 MODEL = health._ladder(10, 2)
@@ -40,7 +40,7 @@ def test_verdict(off, error, good):
 
 
 def test_the_test_takes_its_time_after_compiling(monkeypatch):
-    monkeypatch.setattr("spinlearn.health.SELF_TEST_SECONDS", 1.5)
+    monkeypatch.setattr("spinlearn.cli.health.SELF_TEST_SECONDS", 1.5)
     found = {check.name: check for check in health.checks()}
     names = list(found)
     assert (

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.answer_rules import answer_temperature
+from spinlearn.answers.new_class_hints import new_class_hints
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.temperature import answer_temperature
 from spinlearn.core.arrays import frozen
-from spinlearn.decision import Profile
-from spinlearn.hints import new_classes_elsewhere
 
 
 def profile_of(*rows: str) -> Profile:
@@ -34,7 +34,7 @@ def test_a_class_hidden_in_a_named_one_is_found_where_it_is_whole():
         "aaaaaaaa?xxxxx?bbbbb",
         "yyyyyyyyyyyyyyyyyyyy",
     )
-    (hint,) = new_classes_elsewhere(found, 0)
+    (hint,) = new_class_hints(found, 0)
     assert hint.temperature == 1
     assert (hint.low, hint.high) == (0.5, 3.5)
     assert hint.members.tolist() == list(range(9, 15))
@@ -43,36 +43,36 @@ def test_a_class_hidden_in_a_named_one_is_found_where_it_is_whole():
 
 def test_what_the_answer_shows_already_is_not_repeated():
     found = profile_of("aaaaaaaaaaaaaaabbbbb", "aaaaaaaaaxxxxxxbbbbb", "aaaaaaaayyyyyyybbbbb")
-    assert new_classes_elsewhere(found, 1) == []
-    assert len(new_classes_elsewhere(found, 0)) == 1  # x and y are nearly the same points
+    assert new_class_hints(found, 1) == []
+    assert len(new_class_hints(found, 0)) == 1  # x and y are nearly the same points
 
 
 def test_pieces_of_a_class_that_came_apart_are_no_hint():
     found = profile_of("aaaaaaaaaaaaaaabbbbb", "aaxxxxxxyyyyyyybbbbb", "aaxxxxxxyyyyyyybbbbb")
-    assert new_classes_elsewhere(found, 0) == []
+    assert new_class_hints(found, 0) == []
 
 
 def test_a_class_whose_other_points_are_all_labelled_stands_if_its_labels_are_many():
     many = profile_of("AAAAAAAAaaaaaaaBBBBB", "AAAAAAAAxxxxxxxBBBBB")
-    (hint,) = new_classes_elsewhere(many, 0)
+    (hint,) = new_class_hints(many, 0)
     assert hint.members.tolist() == list(range(8, 15))
     assert answer_temperature(many, "discovery") == 1
     few = profile_of("AAaaaaaaaaaaaaaBBBBB", "AAxxxxxxxxxxxxxBBBBB")  # all that a had
-    assert new_classes_elsewhere(few, 0) == []
+    assert new_class_hints(few, 0) == []
 
 
 def test_crumbs_infinity_and_untrusted_rows_are_not_looked_at():
     small = profile_of("aaaaaaaaaaaaaaabbbbb", "aaaaaaaaaaaxxxxbbbbb")
-    assert new_classes_elsewhere(small, 0) == []
+    assert new_class_hints(small, 0) == []
     found = profile_of("aaaaaaaaaaaaaaabbbbb", "aaaaaaaaaxxxxxxbbbbb")
-    assert len(new_classes_elsewhere(found, 0)) == 1
-    assert new_classes_elsewhere(found, 0, np.array([True, False])) == []
+    assert len(new_class_hints(found, 0)) == 1
+    assert new_class_hints(found, 0, np.array([True, False])) == []
     twice = profile_of("aaaaaaaaaaaaaaabbbbb", *["aaaaaaaaaxxxxxxbbbbb"] * 2)
-    assert len(new_classes_elsewhere(twice, 0, np.array([True, False, False]))) == 1
+    assert len(new_class_hints(twice, 0, np.array([True, False, False]))) == 1
 
 
 def test_nothing_new_no_hint():
-    assert new_classes_elsewhere(profile_of("aaaaabbbbb", "aaaa??bbbb"), 0) == []
+    assert new_class_hints(profile_of("aaaaabbbbb", "aaaa??bbbb"), 0) == []
 
 
 def test_longest_and_largest_come_first():
@@ -81,21 +81,21 @@ def test_longest_and_largest_come_first():
         "aaaaaaaaaaaaaaxxxxxxbbbbbbbbbbbbbyyyyyyy",
         "aaaaaaaaaaaaaaxxxxxxbbbbbbbbbbbbbbbbbbbb",
     )
-    sizes = [len(h.members) for h in new_classes_elsewhere(found, 0)]
+    sizes = [len(h.members) for h in new_class_hints(found, 0)]
     assert sizes == [6, 7]  # the first stands twice as long
 
 
 def test_pieces_of_a_new_class_are_no_hint_but_confused_points_are():
     found = profile_of("aaaaaaaxxxxxxxxbbbbb", "aaaaaaayyyyyzzzbbbbb")
-    assert new_classes_elsewhere(found, 0) == []
+    assert new_class_hints(found, 0) == []
     found = profile_of("aaaaaaa????????bbbbb", "aaaaaaayyyyyyyybbbbb")
-    (hint,) = new_classes_elsewhere(found, 0)
+    (hint,) = new_class_hints(found, 0)
     assert hint.calls == {-1: 8}
 
 
 def test_a_range_goes_on_through_rows_that_are_not_trusted():
     found = profile_of("aaaaaaaaaaaaaaabbbbb", *["aaaaaaaaaxxxxxxbbbbb"] * 3)
-    (hint,) = new_classes_elsewhere(found, 0, np.array([True, False, True, False]))
+    (hint,) = new_class_hints(found, 0, np.array([True, False, True, False]))
     assert hint.temperature == 2
     assert (hint.low, hint.high) == (0.5, 3.0)
 

@@ -8,10 +8,11 @@ import io
 import numpy as np
 import pytest
 
-from spinlearn.decision import profile
+from spinlearn.answers.answer import Answer
+from spinlearn.answers.rule import Status
+from spinlearn.answers.table import LabelTable, label_table, whole_steps
 from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
-from spinlearn.label_table import answer_grid, call_ranges, csv_line, label_table, whole_steps
 from tests.explorer_cases import NASTY, three_blocks
 
 
@@ -28,6 +29,7 @@ def test_csv_is_read_back_by_pythons_reader(case):
         "id",
         "call",
         "status",
+        "confidence",
         "p:<b>left</b>",
         "p:right",
         "se:<b>left</b>",
@@ -44,14 +46,28 @@ def test_table_agrees_with_the_classifier(case):
     table = case.table(case.content.answer_row)
     assert [r[1] for r in table.rows] == answer.names.tolist()
     assert [r[2] for r in table.rows] == answer.status.tolist()
-    p = np.array([[float(r[3]), float(r[4])] for r in table.rows])
-    np.testing.assert_allclose(p, answer.label_distributions, atol=0.5e-4 + 1e-12)
-    assert {r[5] for r in table.rows} == {"0.0000"}  # exact
+    numbers = np.array([[float(v) for v in r[3:6]] for r in table.rows])
+    np.testing.assert_allclose(numbers[:, 0], answer.confidence, atol=0.5e-4 + 1e-12)
+    np.testing.assert_allclose(numbers[:, 1:], answer.probabilities, atol=0.5e-4 + 1e-12)
+    assert {r[6] for r in table.rows} == {"0.0000"}  # exact
+    assert answer.table(case.content.ids) == table
+
+
+def test_labelled_points_are_sure_and_undecided_ones_are_not(case):
+    found = case.content.profile
+    row = int(np.argwhere(found.status == Status.OUTLIER)[0, 0])
+    sure = {"labelled": "1.0000", "confused": "0.0000", "outlier": "0.0000"}
+    rows = [r for r in case.table(row).rows if r[2] in sure]
+    assert {r[2] for r in rows} >= {"labelled", "outlier"}
+    for cells in rows:
+        assert cells[3] == sure[cells[2]]
+        if cells[2] == "outlier":
+            assert cells[1] == "outlier"
 
 
 def test_ranges_are_the_intervals_of_the_profile(case):
     found, row = case.content.profile, case.content.answer_row
-    low, high = call_ranges(found, row)
+    low, high = found.call_ranges(row)
     ends = found.boundaries()
     here = found.temperatures[row]
     for point in range(found.outcomes.shape[1]):
@@ -60,37 +76,42 @@ def test_ranges_are_the_intervals_of_the_profile(case):
 
 
 def test_answer_off_the_grid_becomes_a_row(case):
-    classifier = case.result
-    assert 0.55 not in classifier.profile_.temperatures
-    equilibrium, found = answer_grid(classifier)
-    row = found.nearest_row(0.55)
-    assert found.temperatures[row] == equilibrium.temperatures[row] == 0.55
-    assert np.all(np.diff(found.temperatures) > 0)
-    rest = np.arange(len(found.temperatures)) != row
-    np.testing.assert_array_equal(found.outcomes[rest], classifier.profile_.outcomes)
-    np.testing.assert_array_equal(found.outcomes[row], classifier.decide(0.55).decision.outcomes)
-    # The same marginals as a run that had 0.55 in its grid from the start.
-    direct = classifier.equilibrium_.at([0.55])
-    np.testing.assert_array_equal(equilibrium.marginals[row], direct.marginals[0])
+    before = case.result.answer_
+    assert 0.42 not in before.temperatures
+    after = before.at(0.42)
+    row = after.row
+    assert after.temperatures[row] == after.equilibrium.temperatures[row] == 0.42
+    assert np.all(np.diff(after.temperatures) > 0)
+    rest = np.arange(len(after.temperatures)) != row
+    np.testing.assert_array_equal(after.temperatures[rest], before.temperatures)
+    np.testing.assert_array_equal(after.profile.status[rest], before.profile.status)
+    # The same marginals as a run that had 0.42 in its grid from the start.
+    direct = before.equilibrium.at([0.42])
+    np.testing.assert_array_equal(after.equilibrium.marginals[row], direct.marginals[0])
+    assert after.table(case.content.ids).rows[100][1] == after.names[100]
 
 
-def test_answer_on_the_grid_changes_nothing():
-    classifier = PottsClassifier(temperatures=[0, 0.5, 1]).fit(
+def two_pairs(**settings):
+    return PottsClassifier(temperatures=[0, 0.5, 1], **settings).fit(
         np.array([[0.0], [0.1], [1.0], [1.1]]), [0, -1, 1, -1]
     )
-    equilibrium, found = answer_grid(classifier)
-    assert found is classifier.profile_
-    assert equilibrium is classifier.equilibrium_
+
+
+def test_answer_on_the_grid_adds_no_row():
+    answer = two_pairs().answer_
+    for temperature in answer.temperatures.tolist():
+        moved = answer.at(temperature)
+        assert moved.equilibrium is answer.equilibrium
+        np.testing.assert_array_equal(moved.temperatures, answer.temperatures)
 
 
 def test_unsorted_equilibrium_is_sorted_like_the_profile():
-    classifier = PottsClassifier(temperatures=[0, 0.5, 1]).fit(
-        np.array([[0.0], [0.1], [1.0], [1.1]]), [0, -1, 1, -1]
+    fitted = two_pairs(temperature=0.5)
+    mixed = Answer.from_equilibrium(
+        fitted.equilibrium_.take([2, 0, 1]), fitted._label_code, temperature=0.5
     )
-    classifier.equilibrium_ = classifier.equilibrium_.take([2, 0, 1])
-    classifier.profile_ = profile(classifier.equilibrium_, n_classes=2)
-    equilibrium, found = answer_grid(classifier)
-    np.testing.assert_array_equal(equilibrium.temperatures, found.temperatures)
+    np.testing.assert_array_equal(mixed.equilibrium.temperatures, mixed.temperatures)
+    assert mixed.table(range(4)) == fitted.answer_.table(range(4))
 
 
 def test_steps_round_to_nearest_and_never_leave_the_unit_interval():
@@ -99,7 +120,8 @@ def test_steps_round_to_nearest_and_never_leave_the_unit_interval():
 
 
 def test_quotes_follow_rfc_4180():
-    assert csv_line(["a", 'b"c', "d,e", "f\r\ng", ""]) == 'a,"b""c","d,e","f\r\ng",\n'
+    table = LabelTable(("a", 'b"c', "d,e", "f\r\ng", ""), ())
+    assert table.csv() == 'a,"b""c","d,e","f\r\ng",\n'
 
 
 def test_wrong_number_of_ids_is_refused(case):
@@ -110,5 +132,6 @@ def test_wrong_number_of_ids_is_refused(case):
             0,
             ids=["a", "b"],
             classes=content.classes,
-            marginals=content.marginals[0],
+            confidence=content.confidence[0],
+            marginals=content.answer.equilibrium.marginals[0],
         )

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spinlearn.answers.labels import LARGEST, parse_labels
+from spinlearn.answers.names import UNKNOWN, encode_outcomes, outcome_name, outcome_names
 from spinlearn.errors import InvalidInputError, LabelWarning
-from spinlearn.inputs import read_labels
-from spinlearn.labels import LARGEST, UNKNOWN, parse_labels
+from spinlearn.estimators.inputs import read_labels
 
 TEXT = [
     ["a", None, "b", "a"],
@@ -84,7 +85,7 @@ def test_truth_values_stay_truth_values(y):
     assert code.classes.dtype == bool
     assert code.states.tolist() == [1, -1, 0]
     # Outcomes: True, the first new class, False.
-    assert code.encode(np.array([1, 2, 0]), ()).tolist() == [True, "new:1", False]
+    assert encode_outcomes(np.array([1, 2, 0]), code.classes, ()).tolist() == [True, "new:1", False]
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, bool])
@@ -108,7 +109,7 @@ def test_no_labels_at_all(y):
     code = parse_labels(y, 2)
     assert code.n_classes == 0
     assert code.states.tolist() == [-1, -1]
-    assert code.encode(np.array([0, 1]), ()).tolist() == [-2, -3]
+    assert encode_outcomes(np.array([0, 1]), code.classes, ()).tolist() == [-2, -3]
 
 
 def test_one_character_labels_are_no_prefix_of_the_mark():
@@ -142,7 +143,7 @@ def test_whole_numbers_that_do_not_fit_are_refused(y):
 
 def test_new_classes_below_the_largest_label_do_not_wrap():
     code = parse_labels([-LARGEST, LARGEST], 2)
-    labels = code.encode(np.array([0, 1, 2, 3, -1]), ((0, 1),)).tolist()
+    labels = encode_outcomes(np.array([0, 1, 2, 3, -1]), code.classes, ((0, 1),)).tolist()
     assert labels == [-LARGEST, LARGEST, -LARGEST - 1, -LARGEST - 2, -1]
 
 
@@ -185,53 +186,72 @@ def test_text_that_was_a_missing_value_is_kept_with_a_warning(name):
     assert code.n_classes == 2
 
 
-CONFUSED = ((0, 1), (0, 1, 2))
+CONFUSED = ((0, 1), (0, 1, 2), ())  # the last one: outliers
 
 
 def test_outcomes_of_whole_number_labels():
     code = parse_labels([4, 0, 2, -1], 4)
-    outcomes = np.array([2, 0, 1, -1, -2, 3, 5, UNKNOWN])
-    assert code.encode(outcomes, CONFUSED).tolist() == [4, 0, 2, -1, -1, -2, -4, -1]
+    outcomes = np.array([2, 0, 1, -1, -2, -3, 3, 5, UNKNOWN])
+    assert encode_outcomes(outcomes, code.classes, CONFUSED).tolist() == [
+        4,
+        0,
+        2,
+        -1,
+        -1,
+        -1,
+        -2,
+        -4,
+        -1,
+    ]
 
 
 def test_new_classes_are_numbered_below_negative_labels():
     code = parse_labels([-5, 3, -1], 3)
-    assert code.encode(np.array([0, 1, 2, 3, -1]), ((0, 1),)).tolist() == [-5, 3, -6, -7, -1]
+    labels = encode_outcomes(np.array([0, 1, 2, 3, -1]), code.classes, ((0, 1),))
+    assert labels.tolist() == [-5, 3, -6, -7, -1]
     code = parse_labels(np.array([200, 3], dtype=np.uint8), 2)
-    assert code.encode(np.array([1, 2, -1]), ((0, 1),)).tolist() == [200, -2, -1]
+    labels = encode_outcomes(np.array([1, 2, -1]), code.classes, ((0, 1),))
+    assert labels.tolist() == [200, -2, -1]
 
 
 def test_outcomes_of_text_labels():
     code = parse_labels(["b", "a", "c", ""], 4)
-    outcomes = np.array([2, 0, -1, -2, 3, 5, UNKNOWN])
-    expected = ["c", "a", "confused:a|b", "confused:a|b|c", "new:1", "new:3", "unknown"]
-    encoded = code.encode(outcomes, CONFUSED)
+    outcomes = np.array([2, 0, -1, -2, -3, 3, 5, UNKNOWN])
+    expected = ["c", "a", "confused:a|b", "confused:a|b|c", "outlier", "new:1", "new:3", "unknown"]
+    encoded = encode_outcomes(outcomes, code.classes, CONFUSED)
     assert encoded.tolist() == expected
     assert {type(label) for label in encoded} == {str}
-    assert [code.name(int(o), CONFUSED) for o in outcomes] == expected
+    assert [outcome_name(int(o), code.classes, CONFUSED) for o in outcomes] == expected
+    assert outcome_names(outcomes, code.classes, CONFUSED).tolist() == expected
 
 
 def test_nothing_but_named_classes_keep_their_dtype():
     code = parse_labels(["bb", "a", ""], 3)
-    assert code.encode(np.array([1, 0, 0]), ()).dtype == code.classes.dtype
+    assert encode_outcomes(np.array([1, 0, 0]), code.classes, ()).dtype == code.classes.dtype
 
 
-@pytest.mark.parametrize("name", ["new:1", "new:12", "confused:A|B", "confused:a\nb|c"])
+@pytest.mark.parametrize("name", ["new:1", "new:12", "confused:A|B", "confused:a\nb|c", "outlier"])
 def test_labels_that_read_like_calls_are_refused(name):
     with pytest.raises(InvalidInputError, match=r"which is how spinlearn names .* rename that"):
         read_labels(["A", name, ""], 3)
 
 
 def test_labels_that_only_resemble_calls_are_labels():
-    labels = ["New:1", "a|b", "confused:x", "new", "new:A", "newer:1", "unknown"]
-    code = read_labels([*labels, ""], 8)
+    labels = ["New:1", "a|b", "confused:x", "new", "new:A", "newer:1", "outliers", "unknown"]
+    code = read_labels([*labels, ""], 9)
     assert code.classes.tolist() == labels
+
+
+def as_they_went_in(code):
+    """Outcomes that are the labels given, and one new class of the rest."""
+    outcomes = np.where(code.states < 0, code.n_classes, code.states)
+    return encode_outcomes(outcomes, code.classes, ()).tolist()
 
 
 @given(st.lists(st.integers(-(10**6), 10**6) | st.just(-1), min_size=1, max_size=30))
 def test_whole_number_labels_come_back_as_they_went_in(labels):
     code = parse_labels(labels, len(labels))
-    encoded = code.encode(np.where(code.states < 0, code.n_classes, code.states), ()).tolist()
+    encoded = as_they_went_in(code)
     new = min(-2, *(label - 1 for label in labels))
     assert encoded == [new if label == -1 else label for label in labels]
 
@@ -240,7 +260,7 @@ def test_whole_number_labels_come_back_as_they_went_in(labels):
 @pytest.mark.filterwarnings("ignore:a class is named:spinlearn.errors.LabelWarning")
 def test_text_labels_come_back_as_they_went_in(labels):
     code = parse_labels(labels, len(labels))
-    encoded = code.encode(np.where(code.states < 0, code.n_classes, code.states), ()).tolist()
+    encoded = as_they_went_in(code)
     missing = ("", "-1")
     new = -2 if code.n_classes == 0 else "new:1"
     assert encoded == [new if label in missing else label for label in labels]

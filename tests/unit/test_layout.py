@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.decomposition import PCA
@@ -9,8 +12,8 @@ from sklearn.decomposition import PCA
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs import MutualKNN
-from spinlearn.viz.content import layouts
-from spinlearn.viz.layout import neighbour_map, principal, spectral
+from spinlearn.viz.layout import LEAST_UMAP, neighbour_map, principal, spectral, umap_layout
+from spinlearn.viz.places import MAX_MAPPED, layouts
 from tests.conftest import grid_graph
 
 
@@ -92,8 +95,8 @@ def test_which_layouts_are_offered_and_which_first():
     graph = MutualKNN(n_neighbors=5).build(points)
     flat = points[:, :2]
     assert names_of(graph) == ["neighbours", "spectral"]
-    assert names_of(graph, points=points) == ["PCA", "neighbours"]
-    assert names_of(graph, components=flat) == ["PCA", "neighbours"]
+    assert names_of(graph, points=points) == ["neighbours", "PCA"]
+    assert names_of(graph, components=flat) == ["neighbours", "PCA"]
     assert names_of(graph, points=flat) == ["features"]
     assert names_of(graph, coordinates=flat, points=points) == ["coordinates"]
     assert names_of(graph, pixels=flat, points=points, components=flat) == ["pixels"]
@@ -102,6 +105,52 @@ def test_which_layouts_are_offered_and_which_first():
         (only,) = layouts(graph, **given, first_only=True)
         assert only.name == first.name
         np.testing.assert_array_equal(only.coordinates, first.coordinates)
+
+
+def blobs(n):
+    rng = np.random.default_rng(5)
+    return rng.normal(size=(n, 5)) + 8 * np.eye(4, 5)[np.arange(n) % 4]
+
+
+def test_larger_sets_are_laid_out_by_umap_where_it_is_installed(monkeypatch):
+    pytest.importorskip("umap.umap_", reason="umap-learn is not installed")
+    points = blobs(LEAST_UMAP)
+    graph = MutualKNN().build(points)
+    assert names_of(graph, points=points) == ["UMAP", "PCA"]
+    assert names_of(graph) == ["UMAP", "spectral"]
+    fewer = points[:-1]
+    assert names_of(MutualKNN().build(fewer), points=fewer) == ["neighbours", "PCA"]
+    monkeypatch.setitem(sys.modules, "umap.umap_", None)
+    assert umap_layout(graph, spectral(graph)) is None
+    assert names_of(graph, points=points) == ["neighbours", "PCA"]
+    assert names_of(graph) == ["neighbours", "spectral"]
+
+
+def test_umap_is_quiet_repeatable_and_brings_neighbours_together():
+    pytest.importorskip("umap.umap_", reason="umap-learn is not installed")
+    graph = MutualKNN().build(blobs(400))
+    start = spectral(graph)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        places = umap_layout(graph, start)
+    np.testing.assert_array_equal(places, umap_layout(graph, start))
+    ends = places[graph.edges]
+    near = np.mean(np.hypot(*(ends[:, 0] - ends[:, 1]).T))
+    shuffled = np.random.default_rng(2).permutation(400)
+    assert near < 0.3 * np.mean(np.hypot(*(places - places[shuffled]).T))
+
+
+def test_a_graph_without_edges_needs_no_umap():
+    assert umap_layout(Graph(LEAST_UMAP, []), np.zeros((LEAST_UMAP, 2))) is None
+
+
+def test_very_large_sets_with_features_are_drawn_by_their_components(monkeypatch):
+    assert MAX_MAPPED >= 10_000
+    monkeypatch.setattr("spinlearn.viz.places.MAX_MAPPED", 39)
+    points = np.random.default_rng(3).normal(size=(40, 4))
+    graph = MutualKNN(n_neighbors=5).build(points)
+    assert names_of(graph, points=points) == ["PCA"]
+    assert names_of(graph) == ["neighbours", "spectral"]
 
 
 def test_known_components_are_drawn_as_the_points_would_be():

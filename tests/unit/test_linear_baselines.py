@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
-from spinlearn import Graph, HarmonicFields, LocalGlobalConsistency
+from spinlearn import Graph
+from spinlearn.baselines import HarmonicFields, LocalGlobalConsistency
 from spinlearn.errors import ConvergenceWarning, GraphWarning, InvalidInputError
 from spinlearn.minimizers.linear_system import REORDERED, scaled, solve, weight_matrix
 from tests.conftest import grid_graph
@@ -327,7 +328,7 @@ def test_threads_of_very_different_weight():
 
 
 def test_lattices_on_threads_for_all_methods():
-    from spinlearn import NormalizedCut, SpectralGraphTransducer
+    from spinlearn.baselines import NormalizedCutClustering, SpectralGraphTransducer
 
     graph = hanging_lattices([1e-25, 1e-20, 1e-30])
     y = np.full(80, -1)
@@ -339,7 +340,7 @@ def test_lattices_on_threads_for_all_methods():
     labelled = np.concatenate([np.arange(20), np.arange(40, 60)])
     found = SpectralGraphTransducer().fit(graph, y).transduction_
     np.testing.assert_array_equal(found[labelled], expected[labelled])
-    clusters = NormalizedCut(4).fit(graph).labels_.reshape(4, 20)
+    clusters = NormalizedCutClustering(4).fit(graph).labels_.reshape(4, 20)
     assert len(np.unique(clusters)) == 4
     assert all(len(set(row)) == 1 for row in clusters)
 

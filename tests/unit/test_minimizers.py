@@ -8,10 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from spinlearn import JunctionTree, min_cut
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
+from spinlearn.energies import min_cut
+from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.minimizers import (
     MINIMIZERS,

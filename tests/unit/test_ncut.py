@@ -11,7 +11,8 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from spinlearn import KNN, Graph, MutualKNN, NormalizedCut
+from spinlearn import KNN, Graph, MutualKNN
+from spinlearn.baselines import NormalizedCutClustering
 from spinlearn.baselines.ncut import normalized_cut
 from spinlearn.errors import GraphWarning, InvalidInputError
 from spinlearn.minimizers.linear_system import weight_matrix
@@ -23,7 +24,7 @@ from tests.unit.test_linear_baselines import random_problem
 def test_clear_blobs_are_parted_as_by_spectral_clustering(n_clusters):
     X, truth = make_blobs(60 * n_clusters, 2, centers=n_clusters, cluster_std=0.4, random_state=3)
     graph = KNN(n_neighbors=n_clusters * 60 - 1).build(X)  # all pairs, so one part
-    ours = NormalizedCut(n_clusters).fit(graph)
+    ours = NormalizedCutClustering(n_clusters).fit(graph)
     theirs = SpectralClustering(n_clusters, affinity="precomputed", random_state=0)
     theirs.fit(weight_matrix(graph).toarray())
     assert adjusted_rand_score(theirs.labels_, truth) == 1.0
@@ -33,7 +34,7 @@ def test_clear_blobs_are_parted_as_by_spectral_clustering(n_clusters):
 @pytest.mark.parametrize("seed", range(3))
 def test_eigenvalues_and_embedding_are_those_of_the_normalised_laplacian(seed):
     graph = random_problem(seed)[0]
-    model = NormalizedCut(4).fit(graph)
+    model = NormalizedCutClustering(4).fit(graph)
     matrix = laplacian(weight_matrix(graph).toarray(), normed=True)
     np.testing.assert_allclose(model.eigenvalues_, np.linalg.eigvalsh(matrix)[:4], atol=1e-10)
     # D^-1/2 v solves the generalised problem (D - W) y = lambda D y of Shi & Malik.
@@ -58,7 +59,7 @@ def test_ncut_value_by_its_definition():
 @pytest.mark.parametrize("seed", range(8))
 def test_bisection_is_the_least_of_all_cuts_along_the_eigenvector(seed):
     graph, _ = random_problem(seed, n=11)
-    model = NormalizedCut(2).fit(graph)
+    model = NormalizedCutClustering(2).fit(graph)
     order = np.argsort(model.embedding_[:, 1])
     along = [normalized_cut(graph, np.isin(np.arange(11), order[:k])) for k in range(1, 11)]
     assert model.ncut_ == pytest.approx(min(along), rel=1e-9)
@@ -75,7 +76,7 @@ def test_bisection_is_the_least_of_all_cuts_along_the_eigenvector(seed):
 def test_two_cliques_are_cut_at_their_one_edge():
     pairs = [(i, j) for i in range(6) for j in range(i)]
     graph = Graph(12, [*pairs, *[(i + 6, j + 6) for i, j in pairs], (5, 6)])
-    model = NormalizedCut(2).fit(graph)
+    model = NormalizedCutClustering(2).fit(graph)
     np.testing.assert_array_equal(model.labels_, np.repeat([0, 1], 6))
     assert model.ncut_ == pytest.approx(2 / 31)
 
@@ -83,37 +84,37 @@ def test_two_cliques_are_cut_at_their_one_edge():
 def test_parts_without_connection_are_the_clusters():
     one = grid_graph(3, 3)
     graph = Graph(22, np.concatenate([one.edges, one.edges + 9, [[18, 19], [19, 20]]]))
-    model = NormalizedCut(4).fit(graph)
+    model = NormalizedCutClustering(4).fit(graph)
     sizes = np.bincount(model.labels_)
     assert sizes.tolist() == [9, 9, 3, 1]
     assert model.ncut_ == 0.0
     np.testing.assert_allclose(model.eigenvalues_, 0.0, atol=1e-12)
     with pytest.warns(GraphWarning, match="4 parts without connection, more than n_clusters=2"):
-        few = NormalizedCut(2).fit(graph)
+        few = NormalizedCutClustering(2).fit(graph)
     assert np.bincount(few.labels_).tolist() == [13, 9]
     # One cluster more than parts: then a lattice is cut.
-    assert np.bincount(NormalizedCut(5).fit(graph).labels_).tolist()[0] == 9
+    assert np.bincount(NormalizedCutClustering(5).fit(graph).labels_).tolist()[0] == 9
 
 
 def test_points_and_their_graph_give_the_same_clusters():
     X, _ = make_blobs(90, 2, centers=3, cluster_std=0.5, random_state=1)
-    points = NormalizedCut(3).fit(X)
-    graph = NormalizedCut(3).fit(MutualKNN().build(X))
+    points = NormalizedCutClustering(3).fit(X)
+    graph = NormalizedCutClustering(3).fit(MutualKNN().build(X))
     np.testing.assert_array_equal(points.labels_, graph.labels_)
-    np.testing.assert_array_equal(NormalizedCut(3).fit_predict(X), points.labels_)
+    np.testing.assert_array_equal(NormalizedCutClustering(3).fit_predict(X), points.labels_)
 
 
 def test_as_many_clusters_as_points_and_one_cluster():
     graph, _ = random_problem(0, n=7, n_labels=3)
-    assert sorted(NormalizedCut(7).fit(graph).labels_) == list(range(7))
-    one = NormalizedCut(1).fit(graph)
+    assert sorted(NormalizedCutClustering(7).fit(graph).labels_) == list(range(7))
+    one = NormalizedCutClustering(1).fit(graph)
     assert set(one.labels_) == {0}
     assert one.ncut_ == 0.0
-    assert NormalizedCut(1).fit(Graph(1, [])).labels_.tolist() == [0]
+    assert NormalizedCutClustering(1).fit(Graph(1, [])).labels_.tolist() == [0]
 
 
 @pytest.mark.parametrize("n_clusters", [0, 1.5, "2", None, True, 61])
 def test_bad_numbers_of_clusters_are_refused(n_clusters):
     graph, _ = random_problem(0)
     with pytest.raises(InvalidInputError, match="n_clusters"):
-        NormalizedCut(n_clusters).fit(graph)
+        NormalizedCutClustering(n_clusters).fit(graph)

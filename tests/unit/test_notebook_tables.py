@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from spinlearn import Graph, JunctionTree, Multicanonical, PottsModel
-from spinlearn.core.html_table import LISTED, html_table, shown_rows
-from spinlearn.decision import STATUS_NAMES
+from spinlearn import Graph, PottsModel
+from spinlearn.answers.rule import STATUS_NAMES, Status
+from spinlearn.engines import JunctionTree, Multicanonical
 from spinlearn.io.result import Result
-from spinlearn.viz.summary import answer_html
-from tests.explorer_cases import three_blocks
+from spinlearn.viz.notebook import LISTED, as_html
+from tests.explorer_cases import doubted, many_points, three_blocks
 
 
 class Cells(HTMLParser):
@@ -44,19 +46,23 @@ def ring(n: int = 6) -> PottsModel:
     return PottsModel(graph, n_states=2, fields=None, clamped=[0] + [-1] * (n - 1))
 
 
-def test_everything_in_a_table_is_escaped():
-    html = html_table("<i>&", ["<b>"], [["<script>alert(1)</script>"], ['"quoted"']])
-    for bad in ("<script", "<i>", "<b>&lt;b"):
-        assert bad not in html
-    assert Cells(html).rows == [["<b>"], ["<script>alert(1)</script>"], ['"quoted"']]
+def test_everything_of_the_user_is_escaped():
+    nasty = "<img src=x onerror=alert(1)>"
+    assert as_html(nasty) == "<pre>&#x27;&lt;img src=x onerror=alert(1)&gt;&#x27;</pre>"
+    answer = replace(three_blocks().result.answer_, classes=np.array([nasty, '"quoted"']))
+    html = as_html(answer)
+    assert "<img" not in html
+    assert {row[0] for row in Cells(html).rows[1:]} >= {nasty, '"quoted"'}
 
 
 def test_rows_are_spread_from_first_to_last():
-    assert shown_rows(5).tolist() == [0, 1, 2, 3, 4]
-    some = shown_rows(100)
-    assert len(some) == LISTED
-    assert (some[0], some[-1]) == (0, 99)
-    assert shown_rows(0).tolist() == []
+    for count, shown in ((5, 5), (100, LISTED)):
+        temperatures = np.linspace(0.5, 5, count)
+        _, *rows = Cells(as_html(JunctionTree().run(ring(), temperatures))).rows
+        assert len(rows) == shown
+        assert (rows[0][0], rows[-1][0]) == ("0.5", "5")
+        places = [np.argmin(np.abs(temperatures - float(row[0]))) for row in rows]
+        assert np.ptp(np.diff(places)) <= 1
 
 
 def test_an_exact_equilibrium_says_so_and_shows_its_averages():
@@ -91,13 +97,29 @@ def test_a_profile_counts_points_by_status():
     found = three_blocks().result.profile_
     heading, *rows = Cells(found._repr_html_()).rows
     assert heading == ["T", *STATUS_NAMES, "new classes", "largest"]
-    for cells, k in zip(rows, shown_rows(len(found.temperatures)), strict=True):
-        assert cells[0] == f"{found.temperatures[k]:.4g}"
-        counts = [int(c) for c in cells[1:6]]
-        assert counts == np.bincount(found.status[k], minlength=5).tolist()
+    assert len(rows) == LISTED
+    row_of = {f"{t:.4g}": k for k, t in enumerate(found.temperatures)}
+    for cells in rows:
+        k = row_of[cells[0]]
+        counts = [int(c) for c in cells[1 : 1 + len(Status)]]
+        assert counts == np.bincount(found.status[k], minlength=len(Status)).tolist()
         sizes = [len(m) for m in found.decision(k).new_classes().values()]
-        assert [int(c) for c in cells[6:]] == [len(sizes), max(sizes, default=0)]
+        assert [int(c) for c in cells[1 + len(Status) :]] == [len(sizes), max(sizes, default=0)]
         assert Cells(found.decision(k)._repr_html_()).rows == [heading, cells]
+
+
+def test_an_answer_lists_its_calls_with_their_confidence():
+    answer = three_blocks().result.answer_
+    heading, *rows = Cells(as_html(answer)).rows
+    assert heading == ["call", "points", "mean confidence", "status"]
+    names, counts = np.unique(answer.names.astype(str), return_counts=True)
+    assert [row[0] for row in rows] == names[np.argsort(-counts, kind="stable")].tolist()
+    assert set(names) >= {"new:1", "right", "<b>left</b>"}
+    for name, points, confidence, kinds in rows:
+        here = answer.names == name
+        assert int(points) == here.sum()
+        assert confidence == f"{answer.confidence[here].mean():.2f}"
+        assert kinds == ", ".join(sorted(set(answer.status[here])))
 
 
 def test_a_classifier_and_its_stored_result_show_the_same_answer(tmp_path):
@@ -112,8 +134,21 @@ def test_a_classifier_and_its_stored_result_show_the_same_answer(tmp_path):
         assert "<b>left" not in html
 
 
-def test_notes_of_an_answer_are_escaped():
-    names = np.array(["a"], dtype=object)
-    html = answer_html(1.0, names, np.array(["new"]), ["called <img src=x>"])
-    assert "<img" not in html
-    assert "called &lt;img src=x&gt;" in html
+def test_notes_of_an_answer_are_told_and_escaped():
+    answer = three_blocks().result.decide(0)
+    html = as_html(answer)
+    assert "this is the minimum cut" in html
+    hints = answer.hint_texts()
+    assert any("<b>left</b>" in hint for hint in hints)
+    for note in answer.notes():
+        assert f"<div>{escape(note)}</div>" in html
+    assert "<b>left" not in html
+
+
+def test_what_is_not_trusted_comes_first():
+    case = many_points(300, n_temperatures=5)
+    doubtful = doubted(case, slice(None)).result
+    html = as_html(doubtful)
+    assert html.index(escape(doubtful.warning)) < html.index("300 points at T")
+    assert case.result.warning is None
+    assert "trusted" not in as_html(case.result)

@@ -9,19 +9,24 @@ from spinlearn.paper import claims
 from spinlearn.paper.claims import Verdict
 
 
-def labelling(q, m, k, *, ours, cut=20, lgc=20, found=0, twin=None, paper=None, best=None):
-    """A cell with three temperatures: T* of our rule, of the paper's, the best."""
+def labelling(
+    q, m, k, *, ours, cut=20, lgc=20, found=0, twin=None, paper=None, strict=None, best=None
+):
+    """A cell with four temperatures: T* of our rule, the paper's, that read strictly, the best.
+
+    `found`: points of the unlabelled class, at all of them or at each.
+    """
     settings = {"kind": "labelling", "q": q, "M": m, "labelling": k}
     if twin is not None:
         settings["twin"] = twin
-    errors = [ours, ours if paper is None else paper, ours if best is None else best]
+    errors = [ours if e is None else e for e in (None, paper, strict, best)]
     return {
         "settings": settings,
         "result": {
             "errors": errors,
-            "found": [found] * 3,
-            "rows": {"auto": 0, "stability": 1, "best": 2},
-            "converged": [True] * 3,
+            "found": np.broadcast_to(found, 4).tolist(),
+            "rows": {"auto": 0, "paper": 1, "paper_strict": 2, "best": 3},
+            "converged": [True] * 4,
             "worst_std_error": 0.0,
             "cut": cut,
             "lgc": lgc,
@@ -40,17 +45,29 @@ def test_without_cells_nothing_is_decided():
 
 
 def test_one_labelling_worse_than_cuts_breaks_claim_a():
-    good = [labelling(2, 5, k, ours=20, paper=21) for k in range(5)]
+    # The paper's rule decides, neither ours nor the paper's read strictly.
+    good = [labelling(2, 5, k, ours=22, paper=20, strict=21) for k in range(5)]
     assert claims.never_worse_than_cuts({"fig4": good}).verdict is Verdict.HOLDS
-    broken = claims.never_worse_than_cuts({"fig4": good, "fig5": [labelling(2, 2, 0, ours=21)]})
+    bad = labelling(2, 2, 0, ours=20, paper=21)
+    broken = claims.never_worse_than_cuts({"fig4": good, "fig5": [bad]})
     assert broken.verdict is Verdict.FAILS
-    assert "of 5 labellings more errors than GC in 0 with our T* rule, 5 with" in broken.finding
+    counts = "5 with our T* rule, 0 with the paper's T* rule, 5 with the paper's rule read strictly"
+    assert f"of 5 labellings more errors than GC in {counts}" in broken.finding
 
 
 def test_third_class_must_be_found_in_most_labellings():
     cells = [labelling(2, 2, k, ours=5, found=17 if k < 3 else 8) for k in range(5)]
     assert claims.third_class_found({"fig5": cells}).verdict is Verdict.HOLDS
     assert claims.third_class_found({"fig5": cells[1:]}).verdict is Verdict.FAILS
+
+
+def test_third_class_must_be_found_by_the_papers_rule():
+    papers = [labelling(2, 2, k, ours=5, found=[0, 17, 0, 17]) for k in range(3)]
+    found = claims.third_class_found({"fig5": papers})
+    assert found.verdict is Verdict.HOLDS
+    assert "M = 2: 0% at our T*, 100% at the paper's (0% read strictly)" in found.finding
+    others = [labelling(2, 2, k, ours=5, found=[17, 0, 17, 17]) for k in range(3)]
+    assert claims.third_class_found({"fig5": others}).verdict is Verdict.FAILS
 
 
 def test_convergence_compares_least_and_most_labels():
@@ -129,7 +146,7 @@ def yeast_run(considered, *, considered_cut=0.2, converged=True):
         "considered_cut": cuts,
         "argmax_success": means,
         "open": [{"confused": 0, "new": 0}, {"confused": 1, "new": 2}],
-        "rows": {"auto": 1, "stability": 0},
+        "rows": {"auto": 1, "paper": 0, "paper_strict": 0},
         "converged": [True, converged],
         "cut": {"mean": 0.2},
         "lgc": {"mean": 0.3},

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from spinlearn.datasets import two_bands
-from spinlearn.decision import profile
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree
-from spinlearn.paper.comparison import wrong_points
-from spinlearn.paper.curves import Line, SampledCounts
+from spinlearn.paper.comparison import paper_profile, wrong_points
+from spinlearn.paper.fig2_curves import SampledCounts
+from spinlearn.paper.yeast_curves import Line
 
 TEMPERATURES = [0.7, 1.2, 1.7]
 STD_ERROR = 0.003
@@ -20,7 +20,7 @@ STD_ERROR = 0.003
 def exact():
     toy = two_bands()
     run = JunctionTree().run(min_cut(toy.graph(), toy.labels, 2), TEMPERATURES)
-    return run, wrong_points(profile(run, n_classes=2), toy.truth, [0, 1]).sum(axis=1)
+    return run, wrong_points(paper_profile(run, 2), toy.truth, [0, 1]).sum(axis=1)
 
 
 def cells(exact, n_chains=4, bias=0.0):

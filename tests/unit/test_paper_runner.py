@@ -117,5 +117,6 @@ def test_a_cell_depends_on_all_sources_that_compute_it(experiment):
     }
     # The rest keeps cells (their settings are in the name), gathers and draws them.
     assert others <= {
-        f"paper/{name}" for name in ("curves", "drawing", "panels", "runner", "scale")
+        f"paper/{name}"
+        for name in ("drawing", "fig2_curves", "panels", "runner", "scale", "yeast_curves")
     }

@@ -13,14 +13,15 @@ from matplotlib.collections import PolyCollection, QuadMesh
 from matplotlib.colors import to_rgb, to_rgba
 from sklearn.exceptions import NotFittedError
 
-from spinlearn.decision import outcome_name
+from spinlearn.answers.names import outcome_name
+from spinlearn.answers.rule import Status
 from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
 from spinlearn.io.result import Result
 from spinlearn.viz import palette
 from spinlearn.viz.content import explorer_content
-from spinlearn.viz.curves import plot_map, plot_phases, plot_profile
-from spinlearn.viz.summary import answer_html
+from spinlearn.viz.curves import CROSS, PLUS, _groups, plot_map, plot_phases, plot_profile
+from spinlearn.viz.notebook import as_html
 from tests.explorer_cases import many_points, three_blocks
 
 
@@ -41,7 +42,8 @@ def test_profile_draws_the_marginals(case):
     finite = np.isfinite(case.content.profile.temperatures)
     for state, container in enumerate(axis.containers[:2]):
         line = container.lines[0]
-        np.testing.assert_allclose(line.get_ydata(), case.content.marginals[:, point, state])
+        marginals = case.content.answer.equilibrium.marginals[:, point, state]
+        np.testing.assert_allclose(line.get_ydata(), marginals)
         np.testing.assert_allclose(
             line.get_xdata()[finite], case.content.profile.temperatures[finite]
         )
@@ -55,7 +57,7 @@ def test_profile_of_a_sampled_result_has_error_bars():
     axis = plot_profile(case.result, 5)
     bars = axis.containers[0].lines[2][0].get_segments()
     reach = np.array([(b[1, 1] - b[0, 1]) / 2 for b in bars])
-    np.testing.assert_allclose(reach, case.content.std_error[:, 5, 0], atol=1e-9)
+    np.testing.assert_allclose(reach, case.result.equilibrium.std_error[:, 5, 0], atol=1e-9)
 
 
 def test_plots_use_the_given_axes(case):
@@ -67,11 +69,11 @@ def test_plots_use_the_given_axes(case):
 
 
 def test_phases_draw_susceptibility_and_heat_capacity(case):
-    axis = plot_phases(case.result)
+    axis = plot_phases(case.result.answer_)
     lines = {line.get_label(): np.asarray(line.get_ydata()) for line in axis.get_lines()}
     content = case.content
     np.testing.assert_allclose(lines["susceptibility"], content.susceptibility / 237)
-    heat = content.heat_capacity
+    heat = content.answer.equilibrium.heat_capacity
     np.testing.assert_allclose(lines["heat capacity"], heat / heat.max())
     names = axis.get_legend_handles_labels()[1]
     assert {"super-paramagnetic", "paramagnetic", "T* = 0.55"} <= set(names)
@@ -79,7 +81,7 @@ def test_phases_draw_susceptibility_and_heat_capacity(case):
 
 @pytest.mark.parametrize("temperature", [None, 0.0, 0.42, 1.6, np.inf])
 def test_map_draws_every_point_once(case, temperature):
-    axis = plot_map(case.result, temperature, coordinates=case.content.layouts[0].coordinates)
+    axis = case.result.plot_map(temperature, coordinates=case.content.layouts[0].coordinates)
     drawn = np.concatenate([c.get_offsets().data for c in axis.collections])
     assert len(drawn) == case.content.n_points
     order = np.lexsort(drawn.T)
@@ -91,7 +93,7 @@ def test_map_draws_every_point_once(case, temperature):
 def test_pixels_are_drawn_as_squares_in_their_places(case):
     places = case.content.layouts[0].coordinates
     rows_columns = np.column_stack([-places[:, 1], places[:, 0]])
-    axis = plot_map(case.result, pixels=rows_columns)
+    axis = case.result.plot_map(pixels=rows_columns)
     squares = [c for c in axis.collections if isinstance(c, PolyCollection)]
     corners = np.concatenate(
         [[p.vertices[:4].mean(axis=0) for p in c.get_paths()] for c in squares]
@@ -104,6 +106,18 @@ def test_pixels_are_drawn_as_squares_in_their_places(case):
     assert low <= places[:, 1].min() - 0.5
     assert high >= places[:, 1].max() + 0.5
     axis.figure.canvas.draw()
+
+
+def test_outliers_and_confused_points_have_marks_of_their_own(case):
+    found = case.content.profile
+    row = int(np.argwhere(found.status == Status.OUTLIER)[-1, 0])
+    groups = _groups(found.outcomes, case.result.classes_, found.confused_sets)
+    marker = {group.name: group.marker for group in groups}
+    assert (marker["confused"], marker["outlier"]) == (CROSS, PLUS)
+    places = case.content.layouts[0].coordinates
+    axis = case.result.plot_map(float(found.temperatures[row]), coordinates=places)
+    assert "outlier" in legend(axis)
+    assert f"{np.sum(found.status[row] == Status.OUTLIER)} outlier" in axis.get_title("left")
 
 
 def test_map_without_coordinates_uses_a_layout():
@@ -124,7 +138,7 @@ def test_two_features_are_the_map_and_rows_of_a_result_keep_their_layout(case):
 
 def test_every_class_is_seen_on_a_map_of_many_points():
     case = many_points(4_000, n_temperatures=5)
-    figure = plot_map(case.result).figure
+    figure = plot_map(case.result, case.content.layouts[0]).figure
     figure.set_dpi(80)
     figure.canvas.draw()
     pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3].astype(int)
@@ -150,7 +164,7 @@ def test_all_profiles_are_one_picture_of_the_calls(case):
         assert np.sum(here) == np.sum(outcomes[row] == code)
         assert np.ptp(np.flatnonzero(here)) == np.sum(here) - 1  # in one block
         assert outcome_name(code, case.result.classes_, found.confused_sets) in names
-    assert {"confused", "T* = 0.55"} <= set(names)
+    assert {"confused", "outlier", "T* = 0.55"} <= set(names)
     grey = np.all(np.isclose(colours[:, 0], to_rgba(palette.NEUTRAL)), axis=1)
     assert np.sum(grey) == np.sum(outcomes[0] < 0) > 0
     axis.figure.canvas.draw()
@@ -215,7 +229,8 @@ def test_a_result_knows_labels_that_the_data_may_overrule(tmp_path):
     for which in (result, Result.load(tmp_path)):
         assert which.labels.tolist() == [0, 1] + [-1] * 28
         assert explorer_content(which).facts["labels"] == "2"
-        assert explorer_content(which).layouts[0].name == "PCA"
+        shown = explorer_content(which, components=which.components).layouts
+        assert [layout.name for layout in shown] == ["neighbours", "PCA"]
     with pytest.raises(InvalidInputError, match="there are 1 ids for 30 points"):
         Result.of(fitted, ["a"])
 
@@ -262,7 +277,7 @@ def test_many_classes_leave_room_for_the_picture():
 @pytest.mark.parametrize("point", [237, -238, 1.5, "a"])
 def test_wrong_point_is_named(case, point):
     with pytest.raises(InvalidInputError, match="is none of the 237 points"):
-        plot_profile(case.result, point)
+        plot_profile(case.result.answer_, point)
 
 
 def test_unfitted_has_no_plot():
@@ -280,7 +295,7 @@ def test_html_counts_and_escapes(case):
     html = answer._repr_html_()
     assert "&lt;b&gt;left&lt;/b&gt;" in html
     assert "<b>left" not in html
-    assert f"<td>{np.sum(answer.names == 'new:1')}</td>" in html
+    assert f">{np.sum(answer.names == 'new:1')}</td>" in html
     for name in ("labelled", "confident", "new"):
         assert f"{np.sum(answer.status == name)} {name}" in html
     assert len(html) < 4_000
@@ -296,9 +311,8 @@ def test_fitted_classifier_shows_its_answer_and_its_settings(case):
     assert "PottsClassifier" in bundle["text/html"]
 
 
-def test_html_of_nothing_and_of_many_calls():
-    empty = np.empty(0, dtype=object)
-    assert "0 points" in answer_html(1.0, empty, empty.astype(str))
-    names = np.array([f"new:{k}" for k in range(40)], dtype=object)
-    html = answer_html(1.0, names, np.full(40, "new"))
+def test_html_of_many_calls():
+    line = np.arange(40.0)[:, None]
+    classifier = PottsClassifier(temperatures=[1e3], small_groups="new")
+    html = as_html(classifier.fit(line, np.full(40, -1)).answer_)
     assert "28 further calls" in html

@@ -9,12 +9,12 @@ import pytest
 from scipy import sparse
 from scipy.io import mmwrite
 
+from spinlearn.answers.labels import clean_labels
 from spinlearn.errors import InvalidInputError
-from spinlearn.fitting import make_graph_builder, parse_temperatures
 from spinlearn.io.dataset import ReadOptions
-from spinlearn.io.features import Preparation
-from spinlearn.io.names import clean_labels
+from spinlearn.io.preparation import Preparation
 from spinlearn.io.reading import read_dataset
+from spinlearn.workflows.settings import make_graph_builder, parse_temperatures
 
 FRAME = pd.DataFrame(
     {
@@ -322,7 +322,7 @@ def test_arrays_that_cannot_be_features_are_refused(tmp_path):
     assert "cannot be used together" in refused(path, features=("X", "Z"))
     assert read(path, features=("Z",)).feature_names == ["Z[0]", "Z[1]", "Z[2]"]
     np.savez(path, X=np.empty((3, 0)), y=["A", "B", ""])
-    assert "one feature" in refused(path)
+    assert "no features" in refused(path)
     np.savez(path)
     assert "holds no array" in refused(path)
 
@@ -386,7 +386,7 @@ def test_parts_of_cells_that_are_no_features_are_refused(tmp_path, cells):
     cells.obsm["nothing"] = np.ones((4, 0))
     path = tmp_path / "c.h5ad"
     cells.write_h5ad(path)
-    for name, said in (("words", "numbers"), ("cube", "2-D"), ("nothing", "one feature")):
+    for name, said in (("words", "numbers"), ("cube", "2-D"), ("nothing", "no features")):
         assert said in refused(path, labels="kind", features=(name,))
 
 

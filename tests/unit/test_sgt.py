@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.linalg import eigh, eigvals
 
-from spinlearn import Graph, SpectralGraphTransducer
-from spinlearn.baselines import spectral
+from spinlearn import Graph
+from spinlearn.baselines import SpectralGraphTransducer, spectral
 from spinlearn.baselines.sgt import on_the_sphere
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers.linear_system import weight_matrix

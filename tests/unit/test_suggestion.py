@@ -10,11 +10,17 @@ import numpy as np
 import pytest
 
 from spinlearn import PottsClassifier
+from spinlearn.advice.suggestion import (
+    best_batch,
+    labelled_as,
+    pair_gains,
+    suggest,
+    telling_temperatures,
+)
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.errors import InvalidInputError
-from spinlearn.suggestion import best_batch, labelled_as, pair_gains, suggest, telling_temperatures
 from tests.conftest import grid_graph
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

@@ -9,10 +9,12 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from spinlearn import Graph, JunctionTree, SuperparamagneticClustering
+from spinlearn import Graph
 from spinlearn.analysis.cluster_tree import cluster_tree
 from spinlearn.analysis.grains import grains
+from spinlearn.baselines import SuperparamagneticClustering
 from spinlearn.core.model import PottsModel
+from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
 from tests.conftest import grid_graph
 
@@ -102,7 +104,7 @@ def test_points_join_the_neighbour_they_agree_with_most():
     run = JunctionTree().run(chain, [0.4])
     threshold = 0.6
     assert grains(run, 0, threshold).tolist() == [0, 0, 0, 1]
-    assert grains(run, 0, threshold, join_best=True).tolist() == [0, 0, 0, 0]
+    assert grains(run, 0, threshold, join_all=True).tolist() == [0, 0, 0, 0]
 
 
 def test_isolated_points_stay_alone():

@@ -8,9 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spinlearn.advice.suspects import (
+    FAINT,
+    REACH,
+    SHARPNESS,
+    LeftOut,
+    suspect_labels,
+    suspects,
+)
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.suspects import FAINT, REACH, SHARPNESS, LeftOut, suspects
 from tests.conftest import grid_graph
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -76,11 +83,11 @@ def two_regions() -> tuple[Graph, np.ndarray]:
 @pytest.mark.parametrize("wrong", range(36))
 def test_a_wrong_label_inside_a_region_is_found_and_no_other(wrong):
     graph, labels = two_regions()
-    assert suspects(graph, labels, 2) == []
+    assert suspect_labels(graph, labels, 2) == []
     if labels[wrong] >= 0 or wrong in (29, 34, 35):  # the bridge to the other region and beside it
         return
     labels[wrong] = 1
-    found = suspects(graph, labels, 2)
+    found = suspect_labels(graph, labels, 2)
     assert [(s.point, s.given, s.instead) for s in found] == [(wrong, 1, 0)]
     assert found[0].p_instead - found[0].p_given > 0.5
     assert found[0].p_instead + found[0].p_given == pytest.approx(1)
@@ -93,8 +100,8 @@ def test_names_of_classes_and_points_do_not_matter():
     order = np.random.default_rng(3).permutation(72)  # new number of every point
     moved = np.empty_like(labels)
     moved[order] = np.where(labels >= 0, 3 - labels, -1)
-    plain = {s.point: s for s in suspects(graph, labels, 2)}
-    other = {s.point: s for s in suspects(Graph(72, order[graph.edges]), moved, 5)}
+    plain = {s.point: s for s in suspect_labels(graph, labels, 2)}
+    other = {s.point: s for s in suspect_labels(Graph(72, order[graph.edges]), moved, 5)}
     assert set(plain) == {14, 62}
     assert set(other) == set(order[[14, 62]].tolist())
     for point, suspect in plain.items():
@@ -107,43 +114,45 @@ def test_the_wrong_label_of_two_is_dropped_and_the_last_of_a_class_spared():
     graph, labels = two_regions()
     labels[[40, 47, 66, 70]] = -1
     labels[[14, 58]] = 1  # one in the wrong region, one alone in the right one
-    assert [s.point for s in suspects(graph, labels, 2)] == [14]
+    assert [s.point for s in suspect_labels(graph, labels, 2)] == [14]
 
 
 def test_two_labels_against_each_other_are_both_spared():
     labels = np.full(16, -1)
     labels[[5, 10]] = [0, 1]
-    assert suspects(grid_graph(4, 4), labels, 2, margin=0.0) == []
+    assert suspect_labels(grid_graph(4, 4), labels, 2, margin=0.0) == []
 
 
 def test_points_that_nothing_reaches_are_not_judged():
     graph, labels = two_regions()
     lonely = Graph(74, np.concatenate([graph.edges, [(72, 73)]]))  # a part of its own
     more = np.concatenate([labels, [0, -1]])
-    assert suspects(lonely, more, 2, margin=0.0) == suspects(graph, labels, 2, margin=0.0)
-    assert suspects(Graph(4, np.empty((0, 2), dtype=int)), [0, 0, 1, 1], 2, margin=0.0) == []
+    assert suspect_labels(lonely, more, 2, margin=0.0) == suspect_labels(
+        graph, labels, 2, margin=0.0
+    )
+    assert suspect_labels(Graph(4, np.empty((0, 2), dtype=int)), [0, 0, 1, 1], 2, margin=0.0) == []
 
 
 def test_one_class_has_no_rival_and_edges_that_repel_carry_nothing():
     graph, labels = two_regions()
-    assert suspects(graph, np.where(labels >= 0, 1, -1), 2, margin=0.0) == []
+    assert suspect_labels(graph, np.where(labels >= 0, 1, -1), 2, margin=0.0) == []
     labels[14] = 1
     repelling = Graph(
         72, np.concatenate([graph.edges, [(14, 40)]]), np.append(np.ones(graph.n_edges), -5.0)
     )
-    assert suspects(repelling, labels, 2) == suspects(graph, labels, 2)
+    assert suspect_labels(repelling, labels, 2) == suspect_labels(graph, labels, 2)
 
 
 def test_bad_settings_are_refused():
     graph = grid_graph(2, 2)
     with pytest.raises(InvalidInputError, match="2 or more"):
-        suspects(graph, [0, -1, -1, -1], 2)
+        suspect_labels(graph, [0, -1, -1, -1], 2)
     with pytest.raises(InvalidInputError, match="margin"):
-        suspects(graph, [0, 1, -1, -1], 2, margin=1.0)
+        suspect_labels(graph, [0, 1, -1, -1], 2, margin=1.0)
     with pytest.raises(InvalidInputError, match="shape"):
-        suspects(graph, [0, 1, -1], 2)
+        suspect_labels(graph, [0, 1, -1], 2)
     with pytest.raises(InvalidInputError, match="states 0 to 1"):
-        suspects(graph, [0, 1, 2, -1], 2)
+        suspect_labels(graph, [0, 1, 2, -1], 2)
 
 
 def test_planted_labels_on_digits(monkeypatch):
@@ -157,3 +166,15 @@ def test_planted_labels_on_digits(monkeypatch):
     assert right / named > 0.8
     assert right >= 30
     assert right >= np.sum([one["yardstick"] for one in scores], axis=0)[1]
+
+
+def test_a_fitted_classifier_and_its_answer_are_asked_directly():
+    from spinlearn import PottsClassifier, suggest
+
+    graph, labels = two_regions()
+    labels[14] = 1
+    fitted = PottsClassifier(temperatures=[0.0, 0.5, 1.0]).fit(graph, labels)
+    expected = suspect_labels(graph, labels, 2)
+    assert suspects(fitted) == suspects(fitted.answer_) == expected
+    assert [s.point for s in expected] == [14]
+    assert suggest(fitted, 2) == suggest(fitted.answer_, 2) == suggest(fitted.equilibrium_, 2)

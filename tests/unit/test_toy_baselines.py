@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn import (
+from spinlearn import PottsClassifier
+from spinlearn.baselines import (
     HarmonicFields,
     LocalGlobalConsistency,
-    NormalizedCut,
-    PottsClassifier,
+    NormalizedCutClustering,
     SpectralGraphTransducer,
 )
 from spinlearn.baselines.ncut import normalized_cut
@@ -29,7 +29,7 @@ def test_rivals_fail_on_ten_labels_and_sampling_does_not():
     toy = two_bands(n_labels=10)
     assert np.bincount(toy.labels[toy.labels >= 0]).tolist() == [3, 7]
     ours = PottsClassifier(temperatures=np.linspace(0, 1.2, 13)).fit(toy.graph(), toy.labels)
-    wrong = {t: int(np.sum(ours.decide(t).transduction != toy.truth)) for t in (0.0, 0.3, 0.6, 0.7)}
+    wrong = {t: int(np.sum(ours.decide(t).calls != toy.truth)) for t in (0.0, 0.3, 0.6, 0.7)}
     # The minimum cut isolates the three upper labels, at a cost of four each.
     assert wrong[0.0] == wrong[0.3] == 677
     assert ours.equilibrium_.mean_energy[0] == 12.0
@@ -54,7 +54,7 @@ def test_evenly_spread_labels_are_no_trouble_for_distances():
 def test_without_labels_the_normalised_cut_takes_an_arm_off():
     """Figure 1 c: the classes are one cluster, and cutting off an arm is cheaper."""
     toy = two_bands()
-    model = NormalizedCut(2).fit(toy.graph())
+    model = NormalizedCutClustering(2).fit(toy.graph())
     wrong = np.sum(model.labels_ != toy.truth)
     assert min(wrong, toy.n_points - wrong) > 300
     assert model.ncut_ < 0.9 * normalized_cut(toy.graph(), toy.truth)

@@ -1,0 +1,180 @@
+"""Confidence: a number in [0, 1] that means something at every temperature, T = 0 above all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spinlearn import PottsClassifier
+from spinlearn.answers import Answer
+from spinlearn.answers.labels import parse_labels
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.engines import JunctionTree
+
+SIZE = 4
+BRIDGE = 2 * SIZE
+TEMPERATURES = np.linspace(0, 2, 21)
+
+
+def clique(first, size):
+    return [(first + i, first + j) for i in range(size) for j in range(i + 1, size)]
+
+
+def two_clusters(towards=(0.6, 0.5), size=SIZE):
+    """Two cliques and a point between them, which has the first as its slightly better side."""
+    edges = clique(0, size) + clique(size, size) + [(1, 2 * size), (size + 1, 2 * size)]
+    weights = [1.0] * (len(edges) - 2) + list(towards)
+    return Graph(2 * size + 1, edges, weights)
+
+
+Y = np.full(BRIDGE + 1, -1)
+Y[[0, SIZE]] = 0, 1
+
+
+def answer(graph, y=Y, temperature=0.0, temperatures=TEMPERATURES, n_states=2, **settings):
+    code = parse_labels(y, graph.n_nodes)
+    run = JunctionTree().run(PottsModel(graph, n_states, clamped=code.states), temperatures)
+    return Answer.from_equilibrium(run, code, temperature=temperature, **settings)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.2, 0.8, 2.0, "auto"])
+@pytest.mark.parametrize("small_groups", ["join", "outlier", "new"])
+def test_range_labelled_and_undecided(temperature, small_groups):
+    found = answer(two_clusters(), temperature=temperature, small_groups=small_groups)
+    assert found.confidence.shape == (BRIDGE + 1,)
+    assert np.all((found.confidence >= 0) & (found.confidence <= 1))
+    np.testing.assert_array_equal(found.confidence[Y >= 0], 1.0)
+    undecided = np.isin(found.status, ["confused", "outlier"])
+    np.testing.assert_array_equal(found.confidence[undecided], 0.0)
+    decided = np.isin(found.status, ["confident", "grown"])
+    assert np.all(found.confidence[decided] > 0)
+
+
+def test_some_points_are_undecided_above_and_have_confidence_zero():
+    hot = answer(two_clusters(), temperature=2.0, small_groups="outlier")
+    assert "outlier" in hot.status
+    between = answer(two_clusters((0.5, 0.5)), temperature=0.2, small_groups="outlier")
+    assert between.status[BRIDGE] == "outlier"
+    assert between.confidence[BRIDGE] == 0
+
+
+def test_at_zero_temperature_the_bridge_is_less_sure_than_the_cores():
+    cold = answer(two_clusters())
+    np.testing.assert_array_equal(cold.probabilities.max(axis=1), 1.0)  # which says nothing
+    assert cold.calls.tolist() == [0] * SIZE + [1] * SIZE + [0]
+    cores = np.delete(cold.confidence, BRIDGE)
+    assert cold.confidence[BRIDGE] < cores.min() - 0.1
+    # Better tied, it is surer.
+    surer = [answer(two_clusters((w, 0.5))).confidence[BRIDGE] for w in (0.55, 0.7, 1.0)]
+    assert surer[0] < surer[1] < surer[2]
+
+
+def test_the_answers_own_temperature_matters_by_its_calls_only():
+    cold, warm = (answer(two_clusters(), temperature=t) for t in (0.0, 0.3))
+    assert cold.calls.tolist() == warm.calls.tolist()
+    np.testing.assert_allclose(cold.confidence, warm.confidence)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.5])
+def test_exchanging_the_classes_changes_nothing(temperature):
+    plain = answer(two_clusters(), temperature=temperature)
+    exchanged = answer(two_clusters(), np.where(Y < 0, -1, 1 - Y), temperature=temperature)
+    assert exchanged.calls.tolist() == [1 - c if c >= 0 else c for c in plain.calls.tolist()]
+    np.testing.assert_allclose(exchanged.confidence, plain.confidence, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("temperature", [0.0, 0.5])
+def test_permuting_the_points_permutes_it(seed, temperature):
+    graph = two_clusters()
+    order = np.random.default_rng(seed).permutation(graph.n_nodes)
+    place = np.argsort(order)
+    moved = Graph(graph.n_nodes, place[graph.edges], graph.weights)
+    plain = answer(graph, temperature=temperature)
+    permuted = answer(moved, Y[order], temperature=temperature)
+    np.testing.assert_allclose(permuted.confidence, plain.confidence[order], atol=1e-12)
+
+
+@pytest.mark.parametrize("scale", [0.1, 7.0])
+@pytest.mark.parametrize("temperature", [0.0, 0.5])
+def test_couplings_and_temperatures_in_other_units(scale, temperature):
+    graph = two_clusters()
+    plain = answer(graph, temperature=temperature)
+    scaled = answer(
+        graph.with_weights(scale * graph.weights),
+        temperature=scale * temperature,
+        temperatures=scale * TEMPERATURES,
+    )
+    assert scaled.calls.tolist() == plain.calls.tolist()
+    np.testing.assert_allclose(scaled.confidence, plain.confidence, atol=1e-9)
+
+
+def test_a_nameless_state_changes_no_order():
+    plain, more = (answer(two_clusters(), n_states=q).confidence for q in (2, 3))
+    assert more[BRIDGE] < np.delete(more, BRIDGE).min()
+    assert plain[BRIDGE] < np.delete(plain, BRIDGE).min()
+
+
+def test_a_class_that_takes_everything_is_not_sure_of_it():
+    """The minimum cut sets one label aside and gives all the rest to the other class."""
+    size = 5
+    edges = clique(0, size) + clique(size, size) + [(k, size + k) for k in range(1, size)]
+    weights = [1.0] * (len(edges) - size + 1) + [1.5] * (size - 1)
+    y = np.full(2 * size, -1)
+    y[[0, 1, 2]] = 0
+    y[size] = 1
+    cold = answer(Graph(2 * size, edges, weights), y)
+    assert cold.calls.tolist() == [0] * size + [1] + [0] * (size - 1)
+    np.testing.assert_array_equal(cold.probabilities[y < 0, 0], 1.0)
+    taken, own = cold.confidence[size + 1 :], cold.confidence[3:size]
+    assert taken.max() < own.min()  # those beside the label set aside are the less sure
+    assert taken.max() < 0.75
+    assert cold.confidence[y < 0].max() < 1
+
+
+def test_members_of_a_new_class_have_the_share_of_temperatures_at_which_they_are_in_it():
+    """A clique that no label reaches is in it as long as it stands."""
+    edges = clique(0, 4) + clique(4, 4) + clique(8, 4)
+    y = np.full(12, -1)
+    y[[0, 4]] = 0, 1
+    found = answer(Graph(12, edges), y, temperature=0.3)
+    third = found.confidence[8:]
+    assert set(found.status[8:]) == {"new"}
+    np.testing.assert_allclose(third, third[0])  # alike
+    assert 0 < third[0] <= 1
+    assert np.all(found.confidence[[1, 2, 3, 5, 6, 7]] > 0.5)
+
+
+@pytest.mark.parametrize("y", [np.full(BRIDGE + 1, -1), np.repeat([0, 1, 0], [4, 4, 1])])
+def test_without_labels_and_with_nothing_but_labels(y):
+    found = answer(two_clusters(), y, temperature="auto")
+    assert np.all((found.confidence >= 0) & (found.confidence <= 1))
+    if np.all(y >= 0):
+        np.testing.assert_array_equal(found.confidence, 1.0)
+
+
+@pytest.mark.parametrize("temperatures", [[0.0], [0.3], [np.inf], [0.0, np.inf]])
+def test_grids_of_one_temperature(temperatures):
+    found = answer(two_clusters(), temperature="auto", temperatures=temperatures)
+    assert np.all((found.confidence >= 0) & (found.confidence <= 1))
+    assert np.all(found.confidence[Y >= 0] == 1)
+
+
+def test_wrong_calls_are_less_sure_than_right_ones():
+    """Two overlapping blobs, three labels each, at T = 0: more often than not, over five draws."""
+    truth = np.repeat([0, 1], 60)
+    labelled = [0, 20, 40, 60, 80, 100]
+    shares = []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(120, 2)) + np.outer(truth, [2.6, 0.0])
+        y = np.full(120, -1)
+        y[labelled] = truth[labelled]
+        fitted = PottsClassifier(temperatures=np.linspace(0, 1, 11), temperature=0.0).fit(X, y)
+        named = (y < 0) & (fitted.transduction_ >= 0)
+        right = fitted.transduction_ == truth
+        assert np.sum(named & ~right) >= 3  # else this shows nothing
+        sure, doubtful = fitted.confidence_[named & right], fitted.confidence_[named & ~right]
+        shares.append(np.mean(sure[:, None] > doubtful))
+    assert np.mean(shares) > 0.6
