@@ -34,7 +34,8 @@ from scipy.sparse import csr_matrix, diags_array
 from sklearn.datasets import make_blobs
 from sklearn.semi_supervised import LabelSpreading
 
-from spinlearn import KNN, Graph, HarmonicFields, LocalGlobalConsistency
+from spinlearn import KNN, Graph
+from spinlearn.baselines import HarmonicFields, LocalGlobalConsistency
 from spinlearn.minimizers.linear_system import inverse_roots, weight_matrix
 
 TOL = 1e-6

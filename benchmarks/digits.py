@@ -22,10 +22,13 @@ from pathlib import Path
 
 import numpy as np
 
-from spinlearn import KNN, BalancedCut, Graph, PopulationAnnealing
+from spinlearn import KNN, Graph
+from spinlearn.answers.profile import profile
+from spinlearn.answers.temperature import answer_temperature
+from spinlearn.answers.trust import Trust
 from spinlearn.baselines import BASELINES
-from spinlearn.decision import best_temperature, profile, trusted_rows
-from spinlearn.energies import make_energy
+from spinlearn.energies import BalancedCut, make_energy
+from spinlearn.engines import PopulationAnnealing
 from spinlearn.minimizers import minimize
 
 RESULTS = Path(__file__).parent / "results"
@@ -88,8 +91,9 @@ class Case:
         run = engine.run(model, TEMPERATURES * unit, seed=self.draw)
         accuracies = [self.accuracy(p.argmax(axis=1)) for p in run.marginals]
         calls = profile(run)
-        ours = best_temperature(calls, trusted=trusted_rows(run))
-        papers = best_temperature(calls, rule="stability")
+        trusted = Trust.of(run).usable
+        ours = answer_temperature(calls, trusted=trusted)
+        papers = answer_temperature(calls, "paper", trusted=trusted)
         found = minimize(model, seed=self.draw)
         return {
             "T*": accuracies[int(np.argmin(np.abs(run.temperatures - ours)))],

@@ -11,7 +11,8 @@ import time
 import numpy as np
 import pyagrum as gum
 
-from spinlearn import Graph, JunctionTree, PottsModel
+from spinlearn import Graph, PottsModel
+from spinlearn.engines import JunctionTree
 
 REPEATS = 3
 

@@ -25,8 +25,9 @@ import contestants as c
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from spinlearn import KNN, Graph, PottsModel, min_cut
+from spinlearn import KNN, Graph, PottsModel
 from spinlearn.core.free_part import FreePart
+from spinlearn.energies import min_cut
 from spinlearn.minimizers import alpha_beta_swap, alpha_expansion, minimum_cut
 
 N_CLASSES = 5

@@ -34,20 +34,11 @@ import numpy as np
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from spinlearn import (
-    KNN,
-    Graph,
-    JunctionTree,
-    Metropolis,
-    Multicanonical,
-    MutualKNN,
-    PottsModel,
-    SwendsenWang,
-    Tempering,
-    min_cut,
-)
+from spinlearn import KNN, Graph, MutualKNN, PottsModel
 from spinlearn.analysis.temperature_grid import temperature_grid
 from spinlearn.datasets import two_bands
+from spinlearn.energies import min_cut
+from spinlearn.engines import JunctionTree, Metropolis, Multicanonical, SwendsenWang, Tempering
 from spinlearn.engines.walkers import walkers_for
 from spinlearn.errors import ConvergenceWarning
 

@@ -22,11 +22,13 @@ from time import perf_counter
 import numpy as np
 from joblib import Parallel, delayed
 
-from spinlearn import Graph, JunctionTree, Multicanonical, MutualKNN, min_cut
+from spinlearn import Graph, MutualKNN
+from spinlearn.advice.suggestion import best_batch, pair_gains, telling_temperatures
 from spinlearn.analysis.temperature_grid import refined_grid, temperature_grid
 from spinlearn.datasets import three_waves, two_bands
-from spinlearn.labellings import draw_labellings
-from spinlearn.suggestion import best_batch, pair_gains, telling_temperatures
+from spinlearn.energies import min_cut
+from spinlearn.engines import JunctionTree, Multicanonical
+from spinlearn.engines.draws import draw_labellings
 
 RESULTS = Path(__file__).parent / "results"
 TOYS = {"toy": two_bands, "waves": three_waves}

@@ -17,8 +17,8 @@ from time import process_time
 import numpy as np
 
 from spinlearn import Graph, MutualKNN
+from spinlearn.advice.suspects import MARGIN, suspect_labels
 from spinlearn.datasets import three_waves, two_bands
-from spinlearn.suspects import MARGIN, suspects
 
 ALPHA = 0.99
 TOYS = {"toy": two_bands, "waves": three_waves}
@@ -89,7 +89,7 @@ def score(
     generator = np.random.default_rng(seed)
     graph, truth = problem(name, n_points, generator)
     labels, wrong = planted(name, truth, generator)
-    found = suspects(graph, labels, int(truth.max()) + 1, margin=margin)
+    found = suspect_labels(graph, labels, int(truth.max()) + 1, margin=margin)
     named = {
         "suspects": np.array([s.point for s in found]),
         "yardstick": left_out_consistency(graph, labels, margin),
