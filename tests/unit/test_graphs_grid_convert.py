@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from spinlearn.core.graph import Graph
-from spinlearn.errors import InvalidInputError
+from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.graphs import PixelGrid, as_graph, describe, from_networkx
 
 
@@ -148,7 +148,8 @@ def test_a_classifier_takes_the_mask_of_an_image():
     image = np.full(mask.shape, -1)
     image[1, 1], image[4, 9] = 0, 1
     image[0, 5] = 7  # outside the mask: no label
-    clf = PottsClassifier(graph=PixelGrid(), temperature=0.3).fit(mask, image)
+    with pytest.warns(LabelWarning, match="1 labels lie on pixels outside the mask"):
+        clf = PottsClassifier(graph=PixelGrid(), temperature=0.3).fit(mask, image)
     assert clf.classes_.tolist() == [0, 1]
     rows = np.argwhere(mask)
     np.testing.assert_array_equal(clf.transduction_[rows[:, 1] < 5], 0)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from spinlearn.analysis.grains import TIE
 from spinlearn.analysis.phases import PhaseInterval, phases
-from spinlearn.answers.confidence import confidence
+from spinlearn.answers.confidence import confidence, mean_confidence
 from spinlearn.answers.labels import LabelCode
 from spinlearn.answers.names import encode_outcomes, outcome_name, outcome_names
 from spinlearn.answers.new_class_hints import NewClassHint, hint_text, new_class_hints
@@ -174,6 +174,10 @@ class Answer(NotebookTable):
         """Members (row numbers) of every new class, by its name."""
         return {f"new:{k}": members for k, members in self.decision.new_classes().items()}
 
+    def mean_confidence(self, outcome: int) -> float:
+        """Mean confidence of the points with this outcome; given labels count only alone."""
+        return mean_confidence(self.confidence, self.decision, outcome)
+
     def name_of(self, outcome: int) -> str:
         """An outcome of `profile` in words."""
         return outcome_name(int(outcome), self.classes, self.profile.confused_sets)
@@ -241,10 +245,12 @@ class Answer(NotebookTable):
 
     @property
     def is_cut(self) -> bool:
-        """Whether the energy is the sum of the couplings between points of different classes."""
+        """Whether the energy is the similarity cut between points of different classes."""
         model = self.model
         potts = np.array_equal(model.pair_cost, 1 - np.eye(model.n_states))
-        return bool(potts and model.class_penalty is None and not np.any(model.fields))
+        plain = np.array_equal(model.couplings, model.graph.weights)
+        alone = model.class_penalty is None and not np.any(model.fields)
+        return bool(potts and plain and alone)
 
     def count(self, status: Status) -> int:
         """Number of points with this status."""
@@ -311,7 +317,8 @@ class Answer(NotebookTable):
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{self.count(s)} {STATUS_NAMES[s]}" for s in Status if self.count(s))
-        return f"{type(self).__name__}(T = {self.temperature:.4g}: {counts})"
+        doubt = "" if self.warning is None else f"; {self.warning}"
+        return f"{type(self).__name__}(T = {self.temperature:.4g}: {counts}{doubt})"
 
 
 def one_temperature(value: Any) -> float:

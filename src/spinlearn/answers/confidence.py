@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.profile import Profile
-from spinlearn.answers.rule import Status
+from spinlearn.answers.rule import Decision, Status
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.equilibrium import Equilibrium
 
@@ -76,6 +76,13 @@ def confidence(
     sure = own * np.divide(beside, total, out=np.ones(n), where=total > 0)
     sure[found.status[row] == Status.LABELLED] = 1.0
     return np.clip(sure, 0.0, 1.0)
+
+
+def mean_confidence(sure: FloatArray, decision: Decision, outcome: int) -> float:
+    """Mean over the points with an outcome, without given labels unless there are no others."""
+    members = decision.outcomes == outcome
+    judged = members & (decision.status != Status.LABELLED)
+    return float(sure[judged if np.any(judged) else members].mean())
 
 
 def _against_all(mean: FloatArray, unlabelled: BoolArray) -> FloatArray:

@@ -62,7 +62,7 @@ def _calls(result: Result) -> Table:
         table.add_row(
             cell(result.name_of(int(codes[k]))),
             str(sizes[k]),
-            f"{result.confidence[here].mean():.2f}",
+            f"{result.mean_confidence(int(codes[k])):.2f}",
             ", ".join(f"{counts[s]} {STATUS_NAMES[s]}" for s in Status if counts[s]),
         )
     rest = order[MOST_ROWS:]

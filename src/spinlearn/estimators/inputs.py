@@ -8,6 +8,7 @@ A_ij p_j / sum_j A_ij.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from spinlearn.answers.names import refuse_reserved
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen, restore
 from spinlearn.core.graph import Graph
 from spinlearn.core.protocols import GraphBuilder
-from spinlearn.errors import InvalidInputError
+from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.graphs import PixelGrid, as_graph, make_builder
 from spinlearn.graphs.points import checked_points
 
@@ -107,9 +108,20 @@ def require_labels(y: Any) -> None:
 
 def training_labels(y: Any, training: TrainingGraph) -> LabelCode:
     """Labels of the training points; for an image, y may be one of the same shape."""
-    if training.pixels is not None and np.ndim(y) == 2:
-        y = np.asarray(y)[tuple(training.pixels.T)]
-    return read_labels(y, training.graph.n_nodes)
+    if training.pixels is None or np.ndim(y) != 2:
+        return read_labels(y, training.graph.n_nodes)
+    image = np.asarray(y)
+    inside = read_labels(image[tuple(training.pixels.T)], training.graph.n_nodes)
+    outside = int(np.sum(read_labels(image.ravel(), image.size).states >= 0))
+    outside -= int(np.sum(inside.states >= 0))
+    if outside:
+        warnings.warn(
+            f"{outside} labels lie on pixels outside the mask and are left out: widen the mask, or "
+            "move them",
+            LabelWarning,
+            stacklevel=3,
+        )
+    return inside
 
 
 def read_labels(y: Any, n_points: int) -> LabelCode:

@@ -160,8 +160,10 @@ class Result(Answer, Pictures):
                     f"{VERSION}: fit again, or use the version that wrote it"
                 )
             return cls._from(header, arrays)
-        except InvalidInputError:
-            raise
+        except InvalidInputError as error:
+            if str(file) in str(error):
+                raise
+            raise InvalidInputError(f"{file} is damaged ({error}): fit again") from error
         except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
             raise InvalidInputError(
                 f"{file} is not a result of `spinlearn fit` ({type(error).__name__}: {error}): "

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from spinlearn import __version__
 from spinlearn.answers.new_class_hints import NewClassHint
-from spinlearn.answers.rule import STATUS_NAMES
+from spinlearn.answers.rule import STATUS_NAMES, Status
 from spinlearn.answers.table import (
     STEPS,
     temperature_text,
@@ -262,7 +262,11 @@ def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
     """
     outcomes, n_classes = content.profile.outcomes[row], len(content.classes)
     codes, inverse, counts = np.unique(outcomes, return_inverse=True, return_counts=True)
-    sure = np.rint(100 * np.bincount(inverse, content.confidence[row]) / counts).astype(np.int64)
+    # Given labels are certain: they count only where a group has no other members.
+    judged = content.profile.status[row] != Status.LABELLED
+    weights = np.where(judged | ~np.isin(outcomes, outcomes[judged]), 1.0, 0.0)
+    total = np.bincount(inverse, weights * content.confidence[row])
+    sure = np.rint(100 * total / np.bincount(inverse, weights)).astype(np.int64)
     small = max(3, len(outcomes) // 500)
     known = np.flatnonzero((codes >= 0) & (codes < n_classes))
     listed = known.tolist()

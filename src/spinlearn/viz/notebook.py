@@ -67,7 +67,7 @@ def _decision(value: Decision) -> str:
 @as_html.register
 def _answer(value: Answer) -> str:
     """A bar of the points by status, a table of the calls, what to know about them."""
-    names, status, sure = value.names, value.status, value.confidence
+    names, status = value.names, value.status
     n = max(len(names), 1)
     counts = [int(np.sum(status == name)) for name in STATUS_NAMES]
     bar = "".join(
@@ -78,13 +78,14 @@ def _answer(value: Answer) -> str:
     sizes = ", ".join(
         f"{size} {name}" for name, size in zip(STATUS_NAMES, counts, strict=True) if size
     )
-    calls, inverse, points = np.unique(names.astype(str), return_inverse=True, return_counts=True)
+    codes, points = np.unique(value.decision.outcomes, return_counts=True)
     order = np.argsort(-points, kind="stable")
     rows: list[list[object]] = []
     for k in order[:LISTED]:
-        here = inverse == k
+        here = value.decision.outcomes == codes[k]
         kinds = ", ".join(np.unique(status[here]))
-        rows.append([calls[k], points[k], f"{sure[here].mean():.2f}", kinds])
+        sure = f"{value.mean_confidence(int(codes[k])):.2f}"
+        rows.append([value.name_of(int(codes[k])), points[k], sure, kinds])
     if len(order) > LISTED:
         rest = int(points[order[LISTED:]].sum())
         rows.append([f"{len(order) - LISTED} further calls", rest, "", ""])
