@@ -22,8 +22,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn import __version__
+from spinlearn.answers.confidence import mean_confidence
 from spinlearn.answers.new_class_hints import NewClassHint
-from spinlearn.answers.rule import STATUS_NAMES, Status
+from spinlearn.answers.rule import STATUS_NAMES
 from spinlearn.answers.table import (
     STEPS,
     temperature_text,
@@ -261,12 +262,7 @@ def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
     Of each its code, its size and the mean confidence of its members in per cent.
     """
     outcomes, n_classes = content.profile.outcomes[row], len(content.classes)
-    codes, inverse, counts = np.unique(outcomes, return_inverse=True, return_counts=True)
-    # Given labels are certain: they count only where a group has no other members.
-    judged = content.profile.status[row] != Status.LABELLED
-    weights = np.where(judged | ~np.isin(outcomes, outcomes[judged]), 1.0, 0.0)
-    total = np.bincount(inverse, weights * content.confidence[row])
-    sure = np.rint(100 * total / np.bincount(inverse, weights)).astype(np.int64)
+    codes, counts = np.unique(outcomes, return_counts=True)
     small = max(3, len(outcomes) // 500)
     known = np.flatnonzero((codes >= 0) & (codes < n_classes))
     listed = known.tolist()
@@ -279,7 +275,11 @@ def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
             large &= counts[of] >= small
         listed += of[large].tolist()
         other[kind] = [int(np.sum(~large)), int(counts[of[~large]].sum())]
-    rows = [[int(codes[g]), int(counts[g]), int(sure[g])] for g in listed]
+    decision, sure = content.profile.decision(row), content.confidence[row]
+    rows = [
+        [int(codes[g]), int(counts[g]), round(100 * mean_confidence(sure, decision, codes[g]))]
+        for g in listed
+    ]
     return {"listed": rows, "other": other}
 
 
