@@ -36,6 +36,7 @@ TEMPERATURES = np.geomspace(2.0, 0.25, 7)  # in units of the mean coupling
 ENERGIES = {
     "diffused_cut": "diffused_cut",
     "balanced_cut": BalancedCut(strength=6.0),
+    "modularity": "modularity",
     "min_cut": "min_cut",
     "lgc_energy": "lgc",
     "normalized_cut": "normalized_cut",

@@ -15,6 +15,7 @@ from spinlearn.energies import (
     DiffusedCut,
     Harmonic,
     MinCut,
+    Modularity,
     NormalizedCut,
     RatioCut,
 )
@@ -48,6 +49,8 @@ def all_energies(rng: np.random.Generator, n: int, q: int, graph: Graph) -> dict
             strength=3.0, size="volume", proportions=rng.uniform(0.5, 1.5, q)
         ),
         "diffused_cut": DiffusedCut(diffusion=0.5, strength=2.0),
+        "modularity": Modularity(resolution=0.8),
+        "modularity_shares": Modularity(resolution=1.5, proportions=rng.uniform(0.5, 1.5, q)),
         "normalized_cut": NormalizedCut(),
         "ratio_cut": RatioCut(),
         "class_prior": ClassPrior(prior=np.arange(q) + 1.0, energy="balanced_cut"),

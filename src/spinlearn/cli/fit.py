@@ -27,6 +27,7 @@ def fit(
     log2: options.Log2 = False,
     top_variance: options.TopVariance = None,
     graph: options.GraphSpec = "auto",
+    couplings: options.Couplings = "weights",
     energy: options.EnergyName = "min_cut",
     engine: options.EngineName = "auto",
     temperatures: options.Temperatures = "auto",
@@ -77,6 +78,7 @@ def fit(
     dataset = read_dataset(data, read)
     settings = FitSettings(
         graph=graph,
+        couplings=couplings,
         energy=energy,
         engine=engine,
         temperatures=temperatures,

@@ -9,7 +9,7 @@ import typer
 
 from spinlearn.answers.rule import SMALL_GROUPS
 from spinlearn.answers.temperature import TEMPERATURE_RULES
-from spinlearn.energies import ENERGIES
+from spinlearn.energies import COUPLINGS, ENERGIES
 from spinlearn.engines import ENGINES
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import ReadOptions
@@ -95,12 +95,20 @@ GraphSpec = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
+Couplings = Annotated[
+    str,
+    typer.Option(
+        help=f"What the energy takes from the graph: {', '.join(COUPLINGS)}. homogeneous binds "
+        "points of dense and sparse regions alike.",
+        rich_help_panel=METHOD,
+    ),
+]
 EngineName = Annotated[str, typer.Option(help=", ".join(ENGINES) + ".", rich_help_panel=METHOD)]
 EnergyName = Annotated[
     str,
     typer.Option(
-        help=f"Energy over labellings: {', '.join(ENERGIES)}. diffused_cut is for one or two "
-        "labels a class.",
+        help=f"Energy over labellings: {', '.join(ENERGIES)}. diffused_cut and modularity "
+        "are for few labels.",
         rich_help_panel=METHOD,
     ),
 ]

@@ -148,6 +148,29 @@ class Graph:
         """The same edges with other weights (in the order of `edges`)."""
         return Graph(self.n_nodes, self.edges, weights)
 
+    def homogeneous(self) -> Graph:
+        """The same edges with weights that bind all nodes about equally, of mean 1.
+
+        J_ij = w_ij / sqrt(d_i d_j), d_i = sum_j |w_ij|, divided by the mean of |J|. Signs stay, and
+        the unit of the weights drops out. A node with many or strong edges is then held no better
+        than one with few or weak ones, so that they lose their order at about the same
+        temperature. A graph without edges is returned as it is.
+        """
+        if self.n_edges == 0:
+            return self
+        # Roots and ratios to the node's strongest edge, so that no weight is too large or small.
+        root = np.sqrt(np.abs(self.weights))
+        strongest = np.zeros(self.n_nodes)
+        np.maximum.at(strongest, self.edges, root[:, None])
+        share = root[:, None] / strongest[self.edges]
+        # d over the strongest weight
+        total = np.bincount(self.edges.ravel(), (share**2).ravel(), minlength=self.n_nodes)
+        values = np.prod(share / np.sqrt(total[self.edges]), axis=1)
+        values /= values.mean()
+        # An edge stays an edge, however weak it is beside its neighbours.
+        values = np.maximum(values, np.finfo(np.float64).tiny)
+        return self.with_weights(np.copysign(values, self.weights))
+
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)
 

@@ -16,6 +16,10 @@ the number of labelled classes; a state without label has no field. m is the mea
 unlabelled points of the largest minus the second largest P_i, so that gamma is the usual field
 difference of a point in units of the mean coupling <J>, whatever alpha and the graph: at 0.2 a
 single neighbour outweighs it at one point, while a group of a hundred points feels twenty.
+
+lambda <J> is by default the mean degree, mean_i sum_j w_ij: as many mean couplings as a point has
+neighbours. That is the strength of the null model of `modularity` (gamma = 1 there), which the
+energy becomes with V_c as volumes and without fields.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ import numpy.typing as npt
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel, checked_n_states
-from spinlearn.energies.class_level import balanced_cut
+from spinlearn.energies.class_level import balanced_cut, counted_points
 from spinlearn.energies.label_terms import UNLABELLED, checked_labels
 from spinlearn.energies.pairwise import weighted_degrees
 from spinlearn.errors import InvalidInputError
@@ -34,7 +38,6 @@ from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, wei
 
 TOLERANCE = 1e-8  # residual relative to the labels, far below the margins that fields are made of
 MAX_STEPS = 10_000
-PER_CLASS = 1.0  # balance strength over q: merging two equal classes costs one <J> a point of one
 
 
 def diffused_cut(
@@ -60,7 +63,9 @@ def diffused_cut(
     alpha : float
         Reach of the diffusion, 0 < alpha < 1: about 1/(1 - alpha) steps.
     strength : float, optional
-        lambda of `balanced_cut`; default q.
+        lambda of `balanced_cut`, in units of the mean coupling. Default: the mean degree in that
+        unit, which is the mean number of neighbours; then size="volume" and diffusion=0 make the
+        energy that of `modularity`.
     size, proportions
         As in `balanced_cut`.
     """
@@ -70,7 +75,7 @@ def diffused_cut(
         labels,
         q,
         label_strength=label_strength,
-        strength=PER_CLASS * q if strength is None else strength,
+        strength=_mean_degree(graph, labels, q) if strength is None else strength,
         size=size,
         proportions=proportions,
     )
@@ -85,6 +90,16 @@ def diffused_cut(
     return model.replace(
         fields=model.fields - diffusion * unit * _preferences(graph, states, q, float(alpha))
     )
+
+
+def _mean_degree(graph: Graph, labels: npt.ArrayLike, n_states: int) -> float:
+    """Summed |coupling| of a point, mean over those that count, in units of the mean |coupling|."""
+    if graph.n_edges == 0:
+        return 0.0
+    counted = counted_points(graph, labels, n_states)
+    strength = np.abs(graph.weights)
+    ends = counted[graph.edges].sum(axis=1)
+    return float(np.sum(strength / strength.mean() * ends) / counted.sum())
 
 
 def _preferences(

@@ -17,6 +17,7 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.settings import Settings
 from spinlearn.energies import class_level, diffused, pairwise, user_arrays
+from spinlearn.energies.modularity import modularity
 from spinlearn.errors import InvalidInputError
 
 
@@ -89,6 +90,16 @@ class DiffusedCut(EnergySettings):
 
 
 @dataclass(kw_only=True)
+class Modularity(EnergySettings):
+    """See `modularity`."""
+
+    resolution: float = 1.0
+    proportions: Any = None
+
+    function = staticmethod(modularity)
+
+
+@dataclass(kw_only=True)
 class NormalizedCut(EnergySettings):
     """See `normalized_cut`."""
 
@@ -150,6 +161,7 @@ ENERGIES: dict[str, Callable[..., PottsModel]] = {
     "harmonic": pairwise.harmonic,
     "balanced_cut": class_level.balanced_cut,
     "diffused_cut": diffused.diffused_cut,
+    "modularity": modularity,
     "normalized_cut": class_level.normalized_cut,
     "ratio_cut": class_level.ratio_cut,
 }

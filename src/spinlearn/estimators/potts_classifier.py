@@ -24,9 +24,10 @@ from spinlearn.answers.rule import check_rule
 from spinlearn.answers.temperature import TEMPERATURE_RULES
 from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Engine
-from spinlearn.energies import make_energy
+from spinlearn.energies import make_couplings, make_energy
 from spinlearn.engines import make_engine
 from spinlearn.errors import ContradictionWarning, GraphWarning, InvalidInputError, StoppedError
 from spinlearn.estimators.inputs import (
@@ -54,10 +55,16 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         How points become a graph: "mutual_knn" (mutual 10 nearest neighbours plus minimum spanning
         tree), "knn", or a builder such as `KNN(n_neighbors=5, metric="cosine")` or `PixelGrid()`
         for the mask of an image. Not used when `fit` is given a graph.
+    couplings : {"weights", "homogeneous"}, default "weights"
+        What the energy takes from the graph, built or given: its weights, or weights made
+        homogeneous by `Graph.homogeneous`, w_ij / sqrt(d_i d_j) scaled to mean 1, so that dense and
+        sparse regions melt at about the same temperature.
     energy : str or energy, default "min_cut"
         The energy over labellings: "min_cut" (the paper's), "lgc", "harmonic", "balanced_cut",
-        "diffused_cut" (for one or two labels a class and classes of similar size),
-        "normalized_cut", "ratio_cut"; the same with settings, such as `BalancedCut(strength=3)`;
+        "diffused_cut" (for one or two labels a class and classes of similar size), "modularity"
+        (the cut against what chance would join; for few labels, and for classes without a name by
+        `n_states`), "normalized_cut", "ratio_cut"; the same with settings, such as
+        `BalancedCut(strength=3)`;
         `Custom(...)` with arrays of your own; or a function of (graph, labels, n_states,
         label_strength=...) that returns a PottsModel.
     label_strength : float or array-like of shape (n,), default inf
@@ -120,8 +127,11 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         The most probable named class, for those who need one everywhere.
     new_classes_ : dict
         Members (row numbers) of every new class, by its name.
-    graph_, model_ : Graph, PottsModel
-        What was built.
+    graph_ : Graph
+        The similarities, as built or given; unseen points are judged by these.
+    model_ : PottsModel
+        What was computed with. Its graph has the same edges with the weights that `couplings` asks
+        for, and so have `answer_.graph` and stored answers.
     graph_summary_ : GraphSummary
         Size, components, isolated points.
 
@@ -141,6 +151,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         self,
         *,
         graph: Any = "mutual_knn",
+        couplings: str = "weights",
         energy: Any = "min_cut",
         label_strength: Any = np.inf,
         engine: Any = "auto",
@@ -154,6 +165,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         random_state: int | None = None,
     ) -> None:
         self.graph = graph
+        self.couplings = couplings
         self.energy = energy
         self.label_strength = label_strength
         self.engine = engine
@@ -180,7 +192,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             Labels; -1 (or None, NaN, "") marks an unlabelled point. For the mask of an image, an
             image of labels will do.
         """
-        engine = make_engine(self.engine)
+        engine, couple = make_engine(self.engine), make_couplings(self.couplings)
         self._check_settings()
         require_labels(y)
         self._training = read_graph(self, X, self.graph)
@@ -189,7 +201,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         self._label_code = training_labels(y, self._training)
         self.classes_ = self._label_code.classes
         self._warn()
-        self.model_ = self._build_model()
+        self.model_ = self._build_model(couple(self.graph_))
         self.answer_ = Answer.from_equilibrium(
             self._equilibrium(engine),
             self._label_code,
@@ -223,7 +235,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
                 "the progress, or None"
             )
 
-    def _build_model(self) -> PottsModel:
+    def _build_model(self, graph: Graph) -> PottsModel:
         energy = make_energy(self.energy)
         n_classes = len(self.classes_)
         if n_classes > MAX_STATES:
@@ -237,9 +249,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
                 f"n_states={n_states} is fewer than the {n_classes} classes among the labels: "
                 "leave it None or raise it"
             )
-        model = energy(
-            self.graph_, self._label_code.states, n_states, label_strength=self.label_strength
-        )
+        model = energy(graph, self._label_code.states, n_states, label_strength=self.label_strength)
         if not isinstance(model, PottsModel):
             raise InvalidInputError(
                 f"the energy {self.energy!r} returned a {type(model).__name__}: it must return a "

@@ -62,7 +62,8 @@ def annotate(
     random_state : int, generator or None
         Seed; the number used is written to uns.
     temperature, **settings
-        As in `PottsClassifier`: engine, temperatures, tau, graph, ...
+        As in `PottsClassifier`: engine, temperatures, tau, graph, couplings, ... Scanpy's graph is
+        made homogeneous by couplings="homogeneous".
 
     Returns
     -------
@@ -159,6 +160,7 @@ def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
         "engine": answer.equilibrium.engine,
         "kind": str(answer.equilibrium.kind),
         "tau": answer.tau,
+        "couplings": str(fitted.couplings),
         "energy": str(fitted.energy),
         "random_state": fitted.random_state,
         "settings": {k: str(v) for k, v in settings.items()},

@@ -27,7 +27,7 @@ from spinlearn.baselines import BASELINES, GraphClassifier, GraphClusterer
 from spinlearn.core.arrays import IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.energies import energy_name, make_energy
+from spinlearn.energies import energy_name, make_couplings, make_energy
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.estimators import PottsClassifier
 from spinlearn.graphs import as_graph, make_builder
@@ -56,6 +56,7 @@ def compare(
     energy: Any = "min_cut",
     methods: Any = None,
     graph: Any = "mutual_knn",
+    couplings: str = "weights",
     label_strength: Any = np.inf,
     random_state: int | None = None,
     **settings: Any,
@@ -79,6 +80,9 @@ def compare(
         Default: all baselines.
     graph : str or graph builder
         How points become a graph; not used when X is a graph.
+    couplings : {"weights", "homogeneous"}
+        What the sampled and minimised energies take from the graph, as in `PottsClassifier`; the
+        other methods are given the graph itself.
     label_strength : float or array-like (n,)
         Of the labels, for the sampled and minimised energies.
     random_state : int, optional
@@ -113,14 +117,19 @@ def compare(
         raise InvalidInputError("energy is empty: name at least one, for example 'min_cut'")
     true = None if truth is None else _coded_truth(truth, code, shared.n_nodes)
     n_states = settings.get("n_states") or max(code.n_classes, 2)
+    coupled = make_couplings(couplings)(shared)
     models = [
-        make_energy(e)(shared, code.states, n_states, label_strength=label_strength)
+        make_energy(e)(coupled, code.states, n_states, label_strength=label_strength)
         for e in energies
     ]
     runs: list[tuple[str, Any]] = []
     for spec, model in zip(energies, models, strict=True):
         classifier = PottsClassifier(
-            energy=spec, label_strength=label_strength, random_state=random_state, **settings
+            couplings=couplings,
+            energy=spec,
+            label_strength=label_strength,
+            random_state=random_state,
+            **settings,
         )
         runs.append(("sampled", (_sampled, classifier, y)))
         runs.append(("minimised", (_minimised, spec, model, random_state)))

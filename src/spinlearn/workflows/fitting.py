@@ -44,6 +44,7 @@ def fit_dataset(
             X = prepared_points(data, settings)
         classifier = PottsClassifier(
             graph=builder if builder is not None else "mutual_knn",
+            couplings=settings.couplings,
             energy=settings.energy,
             engine=engine,
             label_strength=settings.label_strength,

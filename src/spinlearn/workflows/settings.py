@@ -28,6 +28,8 @@ class FitSettings:
     graph : str
         "auto" (the file's own graph, else mutual_knn), or a builder and its size and options:
         "knn:5", "mutual_knn:10,metric=cosine", "radius:0.5,weights=local".
+    couplings : str
+        A name among COUPLINGS.
     engine : str
         A name among ENGINES.
     temperatures : str
@@ -41,6 +43,7 @@ class FitSettings:
     """
 
     graph: str = "auto"
+    couplings: str = "weights"
     energy: str = "min_cut"
     engine: str = "auto"
     temperatures: str = "auto"

@@ -1,0 +1,304 @@
+"""Homogeneous couplings: the laws of J_ij ~ w_ij / sqrt(d_i d_j), and of the setting."""
+
+from __future__ import annotations
+
+import warnings
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_wine, make_blobs
+
+from spinlearn import KNN, Graph, MutualKNN, PottsClassifier, Result, compare
+from spinlearn.advice import suggest, suspects
+from spinlearn.baselines import HarmonicFields
+from spinlearn.energies import ENERGIES, min_cut
+from spinlearn.engines import Enumeration, JunctionTree
+from spinlearn.errors import GraphWarning, InvalidInputError
+from spinlearn.minimizers import minimize
+from spinlearn.workflows.annotation import annotate
+from tests.end_to_end.tool import spinlearn_here
+from tests.energy_models import random_graph
+
+
+def matrix_of(graph: Graph) -> np.ndarray:
+    dense = np.zeros((graph.n_nodes, graph.n_nodes))
+    u, v = graph.edges.T
+    dense[u, v] = dense[v, u] = graph.weights
+    return dense
+
+
+def signed_graph(seed: int, n: int = 12) -> Graph:
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, n, density=0.3)
+    return graph.with_weights(graph.weights * rng.choice([-1, 1, 1], graph.n_edges))
+
+
+# -- the couplings themselves --------------------------------------------------------------------
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), power=st.integers(-1000, 1000))
+def test_they_are_the_definition_in_any_unit(seed, power):
+    graph = signed_graph(seed)
+    if graph.n_edges == 0:
+        return
+    w = matrix_of(graph)
+    d = np.abs(w).sum(axis=1)
+    u, v = graph.edges.T
+    expected = w[u, v] / np.sqrt(d[u] * d[v])
+    expected /= np.abs(expected).mean()
+    scaled = graph.with_weights(graph.weights * 2.0**power).homogeneous()
+    np.testing.assert_array_equal(scaled.edges, graph.edges)
+    np.testing.assert_allclose(scaled.weights, expected, rtol=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_the_roots_of_the_degrees_are_the_perron_vector(seed):
+    graph = random_graph(np.random.default_rng(seed), 10)
+    if graph.n_edges == 0:
+        return
+    roots = np.sqrt(matrix_of(graph).sum(axis=1))
+    image = matrix_of(graph.homogeneous()) @ roots
+    value = (image / np.where(roots > 0, roots, 1))[roots > 0]
+    np.testing.assert_allclose(value, value[0], rtol=1e-12)  # |J| has one scale in all parts
+
+
+def test_a_part_in_another_unit_has_the_same_couplings():
+    part = random_graph(np.random.default_rng(3), 8)
+    for factor in (1e-300, 1e-3, 1e300):
+        both = Graph(
+            16,
+            np.concatenate([part.edges, part.edges + 8]),
+            np.concatenate([part.weights, factor * part.weights]),
+        ).homogeneous()
+        one, other = both.weights[: part.n_edges], both.weights[part.n_edges :]
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+        assert np.abs(both.weights).mean() == pytest.approx(1)
+
+
+def test_weights_of_every_size_side_by_side_keep_their_edges_and_signs():
+    # 0 -1e300- 1 -1e-300- 2 -1e300- 3: the middle one is 1e-600 of its neighbours.
+    weights = np.array([1e300, -1e-300, 1e300])
+    chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights).homogeneous()
+    assert chain.n_edges == 3
+    np.testing.assert_array_equal(np.sign(chain.weights), [1, -1, 1])
+    np.testing.assert_allclose(chain.weights[[0, 2]], 1.5)
+    assert 0 < -chain.weights[1] < 1e-300
+    # At its end it binds a node that has nothing else: 1e-300 of 1e300 is representable.
+    end = Graph(3, [(0, 1), (1, 2)], [1e300, 1e-300]).homogeneous()
+    np.testing.assert_allclose(end.weights, [2, 2e-300], rtol=1e-12)
+    least, most = np.finfo(float).smallest_subnormal, np.finfo(float).max
+    extremes = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)], [most, most, most, least]).homogeneous()
+    assert np.all(np.isfinite(extremes.weights))
+    assert np.all(extremes.weights > 0)
+
+
+def test_equal_weights_on_a_regular_graph_are_one_and_a_star_is_even():
+    ring = Graph(7, [(i, (i + 1) % 7) for i in range(7)], np.full(7, 0.3)).homogeneous()
+    np.testing.assert_allclose(ring.weights, 1, rtol=1e-15)
+    assert len(set(ring.weights.tolist())) == 1
+    star = Graph(5, [(0, k) for k in range(1, 5)], [1, 10, 100, 1000.0]).homogeneous()
+    d = np.array([1111, 1, 10, 100, 1000])
+    expected = np.sqrt(d[1:] / d[0])
+    np.testing.assert_allclose(star.weights, expected / expected.mean())
+
+
+@pytest.mark.parametrize("n_nodes", [1, 3])
+def test_without_edges_nothing_changes(n_nodes):
+    lonely = Graph(n_nodes, [])
+    assert lonely.homogeneous() is lonely
+    zero = Graph(3, [(0, 1), (1, 2)], [0.0, 0.0])
+    assert zero.homogeneous().n_edges == 0
+
+
+# -- the setting ---------------------------------------------------------------------------------
+
+
+X, TRUTH = make_blobs(40, centers=[[0, 0], [7, 0]], cluster_std=[1.0, 0.2], random_state=0)
+Y = np.full(40, -1)
+Y[np.flatnonzero(TRUTH == 0)[:2]] = 0
+Y[np.flatnonzero(TRUTH == 1)[:2]] = 1
+GRID = [0.0, 0.2, 0.5, 1.0]
+
+
+def fit(points=X, **changes):
+    given = {"temperatures": GRID, "couplings": "homogeneous"} | changes
+    return PottsClassifier(**given).fit(points, Y)
+
+
+def test_the_default_takes_the_weights_as_they_are():
+    fitted = fit(couplings="weights")
+    assert clone(PottsClassifier()).couplings == "weights"
+    assert fitted.model_.graph is fitted.graph_
+
+
+def test_every_kind_of_graph_becomes_homogeneous_and_graph_stays_the_similarities():
+    built = MutualKNN().build(X)
+    matrix = sparse.csr_array(matrix_of(built))
+    for given_ in (X, built, matrix, nx.from_scipy_sparse_array(matrix)):
+        fitted = fit(given_)
+        np.testing.assert_array_equal(fitted.graph_.weights, built.weights)
+        wanted = built.homogeneous().weights
+        np.testing.assert_array_equal(fitted.model_.graph.weights, wanted)
+        np.testing.assert_array_equal(fitted.model_.couplings, wanted)
+        assert fitted.answer_.graph is fitted.model_.graph
+
+
+def test_the_answer_does_not_depend_on_the_unit_of_the_similarities():
+    graph = KNN(n_neighbors=4).build(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphWarning)
+        one = fit(graph, temperatures="auto")
+        other = fit(graph.with_weights(graph.weights * 1e-12), temperatures="auto")
+    np.testing.assert_allclose(one.equilibrium_.temperatures, other.equilibrium_.temperatures)
+    np.testing.assert_allclose(one.label_distributions_, other.label_distributions_, atol=1e-9)
+    assert one.temperature_ == pytest.approx(other.temperature_)
+
+
+def test_dense_and_sparse_parts_melt_together():
+    part = random_graph(np.random.default_rng(0), 6, density=0.7)
+    edges = np.concatenate([part.edges, part.edges + 6])
+    graph = Graph(12, edges, np.concatenate([part.weights, 0.05 * part.weights]))
+    labels = np.full(12, -1)
+    labels[[0, 1, 6, 7]] = 0, 1, 0, 1
+    halves = []
+    for g in (graph, graph.homogeneous()):
+        agreement = Enumeration().run(min_cut(g, labels, 2), [0.2, 0.6]).edge_agreement
+        halves.append((agreement[:, : part.n_edges], agreement[:, part.n_edges :]))
+    (dense, loose), (one, other) = halves
+    assert np.all(dense.mean(axis=1) - loose.mean(axis=1) > 0.1)
+    np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+def test_points_of_a_real_graph_melt_together():
+    wine = load_wine()
+    points = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
+    graph = MutualKNN(n_neighbors=7).build(points)
+    y = np.full(178, -1)
+    for c in range(3):
+        y[np.flatnonzero(wine.target == c)[:2]] = c
+    ranges = []
+    for g in (graph, graph.homogeneous()):
+        grid = np.geomspace(0.02, 6, 60)  # in units of the mean coupling
+        run = JunctionTree().run(min_cut(g, y, 3), grid * g.weights.mean())
+        ends, weights = g.edges.ravel(), np.repeat(g.weights, 2)
+        bound = [np.bincount(ends, weights * np.repeat(a, 2)) for a in run.edge_agreement]
+        agreement = np.array(bound) / np.bincount(ends, weights)
+        melts = [np.interp(-2 / 3, -agreement[:, i], grid) for i in np.flatnonzero(y < 0)]
+        ranges.append(np.percentile(melts, [5, 95]))
+    # As docs/choosing-a-graph.md says.
+    np.testing.assert_allclose(ranges, [[0.27, 2.07], [1.04, 2.00]], atol=0.006)
+
+
+def test_unseen_points_are_judged_by_similarities():
+    fitted = fit(temperature=0.2)
+    near = np.array([[0.0, 0.0], [7.0, 0.0], [1e4, 1e4]])
+    assert fitted.predict(near).tolist() == [0, 1, -1]
+    np.testing.assert_allclose(fitted.predict_proba(near)[2], 0.5)
+
+
+@pytest.mark.parametrize("bad", ["homogenous", "Homogeneous", None, 1, np.ones(3)])
+def test_another_word_is_refused_before_anything_is_built(bad):
+    with pytest.raises(InvalidInputError, match=r"couplings=.* is unknown: use one of"):
+        fit("no points", couplings=bad)
+
+
+@pytest.mark.parametrize("name", ENERGIES)
+def test_every_energy_takes_them(name):
+    graph = random_graph(np.random.default_rng(5), 8)
+    labels = np.array([0, 1, -1, -1, -1, -1, -1, -1])
+    fitted = PottsClassifier(
+        energy=name, couplings="homogeneous", engine="enumeration", temperatures=[0.5]
+    ).fit(graph, labels)
+    reference = ENERGIES[name](graph.homogeneous(), labels, 2)
+    states = np.random.default_rng(0).integers(0, 2, (20, 8))
+    np.testing.assert_array_equal(fitted.model_.energy(states), reference.energy(states))
+
+
+@pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
+def test_odd_graphs_are_classified():
+    for n, edges, y in (
+        (1, [], [0]), (1, [], [-1]), (3, [], [0, 1, -1]),
+        (5, [(0, 1), (1, 2)], [0, -1, 1, -1, -1]), (3, [(0, 1), (1, 2)], [-1, -1, -1]),
+    ):  # fmt: skip
+        graph = Graph(n, edges, np.full(len(edges), 1e-200))
+        for energy in ("min_cut", "modularity"):
+            fitted = PottsClassifier(
+                couplings="homogeneous", energy=energy, temperatures=[0.0, 0.5], n_states=3
+            ).fit(graph, y)
+            labelled = np.flatnonzero(np.array(y) >= 0)
+            assert fitted.transduction_[labelled].tolist() == np.array(y)[labelled].tolist()
+
+
+def test_advice_pages_and_stored_answers_work_with_them(tmp_path):
+    fitted = fit(temperature=0.2)
+    assert len(suggest(fitted, 2)) == 2
+    assert suspects(fitted) == []
+    fitted.explore(tmp_path / "page.html")
+    Result.of(fitted, [str(k) for k in range(40)]).save(tmp_path / "model.npz")
+    again = Result.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.model.couplings, fitted.model_.couplings)
+    np.testing.assert_array_equal(again.calls, fitted.answer_.calls)
+    assert again.is_cut
+
+
+def test_compare_minimises_what_it_samples():
+    table = compare(
+        X, Y, TRUTH, couplings="homogeneous", methods=[], temperatures=GRID, random_state=0
+    ).set_index("method")
+    built = MutualKNN().build(X)
+    model = min_cut(built.homogeneous(), Y, 2)
+    assert table.energy_reached["minimised"] == pytest.approx(minimize(model, seed=0).energy)
+    assert table.temperature["sampled"] == fit(random_state=0).temperature_
+    with pytest.raises(InvalidInputError, match="couplings='none' is unknown"):
+        compare(X, Y, couplings="none", methods=[])
+
+
+def test_other_methods_of_a_comparison_see_the_graph_itself():
+    noise = np.random.default_rng(8).normal(size=(40, 2))  # borders lie anywhere
+    graph = MutualKNN(n_neighbors=5).build(noise)
+    given_ = graph, graph.homogeneous()
+    plain, even = (HarmonicFields().fit(g, Y).transduction_ for g in given_)
+    assert np.any(plain != even)
+    table = compare(
+        graph, Y, plain, couplings="homogeneous", methods=["harmonic"], temperatures=[0.0]
+    ).set_index("method")
+    assert table.forced_errors["harmonic"] == 0
+
+
+@pytest.mark.filterwarnings("ignore")  # of anndata and its dependencies
+def test_annotate_makes_scanpys_graph_homogeneous():
+    anndata = pytest.importorskip("anndata")
+    adata = anndata.AnnData(X)
+    adata.obs["kind"] = np.array(["a", "b", None], dtype=object)[Y]
+    built = KNN(n_neighbors=5).build(X)
+    adata.obsp["connectivities"] = sparse.csr_array(matrix_of(built))
+    fitted = annotate(adata, "kind", couplings="homogeneous", temperatures=GRID)
+    np.testing.assert_allclose(fitted.model_.graph.weights, built.homogeneous().weights)
+    assert adata.uns["spinlearn"]["couplings"] == "homogeneous"
+    annotate(adata, "kind", temperatures=GRID)
+    assert adata.uns["spinlearn"]["couplings"] == "weights"
+
+
+def test_the_command_line_takes_and_stores_them(tmp_path):
+    rows = [f"{x},{y},{'ab'[k] if k >= 0 else ''}" for (x, y), k in zip(X, Y, strict=True)]
+    (tmp_path / "data.csv").write_text("\n".join(["x,y,kind", *rows]))
+    command = ("fit", "data.csv", "--labels", "kind", "--scale", "none", "--out", "answer")
+    grid = ("--temperatures", "0,0.2,0.5,1", "--couplings")
+    done = spinlearn_here(*command, *grid, "homogeneous", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    stored = Result.load(tmp_path / "answer")
+    assert stored.settings["options"]["couplings"] == "homogeneous"
+    np.testing.assert_allclose(stored.model.couplings, fit().model_.couplings)
+    done = spinlearn_here(*command, *grid, "even", cwd=tmp_path)
+    assert done.returncode != 0
+    assert "couplings='even' is unknown" in " ".join(done.stderr.split())
+    table = ("--couplings", "homogeneous", "--method", "lgc", "--temperatures", "0,0.2")
+    done = spinlearn_here("compare", "data.csv", "--labels", "kind", *table, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,276 @@
+"""The energy `modularity` is Newman's Q up to a factor; what counts in the sizes of classes."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spinlearn import Graph, PottsClassifier
+from spinlearn.energies import (
+    ENERGIES,
+    Modularity,
+    balanced_cut,
+    diffused_cut,
+    min_cut,
+    modularity,
+)
+from spinlearn.engines import Enumeration, JunctionTree
+from spinlearn.errors import InvalidInputError
+from spinlearn.minimizers import minimize
+from tests.energy_models import random_graph, random_labels
+
+cases = given(seed=st.integers(0, 2**32 - 1), n=st.integers(3, 12), q=st.integers(2, 5))
+
+
+def drawn(seed, n, q):
+    """A graph with isolated nodes now and then, labels that leave a state without name, states."""
+    rng = np.random.default_rng(seed)
+    graph = random_graph(rng, n, density=0.3)
+    labels = random_labels(rng, n, q)
+    labels[labels == q - 1] = -1
+    states = rng.integers(0, q, (12, n))
+    states[:, labels >= 0] = labels[labels >= 0]
+    return graph, labels, states
+
+
+def networkx_of(graph: Graph) -> nx.Graph:
+    made = nx.Graph()
+    made.add_nodes_from(range(graph.n_nodes))
+    for (u, v), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
+        made.add_edge(u, v, weight=weight)
+    return made
+
+
+@settings(max_examples=40, deadline=None)
+@cases
+def test_it_is_the_summed_weight_times_one_minus_newmans_modularity(seed, n, q):
+    graph, labels, states = drawn(seed, n, q)
+    if graph.n_edges == 0:
+        return
+    total = graph.weights.sum()
+    for resolution in (0.5, 1.0, 2.3):
+        model = modularity(graph, labels, q, resolution=resolution)
+        for s in states:
+            groups = [set(np.flatnonzero(s == c).tolist()) for c in range(q) if np.any(s == c)]
+            value = nx.community.modularity(networkx_of(graph), groups, resolution=resolution)
+            assert model.energy(s) == pytest.approx(total * (1 - value), abs=1e-9)
+
+
+@settings(max_examples=30, deadline=None)
+@cases
+def test_shares_pull_volumes_to_themselves(seed, n, q):
+    graph, labels, states = drawn(seed, n, q)
+    if graph.n_edges == 0:
+        return
+    rng = np.random.default_rng(seed)
+    shares = rng.uniform(0.1, 5, q)
+    model = modularity(graph, labels, q, resolution=1.7, proportions=shares)
+    degrees = np.bincount(graph.edges.ravel(), np.repeat(graph.weights, 2), n)
+    total = graph.weights.sum()
+    for s in states:
+        volumes = np.array([degrees[s == c].sum() for c in range(q)])
+        goal = 2 * total * shares / shares.sum()
+        expected = min_cut(graph, labels, q).energy(s)
+        expected += 1.7 / (4 * total) * np.sum((volumes - goal) ** 2)
+        assert model.energy(s) == pytest.approx(expected, abs=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(3, 12),
+    q=st.integers(2, 5),
+    name_all=st.booleans(),
+)
+def test_the_diffused_cut_without_diffusion_in_volumes_is_modularity(seed, n, q, name_all):
+    graph, labels, states = drawn(seed, n, q)
+    if name_all:  # parts without any label do not count then, in both alike
+        named = np.arange(min(n, q))
+        labels[named] = named
+        states[:, labels >= 0] = labels[labels >= 0]
+    ours = diffused_cut(graph, labels, q, diffusion=0.0, size="volume")
+    np.testing.assert_allclose(
+        ours.energy(states), modularity(graph, labels, q).energy(states), rtol=1e-12
+    )
+
+
+def test_it_is_the_balanced_cut_of_volumes_with_the_mean_degree():
+    graph, labels, states = drawn(5, 12, 3)
+    strength = 0.7 * graph.degrees.mean()
+    np.testing.assert_allclose(
+        modularity(graph, labels, 3, resolution=0.7).energy(states),
+        balanced_cut(graph, labels, 3, strength=strength, size="volume").energy(states),
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-5, 1e300])
+def test_its_unit_is_that_of_the_weights(scale):
+    graph, labels, states = drawn(7, 10, 3)
+    other = graph.with_weights(graph.weights * scale)
+    for shares in (None, [1, 2, 3]):
+        one, two = (modularity(g, labels, 3, proportions=shares) for g in (graph, other))
+        np.testing.assert_allclose(two.energy(states) / scale, one.energy(states), rtol=1e-12)
+
+
+def test_the_largest_weights_that_a_cut_can_have():
+    graph = Graph(4, [(0, 1), (1, 2), (2, 3)], np.full(3, 3.1e307))  # degrees sum to infinity
+    labels = [0, -1, -1, 1]
+    model = modularity(graph, labels, 2, resolution=0.3)
+    small = modularity(graph.with_weights(np.full(3, 3.1)), labels, 2, resolution=0.3)
+    states = np.array([[0, a, b, 1] for a in (0, 1) for b in (0, 1)])
+    np.testing.assert_allclose(model.energy(states) / 1e307, small.energy(states))
+
+
+def cliques(sizes, joined=True):
+    """Complete graphs side by side, each joined to the next by one edge or not at all."""
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    edges = [
+        (a + i, a + j) for a, n in zip(starts[:-1], sizes, strict=True)
+        for i in range(n) for j in range(i + 1, n)
+    ]  # fmt: skip
+    edges += [(a - 1, a) for a in starts[1:-1]] if joined else []
+    return Graph(int(starts[-1]), edges), np.repeat(np.arange(len(sizes)), sizes)
+
+
+def test_one_label_a_class_is_enough_where_the_cut_gives_all_to_one():
+    graph, truth = cliques([6, 6, 6, 6])
+    labels = np.full(24, -1)
+    labels[[2, 21]] = 0, 3  # two cliques have a name, two have none
+    found = minimize(modularity(graph, labels, 4), seed=0).labels
+    groups = {tuple(np.flatnonzero(found == c)) for c in range(4)}
+    assert groups == {tuple(np.flatnonzero(truth == c)) for c in range(4)}
+    assert found[0] == 0
+    assert found[-1] == 3
+    cut = minimize(min_cut(graph, labels, 4), seed=0).labels
+    assert len(set(cut.tolist())) == 2
+
+
+def test_a_smaller_resolution_makes_fewer_classes():
+    graph, _ = cliques([4] * 6)
+    labels = np.full(24, -1)
+    numbers = [
+        len(set(minimize(modularity(graph, labels, 6, resolution=r), seed=1).labels.tolist()))
+        for r in (0.0, 0.3, 1.0)
+    ]
+    assert numbers[0] == 1
+    assert numbers[0] < numbers[1] < numbers[2] == 6
+
+
+# -- what counts ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["balanced_cut", "diffused_cut", "modularity"])
+def test_a_part_without_label_leaves_the_named_classes_alone(name):
+    energy = ENERGIES[name]
+    graph, truth = cliques([5, 4, 5], joined=False)
+    labels = np.full(14, -1)
+    labels[[0, 5]] = 0, 1
+    rng = np.random.default_rng(0)
+    states = rng.integers(0, 2, (30, 14))
+    states[:, [0, 5]] = 0, 1
+    whole = energy(graph, labels, 2)
+    named = truth < 2
+    alone = energy(cliques([5, 4], joined=False)[0], labels[named], 2)
+    rest = min_cut(cliques([5])[0], np.full(5, -1), 2)
+    expected = alone.energy(states[:, named]) + rest.energy(states[:, ~named])
+    np.testing.assert_allclose(whole.energy(states), expected)
+
+
+@pytest.mark.parametrize("name", ["balanced_cut", "diffused_cut", "modularity"])
+def test_a_part_without_label_counts_where_a_class_has_no_name(name):
+    graph, truth = cliques([6, 6, 6], joined=False)
+    labels = np.full(18, -1)
+    labels[[0, 6]] = 0, 1
+    model = ENERGIES[name](graph, labels, 3)
+    assert np.all(model.class_penalty.sizes > 0)
+    np.testing.assert_array_equal(minimize(model, seed=0).labels, truth)
+
+
+def test_three_blobs_one_of_them_without_label():
+    graph, truth = cliques([20, 20, 20], joined=False)
+    pendant = np.isin(graph.edges, [19, 39, 59]).any(axis=1)  # one point of each is bound weakly
+    graph = graph.with_weights(np.where(pendant, 0.001, 1.0))
+    labels = np.full(60, -1)
+    labels[[0, 20]] = 0, 1
+    for energy in (balanced_cut, diffused_cut):
+        model = energy(graph, labels, 2, strength=2.0)
+        np.testing.assert_array_equal(minimize(model, seed=0).labels[:40], truth[:40])
+
+
+# -- odd input -----------------------------------------------------------------------------------
+
+
+TRIANGLE = Graph(3, [(0, 1), (1, 2), (0, 2)])
+
+
+@pytest.mark.parametrize("bad", [-1, -1e-9, np.nan, np.inf, "1", None, [1.0], 1j, np.complex128(1)])
+def test_bad_resolutions_are_refused(bad):
+    with pytest.raises(InvalidInputError, match=r"resolution=.*is no number >= 0: 1 is usual"):
+        modularity(TRIANGLE, [0, -1, 1], 2, resolution=bad)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: modularity(Graph(2, [(0, 1)], [-1.0]), [0, 1], 2), "negative weight.*min_cut"),
+        (lambda: modularity(TRIANGLE, [0, -1, 1], 2, proportions=[1]), r"expected \(2,\)"),
+        (lambda: modularity(TRIANGLE, [0, -1, 1], 2, proportions=[-1, 2]), "not all zero"),
+        (lambda: modularity(TRIANGLE, [0, -1, 1], 2, proportions=[0, 0]), "not all zero"),
+        (lambda: modularity(TRIANGLE, [0, -1, 2], 2), "labels must be -1 or states"),
+        (lambda: modularity(TRIANGLE, [0, -1], 2), "labels have shape"),
+        (lambda: modularity(TRIANGLE, [0, -1, 1], 1), "at least 2 states"),
+        (lambda: modularity(TRIANGLE, [0, -1, 1], 2, resolution=1e308), "energies overflow"),
+        (lambda: modularity(Graph(2, []), [0, 1], 2, resolution=-1), "is no number >= 0"),
+        (lambda: modularity(Graph(2, []), [0, 1], 2, proportions=[0, 0]), "not all zero"),
+    ],
+)
+def test_bad_input_is_refused(make, message):
+    with pytest.raises(InvalidInputError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("graph", "labels", "q"),
+    [
+        (Graph(1, []), [-1], 2),
+        (Graph(1, []), [0], 5),
+        (Graph(3, []), [0, -1, 1], 2),
+        (Graph(3, [(0, 1), (1, 2)], [0.0, 0.0]), [0, -1, 1], 2),
+        (Graph(4, [(2, 3)]), [0, 1, -1, -1], 2),  # edges only where no label is
+        (Graph(3, [(0, 1)]), [0, 1, -1], 2),
+    ],
+)
+def test_where_nothing_is_joined_there_is_no_null_model(graph, labels, q):
+    model = modularity(graph, labels, q)
+    reached = graph.n_edges and min(labels[:2]) >= 0 and (graph.edges[0] == [0, 1]).all()
+    assert (model.class_penalty is None) == (not reached)
+    run = Enumeration().run(model, [0.0, 1.0])
+    np.testing.assert_allclose(run.marginals.sum(axis=2), 1)
+    assert JunctionTree().unsupported(modularity(TRIANGLE, [0, -1, 1], 2, resolution=0)) is None
+
+
+def test_isolated_points_have_no_volume():
+    graph = Graph(4, [(0, 1), (1, 2)])
+    model = modularity(graph, [0, -1, -1, -1], 3)  # states without name: all could count
+    assert model.class_penalty.sizes[3] == 0
+    states = np.array([[0, 0, 1, c] for c in range(3)])
+    assert np.ptp(model.energy(states)) == 0
+
+
+def test_no_label_and_states_beyond_the_labels():
+    graph, truth = cliques([4, 4, 4])
+    nothing = modularity(graph, np.full(12, -1), 3)
+    permuted = np.array([1, 2, 0])[truth]
+    assert nothing.energy(truth) == pytest.approx(nothing.energy(permuted))
+    labels = np.full(12, -1)
+    labels[0] = 0
+    fitted = PottsClassifier(
+        energy=Modularity(resolution=1.0), n_states=3, engine="enumeration",
+        temperatures=[0.0, 0.1, 0.3],
+    ).fit(graph, labels)  # fmt: skip
+    assert fitted.model_.n_states == 3
+    assert set(fitted.transduction_[:4]) == {0}
+    assert all(fitted.transduction_[4:] != 0)
