@@ -1,6 +1,7 @@
 """The minimisers beside their peers, in one run: tables on the screen and in minimizers.md.
 
     python benchmarks/minimizers.py [--nodes 100000] [--rounds 3] [--skip-scipy] [--out DIR]
+    python benchmarks/minimizers.py --set digits_modularity [--draws 10] [--gamma 1] [--raw]
 
 a  minimum cut, q = 2: ours, SciPy's maximum_flow (Dinic), PyMaxflow (Boykov & Kolmogorov, C++)
 b  alpha-expansion, q = 5: ours, gco-wrapper (Veksler & Delong's gco, C++)
@@ -12,6 +13,10 @@ in and finds both extreme cuts, the peers are given the folded arrays. SciPy tak
 only, gco rounds weights to 0.001. All energies are those of the model that was given. Peers
 (requirements.txt) may be missing; PyMaxflow is GPL and gco is for research only, so they are
 used here and nowhere else.
+
+digits_modularity  annealing of the nodes and of modules (`class_annealing`, `multilevel`): energies
+and times of the cut with modularity's null model on the union 10-NN graph of scikit-learn's digits,
+one label a class, couplings w_ij / sqrt(d_i d_j) of mean one, or the graph's own (--raw). No peer.
 """
 
 from __future__ import annotations
@@ -23,12 +28,19 @@ from typing import Any
 
 import contestants as c
 import numpy as np
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_digits, make_blobs
 
 from spinlearn import KNN, Graph, PottsModel
+from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.free_part import FreePart
 from spinlearn.energies import min_cut
-from spinlearn.minimizers import alpha_beta_swap, alpha_expansion, minimum_cut
+from spinlearn.minimizers import (
+    alpha_beta_swap,
+    alpha_expansion,
+    class_annealing,
+    minimum_cut,
+    multilevel,
+)
 
 N_CLASSES = 5
 LABELS_A_CLASS = 20
@@ -167,6 +179,45 @@ def gco_expansion(model: PottsModel) -> Solve | None:
     return solve
 
 
+# -- modules -----------------------------------------------------------------------------------
+
+
+def degrees(graph: Graph) -> np.ndarray:
+    """Summed weight of every node's edges."""
+    u, v = graph.edges.T
+    n = graph.n_nodes
+    return np.bincount(u, graph.weights, n) + np.bincount(v, graph.weights, n)
+
+
+def digits_modularity(n_draws: int, gamma: float, raw: bool) -> Iterable[str]:
+    """Lines of a table: energy and CPU time of both minimisers for every draw of labels."""
+    X, truth = load_digits(return_X_y=True)
+    graph = KNN(n_neighbors=10).build(X)
+    if not raw:
+        roots = np.sqrt(degrees(graph))
+        couplings = graph.weights / (roots[graph.edges[:, 0]] * roots[graph.edges[:, 1]])
+        graph = graph.with_weights(couplings / couplings.mean())
+    penalty = ClassPenalty.quadratic(degrees(graph), gamma, n_states=10)
+    kind = "own" if raw else "homogeneous"
+    yield f"{graph.n_nodes} digits, {graph.n_edges} edges, {kind} couplings, gamma = {gamma}"
+    yield ""
+    yield "| draw | truth | class_annealing | CPU s | multilevel | CPU s |"
+    yield "|---|---|---|---|---|---|"
+    for draw in range(-1, n_draws):  # the first one compiles
+        rng = np.random.default_rng(max(draw, 0))
+        labels = np.full(len(truth), -1)
+        for k in range(10):
+            labels[rng.choice(np.flatnonzero(truth == k))] = k
+        model = PottsModel(graph, 10, clamped=labels, class_penalty=penalty)
+        cells = []
+        for minimizer in (class_annealing, multilevel):
+            timed = Timed(lambda m=model, run=minimizer: run(m, seed=0).labels)
+            timed.measure()
+            cells += [f"{model.energy(timed.labels):.2f}", f"{timed.seconds:.2f}"]
+        if draw >= 0:
+            yield f"| {draw} | {model.energy(truth):.2f} | " + " | ".join(cells) + " |"
+
+
 # -- the run -----------------------------------------------------------------------------------
 
 
@@ -193,6 +244,10 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=100_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--skip-scipy", action="store_true", help="it takes most of the time")
+    parser.add_argument("--set", choices=["peers", "digits_modularity"], default="peers")
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--gamma", type=float, default=1.0)
+    parser.add_argument("--raw", action="store_true", help="couplings of the graph as they are")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results")
     chosen = parser.parse_args()
     lines: list[str] = []
@@ -201,6 +256,12 @@ def main() -> None:
         lines.append(line)
         print(line, flush=True)
 
+    if chosen.set == "digits_modularity":
+        for line in digits_modularity(chosen.draws, chosen.gamma, chosen.raw):
+            say(line)
+        chosen.out.mkdir(parents=True, exist_ok=True)
+        (chosen.out / "digits_modularity.md").write_text("\n".join(lines) + "\n")
+        return
     small = model_of(Graph(300, [(i, i + 1) for i in range(299)]), np.arange(300) % 5, 5)
     alpha_expansion(small)  # compile
     problems = {name: problem(name, chosen.nodes) for name in ("square", "cube", "blobs, d = 8")}

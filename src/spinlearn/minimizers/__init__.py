@@ -1,7 +1,9 @@
 """Minimisers: labellings of least energy, the limit T = 0.
 
 A new one is one file and one line here. `minimize` takes the best that the model allows: a minimum
-cut (exact) for two states, alpha-expansion or swaps for more, annealing where neighbours repel.
+cut (exact) for two states, alpha-expansion or swaps for more, annealing where neighbours repel; for
+energies with a class-level term annealing of modules (`multilevel`) if that is quadratic, else of
+clusters (`class_annealing`).
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ from spinlearn.minimizers.class_annealing import class_annealing
 from spinlearn.minimizers.cut import minimum_cut
 from spinlearn.minimizers.expansion import alpha_expansion
 from spinlearn.minimizers.minimum import Minimum, MinimumCut
+from spinlearn.minimizers.multilevel import multilevel
 from spinlearn.minimizers.randomized_cut import Vote, randomized_cut
 from spinlearn.minimizers.support import (
     class_level_reason,
+    contraction_reason,
     cut_reason,
     expansion_reason,
     swap_reason,
@@ -37,6 +41,7 @@ __all__ = [
     "isolation_bound",
     "minimize",
     "minimum_cut",
+    "multilevel",
     "randomized_cut",
     "unsupported",
 ]
@@ -50,6 +55,7 @@ MINIMIZERS: dict[str, tuple[Minimizer, Reason]] = {
     "expansion": (lambda model, seed: alpha_expansion(model), expansion_reason),
     "swap": (lambda model, seed: alpha_beta_swap(model), swap_reason),
     "annealing": (lambda model, seed: annealing(model, seed=seed), class_level_reason),
+    "multilevel": (lambda model, seed: multilevel(model, seed=seed), contraction_reason),
     "class_annealing": (lambda model, seed: class_annealing(model, seed=seed), lambda model: None),
 }
 
@@ -66,10 +72,10 @@ def minimize(model: PottsModel, method: str = "auto", seed: int | None = None) -
     ----------
     model : PottsModel
     method : str
-        "min_cut", "expansion", "swap", "annealing", or "auto": the first of them that the model
-        allows.
+        "min_cut", "expansion", "swap", "annealing", "multilevel", "class_annealing", or "auto": the
+        first of them that the model allows.
     seed : int, optional
-        Of annealing; the others are deterministic.
+        Of the last three; the others are deterministic.
     """
     if method != "auto":
         return _minimizer(method)[0](model, seed)

@@ -13,21 +13,22 @@ from __future__ import annotations
 import numpy as np
 
 from spinlearn.analysis.temperature_grid import temperature_grid
-from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
-from spinlearn.core.class_layout import ClusterLayout, GeneralLayout, cluster_reason
+from spinlearn.core.arrays import BoolArray, StateArray
+from spinlearn.core.class_layout import ClusterLayout, cluster_reason
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers.minimum import Minimum
+from spinlearn.minimizers.node_descent import NodeDescent
 
+N_SWEEPS, N_RUNS = 300, 16
 COOLING = 60.0  # highest over lowest temperature
 PERMUTATIONS = 5  # tries after every cluster sweep
 FLIPS = 2  # of Wolff clusters after every heat-bath sweep
-MAX_DESCENT = 1000  # sweeps; every one lowers the energy, so this only guards against rounding
 
 
 def class_annealing(
-    model: PottsModel, *, n_sweeps: int = 300, n_runs: int = 16, seed: int | None = None
+    model: PottsModel, *, n_sweeps: int = N_SWEEPS, n_runs: int = N_RUNS, seed: int | None = None
 ) -> Minimum:
     """The lowest labelling met by several annealing runs.
 
@@ -45,12 +46,7 @@ def class_annealing(
         raise InvalidInputError(
             f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1: that is no run at all"
         )
-    walkers = _Walkers(model, n_runs, seed_sequence(seed))
-    top = float(temperature_grid(model)[-1])
-    if len(model.free_nodes):
-        for temperature in np.geomspace(top, top / COOLING, n_sweeps):
-            walkers.sweep(1 / temperature)
-    best, sweeps = walkers.descended()
+    best, sweeps = annealed(model, n_sweeps, n_runs, seed_sequence(seed))
     energies = np.atleast_1d(model.energy(best))
     lowest = int(np.argmin(energies))
     return Minimum(
@@ -58,9 +54,21 @@ def class_annealing(
         energy=float(energies[lowest]),
         exact=len(model.free_nodes) == 0,
         method="class_annealing",
-        undecided=_unreached(model),
+        undecided=unreached_parts(model),
         sweeps=n_runs * n_sweeps + sweeps,
     )
+
+
+def annealed(
+    model: PottsModel, n_sweeps: int, n_runs: int, seed: np.random.SeedSequence
+) -> tuple[StateArray, int]:
+    """The best labelling of every run after descent, (R, n), and the sweeps of the descent."""
+    walkers = _Walkers(model, n_runs, seed)
+    top = float(temperature_grid(model)[-1])
+    if len(model.free_nodes):
+        for temperature in np.geomspace(top, top / COOLING, n_sweeps):
+            walkers.sweep(1 / temperature)
+    return walkers.best, walkers.nodes.descend(walkers.best)
 
 
 class _Walkers:
@@ -69,64 +77,26 @@ class _Walkers:
     def __init__(self, model: PottsModel, n_runs: int, seed: np.random.SeedSequence) -> None:
         from spinlearn.kernels.rng import make_stream
 
-        self.scale = model.energy_scale
-        self.layout = GeneralLayout(model)
         self.clusters = ClusterLayout(model) if cluster_reason(model) is None else None
         generator = np.random.default_rng(seed)
         states = generator.integers(0, model.n_states, (n_runs, model.n_nodes), dtype=np.int8)
         held = model.clamped != FREE
         states[:, held] = model.clamped[held]
         self.states: StateArray = states
-        self.stream = make_stream(seed)
+        self.nodes = NodeDescent(model, make_stream(seed))
         self.best = self.states.copy()
-        self.best_energies = self._energies(self.states)
+        self.best_energies = self.nodes.energies(self.states)
 
     def sweep(self, beta: float) -> None:
         """Sweep all walkers and keep what is better than before."""
         if self.clusters is None:
-            self._sweep_nodes(self.states, beta, FLIPS)
+            self.nodes.sweep(self.states, beta, FLIPS)
         else:
             self._sweep_clusters(self.clusters, beta)
-        energies = self._energies(self.states)
+        energies = self.nodes.energies(self.states)
         better = energies < self.best_energies
         self.best[better] = self.states[better]
         self.best_energies[better] = energies[better]
-
-    def descended(self) -> tuple[StateArray, int]:
-        """The best labellings after node moves at T = 0, and the sweeps that took."""
-        current, energies = self.best.copy(), self.best_energies.copy()
-        scale = max(self.scale, 1e-200)
-        sweeps = 0
-        while sweeps < MAX_DESCENT:
-            self._sweep_nodes(current, 1e12 / scale, 0)  # no weight but for the lowest states
-            sweeps += 1
-            now = self._energies(current)
-            better = now < energies - 1e-12 * scale
-            self.best[better], energies[better] = current[better], now[better]
-            if not np.any(better):
-                break
-        return self.best, sweeps
-
-    def _energies(self, states: StateArray) -> FloatArray:
-        from spinlearn.kernels.classes import energies_of
-
-        a = self.layout
-        energies = np.empty(len(states))
-        energies_of(
-            states, a.indptr, a.neighbors, a.weights, a.cut_weights, a.pair_cost, a.fields, a.term,
-            a.volumes, a.cuts, energies,
-        )  # fmt: skip
-        return energies
-
-    def _sweep_nodes(self, states: StateArray, beta: float, n_flips: int) -> None:
-        from spinlearn.kernels.classes import sweep_walkers
-
-        a = self.layout
-        sweep_walkers(
-            states, np.full(len(states), beta), a.free, a.held, a.indptr, a.neighbors, a.weights,
-            a.cut_weights, a.bond_weights, a.pair_cost, a.potts, a.fields, a.term, a.volumes,
-            a.cuts, a.tally, a.cost, a.mark, a.queue, self.stream, 1, n_flips,
-        )  # fmt: skip
 
     def _sweep_clusters(self, a: ClusterLayout, beta: float) -> None:
         from spinlearn.kernels.class_clusters import sweep_class_clusters
@@ -136,13 +106,13 @@ class _Walkers:
         sweep_class_clusters(
             free, np.zeros(len(free), dtype=np.int32), betas, a.thresholds(betas), a.edge_u,
             a.edge_v, a.fields, a.field_nodes, a.term, a.held_volumes, a.volumes, a.parent,
-            a.field_row, a.field_sums, a.cluster_size, a.cost, a.single, self.stream, 1,
+            a.field_row, a.field_sums, a.cluster_size, a.cost, a.single, self.nodes.stream, 1,
             PERMUTATIONS,
         )  # fmt: skip
         self.states[:, a.nodes] = free
 
 
-def _unreached(model: PottsModel) -> BoolArray:
+def unreached_parts(model: PottsModel) -> BoolArray:
     """Nodes in parts of the graph without clamp or field: no label tells their classes apart."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components

@@ -24,7 +24,18 @@ def class_level_reason(model: PottsModel) -> str | None:
         return None
     return (
         "the model has a class-level term, which is no sum over edges and points: use "
-        "method='class_annealing'"
+        "method='class_annealing', or 'multilevel' if the term is quadratic"
+    )
+
+
+def contraction_reason(model: PottsModel) -> str | None:
+    """Why a model of modules in place of nodes would have another energy, or None."""
+    penalty = model.class_penalty
+    if penalty is None or penalty.kind == "quadratic":
+        return None
+    return (
+        f"the model has a class-level term of the form {penalty.kind!r}, for which modules cannot "
+        "stand for nodes: use method='class_annealing'"
     )
 
 

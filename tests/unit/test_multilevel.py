@@ -1,0 +1,310 @@
+"""Multilevel minimisation: contraction keeps energies, results are local minima, never above."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from spinlearn.core.class_penalty import ClassPenalty
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import FREE, PottsModel
+from spinlearn.engines import Enumeration
+from spinlearn.errors import InvalidInputError, UnsupportedModelError
+from spinlearn.graphs import KNN
+from spinlearn.minimizers import class_annealing, minimize, multilevel, unsupported
+from spinlearn.minimizers.coarsening import contracted, masses, modules, numbered
+from tests.energy_models import random_graph, random_labels, random_model
+
+QUADRATIC = ("balanced_cut", "balanced_volume", "diffused_cut", "class_prior")
+EASY = {"n_sweeps": 60, "n_runs": 6}
+
+
+def weighted_degrees(graph):
+    degrees = np.zeros(graph.n_nodes)
+    for end in graph.edges.T:
+        degrees += np.bincount(end, weights=graph.weights, minlength=graph.n_nodes)
+    return degrees
+
+
+def modularity(graph, labels, q, gamma=1.0):
+    """The cut plus (gamma / 4W) sum_c V_c^2."""
+    penalty = ClassPenalty.quadratic(weighted_degrees(graph), gamma, n_states=q)
+    return PottsModel(graph, q, clamped=labels, class_penalty=penalty)
+
+
+def blobs(n=600, q=6, seed=0, spread=1.0):
+    """A union 10-NN graph of Gaussian clusters in the plane and one label a class."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(n) % q
+    points = rng.normal(size=(q, 2))[truth] * 3 + spread * rng.normal(size=(n, 2))
+    labels = np.full(n, FREE)
+    labels[:q] = truth[:q]
+    return KNN(n_neighbors=10).build(points), labels
+
+
+def signed_model(rng, n=9, q=3):
+    """Couplings of either sign, any pair cost, fields, sizes that may be zero, targets."""
+    graph = random_graph(rng, n)
+    half = rng.normal(size=(q, q))
+    sizes = np.where(rng.random(n) < 0.2, 0.0, rng.uniform(0.5, 2, n))
+    sizes[0] = 1.0
+    return PottsModel(
+        graph,
+        q,
+        couplings=rng.normal(size=graph.n_edges),
+        pair_cost=half + half.T,
+        fields=rng.normal(size=(n, q)),
+        clamped=random_labels(rng, n, q),
+        class_penalty=ClassPenalty.quadratic(
+            sizes, 3 * rng.normal(), n_states=q, targets=rng.uniform(0, n / q, q)
+        ),
+    )
+
+
+def single_moves(model, labels):
+    """Energies of all labellings that differ at one free node."""
+    moved = np.repeat(labels[None], len(model.free_nodes) * model.n_states, axis=0)
+    nodes = np.repeat(model.free_nodes, model.n_states)
+    moved[np.arange(len(moved)), nodes] = np.tile(np.arange(model.n_states), len(model.free_nodes))
+    return model.energy(moved)
+
+
+# -- modules and their model -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_contraction_keeps_the_energy_of_every_labelling(seed):
+    """Also with signed couplings, a diagonal in the pair cost, targets and levels of modules."""
+    rng = np.random.default_rng(seed)
+    for model in (signed_model(rng, n=30, q=4), random_model("diffused_cut", rng, n=30, q=4)):
+        member = numbered(
+            np.where(model.clamped == FREE, rng.integers(0, 8, 30), 8 + model.clamped)
+        )
+        coarse = contracted(model, member)
+        k = coarse.n_nodes
+        states = rng.integers(0, 4, (50, k))
+        held = coarse.clamped != FREE
+        states[:, held] = coarse.clamped[held]
+        np.testing.assert_allclose(
+            coarse.energy(states), model.energy(states[:, member]), rtol=1e-12, atol=1e-9
+        )
+        states[:, held] = (coarse.clamped[held] + 1) % 4
+        assert np.all(np.isinf(coarse.energy(states)))
+
+
+def test_modules_are_connected_and_hold_one_label_at_most():
+    graph, labels = blobs(spread=3.0)
+    model = modularity(graph, labels, 6)
+    for resolution in (1.0, 8.0):
+        member = modules(model, resolution, np.random.default_rng(0))
+        held = np.flatnonzero(model.clamped != FREE)
+        assert len(np.unique(member[held])) == len(held)
+        assert np.array_equal(np.unique(member), np.arange(member.max() + 1))
+        inner = member[graph.edges[:, 0]] == member[graph.edges[:, 1]]
+        touched = np.unique(member[graph.edges[inner].ravel()])
+        sizes = np.bincount(member)
+        assert np.all(sizes[np.setdiff1d(np.arange(len(sizes)), touched)] == 1)
+    fine = modules(model, 30.0, np.random.default_rng(0)).max()
+    assert fine > modules(model, 1.0, np.random.default_rng(0)).max()
+
+
+def test_module_moves_raise_modularity_to_a_local_maximum():
+    """No node gains by joining a neighbour's module; what counts is the null model's gain."""
+    graph, _ = blobs(n=200, q=4)
+    model = modularity(graph, np.full(200, FREE), 2)
+    mass, resolution = masses(model), 3.0
+    np.testing.assert_allclose(mass, weighted_degrees(graph))
+    member = modules(model, resolution, np.random.default_rng(1))
+    volume = np.bincount(member, weights=mass)
+    for i in range(200):
+        row = slice(graph.indptr[i], graph.indptr[i + 1])
+        near = np.bincount(
+            member[graph.neighbors[row]],
+            weights=graph.weights[graph.edge_ids[row]],
+            minlength=len(volume),
+        )
+        without = volume - mass[i] * (np.arange(len(volume)) == member[i])
+        gain = near - resolution / mass.sum() * mass[i] * without
+        assert gain[member[i]] >= gain[np.unique(member[graph.neighbors[row]])].max() - 1e-9
+
+
+def test_fields_that_disagree_keep_nodes_apart():
+    """Two strongly coupled pairs; a field that outweighs the coupling parts one of them."""
+    graph = Graph(4, [(0, 1), (2, 3)], [1.0, 1.0])
+    fields = np.array([[5.0, 0.0], [0.0, 5.0], [0.5, 0.0], [0.0, 0.1]])
+    member = modules(PottsModel(graph, 2, fields=fields), 0.1, np.random.default_rng(0))
+    assert member[0] != member[1]
+    assert member[2] == member[3]
+    held = PottsModel(graph, 2, fields=fields, clamped=[0, FREE, 1, FREE])
+    member = modules(held, 0.1, np.random.default_rng(0))
+    assert member[0] == member[1]  # the label is what node 1 prefers
+    assert member[2] == member[3]
+
+
+def test_couplings_that_cancel_or_repel_join_nothing():
+    graph = Graph(4, [(0, 1), (0, 2), (1, 2), (2, 3)])
+    model = PottsModel(graph, 2, couplings=[-1.0, -1.0, -1.0, -2.0])
+    assert modules(model, 1.0, np.random.default_rng(0)).max() == 3
+    model = PottsModel(graph, 2, couplings=[0.0, 0.0, 0.0, 0.0])
+    assert modules(model, 1.0, np.random.default_rng(0)).max() == 3
+    repelling = PottsModel(graph, 2, pair_cost=np.eye(2))
+    assert modules(repelling, 1.0, np.random.default_rng(0)).max() == 3
+
+
+# -- what is found ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", [*QUADRATIC, "min_cut", "harmonic_ordered"])
+def test_it_finds_the_least_energy_of_small_models(name):
+    for seed in range(3):
+        model = random_model(name, np.random.default_rng([seed, 2]), n=8, q=3)
+        found = multilevel(model, seed=seed, **EASY)
+        exact = Enumeration().run(model, [1.0]).diagnostics["ground_energy"]
+        assert found.energy == pytest.approx(exact, abs=1e-9 * max(1, model.energy_scale))
+        assert found.energy == pytest.approx(float(model.energy(found.labels)))
+
+
+def test_signed_couplings_targets_and_any_strength_against_enumeration():
+    for seed in range(6):
+        model = signed_model(np.random.default_rng(seed))
+        exact = Enumeration().run(model, [1.0]).diagnostics["ground_energy"]
+        assert multilevel(model, seed=0).energy == pytest.approx(exact, abs=1e-8)
+
+
+def test_never_above_annealing_of_the_nodes():
+    """Up to 300 free nodes by construction, beyond by a wide margin."""
+    graph, labels = blobs(n=150, q=4, spread=2.0)
+    for gamma in (0.0, 0.5, 1.0, 2.0):
+        model = modularity(graph, labels, 4, gamma)
+        other = class_annealing(model, seed=3)
+        assert multilevel(model, seed=3, **EASY).energy <= other.energy + model.energy_resolution
+    for seed in range(3):
+        graph, labels = blobs(n=500, q=8, seed=seed, spread=1.5)
+        model = modularity(graph, labels, 8)
+        other = class_annealing(model, n_sweeps=100, n_runs=4, seed=0)
+        assert multilevel(model, seed=0, **EASY).energy <= other.energy + model.energy_resolution
+
+
+@pytest.mark.parametrize("coarsest", [2000, 40])
+def test_a_local_minimum_that_respects_the_clamps(coarsest, monkeypatch):
+    """With one level of modules and with several."""
+    monkeypatch.setattr(sys.modules["spinlearn.minimizers.multilevel"], "COARSEST", coarsest)
+    for graph, labels in (blobs(n=400, q=5, seed=s, spread=2.0) for s in range(2)):
+        fields = 0.2 * np.random.default_rng(0).normal(size=(400, 5))
+        for given in (np.zeros((400, 5)), fields):
+            model = modularity(graph, labels, 5).replace(fields=given)
+            found = multilevel(model, seed=1, **EASY)
+            held = model.clamped != FREE
+            np.testing.assert_array_equal(found.labels[held], model.clamped[held])
+            around = single_moves(model, found.labels)
+            assert around.min() >= found.energy - 10 * model.energy_resolution
+
+
+def test_the_seed_decides():
+    graph, labels = blobs(n=500, q=6, spread=3.0)
+    model = modularity(graph, labels, 6)
+    a, b = (multilevel(model, seed=5, **EASY) for _ in range(2))
+    np.testing.assert_array_equal(a.labels, b.labels)
+    assert a.sweeps == b.sweeps > 0
+
+
+def test_cliques_on_a_ring_are_found_without_labels():
+    """Modularity's classical example; states that are not needed stay empty or cost nothing."""
+    size, count = 8, 40
+    edges = [
+        (size * c + i, size * c + j)
+        for c in range(count)
+        for i in range(size)
+        for j in range(i + 1, size)
+    ]
+    edges += [(size * c, (size * (c + 1) + 1) % (size * count)) for c in range(count)]
+    graph = Graph(size * count, edges)
+    cliques = np.repeat(np.arange(count), size)
+    for q in (count, count + 3):
+        model = modularity(graph, np.full(graph.n_nodes, FREE), q, gamma=4.0)
+        found = minimize(model, seed=0)
+        assert found.method == "multilevel"
+        assert found.energy <= model.energy(cliques) + model.energy_resolution
+        assert found.undecided.all()
+        assert not found.exact
+
+
+# -- edges of the domain ---------------------------------------------------------------------------
+
+
+def test_nothing_free_nothing_coupled_and_one_node():
+    penalty = ClassPenalty.quadratic([1.0, 1.0], 2.0, n_states=2)
+    held = PottsModel(Graph(2, [(0, 1)]), 2, clamped=[0, 1], class_penalty=penalty)
+    found = multilevel(held)
+    assert found.exact
+    assert list(found.labels) == [0, 1]
+    assert found.energy == held.energy([0, 1])
+    one = PottsModel(
+        Graph(1, []), 2, fields=[[2.0, 1.0]],
+        class_penalty=ClassPenalty.quadratic([1.0], 1.0, n_states=2),
+    )  # fmt: skip
+    assert list(multilevel(one, seed=0).labels) == [1]
+    n, q = 400, 4  # more than are annealed as they are
+    clamped = np.r_[np.arange(q), np.full(n - q, FREE)]
+    alone = PottsModel(
+        Graph(n, []), q, clamped=clamped,
+        class_penalty=ClassPenalty.quadratic(np.ones(n), 3.0, n_states=q),
+    )  # fmt: skip
+    found = multilevel(alone, seed=0, **EASY)
+    assert np.all(np.bincount(found.labels) == n // q)
+    np.testing.assert_array_equal(found.undecided, clamped == FREE)
+
+
+def test_isolated_nodes_beside_clusters_and_given_proportions():
+    graph, labels = blobs(n=500, q=4)
+    more = Graph(600, graph.edges, graph.weights)
+    targets = 600 * np.array([0.4, 0.3, 0.2, 0.1])
+    penalty = ClassPenalty.quadratic(np.ones(600), 1000.0, n_states=4, targets=targets)
+    clamped = np.r_[labels, np.full(100, FREE)]
+    model = PottsModel(more, 4, clamped=clamped, class_penalty=penalty)
+    found = multilevel(model, seed=0, **EASY)
+    np.testing.assert_array_equal(np.bincount(found.labels, minlength=4), targets)
+    assert found.undecided[500:].all()
+    assert not found.undecided[clamped >= 0].any()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strength"), [(np.ones(400), 0.0), (np.r_[1.0, np.zeros(399)], 2.0)]
+)
+def test_no_strength_and_no_sizes(sizes, strength):
+    """Classes have no say, but for the constant of the one labelled node: the minimum cut."""
+    graph, labels = blobs(n=400, q=3)
+    penalty = ClassPenalty.quadratic(sizes, strength, n_states=3)
+    model = PottsModel(graph, 3, clamped=labels, class_penalty=penalty)
+    cut = minimize(model.replace(class_penalty=None))
+    assert minimize(model, seed=0).energy <= cut.energy + strength / 2 + 1e-9
+
+
+def test_which_models_are_taken():
+    rng = np.random.default_rng(0)
+    for name in QUADRATIC:
+        assert minimize(random_model(name, rng, n=6, q=2), seed=0).method == "multilevel"
+    for name in ("normalized_cut", "ratio_cut", "custom_table"):
+        model = random_model(name, rng, n=6, q=2)
+        assert "class_annealing" in unsupported(model, "multilevel")
+        with pytest.raises(UnsupportedModelError, match="modules cannot"):
+            multilevel(model)
+        assert minimize(model, seed=0).method == "class_annealing"
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"n_sweeps": 0}, "at least 1"),
+        ({"n_runs": 0}, "at least 1"),
+        ({"resolutions": ()}, "positive numbers"),
+        ({"resolutions": (1.0, -2.0)}, "positive numbers"),
+        ({"resolutions": (np.nan,)}, "positive numbers"),
+    ],
+)
+def test_bad_settings_are_refused(bad, message):
+    model = modularity(Graph(2, [(0, 1)]), [FREE, FREE], 2)
+    with pytest.raises(InvalidInputError, match=message):
+        multilevel(model, **bad)
