@@ -63,16 +63,18 @@ def mean_field_temperature(model: PottsModel) -> float:
 def _largest_eigenvalue(model: PottsModel, steps: int = 60) -> float:
     """Perron root of the matrix |J| by power iteration (to a few percent, which is enough)."""
     strength = np.abs(model.effective_couplings)
-    if len(strength) == 0:
+    largest = float(strength.max(initial=0.0))
+    if largest == 0:
         return 0.0
+    strength = strength / largest  # squares of tiny couplings would vanish
     u, v = model.graph.edges.T
     n = model.n_nodes
     vector = np.ones(n)
     value = 0.0
     for _ in range(steps):
-        image = np.bincount(u, weights=strength * vector[v], minlength=n)
+        image: FloatArray = np.bincount(u, weights=strength * vector[v], minlength=n) + vector
+        # (plus the vector itself: without that shift bipartite graphs would oscillate)
         image += np.bincount(v, weights=strength * vector[u], minlength=n)
-        image += vector * strength.max()  # shift: bipartite graphs would oscillate
         value = float(np.linalg.norm(image) / np.linalg.norm(vector))
         vector = image / np.linalg.norm(image)
-    return value - float(strength.max())
+    return (value - 1) * largest

@@ -102,7 +102,7 @@ class Answer(NotebookTable):
 
     @property
     def graph(self) -> Graph:
-        """The graph of similar points."""
+        """The graph of similar points, with the weights that the energy was given."""
         return self.equilibrium.model.graph
 
     @property

@@ -20,7 +20,7 @@ from spinlearn.errors import InvalidInputError
 
 AVERAGES = ("marginals", "edge_agreement", "mean_energy", "heat_capacity")
 ERRORS = ("std_error", "agreement_std_error")
-OPTIONAL_AVERAGES = ("log_partition", *ERRORS)
+OPTIONAL_AVERAGES = ("log_partition", *ERRORS, "doubt")
 
 
 class Kind(StrEnum):
@@ -52,6 +52,10 @@ class Equilibrium(NotebookTable):
         ground states, for a ground-state energy below, above or equal to zero.
     std_error, agreement_std_error : float arrays like marginals and edge_agreement, or None
         Standard errors; None where the engine gives none.
+    doubt : float array (T, n) or None
+        Of an approximation: how far a second, differently wrong one is from its marginals, the
+        largest difference in probability at every node; 1 where it did not settle. A hint, no
+        bound: see docs/message-passing.md for how often small values were right.
     converged : bool array (T,)
         False where the requested accuracy was not reached.
     engine : str
@@ -85,6 +89,7 @@ class Equilibrium(NotebookTable):
     log_partition: FloatArray | None = None
     std_error: FloatArray | None = None
     agreement_std_error: FloatArray | None = None
+    doubt: FloatArray | None = None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     evaluate: Callable[..., Equilibrium] | None = None
     reweights: bool = False

@@ -87,6 +87,6 @@ def class_term_reason(model: PottsModel) -> str | None:
         return None
     return (
         f"the model has a class-level term ({model.class_penalty.kind}), which couples all points "
-        "at once: use engine='multicanonical', 'tempering' or 'population_annealing', or "
-        "'enumeration' for a few points"
+        "at once: use engine='belief_propagation' (quadratic terms), 'multicanonical', 'tempering' "
+        "or 'population_annealing', or 'enumeration' for a few points"
     )

@@ -13,8 +13,10 @@ from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Engine
 from spinlearn.engines.auto import Auto
+from spinlearn.engines.belief_propagation import BeliefPropagation
 from spinlearn.engines.draws import draw_labellings
 from spinlearn.engines.enumeration import Enumeration
+from spinlearn.engines.generalized_bp import GeneralizedBP
 from spinlearn.engines.junction_tree import JunctionTree
 from spinlearn.engines.multicanonical import Multicanonical
 from spinlearn.engines.population_annealing import PopulationAnnealing
@@ -25,19 +27,23 @@ ENGINES: dict[str, type[Engine]] = {
     Auto.name: Auto,
     Enumeration.name: Enumeration,
     JunctionTree.name: JunctionTree,
+    BeliefPropagation.name: BeliefPropagation,
     Multicanonical.name: Multicanonical,
     Tempering.name: Tempering,
     SwendsenWang.name: SwendsenWang,
     Metropolis.name: Metropolis,
     PopulationAnnealing.name: PopulationAnnealing,
+    GeneralizedBP.name: GeneralizedBP,
 }
 
 __all__ = [
     "ENGINES",
     "Auto",
+    "BeliefPropagation",
     "Engine",
     "Enumeration",
     "Equilibrium",
+    "GeneralizedBP",
     "JunctionTree",
     "Kind",
     "Metropolis",

@@ -76,6 +76,7 @@ def equilibrium_of(
     expected: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
     expected |= {"marginals": per_node, "std_error": per_node}
     expected |= {"edge_agreement": per_edge, "agreement_std_error": per_edge}
+    expected |= {"doubt": (n_rows, model.n_nodes)}
     for name, shape in expected.items():
         if (name in arrays or name not in OPTIONAL_AVERAGES) and arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")

@@ -323,6 +323,52 @@ smaller = _define_choice("<", "min(a, b) lane by lane; one may be a number.")
 larger = _define_choice(">", "max(a, b) lane by lane; one may be a number.")
 
 
+def _define_reduction(combine, doc):
+    @intrinsic
+    def reduce(typingctx, vec):
+        def codegen(context, builder, sig, args):
+            # Halves on halves: the same order of additions on every machine.
+            value, lanes = args[0], vec.lanes
+            while lanes > 1:
+                lanes //= 2
+                part = Vec(vec.kind, vec.bits, 2 * lanes)
+                low = _pick(builder, value, part, 0, lanes)
+                value = combine(builder, low, _pick(builder, value, part, lanes, lanes))
+            return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+
+        return vec.number(vec), codegen
+
+    reduce.__doc__ = doc
+    return reduce
+
+
+lane_sum = _define_reduction(
+    lambda builder, a, b: builder.fadd(a, b), "Sum of the lanes of floats, 2^k of them."
+)
+lane_max = _define_reduction(
+    lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b),
+    "Largest lane of floats, 2^k of them.",
+)
+
+
+@intrinsic
+def other_lanes_sum(typingctx, vec):
+    """In every lane the sum of all others, of floats, 2^k of them, without any subtraction."""
+
+    def codegen(context, builder, sig, args):
+        total, others = args[0], ir.Constant(vec.llvm, [0.0] * vec.lanes)
+        step = 1
+        while step < vec.lanes:
+            partners = [lane ^ step for lane in range(vec.lanes)]
+            mask = ir.Constant(ir.VectorType(ir.IntType(32), vec.lanes), partners)
+            swapped = builder.shuffle_vector(total, ir.Constant(vec.llvm, ir.Undefined), mask)
+            others, total = builder.fadd(others, swapped), builder.fadd(total, swapped)
+            step *= 2
+        return others
+
+    return vec(vec), codegen
+
+
 @intrinsic
 def multiply_add(typingctx, a, b, c):
     """a b + c, in one instruction where the processor has it; some may be numbers."""

@@ -1,0 +1,209 @@
+"""Belief propagation: an approximation by messages along edges, in time linear in their number.
+
+Exact on trees; on other graphs the fixed points of the messages are the stationary points of the
+Bethe free energy (Yedidia, Freeman & Weiss 2005), and describe one valley of the energy each. One
+start is cooled from the disordered phase, another is heated from a labelling of least energy; of
+the fixed points found at a temperature the one with the largest Bethe ln Z is kept. Temperatures
+lie on a fixed ladder that the model determines, and those asked for branch off it, so that the
+answer at one temperature does not depend on which others were asked for.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import FloatArray, integer_array, temperature_array
+from spinlearn.core.equilibrium import Equilibrium, Kind
+from spinlearn.core.model import PottsModel
+from spinlearn.core.protocols import Callback
+from spinlearn.core.seeds import Seed, seed_sequence
+from spinlearn.core.settings import Settings
+from spinlearn.engines.message_run import MANY_MESSAGES, MessageRun
+from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
+from spinlearn.messages.pairs import pair_laws
+from spinlearn.messages.propagation import SCHEDULES
+
+
+@dataclass(kw_only=True)
+class BeliefPropagation(Settings):
+    """Belief propagation on any graph, with class sizes as a field that follows the messages.
+
+    Parameters
+    ----------
+    n_starts : int or None
+        1 cools from the disordered phase only; 2 also heats up from a labelling of least energy
+        (`spinlearn.minimize`); more heat up from further labellings of low energy. None is 2, and 1
+        beyond MANY_MESSAGES, where the second may double the time.
+    tol : float
+        Messages are settled when no entry changes by more than this part of itself in a sweep.
+    max_sweeps : int
+        At one temperature.
+    schedule : {"sequential", "residual"}
+        Whether every sweep visits all nodes, or first those whose messages have changed most.
+    second_opinion : bool or None
+        Whether to compare with tree-reweighted propagation, which gives `Equilibrium.doubt`. None
+        does so for models without class-level term (with one, nearly every node is in doubt below
+        the transition) and up to MANY_MESSAGES.
+    checkpoint : path or None
+        File in which the run is saved now and then; if it exists, the run goes on from there.
+    checkpoint_seconds : float
+        Time between two savings.
+    """
+
+    n_starts: int | None = None
+    tol: float = 1e-8
+    max_sweeps: int = 400
+    schedule: str = "residual"
+    second_opinion: bool | None = None
+    checkpoint: Any = None
+    checkpoint_seconds: float = 30.0
+
+    name: ClassVar[str] = "belief_propagation"
+
+    def unsupported(self, model: PottsModel) -> str | None:
+        """Why a class-level term is no field, or None."""
+        penalty = model.class_penalty
+        if penalty is None or penalty.kind == "quadratic":
+            return None
+        return (
+            f"the model has a class-level term ({penalty.kind}) that is not quadratic in class "
+            "sizes, which messages cannot carry: use engine='multicanonical' or "
+            "'population_annealing', or energy='modularity' or 'balanced_cut'"
+        )
+
+    def run(
+        self,
+        model: PottsModel,
+        temperatures: npt.ArrayLike,
+        *,
+        seed: Seed = None,
+        callback: Callback | None = None,
+    ) -> Equilibrium:
+        """Averages of the best fixed point at every temperature.
+
+        `seed` decides how symmetries are broken, and where further starts begin; None is 0.
+        """
+        wanted = temperature_array(temperatures)
+        self._check(model)
+        root = seed_sequence(0 if seed is None else seed)
+        run = MessageRun(self, model, wanted, root, callback)
+        rows = run.rows()
+        kept = [t for t in wanted.tolist() if t in rows]
+        wants = self.second_opinion
+        if wants is None:
+            wants = run.layout.coefficient == 0 and run.layout.n_slots <= MANY_MESSAGES
+        doubts = run.doubts() if wants else {}
+        again = partial(replace(self, checkpoint=None).run, model, seed=root)
+        return self._equilibrium(run, kept, doubts, again)
+
+    def pair_marginals(
+        self,
+        model: PottsModel,
+        temperatures: npt.ArrayLike,
+        edge_ids: npt.ArrayLike,
+        *,
+        seed: Seed = None,
+    ) -> FloatArray:
+        """p_uv(s_u, s_v; T) of the requested edges, (T, ids, q, q)."""
+        wanted = temperature_array(temperatures)
+        self._check(model)
+        ids = np.atleast_1d(integer_array(edge_ids, "edge_ids"))
+        n_edges = model.graph.n_edges
+        if len(ids) and (ids.min() < 0 or ids.max() >= n_edges):
+            raise InvalidInputError(
+                f"edge_ids name edge {ids.min() if ids.min() < 0 else ids.max()}, but the graph "
+                f"has edges 0 to {n_edges - 1}"
+            )
+        root = seed_sequence(0 if seed is None else seed)
+        run = MessageRun(self, model, wanted, root, None, reader=partial(pair_laws, edge_ids=ids))
+        rows = run.rows()
+        return np.stack([rows[t].extra for t in wanted.tolist()])
+
+    def _check(self, model: PottsModel) -> None:
+        for name in ("n_starts", "max_sweeps"):
+            value = getattr(self, name)
+            if value is None and name == "n_starts":
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+                raise InvalidInputError(
+                    f"{name}={value!r} is out of range: give a whole number > 0"
+                )
+        if self.second_opinion not in (None, True, False):
+            raise InvalidInputError(
+                f"second_opinion={self.second_opinion!r} is unknown: use True, False, or None to "
+                "decide by size"
+            )
+        if not isinstance(self.tol, (int, float, np.number)) or not 0 < self.tol < 1:
+            raise InvalidInputError(f"tol={self.tol!r} is out of range: give a number in (0, 1)")
+        if self.schedule not in SCHEDULES:
+            raise InvalidInputError(
+                f"schedule={self.schedule!r} is unknown: use {' or '.join(map(repr, SCHEDULES))}"
+            )
+        reason = self.unsupported(model)
+        if reason is not None:
+            raise UnsupportedModelError(reason)
+
+    def _equilibrium(
+        self,
+        run: MessageRun,
+        temperatures: list[float],
+        doubts: dict[float, FloatArray],
+        again: Any,
+    ) -> Equilibrium:
+        layout, rows = run.layout, [run.found[t] for t in temperatures]
+        marginals = layout.free.full_marginals(np.array([row.marginals for row in rows]))
+        agreement = layout.free.full_agreement(np.array([row.agreement for row in rows]), marginals)
+        settled = np.array([row.settled for row in rows])
+        points_by_row = [run.fixed_points(t) for t in temperatures]
+        if not np.all(settled):
+            worst = max(row.residual for row in rows if not row.settled)
+            warnings.warn(
+                f"messages did not settle at {int(np.sum(~settled))} of {len(rows)} temperatures "
+                f"(they still change by {worst:.2g}): use engine='generalized_bp' or a sampler "
+                "such as 'tempering' there, raise max_sweeps, or leave these out",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return Equilibrium(
+            model=layout.model,
+            temperatures=np.array(temperatures),
+            marginals=marginals,
+            edge_agreement=agreement,
+            mean_energy=np.array([row.energy for row in rows]),
+            heat_capacity=np.array([row.heat_capacity for row in rows]),
+            log_partition=np.array([row.log_partition for row in rows]),
+            converged=settled,
+            doubt=_full_doubt(run, temperatures, doubts),
+            engine=self.name,
+            kind=Kind.APPROXIMATE,
+            diagnostics={
+                "start": ["heated" if row.start else "cooled" for row in rows],
+                "residual": [row.residual for row in rows],
+                "sweeps": [row.sweeps for row in rows],
+                "damped": [row.damped for row in rows],
+                "fixed_points": [len(points) for points in points_by_row],
+                "fixed_points_log_partition": points_by_row,
+                "broken_symmetry": [row.broken for row in rows],
+                "cut_short": run.cut_short,
+                "all_sweeps": run.sweeps,
+                "seconds": run.seconds,
+            },
+            evaluate=again,
+        )
+
+
+def _full_doubt(
+    run: MessageRun, temperatures: list[float], doubts: dict[float, FloatArray]
+) -> FloatArray | None:
+    """Doubts of all nodes, (T, n); clamped ones are beyond doubt. None where some are missing."""
+    if any(t not in doubts for t in temperatures):
+        return None
+    values = np.zeros((len(temperatures), run.model.n_nodes))
+    values[:, run.layout.free.nodes] = [doubts[t] for t in temperatures]
+    return values

@@ -1,0 +1,201 @@
+"""Sweeps of belief propagation over Potts couplings, a node and all its messages at a time.
+
+A message into node i from its k-th neighbour is a row m_k(s) in [w, 1], w = exp(-|J|/T):
+
+    h_k(s) ~ phi_i(s) prod_{l != k} m_l(s)          the cavity law of i without that neighbour
+    m(s)   = w + (1 - w) h_k(s)         for J >= 0: what goes back to it
+    m(s)   = w h_k(s) + sum_{s' != s} h_k(s')       for J < 0
+
+All terms are positive, so that small entries are right too. `unlike` is w for J >= 0 and 1 for
+J < 0, `slope` is 1 - w for J >= 0 and -w for J < 0.
+
+phi_i(s) = exp(-(field_i(s) + class field)/T). The messages into a node are consecutive rows;
+`reverse` names the row of the opposite direction. States fill the lanes of a vector; lanes beyond
+the last state have an infinite field. Products of messages cannot underflow where the summed |J|/T
+and fields/T of a node are below some 600; the other nodes ("heavy") are done in logarithms, as is
+tree-reweighted propagation, in which the k-th message counts with weight rho_k:
+
+    ln h_k = ln phi_i + sum_l rho_l ln m_l - ln m_k,      J -> J/rho_k
+
+(Wainwright, Jaakkola & Willsky 2005; rho = 1 is belief propagation.)
+
+The class term (c/2) sum_s (V_s - t_s)^2 acts as a field that follows the sweep, with V_s the sizes
+expected from the beliefs of all nodes but i itself: c a_i (V_s - a_i p_i(s) - t_s).
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from spinlearn.kernels.elementary import exp, log
+from spinlearn.kernels.rows import fetch_row, row_of, set_row
+from spinlearn.kernels.simd import lane_max, lane_sum, larger, other_lanes_sum
+
+
+@njit(cache=True, nogil=True)
+def node_field(lanes, i, beta, fields, coefficient, sizes, targets, volumes, beliefs):
+    """-(field_i + class field)/T, its largest lane shifted to 0, with that shift."""
+    cost = row_of(lanes, fields, i)
+    if coefficient != 0.0:
+        a = sizes[i]
+        others = row_of(lanes, volumes, 0) - row_of(lanes, beliefs, i) * a
+        cost = cost + (others - row_of(lanes, targets, 0)) * (coefficient * a)
+    exponent = cost * -beta
+    top = lane_max(exponent)
+    return exponent - top, top
+
+
+@njit(cache=True, nogil=True)
+def _message(cavity, unlike, slope):
+    """What a node with this cavity law, up to a factor, sends along an edge."""
+    total = lane_sum(cavity)
+    if slope >= 0.0:
+        return cavity * (slope / total) + unlike
+    return (other_lanes_sum(cavity) - cavity * slope) * (1.0 / total)
+
+
+@njit(cache=True, nogil=True)
+def _send(lanes, cavity, unlike, slope, messages, row, damping):
+    """Replace a message; returns it with how far its entries moved."""
+    old = row_of(lanes, messages, row)
+    new = _message(cavity, unlike, slope)
+    new = new + (old - new) * damping
+    set_row(messages, row, new)
+    change = new - old
+    return new, larger(change, change * -1.0)
+
+
+@njit(cache=True, nogil=True)
+def sweep_potts(
+    lanes, order, beta, tol, indptr, neighbors, reverse, unlike, slope, weights, heavy, fields,
+    coefficient, sizes, targets, volumes, messages, beliefs, work, damping, pending, threshold,
+    movement,
+):  # fmt: skip
+    """Update nodes in the given order; see the module's docstring.
+
+    Parameters
+    ----------
+    lanes : tuple
+        Its length is the number of lanes.
+    order : int32 array (n,)
+    indptr, neighbors, reverse : int32 arrays (n + 1,), (slots,), (slots,)
+    unlike, slope, weights : float arrays (slots,)
+        Of the message that leaves by a slot; `weights` are rho.
+    heavy : bool array (n,)
+    fields : float array (n, lanes)
+    sizes : float array (n,); targets, volumes : float arrays (1, lanes)
+    messages : float array (slots, lanes), changed in place
+    beliefs : float array (n, lanes), changed in place
+    work : float array (largest degree + 1, lanes)
+    damping : float
+        Share of the old message that is kept.
+    pending : float array (n,), changed in place
+        Largest change of a message into a node since it was last updated.
+    threshold : float
+        Nodes with less pending are passed over; below 0, none is, and `pending` is not kept.
+    movement : float array (2,)
+        Set to the largest change of a message, and of a message less `tol` of itself.
+    """
+    zero = row_of(lanes, targets, 0) * 0.0
+    moved, excess = zero, zero - 1.0
+    tracked = threshold >= 0.0
+    for at in range(len(order)):
+        i = order[at]
+        if tracked:
+            if pending[i] < threshold:
+                continue
+            pending[i] = 0.0
+        begin, end = indptr[i], indptr[i + 1]
+        if at + 1 < len(order):  # the rows that the next node will write to lie anywhere
+            following = order[at + 1]
+            for k in range(indptr[following], indptr[following + 1]):
+                fetch_row(lanes, messages, reverse[k])
+        exponent, _ = node_field(
+            lanes, i, beta, fields, coefficient, sizes, targets, volumes, beliefs
+        )
+        if heavy[i]:
+            total = exponent
+            for k in range(begin, end):
+                logarithm = log(1.0 / row_of(lanes, messages, k))  # -ln m, m <= 1
+                set_row(work, k - begin, logarithm)
+                total = total - logarithm * weights[k]
+            for k in range(begin, end):
+                cavity = total + row_of(lanes, work, k - begin)
+                cavity = exp(cavity - lane_max(cavity))
+                new, change = _send(
+                    lanes, cavity, unlike[k], slope[k], messages, reverse[k], damping
+                )
+                moved = larger(moved, change)
+                excess = larger(excess, change - new * tol)
+                if tracked:
+                    pending[neighbors[k]] = max(pending[neighbors[k]], lane_max(change))
+            belief = exp(total - lane_max(total))
+        else:
+            forward = exp(exponent)
+            for k in range(begin, end):
+                set_row(work, k - begin, forward)
+                forward = forward * row_of(lanes, messages, k)
+            belief = forward
+            backward = zero + 1.0
+            for k in range(end - 1, begin - 1, -1):
+                cavity = row_of(lanes, work, k - begin) * backward
+                backward = backward * row_of(lanes, messages, k)
+                new, change = _send(
+                    lanes, cavity, unlike[k], slope[k], messages, reverse[k], damping
+                )
+                moved = larger(moved, change)
+                excess = larger(excess, change - new * tol)
+                if tracked:
+                    pending[neighbors[k]] = max(pending[neighbors[k]], lane_max(change))
+        belief = belief * (1.0 / lane_sum(belief))
+        if coefficient != 0.0:
+            gain = (belief - row_of(lanes, beliefs, i)) * sizes[i]
+            set_row(volumes, 0, row_of(lanes, volumes, 0) + gain)
+        set_row(beliefs, i, belief)
+    movement[0] = lane_max(moved)
+    movement[1] = lane_max(excess)
+
+
+@njit(cache=True, nogil=True)
+def node_sums(
+    lanes, beta, indptr, weights, heavy, fields, coefficient, sizes, targets, volumes, messages,
+    beliefs, new_beliefs, log_sums,
+):  # fmt: skip
+    """Beliefs (n, lanes) and ln sum_s phi_i(s) prod_k m_k(s)^rho_k, (n,), of fixed messages."""
+    for i in range(len(indptr) - 1):
+        total, top = node_field(
+            lanes, i, beta, fields, coefficient, sizes, targets, volumes, beliefs
+        )
+        if heavy[i]:
+            for k in range(indptr[i], indptr[i + 1]):
+                total = total - log(1.0 / row_of(lanes, messages, k)) * weights[k]
+            most = lane_max(total)
+            belief = exp(total - most)
+        else:
+            most = 0.0
+            belief = exp(total)
+            for k in range(indptr[i], indptr[i + 1]):
+                belief = belief * row_of(lanes, messages, k)
+        whole = lane_sum(belief)
+        log_sums[i] = top + most + math.log(whole)
+        set_row(new_beliefs, i, belief * (1.0 / whole))
+
+
+@njit(cache=True, nogil=True)
+def edge_sums(lanes, at_u, at_v, u, v, unlike, slope, messages, beliefs, agreement, log_sums):
+    """C_e and ln Z_e of every edge: Z_e = sum_{s,s'} psi_e(s, s') h_u(s) h_v(s').
+
+    h_u ~ p_u/m is the law of u without the edge, m the message that came along it.
+    """
+    for e in range(len(at_u)):
+        k = at_u[e]
+        one = row_of(lanes, beliefs, u[e]) / row_of(lanes, messages, k)
+        other = row_of(lanes, beliefs, v[e]) / row_of(lanes, messages, at_v[e])
+        one = one * (1.0 / lane_sum(one))
+        other = other * (1.0 / lane_sum(other))
+        like = lane_sum(one * other) * (1.0 if slope[k] >= 0.0 else -slope[k])
+        differ = lane_sum(one * other_lanes_sum(other)) * unlike[k]
+        agreement[e] = like / (like + differ)
+        log_sums[e] = math.log(like + differ)

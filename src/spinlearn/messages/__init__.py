@@ -1,0 +1,1 @@
+"""Message passing on the edges and loops of a graph."""

@@ -1,0 +1,223 @@
+"""RegionSolver: beliefs of all regions at one temperature after the other, each from the last.
+
+First comes the plain iteration, in which the held laws follow every sweep, with r_b = 0. Where it
+does not settle, it starts again from the last settled temperature as a double loop
+(Heskes, Albers & Kappen 2003): r_b = max(-c_b, 0), and the laws are held for two sweeps. Its many
+small steps are extrapolated; where that leads nowhere the bare double loop goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.free_part import FreePart
+from spinlearn.messages.equal_states import SymmetricStates
+from spinlearn.messages.extrapolation import Extrapolation
+from spinlearn.messages.region_graph import RegionGraph
+
+HELD_SWEEPS = 2  # of the double loop: one diverges, more than two are slower
+SETBACK = 3.0  # extrapolation begins anew when the disagreement grows by this factor,
+MAX_SETBACKS = 5  # and is left alone after so many of these
+REFILL = 10  # plain sweeps between two calculations of the tables from their logarithms
+PATIENCE = 40  # plain sweeps in which the disagreement has to fall
+PROGRESS = 0.9  # to this part of its least value
+BLOCK_ENTRIES = 1e8  # table entries between two callbacks, about a second
+SAFE_RANGE = 500.0  # energies over T in a table up to this leave plain numbers above underflow
+
+Watch = Callable[[], bool]  # asked between blocks; True stops
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How an iteration ended: sweeps, largest disagreement between regions, kind of loop."""
+
+    sweeps: int
+    residual: float
+    double_loop: bool
+    stopped: bool = False
+
+
+class RegionSolver:
+    """Beliefs of the regions of a model's free part."""
+
+    def __init__(self, free: FreePart, regions: RegionGraph) -> None:
+        model = free.model
+        self.free, self.regions = free, regions
+        self.energy = regions.share_energies(
+            free.edges, free.couplings, model.pair_cost, free.fields
+        )
+        self.multiplier = np.zeros(int(regions.link_at[-1]))
+        self.table = np.zeros(int(regions.parent_at[-1]))
+        self.child_law = np.zeros(int(regions.child_at[-1]))
+        widest = int(np.max(np.diff(regions.child_at), initial=1))
+        most = int(np.max(np.diff(regions.link_ptr), initial=0))
+        self.scratch = np.empty((most + 1, widest))
+        # The child state that each multiplier acts on.
+        self.child_entry = np.concatenate(
+            [np.empty(0, dtype=np.int64)]
+            + [
+                np.tile(np.arange(begin, end), n_parents)
+                for begin, end, n_parents in zip(
+                    regions.child_at[:-1],
+                    regions.child_at[1:],
+                    np.diff(regions.link_ptr),
+                    strict=True,
+                )
+            ]
+        )
+        self.symmetry = SymmetricStates.of(free, regions)
+        starts = regions.parent_at[:-1]
+        self.range = 0.0  # of the energies in one table
+        if len(starts):
+            high = np.maximum.reduceat(self.energy, starts)
+            self.range = float(np.max(high - np.minimum.reduceat(self.energy, starts)))
+        self.beta = 0.0
+        self.cold = False
+        self.hard = not regions.is_plain
+        self.bare = False  # without extrapolation
+        self._fill()
+
+    def restart(self) -> None:
+        """Forget all messages, and go on by the bare double loop."""
+        self.multiplier[:] = 0.0
+        sizes = np.diff(self.regions.child_at)
+        self.child_law[:] = -np.log(np.repeat(sizes, sizes))
+        self.hard = self.bare = True
+
+    def log_partition_bound(self, states: IntArray) -> float:
+        """What ln Z is not below: one labelling of the free nodes, or all of them on average."""
+        free, cost = self.free, self.free.model.pair_cost
+        n, q = free.fields.shape
+        u, v = free.edges.T
+        one = float(np.sum(free.couplings * cost[states[u], states[v]]))
+        one += float(np.sum(free.fields[np.arange(n), states]))
+        mean = float(free.couplings.sum() * cost.mean() + free.fields.mean(axis=1).sum())
+        least = max(-self.beta * one, n * float(np.log(q)) - self.beta * mean)
+        return float(least - self.beta * free.constant)
+
+    def solve(self, beta: float, tol: float, max_sweeps: int, watch: Watch) -> Settled:
+        """Iterate at 1/T = beta until neighbouring regions agree to `tol` everywhere."""
+        start = self.multiplier.copy(), self.child_law.copy()
+        self.beta, self.cold = beta, beta * self.range > SAFE_RANGE
+        plain = Settled(0, np.inf, False)
+        if not self.hard:
+            plain = self.plain_loop(tol, max_sweeps, watch)
+            if plain.residual <= tol or plain.stopped or plain.sweeps >= max_sweeps:
+                return plain
+            self.multiplier[:], self.child_law[:] = start
+            self.hard = True  # what does not settle here will not where it is colder
+        slow = self.double_loop(tol, max_sweeps - plain.sweeps, watch)
+        return replace(slow, sweeps=plain.sweeps + slow.sweeps)
+
+    def plain_loop(self, tol: float, max_sweeps: int, watch: Watch) -> Settled:
+        """Sweeps without held laws, given up when they do not settle: exact on junction trees."""
+        best, since, residual = np.inf, 0, np.inf
+        held = np.zeros(len(self.regions.children))
+        self._fill()
+        for sweep in range(1, max_sweeps + 1):
+            residual = self._sweep(held, self.child_law, sweep % 2 == 0, watch)
+            if residual <= tol or np.isnan(residual):
+                break
+            since += 1
+            if residual < PROGRESS * best:
+                best, since = residual, 0
+            if since >= PATIENCE:
+                break
+            if sweep % REFILL == 0:
+                self._fill()
+        self._fill()
+        return Settled(sweep, np.inf if np.isnan(residual) else residual, False, np.isnan(residual))
+
+    def double_loop(self, tol: float, max_sweeps: int, watch: Watch) -> Settled:
+        """Sweeps with laws held for a few at a time, extrapolated over many."""
+        r = self.regions
+        held = np.maximum(-r.counting, 0.0)
+        sizes = np.diff(r.child_at)
+        size = len(self.multiplier)
+        # Multipliers matter as much as the states they act on are likely.
+        laws = np.exp(self.child_law)
+        ahead = Extrapolation(np.concatenate([laws[self.child_entry], laws]) + 1e-10)
+        best, setbacks, residual, sweep = np.inf, 0, np.inf, 0
+        self._fill()
+        while sweep < max_sweeps:
+            point = np.concatenate([self.multiplier, self.child_law])
+            old = self.child_law.copy()
+            apart = self._sweep(held, old, False, watch)
+            for inner in range(1, HELD_SWEEPS):
+                again = self._sweep(held, old, inner % 2 == 1, watch)
+                apart = again if np.isnan(again) else apart
+            sweep += HELD_SWEEPS
+            if np.isnan(apart):
+                return Settled(sweep, np.inf, True, True)
+            moved = np.max(np.abs(np.exp(self.child_law) - np.exp(old)), initial=0.0)
+            residual = max(apart, float(moved))
+            if residual <= tol:
+                break
+            if residual > SETBACK * best:
+                ahead.forget()
+                best, setbacks = residual, setbacks + 1
+            best = min(best, residual)
+            if setbacks <= MAX_SETBACKS and not self.bare:
+                image = np.concatenate([self.multiplier, self.child_law])
+                guess = ahead.ahead(point, image)
+                self.multiplier[:], self.child_law[:] = guess[:size], guess[size:]
+                shift = np.logaddexp.reduceat(self.child_law, r.child_at[:-1])
+                self.child_law -= np.repeat(shift, sizes)
+            self._fill()
+        self._fill()
+        return Settled(sweep, residual, True)
+
+    def _sweep(self, held: FloatArray, old: FloatArray, backward: bool, watch: Watch) -> float:
+        """One visit to every child; the largest disagreement met, NaN when told to stop."""
+        from spinlearn.kernels import region_messages
+
+        r = self.regions
+        n = len(r.children)
+        divisor = r.n_parents_of + r.counting + held
+        step = max(1, int(n * min(1.0, BLOCK_ENTRIES / max(r.operations, 1.0))))
+        blocks = [(first, min(first + step, n)) for first in range(0, n, step)]
+        worst = 0.0
+        for first, last in reversed(blocks) if backward else blocks:
+            worst = max(worst, region_messages.sweep_children(
+                first, last, backward, self.cold, r.link_ptr, r.link_parent, r.link_map,
+                r.link_at, r.parent_at, r.maps, r.child_at, held, divisor, old,
+                self.child_law, self.multiplier, self.table, self.scratch,
+            ))  # fmt: skip
+            if watch():
+                return np.nan
+        return worst
+
+    def _fill(self) -> None:
+        """Beliefs of the parents from their multipliers, which are made symmetric before."""
+        from spinlearn.kernels import region_messages
+
+        r = self.regions
+        self.symmetry.restore(self.multiplier)
+        region_messages.fill_tables(
+            self.cold, self.beta, self.energy, r.parent_at, r.below_ptr, r.below, r.link_map,
+            r.link_at, r.maps, self.multiplier, self.table,
+        )  # fmt: skip
+
+    def averages(self) -> tuple[FloatArray, FloatArray, float, float]:
+        """Node laws (n, q), edge agreements (m,), <E> and entropy of the beliefs as they stand."""
+        from spinlearn.kernels import region_messages
+
+        r, free = self.regions, self.free
+        self.cold = True
+        self._fill()
+        of_parents = np.empty(len(r.parents))
+        region_messages.entropies(self.table, r.parent_at, of_parents)
+        of_children = np.empty(len(r.children))
+        region_messages.entropies(self.child_law, r.child_at, of_children)
+        entropy = float(of_parents.sum() + np.dot(r.counting, of_children))
+        tables = np.exp(self.table)
+        nodes = r.node_laws(tables, len(free.nodes))
+        pairs = r.pair_laws(tables, free.edges)
+        energy = free.constant + float(np.sum(free.fields * nodes))
+        energy += float(np.sum(free.couplings[:, None, None] * free.model.pair_cost * pairs))
+        agreement: FloatArray = np.trace(pairs, axis1=1, axis2=2)
+        return nodes, agreement, energy, entropy

@@ -1,0 +1,409 @@
+"""Belief propagation is exact on forests, keeps every invariance, and knows its own derivative."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spinlearn.core.class_penalty import ClassPenalty
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.datasets import two_bands
+from spinlearn.energies import min_cut, modularity
+from spinlearn.engines import BeliefPropagation, Enumeration, JunctionTree
+from spinlearn.errors import ConvergenceWarning
+from spinlearn.messages import potts_messages
+from spinlearn.messages.layout import MessageLayout
+from spinlearn.messages.propagation import Propagation
+from spinlearn.messages.uniqueness import has_one_fixed_point
+from tests.conftest import grid_graph, small_models
+
+TEMPERATURES = [0.0, 1e-300, 1e-3, 0.1, 0.5, 1.0, 3.0, 100.0, np.inf]
+AVERAGES = ("marginals", "edge_agreement", "mean_energy")
+
+
+def without_loops(model: PottsModel) -> PottsModel:
+    """The same model with the edges of a spanning forest only."""
+    root = list(range(model.n_nodes))
+
+    def top(i: int) -> int:
+        while root[i] != i:
+            i = root[i]
+        return i
+
+    kept = []
+    for e, (u, v) in enumerate(model.graph.edges.tolist()):
+        if top(u) != top(v):
+            root[top(u)] = top(v)
+            kept.append(e)
+    graph = Graph(model.n_nodes, model.graph.edges[kept], model.couplings[kept])
+    return PottsModel(
+        graph,
+        model.n_states,
+        pair_cost=model.pair_cost,
+        fields=model.fields,
+        clamped=model.clamped,
+    )
+
+
+def random_tree(rng, n: int, q: int, **parts) -> PottsModel:
+    edges = [(int(rng.integers(max(0, i - 20), i)), i) for i in range(1, n)]
+    return PottsModel(Graph(n, edges, rng.normal(size=n - 1)), q, **parts)
+
+
+def loopy_model(rng, *, signs: bool = True, fields: float = 0.5) -> PottsModel:
+    weights = rng.normal(size=49) if signs else 0.2 + rng.random(49)
+    graph = grid_graph(5, 6, weights)
+    clamped = np.full(30, -1)
+    clamped[[0, 29]] = 0, 1
+    return PottsModel(graph, 3, fields=fields * rng.normal(size=(30, 3)), clamped=clamped)
+
+
+# -- forests -------------------------------------------------------------------------------------
+
+
+@settings(max_examples=150)
+@given(small_models(max_states=10**5))
+def test_forests_are_exact(model):
+    forest = without_loops(model)
+    exact = JunctionTree().run(forest, TEMPERATURES)
+    run = BeliefPropagation(second_opinion=False).run(forest, TEMPERATURES)
+    for name in AVERAGES:
+        np.testing.assert_allclose(
+            getattr(run, name), getattr(exact, name), rtol=1e-9, atol=1e-9, err_msg=name
+        )
+    np.testing.assert_allclose(run.log_partition, exact.log_partition, rtol=1e-9, atol=1e-9)
+    # the only average that is a finite difference
+    scale = 1 + np.abs(exact.heat_capacity).max()
+    np.testing.assert_allclose(run.heat_capacity, exact.heat_capacity, atol=1e-4 * scale)
+    assert run.converged.all()
+
+
+@settings(max_examples=40)
+@given(small_models(max_states=10**4), st.sampled_from([0.0, 0.4, np.inf]))
+def test_pair_marginals_of_forests_are_exact(model, temperature):
+    forest = without_loops(model)
+    ids = np.arange(forest.graph.n_edges)
+    if len(ids):
+        pairs = BeliefPropagation(n_starts=1).pair_marginals(forest, [temperature], ids)
+        exact = JunctionTree().pair_marginals(forest, [temperature], ids)
+        np.testing.assert_allclose(pairs, exact, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("q", [2, 3, 9, 17])
+def test_large_trees_are_exact_for_any_number_of_states(q):
+    rng = np.random.default_rng(q)
+    tree = random_tree(rng, 300, q, fields=rng.normal(size=(300, q)))
+    exact = JunctionTree().run(tree, [0.0, 0.3, 2.0])
+    run = BeliefPropagation().run(tree, [0.0, 0.3, 2.0])
+    np.testing.assert_allclose(run.marginals, exact.marginals, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(run.log_partition, exact.log_partition, rtol=1e-9)
+
+
+def test_a_hub_with_thousands_of_neighbours_does_not_underflow():
+    # 1500 leaves pull the hub to state 0 and 1500 to state 1, by factors e^-1500 each.
+    n = 3001
+    graph = Graph(n, [(0, i) for i in range(1, n)])
+    fields = np.zeros((n, 2))
+    fields[1:1501, 1] = fields[1501:, 0] = 5.0
+    fields[0, 1] = 0.25
+    model = PottsModel(graph, 2, fields=fields)
+    exact = JunctionTree().run(model, [0.5, 1.0])
+    run = BeliefPropagation().run(model, [0.5, 1.0])
+    assert 0.05 < exact.marginals[1, 0, 1] < 0.95
+    np.testing.assert_allclose(run.marginals, exact.marginals, rtol=0, atol=1e-9)
+
+
+def test_strong_repulsion_keeps_small_probabilities():
+    # Two neighbours that both forbid state 0 to the node between, by e^-50 and e^-51.
+    graph = Graph(3, [(0, 1), (1, 2)], [-50.0, -51.0])
+    model = PottsModel(graph, 2, clamped=[0, -1, 1])
+    exact = Enumeration().run(model, [1.0, 2.0])
+    run = BeliefPropagation().run(model, [1.0, 2.0])
+    np.testing.assert_allclose(run.marginals, exact.marginals, rtol=1e-9)
+
+
+# -- invariances, schedules ----------------------------------------------------------------------
+
+
+def test_permuting_classes_and_nodes_permutes_marginals():
+    rng = np.random.default_rng(3)
+    model = loopy_model(rng)
+    engine = BeliefPropagation(n_starts=1, tol=1e-12)
+    run = engine.run(model, [0.7, 2.0])
+    states, nodes = np.array([2, 0, 1]), rng.permutation(30)
+    clamped = np.where(model.clamped >= 0, np.argsort(states)[model.clamped], -1)
+    place = np.argsort(nodes)
+    other = PottsModel(
+        Graph(30, place[model.graph.edges], model.couplings),
+        3,
+        fields=model.fields[nodes][:, states],
+        clamped=clamped[nodes],
+    )
+    twin = engine.run(other, [0.7, 2.0])
+    assert run.converged.all()
+    np.testing.assert_allclose(twin.marginals, run.marginals[:, nodes][:, :, states], atol=1e-9)
+    np.testing.assert_allclose(twin.log_partition, run.log_partition, rtol=1e-10)
+
+
+def test_energy_and_temperature_scale_together():
+    model = loopy_model(np.random.default_rng(5))
+    engine = BeliefPropagation(tol=1e-12)
+    a = engine.run(model, [0.0, 0.6, 1.0])
+    scaled = model.replace(couplings=1e6 * model.couplings, fields=1e6 * model.fields)
+    b = engine.run(scaled, [0.0, 0.6e6, 1.0e6])
+    np.testing.assert_allclose(b.marginals, a.marginals, atol=1e-9)
+    np.testing.assert_allclose(b.mean_energy, 1e6 * a.mean_energy, rtol=1e-9)
+
+
+@pytest.mark.parametrize("temperature", [0.6, 1.5])
+def test_both_schedules_and_both_kernels_find_the_same_fixed_point(temperature):
+    model = loopy_model(np.random.default_rng(1), signs=False)
+    runs = [
+        BeliefPropagation(schedule=s, n_starts=1, tol=1e-12).run(model, [temperature])
+        for s in ("sequential", "residual")
+    ]
+    # A cost that differs between unlike states by nothing that matters takes the general kernel.
+    cost = 1 - np.eye(3)
+    cost[0, 1] = cost[1, 0] = 1 + 1e-13
+    runs.append(
+        BeliefPropagation(n_starts=1, tol=1e-12).run(model.replace(pair_cost=cost), [temperature])
+    )
+    for run in runs:
+        assert run.converged.all()
+        np.testing.assert_allclose(run.marginals, runs[0].marginals, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(run.edge_agreement, runs[0].edge_agreement, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(run.log_partition, runs[0].log_partition, rtol=1e-9)
+
+
+def neighbour_model(seed: int) -> PottsModel:
+    points = np.random.default_rng(seed).normal(size=(20, 2))
+    near = np.argsort(np.sum((points[:, None] - points[None]) ** 2, axis=2), axis=1)[:, 1:4]
+    edges = sorted({tuple(sorted((i, int(j)))) for i in range(20) for j in near[i]})
+    return min_cut(Graph(20, edges), [0, 1, 2] + [-1] * 17, 3)
+
+
+@pytest.mark.parametrize("seed", [*range(8), 30])
+def test_an_answer_does_not_depend_on_other_temperatures_asked_for(seed):
+    model = neighbour_model(seed)
+    engine = BeliefPropagation(second_opinion=False)
+    grid = [0.0, 0.05, 0.3, 0.5, 1.1]
+    whole = engine.run(model, grid)
+    for k, temperature in enumerate(grid):
+        alone = engine.run(model, [temperature])
+        np.testing.assert_allclose(alone.marginals[0], whole.marginals[k], rtol=0, atol=1e-6)
+
+
+def test_messages_in_single_precision_say_the_same(monkeypatch):
+    model = loopy_model(np.random.default_rng(2), signs=False)
+    fine = BeliefPropagation().run(model, [0.5, 1.5])
+    monkeypatch.setattr(potts_messages, "LARGE", 0)
+    coarse = BeliefPropagation().run(model, [0.5, 1.5])
+    assert coarse.converged.all()
+    np.testing.assert_allclose(coarse.marginals, fine.marginals, rtol=0, atol=2e-5)
+    assert not np.array_equal(coarse.marginals, fine.marginals)
+
+
+# -- loops ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("penalty", [False, True])
+def test_bethe_free_energy_has_the_mean_energy_as_derivative(penalty):
+    # True of a stationary point only, so this checks messages, ln Z, <E> and class field at once.
+    model = loopy_model(np.random.default_rng(4), signs=False)
+    if penalty:
+        sizes = 0.5 + np.random.default_rng(0).random(30)
+        term = ClassPenalty.quadratic(sizes, 2.0, n_states=3, targets=[5.0, 8.0, 12.0])
+        model = model.replace(class_penalty=term)
+    beta = 1 / 1.2 + 1e-4 * np.array([-1.0, 0.0, 1.0])
+    run = BeliefPropagation(n_starts=1, tol=1e-13).run(model, 1 / beta)
+    below, _, above = run.log_partition
+    assert (above - below) / 2e-4 == pytest.approx(-run.mean_energy[1], rel=1e-6)
+    slope = (run.mean_energy[0] - run.mean_energy[2]) / np.ptp(1 / beta)
+    assert run.heat_capacity[1] == pytest.approx(slope, rel=1e-4)
+
+
+def test_class_sizes_act_as_a_field():
+    # Independent nodes but for the class term: mean field, right to 1/n.
+    n = 12
+    sizes = np.linspace(0.5, 1.5, n)
+    fields = np.random.default_rng(0).normal(size=(n, 2))
+    term = ClassPenalty.quadratic(sizes, 4.0, n_states=2, targets=[10.0, 2.0])
+    model = PottsModel(Graph(n, []), 2, fields=fields, class_penalty=term)
+    exact = Enumeration().run(model, [0.7, 2.0])
+    run = BeliefPropagation().run(model, [0.7, 2.0])
+    np.testing.assert_allclose(run.marginals, exact.marginals, rtol=0, atol=0.05)
+    without = Enumeration().run(model.replace(class_penalty=None), [0.7, 2.0])
+    assert np.abs(without.marginals - exact.marginals).max() > 0.15
+
+
+def test_agrees_with_the_loopy_propagation_of_an_independent_library():
+    gum = pytest.importorskip("pyagrum", reason="pyagrum is the independent library")
+    temperature = 1.1
+    model = loopy_model(np.random.default_rng(6), signs=False, fields=1.0)
+    # A Bayesian network whose observed children carry the pair factors: its loopy propagation has
+    # the fixed points of ours.
+    network = gum.BayesNet()
+    n, q = model.n_nodes, model.n_states
+    for i in range(n):
+        network.add(gum.LabelizedVariable(f"v{i}", "", q))
+        weights = np.exp(-model.fields[i] / temperature)
+        if model.clamped[i] >= 0:
+            weights = np.eye(q)[model.clamped[i]]
+        network.cpt(f"v{i}").fillWith((weights / weights.sum()).tolist())
+    for e, (u, v) in enumerate(model.graph.edges.tolist()):
+        network.add(gum.LabelizedVariable(f"e{e}", "", 2))
+        network.addArc(f"v{u}", f"e{e}")
+        network.addArc(f"v{v}", f"e{e}")
+        factor = np.exp(-model.couplings[e] * model.pair_cost / temperature)
+        for a in range(q):
+            for b in range(q):
+                yes = float(factor[a, b])
+                network.cpt(f"e{e}")[{f"v{u}": a, f"v{v}": b}] = [1 - yes, yes]
+    inference = gum.LoopyBeliefPropagation(network)
+    inference.setEvidence({f"e{e}": 1 for e in range(model.graph.n_edges)})
+    inference.setEpsilon(1e-12)
+    inference.setMinEpsilonRate(1e-14)
+    inference.setMaxIter(5000)
+    inference.makeInference()
+    expected = np.array([inference.posterior(f"v{i}").tolist() for i in range(n)])
+    run = BeliefPropagation(n_starts=1).run(model, [temperature])
+    assert run.converged.all()
+    np.testing.assert_allclose(run.marginals[0], expected, rtol=0, atol=1e-6)
+
+
+@settings(max_examples=40)
+@given(small_models(max_states=3000), st.floats(0.2, 5.0))
+def test_where_one_fixed_point_is_proven_every_start_leads_to_it(model, temperature):
+    layout = MessageLayout(model)
+    if not has_one_fixed_point(layout, temperature):
+        return
+    readings = []
+    for seed in range(3):
+        propagation = Propagation(layout, tol=1e-11, max_sweeps=3000)
+        propagation.start(np.random.default_rng(seed), 0.9)
+        assert propagation.settle(temperature).settled
+        readings.append(propagation.read().marginals)
+    np.testing.assert_allclose(readings[1:], [readings[0]] * 2, rtol=0, atol=1e-8)
+
+
+def test_a_ferromagnet_has_one_fixed_point_above_its_bethe_temperature():
+    # On the square lattice messages have factors tanh(J/2T), three of which go into each: below
+    # T = 1/ln 2 = 1.44 the disordered fixed point is no longer the only one.
+    layout = MessageLayout(PottsModel(grid_graph(30, 30), 2))
+    assert has_one_fixed_point(layout, 1.5)
+    assert not has_one_fixed_point(layout, 1.3)
+
+
+# -- several valleys, symmetries -----------------------------------------------------------------
+
+
+def test_the_better_of_two_valleys_is_kept():
+    # At low T one class takes over the two bands, above it each keeps its own: BP started from
+    # either side stays there, and only ln Z tells which is right.
+    toy = two_bands()
+    model = min_cut(toy.graph(), toy.labels, 2)
+    temperatures = [0.0, 0.3, 0.8]
+    exact = JunctionTree().run(model, temperatures)
+    run = BeliefPropagation().run(model, temperatures)
+    cooled = BeliefPropagation(n_starts=1).run(model, temperatures)
+    assert run.diagnostics["start"] == ["heated", "heated", "cooled"]
+    assert min(run.diagnostics["fixed_points"]) == 2
+    np.testing.assert_allclose(run.marginals[:2], exact.marginals[:2], atol=0.02)
+    assert np.abs(cooled.marginals[:2] - exact.marginals[:2]).max(axis=(1, 2)).min() > 0.5
+    assert np.all(run.log_partition[1:] >= cooled.log_partition[1:] - 1e-9)
+
+
+def test_a_broken_symmetry_is_no_probability():
+    model = PottsModel(grid_graph(8, 8), 3)
+    run = BeliefPropagation().run(model, [0.4, 5.0])
+    np.testing.assert_allclose(run.marginals, 1 / 3, atol=1e-12)
+    assert run.diagnostics["broken_symmetry"] == [64, 0]
+    assert run.edge_agreement[0].min() > 0.9
+    assert np.all(np.abs(run.edge_agreement[1] - 0.36) < 0.03)
+    pair = BeliefPropagation().pair_marginals(model, [0.4], [5])[0, 0]
+    np.testing.assert_allclose(pair.sum(axis=0), 1 / 3, atol=1e-12)
+    np.testing.assert_allclose(np.diag(pair), run.edge_agreement[0, 5] / 3, atol=1e-9)
+
+
+def test_a_part_that_no_label_reaches_stays_open():
+    left, right = grid_graph(6, 6), grid_graph(6, 6)
+    graph = Graph(72, np.concatenate([left.edges, right.edges + 36]))
+    clamped = np.full(72, -1)
+    clamped[[0, 35]] = 0, 1
+    run = BeliefPropagation().run(PottsModel(graph, 2, clamped=clamped), [0.5, 0.0])
+    np.testing.assert_allclose(run.marginals[:, 36:], 0.5, atol=1e-12)
+    assert np.abs(run.marginals[0, :36] - 0.5).max() > 0.4
+    assert run.diagnostics["broken_symmetry"][0] == 36
+
+
+def test_nameless_states_are_alike_but_groups_in_them_stay_together():
+    blobs = [(36 * k + np.array(grid_graph(6, 6).edges)) for k in range(4)]
+    bridges = [(35, 36), (71, 72), (107, 108)]
+    graph = Graph(144, np.concatenate([*blobs, bridges]))
+    labels = np.full(144, -1)
+    labels[[7, 36 + 7]] = 0, 1
+    run = BeliefPropagation().run(modularity(graph, labels, 4), [0.5])
+    np.testing.assert_allclose(run.marginals[0, :, 2], run.marginals[0, :, 3], atol=1e-12)
+    assert np.all(run.marginals[0, 72:, 2] > 0.4)  # both unlabelled blobs are in one of the two
+    assert np.all(run.marginals[0, :36, 0] > 0.8)
+    assert run.diagnostics["broken_symmetry"][0] > 0
+    inside = (graph.edges[:, 0] // 36) == (graph.edges[:, 1] // 36)
+    assert run.edge_agreement[0, inside].min() > 0.8
+
+
+@pytest.mark.parametrize("shift", [1, -1])
+def test_other_symmetries_of_states_are_seen(shift):
+    # A clock: neighbours on a circle of five states cost 1, others 2; or ordered states.
+    far = np.abs(np.subtract.outer(np.arange(5), np.arange(5)))
+    cost = np.minimum(far, 5 - far) if shift == 1 else far
+    model = PottsModel(grid_graph(6, 6), 5, pair_cost=cost)
+    run = BeliefPropagation(n_starts=1).run(model, [0.3])
+    image = np.roll(np.arange(5), 1) if shift == 1 else np.arange(5)[::-1]
+    np.testing.assert_allclose(run.marginals, run.marginals[:, :, image], atol=1e-12)
+
+
+def test_at_zero_temperature_nothing_is_below_the_least_energy():
+    # Frustrated messages do not settle; then the labelling found by other means is the answer.
+    rng = np.random.default_rng(0)
+    graph = grid_graph(6, 6, rng.uniform(-1.5, 1.5, 60))
+    model = PottsModel(graph, 2, fields=rng.uniform(-1, 1, (36, 2)))
+    exact = JunctionTree().run(model, [0.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        run = BeliefPropagation(max_sweeps=20).run(model, [0.0])
+    assert run.converged[0] or run.mean_energy[0] >= exact.mean_energy[0] - 1e-9
+    assert run.converged[0] or np.all(run.doubt[0] == 1)
+
+
+def test_where_the_second_opinion_agrees_the_first_is_right():
+    toy = two_bands()
+    model = min_cut(toy.graph(), toy.labels, 2)
+    temperatures = np.linspace(0.3, 2.0, 12)
+    exact = JunctionTree().run(model, temperatures)
+    run = BeliefPropagation().run(model, temperatures)
+    wrong = np.abs(run.marginals - exact.marginals).max(axis=2)[:, model.clamped < 0]
+    sure = run.doubt[:, model.clamped < 0] < 0.05
+    assert 0.1 < sure.mean() < 0.9
+    assert np.mean(wrong[sure] > 0.05) < 0.002
+    assert np.mean(wrong[~sure] > 0.05) > 0.5
+    assert np.all(run.doubt[:, model.clamped >= 0] == 0)
+
+
+def test_what_did_not_settle_is_said():
+    rng = np.random.default_rng(0)
+    n = 40
+    graph = Graph(n, [(i, j) for i in range(n) for j in range(i)])
+    couplings, fields = rng.normal(size=graph.n_edges), rng.normal(size=(n, 2))
+    model = PottsModel(graph, 2, couplings=couplings, fields=fields)  # a spin glass
+    with pytest.warns(ConvergenceWarning, match="did not settle"):
+        run = BeliefPropagation(n_starts=1, max_sweeps=60).run(model, [1.5, 50.0])
+    assert run.converged.tolist() == [False, True]
+    assert run.diagnostics["residual"][0] > 1e-3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        BeliefPropagation(n_starts=1).run(model, [50.0])

@@ -1,0 +1,145 @@
+"""What generalized belief propagation says about settings, regions, progress."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spinlearn.core.class_penalty import ClassPenalty
+from spinlearn.core.equilibrium import Kind
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.engines import ENGINES, GeneralizedBP
+from spinlearn.errors import (
+    ConvergenceWarning,
+    InvalidInputError,
+    StoppedError,
+    UnsupportedModelError,
+)
+from spinlearn.messages.loop_regions import loop_basis, loop_regions, star_regions
+from spinlearn.messages.region_graph import RegionGraph
+from tests.conftest import grid_graph
+
+
+@pytest.fixture
+def model() -> PottsModel:
+    clamped = np.full(30, -1)
+    clamped[[0, 29]] = [0, 1]
+    return PottsModel(grid_graph(5, 6), 2, clamped=clamped)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"max_loop": 1},
+        {"max_loop": 3.5},
+        {"max_loop": True},
+        {"max_region_states": 0},
+        {"max_iterations": 0},
+        {"tol": 0.0},
+        {"tol": np.nan},
+        {"tol": "small"},
+        {"max_operations": -1.0},
+    ],
+)
+def test_bad_settings_are_refused_with_a_remedy(model, bad):
+    (name,) = bad
+    with pytest.raises(InvalidInputError, match=rf"{name}=.*give"):
+        GeneralizedBP(**bad).run(model, [1.0])
+
+
+def test_faces_of_a_grid_are_its_loops():
+    loops = loop_basis(12, grid_graph(3, 4).edges, 4)
+    assert sorted(map(sorted, loops)) == [
+        [r * 4 + c, r * 4 + c + 1, r * 4 + c + 4, r * 4 + c + 5] for r in range(2) for c in range(3)
+    ]
+    stars = star_regions(loops, 2, 512)
+    assert {len(s) for s in stars} == {4, 6, 9}
+
+
+def test_loops_of_a_complete_graph_are_the_triangles_at_one_node():
+    edges = np.array([(i, j) for i in range(6) for j in range(i + 1, 6)])
+    loops = loop_basis(6, edges, 5)
+    assert len(loops) == 10  # m - n + 1
+    assert set.intersection(*map(set, loops)) == {0}
+
+
+def test_no_loop_is_a_sum_of_others_or_longer_than_asked():
+    edges = np.array(
+        [(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (2, 4), (4, 5), (5, 6), (6, 7), (7, 2)]
+    )
+    assert sorted(map(len, loop_basis(8, edges, 4))) == [3, 3]  # the square is their sum
+    assert sorted(map(len, loop_basis(8, edges, 5))) == [3, 3, 5]
+
+
+def test_a_long_loop_becomes_a_fan_of_triangles():
+    loop = tuple(range(12))
+    fan = loop_regions([loop], 3, 100)
+    assert len(fan) == 10
+    assert all(len(part) == 3 and 0 in part for part in fan)
+    assert loop_regions([loop], 3, 26) == []  # not even a triangle fits
+
+
+def test_the_regions_of_an_interior_grid_are_those_of_kikuchi():
+    graph = grid_graph(5, 5)
+    loops = loop_basis(25, graph.edges, 4)
+    regions = RegionGraph.of(25, graph.edges, loop_regions(loops, 2, 16), 2)
+    counts = dict(zip(regions.children, regions.counting, strict=True))
+    assert counts[(12,)] == 1
+    assert counts[(12, 13)] == -1
+    assert (0, 1) not in counts  # an edge of one face only is counted by that face
+
+
+def test_result_tells_what_was_done(model):
+    run = GeneralizedBP().run(model, [0.5, 2.0])
+    assert run.kind is Kind.APPROXIMATE
+    assert run.converged.all()
+    assert ENGINES["generalized_bp"] is GeneralizedBP
+    assert run.diagnostics["largest_loop"] == 4  # the grid needs no others
+    assert run.diagnostics["largest_region"] == 9
+    assert len(run.diagnostics["iterations"]) == 2
+    assert max(run.diagnostics["residual"]) <= 1e-4
+    assert run.diagnostics["counting_sum"] == 1
+    np.testing.assert_allclose(run.at([1.0]).marginals.sum(axis=2), 1.0)
+    with pytest.warns(ConvergenceWarning, match="still disagree"):
+        fewer = GeneralizedBP(max_iterations=1).run(model, [0.9])
+    assert not fewer.converged.any()
+
+
+def test_expensive_models_and_class_terms_are_refused_with_a_remedy(model):
+    tight = GeneralizedBP(max_operations=100)
+    assert "belief_propagation" in tight.unsupported(model)
+    with pytest.raises(UnsupportedModelError, match="max_operations"):
+        tight.run(model, [1.0])
+    penalty = ClassPenalty.quadratic(np.ones(30), 1.0, n_states=2)
+    assert "class-level" in GeneralizedBP().unsupported(model.replace(class_penalty=penalty))
+
+
+def test_a_smaller_budget_means_smaller_regions(model):
+    large, small = GeneralizedBP(), GeneralizedBP(max_operations=3000)
+    assert small.run(model, [1.0]).diagnostics["largest_region"] == 4
+    assert large.run(model, [1.0]).diagnostics["largest_region"] == 9
+
+
+def test_the_callback_stops_between_temperatures(model):
+    seen = []
+
+    def stop_in_the_middle(progress):
+        seen.append(progress.fraction)
+        return progress.fraction >= 1 / 3
+
+    run = GeneralizedBP().run(model, [0.6, 2.0, 1.0], callback=stop_in_the_middle)
+    assert run.temperatures.tolist() == [2.0]
+    assert seen == sorted(seen)
+    with pytest.raises(StoppedError):
+        GeneralizedBP().run(model, [1.0], callback=lambda p: True)
+
+
+def test_lone_and_clamped_nodes_need_no_messages():
+    lone = GeneralizedBP().run(PottsModel(Graph(1, []), 4), [0.0, 2.0])
+    np.testing.assert_allclose(lone.marginals, 0.25)
+    held = GeneralizedBP().run(
+        PottsModel(Graph(2, [(0, 1)], [0.7]), 3, clamped=[0, 2]), [0.0, 1.0, np.inf]
+    )
+    np.testing.assert_allclose(held.mean_energy, 0.7)
+    np.testing.assert_allclose(held.log_partition, [-np.inf, -0.7, 0.0])

@@ -1,0 +1,184 @@
+"""Belief propagation as users meet it: settings, stops, checkpoints, odd models, classification."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spinlearn import PottsClassifier
+from spinlearn.core.class_penalty import ClassPenalty
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.energies import min_cut, modularity, ratio_cut
+from spinlearn.engines import BeliefPropagation, Enumeration
+from spinlearn.errors import CheckpointError, InvalidInputError, StoppedError, UnsupportedModelError
+from tests.conftest import grid_graph
+
+TEMPERATURES = [0.0, 0.4, 0.8, 1.2, np.inf]
+
+
+@pytest.fixture(scope="module")
+def model() -> PottsModel:
+    """Two 7 x 7 lattices joined by five links, each with a label in a corner."""
+    edges = np.array(grid_graph(7, 7).edges)
+    bridges = [(42 + k, 49 + k) for k in range(5)]
+    labels = np.full(98, -1)
+    labels[[0, 97]] = 0, 1
+    return min_cut(Graph(98, np.concatenate([edges, edges + 49, bridges])), labels, 2)
+
+
+# -- settings and odd models ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"n_starts": 0},
+        {"n_starts": 1.5},
+        {"max_sweeps": 0},
+        {"tol": 0.0},
+        {"tol": 1.0},
+        {"tol": "fine"},
+        {"schedule": "random"},
+        {"second_opinion": "yes"},
+    ],
+)
+def test_bad_settings_are_refused(model, bad):
+    with pytest.raises(InvalidInputError, match=f"{next(iter(bad))}=.*(give|use)"):
+        BeliefPropagation(**bad).run(model, [1.0])
+
+
+def test_class_terms_that_are_no_field_are_refused():
+    graph = grid_graph(4, 4)
+    labels = np.full(16, -1)
+    labels[[0, 15]] = 0, 1
+    table = PottsModel(graph, 2, class_penalty=ClassPenalty.from_table(np.ones((2, 17))))
+    for refused in (ratio_cut(graph, labels, 2), table):
+        assert "use engine=" in BeliefPropagation().unsupported(refused)
+        with pytest.raises(UnsupportedModelError, match="not quadratic"):
+            BeliefPropagation().run(refused, [1.0])
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        PottsModel(Graph(1, []), 4),
+        PottsModel(Graph(3, []), 2, clamped=[0, 1, 0]),
+        PottsModel(Graph(3, [(0, 1)]), 3, clamped=[2, 1, -1]),
+        PottsModel(Graph(2, [(0, 1)]), 127),
+        PottsModel(Graph(3, [(0, 1), (1, 2)]), 2, couplings=[0.0, 0.0]),
+        PottsModel(Graph(2, [(0, 1)], [1e-200]), 2, clamped=[1, -1]),
+    ],
+    ids=["one node", "all clamped", "one free", "127 states", "zero couplings", "tiny coupling"],
+)
+def test_odd_models_are_exact(odd):
+    exact = Enumeration().run(odd, TEMPERATURES)
+    run = BeliefPropagation().run(odd, TEMPERATURES)
+    for name in ("marginals", "edge_agreement", "mean_energy", "log_partition"):
+        np.testing.assert_allclose(getattr(run, name), getattr(exact, name), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(run.doubt, 0.0)
+
+
+# -- stops, checkpoints --------------------------------------------------------------------------
+
+
+class StopAfter:
+    """A callback that stops the run at its k-th call."""
+
+    def __init__(self, calls: int) -> None:
+        self.left = calls
+
+    def __call__(self, progress) -> bool:
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.fixture
+def every_sweep(monkeypatch):
+    """Reports after every sweep, so that a run can be stopped anywhere."""
+    monkeypatch.setattr("spinlearn.engines.message_run.REPORT_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("every_sweep")
+@pytest.mark.parametrize("calls", [1, 60, 250, 600])
+def test_a_stopped_run_goes_on_to_the_same_result(model, tmp_path, calls):
+    whole = BeliefPropagation(second_opinion=False).run(model, TEMPERATURES)
+    engine = BeliefPropagation(second_opinion=False, checkpoint=tmp_path / "run.npz")
+    stops = 0
+    while True:
+        try:
+            run = engine.run(model, TEMPERATURES, callback=StopAfter(calls + stops))
+        except StoppedError:
+            stops += 1
+            continue
+        if not run.diagnostics["cut_short"]:
+            break
+        stops += 1
+    assert stops > 0
+    for name in ("marginals", "edge_agreement", "mean_energy", "heat_capacity", "log_partition"):
+        np.testing.assert_array_equal(getattr(run, name), getattr(whole, name))
+    assert run.diagnostics["fixed_points"] == whole.diagnostics["fixed_points"]
+
+
+@pytest.mark.usefixtures("every_sweep")
+def test_what_a_stopped_run_has_is_returned(model):
+    calls = []
+    BeliefPropagation(second_opinion=False).run(model, TEMPERATURES, callback=calls.append)
+    fractions = [p.fraction for p in calls]
+    assert fractions == sorted(fractions)
+    part = BeliefPropagation(second_opinion=False).run(
+        model, TEMPERATURES, callback=StopAfter(len(calls) - 20)
+    )
+    assert part.diagnostics["cut_short"]
+    assert 0 < len(part.temperatures) <= len(TEMPERATURES)
+    with pytest.raises(StoppedError):
+        BeliefPropagation().run(model, TEMPERATURES, callback=StopAfter(3))
+
+
+@pytest.mark.usefixtures("every_sweep")
+def test_a_checkpoint_of_another_run_is_refused(model, tmp_path):
+    path = tmp_path / "run.npz"
+    with pytest.raises(StoppedError):
+        BeliefPropagation(checkpoint=path).run(model, TEMPERATURES, callback=StopAfter(5))
+    assert path.exists()
+    with pytest.raises(CheckpointError, match="another run"):
+        BeliefPropagation(checkpoint=path, tol=1e-5).run(model, TEMPERATURES)
+    with pytest.raises(CheckpointError, match="another run"):
+        BeliefPropagation(checkpoint=path).run(model, [0.5])
+
+
+# -- in the classifier ---------------------------------------------------------------------------
+
+
+def test_digits_from_one_label_each_by_modularity():
+    from sklearn.datasets import load_digits
+
+    X, truth = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    labels = np.full(len(truth), -1)
+    for c in range(10):
+        labels[rng.choice(np.flatnonzero(truth == c))] = c
+    found = PottsClassifier(
+        graph="knn",
+        couplings="homogeneous",
+        energy="modularity",
+        engine="belief_propagation",
+        temperatures=[0.6, 1.2, 1.8, 2.1, 3.0],
+        temperature=1.8,
+    ).fit(X, labels)
+    right = (found.forced_labels_ == truth)[labels < 0]
+    assert right.mean() > 0.93
+    assert found.answer_.warning is None
+    # As sure as it is right, to a few percent.
+    sure = found.label_distributions_.max(axis=1)[labels < 0]
+    assert abs(sure.mean() - right.mean()) < 0.05
+
+
+def test_modularity_without_labels_finds_communities():
+    blobs = [(25 * k + np.array(grid_graph(5, 5).edges)) for k in range(3)]
+    graph = Graph(75, np.concatenate([*blobs, [(24, 25), (49, 50)]]))
+    run = BeliefPropagation().run(modularity(graph, np.full(75, -1), 3), [0.4])
+    np.testing.assert_allclose(run.marginals, 1 / 3, atol=1e-12)
+    inside = (graph.edges[:, 0] // 25) == (graph.edges[:, 1] // 25)
+    assert run.edge_agreement[0, inside].min() > 0.9
+    assert run.edge_agreement[0, ~inside].max() < 0.2
