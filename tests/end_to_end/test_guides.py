@@ -47,7 +47,7 @@ def test_snippets_run(guide, tmp_path):
 
 
 def test_there_are_the_guides_and_their_links_lead_somewhere():
-    assert len(GUIDES) == 7
+    assert len(GUIDES) == 8
     for guide in GUIDES:
         for target in re.findall(r"\]\(([^)#]+)\)", (DOCS / guide).read_text(encoding="utf-8")):
             assert target.startswith("http") or (DOCS / target).exists(), f"{guide}: {target}"

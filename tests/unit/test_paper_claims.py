@@ -203,3 +203,31 @@ def test_figure_1_is_decided_by_the_labels_selected_for_it():
     assert claims.others_fail_on_filament(cells(9, 1)).verdict is Verdict.FAILS
     assert claims.others_fail_on_filament(cells(30, 3)).verdict is Verdict.FAILS
     assert "7 labels: cut 60, lgc 2" in claims.others_fail_on_filament(cells(30, 1)).finding
+
+
+def passed_messages(engine, worst):
+    result = {
+        "temperatures": [0.4, 0.8, 1.2],
+        "worst_difference": worst,
+        "mean_difference": [w / 10 for w in worst],
+        "converged": [True, False, True],
+    }
+    return {"settings": {"kind": "messages", "engine": engine}, "result": result}
+
+
+@pytest.mark.parametrize(
+    ("plain", "generalised", "verdict"),
+    [(0.5, 0.05, Verdict.HOLDS), (0.05, 0.01, Verdict.FAILS), (0.5, 0.2, Verdict.FAILS)],
+)
+def test_only_generalised_messages_must_be_right(plain, generalised, verdict):
+    chain = {"temperatures": [0.4], "worst_difference": [0.0], "converged": [True]}
+    cells = [
+        {"settings": {"kind": "multicanonical"}, "result": chain},
+        passed_messages("belief_propagation", [plain, 0.04, 0.0]),
+        passed_messages("generalized_bp", [0.0, generalised, 0.0]),
+    ]
+    found = claims.message_passing({"fig2": cells})
+    assert found.verdict is verdict
+    assert f"belief_propagation {plain:.3f} (T = 0.4), above T = 0.5 0.040 (T" in found.finding
+    assert "not settled at 1 temperatures" in found.finding
+    assert claims.message_passing({"fig2": cells[:2]}).verdict is Verdict.UNCHECKED

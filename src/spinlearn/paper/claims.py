@@ -237,13 +237,26 @@ def message_passing(cells: Cells) -> Claim:
     if set(found) != set(MESSAGE_ENGINES):
         missing = sorted(set(MESSAGE_ENGINES) - set(found))
         return _unchecked("g", BP_STATEMENT, BP_CRITERION, f"without {', '.join(missing)}")
-    worst = {name: max(result["worst_difference"]) for name, result in found.items()}
-    plain, generalised = (worst[name] for name in MESSAGE_ENGINES)
+    parts, worst = [], []
+    for engine in MESSAGE_ENGINES:
+        temperatures, largest, mean, settled = (
+            np.array(found[engine][name])
+            for name in ("temperatures", "worst_difference", "mean_difference", "converged")
+        )
+        above = temperatures > COLD
+        warm = int(np.argmax(np.where(above, largest, -1.0)))
+        worst.append(float(largest.max()))
+        parts.append(
+            f"{engine} {largest.max():.3f} (T = {temperatures[np.argmax(largest)]:g}), above T = "
+            f"{COLD} {largest[warm]:.3f} (T = {temperatures[warm]:g}), mean over nodes and T "
+            f"{mean.mean():.4f}, not settled at {int(np.sum(~settled.astype(bool)))} temperatures"
+        )
+    plain, generalised = worst
     return Claim(
         "g",
         BP_STATEMENT,
         BP_CRITERION,
-        f"largest error of a marginal: BP {plain:.3f}, generalised BP {generalised:.3f}",
+        f"largest error of a marginal, T = 0.3 to 2: {'; '.join(parts)}",
         _verdict(True, plain > TRAPPED >= generalised),
     )
 

@@ -28,7 +28,7 @@ Cell = dict[str, Any]
 # change and leaves finished cells valid.
 COMPUTING = (
     "analysis/", "answers/", "baselines/", "core/", "datasets/", "energies/", "engines/",
-    "errors.py", "estimators/inputs.py", "graphs/", "kernels/", "minimizers/",
+    "errors.py", "estimators/inputs.py", "graphs/", "kernels/", "messages/", "minimizers/",
     "paper/comparison.py", "paper/rivals.py",
 )  # fmt: skip
 
