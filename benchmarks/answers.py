@@ -93,7 +93,12 @@ def measured(X: np.ndarray, y: np.ndarray, truth: np.ndarray, seconds: float) ->
     """One draw: share wrong, AUC by confidence and by p; error, best error, F1 by small groups."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = PottsClassifier(engine=Auto(max_seconds=seconds), random_state=0).fit(X, y)
+        fitted = PottsClassifier(
+            method="paper",
+            temperature="information",
+            engine=Auto(max_seconds=seconds),
+            random_state=0,
+        ).fit(X, y)
     classes = fitted.classes_
     # True classes as the decision numbers them: named ones first.
     order = np.concatenate([classes, np.setdiff1d(np.unique(truth), classes)])

@@ -1,13 +1,22 @@
-"""Learning curves: labels asked for by `suggest` against labels at random, over many starts.
+"""Learning curves: labels that `suggest` asks for beside those chosen in other ways.
 
-    python benchmarks/suggest.py --set toy --runs 50
-    python benchmarks/suggest.py --set digits --runs 50 --points 300
-    python benchmarks/suggest.py --set waves --runs 50 --steps 6
+    python benchmarks/suggest.py --set digits --runs 10 --batch 5
+    python benchmarks/suggest.py --set wine breast_cancer xin_pancreas usps2 --runs 10 --batch 5
+    python benchmarks/suggest.py --set toy --runs 20 --ways suggest random before
 
-Every run starts with one random label per class (both ways from the same ones) and adds labels one
-at a time. Errors are those of the most probable class, among all points without a label, at the
-middle of the temperatures that `suggest` looks at. Curves and numbers go to benchmarks/results/,
-the numbers after every run.
+Every run starts with one random label a class, the same for all ways, and adds --labels labels, a
+batch at a time. The error is the share of points without a label whose most probable class
+(`forced_labels_` of `PottsClassifier()`) is wrong, whoever chose the labels. Ways:
+
+    suggest           on the default answer
+    random            any point without a label
+    uncertainty       the smallest difference of the two largest probabilities of the default answer
+    variance-optimal  graphlearning's var_opt (Ji & Han 2012) on the same graph, 50 eigenvectors
+    labellings        `suggest` by labellings drawn of the default's model (slow)
+    before            `suggest` on the answer of method="paper" (slow)
+
+Sets are those of few_labels_sets.py (files of --data or SPINLEARN_DATA) and the toys. Curves and
+numbers go to benchmarks/results/, after every run.
 """
 
 from __future__ import annotations
@@ -15,23 +24,26 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 
 import numpy as np
-from joblib import Parallel, delayed
+from few_labels_sets import SETS as TABLE_SETS
+from few_labels_sets import NotAtHandError, load
+from scipy.sparse import csr_matrix
 
-from spinlearn import Graph, MutualKNN
-from spinlearn.advice.suggestion import best_batch, pair_gains, telling_temperatures
-from spinlearn.analysis.temperature_grid import refined_grid, temperature_grid
+from spinlearn import KNN, Graph, PottsClassifier
+from spinlearn.advice.suggestion import suggest, telling_temperatures
 from spinlearn.datasets import three_waves, two_bands
-from spinlearn.energies import min_cut
-from spinlearn.engines import JunctionTree, Multicanonical
-from spinlearn.engines.draws import draw_labellings
 
 RESULTS = Path(__file__).parent / "results"
 TOYS = {"toy": two_bands, "waves": three_waves}
+SETS = (*TABLE_SETS, *TOYS)
+WAYS = ("suggest", "random", "uncertainty", "variance-optimal", "labellings", "before")
+USUAL = WAYS[:4]
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+EIGENVECTORS = 50
 
 
 @dataclass
@@ -40,20 +52,27 @@ class Problem:
 
     graph: Graph
     truth: np.ndarray
-    n_classes: int
+    X: np.ndarray | None = None  # points, where there are any
+    kept: dict = field(default_factory=dict)  # what is computed once
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.truth.max()) + 1
 
 
-def make_problem(name: str, n_points: int, seed: int) -> Problem:
-    """One of the toy sets, or a random part of the digits."""
+def make_problem(name: str, data: Path | None = None, points: int | None = None) -> Problem:
+    """One of the sets, or a random part of it."""
     if name in TOYS:
         toy = TOYS[name]()
-        truth = np.asarray(toy.truth)
-        return Problem(toy.graph(), truth, int(truth.max()) + 1)
-    from sklearn.datasets import load_digits
-
-    digits = load_digits()
-    chosen = np.random.default_rng(seed).choice(len(digits.data), n_points, replace=False)
-    return Problem(MutualKNN().build(digits.data[chosen]), digits.target[chosen], 10)
+        return Problem(toy.graph(), np.asarray(toy.truth))
+    options = argparse.Namespace(
+        data=data, extra=None, fashion=None, neighbors=10, small_neighbors=5
+    )
+    loaded = load(name, options)
+    if points is None or points >= len(loaded.truth):
+        return Problem(loaded.graph, loaded.truth, loaded.X)
+    rows = np.random.default_rng(0).choice(len(loaded.truth), points, replace=False)
+    return Problem(KNN().build(loaded.X[rows]), loaded.truth[rows], loaded.X[rows])
 
 
 def first_labels(problem: Problem, generator: np.random.Generator) -> np.ndarray:
@@ -64,93 +83,136 @@ def first_labels(problem: Problem, generator: np.random.Generator) -> np.ndarray
     return labels
 
 
-def temperatures_of(problem: Problem, labels: np.ndarray) -> np.ndarray:
-    """Where `suggest` would look, from a short run."""
-    model = min_cut(problem.graph, labels, problem.n_classes)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        exact = JunctionTree(max_operations=1e7)
-        engine = exact if exact.unsupported(model) is None else Multicanonical(max_seconds=20)
-        coarse = engine.run(model, temperature_grid(model, 16), seed=0)
-        return telling_temperatures(coarse.at(refined_grid(coarse)))
-
-
-def curve(
+def choose(
+    way: str,
+    fitted: PottsClassifier,
     problem: Problem,
     labels: np.ndarray,
-    temperatures: np.ndarray,
-    n_steps: int,
-    n_samples: int,
-    choose: str,
-    seed: int,
-) -> list[float]:
-    """Share of wrong points after 0, 1, ... added labels."""
-    generator = np.random.default_rng([seed, choose == "random"])
-    labels = labels.copy()
-    shares = []
-    centre = len(temperatures) // 2
-    for step in range(n_steps + 1):
-        model = min_cut(problem.graph, labels, problem.n_classes)
-        middle = draw_labellings(model, temperatures[[centre]], n_samples, seed=[seed, step])[0]
-        counts = np.stack([(middle == c).sum(axis=0) for c in range(problem.n_classes)])
-        free = np.flatnonzero(labels < 0)
-        shares.append(float(np.mean(counts.argmax(axis=0)[free] != problem.truth[free])))
-        if step == n_steps:
-            break
-        if choose == "random":
-            point = generator.choice(free)
-        else:
-            drawn = draw_labellings(model, temperatures, n_samples, seed=[seed, step, 1])
-            candidates = np.sort(generator.choice(free, min(len(free), 300), replace=False))
-            gains = [pair_gains(s, problem.n_classes, candidates, free) for s in drawn]
-            point = best_batch(np.mean(gains, axis=0), candidates, 1)[0].point
-        labels[point] = problem.truth[point]
-    return shares
+    n: int,
+    generator: np.random.Generator,
+) -> list[int]:
+    """The next points to label, by one of WAYS."""
+    free = np.flatnonzero(labels < 0)
+    if way == "suggest":
+        return [s.point for s in suggest(fitted, n)]
+    if way == "random":
+        return generator.choice(free, n, replace=False).tolist()
+    if way == "uncertainty":
+        first, second = np.sort(fitted.label_distributions_[free], axis=1)[:, :-3:-1].T
+        return free[np.argsort(first - second, kind="stable")[:n]].tolist()
+    if way == "variance-optimal":
+        return variance_optimal(problem, labels, n)
+    if way == "labellings":
+        where = telling_temperatures(fitted.equilibrium_)
+        return [s.point for s in suggest(fitted, n, temperatures=where)]
+    source = problem.graph if problem.X is None else problem.X
+    paper = PottsClassifier(method="paper", random_state=0).fit(source, labels)
+    return [s.point for s in suggest(paper, n)]
 
 
-def both_curves(
-    name: str, run: int, n_points: int, temperatures: np.ndarray, n_steps: int, n_samples: int
-) -> dict[str, list[float]]:
-    """One start, continued both ways."""
-    problem = make_problem(name, n_points, run)
-    labels = first_labels(problem, np.random.default_rng(run))
-    return {
-        choose: curve(problem, labels, temperatures, n_steps, n_samples, choose, run)
-        for choose in ("suggest", "random")
-    }
+def variance_optimal(problem: Problem, labels: np.ndarray, n: int) -> list[int]:
+    """graphlearning's choice, its covariance conditioned on one point after the other."""
+    import graphlearning
+
+    if "eigen" not in problem.kept:
+        np.random.seed(0)  # noqa: NPY002  of its eigenvectors
+        graph = problem.graph
+        u, v = graph.edges.T
+        weights = csr_matrix(
+            (np.tile(graph.weights, 2), (np.append(u, v), np.append(v, u))),
+            shape=(graph.n_nodes, graph.n_nodes),
+        )
+        count = min(EIGENVECTORS, graph.n_nodes - 2)
+        problem.kept["eigen"] = graphlearning.graph(weights).eigen_decomp(
+            normalization="normalized", k=count
+        )
+    values, vectors = problem.kept["eigen"]
+    law = graphlearning.active_learning.var_opt(
+        C=np.diag(1 / (np.maximum(values, 0) + 1e-11)), V=vectors
+    )
+    law.update(np.flatnonzero(labels >= 0), None)
+    chosen: list[int] = []
+    for _ in range(n):
+        free = np.setdiff1d(np.flatnonzero(labels < 0), chosen)
+        chosen.append(int(free[np.argmax(law.compute(None, free))]))
+        law.update(chosen[-1:], None)
+    return chosen
+
+
+def curves_of(
+    problem: Problem, run: int, n_labels: int, batch: int, ways: tuple[str, ...]
+) -> dict[str, tuple[list[float], float]]:
+    """Errors after 0, batch, 2 batch, ... added labels and the seconds of a choice, by way."""
+    start = first_labels(problem, np.random.default_rng(run))
+    first = PottsClassifier().fit(problem.graph, start)
+    curves = {}
+    for way in ways:
+        generator = np.random.default_rng([run, 1])
+        labels, fitted, seconds = start.copy(), first, 0.0
+        errors = [_error(fitted, problem, labels)]
+        steps = range(0, n_labels, batch)
+        for done in steps:
+            began = perf_counter()
+            n = min(batch, n_labels - done)
+            points = choose(way, fitted, problem, labels, n, generator)
+            seconds += perf_counter() - began
+            labels[points] = problem.truth[points]
+            fitted = PottsClassifier().fit(problem.graph, labels)
+            errors.append(_error(fitted, problem, labels))
+        curves[way] = (errors, seconds / len(steps))
+    return curves
+
+
+def _error(fitted: PottsClassifier, problem: Problem, labels: np.ndarray) -> float:
+    free = labels < 0
+    return float(np.mean(np.asarray(fitted.forced_labels_)[free] != problem.truth[free]))
 
 
 def compare(
     name: str,
     *,
     runs: int,
-    n_points: int,
-    n_steps: int,
-    n_samples: int,
-    n_jobs: int = 1,
+    n_labels: int = 10,
+    batch: int = 5,
+    ways: tuple[str, ...] = USUAL,
+    points: int | None = None,
+    data: Path | None = None,
     save: bool = False,
 ) -> dict[str, np.ndarray]:
-    """Learning curves (runs, steps + 1) of both ways of choosing; `save` tells and keeps them."""
-    first = make_problem(name, n_points, 0)
-    temperatures = temperatures_of(first, first_labels(first, np.random.default_rng(0)))
-    began = perf_counter()
-    curves: dict[str, list[list[float]]] = {"suggest": [], "random": []}
-    pairs = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(both_curves)(name, run, n_points, temperatures, n_steps, n_samples)
-        for run in range(runs)
-    )
-    for run, pair in enumerate(pairs):
-        for choose, found in curves.items():
-            found.append(pair[choose])
+    """Learning curves (runs, batches + 1) of every way; `save` tells and keeps them."""
+    problem = make_problem(name, data, points)
+    curves: dict[str, list[list[float]]] = {way: [] for way in ways}
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
+    for run in range(runs):
+        for way, (errors, spent) in curves_of(problem, run, n_labels, batch, ways).items():
+            curves[way].append(errors)
+            seconds[way].append(spent)
         if save:
-            areas = ", ".join(f"{k} {np.mean(v[-1][1:]):.3f}" for k, v in curves.items())
-            print(f"run {run + 1}: mean error {areas} ({perf_counter() - began:.0f} s)", flush=True)
+            print(f"{name}, run {run + 1}: " + ", ".join(f"{w} {np.mean(c[-1][1:]):.3f}"
+                  for w, c in curves.items()), flush=True)  # fmt: skip
             RESULTS.mkdir(exist_ok=True)
-            (RESULTS / f"suggest_{name}.json").write_text(json.dumps(curves))
-    return {k: np.array(v) for k, v in curves.items()}
+            kept = {"batch": batch, "curves": curves, "seconds": seconds}
+            (RESULTS / f"suggest_{name}.json").write_text(json.dumps(kept))
+    return {way: np.array(values) for way, values in curves.items()}
 
 
-def draw(curves: dict[str, np.ndarray], title: str, path: Path) -> None:
+def standard_error(values: np.ndarray) -> float:
+    return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+def report(name: str, curves: dict[str, np.ndarray], missing: list[str]) -> None:
+    """One row a way: the mean error with labels added, and the curve."""
+    print(f"{name}, {len(next(iter(curves.values())))} runs")
+    for way, values in curves.items():
+        mean = values[:, 1:].mean(axis=1)
+        path = " ".join(f"{100 * e:.1f}" for e in values.mean(axis=0))
+        print(f"  {way:17s} mean error {100 * mean.mean():5.2f} +- "
+              f"{100 * standard_error(mean):.2f} %   {path}")  # fmt: skip
+    for way in missing:
+        print(f"  {way:17s} not installed")
+
+
+def draw(curves: dict[str, np.ndarray], title: str, batch: int, path: Path) -> None:
     """Mean curves with their standard errors."""
     import matplotlib
 
@@ -158,10 +220,10 @@ def draw(curves: dict[str, np.ndarray], title: str, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axis = plt.subplots(figsize=(6, 4), layout="constrained")
-    for (name, values), colour in zip(curves.items(), ("#0072B2", "#D55E00"), strict=True):
+    for (name, values), colour in zip(curves.items(), COLOURS, strict=False):
         mean = values.mean(axis=0)
-        error = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0 * mean
-        steps = np.arange(len(mean))
+        error = np.array([standard_error(column) for column in values.T])
+        steps = batch * np.arange(len(mean))
         axis.plot(steps, mean, "o-", color=colour, label=name, markersize=4)
         axis.fill_between(steps, mean - error, mean + error, color=colour, alpha=0.2)
     axis.set(xlabel="labels added", ylabel="share of wrong points", title=title)
@@ -171,27 +233,38 @@ def draw(curves: dict[str, np.ndarray], title: str, path: Path) -> None:
     plt.close(figure)
 
 
+def has_graphlearning() -> bool:
+    try:
+        import graphlearning  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--set", choices=(*TOYS, "digits"), default="toy")
-    parser.add_argument("--runs", type=int, default=50)
-    parser.add_argument("--points", type=int, default=300)
-    parser.add_argument("--steps", type=int, default=10)
-    parser.add_argument("--samples", type=int, default=192)
-    parser.add_argument("--jobs", type=int, default=-1)
+    parser.add_argument("--set", choices=SETS, nargs="+", default=["digits"])
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--labels", type=int, default=10, help="added in all")
+    parser.add_argument("--batch", type=int, default=5, help="added at a time")
+    parser.add_argument("--points", type=int, help="a random part of the set")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(USUAL))
+    parser.add_argument("--data", type=Path, help="folder of .npz files")
     chosen = parser.parse_args()
-    curves = compare(
-        chosen.set, runs=chosen.runs, n_points=chosen.points, n_steps=chosen.steps,
-        n_samples=chosen.samples, n_jobs=chosen.jobs, save=True,
-    )  # fmt: skip
-    # One per run, over the steps with a label added.
-    means = {k: v[:, 1:].mean(axis=1) for k, v in curves.items()}
-    difference = means["random"] - means["suggest"]
-    error = difference.std(ddof=1) / np.sqrt(len(difference)) if len(difference) > 1 else np.nan
-    print(f"mean error over {chosen.steps} steps: suggest {means['suggest'].mean():.3f}, ", end="")
-    print(f"random {means['random'].mean():.3f}; difference {difference.mean():.3f} +- {error:.3f}")
-    print(f"suggest is better in {np.sum(difference > 0)} of {len(difference)} runs")
-    draw(curves, f"{chosen.set}, {chosen.runs} runs", RESULTS / f"suggest_{chosen.set}.png")
+    warnings.simplefilter("ignore")
+    missing = [way for way in chosen.ways if way == "variance-optimal" and not has_graphlearning()]
+    ways = tuple(way for way in chosen.ways if way not in missing)
+    for name in chosen.set:
+        try:
+            curves = compare(
+                name, runs=chosen.runs, n_labels=chosen.labels, batch=chosen.batch, ways=ways,
+                points=chosen.points, data=chosen.data, save=True,
+            )  # fmt: skip
+        except NotAtHandError as error:
+            print(f"{name}: {error}")
+            continue
+        report(name, curves, missing)
+        draw(curves, f"{name}, {chosen.runs} runs", chosen.batch, RESULTS / f"suggest_{name}.png")
 
 
 if __name__ == "__main__":

@@ -308,7 +308,7 @@ def errors(
     ]
     by_rule = [
         wrong[found.nearest_row(answer_temperature(found, rule, alone=alone))]
-        for rule in ("paper", "paper_strict", "auto", "discovery")
+        for rule in ("paper", "paper_strict", "information", "discovery")
     ]
     return [wrong[0], *by_rule, min(wrong)]
 

@@ -153,7 +153,8 @@ def test_extensions_go_through_the_command_line(extended, file, tmp_path):
 
 def test_an_outside_engine_is_never_called_exact(extended, file, tmp_path):
     data = read_lines(file, None, None)
-    fitted = PottsClassifier(engine="halfway", temperature=0.37).fit(data.points, data.labels)
+    fitted = PottsClassifier(method="paper", engine="halfway", temperature=0.37)
+    fitted.fit(data.points, data.labels)
     assert 0.37 in fitted.profile_.temperatures  # though the engine knows its own grid only
     assert not fitted.equilibrium_.exact
     result = Result.of(fitted, data.ids)
@@ -179,7 +180,7 @@ def test_an_exact_outside_engine_is_computed_anew(file, tmp_path):
             return replace(JunctionTree().run(model, temperatures), engine=self.name, evaluate=None)
 
     data = read_lines(file, None, None)
-    fitted = PottsClassifier(engine=Oracle()).fit(data.points, data.labels)
+    fitted = PottsClassifier(method="paper", engine=Oracle()).fit(data.points, data.labels)
     Result.of(fitted, data.ids).save(tmp_path / "model.npz")
     stored = Result.load(tmp_path / "model.npz").at(0.2345)
     exact = JunctionTree().run(stored.model, [0.2345])

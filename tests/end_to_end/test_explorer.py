@@ -256,7 +256,8 @@ def test_new_class_shows_its_members(page, blocks):
 
 def test_a_group_that_became_small_is_still_counted(driver, tmp_path):
     X, _ = make_blobs(150, centers=5, cluster_std=1.5, random_state=4)
-    classifier = PottsClassifier(temperatures=np.linspace(0, 1, 8), small_groups="new")
+    grid = np.linspace(0, 1, 8)
+    classifier = PottsClassifier(method="paper", temperatures=grid, small_groups="new")
     fitted = classifier.fit(X, np.full(150, -1))
     outcomes = fitted.profile_.outcomes
     sizes = np.array([np.sum(outcomes == code, axis=1) for code in range(outcomes.max() + 1)])

@@ -117,7 +117,8 @@ def test_same_seed_same_files(tmp_path):
     for out in ("one", "two"):
         done = spinlearn_here(
             "fit", "data.csv", "--labels", "label", "--id", "name", "--out", out, "--tol", 0.1,
-            "--temperatures", "0.5,0.8", "--seed", 5, "--engine", "multicanonical", cwd=tmp_path,
+            "--temperatures", "0.5,0.8", "--seed", 5, "--engine", "multicanonical",
+            "--method", "paper", cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
     for name in ("labels.csv", "profile.csv"):
@@ -184,7 +185,8 @@ def test_a_precomputed_graph_gives_the_library_answer(tmp_path, kind):
     (tmp_path / "labels.csv").write_text(text)
     done = spinlearn_here(
         "fit", f"graph.{kind}", "--labels-file", "labels.csv", "--labels", "band", *more,
-        "--temperatures", "0,0.7", "--temperature", 0.7, "--out", "out", cwd=tmp_path,
+        "--temperatures", "0,0.7", "--temperature", 0.7, "--method", "paper", "--out", "out",
+        cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     calls = {r["id"]: r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")}
@@ -195,7 +197,7 @@ def test_a_precomputed_graph_gives_the_library_answer(tmp_path, kind):
 def test_explore_answers_at_other_temperatures_without_the_data(tmp_path):
     frame, _ = table_of("iris", 3)
     frame.to_csv(tmp_path / "data.csv", index=False)
-    fit = ("fit", "data.csv", "--labels", "label", "--id", "name")
+    fit = ("fit", "data.csv", "--labels", "label", "--id", "name", "--method", "paper")
     done = spinlearn_here(*fit, "--temperatures", "0,0.5,1", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     direct = spinlearn_here(
@@ -270,7 +272,8 @@ def test_a_hidden_class_that_the_answer_misses_is_pointed_at(tmp_path):
         frame.loc[np.flatnonzero(truth == c)[:2], "label"] = "ABC"[c]
     frame.to_csv(tmp_path / "data.csv", index=False)
     fit = ("fit", "data.csv", "--labels", "label", "--temperatures", "0,0.2,0.3,0.4")
-    fit += ("--small-groups", "outlier")  # stray points of other blobs join no class
+    # Stray points of other blobs join no class.
+    fit += ("--method", "paper", "--small-groups", "outlier")
     cold = spinlearn_here(*fit, "--temperature", 0, "--out", "my answer", cwd=tmp_path)
     assert cold.returncode == 0, cold.stderr
     assert {r["status"] for r in read_rows(tmp_path / "my answer" / "labels.csv")} == {
@@ -305,6 +308,7 @@ def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
     adata.write_h5ad(tmp_path / "pbmc.h5ad")
     done = spinlearn(
         "fit", "pbmc.h5ad", "--labels", "known", "--tol", 0.05,
+        "--method", "paper", "--temperature", "information",
         "--temperatures", "0,0.5,0.7,0.9,1.1", "--out", "out", cwd=tmp_path, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -326,8 +330,8 @@ def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)
     command = [
         sys.executable, "-m", "spinlearn", "fit", "data.csv", "--labels", "label", "--out", "out",
-        "--engine", "multicanonical", "--tol", "1e-6", "--temperatures", "0.5,1,1.5",
-        "--checkpoint-seconds", "0.2",
+        "--method", "paper", "--engine", "multicanonical", "--tol", "1e-6",
+        "--temperatures", "0.5,1,1.5", "--checkpoint-seconds", "0.2",
     ]  # fmt: skip
     run = subprocess.Popen(
         command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE

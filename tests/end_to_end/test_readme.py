@@ -28,11 +28,11 @@ def namespace(tmp_path_factory):
 
 def test_first_snippet(namespace):
     clf, toy = namespace[0]["clf"], namespace[0]["toy"]
-    assert clf.temperature_ == pytest.approx(0.6)
-    assert np.sum(clf.transduction_ != toy.truth) == 14
-    paper = clone(clf).set_params(temperature="paper").fit(toy.graph(), toy.labels)
-    assert paper.temperature_ == pytest.approx(0.7)
-    assert np.sum(paper.transduction_ != toy.truth) == 8
+    assert clf.temperature_ == pytest.approx(0.7)
+    assert np.sum(clf.transduction_ != toy.truth) == 8
+    other = clone(clf).set_params(temperature="information").fit(toy.graph(), toy.labels)
+    assert other.temperature_ == pytest.approx(0.6)
+    assert np.sum(other.transduction_ != toy.truth) == 14
     assert np.sum(clf.decide(0.0).calls != toy.truth) == 677
 
 

@@ -76,8 +76,8 @@ def test_leukemia_mll_is_a_new_class_at_six_labels():
     wanted = [t.settings for t in fig5.tasks(scale, 0)]
     cells = [fig5.compute(s, DATA) for s in wanted if (s.get("q"), s.get("M")) == (2, 6)]
     assert len(cells) == 6
-    errors = [c["errors"][c["rows"]["auto"]] for c in cells]
-    found = [c["found"][c["rows"]["auto"]] for c in cells]
+    errors = [c["errors"][c["rows"]["information"]] for c in cells]
+    found = [c["found"][c["rows"]["information"]] for c in cells]
     assert np.mean(errors) < 9
     assert np.mean(np.array(found) >= 9) > 0.5
     assert min(c["cut"] for c in cells) >= 17

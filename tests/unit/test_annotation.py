@@ -31,7 +31,7 @@ def blobs(n_points: int = 60):
 
 def test_calls_probabilities_and_settings_are_written_and_round_trip(tmp_path):
     adata, truth = blobs()
-    fitted = annotate(adata, "kind", temperature=0.3)
+    fitted = annotate(adata, "kind", method="paper", temperature=0.3)
     adata.write_h5ad(tmp_path / "cells.h5ad")
     again = anndata.read_h5ad(tmp_path / "cells.h5ad")
     for where in (adata, again):
@@ -98,7 +98,8 @@ def test_what_another_tool_keeps_is_not_written_over():
     "random_state", [None, np.random.RandomState(3), np.random.default_rng(3), np.int64(7)]
 )
 def test_any_seed_works_and_the_one_used_is_written(tmp_path, random_state):
-    settings = {"engine": Multicanonical(tol=0.2, max_sweeps=100), "temperatures": [0.3, 0.8]}
+    engine = Multicanonical(tol=0.2, max_sweeps=100)
+    settings = {"method": "paper", "engine": engine, "temperatures": [0.3, 0.8]}
     adata, _ = blobs()
     annotate(adata, "kind", random_state=random_state, **settings)
     adata.write_h5ad(tmp_path / "cells.h5ad")
@@ -157,8 +158,52 @@ def test_scanpys_own_graph_is_used_and_the_answer_round_trips(tmp_path):
     known[np.random.default_rng(0).random(len(known)) < 0.9] = None
     adata.obs["known"] = known
     engine = Multicanonical(tol=0.2, max_sweeps=100)
-    fitted = annotate(adata, "known", engine=engine, temperatures=[0.8], temperature="discovery")
+    fitted = annotate(
+        adata, "known", method="paper", engine=engine, temperatures=[0.8], temperature="discovery"
+    )
     assert fitted.graph_.n_edges == neighbour_graph(adata, None).n_edges
     adata.write_h5ad(tmp_path / "pbmc.h5ad")
     again = anndata.read_h5ad(tmp_path / "pbmc.h5ad")
     assert again.obs["spinlearn_call"].tolist() == adata.obs["spinlearn_call"].tolist()
+
+
+def chained(n_points: int = 60):
+    """The same groups with scanpy's graph beside them: each group a ring with chords."""
+    from scipy.sparse import csr_array
+
+    adata, truth = blobs(n_points)
+    u = np.concatenate([np.arange(n_points - step) for step in (3, 6, 9)])
+    v = np.concatenate([np.arange(step, n_points) for step in (3, 6, 9)])
+    half = csr_array((np.full(len(u), 0.5), (u, v)), shape=(n_points, n_points))
+    adata.obsp["connectivities"] = csr_array(half + half.T)
+    return adata, truth
+
+
+def test_the_method_applies_to_scanpys_graph():
+    adata, _ = chained()
+    ours, papers = annotate(adata, "kind"), annotate(adata, "kind", method="paper", key_added="p")
+    np.testing.assert_array_equal(ours.graph_.edges, papers.graph_.edges)
+    assert ours.equilibrium_.engine == "belief_propagation"
+    assert papers.equilibrium_.engine == "junction_tree"
+    np.testing.assert_array_equal(papers.model_.graph.weights, papers.graph_.weights)
+    assert adata.uns["spinlearn"]["method"] == "auto"
+    assert adata.uns["p"]["method"] == "paper"
+
+
+def test_choices_are_in_the_record_of_a_stored_object(tmp_path):
+    adata, _ = chained()
+    fitted = annotate(adata, "kind", novelty="eager")
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    record = anndata.read_h5ad(tmp_path / "cells.h5ad").uns["spinlearn"]
+    assert list(record["choices"]) == [str(choice) for choice in fitted.choices_]
+    assert set(record["choices"]) <= set(record["notes"])
+    assert record["novelty"] == record["settings"]["novelty"] == "eager"
+
+
+def test_novelty_decides_whether_the_third_group_is_new():
+    adata, truth = chained()
+    annotate(adata, "kind", novelty="eager")
+    new = adata.obs["spinlearn_new_class"].notna().to_numpy()
+    np.testing.assert_array_equal(np.unique(truth[new]), [2])
+    fitted = annotate(adata, "kind", novelty="off")
+    assert fitted.model_.n_states == 2

@@ -33,8 +33,8 @@ GRAPH = three_cliques()
 Y = np.array(["a", *[""] * (SIZE - 1), "b", *[""] * (2 * SIZE - 1)])
 
 
-def fit(temperature="auto", y=Y, **settings):
-    settings = {"temperatures": GRID} | settings
+def fit(temperature="information", y=Y, **settings):
+    settings = {"method": "paper", "temperatures": GRID} | settings
     return PottsClassifier(temperature=temperature, **settings).fit(GRAPH, y)
 
 
@@ -55,7 +55,7 @@ def test_the_classifiers_attributes_are_its_answers():
     fitted = fit()
     found = fitted.answer_
     assert isinstance(found, Answer)
-    assert found.rule == "auto"
+    assert found.rule == "information"
     assert found.temperature == fitted.temperature_
     assert found.equilibrium is fitted.equilibrium_
     assert found.profile is fitted.profile_
@@ -76,7 +76,7 @@ def test_the_classifiers_attributes_are_its_answers():
 
 @pytest.mark.parametrize("temperature", GRID)
 def test_at_a_temperature_of_the_grid_is_a_look_up(temperature):
-    found = fit("auto").answer_
+    found = fit().answer_
     there = found.at(temperature)
     assert there.temperature == temperature
     assert there.rule == "given"
@@ -90,7 +90,7 @@ def test_at_a_temperature_of_the_grid_is_a_look_up(temperature):
 
 @pytest.mark.parametrize("temperature", [0.05, 0.45, 1.2, 5.0, np.inf])
 def test_at_a_temperature_off_the_grid_is_one_more_row(temperature):
-    found = fit("auto").answer_
+    found = fit().answer_
     there = found.at(temperature)
     assert there.temperatures.tolist() == sorted([*GRID, temperature])
     assert there.equilibrium.temperatures.tolist() == sorted([*GRID, temperature])
@@ -107,13 +107,13 @@ def test_at_a_temperature_off_the_grid_is_one_more_row(temperature):
 @pytest.mark.parametrize("rule", TEMPERATURE_RULES)
 def test_at_a_rule_is_a_fit_by_that_rule(rule):
     there = fit(0.1).decide(rule)
-    assert there.rule == rule
+    assert there.rule == ("information" if rule == "auto" else rule)
     assert there.temperature == fit(rule).temperature_
     same(there.renumbered(), fit(rule).answer_)
 
 
 def test_new_classes_keep_their_numbers_at_other_temperatures():
-    found = fit("auto").answer_
+    found = fit().answer_
     for temperature in (*GRID, 0.45):
         there = found.at(temperature)
         for row, before in enumerate(found.profile.outcomes):
@@ -129,14 +129,14 @@ def test_at_refuses(wrong):
 
 def test_on_another_grid_asks_the_same_question():
     other = np.linspace(0, 2, 9)
-    for temperature in ("auto", "paper", 0.25, 0.3):
+    for temperature in ("information", "paper", 0.25, 0.3):
         moved = fit(temperature).answer_.on(other)
         direct = fit(temperature, temperatures=other).answer_
         assert moved.rule == ("given" if isinstance(temperature, float) else temperature)
         np.testing.assert_allclose(moved.temperatures, direct.temperatures)
         np.testing.assert_array_equal(moved.profile.outcomes, direct.profile.outcomes)
         same(moved, direct, rtol=1e-12)
-    unordered = fit("auto").answer_.on([1.0, 0.2, 1.0])
+    unordered = fit().answer_.on([1.0, 0.2, 1.0])
     assert unordered.temperatures.tolist() == [0.2, 1.0]
 
 
@@ -211,7 +211,7 @@ def test_a_copy_is_the_same_answer(way, make):
 
 
 @pytest.mark.parametrize("whole_numbers", [True, False])
-@pytest.mark.parametrize("temperature", [0.0, 0.45, "auto", "paper", np.inf])
+@pytest.mark.parametrize("temperature", [0.0, 0.45, "information", "paper", np.inf])
 @pytest.mark.parametrize("small_groups", ["join", "outlier", "new"])
 def test_a_stored_answer_is_the_same(tmp_path, temperature, whole_numbers, small_groups):
     y = np.select([Y == "a", Y == "b"], [3, 7], -1) if whole_numbers else Y

@@ -40,7 +40,7 @@ def test_sampled_and_minimised_rows_are_what_each_gives_alone(blobs):
     table = compare(X, y, truth, methods=[], temperatures=grid, random_state=0)
     assert list(table.columns) == COLUMNS
     assert table.method.tolist() == ["sampled", "minimised"]
-    alone = PottsClassifier(temperatures=grid, random_state=0).fit(X, y)
+    alone = PottsClassifier(method="paper", temperatures=grid, temperature="information").fit(X, y)
     sampled, minimised = (row for _, row in table.iterrows())
     assert sampled.temperature == alone.temperature_
     decision = alone.decide(alone.temperature_).decision
@@ -81,7 +81,7 @@ def test_other_estimators_and_clusterings_take_part(blobs):
     methods = {
         "propagation": LabelPropagation(kernel=lambda a, b: a, max_iter=2000),
         "spectral": SpectralClustering(3, affinity="precomputed", random_state=0),
-        "hot": PottsClassifier(temperatures=[0.1, 50.0], temperature=50.0),
+        "hot": PottsClassifier(method="paper", temperatures=[0.1, 50.0], temperature=50.0),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scikit-learn, about convergence and connectedness
@@ -145,3 +145,20 @@ def test_bad_requests_are_refused(change, message):
     arguments = {"truth": [0, 1, 1], "methods": [], **change}
     with pytest.raises(InvalidInputError, match=message):
         compare(Graph(3, [(0, 1), (1, 2)]), [0, -1, 1], **arguments)
+
+
+def test_the_methods_of_the_classifier_are_rows_by_name(blobs):
+    X, y, truth = blobs
+    graph = MutualKNN().build(X)
+    table = compare(
+        graph, y, truth, methods=["messages", "paper", "lgc"], temperatures=[0.1], random_state=0
+    ).set_index("method")
+    assert table.index.tolist() == ["sampled", "minimised", "messages", "paper", "lgc"]
+    for method in ("messages", "paper"):
+        alone = PottsClassifier(method=method, random_state=0).fit(graph, y)
+        assert table.temperature[method] == alone.temperature_
+        assert table.forced_errors[method] == np.sum(alone.forced_labels_ != truth)
+        assert table.energy[method] == ""
+    assert "messages" in compare(graph, y, temperatures=[0.1]).method.tolist()
+    with pytest.raises(InvalidInputError, match=r"'magic' is unknown: use one of .*'messages'"):
+        compare(graph, y, methods=["magic"], temperatures=[0.1])

@@ -422,7 +422,7 @@ def test_information_takes_the_coldest_of_equals_and_knows_its_limits():
     apart = profile(equilibrium(2, [(0, 1)], [(1.0, [0.5, 0.5], [0.5])]), n_classes=0)
     np.testing.assert_array_equal(information(apart), [0.0])
     assert answer_temperature(apart) == 1.0
-    with pytest.raises(InvalidInputError, match="rule 'best' is unknown: use one of 'auto'"):
+    with pytest.raises(InvalidInputError, match="rule 'best' is unknown: use one of 'information'"):
         answer_temperature(found, "best")
 
 

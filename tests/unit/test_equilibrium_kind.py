@@ -133,7 +133,7 @@ def stored(fitted, folder):
 @pytest.mark.parametrize(("error", "said", "kind"), KINDS)
 def test_an_outside_engine_works_on_the_automatic_grid(error, said, kind, tmp_path):
     engine = Outside(error=error, kind=said)
-    fitted = PottsClassifier(engine=engine).fit(GRAPH, Y)
+    fitted = PottsClassifier(method="paper", engine=engine).fit(GRAPH, Y)
     assert fitted.equilibrium_.kind == kind
     assert fitted.transduction_.tolist() == [0] * 5 + [1] * 5
     assert f"{kind} by outside" in " ".join(fitted.answer_.notes())
@@ -148,7 +148,10 @@ def test_an_outside_engine_works_on_the_automatic_grid(error, said, kind, tmp_pa
 @pytest.mark.parametrize("temperatures", ["auto", [0.2, 0.5, 0.8]])
 def test_its_answer_may_be_off_the_grid(error, said, kind, temperatures, tmp_path):
     fitted = PottsClassifier(
-        engine=Outside(error=error, kind=said), temperature=0.37, temperatures=temperatures
+        method="paper",
+        engine=Outside(error=error, kind=said),
+        temperature=0.37,
+        temperatures=temperatures,
     ).fit(GRAPH, Y)
     assert fitted.temperature_ == 0.37
     assert np.sum(fitted.profile_.temperatures == 0.37) == 1
@@ -160,7 +163,8 @@ def test_its_answer_may_be_off_the_grid(error, said, kind, temperatures, tmp_pat
 @pytest.mark.parametrize("error", [None, 0.01])
 def test_after_loading_it_is_interpolated_and_its_errors_say_so(error, tmp_path):
     grid = np.linspace(0.2, 2.0, 7)
-    fitted = PottsClassifier(engine=Outside(error=error), temperatures=grid).fit(GRAPH, Y)
+    engine = Outside(error=error)
+    fitted = PottsClassifier(method="paper", engine=engine, temperatures=grid).fit(GRAPH, Y)
     with pytest.raises(InvalidInputError, match="cannot be evaluated at others"):
         fitted.decide(0.9)
     again = stored(fitted, tmp_path)
@@ -184,7 +188,8 @@ def test_after_loading_it_is_interpolated_and_its_errors_say_so(error, tmp_path)
 
 def test_an_exact_one_is_computed_anew_after_loading(tmp_path):
     grid = np.linspace(0.2, 2.0, 7)
-    fitted = PottsClassifier(engine=Outside(kind="exact"), temperatures=grid).fit(GRAPH, Y)
+    engine = Outside(kind="exact")
+    fitted = PottsClassifier(method="paper", engine=engine, temperatures=grid).fit(GRAPH, Y)
     again = stored(fitted, tmp_path)
     for temperature in (0.0, 0.05, 0.77, 5.0):  # also beyond its grid
         there = again.at(temperature)
@@ -197,7 +202,8 @@ def test_an_exact_one_is_computed_anew_after_loading(tmp_path):
 def test_a_name_makes_nobody_exact(tmp_path):
     """Not even that of the junction tree."""
     false = type("False", (Outside,), {"name": "junction_tree"})
-    fitted = PottsClassifier(engine=false(), temperatures=[0.2, 1.0, 2.0]).fit(GRAPH, Y)
+    fitted = PottsClassifier(method="paper", engine=false(), temperatures=[0.2, 1.0, 2.0])
+    fitted.fit(GRAPH, Y)
     assert fitted.equilibrium_.engine == "junction_tree"
     again = stored(fitted, tmp_path).at(0.6)
     assert not again.equilibrium.exact

@@ -205,9 +205,11 @@ def test_labels_of_other_kinds(y, classes):
 
 
 def test_one_class_leaves_the_points_it_does_not_reach_new():
-    model = fit(y=np.where(Y == 0, 7, -1))
-    assert model.model_.n_states == 2
-    assert model.transduction_.tolist() == [7] * SIZE + [-2] * SIZE
+    y = np.where(Y == 0, 7, -1)
+    for method in ("messages", "paper"):
+        model = fit(y=y, method=method)
+        assert model.model_.n_states == 2
+        assert model.transduction_.tolist() == [7] * SIZE + [-2] * SIZE
     assert model.names_.tolist() == ["7"] * SIZE + ["new:1"] * SIZE
     assert list(model.new_classes_) == ["new:1"]
     assert model.new_classes_["new:1"].tolist() == list(range(SIZE, 2 * SIZE))
@@ -319,7 +321,7 @@ def test_points_in_parts_without_a_label_are_new_never_the_first_class():
     with pytest.warns(
         GraphWarning, match="3 parts and 8 points .* new classes or outliers; a builder with a"
     ):
-        model = fit(points, y, graph=KNN(n_neighbors=3))
+        model = fit(points, y, graph=KNN(n_neighbors=3), method="paper")
     assert model.transduction_.tolist() == TRUTH.tolist() + [-2] * SIZE
     np.testing.assert_allclose(model.label_distributions_[2 * SIZE :], 0.5, atol=1e-12)
     # Equal up to rounding, which must not pick the forced label.
@@ -348,6 +350,14 @@ def test_isolated_points_are_outliers_or_new_classes_of_their_own(small_groups, 
     assert model.graph_summary_.n_isolated == 2
     assert sorted(model.transduction_.tolist()) == [*calls, 0, 0]
     assert model.transduction_[:2].tolist() == [0, 0]
+
+
+@pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
+def test_parts_without_a_label_are_new_by_messages_too():
+    y = np.append(Y, [-1] * SIZE)
+    for novelty in ("off", "careful", "eager"):
+        model = fit(blobs(3), y, graph=KNN(n_neighbors=3), novelty=novelty)
+        assert model.transduction_.tolist() == TRUTH.tolist() + [-2] * SIZE
 
 
 # -- precomputed graphs --------------------------------------------------------------------------
@@ -402,6 +412,7 @@ def test_self_loops_and_stored_zeros_change_nothing():
 
 def test_negative_weights_push_apart():
     model = fit(-CHAIN, CHAIN_LABELS)
+    assert "negative weights" in str(model.choices_[0])
     assert model.transduction_.tolist() == ["a", "b", "a", "b"]
 
 
@@ -460,7 +471,8 @@ def test_bad_graphs_are_refused(graph, message):
         ({"temperatures": np.array([1j])}, "temperatures must be real numbers"),
         (
             {"temperature": "foo"},
-            "temperature='foo' is unknown: use 'auto', 'discovery', 'paper', 'paper_strict' or a "
+            "temperature='foo' is unknown: use 'auto', 'calibrated', 'information', 'discovery', "
+            "'paper', 'paper_strict' or a "
             "number >= 0",
         ),
         *[
@@ -541,7 +553,7 @@ def test_an_answer_off_the_grid_is_one_more_row():
 def test_eta_min_is_the_threshold_for_leaving_the_lowest_temperature():
     # a -1- u -1- M -0.9- b: M is cut off from b at T = 0, but entropy weakens its longer way to a.
     chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 1.0, 0.9])
-    settings = {"temperatures": np.linspace(0, 1, 11), "temperature": "paper"}
+    settings = {"temperatures": np.linspace(0, 1, 11), "method": "paper", "temperature": "paper"}
     cold = fit(chain, CHAIN_LABELS, eta_min=np.inf, **settings)
     assert cold.temperature_ == 0.0
     assert cold.transduction_.tolist() == ["a", "a", "a", "b"]
@@ -554,7 +566,8 @@ def test_eta_min_is_the_threshold_for_leaving_the_lowest_temperature():
     ("small_groups", "status"), [("join", "outlier"), ("outlier", "outlier"), ("new", "new")]
 )
 def test_infinite_temperatures_leave_only_the_given_labels(small_groups, status):
-    model = fit(temperatures=[0.1, np.inf], temperature=np.inf, small_groups=small_groups)
+    asked = {"temperatures": [0.1, np.inf], "temperature": np.inf}
+    model = fit(method="paper", small_groups=small_groups, **asked)
     assert model.status_.tolist().count("labelled") == 2
     assert model.status_.tolist().count(status) == 2 * SIZE - 2
     assert len(model.new_classes_) == (2 * SIZE - 2 if status == "new" else 0)
@@ -598,11 +611,13 @@ def test_constant_weights_resemble_everything():
     "form", [np.asarray, sparse.csr_array, sparse.coo_matrix, np.ndarray.tolist]
 )
 def test_unseen_points_of_a_graph_are_rows_of_similarities(form):
-    model = fit(CHAIN, CHAIN_LABELS)
+    model = fit(CHAIN, CHAIN_LABELS, method="paper")
     rows = np.array([[1.0, 0.5, 0, 0], [0, 0, 0, 3], [0, 0, 0, 0]])
     assert model.predict(form(rows)).tolist() == ["a", "b", "unknown"]
-    p = model.label_distributions_
-    expected = [(p[0] + 0.5 * p[1]) / 1.5, p[3], [0.5, 0.5]]
+    p, w = model.label_distributions_, np.exp(-np.array([1.0, 0.5, 3.0]) / model.temperature_)
+    step = [w[0] + (1 - w[0]) * p[0], w[1] + (1 - w[1]) * p[1], w[2] + (1 - w[2]) * p[3]]
+    expected = np.array([step[0] * step[1], step[2], [0.5, 0.5]])
+    expected /= expected.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(model.predict_proba(form(rows)), expected, rtol=1e-12)
 
 
@@ -642,7 +657,7 @@ def test_an_unseen_point_equally_similar_to_both_classes_is_not_the_first():
 @pytest.mark.parametrize(
     ("temperature", "message"),
     [
-        ("warm", "rule 'warm' is unknown: use one of 'auto', 'discovery', 'paper'"),
+        ("warm", "rule 'warm' is unknown: use one of 'information', 'discovery', 'paper'"),
         (-0.1, ">= 0"),
         (np.nan, "not NaN"),
         (None, "got None"),
@@ -659,7 +674,7 @@ def test_decide_refuses(temperature, message):
 
 def test_decide_on_the_grid_is_the_profile():
     grid = [0.0, 0.02, 0.1, 0.3, 1.0, np.inf]
-    model = fit(blobs(3), np.append(Y, [-1] * SIZE), temperatures=grid)
+    model = fit(blobs(3), np.append(Y, [-1] * SIZE), temperatures=grid, method="paper")
     assert len(np.unique(model.profile_.outcomes, axis=0)) > 2  # the outcomes do change with T
     for row, temperature in enumerate(model.profile_.temperatures):
         found = model.decide(temperature)
@@ -675,12 +690,11 @@ def test_decide_on_the_grid_is_the_profile():
 @pytest.mark.parametrize("temperature", [0.1, 0.2, 0.65, 3.0])
 def test_decide_between_grid_temperatures_is_a_fit_at_that_temperature(temperature):
     # The grid is so coarse that its nearest temperature, 0, gives another answer.
-    model = fit(blobs(3), np.append(Y, [-1] * SIZE), temperatures=[0.0, 9.0])
+    y = np.append(Y, [-1] * SIZE)
+    model = fit(blobs(3), y, temperatures=[0.0, 9.0], method="paper")
     found = model.decide(temperature)
     assert np.any(found.status != model.decide(0.0).status)
-    direct = fit(
-        blobs(3), np.append(Y, [-1] * SIZE), temperatures=temperature, temperature=temperature
-    )
+    direct = fit(blobs(3), y, temperatures=temperature, temperature=temperature, method="paper")
     assert found.temperature == direct.temperature_ == temperature
     np.testing.assert_allclose(found.probabilities, direct.label_distributions_, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(found.status, direct.status_)
@@ -826,10 +840,11 @@ def test_shifting_all_points_changes_nothing(graph):
 
 
 def test_probabilities_sum_to_one_over_the_states():
-    marginals = fit(POINTS, LABELS).label_distributions_
+    model = fit(POINTS, LABELS, method="paper")
+    marginals = model.label_distributions_
     np.testing.assert_allclose(marginals.sum(axis=1), 1.0, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(fit(POINTS, LABELS).predict_proba(POINTS).sum(axis=1), 1.0)
-    more = fit(POINTS, LABELS, n_states=4)
+    np.testing.assert_allclose(model.predict_proba(POINTS).sum(axis=1), 1.0)
+    more = fit(POINTS, LABELS, method="paper", n_states=4)
     rest = more.equilibrium_.at([0.1]).marginals[0][:, 2:]
     np.testing.assert_allclose(
         more.label_distributions_.sum(axis=1) + rest.sum(axis=1), 1.0, rtol=0, atol=1e-12

@@ -108,7 +108,7 @@ def test_discovery_moves_to_where_a_small_class_stands():
     # 10 of 210 points: a crumb for the information, which therefore stays at the coldest row.
     cold, warm, hot = large("a" * 10 + "b" * 11), large("a" * 9 + "x" + "b" * 11), large("y" * 21)
     found = profile_of(cold, cold, warm, warm, hot)
-    assert answer_temperature(found, "auto") == 0
+    assert answer_temperature(found, "information") == 0
     assert answer_temperature(found, "discovery") == 2
     assert answer_temperature(found, "discovery", trusted=np.array([1, 1, 0, 1, 1], bool)) == 3
     assert answer_temperature(found, "discovery", trusted=np.array([1, 1, 0, 0, 1], bool)) == 0
@@ -117,10 +117,10 @@ def test_discovery_moves_to_where_a_small_class_stands():
 def test_many_labels_make_a_small_class_count():
     """30 labels miss 5 of the 21 pieces of 10 points; 200 miss 0.001 of them."""
     cold, warm = large("A" * 9 + "a" + "B" * 11), large("A" * 9 + "x" + "B" * 11)
-    assert answer_temperature(profile_of(cold, warm), "auto") == 1
+    assert answer_temperature(profile_of(cold, warm), "information") == 1
     few = str.maketrans("AB", "ab")
     cold, warm = (row[:10] + row[10:190].translate(few) + row[190:] for row in (cold, warm))
-    assert answer_temperature(profile_of(cold, warm), "auto") == 0
+    assert answer_temperature(profile_of(cold, warm), "information") == 0
 
 
 def test_discovery_does_not_give_up_the_named_classes():
@@ -134,10 +134,10 @@ def test_discovery_keeps_what_the_answer_shows():
     shown = large("a" * 7 + "xxxx" + "b" * 10)
     both = large("a" * 6 + "y" + "xxxx" + "b" * 10)
     found = profile_of(large("a" * 11 + "b" * 10), shown, both)
-    assert answer_temperature(found, "auto") == 1
+    assert answer_temperature(found, "information") == 1
     assert answer_temperature(found, "discovery") == 2
 
 
 def test_without_small_classes_discovery_is_the_automatic_answer():
     found = profile_of(large("a" * 10 + "b" * 11), large("a" * 10 + "b" * 10 + "?"))
-    assert answer_temperature(found, "discovery") == answer_temperature(found, "auto") == 0
+    assert answer_temperature(found, "discovery") == answer_temperature(found, "information") == 0

@@ -128,14 +128,23 @@ GRID = [0.0, 0.2, 0.5, 1.0]
 
 
 def fit(points=X, **changes):
-    given = {"temperatures": GRID, "couplings": "homogeneous"} | changes
+    given = {"method": "paper", "temperatures": GRID, "couplings": "homogeneous"} | changes
     return PottsClassifier(**given).fit(points, Y)
 
 
-def test_the_default_takes_the_weights_as_they_are():
-    fitted = fit(couplings="weights")
-    assert clone(PottsClassifier()).couplings == "weights"
-    assert fitted.model_.graph is fitted.graph_
+def test_the_paper_takes_the_weights_as_they_are():
+    assert clone(PottsClassifier()).couplings == "auto"
+    for couplings in ("weights", "auto"):
+        fitted = fit(couplings=couplings)
+        assert fitted.model_.graph is fitted.graph_
+    fitted = fit(couplings="weights", method="messages")
+    np.testing.assert_array_equal(fitted.model_.couplings, fitted.graph_.weights)
+
+
+def test_the_default_makes_them_homogeneous():
+    fitted = fit(method="auto", couplings="auto")
+    np.testing.assert_array_equal(fitted.model_.couplings, fitted.graph_.homogeneous().weights)
+    assert "couplings: homogeneous" in str(fitted.choices_[1])
 
 
 def test_every_kind_of_graph_becomes_homogeneous_and_graph_stays_the_similarities():
@@ -255,7 +264,7 @@ def test_compare_minimises_what_it_samples():
     built = MutualKNN().build(X)
     model = min_cut(built.homogeneous(), Y, 2)
     assert table.energy_reached["minimised"] == pytest.approx(minimize(model, seed=0).energy)
-    assert table.temperature["sampled"] == fit(random_state=0).temperature_
+    assert table.temperature["sampled"] == fit(temperature="information").temperature_
     with pytest.raises(InvalidInputError, match="couplings='none' is unknown"):
         compare(X, Y, couplings="none", methods=[])
 
@@ -282,14 +291,16 @@ def test_annotate_makes_scanpys_graph_homogeneous():
     fitted = annotate(adata, "kind", couplings="homogeneous", temperatures=GRID)
     np.testing.assert_allclose(fitted.model_.graph.weights, built.homogeneous().weights)
     assert adata.uns["spinlearn"]["couplings"] == "homogeneous"
-    annotate(adata, "kind", temperatures=GRID)
-    assert adata.uns["spinlearn"]["couplings"] == "weights"
+    fitted = annotate(adata, "kind", method="paper", temperatures=GRID)
+    assert fitted.model_.graph is fitted.graph_
+    assert adata.uns["spinlearn"]["couplings"] == "auto"
 
 
 def test_the_command_line_takes_and_stores_them(tmp_path):
     rows = [f"{x},{y},{'ab'[k] if k >= 0 else ''}" for (x, y), k in zip(X, Y, strict=True)]
     (tmp_path / "data.csv").write_text("\n".join(["x,y,kind", *rows]))
     command = ("fit", "data.csv", "--labels", "kind", "--scale", "none", "--out", "answer")
+    command += ("--method", "paper")
     grid = ("--temperatures", "0,0.2,0.5,1", "--couplings")
     done = spinlearn_here(*command, *grid, "homogeneous", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -25,7 +25,7 @@ def labelling(
         "result": {
             "errors": errors,
             "found": np.broadcast_to(found, 4).tolist(),
-            "rows": {"auto": 0, "paper": 1, "paper_strict": 2, "best": 3},
+            "rows": {"information": 0, "paper": 1, "paper_strict": 2, "best": 3},
             "converged": [True] * 4,
             "worst_std_error": 0.0,
             "cut": cut,
@@ -146,7 +146,7 @@ def yeast_run(considered, *, considered_cut=0.2, converged=True):
         "considered_cut": cuts,
         "argmax_success": means,
         "open": [{"confused": 0, "new": 0}, {"confused": 1, "new": 2}],
-        "rows": {"auto": 1, "paper": 0, "paper_strict": 0},
+        "rows": {"information": 1, "paper": 0, "paper_strict": 0},
         "converged": [True, converged],
         "cut": {"mean": 0.2},
         "lgc": {"mean": 0.3},
@@ -180,7 +180,7 @@ def test_twins_do_not_count_twice():
     from spinlearn.paper.panels import errors_by_panel
 
     cells = [labelling(3, 5, 0, ours=1, twin=0), labelling(3, 5, 0, ours=9, twin=1)]
-    np.testing.assert_array_equal(errors_by_panel(cells)[3, 5]["auto"], [1])
+    np.testing.assert_array_equal(errors_by_panel(cells)[3, 5]["information"], [1])
 
 
 def test_figure_1_is_decided_by_the_labels_selected_for_it():

@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 
 from spinlearn.advice.suspects import (
-    FAINT,
-    REACH,
-    SHARPNESS,
     LeftOut,
     suspect_labels,
     suspects,
 )
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
+from spinlearn.methods.walks import FAINT, SHARPNESS, alpha_of
 from tests.conftest import grid_graph
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -29,7 +27,7 @@ def dense_law(graph: Graph, labels: np.ndarray, point: int, n_states: int) -> np
     u, v = graph.edges.T
     weights[u, v] = weights[v, u] = graph.weights
     degrees = weights.sum(axis=0)
-    alpha = 1 - 1 / (REACH * np.sqrt(graph.n_nodes))
+    alpha = alpha_of(graph)
     walks = np.linalg.inv(
         np.eye(graph.n_nodes) - alpha * weights / np.sqrt(np.outer(degrees, degrees))
     )
@@ -173,7 +171,7 @@ def test_a_fitted_classifier_and_its_answer_are_asked_directly():
 
     graph, labels = two_regions()
     labels[14] = 1
-    fitted = PottsClassifier(temperatures=[0.0, 0.5, 1.0]).fit(graph, labels)
+    fitted = PottsClassifier(method="paper", temperatures=[0.0, 0.5, 1.0]).fit(graph, labels)
     expected = suspect_labels(graph, labels, 2)
     assert suspects(fitted) == suspects(fitted.answer_) == expected
     assert [s.point for s in expected] == [14]

@@ -23,7 +23,7 @@ EDGES = [(k, k + 1) for k in range(N - 1)]
 def run(errors, **said):
     """Four temperatures: all class a; two halves; halves and a new class between; nothing.
 
-    Every rule but the strict one would take T = 2, that one T = 1.
+    Of the rules, the strict one would take T = 1, the calibrated one T = 0, the others T = 2.
     """
     torn = np.isin(np.arange(N - 1), [N // 3 - 1, 2 * N // 3 - 1])
     half = np.arange(N - 1) == N // 2 - 1
@@ -51,7 +51,7 @@ def test_no_rule_chooses_what_is_not_trusted(rule):
     assert free.trust.rows.all()
     assert free.warning is None
     chosen = free.row
-    assert chosen == (1 if rule == "paper_strict" else 2)
+    assert chosen == {"paper_strict": 1, "calibrated": 0}.get(rule, 2)
     for bad in (chosen, 0, 3):
         errors = np.full(4, 0.01)
         errors[bad] = 0.3
@@ -73,7 +73,7 @@ def test_where_nothing_is_trusted_the_answer_says_so_first(rule):
     assert hopeless.temperature == answer([0.0] * 4, rule).temperature  # of all rows, the same
     assert hopeless.warning.startswith("nothing here can be trusted")
     assert hopeless.notes()[0] == hopeless.warning
-    worst = {1: "0.4", 2: "0.5"}[hopeless.row]
+    worst = {0: "0.3", 1: "0.4", 2: "0.5"}[hopeless.row]
     assert f"standard errors of probabilities reach {worst} at T = {hopeless.row}" in (
         hopeless.warning
     )

@@ -12,10 +12,14 @@ hang together shows at some temperatures more than at others. Which s is best fo
 one half of the labellings and its success counted on the other, and the other way round: with few
 labellings the largest of noisy numbers would promise gains where there are none.
 
-A batch B is worth sum_j max_{i in B} gain(i, j): a second point in a region that the first has
-settled adds nothing, so that the points of a batch are spread. The sum is submodular, and adding
-the best point at a time comes within 1 - 1/e of the best batch (Nemhauser, Wolsey & Fisher
-1978).
+That needs labellings that are drawn from the whole law. An approximate answer, such as that of
+belief propagation, stands for models in which they are not had in seconds; there the gain is
+estimated from where errors are expected (`doubts`) and random walks on the graph (`explained`).
+
+A batch B of drawn labellings is worth sum_j max_{i in B} gain(i, j): a second point in a region
+that the first has settled adds nothing, so that the points of a batch are spread. The sum is
+submodular, and adding the best point at a time comes within 1 - 1/e of the best batch (Nemhauser,
+Wolsey & Fisher 1978).
 """
 
 from __future__ import annotations
@@ -26,10 +30,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.advice.doubts import expected_errors
+from spinlearn.advice.explained import explaining_batch
 from spinlearn.analysis.phases import Phase, phases
 from spinlearn.answers import Answer
+from spinlearn.answers.calibrated import calibrated_temperature
 from spinlearn.core.arrays import FloatArray, StateArray
-from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.engines.draws import draw_labellings
@@ -84,7 +91,8 @@ def suggest(
     n : int
         How many points.
     temperatures : array-like, optional
-        Where to look; default: some in the ordered phases.
+        Where to draw labellings; default: some in the ordered phases, and none where the answer is
+        an approximation.
     n_samples : int
         Labellings at each of them.
     seed : int, SeedSequence or None
@@ -92,13 +100,23 @@ def suggest(
     answer = source.answer_ if isinstance(source, PottsClassifier) else source
     equilibrium = answer.equilibrium if isinstance(answer, Answer) else answer
     model = equilibrium.model
-    free = model.free_nodes
+    labels, n_classes = model.clamped.astype(np.int32), model.n_states
+    if isinstance(answer, Answer):  # labels may be fields, and points held in new classes
+        labels, n_classes = answer.labels, len(answer.classes)
+    free = np.flatnonzero(labels < 0)
     if not 1 <= n <= len(free):
         raise InvalidInputError(
             f"cannot suggest {n} points: {len(free)} are without a label, ask for 1 to that many"
         )
-    wanted = telling_temperatures(equilibrium) if temperatures is None else temperatures
     root = seed_sequence(seed)
+    if temperatures is None and equilibrium.kind is Kind.APPROXIMATE:
+        whole = equilibrium.ascending()
+        at = answer.temperature if isinstance(answer, Answer) else calibrated_temperature(whole)
+        errors = expected_errors(whole, at, labels, n_classes)
+        graph = model.graph.with_weights(model.couplings)
+        batch = explaining_batch(graph, labels >= 0, errors, n, np.random.default_rng(root))
+        return [Suggestion(*item) for item in batch]
+    wanted = telling_temperatures(equilibrium) if temperatures is None else temperatures
     labellings = draw_labellings(model, wanted, n_samples, seed=root)
     generator = np.random.default_rng(root)
     candidates = _some(free, max(MAX_CANDIDATES, n), generator)
@@ -174,14 +192,7 @@ def labelled_as(model: PottsModel, points: Sequence[int], states: Sequence[int])
     if np.any(clamped[list(points)] != FREE):
         raise InvalidInputError("a point is labelled already: give points without a label")
     clamped[list(points)] = states
-    return PottsModel(
-        model.graph,
-        model.n_states,
-        couplings=model.couplings,
-        pair_cost=model.pair_cost,
-        fields=model.fields,
-        clamped=clamped,
-    )
+    return model.replace(clamped=clamped)
 
 
 def _indicators(states: StateArray, n_states: int, points: Points) -> npt.NDArray[np.float32]:

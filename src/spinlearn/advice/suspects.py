@@ -5,9 +5,8 @@ A label is a finite field here, that of Zhou et al. (2004): the classes F of all
     1/2 sum_ij W_ij |F_i / sqrt(d_i) - F_j / sqrt(d_j)|^2 + (1/alpha - 1) sum_i |F_i - Y_i|^2 ,
 
 so that label l adds to its class the column G_.l of G = (I - alpha S)^-1, S = D^-1/2 W D^-1/2: what
-random walks of about 1/(1 - alpha) steps carry from l; REACH sqrt(n) steps, for in a small set long
-walks forget where they began. Leaving label k out takes one column away, and one set of columns
-leaves out every label in turn, exactly. What the others say of point k is
+random walks carry from l (`walks`). Leaving label k out takes one column away, and one set of
+columns leaves out every label in turn, exactly. What the others say of point k is
 
     P_k(c) ~ (r_kc + FAINT / n)^SHARPNESS,    r_kc = sum_l G_kl / sum_l sum_i G_il,
 
@@ -37,17 +36,11 @@ from spinlearn.answers import Answer
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.energies.label_terms import checked_labels
-from spinlearn.energies.pairwise import weighted_degrees
 from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
-from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, weight_matrix
+from spinlearn.methods.walks import Walks, sharpened
 
-REACH = 2.4  # 100 steps on the digits, the alpha = 0.99 of Zhou et al.
-FAINT = 0.3  # of the walks that come by a point on average
-SHARPNESS = 1.5  # on digits a class of probability 0.6 is then right in nearly 9 of 10 cases
 MARGIN = 0.5
-TOLERANCE = 1e-8
-MAX_STEPS = 10_000
 BLOCK = 64  # columns of G at a time
 
 Labels = npt.NDArray[np.int64]
@@ -136,11 +129,6 @@ def suspect_labels(
     return sorted(found, key=lambda s: s.p_given - s.p_instead)
 
 
-def alpha_of(graph: Graph) -> float:
-    """Share of the walks that go on at every step."""
-    return 1 - 1 / (REACH * float(np.sqrt(graph.n_nodes)))
-
-
 class LeftOut:
     """What the other labels say of each labelled point; labels can be silenced.
 
@@ -157,7 +145,7 @@ class LeftOut:
     def __init__(
         self, graph: Graph, points: npt.NDArray[np.intp], states: Labels, n_states: int
     ) -> None:
-        self._walks = _Walks(graph.with_weights(np.maximum(graph.weights, 0.0)))
+        self._walks = Walks(graph)
         self._points, self._states = points, states
         self._n_points = graph.n_nodes
         self._rows = np.arange(len(points))
@@ -182,10 +170,7 @@ class LeftOut:
         mass, known = self._other_mass()
         shares = np.zeros_like(mass)
         np.divide(self._arriving, mass, out=shares, where=known)
-        shares = np.maximum(shares, 0.0) * self._n_points  # of the mean over the points
-        shares = np.where(known, (shares + FAINT) ** SHARPNESS, 0.0)
-        total = shares.sum(axis=1, keepdims=True)
-        return np.asarray(shares / np.where(total > 0, total, 1.0))
+        return sharpened(shares * self._n_points, known)
 
     def margins(self) -> FloatArray:
         """How much more probable the best other class is than the given one, (L,); -1: no judge."""
@@ -201,24 +186,3 @@ class LeftOut:
         mine[self._rows, self._states] = self.heard
         masses = np.where(mine, self._mass[:, None], 0.0)
         return masses.sum(axis=0) - masses, (mine.sum(axis=0) - mine) > 0
-
-
-class _Walks:
-    """Columns of G = (I - alpha S)^-1."""
-
-    def __init__(self, graph: Graph) -> None:
-        weights = weight_matrix(graph)
-        self._matrix = scaled(weights, inverse_roots(weighted_degrees(graph)), alpha_of(graph))
-
-    def columns(self, points: npt.NDArray[np.intp]) -> FloatArray:
-        """G_.l of the points l, (n, points)."""
-        right = np.zeros((self._matrix.shape[0], len(points)))
-        right[points, np.arange(len(points))] = 1.0
-        return self._solve(right)
-
-    def total(self) -> FloatArray:
-        """sum_i G_il of every point l, (n,)."""
-        return self._solve(np.ones((self._matrix.shape[0], 1)))[:, 0]
-
-    def _solve(self, right: FloatArray) -> FloatArray:
-        return np.maximum(solve(self._matrix, right, tol=TOLERANCE, max_iter=MAX_STEPS).x, 0.0)

@@ -15,17 +15,19 @@ import numpy.typing as npt
 
 from spinlearn.analysis.grains import TIE
 from spinlearn.analysis.phases import PhaseInterval, phases
+from spinlearn.answers.calibrated import calibrated_temperature
 from spinlearn.answers.confidence import confidence, mean_confidence
 from spinlearn.answers.labels import LabelCode
 from spinlearn.answers.names import encode_outcomes, outcome_name, outcome_names
 from spinlearn.answers.new_class_hints import NewClassHint, hint_text, new_class_hints
 from spinlearn.answers.profile import Profile, profile
 from spinlearn.answers.rule import STATUS_NAMES, Decision, Status
+from spinlearn.answers.strength import new_class_strengths
 from spinlearn.answers.table import LabelTable, label_table
 from spinlearn.answers.temperature import TEMPERATURE_RULES, answer_temperature
 from spinlearn.answers.trust import Trust
 from spinlearn.core.arrays import FloatArray, IntArray, temperature_array
-from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.notebook import NotebookTable
@@ -55,6 +57,12 @@ class Answer(NotebookTable):
         Of the decision, see `profile`.
     eta_min : float or None
         Of the paper's rules, see `answer_temperature`.
+    calibration : float or None
+        Of the rule "calibrated": what left-out labels make of that temperature, a factor.
+    new_groups : bool
+        Of the decision, see `profile`.
+    choices : tuple of str
+        What was chosen for the user before, each with its reason.
     """
 
     classes: npt.NDArray[Any]
@@ -66,6 +74,9 @@ class Answer(NotebookTable):
     tau: float = 0.1
     small_groups: str = "join"
     eta_min: float | None = None
+    calibration: float | None = None
+    new_groups: bool = True
+    choices: tuple[str, ...] = ()
 
     @classmethod
     def from_equilibrium(
@@ -77,10 +88,19 @@ class Answer(NotebookTable):
         tau: float = 0.1,
         small_groups: str = "join",
         eta_min: float | None = None,
+        calibration: float | None = None,
+        new_groups: bool = True,
+        choices: tuple[str, ...] = (),
     ) -> Self:
         """The answer that an equilibrium gives, at a temperature or by a rule's name."""
         whole = equilibrium.ascending()
-        found = profile(whole, tau=tau, n_classes=code.n_classes, small_groups=small_groups)
+        found = profile(
+            whole,
+            tau=tau,
+            n_classes=code.n_classes,
+            small_groups=small_groups,
+            new_groups=new_groups,
+        )
         answer = cls(
             classes=code.classes,
             labels=code.states,
@@ -90,6 +110,9 @@ class Answer(NotebookTable):
             tau=float(tau),
             small_groups=small_groups,
             eta_min=eta_min,
+            calibration=calibration,
+            new_groups=new_groups,
+            choices=choices,
         )
         return answer.at(temperature).renumbered()
 
@@ -174,6 +197,12 @@ class Answer(NotebookTable):
         """Members (row numbers) of every new class, by its name."""
         return {f"new:{k}": members for k, members in self.decision.new_classes().items()}
 
+    @cached_property
+    def new_class_strengths(self) -> dict[str, float]:
+        """How far every new class stands apart, by its name, see `spinlearn.answers.strength`."""
+        found = new_class_strengths(self.model, self.decision.outcomes, len(self.classes))
+        return {f"new:{k}": strength for k, strength in found.items()}
+
     def mean_confidence(self, outcome: int) -> float:
         """Mean confidence of the points with this outcome; given labels count only alone."""
         return mean_confidence(self.confidence, self.decision, outcome)
@@ -219,6 +248,10 @@ class Answer(NotebookTable):
         ]
 
     def remarks(self) -> list[str]:
+        """What kind of answer this is, in words, then what was chosen for it."""
+        return [*self.kind_remarks(), *self.choices]
+
+    def kind_remarks(self) -> list[str]:
         """What kind of answer this is, in words."""
         remarks = []
         if self.temperature == 0:
@@ -261,12 +294,19 @@ class Answer(NotebookTable):
     def at(self, temperature: float | str) -> Self:
         """The same with the answer at another temperature, given or by a rule's name.
 
-        New classes keep the numbers they have here.
+        "auto" is the rule "calibrated" where averages are an approximation, by belief propagation
+        for instance, and "information" elsewhere. New classes keep the numbers they have here.
         """
         whole, found = self.equilibrium, self.profile
         rule = "given"
         if isinstance(temperature, str):
             rule = temperature
+            if rule == "auto":
+                approximate = whole.kind is Kind.APPROXIMATE
+                rule = "calibrated" if approximate else "information"
+        if rule == "calibrated":
+            value = calibrated_temperature(whole, self.trust.usable, self.calibration)
+        elif rule != "given":
             value = answer_temperature(
                 found,
                 rule,
@@ -285,6 +325,7 @@ class Answer(NotebookTable):
                     tau=self.tau,
                     n_classes=found.n_classes,
                     small_groups=self.small_groups,
+                    new_groups=self.new_groups,
                     reference=found,
                 )
             )
@@ -295,7 +336,11 @@ class Answer(NotebookTable):
         if self.small_groups != "join":
             return self.profile
         return profile(
-            self.equilibrium, tau=self.tau, n_classes=len(self.classes), small_groups="outlier"
+            self.equilibrium,
+            tau=self.tau,
+            n_classes=len(self.classes),
+            small_groups="outlier",
+            new_groups=self.new_groups,
         )
 
     def renumbered(self) -> Self:
@@ -309,7 +354,11 @@ class Answer(NotebookTable):
         """
         whole = self.equilibrium.at(np.unique(temperature_array(temperatures)))
         found = profile(
-            whole, tau=self.tau, n_classes=len(self.classes), small_groups=self.small_groups
+            whole,
+            tau=self.tau,
+            n_classes=len(self.classes),
+            small_groups=self.small_groups,
+            new_groups=self.new_groups,
         )
         moved = replace(self, equilibrium=whole, profile=found)
         asked = self.rule if self.rule in TEMPERATURE_RULES else self.temperature

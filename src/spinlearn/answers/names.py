@@ -46,7 +46,12 @@ def outcome_name(outcome: int, classes: Classes, confused_sets: ConfusedSets) ->
         return "unknown"
     if outcome < 0:
         between = confused_sets[-1 - outcome]
-        return "confused:" + "|".join(str(classes[c]) for c in between) if between else OUTLIER
+        if not between:
+            return OUTLIER
+        open_to = [str(classes[c]) for c in between]
+        if len(open_to) == 1:  # a named class and a new one
+            open_to.append("new")
+        return "confused:" + "|".join(open_to)
     if outcome < len(classes):
         return str(classes[outcome])
     return f"new:{outcome - len(classes) + 1}"

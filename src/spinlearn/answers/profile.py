@@ -167,6 +167,7 @@ def profile(
     tau: float = 0.1,
     n_classes: int | None = None,
     small_groups: str = "join",
+    new_groups: bool = True,
     reference: Profile | None = None,
 ) -> Profile:
     """Apply the rule at every temperature of an equilibrium.
@@ -182,6 +183,9 @@ def profile(
     small_groups : {"join", "outlier", "new"}
         What becomes of groups of one or two points in which none is classified: part of the
         neighbour with which they agree most, or outliers, or ("new", the paper's rule) new classes.
+    new_groups : bool
+        Whether unconfident points that agree among themselves, and with no class, are a new class
+        (the paper's rule), or undecided between the classes that are about as probable.
     reference : Profile, optional
         Take the numbers of new classes and confused sets over from the rows of this profile around
         the lowest temperature, so that outcomes at another one can be compared with it.
@@ -202,7 +206,7 @@ def profile(
     for k in order:
         found = ruling(
             equilibrium, int(k), tau=float(tau), n_classes=named, small_groups=small_groups,
-            reached=reached, sets=sets,
+            reached=reached, sets=sets, new_groups=new_groups,
         )  # fmt: skip
         new = found.status == Status.NEW
         numbers, fresh = tracked(found.components, new, previous, fresh, after)

@@ -7,7 +7,9 @@ With p1 >= p2 the two largest marginals of a point and C_ij the pair agreement:
 2. Delete the edges with C_ij < (1 + 1/q)/2, half way between random and perfect agreement, and
    find the connected components of what is left. An unconfident point follows its component:
    *grown* if the classified points in it are all of one class, *confused* between the classes if
-   there are several, *new* if there is none. Each such component is a new class of its own.
+   there are several, *new* if there is none. Each such component is a new class of its own. A
+   state without a name in which a point is held is a new class like a named one: points that are
+   confident of it are *new*.
 3. Components without a classified point and below LEAST_NEW points are no classes. They join the
    neighbour with which they agree most ("join", the last step of Blatt, Wiseman & Domany's
    clustering), unless that is as small, and what is left are *outliers*; or all of them are
@@ -126,6 +128,7 @@ def ruling(
     small_groups: str,
     reached: BoolArray,
     sets: dict[tuple[int, ...], int],
+    new_groups: bool = True,
 ) -> Ruling:
     """The rule at one temperature.
 
@@ -134,7 +137,7 @@ def ruling(
     equilibrium : Equilibrium
     row : int
         Which of its temperatures.
-    tau, n_classes, small_groups
+    tau, n_classes, small_groups, new_groups
         As in `profile`.
     reached : bool array (n,)
         Points that labels reach, see `label_reach`.
@@ -148,22 +151,30 @@ def ruling(
     top_two = np.partition(p, q - 2, axis=1)[:, q - 2 :]
     margin = top_two[:, 1] - top_two[:, 0]
     labelled = (model.clamped != FREE) & (model.clamped < n_classes)
-    confident = reached & (margin > tau + TIE) & (favourite < n_classes)
-    classified = labelled | confident
+    named = np.arange(q) < n_classes
+    anchored = ~named  # states without a name that a point is held in: new classes already
+    anchored[anchored] = np.isin(np.flatnonzero(anchored), model.clamped)
+    sure = margin > tau + TIE
+    confident = reached & sure & named[favourite]
+    held_new = anchored[favourite] & sure
+    classified = labelled | confident | held_new
 
     threshold = (1 + 1 / q) / 2
     components = grains(equilibrium, row, threshold)
     if small_groups == "join":
         small = _small(components, classified)
         components = joined(equilibrium, row, components, small, 1 / q)
-    present = np.zeros((int(components.max(initial=-1)) + 1, n_classes), dtype=bool)
-    present[components[classified], favourite[classified]] = True
+    # The last column: a new class that is held, whichever.
+    present = np.zeros((int(components.max(initial=-1)) + 1, n_classes + 1), dtype=bool)
+    present[components[classified], np.minimum(favourite[classified], n_classes)] = True
 
     status = np.full(n, Status.NEW, dtype=np.int8)
     outcomes = np.full(n, n_classes, dtype=np.int32)
     n_present = present.sum(axis=1)[components]
-    grown = n_present == 1
-    outcomes[grown] = (present @ np.arange(n_classes))[components[grown]]  # its only class
+    beside_new = present[:, n_classes][components]
+    grown = (n_present == 1) & ~beside_new
+    only = present[:, :n_classes] @ np.arange(n_classes)
+    outcomes[grown] = only[components[grown]]  # its only class
     status[grown] = Status.GROWN
     status[n_present > 1] = Status.CONFUSED
     if small_groups != "new":
@@ -176,8 +187,23 @@ def ruling(
     status[labelled] = Status.LABELLED
     confused = status == Status.CONFUSED
     for c in np.unique(components[confused]):
-        classes = tuple(np.flatnonzero(present[c]).tolist())
+        classes = tuple(np.flatnonzero(present[c, :n_classes]).tolist())
         outcomes[confused & (components == c)] = -1 - sets.setdefault(classes, len(sets))
+    if not new_groups:
+        alone = (status == Status.NEW) | (status == Status.OUTLIER)
+        open_to = p[:, :n_classes] >= top_two[:, 1:] - tau
+        points = np.flatnonzero(alone & reached & (n_present == 0) & open_to.any(axis=1))
+        kinds, kind = np.unique(open_to[points], axis=0, return_inverse=True)
+        for k, members in enumerate(kinds):
+            classes = tuple(np.flatnonzero(members).tolist())
+            outcomes[points[kind.ravel() == k]] = -1 - sets.setdefault(classes, len(sets))
+        status[points] = Status.CONFUSED
+    status[held_new] = Status.NEW
+    if np.any(held_new):
+        # One component for each new class, also for those that have grown on to it.
+        joining = (status == Status.NEW) & beside_new
+        preferred = np.argmax(np.where(anchored, p, -1.0), axis=1)
+        components = np.where(joining, len(present) + preferred, components).astype(np.int32)
     return Ruling(outcomes, status, margin, components)
 
 

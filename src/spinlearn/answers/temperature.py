@@ -1,6 +1,9 @@
 """The temperature of the answer, by one of several rules that do not look at the truth.
 
-- "auto": the lowest T at which the information I(T), see `information`, is nearly at its maximum.
+One more, "calibrated", looks at the energies too, see `spinlearn.answers.calibrated`.
+
+- "information": the lowest T at which the information I(T), see `information`, is nearly at its
+  maximum.
 - "discovery": near that, but where small new classes stand too, see `_discovery`.
 - "paper": T* of the paper's section 6.1, see `stability`; new classes and grown points count as
   confidently classified.
@@ -32,7 +35,7 @@ NEARLY = 0.95  # of the information of the best answer, that "discovery" may not
 
 def answer_temperature(
     found: Profile,
-    rule: str = "auto",
+    rule: str = "information",
     *,
     trusted: BoolArray | None = None,
     eta_min: float | None = None,
@@ -44,7 +47,7 @@ def answer_temperature(
     ----------
     found : Profile
     rule : str
-        One of `TEMPERATURE_RULES`, see the module's docstring.
+        One of `PROFILE_RULES`, see the module's docstring.
     trusted : bool array (T,), optional
         The rows to choose from, see `Trust`; default all, also where none is trusted.
     eta_min : float, optional
@@ -53,13 +56,13 @@ def answer_temperature(
         one point in a hundred that holds its outcome over the whole grid.
     alone : Profile, optional
         The same without joined groups, see `small_groups` of `profile`; default `found`. A point
-        that has joined others counts half for "auto" and "discovery" and not at all for the
+        that has joined others counts half for "information" and "discovery" and not at all for the
         paper's rules.
     """
-    if rule not in TEMPERATURE_RULES:
+    if rule not in PROFILE_RULES:
         raise InvalidInputError(
             f"temperature rule {rule!r} is unknown: use one of "
-            f"{', '.join(map(repr, TEMPERATURE_RULES))}"
+            f"{', '.join(map(repr, PROFILE_RULES))}"
         )
     usable = np.isfinite(found.temperatures)
     if trusted is not None and np.any(usable & trusted):
@@ -68,7 +71,7 @@ def answer_temperature(
         return float(found.temperatures[0])
     part = found.take(usable)
     beside = part if alone is None else alone.take(usable)
-    return float(part.temperatures[TEMPERATURE_RULES[rule](part, beside, eta_min)])
+    return float(part.temperatures[PROFILE_RULES[rule](part, beside, eta_min)])
 
 
 # -- the paper's rule ----------------------------------------------------------------------------
@@ -205,9 +208,12 @@ def _discovery(found: Profile, alone: Profile, eta_min: float | None = None) -> 
     return int(np.argmax(points >= WHOLE * points.max()))
 
 
-TEMPERATURE_RULES: dict[str, Callable[[Profile, Profile, float | None], int]] = {
-    "auto": _most_informative,
+PROFILE_RULES: dict[str, Callable[[Profile, Profile, float | None], int]] = {
+    "information": _most_informative,
     "discovery": _discovery,
     "paper": _most_stable,
     "paper_strict": _most_stable_strictly,
 }
+
+# "auto" is "calibrated" for an approximation, else "information": see `Answer.at`.
+TEMPERATURE_RULES = ("auto", "calibrated", *PROFILE_RULES)

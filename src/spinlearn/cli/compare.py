@@ -94,7 +94,7 @@ def compare(
             true,
             energy=energy or ["min_cut"],
             methods=method,
-            graph=builder if builder is not None else "mutual_knn",
+            graph="mutual_knn" if builder is None else builder,
             couplings=couplings,
             random_state=seed,
             engine=configured_engine(settings),

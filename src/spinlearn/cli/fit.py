@@ -26,9 +26,14 @@ def fit(
     clip: options.Clip = None,
     log2: options.Log2 = False,
     top_variance: options.TopVariance = None,
+    method: options.MethodName = "auto",
     graph: options.GraphSpec = "auto",
-    couplings: options.Couplings = "weights",
-    energy: options.EnergyName = "min_cut",
+    components: options.Components = "auto",
+    couplings: options.Couplings = "auto",
+    energy: options.EnergyName = "auto",
+    proportions: options.Proportions = None,
+    label_noise: options.LabelNoise = None,
+    novelty: options.Novelty = "careful",
     engine: options.EngineName = "auto",
     temperatures: options.Temperatures = "auto",
     temperature: options.Temperature = "auto",
@@ -57,7 +62,9 @@ def fit(
 
         spinlearn fit graph.mtx --labels-file labels.csv --labels class --max-seconds 60
 
-        spinlearn fit atlas.h5ad --labels cell_type --temperatures 0:1:21 --seed 7
+        spinlearn fit atlas.h5ad --labels cell_type --novelty eager
+
+        spinlearn fit cells.csv --labels type --method paper --temperatures 0:1:21 --seed 7
     """
     from spinlearn.io.answer_files import ANSWER_FILES, write_answer
     from spinlearn.io.folder import check_target, new_folder, parent_folder
@@ -77,9 +84,14 @@ def fit(
     )
     dataset = read_dataset(data, read)
     settings = FitSettings(
+        method=method,
         graph=graph,
+        n_components=components,
         couplings=couplings,
         energy=energy,
+        proportions=proportions,
+        label_noise=label_noise,
+        novelty=novelty,
         engine=engine,
         temperatures=temperatures,
         temperature=temperature,

@@ -13,6 +13,7 @@ from spinlearn.energies import COUPLINGS, ENERGIES
 from spinlearn.engines import ENGINES
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import ReadOptions
+from spinlearn.methods import METHODS, NOVELTY
 
 READING, METHOD, RUN = "Reading the data", "Method", "Run"
 
@@ -88,6 +89,45 @@ TopVariance = Annotated[
     int | None,
     typer.Option(help="Keep this many features, of largest variance.", rich_help_panel=READING),
 ]
+MethodName = Annotated[
+    str,
+    typer.Option(
+        help=f"Settles all that is left open: {', '.join(METHODS)}. paper: the minimum cut, exact "
+        "or sampled; messages: belief propagation beside a null model; auto: messages, unless the "
+        "labels speak for the paper's.",
+        rich_help_panel=METHOD,
+    ),
+]
+Components = Annotated[
+    str,
+    typer.Option(
+        help="Principal components in which neighbours are looked for: auto, none (all features) "
+        "or a number.",
+        rich_help_panel=METHOD,
+    ),
+]
+Proportions = Annotated[
+    str | None,
+    typer.Option(
+        help="Shares of the classes, if you know them: A=0.8,B=0.2, or numbers in the order of the "
+        "sorted classes.",
+        rich_help_panel=METHOD,
+    ),
+]
+LabelNoise = Annotated[
+    float | None,
+    typer.Option(
+        help="Share of the labels that may be wrong, below 0.5; the data may then overrule them.",
+        rich_help_panel=METHOD,
+    ),
+]
+Novelty = Annotated[
+    str,
+    typer.Option(
+        help=f"How readily groups without a label become new classes: {', '.join(NOVELTY)}.",
+        rich_help_panel=METHOD,
+    ),
+]
 GraphSpec = Annotated[
     str,
     typer.Option(
@@ -99,7 +139,7 @@ Couplings = Annotated[
     str,
     typer.Option(
         help=f"What the energy takes from the graph: {', '.join(COUPLINGS)}. homogeneous binds "
-        "points of dense and sparse regions alike.",
+        "points of dense and sparse regions alike; auto is that of the method.",
         rich_help_panel=METHOD,
     ),
 ]
@@ -107,8 +147,8 @@ EngineName = Annotated[str, typer.Option(help=", ".join(ENGINES) + ".", rich_hel
 EnergyName = Annotated[
     str,
     typer.Option(
-        help=f"Energy over labellings: {', '.join(ENERGIES)}. diffused_cut and modularity "
-        "are for few labels.",
+        help=f"Energy over labellings: auto, {', '.join(ENERGIES)}. With one of these nothing is "
+        "weighed.",
         rich_help_panel=METHOD,
     ),
 ]
@@ -122,15 +162,18 @@ EnergyNames = Annotated[
 Methods = Annotated[
     list[str] | None,
     typer.Option(
-        help="Other methods; several times for several. Default: all.", rich_help_panel=METHOD
+        help="Other methods, or messages, paper, auto for those of `spinlearn fit`; several times "
+        "for several. Default: messages and all others.",
+        rich_help_panel=METHOD,
     ),
 ]
 Temperature = Annotated[
     str,
     typer.Option(
-        help="Of the answer: a number; auto, where the calls say most about the points; discovery, "
-        "near that, where small new classes stand too; paper, the paper's T*; paper_strict, the "
-        "same, blind to new classes.",
+        help="Of the answer: a number; auto, that of the method; calibrated, where classes have "
+        "formed and probabilities are about right; information, where the calls say most about the "
+        "points; discovery, near that, where small new classes stand too; paper, the paper's T*; "
+        "paper_strict, the same, blind to new classes.",
         rich_help_panel=METHOD,
     ),
 ]

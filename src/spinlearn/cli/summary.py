@@ -22,8 +22,8 @@ def print_summary(
 ) -> None:
     """Print what a result says; `folder` is where it can be explored.
 
-    First why it is not to be trusted, if so; then the calls, the phases, new classes elsewhere, and
-    what happened on the way.
+    First why it is not to be trusted, if so; then what was chosen, the calls, the phases, new
+    classes elsewhere, what happened on the way.
     """
     if result.warning is not None:
         say(screen, result.warning, "bold red")
@@ -33,8 +33,10 @@ def print_summary(
         f"{result.model.n_nodes} points, {n_labels} labels, {result.graph.n_edges} edges; answer "
         f"at T* = {result.temperature:.4g}",
     )
+    for choice in result.choices:
+        say(screen, choice)
     screen.print(_calls(result))
-    for remark in result.remarks():
+    for remark in result.kind_remarks():
         say(screen, remark)
     for part in result.phases:
         say(screen, f"T = {part.low:.4g} to {part.high:.4g}: {part.phase.value}")

@@ -12,6 +12,7 @@ from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
 from spinlearn.core.seeds import Seed
 from spinlearn.core.settings import Settings
+from spinlearn.engines.belief_propagation import BeliefPropagation
 from spinlearn.engines.junction_tree import JunctionTree
 from spinlearn.engines.multicanonical import Multicanonical
 from spinlearn.engines.population_annealing import PopulationAnnealing
@@ -75,6 +76,15 @@ class Auto(Settings):
             return self._exact().run(model, temperatures, seed=seed, callback=callback)
         except UnsupportedModelError:  # too wide
             return self._sampling(model).run(model, temperatures, seed=seed, callback=callback)
+
+    def by_messages(self, n_starts: int | None = None) -> BeliefPropagation:
+        """Belief propagation instead, with the settings that it shares."""
+        return BeliefPropagation(
+            tol=1e-6,  # of messages, a thousandth of what a probability is read to
+            n_starts=n_starts,
+            checkpoint=self.checkpoint,
+            checkpoint_seconds=self.checkpoint_seconds,
+        )
 
     def _exact(self) -> JunctionTree:
         return JunctionTree(max_memory_gb=self.max_memory_gb, max_operations=self.max_operations)

@@ -2,8 +2,7 @@
 
 X is either points, from which a builder makes the graph, or a graph already (spinlearn, SciPy
 sparse, networkx). Unseen points are attached to the training graph by their similarities A to its
-nodes; whatever a training point has, an unseen one gets as the mean over its neighbours, sum_j
-A_ij p_j / sum_j A_ij.
+nodes; rivals give them the mean over their neighbours, sum_j A_ij p_j / sum_j A_ij.
 """
 
 from __future__ import annotations
@@ -20,27 +19,29 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from spinlearn.answers.labels import LabelCode, parse_labels
 from spinlearn.answers.names import refuse_reserved
+from spinlearn.answers.unseen import NEGLIGIBLE
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen, restore
 from spinlearn.core.graph import Graph
 from spinlearn.core.protocols import GraphBuilder
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.graphs import PixelGrid, as_graph, make_builder
 from spinlearn.graphs.points import checked_points
-
-NEGLIGIBLE = 1e-12  # of the strongest coupling: a sum of similarities that says nothing
+from spinlearn.methods.reduction import Reduction, checked_components
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingGraph:
     """The graph of the training points and, unless it was given, what it was made from.
 
-    `pixels` are row and column of every node, where an image was given.
+    `points` are the principal components of those given if `reduction` is not None. `pixels` are
+    row and column of every node, where an image was given.
     """
 
     graph: Graph
     points: FloatArray | None = None
     builder: GraphBuilder | None = None
     pixels: IntArray | None = None
+    reduction: Reduction | None = None
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)
@@ -67,7 +68,7 @@ def joining(training: TrainingGraph) -> str:
     return "a builder with a spanning tree joins all parts"
 
 
-def read_graph(estimator: Any, X: Any, builder: Any) -> TrainingGraph:
+def read_graph(estimator: Any, X: Any, builder: Any, n_components: Any = None) -> TrainingGraph:
     """The graph of X; sets the estimator's n_features_in_ (and feature names) on the way.
 
     Parameters
@@ -77,6 +78,8 @@ def read_graph(estimator: Any, X: Any, builder: Any) -> TrainingGraph:
     X : points, or a graph of any kind; with a `PixelGrid`, the mask of an image
     builder : str or GraphBuilder
         How points become a graph; not looked at when X is a graph.
+    n_components : "auto", int or None
+        To how many principal components points are reduced first, see `methods.reduction`.
     """
     if is_graph(X):
         if hasattr(X, "tocoo") and (X.ndim != 2 or X.shape[0] != X.shape[1]):
@@ -94,7 +97,11 @@ def read_graph(estimator: Any, X: Any, builder: Any) -> TrainingGraph:
         return TrainingGraph(graph, pixels=chosen.coordinates(X))
     # A copy: the caller may change X.
     points = frozen(_checked(estimator, X, reset=True), np.float64)
-    return TrainingGraph(chosen.build(points), points, chosen)
+    count = checked_components(n_components, *points.shape)
+    reduction = None if count is None else Reduction.of(points, count)
+    if reduction is not None:
+        points = frozen(reduction.apply(points), np.float64)
+    return TrainingGraph(chosen.build(points), points, chosen, reduction=reduction)
 
 
 def require_labels(y: Any) -> None:
@@ -145,7 +152,10 @@ def similarities(estimator: Any, X: Any, training: TrainingGraph) -> Any:
         )
     if training.builder is None:
         return _similarity_rows(X, training.graph.n_nodes, type(estimator).__name__)
-    return training.builder.attach(_checked(estimator, X, reset=False), training.points)
+    unseen = _checked(estimator, X, reset=False)
+    if training.reduction is not None:
+        unseen = training.reduction.apply(unseen)
+    return training.builder.attach(unseen, training.points)
 
 
 def mean_over_neighbors(

@@ -15,33 +15,31 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from spinlearn.analysis.grains import TIE
 from spinlearn.analysis.temperature_grid import COARSE_SIZE, refined_grid, temperature_grid
 from spinlearn.answers.answer import Answer, one_temperature
-from spinlearn.answers.names import UNKNOWN, encode_outcomes
+from spinlearn.answers.names import encode_outcomes
 from spinlearn.answers.profile import Profile
-from spinlearn.answers.rule import check_rule
-from spinlearn.answers.temperature import TEMPERATURE_RULES
-from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, temperature_array
+from spinlearn.answers.unseen import unseen_laws, unseen_outcomes
+from spinlearn.core.arrays import BoolArray, FloatArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Callback, Engine
-from spinlearn.energies import make_couplings, make_energy
+from spinlearn.core.protocols import Callback
 from spinlearn.engines import make_engine
-from spinlearn.errors import ContradictionWarning, GraphWarning, InvalidInputError, StoppedError
+from spinlearn.errors import ContradictionWarning, GraphWarning, StoppedError
+from spinlearn.estimators.checks import check_answer_settings
+from spinlearn.estimators.graph_choice import graph_choice, graph_settings
 from spinlearn.estimators.inputs import (
     LabelledScore,
     contradiction,
     in_parts_with,
     joining,
-    mean_over_neighbors,
     read_graph,
     require_labels,
     similarities,
     training_labels,
 )
 from spinlearn.graphs import describe
+from spinlearn.methods import Plan, plan
+from spinlearn.methods.plan import Asked
 from spinlearn.viz.notebook import as_html
 from spinlearn.viz.pictures import Pictures
 
@@ -51,36 +49,57 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
 
     Parameters
     ----------
-    graph : str or graph builder, default "mutual_knn"
-        How points become a graph: "mutual_knn" (mutual 10 nearest neighbours plus minimum spanning
-        tree), "knn", or a builder such as `KNN(n_neighbors=5, metric="cosine")` or `PixelGrid()`
-        for the mask of an image. Not used when `fit` is given a graph.
-    couplings : {"weights", "homogeneous"}, default "weights"
+    method : {"auto", "messages", "paper"}, default "auto"
+        How the answer is found where nothing else is said. "paper": that of Getz, Shental & Domany
+        throughout: mutual neighbours, the minimum cut, exact or multicanonical averages, T* of
+        section 6.1. "messages": homogeneous couplings, the cut beside a null model whose strength
+        the labels choose, belief propagation, a temperature at which probabilities are calibrated.
+        "auto": "messages", unless left-out labels speak clearly for the paper's energy. Whatever
+        is chosen is in `choices_` with its reason, and any of the settings below overrides it.
+    graph : str or graph builder, default "auto"
+        How points become a graph: "knn" (10 nearest neighbours), "mutual_knn" (mutual 10 nearest
+        neighbours plus minimum spanning tree), or a builder such as `KNN(n_neighbors=5,
+        metric="cosine")` or `PixelGrid()` for the mask of an image. "auto" is "knn", and
+        "mutual_knn" for method="paper". Not used when `fit` is given a graph.
+    n_components : "auto", int or None, default "auto"
+        Principal components in which neighbours are looked for; None: all features. "auto" reduces
+        where features outnumber what the points support, if the graph is chosen too.
+    couplings : {"auto", "weights", "homogeneous"}, default "auto"
         What the energy takes from the graph, built or given: its weights, or weights made
         homogeneous by `Graph.homogeneous`, w_ij / sqrt(d_i d_j) scaled to mean 1, so that dense and
         sparse regions melt at about the same temperature.
-    energy : str or energy, default "min_cut"
+    energy : str or energy, default "auto"
         The energy over labellings: "min_cut" (the paper's), "lgc", "harmonic", "balanced_cut",
         "diffused_cut" (for one or two labels a class and classes of similar size), "modularity"
-        (the cut against what chance would join; for few labels, and for classes without a name by
-        `n_states`), "normalized_cut", "ratio_cut"; the same with settings, such as
-        `BalancedCut(strength=3)`;
-        `Custom(...)` with arrays of your own; or a function of (graph, labels, n_states,
-        label_strength=...) that returns a PottsModel.
+        (the cut against what chance would join), "normalized_cut", "ratio_cut"; the same with
+        settings, such as `BalancedCut(strength=3)`; `Custom(...)` with arrays of your own; or a
+        function of (graph, labels, n_states, label_strength=...) that returns a PottsModel. With
+        one of these nothing is weighed.
+    proportions : array-like (n_classes,) or None
+        Shares of the classes in all points, for those who know them.
+    label_noise : float or None
+        Share of the labels that may be wrong, below 0.5: labels become finite fields that the data
+        can overrule. None or 0: they hold.
+    novelty : {"careful", "off", "eager"}, default "careful"
+        How readily groups without a label become new classes, see `spinlearn.methods.discovery`.
+        Of the method "messages"; the paper's rule has its own.
     label_strength : float or array-like of shape (n,), default inf
         h of eq. 2: infinite holds labelled points in their class, a finite value lets the data
         overrule a label.
     engine : str or engine, default "auto"
-        "auto" (exact where the graph is narrow enough), "junction_tree", "enumeration", or an
-        engine with settings of your own.
+        "junction_tree", "belief_propagation", "multicanonical" and others, or an engine with
+        settings of your own. "auto" is that of the method: belief propagation, or exact where the
+        graph is narrow enough and else sampled.
     temperatures : "auto" or array-like, default "auto"
         The grid of the profile, in the unit of the couplings; "auto" covers the ferromagnetic,
         super-paramagnetic and paramagnetic phases, T = 0 included.
-    temperature : "auto", "discovery", "paper", "paper_strict" or float, default "auto"
-        Temperature of the answer. "auto": where the decision says most about the points, see
-        `spinlearn.answers.information`; "discovery": near that, but where small new classes stand
-        too; "paper": T* of the paper's section 6.1, the most stable change from the ground state;
-        "paper_strict": the same, blind to new classes, see `spinlearn.answers.stability`.
+    temperature : float or str, default "auto"
+        Temperature of the answer. "calibrated": where classes have just formed and probabilities
+        are about right, see `spinlearn.answers.calibrated`; "information": where the decision says
+        most about the points; "discovery": near that, but where small new classes stand too;
+        "paper": T* of the paper's section 6.1, the most stable change from the ground state;
+        "paper_strict": the same, blind to new classes, see `spinlearn.answers.stability`. "auto":
+        that of the method; "calibrated" for an approximation, else "information".
     tau : float, default 0.1
         A point is confident when its two largest probabilities differ by more than this.
     small_groups : {"join", "outlier", "new"}, default "join"
@@ -127,6 +146,10 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         The most probable named class, for those who need one everywhere.
     new_classes_ : dict
         Members (row numbers) of every new class, by its name.
+    choices_ : list of Choice
+        What was chosen, each with its reason; `print(*clf.choices_, sep="\\n")`.
+    class_shares_ : float array (n_classes, 2)
+        Share of every named class in all points, with its standard error.
     graph_ : Graph
         The similarities, as built or given; unseen points are judged by these.
     model_ : PottsModel
@@ -150,9 +173,14 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     def __init__(
         self,
         *,
-        graph: Any = "mutual_knn",
-        couplings: str = "weights",
-        energy: Any = "min_cut",
+        method: str = "auto",
+        graph: Any = "auto",
+        n_components: Any = "auto",
+        couplings: str = "auto",
+        energy: Any = "auto",
+        proportions: Any = None,
+        label_noise: float | None = None,
+        novelty: str = "careful",
         label_strength: Any = np.inf,
         engine: Any = "auto",
         temperatures: Any = "auto",
@@ -164,9 +192,14 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         callback: Callback | None = None,
         random_state: int | None = None,
     ) -> None:
+        self.method = method
         self.graph = graph
+        self.n_components = n_components
         self.couplings = couplings
         self.energy = energy
+        self.proportions = proportions
+        self.label_noise = label_noise
+        self.novelty = novelty
         self.label_strength = label_strength
         self.engine = engine
         self.temperatures = temperatures
@@ -192,80 +225,65 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             Labels; -1 (or None, NaN, "") marks an unlabelled point. For the mask of an image, an
             image of labels will do.
         """
-        engine, couple = make_engine(self.engine), make_couplings(self.couplings)
-        self._check_settings()
+        check_answer_settings(self)
+        asked = self._asked()
         require_labels(y)
-        self._training = read_graph(self, X, self.graph)
+        builder, n_components = graph_settings(asked.method, self.graph, self.n_components)
+        self._training = read_graph(self, X, builder, n_components)
         self.graph_ = self._training.graph
         self.graph_summary_ = describe(self.graph_)
         self._label_code = training_labels(y, self._training)
         self.classes_ = self._label_code.classes
         self._warn()
-        self.model_ = self._build_model(couple(self.graph_))
+        chosen = plan(self.graph_, self._label_code.states, len(self.classes_), asked)
+        self.choices_ = [
+            *graph_choice(
+                self._training, self.n_features_in_, asked.method, self.graph, self.n_components
+            ),
+            *chosen.choices,
+        ]
+        self.model_ = chosen.model
+        self._weighed = chosen.weighed
         self.answer_ = Answer.from_equilibrium(
-            self._equilibrium(engine),
+            self._equilibrium(chosen),
             self._label_code,
-            temperature=self.temperature,
+            temperature=chosen.temperature,
             tau=self.tau,
             small_groups=self.small_groups,
             eta_min=self.eta_min,
+            calibration=chosen.calibration,
+            new_groups=chosen.new_groups,
+            choices=tuple(map(str, self.choices_)),
         )
         return self
 
-    def _check_settings(self) -> None:
-        """Refuse at once what would come to light only after a long run."""
-        if not isinstance(self.temperature, str):
-            one_temperature(self.temperature)
-        elif self.temperature not in TEMPERATURE_RULES:
-            raise InvalidInputError(
-                f"temperature={self.temperature!r} is unknown: use "
-                f"{', '.join(map(repr, TEMPERATURE_RULES))} or a number >= 0"
-            )
-        check_rule(self.tau, self.small_groups)
-        eta_min = self.eta_min
-        number = isinstance(eta_min, (int, float, np.number))
-        if eta_min is not None and not (number and eta_min >= 0):
-            raise InvalidInputError(
-                f"eta_min={eta_min!r} is no stability: use None or a number >= 0, in points times "
-                "temperature"
-            )
-        if self.callback is not None and not callable(self.callback):
-            raise InvalidInputError(
-                f"callback={self.callback!r} cannot be called: pass a function of one argument, "
-                "the progress, or None"
-            )
+    def _asked(self) -> Asked:
+        """What the plan has to know."""
+        engine = make_engine(self.engine)
+        asked = Asked(
+            method=self.method,
+            couplings=self.couplings,
+            energy=self.energy,
+            engine=engine,
+            temperatures=self.temperatures,
+            temperature=self.temperature,
+            label_strength=self.label_strength,
+            label_noise=self.label_noise,
+            proportions=self.proportions,
+            novelty=self.novelty,
+            n_states=self.n_states,
+            callback=self.callback,
+        )
+        asked.check()
+        return asked.for_engine()
 
-    def _build_model(self, graph: Graph) -> PottsModel:
-        energy = make_energy(self.energy)
-        n_classes = len(self.classes_)
-        if n_classes > MAX_STATES:
-            raise InvalidInputError(
-                f"y holds {n_classes} different labels, but states are stored in one byte: at most "
-                f"{MAX_STATES} classes are possible; merge some, or check that y holds classes"
-            )
-        n_states = max(n_classes, 2) if self.n_states is None else self.n_states
-        if isinstance(n_states, (int, np.integer)) and n_states < n_classes:
-            raise InvalidInputError(
-                f"n_states={n_states} is fewer than the {n_classes} classes among the labels: "
-                "leave it None or raise it"
-            )
-        model = energy(graph, self._label_code.states, n_states, label_strength=self.label_strength)
-        if not isinstance(model, PottsModel):
-            raise InvalidInputError(
-                f"the energy {self.energy!r} returned a {type(model).__name__}: it must return a "
-                "PottsModel"
-            )
-        return model
-
-    def _equilibrium(self, engine: Engine) -> Equilibrium:
+    def _equilibrium(self, chosen: Plan) -> Equilibrium:
         """Averages over the grid asked for, or over one that covers the three phases."""
-        run = partial(engine.run, self.model_, seed=self.random_state, callback=self.callback)
-        if not isinstance(self.temperatures, str):
-            return self._with_answer(run, run(np.unique(temperature_array(self.temperatures))))
-        if self.temperatures != "auto":
-            raise InvalidInputError(
-                f"temperatures={self.temperatures!r} is unknown: use 'auto' or numbers"
-            )
+        run = partial(
+            chosen.engine.run, self.model_, seed=self.random_state, callback=self.callback
+        )
+        if not isinstance(chosen.temperatures, str):
+            return self._with_answer(run, run(np.unique(temperature_array(chosen.temperatures))))
         grid = temperature_grid(self.model_, COARSE_SIZE)
         coarse = run(grid)
         if len(coarse.temperatures) < len(grid):  # stopped
@@ -376,6 +394,24 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         """Members of every new class, by its name."""
         return self._answer.new_classes
 
+    @property
+    def new_class_strengths_(self) -> dict[str, float]:
+        """How many times more weakly than by chance each new class is coupled to a named one."""
+        return self._answer.new_class_strengths
+
+    @property
+    def class_shares_(self) -> FloatArray:
+        """Share of every named class in all points with its standard error, (n_classes, 2).
+
+        The error is that of points whose class is open, and of how the share changes when labels
+        are left out or another strength of the null model is taken.
+        """
+        p = self.label_distributions_
+        variance = np.sum(p * (1 - p), axis=0) / len(p) ** 2
+        if self._weighed is not None:
+            variance = variance + self._weighed.shares()[1][: p.shape[1]] ** 2
+        return np.column_stack([p.mean(axis=0), np.sqrt(variance)])
+
     def name_of(self, outcome: int) -> str:
         """An outcome of `profile_` in words: 'A', 'new:1', 'confused:A|B'."""
         return self._answer.name_of(outcome)
@@ -383,48 +419,35 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of the named classes for unseen points, (n_new, n_classes).
 
-        The mean over the point's neighbours in training, weighted by similarity; equal for all
-        classes where a point resembles no training point.
+        From the point's own couplings to training points, made as theirs were, at the temperature
+        of the answer, see `spinlearn.answers.unseen`. Rows sum to 1 where all states are named; as
+        in `label_distributions_`, what a row lacks is the probability of new classes and of other
+        states without a name. All states are equally probable where a point resembles no training
+        point.
 
         Parameters
         ----------
         X : array-like (n_new, d)
             Unseen points; after fitting a graph, their similarities to its nodes, (n_new, n).
         """
-        return self._attached(X)[1]
+        return self._unseen(X)[1][:, : len(self.classes_)]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Labels of unseen points, encoded as `transduction_`.
 
-        A point takes the class of its largest probability when the first two differ by more than
-        tau; otherwise the outcome that prevails among its neighbours: a class, a new class, or
-        confused. A point that resembles no training point, or those of several outcomes equally, is
-        unknown (-1 or 'unknown').
+        A point takes the class, or new class, of its largest probability when the first two differ
+        by more than tau; otherwise the outcome that prevails among its neighbours: a class, a new
+        class, or confused. A point that resembles no training point, or those of several outcomes
+        equally, is unknown (-1 or 'unknown').
         """
-        similarity, probabilities, reached = self._attached(X)
-        outcomes = np.full(similarity.shape[0], UNKNOWN, dtype=np.int32)
-        decision = self._answer.decision
-        codes, members = np.unique(decision.outcomes, return_inverse=True)
-        votes = np.zeros((similarity.shape[0], len(codes)))
-        for k in range(len(codes)):
-            votes[:, k] = similarity @ (members == k).astype(np.float64)
-        most = votes.max(axis=1, keepdims=True)
-        clear = reached & (np.sum(votes >= (1 - TIE) * most, axis=1) == 1)
-        outcomes[clear] = codes[np.argmax(votes[clear], axis=1)]
-        if probabilities.shape[1] > 1:
-            ordered = np.sort(probabilities, axis=1)
-            confident = reached & (ordered[:, -1] - ordered[:, -2] > self.tau)
-            outcomes[confident] = np.argmax(probabilities[confident], axis=1)
-        return encode_outcomes(outcomes, self.classes_, decision.confused_sets)
+        outcomes = unseen_outcomes(self._answer, *self._unseen(X))
+        return encode_outcomes(outcomes, self.classes_, self._answer.decision.confused_sets)
 
-    def _attached(self, X: Any) -> tuple[Any, FloatArray, BoolArray]:
-        """Similarities of unseen to training points, class probabilities, whether they say much."""
-        check_is_fitted(self, "answer_")
+    def _unseen(self, X: Any) -> tuple[Any, FloatArray, BoolArray]:
+        """Similarities of unseen to training points, laws, whether they resemble any."""
+        answer = self._answer
         similarity = similarities(self, X, self._training)
-        probabilities, reached = mean_over_neighbors(
-            similarity, self.label_distributions_, self.graph_, 1 / self.model_.n_states
-        )
-        return similarity, probabilities, reached
+        return similarity, *unseen_laws(answer, self.graph_, similarity)
 
     # -- pictures ------------------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 """Graph builders: points, or their distances, to a graph of similar ones.
 
-KNN         i and j are joined if either is among the k nearest neighbours of the other.
+KNN         i and j are joined if either is among the k nearest neighbours of the other; so is an
+            unseen point with training points, whose own neighbours stay those in training.
 MutualKNN   ... if each is among those of the other, plus the minimum spanning tree, which keeps
             the graph in one piece (Blatt, Wiseman & Domany, Neural Computation 9, 1805, 1997).
 Radius      ... if they are at most a given distance apart.
@@ -119,7 +120,10 @@ class KNN(_PointBuilder):
         return edges, distances
 
     def _links(self, space: Space, unseen: FloatArray) -> Links:
-        return _links_of(space.nearest(min(self.n_neighbors, space.n_points), unseen))
+        chosen = _links_of(space.nearest(min(self.n_neighbors, space.n_points), unseen))
+        if space.n_points <= self.n_neighbors:
+            return chosen  # all
+        return _either(chosen, space.nearer(self.n_neighbors, unseen), space.n_points)
 
 
 @dataclass(kw_only=True)
@@ -217,6 +221,14 @@ def _links_of(neighbors: Neighbors) -> Links:
     n_queries, k = neighbors.ids.shape
     queries = np.repeat(np.arange(n_queries), k)
     return Links(queries, neighbors.ids.ravel(), neighbors.distances.ravel())
+
+
+def _either(one: Links, other: Links, n_points: int) -> Links:
+    """Links that are in either list, each once."""
+    keys = np.concatenate([links.queries * n_points + links.ids for links in (one, other)])
+    distances = np.concatenate([one.distances, other.distances])
+    keys, first = np.unique(keys, return_index=True)
+    return Links(keys // n_points, keys % n_points, distances[first])
 
 
 def _undirected(links: Links) -> tuple[Ids, FloatArray, Ids]:

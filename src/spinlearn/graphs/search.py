@@ -29,6 +29,7 @@ _MAX_TREE_DIMENSIONS_FAR = 6
 _SLACK = 4  # candidates beyond those asked for
 _GROWTH = 4  # of the number of candidates for rows that are not settled
 _BLOCK = 2**22  # numbers held at a time, 32 MB
+_PAIRS = 2**7  # more than most queries have
 _EPSILON = float(np.finfo(np.float64).eps)
 _ROUNDING = 1e-12  # relative, far above that of any distance computed from differences
 
@@ -97,6 +98,23 @@ class Search:
             count, rounds = count * _GROWTH, rounds + 1
         return result
 
+    def closer(self, queries: FloatArray, radii: FloatArray) -> Links:
+        """All pairs of a query and a point that is less than the point's own radius away.
+
+        Equal up to rounding is not less: a copy of a point's k-th neighbour is no nearer.
+        """
+        high = self.points.shape[1] > _MAX_TREE_DIMENSIONS_FAR
+        index: _Index = _ProductIndex(self.points) if high else _TreeIndex(self.points)
+        found = []
+        for rows in _blocks(np.arange(len(queries)), len(self.points) if high else _PAIRS):
+            asking, ids = index.closer(queries[rows], radii)
+            order = np.lexsort((ids, asking))
+            asking, ids = rows[asking[order]], ids[order]
+            distances = separations(queries, asking, self.points, ids)
+            kept = distances < radii[ids] * (1 - _ROUNDING)
+            found.append(Links(asking[kept], ids[kept], distances[kept]))
+        return Links(*map(np.concatenate, zip(*found, strict=True)))
+
     def within(self, queries: FloatArray, radius: float) -> Links:
         """All pairs of a query and a point at most `radius` apart, give or take rounding."""
         high = self.points.shape[1] > _MAX_TREE_DIMENSIONS
@@ -123,6 +141,9 @@ class _Index(Protocol):
     def within(self, queries: FloatArray, radius: float) -> tuple[Ids, Ids]:
         """Queries and points of all pairs within the radius, and perhaps a few more."""
 
+    def closer(self, queries: FloatArray, radii: FloatArray) -> tuple[Ids, Ids]:
+        """The same for a radius of every point's own."""
+
 
 class _TreeIndex:
     def __init__(self, points: FloatArray) -> None:
@@ -139,6 +160,14 @@ class _TreeIndex:
             self._tree, radius * (1 + _ROUNDING), output_type="ndarray"
         )
         return pairs["i"].astype(np.int64), pairs["j"].astype(np.int64)
+
+    def closer(self, queries: FloatArray, radii: FloatArray) -> tuple[Ids, Ids]:
+        lists = type(self._tree)(queries).query_ball_point(
+            self._tree.data, radii * (1 + _ROUNDING), return_sorted=False
+        )
+        counts = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+        ids = np.repeat(np.arange(len(lists)), counts)
+        return np.fromiter((i for row in lists for i in row), np.int64, len(ids)), ids
 
 
 class _ProductIndex:
@@ -157,15 +186,21 @@ class _ProductIndex:
         return ids.astype(np.int64), np.sqrt(np.maximum(squares, 0.0))
 
     def within(self, queries: FloatArray, radius: float) -> tuple[Ids, Ids]:
+        return self.closer(queries, np.full(len(self._points), radius))
+
+    def closer(self, queries: FloatArray, radii: FloatArray) -> tuple[Ids, Ids]:
         centred = queries - self._origin
         squares = np.einsum("id,id->i", centred, centred)
-        products = squares[:, None] + self._squares - 2 * (centred @ self._points.T)
-        rows, ids = np.nonzero(products <= (radius**2 + self._rounding(squares))[:, None])
+        products = centred @ self._points.T  # the only large array
+        products *= -2
+        products += (squares - self._rounding(squares))[:, None]
+        products += self._squares - radii**2
+        rows, ids = np.nonzero(products <= 0)
         return rows, ids
 
     def _rounding(self, squares: FloatArray) -> FloatArray:
         """Bound on the error of a squared distance computed from a product."""
-        terms = self._points.shape[1] + 8
+        terms = self._points.shape[1] + 12
         return np.asarray(8 * terms * _EPSILON * (squares + self._squares.max()))
 
 

@@ -1,7 +1,8 @@
 """Where distances come from: points under a metric, or a matrix of distances.
 
-Both answer the same four questions: the nearest points, the points within a radius (of the
-training points or of unseen ones), the minimum spanning tree, and the place of unseen points.
+Both answer the same questions: the nearest points, the points within a radius (of the training
+points or of unseen ones), the minimum spanning tree, the place of unseen points, and to which
+training points these would be near.
 """
 
 from __future__ import annotations
@@ -35,6 +36,9 @@ class Space(Protocol):
     def within(self, radius: float, unseen: FloatArray | None = None) -> Links:
         """Training points within the radius of every unseen point, or of each other."""
 
+    def nearer(self, k: int, unseen: FloatArray) -> Links:
+        """Training points to which an unseen point is nearer than their k-th neighbour."""
+
     def spanning_tree(self, neighbors: Neighbors) -> tuple[Ids, FloatArray]:
         """Edges (n - 1, 2) of the minimum spanning tree and their lengths."""
 
@@ -54,6 +58,7 @@ class PointSpace:
         self._embedding = Embedding(metric, points)
         self._coordinates = self._embedding.coordinates(points)
         self._search = Search(self._coordinates)
+        self._listed: tuple[int, Neighbors] | None = None  # of `nearest`, which is asked twice
 
     def place(self, X_new: Any) -> FloatArray:
         points = checked_points(X_new, "X_new")
@@ -66,11 +71,21 @@ class PointSpace:
 
     def nearest(self, k: int, unseen: FloatArray | None = None) -> Neighbors:
         if unseen is None:
-            own = np.arange(self.n_points)
-            ids, lengths = self._search.nearest(self._coordinates, k, own)
+            ids, lengths = self._lists(k)
         else:
             ids, lengths = self._search.nearest(unseen, k)
         return Neighbors(ids, self._embedding.distances(lengths))
+
+    def nearer(self, k: int, unseen: FloatArray) -> Links:
+        links = self._search.closer(unseen, self._lists(k).distances[:, -1])
+        return Links(links.queries, links.ids, self._embedding.distances(links.distances))
+
+    def _lists(self, k: int) -> Neighbors:
+        """Neighbours of the training points, with separations for distances."""
+        if self._listed is None or self._listed[0] != k:
+            found = self._search.nearest(self._coordinates, k, np.arange(self.n_points))
+            self._listed = k, found
+        return self._listed[1]
 
     def within(self, radius: float, unseen: FloatArray | None = None) -> Links:
         limit = radius / self._embedding.unit
@@ -144,6 +159,11 @@ class DistanceMatrix:
             firsts = np.searchsorted(rows, np.arange(len(block)))
             ids[start : start + step] = columns[order][firsts[:, None] + np.arange(k)]
         return Neighbors(ids, np.take_along_axis(distances, ids, axis=1))
+
+    def nearer(self, k: int, unseen: FloatArray) -> Links:
+        reach = self.nearest(k).distances[:, -1]
+        rows, columns = np.nonzero(unseen < reach * (1 - _TOLERANCE))
+        return Links(rows, columns, unseen[rows, columns])
 
     def within(self, radius: float, unseen: FloatArray | None = None) -> Links:
         distances = self._distances if unseen is None else unseen

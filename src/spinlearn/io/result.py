@@ -119,7 +119,10 @@ class Result(Answer, Pictures):
             "version": VERSION,
             "whole_numbers": self.classes.dtype.kind in "iu",
             "equilibrium": equilibrium_header(self.equilibrium),
-            "answer": {name: getattr(self, name) for name in PLAIN},
+            "answer": {
+                name: getattr(self, name)
+                for name in (*PLAIN, "calibration", "new_groups", "choices")
+            },
             "n_classes": self.profile.n_classes,
             "confused_sets": [list(map(int, s)) for s in self.profile.confused_sets],
             "settings": dict(self.settings),
@@ -198,6 +201,10 @@ class Result(Answer, Pictures):
         if labels.shape != shape[1:] or not np.all((labels >= -1) & (labels < len(classes))):
             raise ValueError("labels are missing or name classes that are not there")
         answer = {name: header["answer"][name] for name in PLAIN}
+        factor = header["answer"].get("calibration")
+        answer["calibration"] = None if factor is None else float(factor)
+        answer["new_groups"] = bool(header["answer"].get("new_groups", True))
+        answer["choices"] = tuple(map(str, header["answer"].get("choices", ())))
         if not np.any(found.temperatures == float(answer["temperature"])):
             raise ValueError("the temperature of the answer is not among those of the profile")
         return cls(

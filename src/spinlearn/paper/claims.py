@@ -28,7 +28,7 @@ from spinlearn.paper.yeast_curves import yeast_curves
 
 Cells = Mapping[str, list[Cell]]
 RULE_NAMES = {
-    "auto": "our T* rule",
+    "information": "our T* rule",
     "paper": "the paper's T* rule",
     "paper_strict": "the paper's rule read strictly",
     "best": "the best T",
@@ -126,9 +126,9 @@ def third_class_found(cells: Cells) -> Claim:
             }
             shares.append(share["paper"])
             parts.append(
-                f"{name} M = {m}: {share['auto']:.0%} at our T*, {share['paper']:.0%} at the "
-                f"paper's ({share['paper_strict']:.0%} read strictly), {share['best']:.0%} at the "
-                "best T"
+                f"{name} M = {m}: {share['information']:.0%} at our T*, {share['paper']:.0%} at "
+                f"the paper's ({share['paper_strict']:.0%} read strictly), {share['best']:.0%} at "
+                "the best T"
             )
     return Claim(
         "b",
@@ -144,7 +144,7 @@ def third_class_found(cells: Cells) -> Claim:
 def methods_converge(cells: Cells) -> Claim:
     """(c) holds if for q = 3 the mean difference from graph cuts shrinks from least to most M."""
     panels = {m: e for (q, m), e in errors_by_panel(cells.get("fig4", [])).items() if q == 3}
-    gaps = {m: float(np.mean(np.abs(e["auto"] - e["cut"]))) for m, e in panels.items()}
+    gaps = {m: float(np.mean(np.abs(e["information"] - e["cut"]))) for m, e in panels.items()}
     text = ", ".join(f"M = {m}: {gap:.1f}" for m, gap in gaps.items())
     differences = list(chain.from_iterable(twin_differences(cells.get("fig4", [])).values()))
     if differences:
@@ -170,14 +170,14 @@ def mll_lost_by_others(cells: Cells) -> Claim:
     }
     parts = []
     for m, e in panels.items():
-        mll = np.mean([r["found"][r["rows"]["auto"]] for r in found[m]])
+        mll = np.mean([r["found"][r["rows"]["information"]] for r in found[m]])
         parts.append(
             f"M = {m}: GC {e['cut'].mean():.1f}, LGC {e['lgc'].mean():.1f}, ours "
-            f"{e['auto'].mean():.1f} errors ({mll:.1f} of 17 MLL found; paper's rule "
+            f"{e['information'].mean():.1f} errors ({mll:.1f} of 17 MLL found; paper's rule "
             f"{e['paper'].mean():.1f}, best T {e['best'].mean():.1f})"
         )
     lost = all(min(e["cut"].min(), e["lgc"].min()) >= 17 for e in panels.values())
-    fewer = all(e["auto"].mean() < 17 for e in panels.values())
+    fewer = all(e["information"].mean() < 17 for e in panels.values())
     return Claim(
         "d",
         "in the q = 2 case our method is able to predict the existence of MLL, while all 17 MLL "
@@ -195,7 +195,7 @@ def labels_can_hurt(cells: Cells) -> Claim:
     alone = unsupervised_errors(cells.get("fig5", []))
     within, text = False, "the leukemia experiment was not run"
     if panels and alone is not None:
-        shares = {p: float(np.mean(e["auto"] > alone)) for p, e in panels.items()}
+        shares = {p: float(np.mean(e["information"] > alone)) for p, e in panels.items()}
         share = float(np.mean(list(shares.values())))
         within = all(0.2 <= s <= 0.4 for s in shares.values())
         by_panel = ", ".join(f"q = {q}, M = {m}: {s:.0%}" for (q, m), s in shares.items())

@@ -30,7 +30,7 @@ PHASE_COLOURS = {
     "paramagnetic": "#F2C6A8",
 }
 METHODS = (  # key, name, colour, line
-    ("auto", "MC (ours, T*)", "#000000", "-"),
+    ("information", "MC (ours, T*)", "#000000", "-"),
     ("cut", "GC", "#D55E00", "-"),
     ("lgc", "LGC", "#009E73", "-"),
     ("paper", "MC, paper's T* rule", "#7F7F7F", ":"),
@@ -55,21 +55,21 @@ def draw_panels(cells: list[Cell], out: Path, name: str, n_points: int) -> list[
         column = sorted(k for p, k in panels if p == q).index(m)
         axis = axes[shapes.index(q), column]
         axis.set_visible(True)
-        order = np.argsort(errors["auto"], kind="stable")
+        order = np.argsort(errors["information"], kind="stable")
         x = np.arange(1, len(order) + 1)
         for key, label, colour, line in METHODS:
             values = errors[key][order]
             weight = 1.6 if line == "-" else 1.0
             axis.plot(x, values, line, color=colour, linewidth=weight, label=label)
         if std_errors[q, m] > 0:
-            values, reach = errors["auto"][order], 2 * std_errors[q, m]
+            values, reach = errors["information"][order], 2 * std_errors[q, m]
             axis.fill_between(
                 x, np.maximum(values - reach, 0), values + reach, color="#000000", alpha=0.15,
                 linewidth=0, label="± 2 s.e. of sampling",
             )  # fmt: skip
         unsure = ~errors["converged"][order]
         if np.any(unsure):
-            points = errors["auto"][order][unsure]
+            points = errors["information"][order][unsure]
             axis.plot(x[unsure], points, "x", color="#000000", markersize=3, label="not converged")
         for value in alone:
             axis.axhline(value, color="#CC79A7", linewidth=0.8, linestyle="-.", label="no labels")
@@ -107,7 +107,7 @@ def draw_panels(cells: list[Cell], out: Path, name: str, n_points: int) -> list[
     rows = [
         [q, m, k, *(int(errors[key][k]) for key, *_ in METHODS), std_errors[q, m]]
         for (q, m), errors in panels.items()
-        for k in range(len(errors["auto"]))
+        for k in range(len(errors["information"]))
     ]
     header = ["q", "M", "labelling", *(key for key, *_ in METHODS), "sampling_se"]
     return [*files, write_csv(out / f"{name}.csv", header, rows)]
@@ -145,7 +145,9 @@ def temperature_curves(curves: dict[str, Any], counts: SampledCounts, stem: Path
     if np.any(unsure):
         at = np.array(mc["temperatures"])[unsure]
         axis.plot(at, counts.errors[unsure], "x", color="#000000", label="not converged")
-    axis.axvline(ss["auto"], color="#666666", linestyle=":", label=f"T* = {ss['auto']:g}")
+    axis.axvline(
+        ss["information"], color="#666666", linestyle=":", label=f"T* = {ss['information']:g}"
+    )
     axis.set_xlabel("temperature T, in units of the coupling")
     axis.set_ylabel(f"misclassified points of {n_points}")
     axis.set_xlim(0, max(us["temperatures"]))

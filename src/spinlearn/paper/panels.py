@@ -31,7 +31,7 @@ def errors_by_panel(cells: list[Cell]) -> dict[tuple[int, int], dict[str, Any]]:
         }
         errors["cut"] = np.array([r["cut"] for r in results])
         errors["lgc"] = np.array([r["lgc"] for r in results])
-        errors["converged"] = np.array([r["converged"][r["rows"]["auto"]] for r in results])
+        errors["converged"] = np.array([r["converged"][r["rows"]["information"]] for r in results])
         found[panel] = errors
     return found
 
@@ -43,7 +43,7 @@ def twin_differences(cells: list[Cell]) -> dict[tuple[int, int], list[int]]:
         settings, result = cell["settings"], cell["result"]
         if settings["kind"] == "labelling" and "twin" in settings:
             key = (settings["q"], settings["M"], settings["labelling"])
-            runs.setdefault(key, []).append(result["errors"][result["rows"]["auto"]])
+            runs.setdefault(key, []).append(result["errors"][result["rows"]["information"]])
     found: dict[tuple[int, int], list[int]] = {}
     for (q, m, _), pair in runs.items():
         if len(pair) == 2:

@@ -97,7 +97,7 @@ def _panel_table(page: Document, cells: list[ExperimentCell]) -> None:
     titles = [*(f"ours, {RULE_NAMES[rule]}" for rule in RULES), "GC", "LGC"]
     rows = [
         [f"{q}", f"{m}", *(_mean_and_spread(errors[k]) for k in (*RULES, "cut", "lgc")),
-         f"{int(np.sum(errors['auto'] > errors['cut']))}"]
+         f"{int(np.sum(errors['information'] > errors['cut']))}"]
         for (q, m), errors in errors_by_panel(cells).items()
     ]  # fmt: skip
     page.table(["q", "M", *titles, "labellings with ours above GC"], rows)
@@ -109,7 +109,7 @@ def _accuracy(cells: list[ExperimentCell]) -> str:
     sampled = [r for r in results if r["worst_std_error"] > 0]
     if not sampled:
         return "All averages are exact: no sampling error."
-    unsure = sum(not r["converged"][r["rows"]["auto"]] for r in sampled)
+    unsure = sum(not r["converged"][r["rows"]["information"]] for r in sampled)
     differences = list(chain.from_iterable(twin_differences(cells).values()))
     twins = ""
     if differences:

@@ -74,7 +74,7 @@ def yeast_curves(cells: list[Cell]) -> YeastCurves:
         new=np.mean([[o["new"] for o in r["open"]] for r in results], axis=0),
         converged=np.all([r["converged"] for r in results], axis=0),
         n_runs=len(results),
-        row=median_row("auto"),
+        row=median_row("information"),
         paper_row=median_row("paper"),
         cut=results[0]["cut"]["mean"],
         lgc=results[0]["lgc"]["mean"],

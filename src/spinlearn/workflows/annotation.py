@@ -9,8 +9,9 @@ forms that h5ad files can hold:
     obs["spinlearn_new_class"]     'new:1', ... for the cells of a new class, else missing
     obsm["spinlearn_probability"]  one column per class, in the order of uns["spinlearn"]["classes"]
     obsm["spinlearn_std_error"]    likewise; zero where the answer is exact
-    uns["spinlearn"]               classes, temperatures, engine, settings; notes, in words: how the
-                                   answer was found, new classes that stand at other temperatures
+    uns["spinlearn"]               classes, temperatures, engine, settings; choices, what was chosen
+                                   with its reason; notes, in words: how the answer was found, the
+                                   choices, new classes that stand at other temperatures
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ def annotate(
     random_state : int, generator or None
         Seed; the number used is written to uns.
     temperature, **settings
-        As in `PottsClassifier`: engine, temperatures, tau, graph, couplings, ... Scanpy's graph is
-        made homogeneous by couplings="homogeneous".
+        As in `PottsClassifier`: method, novelty, proportions, engine, tau, graph, ... The method
+        applies to scanpy's graph as to one that is built; its weights are kept as they are by
+        couplings="weights".
 
     Returns
     -------
@@ -160,10 +162,13 @@ def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
         "engine": answer.equilibrium.engine,
         "kind": str(answer.equilibrium.kind),
         "tau": answer.tau,
+        "method": str(fitted.method),
+        "novelty": str(fitted.novelty),
         "couplings": str(fitted.couplings),
         "energy": str(fitted.energy),
         "random_state": fitted.random_state,
         "settings": {k: str(v) for k, v in settings.items()},
+        "choices": np.array(answer.choices, dtype=object),
         "notes": np.array(answer.notes(), dtype=object),
     }
     for name, values in columns.items():

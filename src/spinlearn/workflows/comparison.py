@@ -32,6 +32,7 @@ from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.estimators import PottsClassifier
 from spinlearn.graphs import as_graph, make_builder
 from spinlearn.graphs.points import checked_points
+from spinlearn.methods import METHODS
 from spinlearn.minimizers import minimize
 
 CONFUSED = -1  # outcome of a point without class
@@ -75,9 +76,10 @@ def compare(
         Names ("balanced_cut") or settings (`BalancedCut(strength=3)`). Each gives two rows,
         "sampled" at T* and "minimised". `energy_reached` is in the first of them for all methods.
     methods : list or dict, optional
-        Further methods: names of `spinlearn.baselines.BASELINES`, or estimators (scikit-learn's
-        `LabelSpreading` too, which is then given the adjacency matrix). A dict gives them names.
-        Default: all baselines.
+        Further methods: names of `spinlearn.baselines.BASELINES`; "messages", "paper" or "auto" for
+        the `PottsClassifier` of that method; or estimators (scikit-learn's `LabelSpreading` too,
+        which is then given the adjacency matrix). A dict gives them names. Default: "messages" and
+        all baselines.
     graph : str or graph builder
         How points become a graph; not used when X is a graph.
     couplings : {"weights", "homogeneous"}
@@ -133,7 +135,11 @@ def compare(
         )
         runs.append(("sampled", (_sampled, classifier, y)))
         runs.append(("minimised", (_minimised, spec, model, random_state)))
-    for name, estimator in _chosen(methods).items():
+    own = {
+        name: PottsClassifier(method=name, label_strength=label_strength, random_state=random_state)
+        for name in METHODS
+    }
+    for name, estimator in _chosen(methods, own).items():
         runs.append((name, (_fitted, estimator, y)))
 
     rows = []
@@ -172,7 +178,7 @@ def _sampled(graph: Graph, code: LabelCode, classifier: PottsClassifier, y: Any)
     return _Answer(
         outcomes=outcomes.astype(np.int32),
         forced=None if forced is None else forced.astype(np.int32),
-        energy=energy_name(classifier.energy),
+        energy="" if classifier.energy == "auto" else energy_name(classifier.energy),
         temperature=answer.temperature,
         supervised=code.n_classes > 0,
     )
@@ -223,11 +229,11 @@ def _matrix(graph: Graph) -> npt.NDArray[np.float64]:
     return matrix
 
 
-def _chosen(methods: Any) -> dict[str, Any]:
+def _chosen(methods: Any, own: Mapping[str, PottsClassifier]) -> dict[str, Any]:
     """Estimators by the name that their row will carry."""
-    known = BASELINES
+    known = {**BASELINES, **own}
     if methods is None:
-        methods = list(known)
+        methods = ["messages", *BASELINES]
     if isinstance(methods, Mapping):
         pairs: Iterable[tuple[str, Any]] = methods.items()
     elif isinstance(methods, (list, tuple)):
@@ -244,7 +250,7 @@ def _chosen(methods: Any) -> dict[str, Any]:
                     f"method {method!r} is unknown: use one of {', '.join(map(repr, known))}, or "
                     "an estimator"
                 )
-            method = known[method]()
+            method = own[method] if method in own else BASELINES[method]()
         if isinstance(method, type) or not hasattr(method, "fit"):
             raise InvalidInputError(f"{method!r} is no method: pass a name or an estimator")
         while name in chosen:
@@ -255,7 +261,8 @@ def _chosen(methods: Any) -> dict[str, Any]:
 
 def _name_of(method: Any) -> str:
     if isinstance(method, PottsClassifier):
-        return f"PottsClassifier({energy_name(method.energy)})"
+        named = method.method if method.energy == "auto" else energy_name(method.energy)
+        return f"PottsClassifier({named})"
     return type(method).__name__
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn import __version__
+from spinlearn.answers.labels import parse_labels
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.protocols import Callback
 from spinlearn.errors import ContradictionWarning, ConvergenceWarning, SpinlearnWarning
@@ -23,6 +24,8 @@ from spinlearn.workflows.settings import (
     FitSettings,
     configured_engine,
     make_graph_builder,
+    parse_components,
+    parse_proportions,
     parse_temperature,
     parse_temperatures,
 )
@@ -34,7 +37,11 @@ def fit_dataset(
     """Classify a dataset; the result and the warnings on the way."""
     data.check_labels()
     began = perf_counter()
-    builder = make_graph_builder(settings.graph, has_graph=data.graph is not None)
+    has_graph = data.graph is not None
+    builder = make_graph_builder(settings.graph, has_graph=has_graph)
+    n_components = parse_components(settings.n_components, has_graph=has_graph)
+    classes = parse_labels(data.labels, data.n_points).classes
+    proportions = parse_proportions(settings.proportions, classes.tolist())
     engine = configured_engine(settings)
     temperatures = parse_temperatures(settings.temperatures)
     with warnings.catch_warnings(record=True) as caught:
@@ -43,9 +50,14 @@ def fit_dataset(
         if X is None:
             X = prepared_points(data, settings)
         classifier = PottsClassifier(
-            graph=builder if builder is not None else "mutual_knn",
+            method=settings.method,
+            graph="auto" if builder is None else builder,
+            n_components=n_components,
             couplings=settings.couplings,
             energy=settings.energy,
+            proportions=proportions,
+            label_noise=settings.label_noise,
+            novelty=settings.novelty,
             engine=engine,
             label_strength=settings.label_strength,
             temperatures=temperatures,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import Field, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -25,11 +27,18 @@ class FitSettings:
 
     Attributes
     ----------
+    method : {"auto", "messages", "paper"}
     graph : str
-        "auto" (the file's own graph, else mutual_knn), or a builder and its size and options:
-        "knn:5", "mutual_knn:10,metric=cosine", "radius:0.5,weights=local".
-    couplings : str
-        A name among COUPLINGS.
+        "auto" (the file's own graph, else that of the method), or a builder and its size and
+        options: "knn:5", "mutual_knn:10,metric=cosine", "radius:0.5,weights=local".
+    n_components : str
+        "auto", "none" for all features, or how many principal components.
+    couplings, energy : str
+        "auto", or a name among COUPLINGS, ENERGIES.
+    proportions : str or None
+        Shares of the classes, "A=0.8,B=0.2", or numbers in the order of the sorted classes.
+    label_noise : float or None
+    novelty : {"off", "careful", "eager"}
     engine : str
         A name among ENGINES.
     temperatures : str
@@ -42,9 +51,14 @@ class FitSettings:
         Of a sampling engine.
     """
 
+    method: str = "auto"
     graph: str = "auto"
-    couplings: str = "weights"
-    energy: str = "min_cut"
+    n_components: str = "auto"
+    couplings: str = "auto"
+    energy: str = "auto"
+    proportions: str | None = None
+    label_noise: float | None = None
+    novelty: str = "careful"
     engine: str = "auto"
     temperatures: str = "auto"
     temperature: str = "auto"
@@ -64,9 +78,9 @@ class FitSettings:
 
 
 def make_graph_builder(spec: str, *, has_graph: bool = False) -> GraphBuilder | None:
-    """A builder from its description; None for the graph that the file itself holds."""
+    """A builder from its description; None for "auto": that of the file or the method."""
     if spec == "auto":
-        return None if has_graph else BUILDERS["mutual_knn"]()
+        return None
     name, *options = spec.split(",")
     name, _, size = name.partition(":")
     if name not in BUILDERS:
@@ -133,6 +147,96 @@ def _check_numbers(settings: FitSettings) -> None:
         raise InvalidInputError("--jobs 0 would do nothing: give a number of threads, -1 for all")
     if settings.seed < 0:
         raise InvalidInputError(f"--seed {settings.seed} is negative: give a whole number >= 0")
+
+
+def parse_components(text: str, *, has_graph: bool = False) -> int | str | None:
+    """'auto', 'none' or a whole number >= 1, as the classifier takes it."""
+    if text == "auto":
+        return text
+    none = text == "none"
+    if not none and not (text.isascii() and text.isdigit() and int(text) >= 1):
+        raise InvalidInputError(
+            f"--components {text!r} is no number of principal components: write auto, none for all "
+            "features, or a whole number >= 1"
+        )
+    if has_graph and not none:
+        raise InvalidInputError(
+            f"--components {text} reduces features, but the file holds a graph: leave it out"
+        )
+    return None if none else int(text)
+
+
+def parse_proportions(text: str | None, classes: Sequence[Any]) -> list[float] | None:
+    """Shares of all classes in their order, from NAME=SHARE,... or from numbers in that order."""
+    if text is None:
+        return None
+    names = [str(c) for c in classes]
+    if "=" in text:
+        given = _named_shares(text, names)
+        shares = [given[name] for name in names]
+    else:
+        shares = [_share(part, text) for part in text.split(",")]
+    if len(shares) != len(names):
+        raise InvalidInputError(
+            f"--proportions {text!r} has {len(shares)} numbers for {len(names)} classes: give one "
+            f"for each, in the order {_listed(names)}, or write NAME=SHARE,..."
+        )
+    if sum(shares) <= 0:
+        raise InvalidInputError(
+            f"--proportions {text!r} gives no class any point: make one share positive"
+        )
+    return shares
+
+
+def _named_shares(text: str, names: Sequence[str]) -> dict[str, float]:
+    """Share of every class by its name, which may hold commas and equals signs."""
+    given: dict[str, float] = {}
+    pieces = re.compile(r"(.+?)=([^=,]*)(?:,|$)")
+    at = 0
+    while at < len(text):
+        piece = pieces.match(text, at)
+        if piece is None:
+            raise InvalidInputError(
+                f"--proportions {text!r}: {text[at:]!r} is not NAME=SHARE: write for example "
+                f"{names[0]}=0.8,{names[-1]}=0.2, all classes by name, or numbers alone"
+            )
+        at = piece.end()
+        name = piece[1].strip()
+        if name not in names:
+            raise InvalidInputError(
+                f"--proportions {text!r}: {name!r} is no class among the labels: these are "
+                f"{_listed(names)}"
+            )
+        if name in given:
+            raise InvalidInputError(
+                f"--proportions {text!r} names {name!r} twice: leave one of them out"
+            )
+        given[name] = _share(piece[2], text)
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise InvalidInputError(
+            f"--proportions {text!r} says nothing of {_listed(missing)}: give the share of every "
+            "class"
+        )
+    return given
+
+
+def _share(part: str, text: str) -> float:
+    try:
+        value = float(part)
+    except ValueError:
+        value = np.nan
+    if not 0 <= value < np.inf:
+        raise InvalidInputError(
+            f"--proportions {text!r}: {part.strip()!r} is no share: write numbers >= 0, for "
+            "example A=0.8,B=0.2 or 0.8,0.2"
+        )
+    return value
+
+
+def _listed(names: Sequence[str], most: int = 10) -> str:
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def parse_temperature(text: str) -> float | str:

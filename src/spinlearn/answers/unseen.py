@@ -1,0 +1,277 @@
+"""What an answer says about unseen points: one cavity step at its temperature.
+
+A point x that is joined to training points j by couplings J_xj changes nothing among them, so
+
+    P_x(s) ~ exp(-f_x(s)/T) prod_j (w_j + (1 - w_j) p_j(s)),    w_j = exp(-J_xj/T),
+
+with p_j the marginals of all q states, those that hold new classes among them. It is the law that
+belief propagation would give x as the last point, and the exact one of a point with one neighbour.
+f_x is what a point pays for any class. Fields: the one that most points share; where most have one
+of their own, as walks from the labels give it, the mean over x's unlabelled neighbours, weighted by
+J_xj, which is one more step of these walks. Of a quadratic class term, c a_x (V_s - t_s) at the
+mean sizes V of the classes, for a size a_x found as those of the training points: from its summed
+coupling, or the same for all.
+
+At T = 0 it is the mean of p_j weighted by J_xj, the share of the votes. The limit of the product
+would let the least of all minima of equal energy decide: a state that one neighbour has in none of
+them, however seldom the others have theirs, would be impossible. So it is where no such step is
+known: couplings that follow no law of the similarities, class terms that are not quadratic.
+
+Rows of neighbours are taken in chunks: memory is linear in points times states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from spinlearn.analysis.grains import TIE
+from spinlearn.answers.answer import Answer
+from spinlearn.answers.names import UNKNOWN
+from spinlearn.answers.rule import label_reach
+from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import FREE, PottsModel
+from spinlearn.energies.unseen_couplings import CouplingLaw
+
+NEGLIGIBLE = 1e-12  # of the strongest similarity: a sum of similarities that says nothing
+CHUNK = 2**20  # numbers held at a time, 8 MB
+FAINTEST = 1e-290  # of a factor, below which it is that of an impossible state
+
+
+def unseen_laws(answer: Answer, graph: Graph, similarity: Any) -> tuple[FloatArray, BoolArray]:
+    """Probabilities of all states of unseen points, (n_new, q).
+
+    Beside them, whether each point resembles any training point; states are equally probable where
+    it does not.
+
+    Parameters
+    ----------
+    answer : Answer
+    graph : Graph
+        Similarities of the training points.
+    similarity : sparse array (n_new, n)
+        Those of the unseen points to them, >= 0.
+    """
+    rows = _canonical(similarity)
+    total = np.asarray(rows.sum(axis=1)).ravel()
+    reached = np.asarray(total > NEGLIGIBLE * np.abs(graph.weights).max(initial=0.0))
+    return _laws(answer, graph, rows, reached), reached
+
+
+def unseen_outcomes(
+    answer: Answer, similarity: Any, laws: FloatArray, reached: BoolArray
+) -> IntArray:
+    """Outcomes of unseen points as in `Decision`, or UNKNOWN, (n_new,).
+
+    A point takes the state of its largest probability, a class or a new class, if the first two
+    differ by more than tau and, for a class, a label reaches any of its neighbours; otherwise the
+    outcome that prevails among its neighbours. If that is a named class, or several equally, it is
+    the most probable of all.
+
+    Parameters
+    ----------
+    answer : Answer
+    similarity : sparse array (n_new, n)
+    laws, reached
+        Of `unseen_laws`.
+    """
+    rows, n_classes = _canonical(similarity), len(answer.classes)
+    outcomes, among_named = _prevailing(answer.decision.outcomes, n_classes, rows, reached)
+    codes = _codes(answer)
+    heard = rows @ label_reach(answer.model, n_classes).astype(np.float64) > 0
+    for one in _blocks(len(laws), answer.model.n_states):
+        p = laws[one]
+        top_two = np.partition(p, -2, axis=1)[:, -2:]
+        margin = top_two[:, 1] - top_two[:, 0]
+        called = codes[np.argmax(p, axis=1)]
+        is_class = (called >= 0) & (called < n_classes)
+        sure = (margin > answer.tau + TIE) & (heard[one] | (called >= n_classes))
+        likely = (margin > TIE) & is_class & among_named[one]
+        taken = reached[one] & (called != UNKNOWN) & (sure | likely)
+        outcomes[one][taken] = called[taken]
+    return outcomes
+
+
+def _laws(answer: Answer, graph: Graph, rows: Any, reached: BoolArray) -> FloatArray:
+    model, p, t = answer.model, answer.equilibrium.marginals[answer.row], answer.temperature
+    laws = np.full((rows.shape[0], model.n_states), 1 / model.n_states)
+    coupling = CouplingLaw.of(graph, model)
+    penalty = model.class_penalty
+    known = t > 0 and (penalty is None or penalty.kind == "quadratic")
+    cost = _ClassCost(model, p)
+    for one in _chunks(rows, model.n_states):
+        part = rows[one]
+        some = reached[one] & (np.diff(part.indptr) > 0)
+        if not np.any(some):
+            continue
+        part = part[some]
+        strength = part.data if coupling is None else coupling.couplings(part)
+        if known and coupling is not None:
+            found = _cavity_step(model, p, part, strength, t, cost)
+        else:
+            total = _row_sums(part, strength[:, None])
+            found = _row_sums(part, strength[:, None] * p[part.indices]) / total
+        laws[np.arange(one.start, one.stop)[some]] = found
+    return laws
+
+
+def _cavity_step(
+    model: PottsModel,
+    p: FloatArray,
+    part: Any,
+    couplings: FloatArray,
+    temperature: float,
+    cost: _ClassCost,
+) -> FloatArray:
+    """The law of the header for rows that all have neighbours, (rows, q)."""
+    q, pairs = model.n_states, model.pair_cost
+    law = p[part.indices]
+    unlike = pairs[~np.eye(q, dtype=bool)]
+    exponent = -cost.of(part, couplings) / temperature
+    if np.ptp(unlike) == 0 and np.ptp(np.diag(pairs)) == 0:
+        against = couplings[:, None] * (unlike[0] - pairs[0, 0]) / temperature
+        exponent += _row_sums(part, _log_factor(law, against))
+    else:
+        logs = np.empty(law.shape)
+        with np.errstate(divide="ignore"):
+            known = np.log(law)
+        for s in range(q):
+            terms = known - couplings[:, None] * pairs[s] / temperature
+            logs[:, s] = np.logaddexp.reduce(terms, axis=1)
+        exponent += _row_sums(part, logs)
+    exponent -= exponent.max(axis=1, keepdims=True)
+    found = np.exp(exponent)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def _log_factor(law: FloatArray, against: FloatArray) -> FloatArray:
+    """ln(w + (1 - w) p) with w = exp(-against), also where w is below the range of floats."""
+    with np.errstate(over="ignore"):
+        w = np.exp(-against)
+    factor = law + w * (1 - law)
+    return np.asarray(np.where(factor > FAINTEST, np.log(np.maximum(factor, FAINTEST)), -against))
+
+
+class _ClassCost:
+    """What a point pays for the class itself, whatever its neighbours are."""
+
+    def __init__(self, model: PottsModel, p: FloatArray) -> None:
+        self._usual, self._fields = _fields(model)
+        self._free = model.clamped == FREE
+        self._gap = np.zeros(model.n_states)
+        self._size, self._per_coupling = 0.0, 0.0
+        penalty = model.class_penalty
+        if penalty is None or penalty.kind != "quadratic":
+            return
+        a = penalty.sizes
+        self._gap = penalty.coefficient * (a @ p - penalty.targets)
+        counted = a > 0
+        strength = np.bincount(
+            model.graph.edges.ravel(),
+            np.repeat(np.abs(model.couplings), 2),
+            minlength=model.n_nodes,
+        )
+        if np.ptp(a[counted]) <= TIE * a.max() or not np.any(strength[counted] > 0):
+            self._size = float(a[counted].mean())
+        else:
+            self._per_coupling = float(a[counted].sum() / strength[counted].sum())
+
+    def of(self, part: Any, couplings: FloatArray) -> FloatArray:
+        """f_x(s) of points with these neighbours, (rows, q)."""
+        strength = _row_sums(part, couplings[:, None])
+        cost = self._usual + (self._size + self._per_coupling * strength) * self._gap
+        if self._fields is not None:
+            weight = np.where(self._free[part.indices], couplings, 0.0)[:, None]
+            total = _row_sums(part, weight)
+            means = _row_sums(part, weight * self._fields[part.indices])
+            cost += np.divide(means, total, out=np.zeros_like(means), where=total > 0)
+        return np.asarray(cost)
+
+
+def _fields(model: PottsModel) -> tuple[FloatArray, FloatArray | None]:
+    """The field that most free points share, (q,); or zero, and those of all, (n, q)."""
+    own = model.fields - model.fields[:, :1]  # a constant means nothing
+    free = own[model.clamped == FREE]
+    if len(free) == 0:
+        return np.zeros(model.n_states), None
+    usual = np.median(free, axis=0)
+    alike = np.all(np.abs(free - usual) <= TIE * np.abs(free).max(initial=0.0), axis=1)
+    if 2 * alike.sum() > len(free):
+        return np.asarray(usual), None
+    return np.zeros(model.n_states), np.asarray(own)
+
+
+def _prevailing(
+    called: IntArray, n_classes: int, rows: Any, reached: BoolArray
+) -> tuple[IntArray, BoolArray]:
+    """The outcome that has most of the similarity among training points; UNKNOWN if tied.
+
+    Beside it, whether that is a named class, or a tie of such.
+    """
+    from scipy.sparse import csr_array
+
+    codes, members = np.unique(called, return_inverse=True)
+    shape = (rows.shape[0], len(codes))
+    votes = csr_array((rows.data.copy(), members[rows.indices], rows.indptr.copy()), shape=shape)
+    votes.sum_duplicates()
+    outcomes = np.full(rows.shape[0], UNKNOWN, dtype=np.int32)
+    named = np.zeros(rows.shape[0], dtype=bool)
+    some = np.flatnonzero(reached & (np.diff(votes.indptr) > 0))
+    if len(some) == 0:
+        return outcomes, named
+    votes = votes[some]
+    starts, code = votes.indptr[:-1], codes[votes.indices]
+    most = np.maximum.reduceat(votes.data, starts)
+    top = votes.data >= np.repeat((1 - TIE) * most, np.diff(votes.indptr))
+    single = np.add.reduceat(top.astype(np.int64), starts) == 1
+    winner = np.add.reduceat(np.where(top, code, 0), starts)
+    outcomes[some[single]] = winner[single]
+    unnamed = top & ((code < 0) | (code >= n_classes))
+    named[some] = ~np.logical_or.reduceat(unnamed, starts)
+    return outcomes, named
+
+
+def _codes(answer: Answer) -> IntArray:
+    """The outcome that every state stands for, (q,); UNKNOWN for states that nothing holds."""
+    model, named = answer.model, len(answer.classes)
+    codes = np.full(model.n_states, UNKNOWN, dtype=np.int32)
+    codes[:named] = np.arange(named)
+    for s in range(named, model.n_states):
+        held = np.flatnonzero(model.clamped == s)
+        if len(held):  # a new class
+            codes[s] = answer.decision.outcomes[held[0]]
+    return codes
+
+
+def _canonical(similarity: Any) -> Any:
+    """CSR rows without duplicates; the argument is left as it was."""
+    rows = similarity.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
+def _row_sums(part: Any, values: FloatArray) -> FloatArray:
+    """Sums of values (entries, k) over the entries of each row; no row is empty."""
+    return np.asarray(np.add.reduceat(values, part.indptr[:-1], axis=0))
+
+
+def _chunks(rows: Any, n_states: int) -> Iterator[slice]:
+    """Rows that have about CHUNK numbers together."""
+    size = max(1, CHUNK // n_states)
+    start, n = 0, rows.shape[0]
+    while start < n:
+        stop = int(np.searchsorted(rows.indptr, rows.indptr[start] + size, side="right")) - 1
+        stop = min(max(stop, start + 1), n)
+        yield slice(start, stop)
+        start = stop
+
+
+def _blocks(n_rows: int, n_states: int) -> Iterator[slice]:
+    step = max(1, CHUNK // n_states)
+    for start in range(0, n_rows, step):
+        yield slice(start, min(start + step, n_rows))

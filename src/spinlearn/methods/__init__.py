@@ -1,0 +1,13 @@
+"""Methods: how the pieces of the library are put together to one answer.
+
+"paper" is that of Getz, Shental & Domany throughout; "messages" weighs a null model against the cut
+and answers by belief propagation; "auto" takes the one for which the labels speak.
+"""
+
+from __future__ import annotations
+
+from spinlearn.methods.choices import Choice
+from spinlearn.methods.discovery import NOVELTY
+from spinlearn.methods.plan import METHODS, Plan, plan
+
+__all__ = ["METHODS", "NOVELTY", "Choice", "Plan", "plan"]

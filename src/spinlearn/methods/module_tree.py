@@ -1,0 +1,117 @@
+"""A tree of a graph's modules: which groups hold together, and how well.
+
+Small modules are joined two at a time, those with the largest
+
+    rho(A, B) = 2W J(A, B) / (V_A V_B)
+
+first: the coupling between two groups over what chance would put there. Joining while rho exceeds
+gamma is greedy optimisation of modularity at resolution gamma, so that one tree holds the modules
+of all resolutions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.graph import Graph
+from spinlearn.energies import min_cut
+from spinlearn.methods.evidence import Labels
+from spinlearn.minimizers.coarsening import contracted, masses, modules, numbered
+
+FINE = 4.0  # resolution of the smallest modules
+MOST_MODULES = 600  # else they are joined further before the tree is made
+
+
+class ModuleTree:
+    """The tree of one graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        Weights >= 0 count.
+    seed : int
+    """
+
+    def __init__(self, graph: Graph, seed: int = 0) -> None:
+        self.member = _modules(graph, FINE, seed)
+        self._graph, self._seed = graph, seed
+        self.heights = _heights(graph, self.member)
+
+    def modules_at(self, resolution: float) -> IntArray:
+        """Module of every node, (n,), of all that are joined above this rho."""
+        together = csr_array(self.heights > resolution)
+        _, part = connected_components(together, directed=False)
+        return numbered(part[self.member])
+
+    def holding_together(self, labels: Labels) -> float:
+        """rho at which labels of one class come together: the median over pairs, then classes.
+
+        nan where no class has two labels.
+        """
+        found = []
+        for c in np.unique(labels[labels >= 0]):
+            at = self.member[labels == c]
+            if len(at) > 1:
+                pairs = np.triu_indices(len(at), 1)
+                found.append(np.median(self.heights[np.ix_(at, at)][pairs]))
+        return float(np.median(found)) if found else np.nan
+
+
+def _modules(graph: Graph, resolution: float, seed: int) -> IntArray:
+    """Small modules, joined to larger ones while there are too many."""
+    generator = np.random.default_rng(seed)
+    model = min_cut(graph, np.full(graph.n_nodes, -1), 2)
+    mass = masses(model)
+    member = np.arange(graph.n_nodes, dtype=np.int32)
+    while True:
+        joined = modules(model, resolution, generator, mass)
+        count = int(joined.max(initial=-1)) + 1
+        member = joined[member]
+        if count <= MOST_MODULES or count == model.n_nodes:
+            return member
+        mass = np.bincount(joined, weights=mass).astype(np.float64)
+        model = contracted(model, joined)
+
+
+def _heights(graph: Graph, member: IntArray) -> FloatArray:
+    """rho at which every two modules have come together, (k, k); infinite on the diagonal."""
+    k = int(member.max(initial=-1)) + 1
+    coupling = np.zeros((k, k))
+    weights = np.maximum(graph.weights, 0.0)
+    one, other = member[graph.edges].T
+    np.add.at(coupling, (one, other), weights)
+    coupling = coupling + coupling.T
+    volume = coupling.sum(axis=1)
+    total = volume.sum()
+    np.fill_diagonal(coupling, 0.0)
+    alive = np.ones(k, dtype=bool)
+    groups: list[list[int]] = [[m] for m in range(k)]
+    heights = np.zeros((k, k))
+    np.fill_diagonal(heights, np.inf)
+    rho = np.full((k, k), -1.0)
+    chance = np.outer(volume, volume)
+    np.divide(coupling * total, chance, out=rho, where=chance > 0)
+    np.fill_diagonal(rho, -1.0)
+    lowest = np.inf
+    for _ in range(k - 1):
+        a, b = np.unravel_index(int(np.argmax(rho)), rho.shape)
+        if rho[a, b] <= 0:
+            break  # what is left is not connected
+        lowest = min(lowest, float(rho[a, b]))  # average linkage may turn back: heights do not
+        heights[np.ix_(groups[a], groups[b])] = lowest
+        heights[np.ix_(groups[b], groups[a])] = lowest
+        groups[a] += groups[b]
+        groups[b] = []
+        alive[b] = False
+        coupling[a] += coupling[b]
+        coupling[a, a] = 0.0
+        coupling[:, a] = coupling[a]
+        volume[a] += volume[b]
+        row = np.where(alive, coupling[a] * total / (volume[a] * np.maximum(volume, 1e-300)), -1.0)
+        row[a] = -1.0
+        rho[a], rho[:, a] = row, row
+        rho[b], rho[:, b] = -1.0, -1.0
+    return heights

@@ -1,0 +1,80 @@
+"""Reduction: many features to a few principal components, where points are too few for them.
+
+Distances between points with thousands of features are all alike: noise of features that say
+nothing adds up. Where features outnumber the points divided by FEW, or MANY anyway, the leading
+principal components are kept, a sixth as many as points within [10, 50].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from spinlearn.core.arrays import FloatArray, frozen
+from spinlearn.errors import InvalidInputError
+
+FEW = 4  # features up to a quarter of the points are kept as they are,
+MANY = 100  # and so are at most this many, if there are as many points
+LEAST, MOST = 10, 50  # components
+PER_COMPONENT = 6  # points
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduction:
+    """Principal components of training points.
+
+    Attributes
+    ----------
+    mean : float array (d,)
+    components : float array (k, d)
+    explained : float
+        Their share of the variance.
+    """
+
+    mean: FloatArray
+    components: FloatArray
+    explained: float
+
+    @classmethod
+    def of(cls, points: FloatArray, n_components: int) -> Self:
+        """The leading components; deterministic."""
+        from sklearn.decomposition import PCA
+
+        n, d = points.shape
+        solver = "full" if min(n, d) <= 500 else "randomized"
+        fitted = PCA(n_components, svd_solver=solver, random_state=0).fit(points)
+        return cls(
+            frozen(fitted.mean_, np.float64),
+            frozen(fitted.components_, np.float64),
+            float(fitted.explained_variance_ratio_.sum()),
+        )
+
+    def apply(self, points: FloatArray) -> FloatArray:
+        """Coordinates of points along the components, (n, k)."""
+        return np.asarray((points - self.mean) @ self.components.T)
+
+
+def components_for(n_points: int, n_features: int) -> int | None:
+    """How many components to keep, None for all features."""
+    if n_features <= min(MANY, max(n_points // FEW, LEAST)):
+        return None
+    return int(np.clip(n_points // PER_COMPONENT, LEAST, MOST))
+
+
+def checked_components(asked: Any, n_points: int, n_features: int) -> int | None:
+    """The number of components asked for: "auto", None for all features, or a number."""
+    if isinstance(asked, str) and asked == "auto":
+        wanted = components_for(n_points, n_features)
+    elif asked is None:
+        return None
+    elif isinstance(asked, (int, np.integer)) and not isinstance(asked, bool) and asked >= 1:
+        wanted = int(asked)
+    else:
+        raise InvalidInputError(
+            f"n_components={asked!r} is no number of components: use 'auto', None for all "
+            "features, or a whole number >= 1"
+        )
+    most = min(n_points - 1, n_features)
+    return None if wanted is None or most < 1 or wanted >= n_features else min(wanted, most)

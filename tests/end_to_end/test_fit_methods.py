@@ -1,0 +1,165 @@
+"""`spinlearn fit`: the method, and what else settles an answer, by options."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs
+
+from spinlearn.io.result import Result
+from spinlearn.workflows.settings import parse_components, parse_proportions
+from tests.end_to_end.tool import read_rows, spinlearn_here
+
+READ = ("fit", "data.csv", "--labels", "kind", "--quiet", "--seed", 1)
+NAMES = ("blue", "green", "red")
+
+
+@pytest.fixture(scope="module")
+def table():
+    """Four groups in the plane, one of them without any label."""
+    X, truth = make_blobs(120, centers=[[0, 0], [9, 0], [0, 9], [9, 9]], random_state=0)
+    frame = pd.DataFrame({"kind": "", "x": X[:, 0], "y": X[:, 1]})
+    for k, name in enumerate(NAMES):
+        frame.loc[np.flatnonzero(truth == k)[:3], "kind"] = name
+    return frame, truth
+
+
+@pytest.fixture
+def fit(table, tmp_path):
+    table[0].to_csv(tmp_path / "data.csv", index=False)
+
+    def run(*options: object, out: str = "out"):
+        done = spinlearn_here(*READ, "--out", out, *options, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done, Result.load(tmp_path / out)
+
+    return run
+
+
+@pytest.fixture
+def refused(table, tmp_path):
+    table[0].to_csv(tmp_path / "data.csv", index=False)
+
+    def run(*options: object) -> str:
+        done = spinlearn_here(*READ, "--out", "out", *options, cwd=tmp_path)
+        assert done.returncode == 2
+        assert not (tmp_path / "out").exists()
+        return " ".join(done.stderr.split())
+
+    return run
+
+
+def test_every_choice_is_a_line_before_the_calls_and_a_note_on_the_page(fit, tmp_path):
+    done, result = fit()
+    names = [text.split(":")[0] for text in result.choices]
+    assert {"graph", "couplings", "energy", "novelty", "temperature", "engine"} <= set(names)
+    lines = done.stdout.splitlines()
+    (head,) = [k for k, line in enumerate(lines) if "call" in line and "confidence" in line]
+    for choice in result.choices:
+        assert lines.count(choice) == 1
+        assert lines.index(choice) < head
+        assert choice in result.notes()
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    for choice in result.choices:
+        assert json.dumps(choice)[1:-1] in page
+
+
+def test_the_default_is_belief_propagation(fit):
+    _, result = fit()
+    assert result.equilibrium.engine == "belief_propagation"
+    assert result.rule == "calibrated"
+    assert result.settings["options"]["method"] == "auto"
+
+
+def test_method_paper_is_the_paper_s_settings_one_by_one(fit, tmp_path):
+    done, by_name = fit("--method", "paper", out="one")
+    _, by_hand = fit(
+        "--graph", "mutual_knn", "--couplings", "weights", "--energy", "min_cut",
+        "--engine", "junction_tree", "--temperature", "paper", out="two",
+    )  # fmt: skip
+    for name in ("labels.csv", "profile.csv"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    assert by_name.rule == by_hand.rule == "paper"
+    assert by_name.is_cut
+    assert "10 mutual nearest neighbours (the paper's)" in done.stdout
+    assert by_hand.choices == ()
+
+
+def test_novelty_finds_the_group_without_label_or_leaves_it(fit, table):
+    _, truth = table
+    _, found = fit("--novelty", "eager")
+    assert [set(truth[members]) for members in found.new_classes.values()] == [{3}]
+    assert any(c.startswith("novelty: eager: ") for c in found.choices)
+    _, off = fit("--novelty", "off", out="off")
+    assert not any(c.startswith("novelty") for c in off.choices)
+    assert off.model.n_states == 3
+
+
+def test_proportions_by_name_and_in_order_are_the_same(fit, tmp_path):
+    _, named = fit("--proportions", "red=0.2,blue=0.5,green=0.3", "--novelty", "off", out="one")
+    fit("--proportions", "0.5,0.3,0.2", "--novelty", "off", out="two")
+    one, two = (read_rows(tmp_path / out / "labels.csv") for out in ("one", "two"))
+    assert one == two
+    assert any("proportions given" in choice for choice in named.choices)
+    targets = np.asarray(named.model.class_penalty.targets)
+    np.testing.assert_allclose(targets / targets.sum(), [0.5, 0.3, 0.2])
+
+
+def test_label_noise_makes_fields_of_labels(fit):
+    _, result = fit("--label-noise", 0.1)
+    labelled = np.flatnonzero(result.labels >= 0)
+    assert np.all(result.model.clamped[labelled] < 0)
+    assert result.settings["options"]["label_noise"] == 0.1
+
+
+def test_components_reduce_the_features(fit):
+    _, result = fit("--components", 1)
+    assert any("in 1 principal components" in choice for choice in result.choices)
+    _, result = fit("--components", "none", out="all")
+    assert not any("principal" in choice for choice in result.choices)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--method", "magic"), "method='magic' is unknown: use one of 'auto'"),
+        (("--novelty", "bold"), "novelty='bold' is unknown: use one of 'off', 'careful'"),
+        (("--label-noise", 0.5), "use a number from 0 to below 0.5"),
+        (("--label-noise", 0.1, "--label-strength", 2), "give one of them"),
+        (("--components", "0"), "write auto, none for all features, or a whole number >= 1"),
+        (("--components", "2.5"), "'2.5' is no number of principal components"),
+        (("--proportions", "0.5,0.5"), "has 2 numbers for 3 classes: give one for each, in the "
+         "order 'blue', 'green', 'red'"),
+        (("--proportions", "blue=1,green=1,mauve=1"), "'mauve' is no class among the labels"),
+        (("--proportions", "blue=1,green=1"), "says nothing of 'red'"),
+        (("--proportions", "blue=1,green=1,blue=2"), "names 'blue' twice"),
+        (("--proportions", "0.5,0.7,-0.2"), "'-0.2' is no share: write numbers >= 0"),
+        (("--proportions", "blue=a,green=1,red=1"), "'a' is no share"),
+        (("--proportions", "blue=1,green=1,red"), "'red' is not NAME=SHARE"),
+        (("--proportions", "nan,1,1"), "'nan' is no share"),
+        (("--proportions", "0,0,0"), "gives no class any point"),
+        (("--proportions", "1,1,1", "--method", "paper"), "proportions are of the energy"),
+        (("--proportions", "1,1,1", "--energy", "min_cut"), "proportions are of the energy"),
+        (("--couplings", "own"), "couplings='own' is unknown"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_refused_in_words(refused, options, words):
+    assert words in refused(*options)
+
+
+def test_names_with_commas_and_equals_signs():
+    classes = ["T cell, naive", "a=b", "c"]
+    text = "c=1,T cell, naive=0.25, a=b=0.5"
+    assert parse_proportions(text, classes) == [0.25, 0.5, 1.0]
+    assert parse_proportions("0=0.8, 1=0.2", [0, 1]) == [0.8, 0.2]
+    assert parse_proportions(None, classes) is None
+
+
+def test_components_of_a_graph_are_refused():
+    with pytest.raises(ValueError, match="holds a graph: leave it out"):
+        parse_components("3", has_graph=True)
+    assert parse_components("auto", has_graph=True) == "auto"
+    assert parse_components("none", has_graph=True) is None

@@ -1,0 +1,173 @@
+"""Advice on the answer of belief propagation: large groups without a label first, anchors apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spinlearn import PottsClassifier, suggest, suspects
+from spinlearn.advice.doubts import expected_errors
+from spinlearn.advice.explained import MAX_POINTS, explaining_batch
+from spinlearn.advice.suggestion import labelled_as
+from spinlearn.core.equilibrium import Kind
+from spinlearn.core.graph import Graph
+from spinlearn.energies import modularity
+from spinlearn.errors import InvalidInputError
+from tests.conftest import grid_graph
+
+# Blobs apart are parts of the graph without a label, which is the point here.
+pytestmark = pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
+SIZES = (60, 120, 50, 20)  # of the blobs
+
+
+def blobs(seed: int = 0, distance: float = 6.0) -> tuple[np.ndarray, np.ndarray]:
+    """Points in blobs along a line, and the blob of each."""
+    generator = np.random.default_rng(seed)
+    blob = np.repeat(np.arange(len(SIZES)), SIZES)
+    X = generator.standard_normal((len(blob), 2))
+    X[:, 0] += distance * blob
+    return X, blob
+
+
+def labels_in(blob: np.ndarray, labelled: dict[int, int]) -> np.ndarray:
+    """The first point of each of these blobs labelled with a class."""
+    y = np.full(len(blob), -1)
+    for which, c in labelled.items():
+        y[np.flatnonzero(blob == which)[0]] = c
+    return y
+
+
+@pytest.mark.parametrize("novelty", ["careful", "off"])
+def test_the_largest_group_without_a_label_comes_first(novelty):
+    X, blob = blobs(distance=9.0)
+    y = labels_in(blob, {0: 0, 2: 1})
+    fitted = PottsClassifier(novelty=novelty).fit(X, y)
+    assert fitted.equilibrium_.kind is Kind.APPROXIMATE
+    first, second = suggest(fitted, 2)
+    assert blob[first.point] == 1
+    assert blob[second.point] in (1, 3)
+    assert first.gain > second.gain > 0
+    assert first.reach > 10
+
+
+def test_new_classes_have_no_label_yet():
+    X, blob = blobs()
+    y = labels_in(blob, {0: 0, 2: 1})
+    fitted = PottsClassifier().fit(X, y)
+    anchors = np.flatnonzero((fitted.model_.clamped >= 0) & (y < 0))
+    assert len(anchors) > 0
+    answer = fitted.answer_
+    errors = expected_errors(answer.equilibrium, answer.temperature, answer.labels, 2)
+    assert errors[blob == 1].mean() > 0.7
+    assert errors[y >= 0].max() < 1e-6
+    everything = suggest(fitted, int(np.sum(y < 0)))
+    assert sorted(s.point for s in everything) == np.flatnonzero(y < 0).tolist()
+    with pytest.raises(InvalidInputError, match="1 to that many"):
+        suggest(fitted, int(np.sum(y < 0)) + 1)
+
+
+def test_a_batch_without_any_label_takes_one_point_of_every_large_group():
+    X, blob = blobs(distance=12.0)
+    fitted = PottsClassifier().fit(X, np.full(len(X), -1))
+    assert {int(blob[s.point]) for s in suggest(fitted, 3)} == {0, 1, 2}  # the largest
+
+
+def test_one_label_is_enough_to_ask():
+    X, blob = blobs(distance=9.0)
+    found = suggest(PottsClassifier().fit(X, labels_in(blob, {0: 0})), 3)
+    assert blob[found[0].point] == 1
+
+
+def test_the_same_advice_every_time():
+    X, blob = blobs()
+    fitted = PottsClassifier().fit(X, labels_in(blob, {0: 0, 1: 1}))
+    assert suggest(fitted, 5) == suggest(fitted, 5) == suggest(fitted.answer_, 5, seed=0)
+
+
+def test_labels_that_may_be_wrong_are_not_asked_for_again():
+    X, blob = blobs()
+    y = labels_in(blob, {0: 0, 1: 1})
+    fitted = PottsClassifier(label_noise=0.1).fit(X, y)
+    asked = {s.point for s in suggest(fitted, len(X) - 2)}
+    assert asked == set(np.flatnonzero(y < 0).tolist())
+
+
+def test_named_temperatures_draw_labellings():
+    X, blob = blobs()
+    fitted = PottsClassifier().fit(X, labels_in(blob, {0: 0, 1: 1}))
+    drawn = suggest(fitted, 2, temperatures=[fitted.temperature_], n_samples=32)
+    assert len({s.point for s in drawn}) == 2
+
+
+def test_gains_are_those_of_the_gaussian_field():
+    graph = grid_graph(3, 4)
+    labelled = np.zeros(12, dtype=bool)
+    labelled[0] = True
+    errors = np.linspace(0.1, 0.9, 12)
+    first, second = explaining_batch(graph, labelled, errors, 2, np.random.default_rng(0))
+    field, free = field_of(graph, labelled)
+    left = errors[free]
+    for found in (first, second):
+        variance = np.diag(field)
+        gains = field**2 @ (left / variance) / variance
+        best = int(np.argmax(gains))
+        assert found.point == free[best]
+        assert found.gain == pytest.approx(gains[best], rel=1e-3)
+        share = field[best] ** 2 / (field[best, best] * variance)
+        keep = np.arange(len(free)) != best
+        left = (left * (1 - share))[keep]
+        field = (field - np.outer(field[best], field[best]) / field[best, best])[np.ix_(keep, keep)]
+        free = free[keep]
+
+
+def field_of(graph: Graph, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The covariance between points without a label, by a dense inverse, and these points."""
+    from spinlearn.advice.explained import POWER
+    from spinlearn.methods.walks import alpha_of
+
+    weights = np.zeros((graph.n_nodes, graph.n_nodes))
+    u, v = graph.edges.T
+    weights[u, v] = weights[v, u] = graph.weights
+    degrees = weights.sum(axis=0)
+    free = np.flatnonzero(~labelled)
+    steps = (alpha_of(graph) * weights / np.sqrt(np.outer(degrees, degrees)))[np.ix_(free, free)]
+    return np.linalg.matrix_power(np.linalg.inv(np.eye(len(free)) - steps), POWER), free
+
+
+def test_of_many_points_some_are_looked_at_and_lone_points_come_last():
+    size = 40
+    graph = grid_graph(size, size)
+    lone = Graph(size * size + 3, graph.edges)
+    labelled = np.zeros(lone.n_nodes, dtype=bool)
+    assert lone.n_nodes > MAX_POINTS
+    found = explaining_batch(lone, labelled, np.ones(lone.n_nodes), 3, np.random.default_rng(0))
+    assert all(item.point < size * size for item in found)
+    assert found[0].gain > found[1].gain > found[2].gain > 1
+
+
+def test_a_label_more_keeps_the_class_term():
+    graph = grid_graph(3, 3)
+    labels = np.full(9, -1)
+    labels[0] = 0
+    model = modularity(graph, labels, 2)
+    more = labelled_as(model, [8], [1])
+    assert more.class_penalty is model.class_penalty is not None
+    expected = modularity(graph, np.where(np.arange(9) == 8, 1, labels), 2)
+    states = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1])
+    assert more.energy(states) == pytest.approx(expected.energy(states))
+    with pytest.raises(InvalidInputError, match="labelled already"):
+        labelled_as(more, [8], [0])
+
+
+def test_points_that_hold_a_new_class_are_no_labels_and_no_suspects():
+    X, blob = blobs()
+    y = labels_in(blob, {0: 0, 2: 1})
+    for which, c in ((0, 0), (2, 1)):
+        y[np.flatnonzero(blob == which)[1:4]] = c
+    wrong = int(np.flatnonzero(blob == 0)[5])
+    y[wrong] = 1
+    fitted = PottsClassifier().fit(X, y)
+    assert np.any((fitted.model_.clamped >= 0) & (y < 0))
+    found = suspects(fitted)
+    assert [s.point for s in found] == [wrong]
+    assert found[0].instead == 0

@@ -1,0 +1,254 @@
+"""Unseen points: exact where a point is a leaf, calibrated and linear in memory elsewhere."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+
+from spinlearn import PottsClassifier
+from spinlearn.core.graph import Graph
+from spinlearn.energies import min_cut
+from spinlearn.energies.unseen_couplings import CouplingLaw
+from spinlearn.engines import Enumeration, JunctionTree
+from spinlearn.graphs import KNN
+
+
+def tree(n, seed):
+    """A random tree with random couplings."""
+    g = np.random.default_rng(seed)
+    edges = [(int(g.integers(i)), i) for i in range(1, n)]
+    return Graph(n, edges, g.uniform(0.2, 2.0, len(edges)))
+
+
+def with_leaf(graph, node, weight):
+    """The graph with one more node that hangs on another."""
+    edges = np.vstack([graph.edges, [node, graph.n_nodes]])
+    return Graph(graph.n_nodes + 1, edges, np.append(graph.weights, weight))
+
+
+def fitted(graph, y, temperature, **settings):
+    settings = {"method": "paper", "engine": "junction_tree", "n_states": 3} | settings
+    return PottsClassifier(
+        temperatures=[temperature], temperature=temperature, **settings
+    ).fit(graph, y)  # fmt: skip
+
+
+# -- exact answers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.01, 0.3, 1.0, 5.0, np.inf])
+@pytest.mark.parametrize("label_strength", [np.inf, 0.7])
+def test_a_leaf_has_its_exact_law(temperature, label_strength):
+    for seed in range(4):
+        graph = tree(9, seed)
+        y = np.full(9, -1)
+        y[[0, 4, 7]] = [0, 1, 2]
+        model = fitted(graph, y, temperature, label_strength=label_strength)
+        for node, weight in ((2, 0.4), (4, 1.3), (8, 3.0)):
+            row = sparse.csr_array(([weight], ([0], [node])), shape=(1, 9))
+            whole = min_cut(
+                with_leaf(graph, node, weight), np.append(y, -1), 3, label_strength=label_strength
+            )
+            for engine in (JunctionTree(), Enumeration()):
+                exact = engine.run(whole, [temperature]).marginals[0, -1]
+                np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
+
+
+def test_a_leaf_under_a_table_of_pair_costs():
+    """Classes in an order: neighbouring ones cost less."""
+    from spinlearn.energies import Harmonic
+
+    graph, y = tree(8, 1), np.array([0, -1, -1, 2, -1, 1, -1, -1])
+    energy = Harmonic(class_values=[0.0, 1.0, 2.5])
+    model = fitted(graph, y, 0.8, energy=energy)
+    row = sparse.csr_array(([0.9], ([0], [6])), shape=(1, 8))
+    whole = energy(with_leaf(graph, 6, 0.9), np.append(y, -1), 3)
+    exact = JunctionTree().run(whole, [0.8]).marginals[0, -1]
+    np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_leaf_has_the_field_of_its_neighbour_or_the_one_that_most_share(shared):
+    from spinlearn.energies import Custom
+
+    graph, y = tree(8, 2), np.array([0, -1, -1, 2, -1, 1, -1, -1])
+    fields = np.random.default_rng(0).normal(size=(8, 3)) * 0.4
+    if shared:
+        fields[1:] = [0.3, 0.0, -0.2]
+    model = fitted(graph, y, 0.8, energy=Custom(fields=fields))
+    row = sparse.csr_array(([0.9], ([0], [6])), shape=(1, 8))
+    energy = Custom(fields=np.vstack([fields, fields[6]]))
+    whole = energy(with_leaf(graph, 6, 0.9), np.append(y, -1), 3)
+    exact = JunctionTree().run(whole, [0.8]).marginals[0, -1]
+    np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
+
+
+def test_neighbours_in_parts_of_their_own_say_independent_things():
+    graph = Graph(6, [(0, 1), (2, 3), (4, 5)], [1.0, 0.6, 1.4])
+    y = np.array([0, -1, 1, -1, 2, -1])
+    model = fitted(graph, y, 0.5)
+    weights = [0.3, 0.8, 0.4]
+    edges = np.vstack([graph.edges, [[1, 6], [3, 6], [5, 6]]])
+    whole = min_cut(Graph(7, edges, np.append(graph.weights, weights)), np.append(y, -1), 3)
+    exact = JunctionTree().run(whole, [0.5]).marginals[0, -1]
+    row = sparse.csr_array((weights, ([0, 0, 0], [1, 3, 5])), shape=(1, 6))
+    np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
+
+
+def test_at_zero_temperature_neighbours_vote():
+    graph = Graph(4, [(0, 1), (2, 3)])
+    model = fitted(graph, [0, -1, 1, -1], 0.0, n_states=2)
+    rows = [[2.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 5.0]]
+    np.testing.assert_allclose(
+        model.predict_proba(rows), [[0.75, 0.25], [0.5, 0.5], [0, 1]], atol=1e-12
+    )
+    assert model.predict(rows).tolist() == [0, -1, 1]
+
+
+def test_very_strong_couplings_stay_in_the_range_of_floats():
+    graph = Graph(4, [(0, 1), (2, 3)], [1e5, 1e5])
+    model = fitted(graph, [0, -1, 1, -1], 1.0, n_states=2)
+    rows = [[1e5, 1e5, 1e5, 0.0], [1e5, 0.0, 1e5, 0.0], [0.0, 2e5, 1e5, 2e5]]
+    np.testing.assert_allclose(
+        model.predict_proba(rows), [[1, 0], [0.5, 0.5], [0, 1]], rtol=0, atol=1e-12
+    )
+
+
+# -- couplings -----------------------------------------------------------------------------------
+
+
+def test_couplings_follow_those_of_training():
+    g = np.random.default_rng(0)
+    graph = KNN(n_neighbors=5).build(g.normal(size=(60, 2)))
+    d = np.bincount(graph.edges.ravel(), np.repeat(graph.weights, 2))
+    i = 7
+    row = sparse.csr_array(([0.5, 0.3], ([0, 0], [i, i + 1])), shape=(1, 60))
+    w, near = np.array([0.5, 0.3]), d[[i, i + 1]]
+    by_degree = w / np.sqrt(0.8 * (near + w))
+    u, v = graph.edges.T
+    scale = 1 / np.mean(graph.weights / np.sqrt(d[u] * d[v]))
+    for couplings, energy, expected in (
+        ("weights", "min_cut", w),
+        ("weights", "harmonic", 2 * w),
+        ("weights", "lgc", 2 * by_degree),
+        ("homogeneous", "min_cut", scale * by_degree),
+        ("homogeneous", "modularity", scale * by_degree),
+        ("homogeneous", "harmonic", 2 * scale * by_degree),
+    ):
+        y = np.where(np.arange(60) < 2, np.arange(60), -1)
+        model = PottsClassifier(
+            energy=energy, couplings=couplings, engine="belief_propagation", temperatures=[1.0],
+        ).fit(graph, y).model_  # fmt: skip
+        law = CouplingLaw.of(graph, model)
+        np.testing.assert_allclose(law.couplings(row), expected, rtol=1e-9)
+
+
+def test_the_class_term_is_that_of_a_training_point():
+    """A twin of a point that no neighbour holds has its law: uniform but for the class term."""
+    graph = Graph(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])
+    y = np.array([0, 0, 0, -1, -1, 1])
+    model = PottsClassifier(
+        energy="balanced_cut", engine="enumeration", temperatures=[2.0], temperature=2.0
+    ).fit(graph, y)
+    penalty = model.model_.class_penalty
+    assert np.all(penalty.sizes == 1)
+    volumes = penalty.sizes @ model.answer_.equilibrium.marginals[0]
+    expected = np.exp(-penalty.coefficient * (volumes - penalty.targets) / 2.0)
+    row = sparse.csr_array(([1e-9], ([0], [4])), shape=(1, 6))
+    law = model.predict_proba(row)[0]
+    np.testing.assert_allclose(law, expected / expected.sum(), atol=1e-6)
+    assert law[1] > law[0]  # the smaller class
+
+
+# -- the whole -----------------------------------------------------------------------------------
+
+
+def expected_calibration_error(p, truth):
+    sure, right = p.max(axis=1), p.argmax(axis=1) == truth
+    cell = np.minimum((10 * sure).astype(int), 9)
+    gaps = [abs(np.sum(sure[cell == k]) - np.sum(right[cell == k])) for k in range(10)]
+    return sum(gaps) / len(truth)
+
+
+@pytest.mark.parametrize("labels", [3, 10])
+def test_unseen_digits_are_calibrated_as_the_rest(labels):
+    X, truth = load_digits(return_X_y=True)
+    g = np.random.default_rng(0)
+    order = g.permutation(len(truth))
+    train, test = order[:1400], order[1400:]
+    y = np.full(len(train), -1)
+    for c in range(10):
+        y[g.choice(np.flatnonzero(truth[train] == c), labels, replace=False)] = c
+    model = PottsClassifier(method="messages", novelty="off", random_state=0).fit(X[train], y)
+    p = model.predict_proba(X[test])
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    assert expected_calibration_error(p, truth[test]) <= 0.06
+    right = np.mean(p.argmax(axis=1) == truth[test])
+    assert right > np.mean(model.forced_labels_ == truth[train]) - 0.03
+
+
+def blobs(n, seed):
+    """Three blobs and which each point is of."""
+    g = np.random.default_rng(seed)
+    which = g.integers(3, size=n)
+    return np.array([[0.0, 0], [5, 0], [0, 5]])[which] + g.normal(size=(n, 2)), which
+
+
+def test_unseen_members_of_a_hidden_class_are_of_the_new_class():
+    X, truth = load_digits(return_X_y=True)
+    g = np.random.default_rng(0)
+    order = g.permutation(len(truth))
+    train, test = order[:1200], order[1200:]
+    y = np.full(1200, "", dtype=object)
+    for c in range(1, 10):  # no zero is labelled
+        y[g.choice(np.flatnonzero(truth[train] == c), 5, replace=False)] = str(c)
+    model = PottsClassifier(method="messages", random_state=0).fit(X[train], y)
+    zeros = [name for name, rows in model.new_classes_.items() if np.mean(truth[train][rows]) < 0.2]
+    assert len(zeros) == 1
+    called, p = model.predict(X[test]), model.predict_proba(X[test])
+    is_zero = truth[test] == 0
+    assert np.mean(called[is_zero] == zeros[0]) > 0.95
+    assert np.mean(called[~is_zero] == zeros[0]) < 0.02
+    assert p.shape == (len(test), 9)
+    assert p[is_zero].sum(axis=1).mean() < 0.1  # the rest is the new class's
+    assert p[~is_zero].sum(axis=1).mean() > 0.9
+
+
+def test_memory_is_linear_whatever_the_number_of_outcomes():
+    peaks = []
+    for n in (1000, 4000):
+        g = np.random.default_rng(0)
+        y = np.full(n, -1)
+        y[:2] = [0, 1]
+        model = PottsClassifier(  # so hot that every point is a new class of its own
+            method="paper", graph=KNN(n_neighbors=4), engine="belief_propagation",
+            temperatures=[5.0], temperature=5.0, small_groups="new",
+        ).fit(g.normal(size=(n, 3)), y)  # fmt: skip
+        assert len(model.new_classes_) > 0.9 * n
+        unseen = g.normal(size=(n, 3))
+        tracemalloc.start()
+        model.predict(unseen)
+        model.predict_proba(unseen)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 6 * peaks[0]
+    assert peaks[1] < 4000 * 4000
+
+
+def test_many_unseen_points_are_judged_as_one_at_a_time(monkeypatch):
+    from spinlearn.answers import unseen as module
+
+    X, which = blobs(200, 0)
+    y = np.where(np.arange(200) < 12, which, -1)
+    model = PottsClassifier(method="messages", random_state=0).fit(X, y)
+    unseen = np.vstack([blobs(40, 1)[0], [[1e6, 1e6]]])
+    whole, called = model.predict_proba(unseen), model.predict(unseen)
+    monkeypatch.setattr(module, "CHUNK", 1)
+    np.testing.assert_allclose(model.predict_proba(unseen), whole, rtol=1e-12)
+    np.testing.assert_array_equal(model.predict(unseen), called)
+    np.testing.assert_array_equal(whole[-1], 1 / model.model_.n_states)
+    assert called[-1] == -1
