@@ -36,6 +36,7 @@ def test_csv_is_read_back_by_pythons_reader(case):
         "se:right",
         "t_low",
         "t_high",
+        "reason",
     ]
     assert [tuple(r) for r in rows[1:]] == list(table.rows)
     assert [r[0] for r in rows[1:4]] == list(NASTY)

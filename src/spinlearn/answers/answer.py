@@ -22,6 +22,13 @@ from spinlearn.answers.names import encode_outcomes, outcome_name, outcome_names
 from spinlearn.answers.new_class_hints import NewClassHint, hint_text, new_class_hints
 from spinlearn.answers.profile import Profile, profile
 from spinlearn.answers.rule import STATUS_NAMES, Decision, Status
+from spinlearn.answers.second_opinion import (
+    NO_STATE,
+    SecondOpinion,
+    outcomes_of_states,
+    second_opinion,
+    with_doubts,
+)
 from spinlearn.answers.strength import new_class_strengths
 from spinlearn.answers.table import LabelTable, label_table
 from spinlearn.answers.temperature import TEMPERATURE_RULES, answer_temperature
@@ -63,6 +70,9 @@ class Answer(NotebookTable):
         Of the decision, see `profile`.
     choices : tuple of str
         What was chosen for the user before, each with its reason.
+    second_opinion : SecondOpinion or None
+        What a sampler says beside an approximation, at the temperature that it was asked at; the
+        points on which the two disagree are undecided there.
     """
 
     classes: npt.NDArray[Any]
@@ -77,6 +87,7 @@ class Answer(NotebookTable):
     calibration: float | None = None
     new_groups: bool = True
     choices: tuple[str, ...] = ()
+    second_opinion: SecondOpinion | None = None
 
     @classmethod
     def from_equilibrium(
@@ -221,7 +232,36 @@ class Answer(NotebookTable):
             confidence=self.confidence,
             marginals=self.equilibrium.marginals[self.row],
             std_error=self.std_error,
+            reasons=self.reasons,
+            errors_unknown=self.equilibrium.kind is Kind.APPROXIMATE,
         )
+
+    @property
+    def reasons(self) -> dict[int, str]:
+        """Why points are undecided that one opinion alone would have called, by row number."""
+        second = self.second_opinion
+        if second is None or second.temperature != self.temperature:
+            return {}
+        codes = outcomes_of_states(self.model, self.decision.outcomes, len(self.classes))
+        rows = np.flatnonzero(second.says != NO_STATE)
+        return {int(i): f"sampling says {self.name_of(codes[second.says[i]])}" for i in rows}
+
+    def checked(self, seed: int | None = None) -> Self:
+        """The same with a second opinion where one is to be had, see `answers.second_opinion`.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Of the sampler; it has one anyway.
+        """
+        second = second_opinion(
+            self.equilibrium, self.profile, self.row, self.labels, 0 if seed is None else seed
+        )
+        return self if second is None else self._doubting(second)
+
+    def _doubting(self, second: SecondOpinion) -> Self:
+        doubted = with_doubts(self.profile, self.row, self.model, second)
+        return replace(self, profile=doubted, second_opinion=second)
 
     # -- how far to trust it ---------------------------------------------------------------------
 
@@ -269,6 +309,11 @@ class Answer(NotebookTable):
             f"temperatures {low:.4g} to {high:.4g}, "
             + (f"{n_bad} of them not converged" if n_bad else "all converged")
         )
+        second = self.second_opinion
+        if second is not None and second.temperature == self.temperature:
+            n = second.n_disagree
+            points = f"{n} point{'s' * (n > 1)}: undecided" if n else "no point"
+            remarks.append(f"a sampled second opinion disagrees on {points}")
         return remarks
 
     def notes(self) -> list[str]:
@@ -360,9 +405,12 @@ class Answer(NotebookTable):
             small_groups=self.small_groups,
             new_groups=self.new_groups,
         )
-        moved = replace(self, equilibrium=whole, profile=found)
+        moved = replace(self, equilibrium=whole, profile=found, second_opinion=None)
         asked = self.rule if self.rule in TEMPERATURE_RULES else self.temperature
-        return moved.at(asked).renumbered()
+        moved = moved.at(asked).renumbered()
+        second = self.second_opinion
+        same = second is not None and second.temperature == moved.temperature
+        return moved._doubting(second) if second is not None and same else moved
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{self.count(s)} {STATUS_NAMES[s]}" for s in Status if self.count(s))

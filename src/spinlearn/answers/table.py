@@ -2,21 +2,22 @@
 
 Columns, for the named classes A, B, ...:
 
-    id, call, status, confidence, p:A, p:B, ..., se:A, se:B, ..., t_low, t_high
+    id, call, status, confidence, p:A, p:B, ..., se:A, se:B, ..., t_low, t_high, reason
 
 *call* is a class, 'new:1', 'confused:A|B' or 'outlier'; *status* how the point came by it;
 *confidence* how far it can be relied on; p and se the probability of each class at the temperature
-of the table and its standard error (0 where there is none), all in steps of 0.0001; t_low and
-t_high the ends of the range of temperatures around it over which the call stays the same. Numbers
-are rounded to whole steps before they become text, so that the explorer, which holds those whole
-numbers, writes the very same characters.
+of the table and its standard error (0 where averages are exact, empty where it is unknown), all in
+steps of 0.0001; t_low and t_high the ends of the range of temperatures around it over which the
+call stays the same; reason why a point is undecided that one opinion alone would have called.
+Numbers are rounded to whole steps before they become text, so that the explorer, which holds those
+whole numbers, writes the very same characters.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -55,6 +56,8 @@ def label_table(
     confidence: FloatArray,
     marginals: FloatArray,
     std_error: FloatArray | None = None,
+    reasons: Mapping[int, str] | None = None,
+    errors_unknown: bool = False,
 ) -> LabelTable:
     """The answer at one temperature of a profile.
 
@@ -68,7 +71,12 @@ def label_table(
         Names of the classes.
     confidence : float array (n,)
     marginals, std_error : float arrays (n, q)
-        At that temperature; the first n_classes states are the classes. No std_error: zero.
+        At that temperature; the first n_classes states are the classes. No std_error: zero, or
+        unknown.
+    reasons : mapping, optional
+        By row number.
+    errors_unknown : bool
+        Whether there are errors, but no std_error.
     """
     n_points, n_classes = found.outcomes.shape[1], len(classes)
     if len(ids) != n_points:
@@ -80,21 +88,25 @@ def label_table(
     low, high = found.call_ranges(row)
     ends = [temperature_text(t) for t in found.boundaries().tolist()]
     probabilities = whole_steps(marginals[:, :n_classes])
-    errors = np.zeros_like(probabilities)
-    if std_error is not None:
-        errors = whole_steps(std_error[:, :n_classes])
     sure = whole_steps(confidence)
     text = [step_text(k) for k in range(STEPS + 1)]
+    errors = np.zeros_like(probabilities)
+    error_text = text
+    if std_error is not None:
+        errors = whole_steps(std_error[:, :n_classes])
+    elif errors_unknown:
+        error_text = [""]
+    why = {} if reasons is None else reasons
     rows = tuple(
         (str(ids[i]), names[inverse[i]], STATUS_NAMES[found.status[row, i]], text[sure[i]])
         + tuple(text[k] for k in probabilities[i])
-        + tuple(text[k] for k in errors[i])
-        + (ends[low[i]], ends[high[i]])
+        + tuple(error_text[k] for k in errors[i])
+        + (ends[low[i]], ends[high[i]], why.get(i, ""))
         for i in range(n_points)
     )
     columns: tuple[str, ...] = ("id", "call", "status", "confidence")
     columns += tuple(f"p:{c}" for c in classes) + tuple(f"se:{c}" for c in classes)
-    return LabelTable((*columns, "t_low", "t_high"), rows)
+    return LabelTable((*columns, "t_low", "t_high", "reason"), rows)
 
 
 class _UnixLines:

@@ -31,6 +31,7 @@ from spinlearn.analysis.grains import TIE
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.names import UNKNOWN
 from spinlearn.answers.rule import label_reach
+from spinlearn.answers.second_opinion import NO_STATE, outcomes_of_states
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import FREE, PottsModel
@@ -80,7 +81,7 @@ def unseen_outcomes(
     """
     rows, n_classes = _canonical(similarity), len(answer.classes)
     outcomes, among_named = _prevailing(answer.decision.outcomes, n_classes, rows, reached)
-    codes = _codes(answer)
+    codes = outcomes_of_states(answer.model, answer.decision.outcomes, n_classes)
     heard = rows @ label_reach(answer.model, n_classes).astype(np.float64) > 0
     for one in _blocks(len(laws), answer.model.n_states):
         p = laws[one]
@@ -90,7 +91,7 @@ def unseen_outcomes(
         is_class = (called >= 0) & (called < n_classes)
         sure = (margin > answer.tau + TIE) & (heard[one] | (called >= n_classes))
         likely = (margin > TIE) & is_class & among_named[one]
-        taken = reached[one] & (called != UNKNOWN) & (sure | likely)
+        taken = reached[one] & (called != NO_STATE) & (sure | likely)
         outcomes[one][taken] = called[taken]
     return outcomes
 
@@ -232,18 +233,6 @@ def _prevailing(
     unnamed = top & ((code < 0) | (code >= n_classes))
     named[some] = ~np.logical_or.reduceat(unnamed, starts)
     return outcomes, named
-
-
-def _codes(answer: Answer) -> IntArray:
-    """The outcome that every state stands for, (q,); UNKNOWN for states that nothing holds."""
-    model, named = answer.model, len(answer.classes)
-    codes = np.full(model.n_states, UNKNOWN, dtype=np.int32)
-    codes[:named] = np.arange(named)
-    for s in range(named, model.n_states):
-        held = np.flatnonzero(model.clamped == s)
-        if len(held):  # a new class
-            codes[s] = answer.decision.outcomes[held[0]]
-    return codes
 
 
 def _canonical(similarity: Any) -> Any:

@@ -254,7 +254,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             calibration=chosen.calibration,
             new_groups=chosen.new_groups,
             choices=tuple(map(str, self.choices_)),
-        )
+        ).checked(self.random_state)
         return self
 
     def _asked(self) -> Asked:

@@ -18,8 +18,10 @@ import numpy as np
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import Status, label_holders
+from spinlearn.answers.second_opinion import SecondOpinion
 from spinlearn.core.arrays import FloatArray, frozen
 from spinlearn.core.atomic_write import atomic_write
+from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.array_file import Arrays, read_npz
 from spinlearn.io.stored_averages import equilibrium_arrays, equilibrium_header, equilibrium_of
@@ -30,6 +32,7 @@ from spinlearn.viz.pictures import Pictures
 MAGIC = "spinlearn result"
 VERSION = 2
 PROFILE = ("temperatures", "outcomes", "status", "margin")
+SECOND = ("marginals", "against", "says")  # of a second opinion
 PLAIN = ("temperature", "rule", "tau", "small_groups", "eta_min")  # fields of Answer
 
 
@@ -114,6 +117,10 @@ class Result(Answer, Pictures):
             places = getattr(self, name)
             if places is not None:
                 arrays[name] = np.asarray(places, dtype=np.float64)
+        second = self.second_opinion
+        if second is not None:
+            arrays |= {f"second_{name}": getattr(second, name) for name in SECOND}
+            arrays["second_marginals"] = second.marginals.astype(np.float32)
         header = {
             "magic": MAGIC,
             "version": VERSION,
@@ -123,6 +130,7 @@ class Result(Answer, Pictures):
                 name: getattr(self, name)
                 for name in (*PLAIN, "calibration", "new_groups", "choices")
             },
+            "second_temperature": None if second is None else second.temperature,
             "n_classes": self.profile.n_classes,
             "confused_sets": [list(map(int, s)) for s in self.profile.confused_sets],
             "settings": dict(self.settings),
@@ -212,12 +220,33 @@ class Result(Answer, Pictures):
             ids=[str(v) for v in arrays["ids"]],
             classes=classes,
             labels=labels,
+            second_opinion=_second_opinion(header, arrays, model),
             equilibrium=equilibrium_of(model, header["equilibrium"], arrays, found.temperatures),
             profile=found,
             layout=arrays.get("layout"),
             components=arrays.get("components"),
             settings=dict(header["settings"]),
         )
+
+
+def _second_opinion(
+    header: dict[str, Any], arrays: Arrays, model: PottsModel
+) -> SecondOpinion | None:
+    temperature = header.get("second_temperature")
+    if temperature is None:
+        return None
+    n, q = model.n_nodes, model.n_states
+    marginals, against, says = (arrays[f"second_{name}"] for name in SECOND)
+    if marginals.shape != (n, q) or against.shape != (n,) or says.shape != (n,):
+        raise ValueError("the second opinion is of other points or states")
+    if not np.all((says >= -1) & (says < q)):
+        raise ValueError("the second opinion names a state that is not there")
+    return SecondOpinion(
+        temperature=float(temperature),
+        marginals=frozen(marginals, np.float64),
+        against=frozen(against, np.float64),
+        says=frozen(says, np.int32),
+    )
 
 
 def _check_profile(found: Profile, n_classes: int) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn import __version__
+from spinlearn.answers.answer import Answer
 from spinlearn.answers.confidence import mean_confidence
 from spinlearn.answers.new_class_hints import NewClassHint
 from spinlearn.answers.rule import STATUS_NAMES
@@ -192,6 +193,7 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
         "temperatures": [_number(t) for t in found.temperatures],
         "boundaries": [temperature_text(t) for t in found.boundaries().tolist()],
         "answerRow": content.answer_row,
+        "second": _second(answer, shown),
         "converged": equilibrium.converged.tolist(),
         "distrust": [answer.trust.sentence(row) for row in rows],
         "notes": answer.remarks(),
@@ -224,6 +226,17 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
         "arrays": {name: packed(values) for name, values in arrays.items()},
         "texts": {name: _packed_text(text) for name, text in texts.items()},
     }
+
+
+def _second(answer: Answer, shown: IntArray) -> dict[str, Any]:
+    """Where a second opinion was asked for, and why points are undecided there."""
+    second = answer.second_opinion
+    if second is None:
+        return {"row": -1, "reasons": {}}
+    there = answer.at(second.temperature)
+    place = {int(point): k for k, point in enumerate(shown)}
+    why = {place[i]: text for i, text in there.reasons.items() if i in place}
+    return {"row": there.row, "reasons": why}
 
 
 def _hint(content: ExplorerContent, hint: NewClassHint, text: str) -> dict[str, Any]:

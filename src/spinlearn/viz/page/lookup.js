@@ -73,3 +73,8 @@ function temperaturePlaces(data) {
   const beyond = last + 0.08 * (last - first || 1);
   return { first, last: finite.length < data.nRows ? beyond : last, of: (t) => (t === Infinity ? beyond : t) };
 }
+
+// Why a point is undecided that one opinion alone would have called.
+function reasonAt(data, point, row) {
+  return (row === data.second.row && data.second.reasons[point]) || '';
+}

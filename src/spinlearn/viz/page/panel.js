@@ -59,10 +59,12 @@ class Panel {
       this.chart.paint(theme);
     }
     const mark = outcomeMark(data, code, status, theme, null);
+    const reason = reasonAt(data, point, row);
     this.facts.replaceChildren(
       el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'point-outcome' }, outcomeName(data, code)), el('span', { class: 'badge', id: 'point-status' }, data.statusNames[status]),
         el('span', { class: 'sure', id: 'point-confidence', title: CONFIDENCE_MEANING }, `confidence ${confidenceAt(data, point, row).toFixed(2)}`)),
-      el('p', { class: 'quiet' }, STATUS_MEANING[status]),
+      el('p', { class: 'quiet' }, reason ? 'two opinions on it differ' : STATUS_MEANING[status]),
+      reason ? el('p', { id: 'point-reason' }, `Undecided because ${reason}.`) : '',
       el('p', {}, 'Holds for ', el('b', { id: 'point-range' }, `${data.boundaries[low]} ≤ T ≤ ${data.boundaries[high + 1]}`.replaceAll('inf', '∞'))),
     );
     this.renderBars(point, row, theme);

@@ -11,15 +11,16 @@ function stepText(steps, unit) {
 function labelsCsv(data, row) {
   if (data.allLabels !== null && row === data.answerRow) return data.allLabels;
   const { n, k, stepsPerUnit } = data;
-  const head = ['id', 'call', 'status', 'confidence', ...data.classes.map((c) => 'p:' + c), ...data.classes.map((c) => 'se:' + c), 't_low', 't_high'];
+  const head = ['id', 'call', 'status', 'confidence', ...data.classes.map((c) => 'p:' + c), ...data.classes.map((c) => 'se:' + c), 't_low', 't_high', 'reason'];
+  const noError = data.kind === 'approximate' ? '' : stepText(0, stepsPerUnit);
   const lines = [head.map(csvField).join(',')];
   for (let i = 0; i < n; i++) {
     const at = row * n + i;
     const [low, high] = callRange(data, i, row);
     const fields = [data.ids[i], outcomeName(data, data.outcomes[at]), data.statusNames[data.status[at]], stepText(data.confidence[at], stepsPerUnit)];
     for (let c = 0; c < k; c++) fields.push(stepText(data.probability[at * k + c], stepsPerUnit));
-    for (let c = 0; c < k; c++) fields.push(stepText(data.hasErrors ? data.error[at * k + c] : 0, stepsPerUnit));
-    fields.push(data.boundaries[low], data.boundaries[high + 1]);
+    for (let c = 0; c < k; c++) fields.push(data.hasErrors ? stepText(data.error[at * k + c], stepsPerUnit) : noError);
+    fields.push(data.boundaries[low], data.boundaries[high + 1], reasonAt(data, i, row));
     lines.push(fields.map(csvField).join(','));
   }
   return lines.join('\n') + '\n';
