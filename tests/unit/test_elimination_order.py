@@ -168,3 +168,27 @@ def test_same_graph_same_order() -> None:
     first, second = found(40, edges), found(40, edges)
     assert np.array_equal(first.order, second.order)
     assert first.separators == second.separators
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bound_that_refuses_at_once_refuses_nothing_that_an_order_attains(seed):
+    n = 6 + seed
+    edges = random_edges(n, 0.15 + 0.06 * seed, seed)
+    adjacency = [set() for _ in range(n)]
+    for u, v in edges.tolist():
+        adjacency[u].add(v)
+        adjacency[v].add(u)
+    width = found(n, edges).width
+    assert not elimination_order._wider_than(adjacency, width)
+    least = min(map(len, adjacency))
+    assert least == 0 or elimination_order._wider_than(adjacency, least - 1)
+
+
+def test_the_bound_is_better_than_degrees_on_a_grid():
+    """Every part of a grid has a node of degree 2, not so its minors (5 is the most in a plane)."""
+    ids = [set() for _ in range(100)]
+    for u, v in grid_edges(10, 10).tolist():
+        ids[u].add(v)
+        ids[v].add(u)
+    assert elimination_order._wider_than(ids, 2)
+    assert not elimination_order._wider_than(ids, 10)

@@ -134,7 +134,7 @@ def _facts(answer: Answer) -> dict[str, str]:
         "points": f"{answer.model.n_nodes:,}",
         "edges": f"{answer.graph.n_edges:,}",
         "classes": str(len(answer.classes)),
-        "labels": f"{answer.profile.label_count():,}",
+        "labels": f"{int(np.sum(answer.labels >= 0)):,}",
         "engine": f"{answer.equilibrium.engine.replace('_', ' ')} ({answer.equilibrium.kind})",
     }
 
