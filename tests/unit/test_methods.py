@@ -132,7 +132,31 @@ def test_walks_of_a_class_do_not_weigh_by_its_number_of_labels():
     for labels in (few, many):
         laws = walks.laws(labels, 2)
         np.testing.assert_allclose(laws.sum(axis=1), 1.0)
-        assert np.mean(laws.argmax(axis=1) == truth) == 1.0
+        free = labels < 0
+        assert np.mean(laws[free].argmax(axis=1) == truth[free]) == 1.0
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+def test_walks_end_at_labels_and_the_fewer_there_are_the_less_their_number_says(n_labels):
+    """Against the dense solution of the equations in the module's docstring."""
+    generator = np.random.default_rng(n_labels)
+    graph = KNN(n_neighbors=4).build(generator.normal(size=(40, 2)))
+    labels = np.full(40, -1)
+    labels[: 2 * n_labels] = np.repeat([0, 1], n_labels)
+    weights = np.zeros((40, 40))
+    weights[tuple(graph.edges.T)] = graph.weights
+    weights += weights.T
+    roots = np.sqrt(weights.sum(axis=1))
+    step = (1 - 1 / (2.4 * np.sqrt(40))) * weights / np.outer(roots, roots)
+    free = labels < 0
+    ends = (labels[~free][:, None] == [0, 1]).astype(float)
+    visits = np.linalg.solve(np.eye(free.sum()) - step[np.ix_(free, free)],
+                             step[np.ix_(free, ~free)] @ ends)  # fmt: skip
+    sent = visits.mean(axis=0)
+    doubt = 2 / (1 + n_labels)
+    share = visits / (sent**doubt * sent.mean() ** (1 - doubt)) + 0.3
+    laws = LabelWalks(graph).laws(labels, 2)[free]
+    np.testing.assert_allclose(laws, share / share.sum(axis=1, keepdims=True), atol=1e-4)
 
 
 def test_walks_say_nothing_where_none_comes_by():
@@ -193,17 +217,17 @@ def test_a_long_band_is_no_new_class():
 
 def test_the_weakest_split_is_between_the_two_halves():
     X, truth = blobs(120, centers=2)
-    X[truth == 1] -= [6.0, 0.0]  # they touch
+    X[truth == 1] -= [5.0, 0.0]  # they touch
     graph = KNN().build(X)
     from spinlearn.methods.discovery import _matrix
 
     matrix = _matrix(graph)
     everything = np.arange(120, dtype=np.int32)
-    half = float(matrix.sum()) / 2
-    whole = weakest_split(matrix, everything, half)
-    parts = [weakest_split(matrix, np.flatnonzero(truth == c), half / 4) for c in (0, 1)]
-    assert whole < min(parts)
-    assert weakest_split(matrix, everything[:4], half) == np.inf
+    halves = [np.flatnonzero(truth == c) for c in (0, 1)]
+    between = float(matrix[halves[0]][:, halves[1]].sum())
+    assert 0 < weakest_split(matrix, everything) <= between
+    assert between < min(weakest_split(matrix, half) for half in halves)
+    assert weakest_split(matrix, everything[:4]) == 0
 
 
 def test_the_tree_joins_what_holds_together():
@@ -215,8 +239,12 @@ def test_the_tree_joins_what_holds_together():
     labels = some_labels(truth, 3)
     apart = labels.copy()
     apart[labels >= 0] = np.arange(np.sum(labels >= 0)) % 4  # classes across clusters
-    assert tree.holding_together(labels) > 1 > tree.holding_together(apart)
-    assert np.isnan(tree.holding_together(some_labels(truth, 1)))
+    within, between = tree.within_and_between(labels)
+    assert within > 1 > between
+    within, between = tree.within_and_between(apart)
+    assert between > 1 > within
+    assert np.isnan(tree.within_and_between(some_labels(truth, 1))[0])
+    assert np.isnan(tree.within_and_between(np.where(labels == 0, 0, -1))[1])
 
 
 # -- temperature, reduction, settings ------------------------------------------------------------

@@ -62,19 +62,20 @@ def mean_field_temperature(model: PottsModel) -> float:
 
 def _largest_eigenvalue(model: PottsModel, steps: int = 60) -> float:
     """Perron root of the matrix |J| by power iteration (to a few percent, which is enough)."""
+    from scipy.sparse import csr_array
+
     strength = np.abs(model.effective_couplings)
     largest = float(strength.max(initial=0.0))
     if largest == 0:
         return 0.0
     strength = strength / largest  # squares of tiny couplings would vanish
-    u, v = model.graph.edges.T
-    n = model.n_nodes
+    graph, n = model.graph, model.n_nodes
+    matrix = csr_array((strength[graph.edge_ids], graph.neighbors, graph.indptr), shape=(n, n))
     vector = np.ones(n)
     value = 0.0
     for _ in range(steps):
-        image: FloatArray = np.bincount(u, weights=strength * vector[v], minlength=n) + vector
         # (plus the vector itself: without that shift bipartite graphs would oscillate)
-        image += np.bincount(v, weights=strength * vector[u], minlength=n)
+        image: FloatArray = matrix @ vector + vector
         value = float(np.linalg.norm(image) / np.linalg.norm(vector))
         vector = image / np.linalg.norm(image)
     return (value - 1) * largest

@@ -200,7 +200,8 @@ class Answer(NotebookTable):
         """
         if len(self.classes) == 0:
             return np.empty(0, dtype=self.classes.dtype)
-        best = self.probabilities >= self.probabilities.max(axis=1, keepdims=True) - TIE
+        largest = self.probabilities.max(axis=1, keepdims=True)
+        best = self.probabilities >= (1 - TIE) * largest  # which may be tiny, in a new class
         return np.asarray(self.classes[np.argmax(best, axis=1)])
 
     @cached_property

@@ -28,6 +28,7 @@ from spinlearn.engines.message_run import MANY_MESSAGES, MessageRun
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
 from spinlearn.messages.pairs import pair_laws
 from spinlearn.messages.propagation import SCHEDULES
+from spinlearn.minimizers import MINIMIZERS
 
 
 @dataclass(kw_only=True)
@@ -40,6 +41,8 @@ class BeliefPropagation(Settings):
         1 cools from the disordered phase only; 2 also heats up from a labelling of least energy
         (`spinlearn.minimize`); more heat up from further labellings of low energy. None is 2, and 1
         beyond MANY_MESSAGES, where the second may double the time.
+    minimizer : str
+        How the labelling of least energy is found, see `spinlearn.minimize`.
     tol : float
         Messages are settled when no entry changes by more than this part of itself in a sweep.
     max_sweeps : int
@@ -57,6 +60,7 @@ class BeliefPropagation(Settings):
     """
 
     n_starts: int | None = None
+    minimizer: str = "auto"
     tol: float = 1e-8
     max_sweeps: int = 400
     schedule: str = "residual"
@@ -134,6 +138,11 @@ class BeliefPropagation(Settings):
                 raise InvalidInputError(
                     f"{name}={value!r} is out of range: give a whole number > 0"
                 )
+        if self.minimizer != "auto" and self.minimizer not in MINIMIZERS:
+            raise InvalidInputError(
+                f"minimizer={self.minimizer!r} is unknown: use 'auto' or one of "
+                f"{', '.join(map(repr, MINIMIZERS))}"
+            )
         if self.second_opinion not in (None, True, False):
             raise InvalidInputError(
                 f"second_opinion={self.second_opinion!r} is unknown: use True, False, or None to "

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 RATIO = 1.2  # of neighbouring temperatures of the ladder
 NOISE = 1e-3  # in the first messages where states are alike, so that one of them can win
 STEP = 3e-4  # relative, to either side of T, for the derivative of <E>
+FINE_TOL = 1e-7  # of messages, from which on it is taken to one side only
 SAME = 1e-6  # relative difference of ln Z within which fixed points are the same,
 SAME_ENERGY = 1e-3  # and of <E>, which is not stationary
 MANY_MESSAGES = 200_000  # from which time is saved where that costs little
@@ -133,7 +134,7 @@ class MessageRun:
         self.cut_short = False
         self.identity = checkpoint.fingerprint(
             model, self.wanted, root.entropy, root.spawn_key, settings.name, settings.n_starts,
-            settings.tol, settings.max_sweeps, settings.schedule,
+            settings.minimizer, settings.tol, settings.max_sweeps, settings.schedule,
         )  # fmt: skip
         self.started = self.saved = self.reported = perf_counter()
         self.before = 0.0
@@ -261,7 +262,7 @@ class MessageRun:
         sequence = np.random.SeedSequence(self.root.entropy, spawn_key=key)
         seed = int(sequence.generate_state(1)[0])
         if start == 1:
-            found = minimize(self.model, seed=seed)
+            found = minimize(self.model, self.settings.minimizer, seed)
         else:
             found = class_annealing(self.model, n_sweeps=100, n_runs=1, seed=seed)
         return found.labels[self.layout.free.nodes]
@@ -304,12 +305,12 @@ class MessageRun:
             self.found[temperature] = row
 
     def _beside(self, temperature: float) -> dict[float, float]:
-        """<E> beside a temperature: on both sides, above only in large models, to save time."""
+        """<E> beside a temperature: on both sides, above only in haste or in large models."""
         if not 0 < temperature < np.inf:
             return {}
-        few = self.layout.n_slots <= MANY_MESSAGES
+        both = self.layout.n_slots <= MANY_MESSAGES and self.settings.tol <= FINE_TOL
         energies = {}
-        for factor in (1 + STEP, 1 - STEP) if few else (1 + STEP,):
+        for factor in (1 + STEP, 1 - STEP) if both else (1 + STEP,):
             self._settle(factor * temperature)
             energies[factor * temperature] = self.propagation.read().energy
         return energies

@@ -3,12 +3,18 @@
 With one label in a cluster of hundreds of points the couplings alone decide little: below the
 ordering temperature a whole cluster goes to whichever class costs least at its border, and a label
 far inside it hardly counts. Random walks from the labels know how far everything is. With
-S = D^-1/2 W D^-1/2 and G = (I - alpha S)^-1, walks of about 1/(1 - alpha) = REACH sqrt(n) steps,
+S = D^-1/2 W D^-1/2 and walks of at most about 1/(1 - alpha) = REACH sqrt(n) steps that end at the
+first label they meet (u: points without label, l: labels, c: class),
 
-    r_ic = n sum_l G_il / sum_l sum_j G_jl          both sums over the labels l of class c
+    F_u = alpha S_uu F_u + alpha S_ul [c_l = c],    r_ic = F_ic / (m_c^e M^(1-e))
 
-is the share of the walks of class c that come by point i, over the mean: a class with more or
-better placed labels weighs no more than another. The law
+is the share of the walks of class c that come by point i, over the mean. m_c is the mean of F_.c
+over the points u, M that of the m_c, and e = DOUBT / (DOUBT + labels of c - 1): how many walks a
+class sends out says little of its size if it has one label, which may be placed well or badly, and
+the more the more labels it has. Error of this law alone, mean of 46 sets, with 1, 3 and 10 labels a
+class: 0.312, 0.253, 0.188; with e = 1 throughout 0.312, 0.254, 0.194; with e = 0 0.332, 0.257,
+0.186; of walks that go on through labels, which blurs what many labels say, with e = 1 0.314,
+0.258, 0.201. The law
 
     P_i(c) ~ r_ic + FAINT
 
@@ -29,6 +35,7 @@ from spinlearn.methods.evidence import Labels
 from spinlearn.methods.walks import FAINT, Walks
 
 REACH = 2.4  # times sqrt(n): steps of a walk
+DOUBT = 2.0  # labels of a class worth as much as the belief that all classes are alike
 TOLERANCE = 1e-5
 
 
@@ -42,8 +49,8 @@ class LabelWalks:
     """
 
     def __init__(self, graph: Graph) -> None:
-        alpha = 1 - 1 / (REACH * float(np.sqrt(max(graph.n_nodes, 1))))
-        self._walks = Walks(graph, tol=TOLERANCE, alpha=alpha)
+        self._graph = graph
+        self._alpha = 1 - 1 / (REACH * float(np.sqrt(max(graph.n_nodes, 1))))
 
     def laws(self, labels: Labels, n_states: int) -> FloatArray:
         """P_i(c), (n, n_states); states without a label have the mean of the others.
@@ -54,13 +61,17 @@ class LabelWalks:
             States, -1 where there is none.
         n_states : int
         """
-        n = len(labels)
         start = (labels[:, None] == np.arange(n_states)).astype(np.float64)
         known = start.any(axis=0)
-        laws = np.ones((n, n_states))
+        laws = np.ones((len(labels), n_states))
         if np.any(known):
-            found = self._walks.carried(start[:, known])
-            laws[:, known] = n * found / found.sum(axis=0) + FAINT
+            free = labels < 0
+            walks = Walks(self._graph, free, TOLERANCE, self._alpha)
+            found = walks.carried(walks.first_steps(start[:, known]))
+            sent = found[free].mean(axis=0) if np.any(free) else np.ones(found.shape[1])
+            sent = np.where(sent > 0, sent, 1.0)
+            doubt = DOUBT / (DOUBT + start[:, known].sum(axis=0) - 1)
+            laws[:, known] = found / (sent**doubt * sent.mean() ** (1 - doubt)) + FAINT
             laws[:, ~known] = laws[:, known].mean(axis=1, keepdims=True)
         return np.asarray(laws / laws.sum(axis=1, keepdims=True))
 

@@ -46,18 +46,20 @@ class ModuleTree:
         _, part = connected_components(together, directed=False)
         return numbered(part[self.member])
 
-    def holding_together(self, labels: Labels) -> float:
-        """rho at which labels of one class come together: the median over pairs, then classes.
+    def within_and_between(self, labels: Labels) -> tuple[float, float]:
+        """rho at which labels of one class come together, and each with the nearest other class.
 
-        nan where no class has two labels.
+        Medians over pairs, or labels, then over classes; nan where there are no such pairs.
         """
-        found = []
+        within, between = [], []
         for c in np.unique(labels[labels >= 0]):
-            at = self.member[labels == c]
+            at, others = self.member[labels == c], self.member[(labels >= 0) & (labels != c)]
             if len(at) > 1:
                 pairs = np.triu_indices(len(at), 1)
-                found.append(np.median(self.heights[np.ix_(at, at)][pairs]))
-        return float(np.median(found)) if found else np.nan
+                within.append(np.median(self.heights[np.ix_(at, at)][pairs]))
+            if len(others):
+                between.append(np.median(self.heights[np.ix_(at, others)].max(axis=1)))
+        return tuple(float(np.median(v)) if v else np.nan for v in (within, between))
 
 
 def _modules(graph: Graph, resolution: float, seed: int) -> IntArray:

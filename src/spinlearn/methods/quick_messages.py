@@ -18,7 +18,7 @@ from spinlearn.core.model import PottsModel
 from spinlearn.messages.layout import MessageLayout
 from spinlearn.messages.propagation import Propagation
 from spinlearn.messages.symmetry import Symmetry
-from spinlearn.minimizers import multilevel
+from spinlearn.minimizers import minimize
 
 RATIO = 1.5  # of neighbouring temperatures on the way
 ABOVE = 1.1  # the mean-field temperature, where nothing is ordered
@@ -26,7 +26,6 @@ NEAR = 1.1  # no step closer than this above a temperature that is wanted
 NOISE = 1e-3  # in the first messages where states are alike, so that one of them can win
 TOLERANCE = 1e-4
 MAX_SWEEPS = 100
-MODULES, SWEEPS, RUNS = 4.0, 60, 6  # of a labelling of low energy: a sixth of the usual effort
 
 
 class Beliefs(NamedTuple):
@@ -94,6 +93,6 @@ def best_beliefs(model: PottsModel, temperature: float, seed: int = 0) -> Belief
         With a quadratic class-level term, unless it has no couplings.
     """
     messages = QuickMessages(model, seed)
-    low = multilevel(model, resolutions=(MODULES,), n_sweeps=SWEEPS, n_runs=RUNS, seed=seed)
+    low = minimize(model, "hasty", seed)
     starts = [messages.cooled(temperature), messages.from_labelling(low.labels, temperature)]
     return max(starts, key=lambda found: found.log_partition)

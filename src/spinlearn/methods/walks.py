@@ -74,11 +74,11 @@ class Walks:
     ) -> None:
         graph = graph.with_weights(np.maximum(graph.weights, 0.0))
         scale = inverse_roots(weighted_degrees(graph))
-        if open_points is not None:
-            scale = np.where(open_points, scale, 0.0)
-        self._matrix = scaled(
-            weight_matrix(graph), scale, alpha_of(graph) if alpha is None else alpha
-        )
+        entered = scale if open_points is None else np.where(open_points, scale, 0.0)
+        alpha = alpha_of(graph) if alpha is None else alpha
+        weights = weight_matrix(graph)
+        self._matrix = scaled(weights, entered, alpha)
+        self._weights, self._left, self._entered = weights, scale, alpha * entered
         self._tol = tol
 
     def columns(self, points: npt.NDArray[np.intp], power: int = 1) -> FloatArray:
@@ -92,6 +92,10 @@ class Walks:
     def carried(self, values: FloatArray) -> FloatArray:
         """G B of values B (n, k) >= 0."""
         return self._solve(values)
+
+    def first_steps(self, values: FloatArray) -> FloatArray:
+        """What the first step of walks from values B (n, k) brings to open points, (n, k)."""
+        return np.asarray(self._entered[:, None] * (self._weights @ (self._left[:, None] * values)))
 
     def total(self) -> FloatArray:
         """sum_i G_il of every point l, (n,)."""

@@ -2,11 +2,7 @@
 
 The points are ordered by the second eigenvector of the normalised adjacency D^-1/2 J D^-1/2 of the
 group (Fiedler's vector, Shi & Malik 2000) and cut in two at every place; of all cuts whose smaller
-part is large enough the least
-
-    rho = 2W J(A, B) / (V_A V_B)
-
-counts: the coupling between the parts over what chance would put there.
+part is large enough the one with the least summed coupling across counts.
 """
 
 from __future__ import annotations
@@ -20,14 +16,14 @@ from spinlearn.core.arrays import FloatArray, IntArray
 FEWEST = 6  # points: fewer cannot be judged
 DENSE = 400  # points up to which all eigenvectors are computed
 TOLERANCE = 1e-3
-ENOUGH = 0.7  # of the volume asked for, in the smaller part
+LEAST_PART = 0.2  # of the volume, in the smaller part
 
 
-def weakest_split(matrix: csr_array, points: IntArray, volume: float) -> float:
-    """rho of the weakest split of a group into parts of at least about this volume.
+def weakest_split(matrix: csr_array, points: IntArray) -> float:
+    """Summed coupling across the weakest split of a group.
 
-    Infinite for groups that are too small to judge; of a group in several pieces the largest is
-    looked at.
+    Zero for groups that are too small to judge; of a group in several pieces the largest is looked
+    at.
 
     Parameters
     ----------
@@ -35,15 +31,12 @@ def weakest_split(matrix: csr_array, points: IntArray, volume: float) -> float:
         Couplings >= 0.
     points : int array
         Members.
-    volume : float
-        Summed coupling of the smaller part; half of the group's is the most.
     """
-    total = float(matrix.sum())
     inside = matrix[points][:, points]
     _, piece = connected_components(inside, directed=False)
     kept = np.flatnonzero(piece == np.bincount(piece).argmax())
     if len(kept) < FEWEST:
-        return np.inf
+        return 0.0
     inside = inside[kept][:, kept]
     degrees: FloatArray = np.asarray(inside.sum(axis=1)).ravel()
     order = np.argsort(_second_vector(inside, degrees), kind="stable")
@@ -55,11 +48,9 @@ def weakest_split(matrix: csr_array, points: IntArray, volume: float) -> float:
     change -= np.bincount(ends[:, 1], weights=pairs.data / 2, minlength=len(kept))
     across = np.cumsum(change)[:-1]
     before = np.cumsum(degrees[order])[:-1]
-    after = degrees.sum() - before
-    smaller = np.minimum(before, after)
-    wanted = ENOUGH * min(volume, degrees.sum() / 2)
-    allowed = smaller >= min(wanted, smaller.max())
-    return float(np.min(total * across[allowed] / (before[allowed] * after[allowed])))
+    smaller = np.minimum(before, degrees.sum() - before)
+    allowed = smaller >= min(LEAST_PART * degrees.sum(), smaller.max())
+    return float(np.min(across[allowed]))
 
 
 def _second_vector(inside: csr_array, degrees: FloatArray) -> FloatArray:
