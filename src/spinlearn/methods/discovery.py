@@ -58,12 +58,12 @@ class Caution(NamedTuple):
     bound_of_few: float  # where at most two classes are named; half of it if none has two labels
 
 
-# Measured on 45 sets with up to four classes hidden in turn, or none: F1 of the hidden class with 1,
-# 3 and 5 labels a class, and share of points called new where nothing is hidden, among sets of three
-# classes and more; and of two classes, which are often unions of clusters.
+# Measured on 45 sets with up to four classes hidden in turn, or none: F1 of the hidden class with
+# 1, 3 and 5 labels a class, and share of points called new where nothing is hidden, among sets of
+# three classes and more; and of two classes, which are often unions of clusters.
 #   careful   0.22  0.44  0.42      5   5   4 %      5   4   3 %
 #   eager     0.33  0.57  0.59     16  11   8 %     14  22  22 %
-# A limit to rho alone, as large as gives 4 % with 3 labels, had F1 0.42, and 11 % new of two classes.
+# A limit to rho alone, as large as gives 4 % with 3 labels, had F1 0.42, and 11 % of two classes.
 NOVELTY: dict[str, Caution | None] = {
     "off": None,
     "careful": Caution(1.0, 0.5, 4.0, 2.0),

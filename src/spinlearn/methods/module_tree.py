@@ -59,7 +59,8 @@ class ModuleTree:
                 within.append(np.median(self.heights[np.ix_(at, at)][pairs]))
             if len(others):
                 between.append(np.median(self.heights[np.ix_(at, others)].max(axis=1)))
-        return tuple(float(np.median(v)) if v else np.nan for v in (within, between))
+        median = [float(np.median(v)) if v else np.nan for v in (within, between)]
+        return median[0], median[1]
 
 
 def _modules(graph: Graph, resolution: float, seed: int) -> IntArray:
