@@ -125,8 +125,12 @@ def csv_writer(file: IO[str]) -> Any:
 
 
 def whole_steps(values: FloatArray) -> npt.NDArray[np.uint16]:
-    """Probabilities (or standard errors; NaN becomes 0) in steps of 0.0001."""
-    clipped = np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1.0)
+    """Probabilities (or standard errors; NaN becomes 0) in steps of 0.0001.
+
+    Single precision is what model.npz keeps: an answer that was stored rounds the same way.
+    """
+    single = np.asarray(values, dtype=np.float32).astype(np.float64)
+    clipped = np.clip(np.nan_to_num(single, nan=0.0), 0.0, 1.0)
     return np.rint(clipped * STEPS).astype(np.uint16)
 
 
