@@ -15,7 +15,7 @@ classes are unions of several clusters (eight digits against two), labels of one
 late, and a cluster without label says nothing. A group holds together if it is not bound to the
 others much more strongly than its halves to each other (`weakest_split`): a piece of a long class,
 cut out anywhere, is. The search goes on with one nameless state more until a group does not pass;
-then modules without label are tried, which must hold together better.
+then modules without label are tried, which must hold together better, if some class has two labels.
 
 Every new class is then held by its most central point, as a named one is by its labels.
 """
@@ -142,13 +142,19 @@ def discover(
             break
         found.append(_found(graph, points, rho))
         held[found[-1].centre] = n_classes + len(found) - 1
-    for points in _large(tree.modules_at(MODULES)):
+    modules = tree.modules_at(MODULES) if _has_pairs(labels) else np.zeros(0, dtype=np.int32)
+    for points in _large(modules):
         if len(found) < most and not np.any(held[points] >= 0):
             rho = _passes(graph, points, states, tight)
             if rho is not None:
                 found.append(_found(graph, points, rho))
                 held[found[-1].centre] = n_classes + len(found) - 1
     return found
+
+
+def _has_pairs(labels: Labels) -> bool:
+    """Whether labels say how classes hold together: some class has two."""
+    return bool(np.bincount(labels[labels >= 0]).max(initial=0) > 1)
 
 
 def _limits(
