@@ -10,9 +10,10 @@ The temperature chosen is the most stable one, in the sense of the paper's secti
 |c(T)| times the mean length of the interval of temperatures over which the clusters of c(T) live.
 c(T) are the points that are at T in a cluster whose core (C_ij > 1/2 alone) has at least
 `min_cluster_size` points, which is not the cluster of the ferromagnetic phase, and which lives over
-at least a factor of 1.5 in T; its life ends where another such cluster splits off. A homogeneous cloud, too, breaks into fragments before it melts, so
-the largest eta must be that of one point in ten over all temperatures at which there are cores;
-otherwise all points are one cluster, as at the lowest temperature.
+at least a factor of 1.5 in T; its life ends where a fifth of it splits off to last. Of temperatures
+that are about equally stable (2 %) the middle one is taken. A homogeneous cloud, too, breaks into
+fragments before it melts, so the largest eta must be that of one point in ten over all temperatures
+at which there are cores; otherwise all points are one cluster, as at the lowest temperature.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ HALF = 0.5 + 2e-9  # more often than not: an agreement of exactly one half is no
 SMALLEST = 3
 SMALL_SHARE = 0.02
 LASTING = 1.5  # highest over lowest temperature of a cluster's life, below which it is a fragment
+PARTED = 0.2  # of a cluster: when a lasting one of this size splits off, the rest is another one
+AS_STABLE = 0.98  # of the largest eta: as good; its steps are single outliers that come off
 LEAST_STABILITY = 0.1  # of all points, over all temperatures with cores
 GRID = 40
 # Highest over lowest temperature. Clusters lose their fringe long before they melt, so the best
@@ -172,7 +175,7 @@ class SuperparamagneticClustering(GraphClusterer):
 def _stability(tree: ClusterTree, cores: list[IntArray], smallest: int) -> FloatArray:
     """eta(T) of the module's docstring; cores are the grains at every temperature."""
     n = tree.members.shape[1]
-    spells = _spells(tree, smallest)
+    spells = _spells(tree)
     count = int(spells.max()) + 1
     whole = np.zeros(tree.n_clusters, dtype=bool)
     first = np.zeros(count, dtype=np.intp)
@@ -193,38 +196,44 @@ def _stability(tree: ClusterTree, cores: list[IntArray], smallest: int) -> Float
     return scores
 
 
-def _spells(tree: ClusterTree, smallest: int) -> IntArray:
-    """Clusters (T, n) as in the tree, under another number after a lasting one has split off.
+def _spells(tree: ClusterTree) -> IntArray:
+    """Clusters (T, n) as in the tree, under another number from where a large part split off.
 
-    The tree follows what is more than half of a cluster, but a cluster that parted in two lives no
-    longer.
+    The tree follows what is more than half of a cluster; but of two clusters that were one at a
+    lower temperature, neither has lived there.
     """
     born = np.zeros(tree.n_clusters, dtype=np.intp)
     for row in range(len(tree.members) - 1, -1, -1):
         born[tree.members[row]] = row
-    split_off = (tree.parents >= 0) & (tree.sizes >= smallest) & (tree.high >= LASTING * tree.low)
+    split_off = (tree.parents >= 0) & (tree.high >= LASTING * tree.low)
     number = np.arange(tree.n_clusters, dtype=np.int32)
     fresh = tree.n_clusters
-    spells = np.empty_like(tree.members)
-    for row, members in enumerate(tree.members):
-        for parent in np.unique(tree.parents[split_off & (born == row)]):
+    spells = tree.members.copy()
+    for row in range(1, len(spells)):
+        before = np.bincount(tree.members[row - 1], minlength=tree.n_clusters)
+        new = np.flatnonzero(split_off & (born == row))
+        parents = tree.parents[new]
+        for parent in np.unique(parents[tree.sizes[new] >= PARTED * before[parents]]):
             number[parent] = fresh
             fresh += 1
-        spells[row] = number[members]
+        spells[row] = number[tree.members[row]]
     return spells
 
 
 def _stable_row(
     temperatures: FloatArray, stability: FloatArray, cores: list[IntArray], smallest: int
 ) -> int:
-    """The most stable temperature, or the lowest where nothing is stable enough."""
+    """The middle of the most stable temperatures, or the lowest where nothing is stable enough."""
     ordered = [
         np.isfinite(t) and np.bincount(core).max() >= smallest
         for t, core in zip(temperatures, cores, strict=True)
     ]
     warmest = max(temperatures[ordered], default=0.0)
-    best = int(np.argmax(stability))
-    return best if stability[best] >= LEAST_STABILITY * len(cores[0]) * warmest else 0
+    largest = float(stability.max())
+    if largest < LEAST_STABILITY * len(cores[0]) * warmest:
+        return 0
+    stable = np.flatnonzero(stability >= AS_STABLE * largest)
+    return int(stable[len(stable) // 2])
 
 
 def _without_noise(members: IntArray, smallest: int) -> IntArray:
