@@ -36,7 +36,8 @@ def grains(
     agreement = equilibrium.edge_agreement[row]
     kept = agreement >= threshold - TIE
     if join_all:
-        kept[_best_edges(graph, np.rint(agreement / TIE), np.abs(equilibrium.model.couplings))] = True
+        strength = np.abs(equilibrium.model.couplings)
+        kept[_best_edges(graph, np.rint(agreement / TIE), strength)] = True
     return connected_parts(graph.n_nodes, graph.edges[kept])
 
 

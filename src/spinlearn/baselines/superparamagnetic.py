@@ -45,10 +45,10 @@ LASTING = 1.5  # highest over lowest temperature of a cluster's life, below whic
 PARTED = 0.2  # of a cluster: when a lasting one of this size splits off, the rest is another one
 AS_STABLE = 0.98  # of the largest eta: as good; its steps are single outliers that come off
 LEAST_STABILITY = 0.1  # of all points, over all temperatures with cores
-GRID = 40
+GRID = 36
 # Highest over lowest temperature. Clusters lose their fringe long before they melt, so the best
 # temperature lies just above the one at which they part, far below the mean-field bound.
-SPAN = 400.0
+SPAN = 200.0
 
 
 class SuperparamagneticClustering(GraphClusterer):

@@ -1,16 +1,19 @@
 """Agreements of neighbours, and little else, of a model without labels: what clustering takes.
 
 Two walkers visit all temperatures with Swendsen-Wang sweeps, one heated from an ordered state, one
-cooled from a random one. What they share of their clusters gives C_ij (`kernels/agreement.py`), and
-half of their difference its standard error: where a transition holds them apart the error is large,
-however smooth each of them is. It is at least that of as many independent sweeps as the differences
-of all edges together allow:
+cooled from a random one. What they share of their clusters gives C_ij (`kernels/agreement.py`).
+With p_e the share of the sweeps in which the ends of e are in one cluster, its variance is seen in
+three ways,
 
-    b_e = p_e (1 - p_e) / sweeps,   g = max(1, sum_e (d_e / 2)^2 / sum_e b_e)
-    error_e = (1 - 1/q) max(|d_e| / 2, sqrt(g b_e))
+    w_e = (difference of the walkers / 2)^2     large where a transition holds them apart
+    v_e = variance of the means of B blocks / B of sweeps in a row
+    b_e = p_e (1 - p_e) (2 q p_e - 1) / sweeps  two clusters that part draw a common state, and can
+                                                join again, once in q sweeps
 
-p_e the share of the sweeps in which the ends of e are in one cluster, d_e its difference. Symmetry
-gives the marginals, 1/q.
+and the largest is taken. Single edges with few blocks may agree by chance, so b_e is first raised
+by how much the sums of w_e and v_e over all edges exceed its own, and in it p_e is drawn towards
+the mean over all edges by q sweeps, and one more sweep is counted on either side: what parts seldom
+may not have been seen to. Symmetry gives the marginals, 1/q.
 """
 
 from __future__ import annotations
@@ -31,9 +34,9 @@ from spinlearn.engines.cluster_walkers import ClusterWalkers, bond_thresholds
 from spinlearn.engines.limits import heat_capacity, inverse_temperatures
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
 
-BURN_IN = 0.25  # of the sweeps kept; as many as those at a walker's first temperature
 MOST_SWEEPS = 2_000
-AT_ONCE = 5_000_000  # node updates between two calls of the callback, below a second
+BLOCKS = 8  # of a walker at a temperature; the callback is called after each
+BLOCKS_APART = 2  # before them, not counted; as many as BLOCKS at a walker's first temperature
 
 
 @dataclass(kw_only=True)
@@ -43,7 +46,7 @@ class PairAgreement(Settings):
     Parameters
     ----------
     n_sweeps : int
-        Sweeps kept of each walker at every temperature.
+        Sweeps kept of each walker at every temperature, rounded up to whole blocks of eight.
     n_updates : int
         Node updates kept, at least: small graphs get more sweeps (up to 2,000).
     tol : float
@@ -85,8 +88,8 @@ class PairAgreement(Settings):
         if reason is not None:
             raise UnsupportedModelError(reason)
         more = min(self.n_updates // max(model.n_nodes, 1), MOST_SWEEPS)
-        sweeps = max(self.n_sweeps, more)
-        walk = _Walk(model, wanted, sweeps, callback)
+        block = -(-max(self.n_sweeps, more) // BLOCKS)
+        walk = _Walk(model, wanted, block, callback)
         heated, cooled = seed_sequence(seed).spawn(2)
         order = np.argsort(wanted, kind="stable")
         if not walk.go(0, heated, order):
@@ -98,18 +101,19 @@ class _Walk:
     """Sums of both walkers, by walker, temperature and edge."""
 
     def __init__(
-        self, model: PottsModel, temperatures: FloatArray, sweeps: int, callback: Callback | None
+        self, model: PottsModel, temperatures: FloatArray, block: int, callback: Callback | None
     ) -> None:
         self._model = model
         self._temperatures = temperatures
-        self._sweeps = sweeps
+        self._block = block  # sweeps
         self._callback = callback
         edges = model.graph.edges
         self._edge_u = np.ascontiguousarray(edges[:, 0]).astype(np.uint32)
         self._edge_v = np.ascontiguousarray(edges[:, 1]).astype(np.uint32)
         count = len(temperatures)
-        self._counts = np.zeros((2, count, len(edges)), dtype=np.uint16)
-        self._energies = np.zeros((2, count, sweeps))
+        self._counts = np.zeros((2, count, len(edges)), dtype=np.uint32)
+        self._squares = np.zeros((2, count, len(edges)), dtype=np.uint32)  # of blocks
+        self._energies = np.zeros((2, count, BLOCKS * block))
         self._done = np.zeros((2, count), dtype=bool)
 
     def go(self, walker: int, seed: np.random.SeedSequence, rows: npt.NDArray[np.intp]) -> bool:
@@ -124,34 +128,34 @@ class _Walk:
         stream = make_stream(seed)
         parent = np.empty(n, dtype=np.int32)
         betas = inverse_temperatures(self._temperatures, model)
-        burn_in, step = self._sweeps, max(AT_ONCE // max(n, 1), 1)
+        shared = np.empty(len(self._edge_u), dtype=np.uint16)
+        block = self._block
+        blocks_apart = BLOCKS
         for k, row in enumerate(rows):
             thresholds = bond_thresholds(betas[row : row + 1], model.couplings)[0]
             start = (state, model.n_states, self._edge_u, self._edge_v)
-            for first in range(0, burn_in, step):
-                some = min(step, burn_in - first)
-                sweep_apart(*start, thresholds, parent, stream, some)
-                if self._told(walker, k, 0.0):
+            for _ in range(blocks_apart):
+                sweep_apart(*start, thresholds, parent, stream, block)
+                if self._told(walker, k):
                     return True
-            for first in range(0, self._sweeps, step):
-                energies = self._energies[walker, row, first : first + step]
-                counts = self._counts[walker, row]
-                count_shared(
-                    *start, model.couplings, thresholds, parent, stream, counts, energies
-                )  # fmt: skip
-                last = first + step >= self._sweeps
-                self._done[walker, row] = last
-                if self._told(walker, k, 1.0 if last else first / self._sweeps):
+            for b in range(BLOCKS):
+                shared[:] = 0
+                energies = self._energies[walker, row, b * block : (b + 1) * block]
+                count_shared(*start, model.couplings, thresholds, parent, stream, shared, energies)
+                self._counts[walker, row] += shared
+                self._squares[walker, row] += shared.astype(np.uint32) ** 2
+                self._done[walker, row] = b + 1 == BLOCKS
+                if self._told(walker, k + (b + 1) / BLOCKS):
                     return True
-            burn_in = max(int(BURN_IN * self._sweeps), 1)
+            blocks_apart = BLOCKS_APART
         return False
 
-    def _told(self, walker: int, k: int, share: float) -> bool:
+    def _told(self, walker: int, done: float) -> bool:
         if self._callback is None:
             return False
         count = len(self._temperatures)
         phase = ("heating", "cooling")[walker]
-        fraction = (walker * count + k + share) / (2 * count)
+        fraction = (walker * count + done) / (2 * count)
         return bool(self._callback(Progress(phase=phase, fraction=fraction)))
 
     def equilibrium(self, engine: str, tol: float) -> Equilibrium:
@@ -165,7 +169,9 @@ class _Walk:
         variance = np.empty(len(rows))
         for k, row in enumerate(rows):
             done = self._done[:, row]
-            agreement[k], errors[k] = self._agreement(self._counts[done, row])
+            agreement[k], errors[k] = self._agreement(
+                self._counts[done, row], self._squares[done, row]
+            )
             variance[k] = np.var(self._energies[done, row])
         typical = np.sqrt(np.mean(errors**2, axis=1)) if errors.size else np.zeros(len(rows))
         shape = (len(rows), model.n_nodes, model.n_states)
@@ -181,19 +187,25 @@ class _Walk:
             kind=Kind.SAMPLED,
             std_error=np.broadcast_to(0.0, shape),
             agreement_std_error=errors,
-            diagnostics={"sweeps": self._sweeps, "typical_error": typical},
+            diagnostics={"sweeps": BLOCKS * self._block, "typical_error": typical},
         )
 
-    def _agreement(self, counts: npt.NDArray[np.uint16]) -> tuple[FloatArray, FloatArray]:
-        """C_ij and its errors from the counts of one or two walkers, (walkers, m)."""
-        total = len(counts) * self._sweeps
-        shared = counts.sum(axis=0, dtype=np.float64)
-        # An edge that was never, or always, within a cluster may yet be the other way.
-        likely = (shared + 0.5) / (total + 1)
-        binomial = likely * (1 - likely) / total
-        apart = np.ptp(counts, axis=0) / (2 * self._sweeps)
-        alike = max(float(np.sum(apart**2) / max(np.sum(binomial), 1e-300)), 1.0)
-        p = shared / total
-        chance = 1 / self._model.n_states
-        error = np.maximum(apart, np.sqrt(alike * binomial))
-        return p + (1 - p) * chance, (1 - chance) * error
+    def _agreement(
+        self, counts: npt.NDArray[np.uint32], squares: npt.NDArray[np.uint32]
+    ) -> tuple[FloatArray, FloatArray]:
+        """C_ij and its errors from the sums of one or two walkers, (walkers, m)."""
+        n_blocks = len(counts) * BLOCKS
+        sweeps = n_blocks * self._block
+        p = counts.sum(axis=0) / sweeps
+        q = self._model.n_states
+        mean = p.mean() if len(p) else 0.5
+        likely = (p * sweeps + mean * q + 1) / (sweeps + q + 2)
+        memory = np.maximum(2 * q * likely - 1, 1.0)
+        alone = likely * (1 - likely) * memory / sweeps
+        walkers = (np.ptp(counts, axis=0) / (2 * BLOCKS * self._block)) ** 2
+        spread = squares.sum(axis=0) / (n_blocks * self._block**2) - p**2
+        blocks = np.maximum(spread, 0.0) / (n_blocks - 1)
+        together = max(float(walkers.sum()), float(alone.sum()))
+        alone *= together / max(float(alone.sum()), np.finfo(float).tiny)
+        error = np.sqrt(np.maximum(np.maximum(walkers, blocks), alone))
+        return p + (1 - p) / q, (1 - 1 / q) * error
