@@ -92,6 +92,8 @@ class SuperparamagneticClustering(GraphClusterer):
         clusters break up.
     phases_ : Phases
     equilibrium_ : Equilibrium
+        With the default engine its agreements are rough, as their errors say, and few temperatures
+        count as converged.
     model_, graph_ : PottsModel, Graph
     """
 

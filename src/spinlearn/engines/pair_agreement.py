@@ -13,7 +13,7 @@ three ways,
 and the largest is taken. Single edges with few blocks may agree by chance, so b_e is first raised
 by how much the sums of w_e and v_e over all edges exceed its own, and in it p_e is drawn towards
 the mean over all edges by q sweeps, and one more sweep is counted on either side: what parts seldom
-may not have been seen to. Symmetry gives the marginals, 1/q.
+may not have been seen to. The errors of such edges stay rough. Symmetry gives the marginals, 1/q.
 """
 
 from __future__ import annotations
