@@ -10,10 +10,11 @@ The temperature chosen is the most stable one, in the sense of the paper's secti
 |c(T)| times the mean length of the interval of temperatures over which the clusters of c(T) live.
 c(T) are the points that are at T in a cluster whose core (C_ij > 1/2 alone) has at least
 `min_cluster_size` points, which is not the cluster of the ferromagnetic phase, and which lives over
-at least a factor of 1.5 in T; its life ends where a fifth of it splits off to last. Of temperatures
-that are about equally stable (2 %) the middle one is taken. A homogeneous cloud, too, breaks into
-fragments before it melts, so the largest eta must be that of one point in ten over all temperatures
-at which there are cores; otherwise all points are one cluster, as at the lowest temperature.
+at least a factor of 1.5 in T; its life ends where a fifth of it splits off to live on, half as long
+as the rest or longer. Of temperatures that are about equally stable (2 %) the middle one is taken.
+A homogeneous cloud, too, breaks into fragments before it melts, so the largest eta must be that of
+one point in ten over all temperatures at which there are cores; otherwise all points are one
+cluster, as at the lowest temperature.
 """
 
 from __future__ import annotations
@@ -207,7 +208,9 @@ def _spells(tree: ClusterTree) -> IntArray:
     born = np.zeros(tree.n_clusters, dtype=np.intp)
     for row in range(len(tree.members) - 1, -1, -1):
         born[tree.members[row]] = row
-    split_off = (tree.parents >= 0) & (tree.high >= LASTING * tree.low)
+    # Half as long as the rest, at least: what comes off shortly before all melts is a fragment.
+    rest = tree.high[tree.parents] - tree.low
+    split_off = (tree.parents >= 0) & (tree.high >= LASTING * tree.low) & (tree.life() >= rest / 2)
     number = np.arange(tree.n_clusters, dtype=np.int32)
     fresh = tree.n_clusters
     spells = tree.members.copy()
