@@ -34,8 +34,9 @@ import numpy as np
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from spinlearn import KNN, Graph, MutualKNN, PottsModel
+from spinlearn import KNN, Graph, PottsModel
 from spinlearn.analysis.temperature_grid import temperature_grid
+from spinlearn.baselines import SuperparamagneticClustering
 from spinlearn.datasets import two_bands
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree, Metropolis, Multicanonical, SwendsenWang, Tempering
@@ -56,8 +57,8 @@ TOY_TEMPERATURES = np.linspace(0.3, 2.0, 18)
 TOY_TOLERANCES = (0.04, 0.02, 0.01)
 TOY_SECONDS = 20.0
 
-SPC_STATES = 20  # of spclustering
-SPC_TEMPERATURES = 26
+SPC_TEMPERATURES = 26  # of spclustering, with 100 sweeps each
+SPC_ROUNDS = 3
 GROWTH_TOLERANCE = 0.05
 Row = Sequence[Any]
 
@@ -182,7 +183,7 @@ def part_a(report: Report, long: bool) -> None:
         name = f"{side} x {side} periodic lattice"
         make = partial(lattice_contestants, side)
         ratios = compare(report, name, LATTICE_TEMPERATURES, make, DWAVE)
-        for q, least in ((2, 5.0), (3, 3.0)):
+        for q, least in ((2, 10.0), (3, 3.0)):
             # with more than two states the multicanonical engine moves clusters, see part b
             for run in (MULTICANONICAL, LOCAL) if q == 2 else (LOCAL,):
                 targets.append((f"{name}: {run}, q={q}", ratios[f"{run}, q={q}"], least))
@@ -230,7 +231,7 @@ def part_b(report: Report, long: bool) -> None:
         name = f"{side} x {side} periodic lattice"
         make = partial(cluster_contestants, side)
         ratios = compare(report, f"{name}, clusters", temperatures, make, "peapods, q=2")
-        targets.append((f"{name}, q=2", ratios["clusters, q=2"], 1.5))
+        targets.append((f"{name}, q=2", ratios["clusters, q=2"], 2.3))
     report_targets(report, "Against peapods, smallest ratio over T", targets)
 
 
@@ -302,34 +303,9 @@ def error_row(report: Report, engine: Any, model: PottsModel, exact: np.ndarray,
 # -- d: clustering -----------------------------------------------------------------------------
 
 
-def clusters_of(equilibrium: Any, row: int, directed_growth: bool) -> np.ndarray:
-    """Connected parts of the edges whose ends agree more often than not (Blatt et al. 1997).
-
-    With directed growth every point is also joined to the neighbour it agrees with most, which is
-    what spclustering does.
-    """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    model, agreement = equilibrium.model, equilibrium.edge_agreement[row]
-    n, graph = model.n_nodes, model.graph
-    joined = agreement >= (1 + 1 / model.n_states) / 2
-    if directed_growth:
-        ends = np.repeat(np.arange(n), np.diff(graph.indptr))
-        order = np.lexsort((agreement[graph.edge_ids], ends))
-        last = graph.indptr[1:][np.diff(graph.indptr) > 0] - 1
-        joined[graph.edge_ids[order[last]]] = True
-    u, v = graph.edges[joined].T
-    part = connected_components(coo_array((np.ones(len(u)), (u, v)), shape=(n, n)))[1]
-    return np.asarray(part)
-
-
-def best_agreement(truth: np.ndarray, clusterings: Iterable[np.ndarray]) -> str:
-    """Largest adjusted Rand index over temperatures, and the clusters with > 1 % there."""
-    scored = [(adjusted_rand_score(truth, labels), labels) for labels in clusterings]
-    score, labels = max(scored, key=lambda pair: pair[0])
-    large = np.sum(np.unique(labels, return_counts=True)[1] > 0.01 * len(truth))
-    return f"{score:.3f} ({large})"
+def best_agreement(truth: np.ndarray, clusterings: Iterable[np.ndarray]) -> float:
+    """Largest adjusted Rand index over temperatures."""
+    return max(adjusted_rand_score(truth, labels) for labels in clusterings)
 
 
 def clustering_blobs(n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -339,57 +315,65 @@ def clustering_blobs(n: int) -> tuple[np.ndarray, np.ndarray]:
     return X, truth
 
 
-def spc_row(X: np.ndarray, truth: np.ndarray) -> Row:
-    """spclustering with its default settings."""
-    if not c.installed("spclustering"):
-        return (len(X), "spclustering", "not installed", "", "")
+def spc_fit(X: np.ndarray, seed: int) -> tuple[float, np.ndarray, np.ndarray | None]:
+    """CPU seconds, clusters (T, n) of spclustering with its defaults, and its own choice (WC1)."""
     from spclustering import SPC
 
     found: list[np.ndarray] = []
     with tempfile.TemporaryDirectory() as folder, chdir(folder):  # it may write files
-        clustering = SPC(mintemp=0, maxtemp=0.01 * SPC_TEMPERATURES - 0.005, tempstep=0.01)
+        settings = {"mintemp": 0, "maxtemp": 0.01 * SPC_TEMPERATURES - 0.005, "tempstep": 0.01}
+        clustering = SPC(**settings, randomseed=seed)
         seconds = c.cpu_seconds(lambda: found.append(clustering.run(X)))
-    return (len(X), "spclustering", f"{seconds:.1f}", "", best_agreement(truth, found[0]))
+        chosen = clustering.fit_WC1(X, min_clus=max(3, len(X) // 50))  # as ours; not timed
+    return seconds, found[0], chosen
 
 
-def clustering_row(engine: Any, X: np.ndarray, truth: np.ndarray) -> Row:
-    """Mutual 10-NN graph with spanning tree, no labels, clusters of the equilibrium."""
-    models: list[PottsModel] = []
-    graph_seconds = c.cpu_seconds(
-        lambda: models.append(PottsModel(MutualKNN().build(X), SPC_STATES))
-    )
-    temperatures = temperature_grid(models[0], SPC_TEMPERATURES + 1)[1:]
-    seconds, run = timed_run(engine, models[0], temperatures, seed=1)
-    agreements = [
-        best_agreement(truth, (clusters_of(run, k, growth) for k in range(len(temperatures))))
-        for growth in (False, True)
-    ]
-    name = f"{engine.name}, tol {engine.tol:g}, at most {engine.max_sweeps} sweeps"
-    if engine.name == "swendsen_wang":
-        name = f"{engine.name}, {run.diagnostics['walkers']}, {engine.max_sweeps} sweeps"
-    return (len(X), name, f"{graph_seconds + seconds:.1f}", *agreements)
+def our_fit(X: np.ndarray, seed: int) -> tuple[float, np.ndarray, np.ndarray | None]:
+    """The same of `SuperparamagneticClustering`, which chooses a temperature in the time given."""
+    model = SuperparamagneticClustering(random_state=seed)
+    seconds = c.cpu_seconds(lambda: model.fit(X))
+    return seconds, model.tree_.members, model.labels_
+
+
+def clustering_rows(n: int, fits: dict[str, Callable[..., Any]]) -> Iterable[Row]:
+    """Both on the same points, taking turns with different seeds."""
+    X, truth = clustering_blobs(n)
+    rounds = [{name: fit(X, seed) for name, fit in fits.items()} for seed in range(SPC_ROUNDS)]
+    for name in fits:
+        times = np.array([one[name][0] for one in rounds])
+        ratios = times / np.array([one[next(iter(fits))][0] for one in rounds])
+        best = [best_agreement(truth, one[name][1]) for one in rounds]
+        chosen = [adjusted_rand_score(truth, one[name][2]) for one in rounds]
+        spread = f"{ratios.min():.2f}-{ratios.max():.2f}"
+        agreements = (f"{np.median(values):.3f}" for values in (best, chosen))
+        yield (n, name, f"{np.median(times):.2f}", spread, *agreements)
 
 
 def part_d(report: Report, long: bool) -> None:
     """Unsupervised clustering."""
 
     def rows() -> Iterable[Row]:
-        # spclustering makes 100 sweeps at every temperature; ours has 8 or 16 walkers there
-        alike = engines(tol=1e-6, max_sweeps=10)[2:3]
-        sampled = engines(tol=0.05, max_seconds=15.0)[:2]
-        for engine in engines(tol=1.0, max_seconds=1.0)[:3]:
-            clustering_row(engine, *clustering_blobs(100))  # compile
+        our_fit(clustering_blobs(100)[0], 0)  # compile
+        fits = {"spclustering": spc_fit} if c.installed("spclustering") else {}
         for n in (1000, 5000, 20000) if long else (1000, 5000):
-            X, truth = clustering_blobs(n)
-            yield spc_row(X, truth)
-            for engine in (*alike, *sampled):
-                yield clustering_row(engine, X, truth)
+            yield from clustering_rows(n, {**fits, "SuperparamagneticClustering": our_fit})
 
-    report.say("## d. Unsupervised clustering of 8 blobs in 3 dimensions, q = 20, 26 temperatures")
+    report.say("## d. Unsupervised clustering of 8 blobs in 3 dimensions, q = 20")
     report.table(
-        "Graph included; best adjusted Rand index over temperatures (clusters above 1 %)",
-        ("n", "method", "CPU s", "agreeing edges only", "with directed growth"),
+        f"Graph included, {SPC_ROUNDS} rounds; medians of the adjusted Rand index",
+        (
+            "n",
+            "method",
+            "CPU s, median",
+            "relative to the first",
+            "best over T",
+            "chosen",
+        ),
         rows(),
+    )
+    report.say(
+        "Best knows the truth. Chosen is without it: by eta, and by spclustering's WC1 rule. The "
+        "constants of our rule were settled on these blobs."
     )
 
 

@@ -11,8 +11,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from spinlearn import Graph
 from spinlearn.analysis.cluster_tree import cluster_tree
-from spinlearn.analysis.grains import grains
+from spinlearn.analysis.grains import _best_edges, grains
 from spinlearn.baselines import SuperparamagneticClustering
+from spinlearn.baselines.superparamagnetic import _stability, _stable_row
 from spinlearn.core.model import PottsModel
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
@@ -98,6 +99,43 @@ def test_tree_follows_clusters_by_their_members():
     assert not again.members.flags.writeable
 
 
+def test_parents_are_where_most_members_were():
+    generator = np.random.default_rng(0)
+    for _ in range(20):
+        parts = [generator.integers(0, k, 40) for k in (3, 6, 12, 25)]
+        tree = cluster_tree(np.array([1.0, 2.0, 3.0, 4.0]), parts)
+        for cluster in range(tree.n_clusters):
+            row = int(np.flatnonzero(np.any(tree.members == cluster, axis=1))[0])
+            mine = tree.members[row] == cluster
+            before = -1 if row == 0 else np.bincount(tree.members[row - 1][mine]).argmax()
+            assert tree.parents[cluster] == before
+            assert tree.sizes[cluster] == mine.sum()
+
+
+def test_a_cluster_that_parted_lived_no_longer():
+    # Three of 20, of which two are one up to T = 4: the tree follows the larger part, eta does not.
+    temperatures = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    apart = np.repeat([0, 1, 2], [30, 20, 20])
+    merged = np.repeat([0, 0, 1], [30, 20, 20])
+    tree = cluster_tree(temperatures, [merged, merged, apart, apart, apart])
+    assert tree.members[0][0] == tree.members[-1][0]
+    stability = _stability(tree, [merged, merged, apart, apart, apart], smallest=3)
+    # Lives: the merged one 1 to 3, its parts 3 to 16, the third 1 to 16.
+    np.testing.assert_allclose(stability, [50 * 2 + 20 * 15] * 2 + [50 * 13 + 20 * 15] * 3)
+    chipped = np.repeat([0, 3, 1, 2], [25, 5, 20, 20])  # a sixth comes off: still the same
+    tree = cluster_tree(temperatures, [apart, apart, chipped, chipped, chipped])
+    stability = _stability(tree, [apart, apart, chipped, chipped, chipped], smallest=3)
+    np.testing.assert_allclose(stability[0], 70 * 15)
+
+
+def test_the_middle_of_equally_stable_temperatures_is_chosen():
+    temperatures = np.geomspace(1, 64, 7)
+    cores = [np.zeros(10, dtype=np.int32)] * 7
+    eta = np.array([0, 99, 100, 99, 99, 99, 0]) * 10.0
+    assert _stable_row(temperatures, eta, cores, 3) == 3
+    assert _stable_row(temperatures, eta / 100, cores, 3) == 0  # nothing is stable enough
+
+
 def test_points_join_the_neighbour_they_agree_with_most():
     # A chain whose last edge is too weak to hold: alone it is a grain of its own.
     chain = PottsModel(Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 1.0, 0.1]), 2)
@@ -105,6 +143,23 @@ def test_points_join_the_neighbour_they_agree_with_most():
     threshold = 0.6
     assert grains(run, 0, threshold).tolist() == [0, 0, 0, 1]
     assert grains(run, 0, threshold, join_all=True).tolist() == [0, 0, 0, 0]
+
+
+def test_of_equal_agreements_the_strongest_coupling_joins():
+    generator = np.random.default_rng(1)
+    for _ in range(50):
+        n = int(generator.integers(2, 20))
+        pairs = np.array(np.triu_indices(n, 1)).T
+        graph = Graph(n, pairs[generator.random(len(pairs)) < 0.2])
+        strength = generator.integers(1, 9, graph.n_edges).astype(float)
+        agreement = generator.integers(0, 4, graph.n_edges) / 8
+        kept = set()
+        for node in range(n):
+            mine = graph.edge_ids[graph.indptr[node] : graph.indptr[node + 1]]
+            if len(mine):
+                kept.add(max((agreement[e], strength[e], k, e) for k, e in enumerate(mine))[3])
+        found = _best_edges(graph, agreement, strength)
+        assert set(found.tolist()) == {int(e) for e in kept}
 
 
 def test_isolated_points_stay_alone():
@@ -131,11 +186,7 @@ def test_blobs_by_sampling():
     np.testing.assert_array_equal(again.tree_.members, model.tree_.members)
 
 
-def test_sampled_agreement_is_the_exact_one(monkeypatch):
-    # In several batches, as for graphs too large for all temperatures at once.
-    from spinlearn.baselines import superparamagnetic
-
-    monkeypatch.setattr(superparamagnetic, "AT_ONCE", 3 * 60 * 2)
+def test_sampled_agreement_is_the_exact_one():
     grid = [0.1, 0.2, 0.4, 0.8, 1.6]
     seen = []
     sampled = SuperparamagneticClustering(
@@ -144,7 +195,6 @@ def test_sampled_agreement_is_the_exact_one(monkeypatch):
     expected = exact(temperatures=grid).fit(joined_lattices()).equilibrium_
     found = sampled.equilibrium_
     assert found.temperatures.tolist() == grid
-    assert len(found.diagnostics["runs"]) == 3
     error = np.abs(found.edge_agreement - expected.edge_agreement)
     assert np.all(error <= 6 * found.agreement_std_error + 1e-12)
     assert found.agreement_std_error.max() < 0.15

@@ -65,19 +65,16 @@ def cluster_tree(temperatures: FloatArray, parts: Sequence[IntArray]) -> Cluster
     """Follow clusters, given at every temperature under any numbers, through ascending T."""
     everyone = np.ones(len(parts[0]), dtype=bool)
     members: list[IntArray] = []
-    parents: list[int] = []
-    first: list[int] = []
-    sizes: list[int] = []
+    parents: list[npt.NDArray[np.int64]] = []
+    first: list[npt.NDArray[np.int64]] = []
+    sizes: list[npt.NDArray[np.int64]] = []
     fresh = 0
     for row, part in enumerate(parts):
         previous = members[-1] if members else None
         numbers, after = tracked(part, everyone, previous, fresh)
-        for cluster in range(fresh, after):
-            mine = numbers == cluster
-            before = NO_PARENT if previous is None else int(np.bincount(previous[mine]).argmax())
-            parents.append(before)
-            first.append(row)
-            sizes.append(int(mine.sum()))
+        parents.append(_parents(numbers, previous, fresh, after))
+        first.append(np.full(after - fresh, row))
+        sizes.append(np.bincount(numbers, minlength=after)[fresh:])
         members.append(numbers)
         fresh = after
     last = np.zeros(fresh, dtype=np.intp)
@@ -89,8 +86,25 @@ def cluster_tree(temperatures: FloatArray, parts: Sequence[IntArray]) -> Cluster
     return ClusterTree(
         temperatures=frozen(temperatures, np.float64),
         members=frozen(np.array(members), np.int32),
-        parents=frozen(parents, np.int32),
-        low=frozen(ends[np.array(first)], np.float64),
+        parents=frozen(np.concatenate(parents), np.int32),
+        low=frozen(ends[np.concatenate(first)], np.float64),
         high=frozen(ends[last + 1], np.float64),
-        sizes=frozen(sizes, np.int32),
+        sizes=frozen(np.concatenate(sizes), np.int32),
     )
+
+
+def _parents(
+    numbers: IntArray, previous: IntArray | None, fresh: int, after: int
+) -> npt.NDArray[np.int64]:
+    """Where most members of the clusters fresh ... after - 1 were before; of equals, the first."""
+    found = np.full(after - fresh, NO_PARENT, dtype=np.int64)
+    if previous is None:
+        return found
+    new = numbers >= fresh
+    count = int(previous.max(initial=0)) + 1
+    keys = (numbers[new] - fresh).astype(np.int64) * count + previous[new]
+    pairs, shared = np.unique(keys, return_counts=True)
+    cluster, before = np.divmod(pairs, count)
+    order = np.lexsort((-before, shared, cluster))  # the last of a cluster is its parent
+    found[cluster[order]] = before[order]
+    return found

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.core.arrays import BoolArray, IntArray
+from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.graph import Graph
 
 # Exact answers meet the thresholds exactly (4 of 5 ground states ...); rounding must not decide.
 TIE = 1e-9
@@ -35,12 +36,24 @@ def grains(
     agreement = equilibrium.edge_agreement[row]
     kept = agreement >= threshold - TIE
     if join_all:
-        linked = graph.degrees > 0
-        ends = np.repeat(np.arange(graph.n_nodes), graph.degrees)
-        strength = np.abs(equilibrium.model.couplings)[graph.edge_ids]
-        order = np.lexsort((strength, np.rint(agreement / TIE)[graph.edge_ids], ends))
-        kept[graph.edge_ids[order[graph.indptr[1:][linked] - 1]]] = True
+        strength = np.abs(equilibrium.model.couplings)
+        kept[_best_edges(graph, np.rint(agreement / TIE), strength)] = True
     return connected_parts(graph.n_nodes, graph.edges[kept])
+
+
+def _best_edges(graph: Graph, agreement: FloatArray, strength: FloatArray) -> IntArray:
+    """Of every point that has neighbours, the edge of largest agreement, then strength."""
+    starts = graph.indptr[:-1][graph.degrees > 0]
+    if len(starts) == 0:
+        return np.empty(0, dtype=np.int32)
+    lengths = graph.degrees[graph.degrees > 0]
+    ids = graph.edge_ids
+    value = agreement[ids]
+    top = value == np.repeat(np.maximum.reduceat(value, starts), lengths)
+    value = np.where(top, strength[ids], -1.0)
+    top = value == np.repeat(np.maximum.reduceat(value, starts), lengths)
+    last = np.maximum.reduceat(np.where(top, np.arange(len(ids)), -1), starts)
+    return np.asarray(ids[last])
 
 
 def joined(

@@ -10,14 +10,15 @@ The temperature chosen is the most stable one, in the sense of the paper's secti
 |c(T)| times the mean length of the interval of temperatures over which the clusters of c(T) live.
 c(T) are the points that are at T in a cluster whose core (C_ij > 1/2 alone) has at least
 `min_cluster_size` points, which is not the cluster of the ferromagnetic phase, and which lives over
-at least a factor of 1.5 in T. A homogeneous cloud, too, breaks into fragments before it melts, so
-the largest eta must be that of one point in ten over all temperatures at which there are cores;
-otherwise all points are one cluster, as at the lowest temperature.
+at least a factor of 1.5 in T; its life ends where a fifth of it splits off to live on, half as long
+as the rest or longer. Of temperatures that are about equally stable (2 %) the middle one is taken.
+A homogeneous cloud, too, breaks into fragments before it melts, so the largest eta must be that of
+one point in ten over all temperatures at which there are cores; otherwise all points are one
+cluster, as at the lowest temperature.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,9 @@ from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
-from spinlearn.core.seeds import seed_sequence
-from spinlearn.core.temperature_cells import nearest_row
+from spinlearn.core.temperature_cells import cell_ends, nearest_row
 from spinlearn.engines import make_engine
+from spinlearn.engines.pair_agreement import PairAgreement
 from spinlearn.errors import InvalidInputError
 
 NOISE = -1  # label of points in clusters that are too small
@@ -42,9 +43,13 @@ HALF = 0.5 + 2e-9  # more often than not: an agreement of exactly one half is no
 SMALLEST = 3
 SMALL_SHARE = 0.02
 LASTING = 1.5  # highest over lowest temperature of a cluster's life, below which it is a fragment
+PARTED = 0.2  # of a cluster: when a lasting one of this size splits off, the rest is another one
+AS_STABLE = 0.98  # of the largest eta: as good; its steps are single outliers that come off
 LEAST_STABILITY = 0.1  # of all points, over all temperatures with cores
-GRID = 32
-AT_ONCE = 4_000_000  # marginals sampled in one run
+GRID = 36
+# Highest over lowest temperature. Clusters lose their fringe long before they melt, so the best
+# temperature lies just above the one at which they part, far below the mean-field bound.
+SPAN = 200.0
 
 
 class SuperparamagneticClustering(GraphClusterer):
@@ -57,8 +62,9 @@ class SuperparamagneticClustering(GraphClusterer):
     n_states : int, default 20
         q.
     engine : str, engine or None, default None
-        None samples by Swendsen-Wang moves at every temperature on its own, which is enough
-        without labels; or an engine's name, or an engine with settings of your own.
+        None samples agreements alone, by Swendsen-Wang sweeps of one heated and one cooled walker
+        (`PairAgreement`), which is enough without labels; or an engine's name, or an engine with
+        settings of your own.
     temperatures : "auto" or array-like, default "auto"
         Grid, in the unit of the couplings.
     temperature : "auto" or float, default "auto"
@@ -87,6 +93,8 @@ class SuperparamagneticClustering(GraphClusterer):
         clusters break up.
     phases_ : Phases
     equilibrium_ : Equilibrium
+        With the default engine its agreements are rough, as their errors say, and few temperatures
+        count as converged.
     model_, graph_ : PottsModel, Graph
     """
 
@@ -136,7 +144,8 @@ class SuperparamagneticClustering(GraphClusterer):
     def _cluster(self, graph: Graph) -> IntArray:
         self.model_ = PottsModel(graph, self.n_states)
         if isinstance(self.temperatures, str):
-            grid = temperature_grid(self.model_, GRID)[1:]  # nothing changes towards T = 0
+            top = temperature_grid(self.model_)[-1]
+            grid = np.geomspace(top / SPAN, top, GRID)
         else:
             grid = np.unique(temperature_array(self.temperatures))
         self.equilibrium_ = self._equilibrium(grid)
@@ -157,30 +166,8 @@ class SuperparamagneticClustering(GraphClusterer):
         return _without_noise(self.tree_.members[row], smallest)
 
     def _equilibrium(self, grid: FloatArray) -> Equilibrium:
-        if self.engine is not None:
-            return make_engine(self.engine).run(
-                self.model_, grid, seed=self.random_state, callback=self.callback
-            )
-        from spinlearn.engines.tempering import SwendsenWang
-
-        # Every temperature is on its own, so a few at a time save the memory for all marginals,
-        # which symmetry knows anyway.
-        engine = SwendsenWang(tol=0.05, max_sweeps=250)
-        at_once = int(max(AT_ONCE // (self.model_.n_nodes * self.model_.n_states), 1))
-        batches = np.split(grid, np.arange(at_once, len(grid), at_once))
-        seeds = seed_sequence(self.random_state).spawn(len(batches))
-        runs = [
-            engine.run(self.model_, batch, seed=seed, callback=self._part(k, len(batches)))
-            for k, (batch, seed) in enumerate(zip(batches, seeds, strict=True))
-        ]
-        return _joined([_without_marginals(run) for run in runs])
-
-    def _part(self, k: int, count: int) -> Callback | None:
-        """The callback for the k-th of several runs."""
-        callback = self.callback
-        if callback is None:
-            return None
-        return lambda p: callback(replace(p, fraction=(k + p.fraction) / count))
+        engine = PairAgreement() if self.engine is None else make_engine(self.engine)
+        return engine.run(self.model_, grid, seed=self.random_state, callback=self.callback)
 
     def _smallest(self, n_points: int) -> int:
         if self.min_cluster_size is not None:
@@ -188,59 +175,70 @@ class SuperparamagneticClustering(GraphClusterer):
         return max(SMALLEST, int(np.ceil(SMALL_SHARE * n_points)))
 
 
-def _without_marginals(run: Equilibrium) -> Equilibrium:
-    """The run without what takes most memory and is known."""
-    nothing = np.zeros((len(run.temperatures), 0, run.model.n_states))
-    return replace(run, marginals=nothing, std_error=nothing, evaluate=None, log_partition=None)
-
-
-def _joined(runs: list[Equilibrium]) -> Equilibrium:
-    """Runs at different temperatures as one; without labels every marginal is 1/q."""
-    model = runs[0].model
-    temperatures = np.concatenate([run.temperatures for run in runs])
-    shape = (len(temperatures), model.n_nodes, model.n_states)
-    return Equilibrium(
-        model=model,
-        temperatures=temperatures,
-        marginals=np.broadcast_to(1 / model.n_states, shape),
-        edge_agreement=np.concatenate([run.edge_agreement for run in runs]),
-        mean_energy=np.concatenate([run.mean_energy for run in runs]),
-        heat_capacity=np.concatenate([run.heat_capacity for run in runs]),
-        converged=np.concatenate([run.converged for run in runs]),
-        engine=runs[0].engine,
-        kind=runs[0].kind,
-        std_error=np.broadcast_to(0.0, shape),
-        agreement_std_error=np.concatenate([np.asarray(run.agreement_std_error) for run in runs]),
-        diagnostics={"runs": tuple(run.diagnostics for run in runs)},
-    )
-
-
 def _stability(tree: ClusterTree, cores: list[IntArray], smallest: int) -> FloatArray:
     """eta(T) of the module's docstring; cores are the grains at every temperature."""
     n = tree.members.shape[1]
+    spells = _spells(tree)
+    count = int(spells.max()) + 1
     whole = np.zeros(tree.n_clusters, dtype=bool)
-    for row in tree.members:
-        whole |= np.bincount(row, minlength=tree.n_clusters) >= WHOLE * n
-    lasting = ~whole & (tree.high >= LASTING * tree.low) & np.isfinite(tree.high)
-    life = np.where(lasting, tree.high, 0.0) - np.where(lasting, tree.low, 0.0)
+    first = np.zeros(count, dtype=np.intp)
+    last = np.zeros(count, dtype=np.intp)
+    for row, (members, spell) in enumerate(zip(tree.members, spells, strict=True)):
+        whole |= np.bincount(members, minlength=tree.n_clusters) >= WHOLE * n
+        last[spell] = row
+    for row in range(len(spells) - 1, -1, -1):
+        first[spells[row]] = row
+    ends = cell_ends(tree.temperatures)
+    low, high = ends[first], ends[last + 1]
+    lasting = (high >= LASTING * low) & np.isfinite(high)
+    life = np.where(lasting, high, 0.0) - np.where(lasting, low, 0.0)
     scores = np.zeros(len(tree.temperatures))
     for row, (members, core) in enumerate(zip(tree.members, cores, strict=True)):
-        counted = np.bincount(core)[core] >= smallest
-        scores[row] = float(life[members[counted]].sum())
+        counted = (np.bincount(core)[core] >= smallest) & ~whole[members]
+        scores[row] = float(life[spells[row][counted]].sum())
     return scores
+
+
+def _spells(tree: ClusterTree) -> IntArray:
+    """Clusters (T, n) as in the tree, under another number from where a large part split off.
+
+    The tree follows what is more than half of a cluster; but of two clusters that were one at a
+    lower temperature, neither has lived there.
+    """
+    born = np.zeros(tree.n_clusters, dtype=np.intp)
+    for row in range(len(tree.members) - 1, -1, -1):
+        born[tree.members[row]] = row
+    # Half as long as the rest, at least: what comes off shortly before all melts is a fragment.
+    rest = tree.high[tree.parents] - tree.low
+    split_off = (tree.parents >= 0) & (tree.high >= LASTING * tree.low) & (tree.life() >= rest / 2)
+    number = np.arange(tree.n_clusters, dtype=np.int32)
+    fresh = tree.n_clusters
+    spells = tree.members.copy()
+    for row in range(1, len(spells)):
+        before = np.bincount(tree.members[row - 1], minlength=tree.n_clusters)
+        new = np.flatnonzero(split_off & (born == row))
+        parents = tree.parents[new]
+        for parent in np.unique(parents[tree.sizes[new] >= PARTED * before[parents]]):
+            number[parent] = fresh
+            fresh += 1
+        spells[row] = number[tree.members[row]]
+    return spells
 
 
 def _stable_row(
     temperatures: FloatArray, stability: FloatArray, cores: list[IntArray], smallest: int
 ) -> int:
-    """The most stable temperature, or the lowest where nothing is stable enough."""
+    """The middle of the most stable temperatures, or the lowest where nothing is stable enough."""
     ordered = [
         np.isfinite(t) and np.bincount(core).max() >= smallest
         for t, core in zip(temperatures, cores, strict=True)
     ]
     warmest = max(temperatures[ordered], default=0.0)
-    best = int(np.argmax(stability))
-    return best if stability[best] >= LEAST_STABILITY * len(cores[0]) * warmest else 0
+    largest = float(stability.max())
+    if largest < LEAST_STABILITY * len(cores[0]) * warmest:
+        return 0
+    stable = np.flatnonzero(stability >= AS_STABLE * largest)
+    return int(stable[len(stable) // 2])
 
 
 def _without_noise(members: IntArray, smallest: int) -> IntArray:
