@@ -44,6 +44,7 @@ RESOLUTIONS = {0.25: 0.0, 1.0: 1.5, 0.0: 1.5}
 FACTORS = (2.0, 1.6, 1.25, 1.0, 0.8, 0.65)  # times the calibrated temperature, descending
 PER_STEP = 0.3  # nats against every step away from it
 CALIBRATED = FACTORS.index(1.0)
+WORSE = 2.0  # nats
 CLEAR = 0.1  # nats a label: others are not tried where the first explains the labels as well
 
 
@@ -161,6 +162,8 @@ def weigh(
     walks = LabelWalks(graph)
     candidates: list[Candidate] = []
     for resolution in RESOLUTIONS:
+        if resolution == 0 and candidates[1].best > candidates[0].best + WORSE:
+            break  # labels want a stronger null model than the weak one: none would be worse still
         energy = Modularity(resolution=resolution)
 
         def model_of(kept: Labels, energy: Modularity = energy) -> PottsModel:
