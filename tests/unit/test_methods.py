@@ -179,6 +179,8 @@ def test_a_hidden_group_is_found_and_nothing_else():
         assert truth[found.centre] == hidden
     assert discover(graph, some_labels(truth, 3), 4, 2.5, "careful") == []
     assert discover(graph, some_labels(truth, 3), 4, 2.5, "off") == []
+    hidden = some_labels(truth, 3, hidden=3)
+    assert discover(graph, hidden, 3, 2.5, "careful", stop=lambda: True) == []
 
 
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
