@@ -19,6 +19,7 @@ from spinlearn.methods.quick_messages import QuickMessages, best_beliefs
 from spinlearn.methods.reduction import Reduction, checked_components, components_for
 from spinlearn.methods.resolution import weigh
 from spinlearn.methods.weakest_split import weakest_split
+from spinlearn.minimizers.linear_system import weight_matrix
 
 
 def chain(n: int, weight: float = 1.0) -> Graph:
@@ -221,9 +222,7 @@ def test_the_weakest_split_is_between_the_two_halves():
     X, truth = blobs(120, centers=2)
     X[truth == 1] -= [5.0, 0.0]  # they touch
     graph = KNN().build(X)
-    from spinlearn.methods.discovery import _matrix
-
-    matrix = _matrix(graph)
+    matrix = weight_matrix(graph)
     everything = np.arange(120, dtype=np.int32)
     halves = [np.flatnonzero(truth == c) for c in (0, 1)]
     between = float(matrix[halves[0]][:, halves[1]].sum())

@@ -30,7 +30,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from spinlearn.core.arrays import MAX_STATES, FloatArray, IntArray
+from spinlearn.core.arrays import MAX_STATES, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.energies import Modularity
@@ -38,6 +38,7 @@ from spinlearn.methods.evidence import Labels
 from spinlearn.methods.module_tree import ModuleTree
 from spinlearn.methods.quick_messages import best_beliefs
 from spinlearn.methods.weakest_split import weakest_split
+from spinlearn.minimizers.linear_system import weight_matrix
 
 RESOLUTION = 0.5  # of the null model in the search: a group must be half as coupled as by chance
 LEAST_POINTS = 3
@@ -124,8 +125,9 @@ def discover(
     if caution is None or graph.n_edges == 0 or (n_classes and is_sparse(graph)):
         return []
     tree = ModuleTree(graph, seed)
+    matrix = weight_matrix(graph.with_weights(np.maximum(graph.weights, 0.0)))
     if n_classes == 0:
-        return [_found(graph, points, np.nan) for points in _large(tree.modules_at(CLUSTERS))]
+        return [_found(matrix, points, np.nan) for points in _large(tree.modules_at(CLUSTERS))]
     limit, bound = _limits(tree, labels, n_classes, caution)
     usual, tight = (min(limit, caution.most), bound), (min(limit, MODULE_MOST), MODULE_BOUND)
     found: list[Found] = []
@@ -136,19 +138,19 @@ def discover(
             return found
         states = _states(graph, held, n_classes + len(found), temperature, seed)
         points = _largest_piece(
-            graph, np.flatnonzero(states == n_classes + len(found)).astype(np.int32)
+            matrix, np.flatnonzero(states == n_classes + len(found)).astype(np.int32)
         )
-        rho = _passes(graph, points, states, usual)
+        rho = _passes(matrix, points, states, usual)
         if rho is None:
             break
-        found.append(_found(graph, points, rho))
+        found.append(_found(matrix, points, rho))
         held[found[-1].centre] = n_classes + len(found) - 1
     modules = tree.modules_at(MODULES) if _has_pairs(labels) else np.zeros(0, dtype=np.int32)
     for points in _large(modules):
         if len(found) < most and not np.any(held[points] >= 0):
-            rho = _passes(graph, points, states, tight)
+            rho = _passes(matrix, points, states, tight)
             if rho is not None:
-                found.append(_found(graph, points, rho))
+                found.append(_found(matrix, points, rho))
                 held[found[-1].centre] = n_classes + len(found) - 1
     return found
 
@@ -187,31 +189,30 @@ def _states(graph: Graph, labels: Labels, n_held: int, temperature: float, seed:
     return np.asarray(beliefs.marginals.argmax(axis=1), dtype=np.int32)
 
 
-def _largest_piece(graph: Graph, points: IntArray) -> IntArray:
+def _largest_piece(matrix: csr_array, points: IntArray) -> IntArray:
     """The largest connected part of a group."""
     if len(points) == 0:
         return points
-    _, part = connected_components(_matrix(graph)[points][:, points], directed=False)
+    _, part = connected_components(matrix[points][:, points], directed=False)
     return np.asarray(points[part == np.bincount(part).argmax()])
 
 
 def _passes(
-    graph: Graph, points: IntArray, states: IntArray, limits: tuple[float, float]
+    matrix: csr_array, points: IntArray, states: IntArray, limits: tuple[float, float]
 ) -> float | None:
     """rho of a group to the nearest class if it is a new class, else None."""
-    if len(points) < _least(graph.n_nodes):
+    if len(points) < _least(len(states)):
         return None
-    rho = _nearest(graph, points, states)
+    rho = _nearest(matrix, points, states)
     limit, bound = limits
-    return rho if rho < limit and _outwards(graph, points) <= bound else None
+    return rho if rho < limit and _outwards(matrix, points) <= bound else None
 
 
-def _nearest(graph: Graph, points: IntArray, states: IntArray) -> float:
+def _nearest(matrix: csr_array, points: IntArray, states: IntArray) -> float:
     """rho between a group and the class of these states that it is coupled to most."""
-    matrix = _matrix(graph)
     degrees = np.asarray(matrix.sum(axis=1)).ravel()
     pull = np.asarray(matrix[points].sum(axis=0)).ravel()
-    outside = np.ones(graph.n_nodes, dtype=bool)
+    outside = np.ones(len(states), dtype=bool)
     outside[points] = False
     sizes = np.bincount(states[outside], weights=degrees[outside])
     pulls = np.bincount(states[outside], weights=pull[outside])
@@ -221,9 +222,8 @@ def _nearest(graph: Graph, points: IntArray, states: IntArray) -> float:
     return float(np.max(pulls[sizes > 0] / sizes[sizes > 0]) * degrees.sum() / volume)
 
 
-def _outwards(graph: Graph, points: IntArray) -> float:
+def _outwards(matrix: csr_array, points: IntArray) -> float:
     """How strongly a group is bound to all others, over how its halves are to each other."""
-    matrix = _matrix(graph)
     outer = float(matrix[points].sum() - matrix[points][:, points].sum())
     inner = weakest_split(matrix, points)
     if outer <= 0:
@@ -231,9 +231,9 @@ def _outwards(graph: Graph, points: IntArray) -> float:
     return outer / inner if inner > 0 else np.inf
 
 
-def _found(graph: Graph, points: IntArray, rho: float) -> Found:
+def _found(matrix: csr_array, points: IntArray, rho: float) -> Found:
     """A group with the point that is bound to it most."""
-    inner = np.asarray(_matrix(graph)[points][:, points].sum(axis=1)).ravel()
+    inner = np.asarray(matrix[points][:, points].sum(axis=1)).ravel()
     return Found(points, int(points[np.argmax(inner)]), rho)
 
 
@@ -246,9 +246,3 @@ def _large(member: IntArray) -> list[IntArray]:
 
 def _least(n_points: int) -> int:
     return max(LEAST_POINTS, int(np.ceil(LEAST_SHARE * n_points)))
-
-
-def _matrix(graph: Graph) -> csr_array:
-    shape = (graph.n_nodes, graph.n_nodes)
-    values: FloatArray = np.maximum(graph.weights, 0.0)[graph.edge_ids]
-    return csr_array((values, graph.neighbors, graph.indptr), shape=shape)

@@ -47,8 +47,6 @@ class Evidence:
     n_right : int array (T,)
         How many of them were most probable.
     n_judged : int
-    left_out : bool
-        Whether labels were left out, or judged by the cavity only.
     shares : float array (groups, q)
         Mean probability of every class over the points at the middle temperature, without each of
         the groups.
@@ -57,7 +55,6 @@ class Evidence:
     log_likelihood: FloatArray
     n_right: IntArray
     n_judged: int
-    left_out: bool
     shares: FloatArray
 
 
@@ -87,7 +84,7 @@ def left_out_evidence(
         given.append(labels[group])
         shares.append(found[len(found) // 2].marginals.mean(axis=0))
     joined = [np.concatenate(at) for at in zip(*laws, strict=True)]
-    return judged(joined, np.concatenate(given), True, np.array(shares))
+    return judged(joined, np.concatenate(given), np.array(shares))
 
 
 def cavity_evidence(
@@ -96,7 +93,7 @@ def cavity_evidence(
     """Evidence from the neighbours of the labelled points, at one temperature."""
     points = np.flatnonzero(labels >= 0)
     laws = cavity_laws(model, marginals, temperature)[points]
-    return judged([laws], labels[points], False, marginals.mean(axis=0)[None])
+    return judged([laws], labels[points], marginals.mean(axis=0)[None])
 
 
 def label_groups(labels: Labels, n_groups: int = GROUPS) -> list[IntArray]:
@@ -120,9 +117,7 @@ def label_groups(labels: Labels, n_groups: int = GROUPS) -> list[IntArray]:
     return [group for group in groups if len(group)]
 
 
-def judged(
-    laws: Sequence[FloatArray], given: Labels, left_out: bool, shares: FloatArray
-) -> Evidence:
+def judged(laws: Sequence[FloatArray], given: Labels, shares: FloatArray) -> Evidence:
     """Evidence from the laws (labels, q) that were predicted at each temperature."""
     own = np.array([law[np.arange(len(given)), given] for law in laws])
     best = np.array([law.max(axis=1) for law in laws])
@@ -130,7 +125,6 @@ def judged(
         log_likelihood=np.log(np.maximum(own, LEAST)).sum(axis=1),
         n_right=np.sum(own >= best, axis=1).astype(np.int32),
         n_judged=len(given),
-        left_out=left_out,
         shares=shares,
     )
 

@@ -47,4 +47,4 @@ def paper_evidence(graph: Graph, labels: Labels, n_states: int) -> Evidence | No
         laws.append(marginals[group])
         given.append(labels[group])
         shares.append(marginals.mean(axis=0))
-    return judged([np.concatenate(laws)], np.concatenate(given), True, np.array(shares))
+    return judged([np.concatenate(laws)], np.concatenate(given), np.array(shares))
