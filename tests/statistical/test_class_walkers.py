@@ -134,7 +134,7 @@ def test_cluster_and_permutation_moves_keep_the_law(form, move, bug):
             class_clusters.bond_clusters(state, c.edge_u, c.edge_v, thresholds, c.parent, stream)
             class_clusters.cluster_gibbs(
                 state, c.parent, c.fields, c.field_nodes, beta, c.term, c.volumes, c.field_row,
-                c.field_sums, c.cluster_size, c.cost, c.single, stream,
+                c.field_sums, c.cluster_size, c.cost, c.single, c.unmeasured[0], stream,
             )  # fmt: skip
         else:
             class_clusters.permute_classes(

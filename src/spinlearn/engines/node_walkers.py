@@ -34,6 +34,7 @@ class NodeWalkers(FreeWalkers):
 
         sweep_nodes(
             self._states,
+            self.active,
             self.levels,
             self._betas,
             self.heat_bath,

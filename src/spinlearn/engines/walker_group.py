@@ -39,7 +39,10 @@ class Walkers:
         has_fields = bool(np.any(model.fields != 0))
         self._fields = model.fields if has_fields else np.empty((0, model.n_states))
         self.stream = make_stream(seed)
+        # Components met and exchanged by the hotter walker: with the next level, and further on.
+        self.exchanged = np.zeros((2, self.n_walkers, 2))
         self.levels = np.zeros(self.n_walkers, dtype=np.int32)
+        self.active = np.arange(self.n_walkers)  # walkers that sweeps and exchanges move
         self.use_regions(Regions.none())
 
     @staticmethod
@@ -77,13 +80,15 @@ class Walkers:
         self.apply_levels()
 
     def sweep(self, n_sweeps: int) -> None:
-        """Let every walker visit all free nodes `n_sweeps` times."""
+        """Let the active walkers visit all free nodes `n_sweeps` times."""
         raise NotImplementedError
 
     def sweep_and_measure(self, rows: npt.NDArray[np.int64], sums: LevelSums) -> None:
-        """Sweep, and add the averages of every walker to its row (< 0 for none)."""
+        """Sweep, and add the averages of every active walker to its row (< 0 for none)."""
         self.sweep(self.sweeps_per_step)
-        sums.add(self.states(), rows)
+        only = np.full_like(rows, -1)
+        only[self.active] = rows[self.active]
+        sums.add(self.states(), only)
 
     def exchange_components(self, low: int) -> None:
         """Let walkers of neighbouring levels exchange regions in which they differ, if they can."""

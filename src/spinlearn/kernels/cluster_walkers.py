@@ -1,6 +1,7 @@
 """Moves of many walkers, each at its own level of a temperature ladder, one after the other.
 
-Letters: R walkers, K levels, n free nodes, m edges between them.
+Letters: R walkers, K levels, n free nodes, m edges between them. `walkers` int64 lists those that
+move.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from spinlearn.kernels.rng import below
 @njit(cache=True, nogil=True)
 def sweep_clusters(
     states,
+    walkers,
     levels,
     betas,
     thresholds,
@@ -47,7 +49,7 @@ def sweep_clusters(
         < 0 for none
     node_sums, free_sums, edge_sums : float32 [rows, n, q], [rows, n], [rows, m]
     """
-    for walker in range(states.shape[0]):
+    for walker in walkers:
         level = levels[walker]
         state = states[walker]
         for _ in range(n_sweeps):
@@ -64,6 +66,7 @@ def sweep_clusters(
 @njit(cache=True, nogil=True)
 def sweep_nodes(
     states,
+    walkers,
     levels,
     betas,
     heat_bath,
@@ -79,7 +82,7 @@ def sweep_nodes(
 ):
     """Heat-bath or Metropolis sweeps; arguments as in `heat_bath_sweep`."""
     q = tally.size
-    for walker in range(states.shape[0]):
+    for walker in walkers:
         state = states[walker]
         beta = betas[levels[walker]]
         for _ in range(n_sweeps):
@@ -114,10 +117,10 @@ def exchange_neighbors(
 
     Parameters
     ----------
-    order : int64 [R], the walkers from the hottest to the coldest
-    betas : float64 [R], of the places
+    order : int64, the walkers that take part from the hottest to the coldest
+    betas : float64, of these places
     low : first place that takes part
-    counts : float64 [R, 2], adds components met and exchanged by place
+    counts : float64 [R, 2], adds components met and exchanged by the hotter walker
     """
     n_places = order.size
     start = below(stream, 2 * offset)
@@ -135,6 +138,6 @@ def exchange_neighbors(
                 fields,
                 seen,
                 queue,
-                counts[k],
+                counts[order[k]],
                 stream,
             )
