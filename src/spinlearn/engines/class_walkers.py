@@ -115,7 +115,7 @@ class ClassClusterWalkers(Walkers):
         if self._law is None:
             self._law = np.empty((len(self._clusters.nodes), self._model.n_states))
         self._sweep(1, rows, self._law, sums.nodes, sums.edges)
-        sums.count(rows[self.active])
+        sums.count(rows[self.active], self.repeats[self.active])
 
     def _sweep(self, n_sweeps: int, *measured: npt.NDArray[Any]) -> None:
         from spinlearn.kernels.class_clusters import sweep_class_clusters
@@ -125,7 +125,7 @@ class ClassClusterWalkers(Walkers):
             self._states, self.active, self.levels, self._betas, self._thresholds, a.edge_u,
             a.edge_v, a.fields, a.field_nodes, a.term, a.held_volumes, a.volumes, a.parent,
             a.field_row, a.field_sums, a.cluster_size, a.cost, a.single, self.stream, n_sweeps,
-            PERMUTATIONS, *measured,
+            PERMUTATIONS, self.repeats, *measured,
         )  # fmt: skip
 
     def exchange_components(self, low: int) -> None:
@@ -139,20 +139,28 @@ class ClassClusterWalkers(Walkers):
             )  # fmt: skip
 
     def energies(self) -> FloatArray:
-        return general_energies(self._layout, self.states())
+        return general_energies(self._layout, self.active_states())
 
     def move_regions(self, n_tries: int) -> None:
-        states = self.states()
+        states = self.active_states()
         _move_regions(self, self._layout, states, n_tries)
-        self.put_states(states)
+        self.put_active_states(states)
 
     def states(self) -> StateArray:
         whole = np.tile(self._model.clamped, (self.n_walkers, 1))
         whole[:, self._clusters.nodes] = self._states
         return whole
 
+    def active_states(self) -> StateArray:
+        whole = np.tile(self._model.clamped, (len(self.active), 1))
+        whole[:, self._clusters.nodes] = self._states[self.active]
+        return whole
+
     def put_states(self, states: StateArray) -> None:
         self._states = np.ascontiguousarray(states[:, self._clusters.nodes])
+
+    def put_active_states(self, states: StateArray) -> None:
+        self._states[self.active] = states[:, self._clusters.nodes]
 
 
 def general_energies(layout: GeneralLayout, states: StateArray) -> FloatArray:
@@ -175,7 +183,7 @@ def _move_regions(group: Any, layout: GeneralLayout, states: StateArray, n_tries
     if regions.count == 0:
         return
     swap_regions(
-        states, group._betas[group.levels], regions.ptr, regions.nodes, layout.indptr,
+        states, group._betas[group.levels[group.active]], regions.ptr, regions.nodes, layout.indptr,
         layout.neighbors, layout.weights, layout.cut_weights, layout.pair_cost, layout.fields,
         layout.term, layout.volumes, layout.cuts, layout.mark, group.stream, n_tries,
         group.region_moves,

@@ -62,7 +62,7 @@ class ClusterWalkers(FreeWalkers):
     def sweep_and_measure(self, rows: npt.NDArray[np.int64], sums: LevelSums) -> None:
         """One sweep; adds the averages over the draw of every cluster (improved estimators)."""
         self._sweep(1, rows, sums.nodes, sums.undecided, sums.edges)
-        sums.count(rows[self.active])
+        sums.count(rows[self.active], self.repeats[self.active])
 
     def _sweep(self, n_sweeps: int, *measured: npt.NDArray[Any]) -> None:
         from spinlearn.kernels.cluster_walkers import sweep_clusters
@@ -82,5 +82,6 @@ class ClusterWalkers(FreeWalkers):
             self._law,
             self.stream,
             n_sweeps,
+            self.repeats,
             *measured,
         )

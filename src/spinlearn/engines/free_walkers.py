@@ -59,8 +59,16 @@ class FreeWalkers(Walkers):
         whole[:, self._free.nodes] = self._states
         return whole
 
+    def active_states(self) -> StateArray:
+        whole = np.tile(self._model.clamped, (len(self.active), 1))
+        whole[:, self._free.nodes] = self._states[self.active]
+        return whole
+
     def put_states(self, states: StateArray) -> None:
         self._states = np.ascontiguousarray(states[:, self._free.nodes])
+
+    def put_active_states(self, states: StateArray) -> None:
+        self._states[self.active] = states[:, self._free.nodes]
 
 
 def exchange_pairs(

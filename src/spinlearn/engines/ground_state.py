@@ -31,10 +31,11 @@ def ground_law(model: PottsModel, states: StateArray) -> tuple[FloatArray, Float
     uniform over the states that cost it no more than its own while all others stay; a group that
     nothing holds is so over all. Other ground states, in which several groups differ at once at no
     cost, are not seen: they are rare where couplings are real numbers. None for pair costs other
-    than Potts'.
+    than Potts', and for class-level terms that are not quadratic.
     """
     n, q = model.n_nodes, model.n_states
-    if not model.is_potts or model.class_penalty is not None:
+    penalty = model.class_penalty
+    if not model.is_potts or (penalty is not None and penalty.kind != "quadratic"):
         return None
     strong = model.couplings > model.energy_resolution
     u, v = model.graph.edges.T.astype(np.intp)
@@ -47,6 +48,15 @@ def ground_law(model: PottsModel, states: StateArray) -> tuple[FloatArray, Float
     for near, far in ((u[across], v[across]), (v[across], u[across])):
         np.add.at(cost, group[near], model.couplings[across][:, None])
         np.subtract.at(cost, (group[near], states[far]), model.couplings[across])
+    if penalty is not None:
+        own = np.zeros(n_groups, dtype=np.intp)
+        own[group] = states
+        size = np.bincount(group, weights=penalty.sizes, minlength=n_groups)
+        volumes = np.bincount(states, weights=penalty.sizes, minlength=q)
+        others = np.tile(volumes - penalty.targets, (n_groups, 1))
+        others[np.arange(n_groups), own] -= size
+        # f(V + z) - f(V) of the class that takes the group in
+        cost += penalty.coefficient * size[:, None] * (others + 0.5 * size[:, None])
     held = model.clamped != FREE
     free_to = np.ones((n_groups, q), dtype=np.bool_)
     free_to[group[held]] = False

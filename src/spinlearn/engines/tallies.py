@@ -23,7 +23,8 @@ BLOCKS = (32, 16, 8)  # independent parts of walkers that share a group; fewer t
 MAX_SUM_BYTES = 1.5e9
 MAX_COLUMNS = 150_000  # sums kept per energy bin: marginals and edges
 
-Sample = tuple[FloatArray, npt.NDArray[np.int32]]  # energies and levels of a group
+# Energies, levels and blocks of some walkers of a group.
+Sample = tuple[FloatArray, npt.NDArray[np.int32], npt.NDArray[np.int64]]
 
 
 def columns(model: PottsModel) -> int:
@@ -69,19 +70,19 @@ class Tallies:
             levels=_level_sums(model, n_blocks, len(requested)) if by_level else None,
             row_of_level=row_of_level,
             histogram=Histogram.empty(bins),
-            energies=LevelEnergies.empty(len(betas)),
+            energies=LevelEnergies.empty(n_blocks, len(betas)),
             series=EnergySeries(n_blocks, len(betas)),
         )
 
-    def add(self, samples: list[Sample], blocks: npt.NDArray[np.int64]) -> None:
-        """Energies of a group whose walkers belong to these blocks."""
-        for energies, levels in samples:
+    def add(self, samples: list[Sample]) -> None:
+        """Energies of a group."""
+        for energies, levels, blocks in samples:
             self.histogram.add(energies)
-            self.energies.add(energies, levels)
+            self.energies.add(energies, blocks, levels)
             self.series.add(energies, blocks, levels)
 
     def end_round(self) -> None:
-        """Take the averages of the round over."""
+        """Take the averages of a measured round over."""
         self.series.end_round()
         if self.levels is not None:
             self.levels.end_round()
@@ -127,7 +128,7 @@ class Tallies:
 
 
 def _level_sums(model: PottsModel, n_blocks: int, n_rows: int) -> LevelSums:
-    free = FreePart.of(model)
+    free = FreePart.of(model.replace(class_penalty=None))
     needed = LevelSums.bytes_needed(free, n_blocks, n_rows)
     if needed > 2 * MAX_SUM_BYTES:
         raise UnsupportedModelError(

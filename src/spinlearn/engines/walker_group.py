@@ -43,6 +43,7 @@ class Walkers:
         self.exchanged = np.zeros((2, self.n_walkers, 2))
         self.levels = np.zeros(self.n_walkers, dtype=np.int32)
         self.active = np.arange(self.n_walkers)  # walkers that sweeps and exchanges move
+        self.repeats = np.ones(self.n_walkers, dtype=np.int64)  # sweeps in the place of one
         self.use_regions(Regions.none())
 
     @staticmethod
@@ -101,13 +102,23 @@ class Walkers:
         """Replace the labellings of all walkers."""
         raise NotImplementedError
 
+    def active_states(self) -> StateArray:
+        """Labellings of the active walkers, (active, n)."""
+        return self.states()[self.active]
+
+    def put_active_states(self, states: StateArray) -> None:
+        """Replace the labellings of the active walkers."""
+        whole = self.states()
+        whole[self.active] = states
+        self.put_states(whole)
+
     def energies(self) -> FloatArray:
-        """E of every walker, (R,)."""
+        """E of every active walker, (active,)."""
         from spinlearn.kernels.measure import walker_energies
 
-        energies = np.empty(self.n_walkers)
+        energies = np.empty(len(self.active))
         walker_energies(
-            self.states(),
+            self.active_states(),
             self._edge_u,
             self._edge_v,
             self._model.couplings,
@@ -128,10 +139,10 @@ class Walkers:
         regions = self._regions
         if regions.count == 0:
             return
-        states = self.states()
+        states = self.active_states()
         swap_on_regions(
             states.reshape(-1),
-            self.n_walkers,
+            len(states),
             1,
             states.shape[1],
             self._model.n_states,
@@ -141,12 +152,12 @@ class Walkers:
             regions.borders,
             regions.border_couplings,
             self._fields,
-            self._betas[self.levels],
+            self._betas[self.levels[self.active]],
             n_tries,
             self.region_moves,
             self.stream,
         )
-        self.put_states(states)
+        self.put_active_states(states)
 
 
 def random_states(model: PottsModel, n_walkers: int, seed: np.random.SeedSequence) -> StateArray:

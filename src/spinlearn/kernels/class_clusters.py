@@ -224,6 +224,7 @@ def sweep_class_clusters(
     stream,
     n_sweeps,
     n_permutations,
+    repeats,
     rows,
     law,
     node_sums,
@@ -235,8 +236,9 @@ def sweep_class_clusters(
     ----------
     states : int8 [R, n_free]; walkers : int64, those that move; levels : int32 [R];
     betas : float64 [K]; thresholds : uint32 [K, m], 2^32 times the bond probability
-    rows : int64 [R], row of the sums to which the improved estimators of the last sweep are added,
-        < 0 for none
+    repeats : int64 [R], times that a walker makes `n_sweeps`
+    rows : int64 [R], row of the sums to which the improved estimators of the last of these sweeps
+        are added, < 0 for none
     law : float64 [n_free, q], scratch; [0, q] where no row is added to
     node_sums, edge_sums : float32 [rows, n_free, q], [rows, m]
     """
@@ -246,8 +248,8 @@ def sweep_class_clusters(
         level = levels[walker]
         row = rows[walker]
         free_volumes(state, term, held_volumes, volumes)
-        for sweep in range(n_sweeps):
-            measured = row >= 0 and sweep == n_sweeps - 1
+        for sweep in range(n_sweeps * repeats[walker]):
+            measured = row >= 0 and (sweep + 1) % n_sweeps == 0
             bond_clusters(state, edge_u, edge_v, thresholds[level], parent, stream)
             cluster_gibbs(
                 state,

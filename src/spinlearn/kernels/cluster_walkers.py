@@ -35,6 +35,7 @@ def sweep_clusters(
     law,
     streams,
     n_sweeps,
+    repeats,
     rows,
     node_sums,
     free_sums,
@@ -45,22 +46,24 @@ def sweep_clusters(
     Parameters
     ----------
     states : int8 [R, n]; levels : int32 [R]; betas : float64 [K]; thresholds : uint32 [K, m]
-    rows : int64 [R], row of the sums to which the improved estimators of the last sweep are added,
+    repeats : int64 [R], times that a walker makes `n_sweeps`
+    rows : int64 [R], row of the sums to which the improved estimators after each repeat are added,
         < 0 for none
     node_sums, free_sums, edge_sums : float32 [rows, n, q], [rows, n], [rows, m]
     """
     for walker in walkers:
         level = levels[walker]
         state = states[walker]
-        for _ in range(n_sweeps):
-            bond_clusters(state, edge_u, edge_v, thresholds[level], parent, streams)
-            relabel_clusters(
-                state, parent, fields, field_nodes, betas[level], law_row, law, streams
-            )
         row = rows[walker]
-        if row >= 0:
-            add_node_law(parent, law_row, law, node_sums[row], free_sums[row])
-            add_edge_law(parent, law_row, law, edge_u, edge_v, edge_sums[row])
+        for _ in range(repeats[walker]):
+            for _ in range(n_sweeps):
+                bond_clusters(state, edge_u, edge_v, thresholds[level], parent, streams)
+                relabel_clusters(
+                    state, parent, fields, field_nodes, betas[level], law_row, law, streams
+                )
+            if row >= 0:
+                add_node_law(parent, law_row, law, node_sums[row], free_sums[row])
+                add_edge_law(parent, law_row, law, edge_u, edge_v, edge_sums[row])
 
 
 @njit(cache=True, nogil=True)

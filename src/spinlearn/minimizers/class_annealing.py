@@ -108,7 +108,8 @@ class _Walkers:
             free, np.arange(count), np.zeros(count, dtype=np.int32), betas, a.thresholds(betas),
             a.edge_u, a.edge_v, a.fields, a.field_nodes, a.term, a.held_volumes, a.volumes,
             a.parent, a.field_row, a.field_sums, a.cluster_size, a.cost, a.single,
-            self.nodes.stream, 1, PERMUTATIONS, np.full(count, -1), *a.unmeasured,
+            self.nodes.stream, 1, PERMUTATIONS, np.ones(count, dtype=np.int64), np.full(count, -1),
+            *a.unmeasured,
         )  # fmt: skip
         self.states[:, a.nodes] = free
 
