@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray
 
-MAX_CONTRAST = 12.0  # of squared differences over what blocks of one start allow; 1 is usual
-MAX_DRIFT = 5.0  # standard errors
+FALSE_ALARM = 1e-4  # chance that blocks which have forgotten their start are said not to have
+HASTY_ALARM = 1e-2  # the same where an alarm costs little
+MAX_DRIFT = 6.0  # standard errors
 MAX_SLOPE = 5.0  # standard errors, beyond what the curve between two levels can explain
 BENT = 2.0  # times the larger variance, or part of the smaller, that a curve between levels takes
 
@@ -52,6 +53,17 @@ def contrast(block_means: FloatArray, starts: npt.NDArray[np.int64], floor: floa
     if bottom > 0:
         return top / bottom
     return 0.0 if top == 0 else np.inf
+
+
+def contrast_limit(n_blocks: int, alarm: float = FALSE_ALARM) -> float:
+    """What the contrast of one average over so many blocks exceeds with the chance `alarm`.
+
+    It follows an F law with 1 and n_blocks - 2 degrees of freedom; one of many averages that move
+    independently scatters less.
+    """
+    from scipy.special import fdtri
+
+    return float(fdtri(1, max(n_blocks - 2, 1), 1 - alarm))
 
 
 def drift(first: FloatArray, second: FloatArray) -> FloatArray:

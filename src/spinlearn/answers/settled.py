@@ -67,9 +67,9 @@ class SettledCalls:
 
     def _upper_limit(self, answer: Answer, moved: list[Answer]) -> float:
         """Of the expected share of calls that change."""
-        from scipy.stats import t
+        from scipy.special import stdtrit
 
         shares: FloatArray = np.array([np.mean(other.names != answer.names) for other in moved])
         error = (1 - CONFIDENCE) / (self.looks * (self.looks + 1))
-        quantile = float(t.ppf(1 - error, len(shares) - 1))
+        quantile = float(stdtrit(len(shares) - 1, 1 - error))
         return float(shares.mean() + quantile * shares.std(ddof=1) / np.sqrt(len(shares)))

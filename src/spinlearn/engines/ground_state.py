@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
@@ -11,6 +13,7 @@ from spinlearn.core.model import FREE, PottsModel
 from spinlearn.minimizers.cut import minimum_cut
 from spinlearn.minimizers.expansion import alpha_expansion
 from spinlearn.minimizers.minimum import Minimum
+from spinlearn.minimizers.node_descent import NodeDescent
 from spinlearn.minimizers.support import cut_reason, expansion_reason
 
 
@@ -22,6 +25,27 @@ def least_energy(model: PottsModel) -> Minimum | None:
     if cut_reason(model) is None:
         return minimum_cut(model)
     return None if expansion_reason(model) is not None else alpha_expansion(model, bound=True)
+
+
+def deepest(
+    model: PottsModel, minimum: Minimum, walkers: StateArray, seed: np.random.SeedSequence
+) -> tuple[Minimum, StateArray]:
+    """The least energy that is known once walkers have been looked at, and all labellings of it.
+
+    The walkers (S, n) are taken down to where no single node can improve them.
+    """
+    from spinlearn.kernels.rng import make_stream
+
+    if minimum.exact:
+        return minimum, minimum.labels[None]
+    states = walkers.copy()
+    NodeDescent(model, make_stream(seed)).descend(states)
+    energies = np.asarray(model.energy(states))
+    lowest = int(np.argmin(energies))
+    if energies[lowest] < minimum.energy - model.energy_resolution:
+        minimum = replace(minimum, labels=states[lowest], energy=float(energies[lowest]))
+    equal = energies <= minimum.energy + model.energy_resolution
+    return minimum, np.concatenate([minimum.labels[None], states[equal]])
 
 
 def ground_law(model: PottsModel, states: StateArray) -> tuple[FloatArray, FloatArray] | None:

@@ -19,11 +19,19 @@ import numpy.typing as npt
 
 from spinlearn.analysis.density import LevelEnergies, exchanged_eta, overlaps
 from spinlearn.analysis.energy_bins import EnergyBins
-from spinlearn.analysis.equilibration import MAX_CONTRAST, MAX_DRIFT, contrast, drift, slope_breaks
+from spinlearn.analysis.equilibration import (
+    FALSE_ALARM,
+    HASTY_ALARM,
+    MAX_DRIFT,
+    contrast,
+    contrast_limit,
+    drift,
+    slope_breaks,
+)
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.engines.approximation import Approximation
-from spinlearn.engines.ground_state import least_energy
+from spinlearn.engines.ground_state import deepest, least_energy
 from spinlearn.engines.ladder import COLDEST, cool
 from spinlearn.engines.ladder_snapshot import LadderSnapshot
 from spinlearn.engines.levels import place_levels
@@ -188,7 +196,7 @@ class LadderRun(SamplingRun):
         for window in range(windows):
             if self._window(int(length * BURN_GROWTH**window), window / windows):
                 return
-            apart = self._energy_contrasts() > MAX_CONTRAST
+            apart = self._apart(HASTY_ALARM)
             now = int(np.sum(apart & self._concerned()))
             enough = self.rounds * self.round_steps >= limit or self._late(0.4)
             if now == 0 or enough or (window >= 2 and now >= before):
@@ -230,14 +238,14 @@ class LadderRun(SamplingRun):
             marked[np.clip(levels + offset, 0, len(marked) - 1)] = True
         return marked
 
-    def _energy_contrasts(self) -> FloatArray:
-        """Of every level, see `analysis.equilibration`."""
+    def _apart(self, alarm: float) -> BoolArray:
+        """Levels whose energies tell how a ladder started, see `analysis.equilibration`."""
         means = self.tallies.energies.block_means
         starts = np.arange(len(means)) % 2
-        seen = np.all(np.isfinite(means), axis=0)
-        found = np.zeros(len(self.betas))
-        for k in np.flatnonzero(seen):
-            found[k] = contrast(means[:, k], starts)
+        limit = contrast_limit(len(means), alarm)
+        found = np.zeros(len(self.betas), dtype=np.bool_)
+        for k in np.flatnonzero(np.all(np.isfinite(means), axis=0)):
+            found[k] = contrast(means[:, k], starts) > limit
         return found
 
     # -- production ----------------------------------------------------------------------------
@@ -295,17 +303,16 @@ class LadderRun(SamplingRun):
     def unsettled(self) -> BoolArray:
         """Levels that have not reached equilibrium, as far as energies show."""
         if self.plan.dynamics == "held":
-            return self._energy_contrasts() > np.inf
-        found = self._energy_contrasts() > MAX_CONTRAST
+            return np.zeros(len(self.betas), dtype=np.bool_)
+        found = self._apart(FALSE_ALARM)
         found |= drift(*self.tallies.series.halves()) > MAX_DRIFT
         return np.asarray(found | _energy_breaks(self.betas, self.tallies.energies))
 
-    def coldest_blocks(self) -> BoolArray:
-        """Ladders whose coldest walker is in the deepest valley that any of them knows."""
-        energies = self.tallies.energies
-        means = energies.block_means[:, -1]
-        width = float(np.sqrt(energies.variances[-1])) + 5 / self.betas[-1]
-        return np.asarray(means <= np.nanmin(means) + width)
+    def _least(self) -> tuple[Minimum | None, StateArray | None]:
+        if self.plan.dynamics == "held":
+            return super()._least()
+        coldest = np.concatenate([group.states()[-1:] for group in self.groups])
+        return deepest(self.model, self._minimum, coldest, self.library_seed)
 
     def equilibrium(self) -> Equilibrium:
         """What has been measured so far."""

@@ -23,10 +23,10 @@ from spinlearn.analysis.density import (
     overlaps,
 )
 from spinlearn.analysis.energy_bins import energy_quantum
-from spinlearn.analysis.equilibration import MAX_CONTRAST
+from spinlearn.analysis.equilibration import contrast_limit
 from spinlearn.analysis.level_sums import LevelAverages
 from spinlearn.analysis.reweight import Sums, reweighted
-from spinlearn.core.arrays import BoolArray, FloatArray
+from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.engines.ground_state import ground_law
@@ -65,7 +65,7 @@ class Measured:
     rows: FloatArray  # inverse temperatures of the rows of `levels`
     unsettled: BoolArray  # levels that have not reached equilibrium, (K,)
     minimum: Minimum | None  # the least energy known
-    coldest: tuple[FloatArray, FloatArray] | None  # averages of the deepest ladders, for T = 0
+    minima: StateArray | None  # all labellings of that energy that walkers have found
     diagnostics: dict[str, Any]
 
     @classmethod
@@ -74,6 +74,7 @@ class Measured:
         run: SamplingRun,
         eta: FloatArray | None,
         minimum: Minimum | None,
+        minima: StateArray | None,
         diagnostics: dict[str, Any],
     ) -> Self:
         """What a run has come to."""
@@ -100,7 +101,7 @@ class Measured:
             rows=run.requested,
             unsettled=run.unsettled(),
             minimum=minimum,
-            coldest=run.coldest_averages(),
+            minima=minima,
             diagnostics=diagnostics,
         )
 
@@ -200,8 +201,8 @@ class Measured:
 
     def _row(self, beta: float) -> int | None:
         """The row that was sampled at this very temperature."""
-        k = int(np.argmin(np.abs(self.rows - beta))) if np.isfinite(beta) else len(self.rows) - 1
-        return k if abs(self.rows[k] - beta) <= SAME * max(abs(beta), 1e-300) else None
+        k = int(np.argmin(np.abs(self.rows - beta)))
+        return k if abs(self.rows[k] - beta) <= SAME * min(beta, 1e300) else None
 
     def _bridged(self, beta: float) -> bool:
         """Whether the levels around overlap with each other."""
@@ -244,13 +245,13 @@ class Measured:
             values = [
                 found.marginals, found.std_error, found.edge_agreement, found.agreement_std_error
             ]  # fmt: skip
-            trusted &= found.contrast <= MAX_CONTRAST
+            trusted &= found.contrast <= contrast_limit(self.sums.n_blocks)
         else:
             m = self.model.graph.n_edges
             values = [np.empty(shape) for shape in ((count, n, q), (count, n, q))]
             values += [np.empty((count, m)), np.empty((count, m))]
         if self.levels is not None:
-            levels = self.levels
+            levels, limit = self.levels, contrast_limit(len(self.energies.counts))
             parts = (
                 (levels.marginals, levels.std_error),
                 (levels.edge_agreement, levels.agreement_std_error),
@@ -264,7 +265,7 @@ class Measured:
                     # Between levels a line is drawn; it may be off by part of the difference.
                     bent = 2 * share * (1 - share) * np.abs(mean[high] - mean[low])
                     values[k + 1][t] = (1 - share) * error[low] + share * error[high] + bent
-                trusted[t] &= max(levels.contrast[low], levels.contrast[high]) <= MAX_CONTRAST
+                trusted[t] &= max(levels.contrast[low], levels.contrast[high]) <= limit
         zero = temperatures == 0
         if self.minimum is not None and self._zero_is_minimum and np.any(zero):
             trusted = np.where(zero, self._zero_by_minimum(self.minimum, zero, *values), trusted)
@@ -281,14 +282,17 @@ class Measured:
     ) -> BoolArray:
         """T = 0 by the law of the labelling of least energy known.
 
-        Where it is not proven to be the least, the difference from the coldest samples is the
-        error.
+        Where it is not proven to be the least, the error is the difference from other labellings
+        of that energy, or from the coldest samples if nobody has looked for such.
         """
         law = ground_law(self.model, minimum.labels)
         if law is None:
             return np.zeros(len(rows), dtype=np.bool_)
+        others = [] if self.minima is None else [ground_law(self.model, s) for s in self.minima]
         for k, (mean, error) in enumerate(((marginals, errors), (agreement, agreement_errors))):
-            seen = mean[rows] if self.coldest is None else self.coldest[k]
+            seen = (
+                np.mean([other[k] for other in others if other], axis=0) if others else mean[rows]
+            )
             error[rows] = 0.0 if minimum.exact else np.abs(seen - law[k])
             mean[rows] = law[k]
         return rows
@@ -321,14 +325,14 @@ class Measured:
     def _zero_is_minimum(self) -> bool:
         """Whether T = 0 is answered by the labelling of least energy known.
 
-        So it is where energies are real numbers: the ground state is one, and the coldest level is
-        not cold for the smallest of them; and where no sample came near. Engines of single
+        So it is where no sample came near, and where energies are real numbers and cannot be
+        reweighted: the coldest level is not cold for the smallest of them. Engines of single
         temperatures show what they see.
         """
         if not self.joined or self.minimum is None:
             return False
-        alone = energy_quantum(self.model) == 0 and ground_law(self.model, self.minimum.labels)
-        return bool(alone) or not self._reached_ground()
+        alone = self.eta is None and energy_quantum(self.model) == 0
+        return alone or not self._reached_ground()
 
     def _reached_ground(self) -> bool:
         """Whether the lowest energy seen is the least one known, to the rounding of kernels."""

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from spinlearn.analysis.energy_bins import EnergyBins
-from spinlearn.core.arrays import BoolArray, FloatArray
+from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
@@ -117,20 +117,6 @@ class SamplingRun:
     def unsettled(self) -> BoolArray:
         """Levels that have not reached equilibrium, as far as the run's own tests show, (K,)."""
         raise NotImplementedError
-
-    def coldest_blocks(self) -> BoolArray | None:
-        """Blocks whose coldest walkers are in the deepest valley known, if that is known."""
-        return None
-
-    def coldest_averages(self) -> tuple[FloatArray, FloatArray] | None:
-        """Marginals and agreements of those blocks at the coldest row; None where not known."""
-        chosen, sums = self.coldest_blocks(), self.tallies.levels
-        if chosen is None or sums is None:
-            return None
-        blocks, nodes, edges = sums.block_means(sums.n_rows - 1)
-        kept = chosen[blocks]
-        marginals = sums.free.full_marginals(nodes[kept].mean(axis=0)[None])
-        return marginals[0], sums.free.full_agreement(edges[kept].mean(axis=0)[None], marginals)[0]
 
     def before_layout(self, header: dict[str, Any]) -> None:
         """What of a checkpoint `lay_out` needs to know."""
@@ -273,7 +259,11 @@ class SamplingRun:
         return least_energy(self.model)
 
     def _measured(self) -> Measured:
-        return Measured.of(self, self._ensemble(), self._minimum, self._diagnostics())
+        return Measured.of(self, self._ensemble(), *self._least(), self._diagnostics())
+
+    def _least(self) -> tuple[Minimum | None, StateArray | None]:
+        """The least energy known, and all labellings of it that have been found, if looked for."""
+        return self._minimum, None
 
     # -- checkpoint ----------------------------------------------------------------------------
 
