@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,16 @@ from spinlearn.engines.elimination_order import BucketTree
 from spinlearn.engines.message_stack import MessageStack
 
 BLOCK_STATES = 20_000_000  # clique states times temperatures between two callbacks
+EVERY_STATE = np.iinfo(np.int64).max
+
+
+class Step(NamedTuple):
+    """One kernel call: buckets first..last-1, of each the separator states begin..end-1."""
+
+    first: int
+    last: int
+    begin: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +90,14 @@ class EliminationSolver:
         self.messages = np.empty((self.stack.size, 3, n_temperatures))
         self.min_energy = np.empty(self.stack.size)
 
+    def compile(self) -> None:
+        """Compile the kernels for this number of temperatures, or load them, without any work."""
+        n_t = self.messages.shape[2]
+        nothing = Step(0, 0, 0, 0)
+        self._eliminate(np.zeros(n_t), nothing)
+        tables = _Tables.zeros(self, n_t, self._pair_slots(None))
+        self._spread(self.messages.reshape(-1, n_t), tables, nothing)
+
     def averages(
         self,
         betas: FloatArray,
@@ -86,11 +105,8 @@ class EliminationSolver:
         pair_edges: npt.NDArray[np.integer] | None,
     ) -> Averages | None:
         """Both passes for a block of temperatures; None when the watcher says stop."""
-        from spinlearn.kernels import elimination
-
-        n, q, n_t = self.n, self.q, len(betas)
-        lanes = (0,) * n_t  # its length is part of the kernels' signature
-        steps = self._blocks(n_t)
+        n_t = len(betas)
+        steps = self._steps(n_t)
         if not self._upward(betas, watch):
             return None
         at_roots = self.stack.at[self.roots]
@@ -100,48 +116,57 @@ class EliminationSolver:
 
         separator = self.messages.reshape(-1, n_t)  # the messages have been used up
         separator[at_roots] = 1.0
-        marginals = np.zeros((n, q, n_t))
-        agreement = np.zeros((len(self.link_edge), n_t))
-        slots = self._pair_slots(pair_edges)
-        pairs = np.zeros((int(slots.max(initial=-1)) + 1, q, q, n_t))
-        for k, (first, last) in enumerate(reversed(steps)):
-            elimination.downward(
-                lanes, first, last, q, self.sep_ptr, self.sep, self.child_ptr, self.child,
-                self.link_ptr, self.link_digit, slots, self.stack.at,
-                self.conditional_at, self.conditional, separator, marginals, agreement, pairs,
-            )  # fmt: skip
+        tables = _Tables.zeros(self, n_t, self._pair_slots(pair_edges))
+        for k, step in enumerate(reversed(steps)):
+            self._spread(separator, tables, step)
             if watch(0.6 + 0.4 * (k + 1) / len(steps)):
                 return None
-        return self._by_temperature(
-            marginals, agreement, pairs, slots, log_count, mean_excess, variance, ground_energy
-        )
+        return self._by_temperature(tables, log_count, mean_excess, variance, ground_energy)
 
-    def _upward(self, betas: FloatArray, watch: partial[bool] | None) -> bool:
+    def _upward(self, betas: FloatArray, watch: partial[bool]) -> bool:
         """Eliminate all nodes; False when the watcher says stop."""
-        from spinlearn.kernels import elimination
-
-        lanes = (0,) * len(betas)
-        steps = self._blocks(len(betas))
-        for k, (first, last) in enumerate(steps):
-            elimination.upward(
-                lanes, first, last, self.q, betas, self.free.model.energy_resolution,
-                self.free.model.pair_cost, self.fields, self.sep_ptr, self.sep, self.child_ptr,
-                self.child, self.link_ptr, self.link_digit, self.link_coupling,
-                self.stack.at, self.conditional_at, self.min_energy, self.messages,
-                self.conditional,
-            )  # fmt: skip
-            if watch is not None and watch(0.6 * (k + 1) / len(steps)):
+        steps = self._steps(len(betas))
+        for k, step in enumerate(steps):
+            self._eliminate(betas, step)
+            if watch(0.6 * (k + 1) / len(steps)):
                 return False
         return True
 
+    def _eliminate(self, betas: FloatArray, step: Step) -> None:
+        from spinlearn.kernels import elimination
+
+        lanes = (0,) * len(betas)  # its length is part of the kernels' signature
+        elimination.upward(
+            lanes, *step, self.q, betas, self.free.model.energy_resolution,
+            self.free.model.pair_cost, self.fields, self.sep_ptr, self.sep, self.child_ptr,
+            self.child, self.link_ptr, self.link_digit, self.link_coupling,
+            self.stack.at, self.conditional_at, self.min_energy, self.messages,
+            self.conditional,
+        )  # fmt: skip
+
+    def _spread(self, separator: FloatArray, tables: _Tables, step: Step) -> None:
+        from spinlearn.kernels import elimination
+
+        lanes = (0,) * separator.shape[1]
+        elimination.downward(
+            lanes, *step, self.q, self.sep_ptr, self.sep, self.child_ptr, self.child,
+            self.link_ptr, self.link_digit, tables.slots, self.stack.at, self.conditional_at,
+            self.conditional, separator, tables.marginals, tables.agreement, tables.pairs,
+        )  # fmt: skip
+
     def labellings(
-        self, betas: FloatArray, n_samples: int, generator: np.random.Generator
+        self,
+        betas: FloatArray,
+        n_samples: int,
+        generator: np.random.Generator,
+        watch: partial[bool],
     ) -> StateArray:
         """States of the free nodes, (S, n_free), drawn bucket by bucket given its separator."""
-        self._upward(betas, None)
+        self._upward(betas, watch)
         q = self.q
         by_bucket = np.empty((self.n, n_samples), dtype=np.int8)
         for b in range(self.n - 1, -1, -1):
+            watch(1.0 - 0.4 * b / self.n)
             index = np.zeros(n_samples, dtype=np.int64)
             for other in self.tree.separators[b][::-1]:
                 index = index * q + by_bucket[other]
@@ -159,10 +184,7 @@ class EliminationSolver:
 
     def _by_temperature(
         self,
-        marginals: FloatArray,
-        agreement: FloatArray,
-        pairs: FloatArray,
-        slots: IntArray,
+        tables: _Tables,
         log_count: FloatArray,
         mean_excess: FloatArray,
         variance: FloatArray,
@@ -170,17 +192,17 @@ class EliminationSolver:
     ) -> Averages:
         """Kernel order (buckets, links; T last) to model order (free nodes, edges; T first)."""
         by_node = np.empty((len(log_count), self.n, self.q))
-        by_node[:, self.tree.order] = np.moveaxis(marginals, 2, 0)
+        by_node[:, self.tree.order] = np.moveaxis(tables.marginals, 2, 0)
         by_node /= by_node.sum(axis=2, keepdims=True)  # removes the rounding of long sums
         by_edge = np.empty((len(log_count), len(self.link_edge)))
-        by_edge[:, self.link_edge] = np.clip(agreement.T, 0.0, 1.0)
-        links = np.flatnonzero(slots >= 0)
-        by_pair = np.empty((len(log_count), *pairs.shape[:3]))
-        for link in links:
-            table = (
-                pairs[slots[link]] if self.link_forward[link] else pairs[slots[link]].swapaxes(0, 1)
-            )
-            by_pair[:, slots[link]] = np.moveaxis(table, 2, 0)
+        by_edge[:, self.link_edge] = np.clip(tables.agreement.T, 0.0, 1.0)
+        by_pair = np.empty((len(log_count), *tables.pairs.shape[:3]))
+        for link in np.flatnonzero(tables.slots >= 0):
+            slot = tables.slots[link]
+            table = tables.pairs[slot]
+            if not self.link_forward[link]:
+                table = table.swapaxes(0, 1)
+            by_pair[:, slot] = np.moveaxis(table, 2, 0)
         return Averages(by_node, by_edge, by_pair, log_count, mean_excess, variance, ground_energy)
 
     def _pair_slots(self, pair_edges: npt.NDArray[np.integer] | None) -> IntArray:
@@ -192,14 +214,50 @@ class EliminationSolver:
             slots = np.where(wanted, numbers, -1)[self.link_edge].astype(np.int32)
         return slots
 
-    def _blocks(self, n_t: int) -> list[tuple[int, int]]:
-        """Ranges of buckets of bounded work, so that progress and Ctrl-C come through."""
+    def _steps(self, n_t: int) -> list[Step]:
+        """Kernel calls of bounded work, so that progress, limits and Ctrl-C come through.
+
+        Runs of whole buckets; those that are too large by themselves in parts.
+        """
         if self.n == 0:
             return []
+        q = self.q
+        states = np.diff(self.work)  # of a clique
+        large = states * n_t > BLOCK_STATES
         marks = np.floor(self.work[1:] * n_t / BLOCK_STATES)
-        cuts = (np.flatnonzero(np.diff(marks)) + 1).tolist()
-        edges = [0, *cuts, self.n]
-        return [(a, b) for a, b in pairwise(edges) if b > a]
+        cuts = np.flatnonzero(np.diff(marks) + large[1:] + large[:-1]) + 1
+        steps = []
+        for first, last in pairwise([0, *cuts.tolist(), self.n]):
+            whole = int(states[first]) // q
+            length = whole
+            while length > 1 and length * q * n_t > BLOCK_STATES and last - first == 1:
+                length //= q  # a power of q: whole tiles of the kernels
+            if length == whole:
+                steps.append(Step(first, last, 0, EVERY_STATE))
+            else:
+                steps += [Step(first, last, a, a + length) for a in range(0, whole, length)]
+        return steps
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """What the downward pass sums up: buckets and links in kernel order, temperatures last."""
+
+    slots: IntArray
+    marginals: FloatArray
+    agreement: FloatArray
+    pairs: FloatArray
+
+    @classmethod
+    def zeros(cls, solver: EliminationSolver, n_t: int, slots: IntArray) -> _Tables:
+        n, q = solver.n, solver.q
+        n_pairs = int(slots.max(initial=-1)) + 1
+        return cls(
+            slots,
+            np.zeros((n, q, n_t)),
+            np.zeros((len(slots), n_t)),
+            np.zeros((n_pairs, q, q, n_t)),
+        )
 
 
 def _ragged(rows: object) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:

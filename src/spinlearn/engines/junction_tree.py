@@ -1,7 +1,7 @@
 """Exact averages by variable elimination on a triangulation (junction tree), all T in one call.
 
-The kernels (`kernels/elimination.py`) give the recursions; this file plans the elimination, states
-its price before paying it, and assembles the result:
+`exact_plan` states the price before it is paid, `elimination_solver` runs the kernels; this file
+assembles the result:
 
     ln Z = -E_min/T + sum over roots of log_count
     <E>  = E_min + sum over roots of mean excess,    C = sum over roots of variance / T^2
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from time import perf_counter
 from typing import ClassVar
 
 import numpy as np
@@ -24,30 +23,11 @@ from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
-from spinlearn.engines.elimination_order import BucketTree, bucket_tree
 from spinlearn.engines.elimination_solver import Averages, EliminationSolver
+from spinlearn.engines.exact_plan import GIB, Budget, Plan
 from spinlearn.engines.limits import heat_capacity, inverse_temperatures, log_partition
-from spinlearn.engines.message_stack import MessageStack
+from spinlearn.engines.time_limit import TimeLimit
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
-
-GIB = 2.0**30
-BLOCKS = (8, 4, 1)  # temperatures per pass: whole vector registers, few enough to stay in cache
-PREFERRED_BYTES = 1.0 * GIB  # beyond this fewer temperatures share a pass
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What an exact run will need: its width, memory and arithmetic."""
-
-    tree: BucketTree
-    width: int
-    clique_states: float
-    bytes_per_temperature: float
-    fixed_bytes: float
-
-    def bytes(self, block: int) -> float:
-        """Memory of a pass over `block` temperatures."""
-        return self.fixed_bytes + block * self.bytes_per_temperature
 
 
 @dataclass(kw_only=True)
@@ -59,20 +39,26 @@ class JunctionTree(Settings):
     max_memory_gb : float
         Budget. A model whose pass over a single temperature needs more is refused.
     max_operations : float
-        Budget of clique states per temperature (about 5 ns each); wider models are refused.
+        Budget of clique states per temperature (4 to 30 ns each); wider models are refused.
+    max_seconds : float or None
+        Limit of a run, of a draw, and of a later request for other temperatures. What is predicted
+        to take longer is refused before any work, what takes longer all the same ends with the
+        same error; what ends in time does not depend on it. Compiling, once on a machine, is not
+        counted.
     """
 
     max_memory_gb: float = 6.0
     max_operations: float = 2e9
+    max_seconds: float | None = None
 
     name: ClassVar[str] = "junction_tree"
 
-    def plan(self, model: PottsModel) -> Plan:
+    def plan(self, model: PottsModel, n_temperatures: int = 1) -> Plan:
         """Width, memory and cost of the exact answer, found without computing it.
 
         Raises UnsupportedModelError when the budget does not suffice.
         """
-        return self._plan(FreePart.of(model))
+        return self._plan(FreePart.of(model), n_temperatures, TimeLimit(self.max_seconds))
 
     def unsupported(self, model: PottsModel) -> str | None:
         """Why the model is too wide for this engine's budget, or None."""
@@ -109,49 +95,26 @@ class JunctionTree(Settings):
         self, model: PottsModel, temperature: float, n_samples: int, *, seed: Seed = None
     ) -> StateArray:
         """Independent labellings (S, n) from the exact law at one temperature."""
+        limit = TimeLimit(self.max_seconds)
         free = FreePart.of(model)
-        plan = self._plan(free)
+        plan = self._plan(free, 1, limit)
         betas = inverse_temperatures(temperature_array([temperature]), model)
         solver = EliminationSolver(free, plan.tree, 1)
+        if self.max_seconds is not None:
+            with limit.left_out():
+                solver.compile()
         states = np.tile(model.clamped, (n_samples, 1))
         states[:, free.nodes] = solver.labellings(
-            betas, n_samples, np.random.default_rng(seed_sequence(seed))
+            betas,
+            n_samples,
+            np.random.default_rng(seed_sequence(seed)),
+            partial(_report, None, limit, 0.0, 1.0),
         )
         return states
 
-    def _plan(self, free: FreePart) -> Plan:
-        q, n = free.model.n_states, len(free.nodes)
-        # q^(width + 1) alone must fit the budget of operations.
-        max_width = max(int(np.log(self.max_operations) / np.log(q)) - 1, 1)
-        tree = bucket_tree(n, free.edges, q, max_width)
-        if tree is None:
-            raise UnsupportedModelError(
-                f"the exact answer needs elimination width above {max_width} with {q} states, "
-                f"beyond max_operations={self.max_operations:g}: use a sampling engine, a sparser "
-                "graph (fewer neighbours), or raise max_operations"
-            )
-        sizes = np.array([float(q) ** len(s) for s in tree.separators])
-        stack = MessageStack.of(tree, q)
-        plan = Plan(
-            tree=tree,
-            width=tree.width,
-            clique_states=tree.cost(q),
-            bytes_per_temperature=8.0 * ((q - 1) * sizes.sum() + 3 * stack.size + 2 * n * q),
-            fixed_bytes=8.0 * stack.size,
-        )
-        if plan.clique_states > self.max_operations:
-            raise UnsupportedModelError(
-                f"the exact answer needs {plan.clique_states:.1e} clique states (width "
-                f"{plan.width}, {q} states), beyond max_operations={self.max_operations:g}: use a "
-                "sampling engine, a sparser graph, or raise max_operations"
-            )
-        if plan.bytes(1) > self.max_memory_gb * GIB:
-            raise UnsupportedModelError(
-                f"the exact answer needs {plan.bytes(1) / GIB:.1f} GB (width {plan.width}, "
-                f"{q} states), beyond max_memory_gb={self.max_memory_gb:g}: use a sampling engine, "
-                "a sparser graph, or raise max_memory_gb"
-            )
-        return plan
+    def _plan(self, free: FreePart, n_temperatures: int, limit: TimeLimit) -> Plan:
+        budget = Budget(self.max_memory_gb, self.max_operations)
+        return budget.plan(free, n_temperatures, limit)
 
     def _solve(
         self,
@@ -160,19 +123,19 @@ class JunctionTree(Settings):
         callback: Callback | None,
         pair_edges: npt.NDArray[np.integer] | None = None,
     ) -> tuple[Equilibrium, FloatArray]:
-        started = perf_counter()
+        limit = TimeLimit(self.max_seconds)
         free = FreePart.of(model)
-        plan = self._plan(free)
-        limit = max(min(self.max_memory_gb * GIB, PREFERRED_BYTES), plan.bytes(1))
-        fitting = [size for size in BLOCKS if plan.bytes(size) <= limit]
-        # The smallest block that takes all temperatures at once, else the largest that fits.
-        block = min([s for s in fitting if s >= len(temperatures)], default=fitting[0])
+        plan = self._plan(free, len(temperatures), limit)
+        block = plan.block(len(temperatures), self.max_memory_gb * GIB)
         betas = inverse_temperatures(temperatures, model)
         solver = EliminationSolver(free, plan.tree, block)
+        if self.max_seconds is not None:
+            with limit.left_out():
+                solver.compile()
         parts: list[Averages] = []
         for begin in range(0, len(betas), block):
             done, share = begin / len(betas), min(block, len(betas) - begin) / len(betas)
-            watch = partial(_report, callback, done, share)
+            watch = partial(_report, callback, limit, done, share)
             padded = np.resize(betas[begin : begin + block], block)
             part = solver.averages(padded, watch, pair_edges)
             if part is None:
@@ -201,7 +164,8 @@ class JunctionTree(Settings):
                 "predicted_bytes": plan.bytes(block),
                 "temperatures_per_pass": block,
                 "ground_energy": ground,
-                "seconds": perf_counter() - started,
+                "predicted_seconds": plan.seconds(len(temperatures), block),
+                "seconds": limit.elapsed,
             },
             evaluate=partial(self.run, model),
         )
@@ -211,10 +175,20 @@ class JunctionTree(Settings):
         return equilibrium, pairs
 
 
-def _report(callback: Callback | None, done: float, share: float, fraction: float) -> bool:
+def _report(
+    callback: Callback | None, limit: TimeLimit, done: float, share: float, fraction: float
+) -> bool:
+    """Whether the caller wants to stop; UnsupportedModelError when the time is over."""
+    so_far = done + share * fraction
+    if so_far < 1.0 and limit.passed():
+        raise UnsupportedModelError(
+            f"the exact answer was {so_far:.0%} ready after {limit.elapsed:.3g} s, beyond "
+            f"max_seconds={limit.seconds:g}: use a sampling engine, fewer temperatures, or raise "
+            "max_seconds"
+        )
     if callback is None:
         return False
-    return bool(callback(Progress(phase="exact", fraction=done + share * fraction)))
+    return bool(callback(Progress(phase="exact", fraction=so_far)))
 
 
 def _full_pairs(

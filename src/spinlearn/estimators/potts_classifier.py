@@ -24,7 +24,12 @@ from spinlearn.core.arrays import BoolArray, FloatArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.protocols import Callback
 from spinlearn.engines import make_engine
-from spinlearn.errors import ContradictionWarning, GraphWarning, StoppedError
+from spinlearn.errors import (
+    ContradictionWarning,
+    GraphWarning,
+    StoppedError,
+    UnsupportedModelError,
+)
 from spinlearn.estimators.checks import check_answer_settings
 from spinlearn.estimators.graph_choice import graph_choice, graph_settings
 from spinlearn.estimators.inputs import (
@@ -294,7 +299,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
                 finer = coarse.at(grid, callback=self.callback)
             else:
                 finer = run(grid)
-        except StoppedError:
+        except (StoppedError, UnsupportedModelError):  # no time for more temperatures
             return coarse
         return self._with_answer(run, finer if len(finer.temperatures) == len(grid) else coarse)
 
