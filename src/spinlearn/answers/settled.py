@@ -30,7 +30,7 @@ CONFIDENCE = 0.95
 
 
 class SettledCalls:
-    """Stops a run once the calls of its answer are settled; keeps count of its looks.
+    """Stops a run once the calls of its answer are settled.
 
     Parameters
     ----------
@@ -40,21 +40,19 @@ class SettledCalls:
 
     def __init__(self, answer_of: Callable[[Equilibrium, float | None], Answer]) -> None:
         self._answer_of = answer_of
-        self.looks = 0
 
-    def __call__(self, snapshot: Snapshot) -> Verdict:
-        """Look at a run."""
-        self.looks += 1
+    def __call__(self, snapshot: Snapshot, look: int) -> Verdict:
+        """Look at a run, for the `look`-th time."""
         answer = self._answer_of(snapshot.equilibrium(), None)
         ladders = range(snapshot.n_ladders)
         here = answer.temperature
         # One temperature costs little; only where its calls stand, the choice of it is doubted too.
         near = [self._answer_of(snapshot.moved(b, here), here) for b in ladders]
-        changing = self._upper_limit(answer, near)
+        changing = _upper_limit(answer, near, look)
         if changing > LIMIT:
             return Verdict(settled=False, changing=changing, temperatures=np.array([here]))
         moved = [self._answer_of(snapshot.moved(b), None) for b in ladders]
-        changing = self._upper_limit(answer, moved)
+        changing = _upper_limit(answer, moved, look)
         chosen = np.unique([here, *(other.temperature for other in moved)])
         trusted = bool(answer.trust.rows[answer.row])
         return Verdict(
@@ -65,11 +63,12 @@ class SettledCalls:
         """The temperature of the answer so far."""
         return np.array([self._answer_of(snapshot.equilibrium(), None).temperature])
 
-    def _upper_limit(self, answer: Answer, moved: list[Answer]) -> float:
-        """Of the expected share of calls that change."""
-        from scipy.special import stdtrit
 
-        shares: FloatArray = np.array([np.mean(other.names != answer.names) for other in moved])
-        error = (1 - CONFIDENCE) / (self.looks * (self.looks + 1))
-        quantile = float(stdtrit(len(shares) - 1, 1 - error))
-        return float(shares.mean() + quantile * shares.std(ddof=1) / np.sqrt(len(shares)))
+def _upper_limit(answer: Answer, moved: list[Answer], look: int) -> float:
+    """Of the expected share of calls that change."""
+    from scipy.special import stdtrit
+
+    shares: FloatArray = np.array([np.mean(other.names != answer.names) for other in moved])
+    error = (1 - CONFIDENCE) / (look * (look + 1))
+    quantile = float(stdtrit(len(shares) - 1, 1 - error))
+    return float(shares.mean() + quantile * shares.std(ddof=1) / np.sqrt(len(shares)))

@@ -47,8 +47,8 @@ class Verdict:
 class Until(Protocol):
     """Who knows what a run is for."""
 
-    def __call__(self, snapshot: Snapshot) -> Verdict:
-        """Whether it may stop."""
+    def __call__(self, snapshot: Snapshot, look: int) -> Verdict:
+        """Whether it may stop, asked for the `look`-th time."""
 
     def rests_on(self, snapshot: Snapshot) -> FloatArray:
         """Temperatures on which the answer rests, as far as can be seen."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -17,14 +18,19 @@ from spinlearn.minimizers.node_descent import NodeDescent
 from spinlearn.minimizers.support import cut_reason, expansion_reason
 
 
-def least_energy(model: PottsModel) -> Minimum | None:
+def least_energy(model: PottsModel, stop: Callable[[], bool] | None = None) -> Minimum | None:
     """A labelling of least energy, for more than two states by alpha-expansion; None if no cut can.
 
-    It is `exact` if that is proven.
+    It is `exact` if that is proven. Once `stop`, asked before every cut, says true, the best
+    labelling so far is returned, and None before the first cut.
     """
+    if stop is not None and stop():
+        return None
     if cut_reason(model) is None:
         return minimum_cut(model)
-    return None if expansion_reason(model) is not None else alpha_expansion(model, bound=True)
+    if expansion_reason(model) is not None:
+        return None
+    return alpha_expansion(model, bound=True, stop=stop)
 
 
 def deepest(

@@ -58,6 +58,7 @@ FEW = 2  # levels on which all depends: they are swept
 REPEATS = 8  # times as often as their neighbours
 PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely
 MAX_WORK = 2e10  # node and edge visits of all walkers, about five minutes
+OWN_NUMBERS = ("joined", "window", "window_round", "apart", "looks", "changing")
 
 
 class LadderRun(SamplingRun):
@@ -67,7 +68,10 @@ class LadderRun(SamplingRun):
     coldest_level: ClassVar[float] = COLDEST
 
     joined = False  # whether energies of neighbouring levels overlap
-    changing: float | None = None  # what `until` said last
+    window, window_round = 0, 0  # of burn-in
+    apart = 0  # levels at the end of the last window that remembered their start
+    looks = 0  # at the answer
+    changing: float | None = None  # what was said of it last
 
     # -- start ---------------------------------------------------------------------------------
 
@@ -150,11 +154,12 @@ class LadderRun(SamplingRun):
 
     @cached_property
     def _minimum(self) -> Minimum:
-        found = least_energy(self.model)
+        found = least_energy(self.model, lambda: self._late(0.2))
         if found is not None:
             return found
         # With one seed: T = 0 is the same whatever the seed of the walkers.
-        return minimize(self.model, "auto" if self.model.class_penalty is None else "hasty", seed=0)
+        term = self.model.class_penalty
+        return minimize(self.model, "auto" if term is None else "hasty", seed=0)
 
     def lay_out(self, bins: EnergyBins) -> None:
         plan, model, n_levels = self.plan, self.model, len(self.betas)
@@ -190,32 +195,33 @@ class LadderRun(SamplingRun):
         """Windows of growing length, until both kinds of start have the same energies."""
         held = self.plan.dynamics == "held"
         windows = 1 if held else BURN_WINDOWS
-        length = HELD_STEPS if held else BURN_STEPS
-        limit = 0.3 * self.max_steps
-        before = len(self.betas) + 1
-        for window in range(windows):
-            if self._window(int(length * BURN_GROWTH**window), window / windows):
+        while self.window < windows:
+            length = HELD_STEPS if held else BURN_STEPS * BURN_GROWTH**self.window
+            if self._burn(int(length), self.window / windows):
                 return
-            apart = self._apart(HASTY_ALARM)
-            now = int(np.sum(apart & self._concerned()))
-            enough = self.rounds * self.round_steps >= limit or self._late(0.4)
-            if now == 0 or enough or (window >= 2 and now >= before):
+            apart = int(np.sum(self._apart(HASTY_ALARM) & self._concerned()))
+            enough = self.rounds * self.round_steps >= 0.3 * self.max_steps or self._late(0.4)
+            stuck = self.window >= 2 and apart >= self.apart
+            self.window, self.window_round, self.apart = self.window + 1, 0, apart
+            if apart == 0 or enough or stuck:
                 break
-            before = now
         self.burn_rounds, self.rounds = self.rounds, 0
         self.tallies.clear()
         self.phase, self.next_check = PRODUCTION, FIRST_CHECK
 
-    def _window(self, steps: int, fraction: float) -> bool:
-        """Some steps, of which the second half is looked at; true if the run was stopped."""
-        self.tallies.clear()
+    def _burn(self, steps: int, fraction: float) -> bool:
+        """A window, of which the second half is looked at; true if the run was stopped."""
         rounds = -(-steps // self.round_steps)
-        for k in range(rounds):
-            self._advance(measure=2 * k >= rounds, pace=self.pace)
+        while self.window_round < rounds:
+            if self.window_round == 0:
+                self.tallies.clear()
+            self._advance(measure=2 * self.window_round >= rounds - 1, pace=self.pace)
             self.rounds += 1
-            if self._report("burn-in", 0.1 + 0.2 * fraction) or self._late(0.5):
-                break
+            self.window_round += 1
+            self._report("burn-in", 0.1 + 0.2 * fraction)
             self._save()
+            if self.stopped or self._late(0.5):
+                break
         return self.stopped
 
     def _concerned(self) -> BoolArray:
@@ -272,7 +278,8 @@ class LadderRun(SamplingRun):
         if self.until is None or self.plan.tol is not None:
             self._turn_to(rows[each > PRECISE * self.tol_or_default])
             return self.worst <= self.tol_or_default
-        verdict = self.until(LadderSnapshot(self))
+        self.looks += 1
+        verdict = self.until(LadderSnapshot(self), self.looks)
         self.changing = verdict.changing
         levels = self._levels_of(verdict.temperatures)
         self._turn_to(levels)
@@ -328,14 +335,15 @@ class LadderRun(SamplingRun):
         }
 
     def own_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        header = {"joined": self.joined, "changing": self.changing}
+        header = {name: getattr(self, name) for name in OWN_NUMBERS}
         return header, {"strides": self.pace.strides, "repeats": self.pace.repeats}
 
     def before_layout(self, header: dict[str, Any]) -> None:
         self.joined = header["joined"]
 
     def put_own_state(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-        self.changing = header["changing"]
+        for name in OWN_NUMBERS:
+            setattr(self, name, header[name])
         self.pace = Pace(arrays["strides"], arrays["repeats"])
 
 

@@ -256,7 +256,7 @@ class SamplingRun:
 
     @cached_property
     def _minimum(self) -> Minimum | None:
-        return least_energy(self.model)
+        return least_energy(self.model, lambda: self._late(0.2))
 
     def _measured(self) -> Measured:
         return Measured.of(self, self._ensemble(), *self._least(), self._diagnostics())

@@ -27,7 +27,12 @@ from spinlearn.core.protocols import Callback
 from spinlearn.core.stopping import SamplesLevels
 from spinlearn.engines import make_engine
 from spinlearn.engines.approximation import approximate_grid
-from spinlearn.errors import ContradictionWarning, GraphWarning, StoppedError
+from spinlearn.errors import (
+    ContradictionWarning,
+    GraphWarning,
+    StoppedError,
+    UnsupportedModelError,
+)
 from spinlearn.estimators.checks import check_answer_settings
 from spinlearn.estimators.graph_choice import graph_choice, graph_settings
 from spinlearn.estimators.inputs import (
@@ -313,7 +318,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
                 finer = coarse.at(grid, callback=self.callback)
             else:
                 finer = run(grid)
-        except StoppedError:
+        except (StoppedError, UnsupportedModelError):  # no time for more temperatures
             return coarse
         return self._with_answer(run, finer if len(finer.temperatures) == len(grid) else coarse)
 
