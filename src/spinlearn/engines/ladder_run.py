@@ -277,7 +277,11 @@ class LadderRun(SamplingRun):
         rows = np.searchsorted(self.betas, self.requested)
         if self.until is None or self.plan.tol is not None:
             self._turn_to(rows[each > PRECISE * self.tol_or_default])
-            return self.worst <= self.tol_or_default
+            if self.worst > self.tol_or_default:
+                return False
+            # What is told in the end may be reweighted: to T = 0, for instance.
+            found = LadderSnapshot(self).equilibrium()
+            return bool(np.all(found.converged | ~np.asarray(found.equilibrated)))
         self.looks += 1
         verdict = self.until(LadderSnapshot(self), self.looks)
         self.changing = verdict.changing

@@ -7,7 +7,8 @@ deviation is the thermodynamic length
 
 to leading order. Levels that are at most LEVEL_DISTANCE apart overlap, so that samples of all of
 them join to one density of states. That takes sqrt(n) levels. In large models they are up to
-PART_DISTANCE apart: parts of labellings still change places between neighbours.
+PART_DISTANCE apart, or PART_RATIO in temperature: what changes places between neighbours there are
+parts of labellings, whose energies do not grow with the model.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from spinlearn.core.arrays import FloatArray
 
 LEVEL_DISTANCE = 1.5
 PART_DISTANCE = 6.0
+PART_RATIO = 1.12
 MAX_RATIO = 1.25  # of neighbouring temperatures, where the energy hardly changes
 JOINED = 40  # levels, up to which they are placed so that all overlap
 HOT_LEVELS = (3, 8)  # least and most from T = infinity, where Z is known, to the first wanted
@@ -44,9 +46,12 @@ def place_levels(
     with np.errstate(divide="ignore", invalid="ignore"):
         by_ratio = np.log(betas[1:] / betas[:-1]) / np.log(MAX_RATIO)
     by_ratio = np.where(np.isfinite(by_ratio), np.ceil(by_ratio - 1e-9), 1)
+    parts = np.ceil(by_ratio * np.log(MAX_RATIO) / np.log(PART_RATIO))
     dense = np.maximum(np.ceil(lengths / LEVEL_DISTANCE), by_ratio)
     joined = bool(dense.sum() <= max(JOINED, len(wanted)))
-    pieces = dense if joined else np.ceil(lengths / PART_DISTANCE)
+    pieces = dense if joined else np.minimum(np.ceil(lengths / PART_DISTANCE), parts)
+    if wanted[0] > 0 and not joined:
+        pieces[0] = np.ceil(lengths[0] / PART_DISTANCE)
     if wanted[0] > 0:
         pieces[0] = np.clip(pieces[0], HOT_LEVELS[0], max(HOT_LEVELS[1], int(joined) * JOINED))
     placed = [betas[:1]]

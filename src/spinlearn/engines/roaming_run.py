@@ -32,7 +32,7 @@ FIRST_LEVEL_CHECK = 8  # the same where rounds are averages themselves
 SHORTEST = 0.1  # of the rounds of the weights phase: production that is thrown away first
 MAX_SWEEPS = 200_000
 MEMORY = 1.2  # split R-hat of energies above which walkers have not mixed
-TRAVELLED = 0.25  # round trips per walker, below which the ladder has not been crossed
+FEWEST_TRIPS = 8  # of all walkers since the start: with fewer the ladder has not been crossed
 
 
 class RoamingRun(SamplingRun):
@@ -42,6 +42,7 @@ class RoamingRun(SamplingRun):
     coldest_level: ClassVar[float] = COLDEST
 
     trips: Trips
+    trips_before = 0  # production
     occupancy: FloatArray
     met: FloatArray
 
@@ -124,6 +125,7 @@ class RoamingRun(SamplingRun):
             return
         self.burn = int(SHORTEST * self.rounds) + 10 if self.phase == "weights" else 0
         self.burn_rounds, self.rounds = self.rounds, 0
+        self.trips_before = self.trips.count
         self.phase = PRODUCTION
         self.next_check = FIRST_CHECK if self.tallies.levels is None else FIRST_LEVEL_CHECK
         self._begin()
@@ -177,8 +179,7 @@ class RoamingRun(SamplingRun):
     def unsettled(self) -> BoolArray:
         """Levels that walkers have not visited often enough, or that do not overlap."""
         n_levels = len(self.betas)
-        walkers = sum(group.n_walkers for group in self.groups)
-        if n_levels > 1 and self.trips.count < TRAVELLED * walkers:
+        if n_levels > 1 and self.trips_before + self.trips.count < FEWEST_TRIPS:
             # Nobody knows what the levels beyond the gap weigh.
             return np.ones(n_levels, dtype=np.bool_)
         apart = ~overlaps(self.betas, self.tallies.energies)
@@ -206,12 +207,12 @@ class RoamingRun(SamplingRun):
         }
         if self.eta is not None:
             arrays["eta"] = self.eta
-        return {"trips": self.trips.count}, arrays
+        return {"trips": self.trips.count, "trips_before": self.trips_before}, arrays
 
     def put_own_state(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.eta = arrays.get("eta")
         self.occupancy, self.met = arrays["occupancy"], arrays["met"]
-        self.trips.count = header["trips"]
+        self.trips.count, self.trips_before = header["trips"], header["trips_before"]
         ends = np.cumsum([group.n_walkers for group in self.groups])[:-1]
         self.trips.been_hot = np.split(arrays["been_hot"], ends)
         self.trips.been_cold = np.split(arrays["been_cold"], ends)
