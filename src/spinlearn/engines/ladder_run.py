@@ -58,7 +58,7 @@ FEW = 2  # levels on which all depends: they are swept
 REPEATS = 8  # times as often as their neighbours
 PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely
 MAX_WORK = 2e10  # node and edge visits of all walkers, about five minutes
-OWN_NUMBERS = ("joined", "window", "window_round", "apart", "looks", "changing")
+OWN_NUMBERS = ("joined", "window", "window_round", "apart", "looks", "settled", "changing")
 
 
 class LadderRun(SamplingRun):
@@ -71,7 +71,8 @@ class LadderRun(SamplingRun):
     window, window_round = 0, 0  # of burn-in
     apart = 0  # levels at the end of the last window that remembered their start
     looks = 0  # at the answer
-    changing: float | None = None  # what was said of it last
+    settled = False  # what was said of it last,
+    changing: float | None = None  # and the upper limit of the share that changes
 
     # -- start ---------------------------------------------------------------------------------
 
@@ -284,7 +285,7 @@ class LadderRun(SamplingRun):
             return bool(np.all(found.converged | ~np.asarray(found.equilibrated)))
         self.looks += 1
         verdict = self.until(LadderSnapshot(self), self.looks)
-        self.changing = verdict.changing
+        self.settled, self.changing = verdict.settled, verdict.changing
         levels = self._levels_of(verdict.temperatures)
         self._turn_to(levels)
         if len(levels) <= FEW:
@@ -335,6 +336,7 @@ class LadderRun(SamplingRun):
             **super()._diagnostics(),
             "exchange_rates": met[:-1, 1] / np.maximum(met[:-1, 0], 1),
             "burn_in_sweeps": self.burn_rounds * self.round_steps,
+            "settled": self.settled,
             "changing": self.changing,
         }
 
