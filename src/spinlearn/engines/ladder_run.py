@@ -38,7 +38,7 @@ from spinlearn.engines.levels import place_levels
 from spinlearn.engines.rounds import Pace
 from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
 from spinlearn.engines.start import cold_regions, region_tries
-from spinlearn.engines.tallies import Tallies, blocks_by_energy
+from spinlearn.engines.tallies import Tallies, blocks_by_energy, refuse_large_sums
 from spinlearn.minimizers import minimize
 from spinlearn.minimizers.minimum import Minimum
 
@@ -77,6 +77,7 @@ class LadderRun(SamplingRun):
     # -- start ---------------------------------------------------------------------------------
 
     def _set_up(self) -> None:
+        refuse_large_sums(self.model, LADDERS[1], len(self.requested))
         if self.plan.dynamics == "held":
             self.log_z_first = 0.0
             self.lay_out(EnergyBins(np.array([0.0, 1.0])))  # bins are not used

@@ -127,7 +127,8 @@ class Tallies:
             values[...] = arrays[name]
 
 
-def _level_sums(model: PottsModel, n_blocks: int, n_rows: int) -> LevelSums:
+def refuse_large_sums(model: PottsModel, n_blocks: int, n_rows: int) -> None:
+    """Refuse, before any work, sums by level that do not fit."""
     free = FreePart.of(model.replace(class_penalty=None))
     needed = LevelSums.bytes_needed(free, n_blocks, n_rows)
     if needed > 2 * MAX_SUM_BYTES:
@@ -136,4 +137,8 @@ def _level_sums(model: PottsModel, n_blocks: int, n_rows: int) -> LevelSums:
             f"states and {model.graph.n_edges} edges need {needed / 1e9:.1f} GB: ask for "
             "fewer temperatures or use a sparser graph"
         )
-    return LevelSums(free, n_blocks, n_rows)
+
+
+def _level_sums(model: PottsModel, n_blocks: int, n_rows: int) -> LevelSums:
+    refuse_large_sums(model, n_blocks, n_rows)
+    return LevelSums(FreePart.of(model.replace(class_penalty=None)), n_blocks, n_rows)
