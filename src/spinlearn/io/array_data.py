@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.core.array_file import Arrays, read_npy, read_npz
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.array_file import Arrays, read_npy, read_npz
 from spinlearn.io.chosen_columns import GRAPH_ALONE, array_of_points, one_array, refuse_features
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.graph_file import is_sparse, sparse_graph

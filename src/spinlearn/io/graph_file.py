@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from spinlearn.answers.labels import is_missing
+from spinlearn.core.array_file import Arrays
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.array_file import Arrays
 from spinlearn.io.text_table import Row, read_text_rows
 
 MATRIX_MARKET = b"%%MatrixMarket"

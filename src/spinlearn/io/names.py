@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.labels import WHOLE, clean_labels, is_missing
+from spinlearn.core.array_file import read_npy
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.array_file import read_npy
 from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.parquet_table import read_parquet_table
 from spinlearn.io.table import Table, listed, nameless, require
