@@ -95,9 +95,13 @@ def test_a_lock_that_is_being_written_is_respected(table):
 
 
 def test_a_lock_is_gone_whatever_ends_the_run(tmp_path):
-    with pytest.raises(ZeroDivisionError), only_run(tmp_path / "out"):
-        assert (tmp_path / ".out.lock").exists()
-        raise ZeroDivisionError
+    def failing_run() -> None:
+        with only_run(tmp_path / "out"):
+            assert (tmp_path / ".out.lock").exists()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing_run()
     assert leftovers(tmp_path) == set()
 
 

@@ -27,6 +27,8 @@ def fit(
     edges: options.Edges = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
+    missing: options.Missing = "error",
+    neighbors: options.Neighbors = None,
     scale: options.Scale = "auto",
     clip: options.Clip = None,
     log2: options.Log2 = False,
@@ -77,8 +79,9 @@ def fit(
 
     check_target(out)
     read = options.read_options(
-        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled
-    )
+        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled, missing,
+        neighbors,
+    )  # fmt: skip
     settings = FitSettings(
         method=method,
         graph=graph,

@@ -39,6 +39,10 @@ class ReadOptions:
         Of text files.
     unlabelled : tuple of str
         Further label values that mean "no label".
+    missing : {"error", "median", "drop"}
+        What is done about features without a value.
+    neighbors : str or None
+        Of an .h5ad: which of its neighbour graphs to use, as scanpy's `key_added` named it.
     """
 
     labels: str | None = None
@@ -50,6 +54,13 @@ class ReadOptions:
     delimiter: str | None = None
     encoding: str = "utf-8"
     unlabelled: tuple[str, ...] = ()
+    missing: str = "error"
+    neighbors: str | None = None
+
+    @property
+    def gaps_allowed(self) -> bool:
+        """Whether features may lack values."""
+        return self.missing != "error"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
