@@ -12,7 +12,8 @@ import pytest
 from tests.end_to_end.tool import leftovers, spinlearn, spinlearn_here
 
 GOOD = "id,label,x,y\n" + "".join(
-    f"r{k},{'A' if k == 0 else 'B' if k == 1 else ''},{k % 2 * 5 + k / 10},{k / 2}\n" for k in range(12)
+    f"r{k},{'A' if k == 0 else 'B' if k == 1 else ''},{k % 2 * 5 + k / 10},{k / 2}\n"
+    for k in range(12)
 )
 
 

@@ -250,13 +250,13 @@ def test_a_column_of_the_labels_words_is_no_feature_unless_named(written):
 def test_an_empty_category_is_a_gap(written):
     islands = ["" if k == 4 else w for k, w in enumerate(ISLANDS)]
     frame = FRAME.assign(where=islands)
-    with pytest.raises(InvalidInputError, match="lacks 1 feature values, .* column 'where'"):
+    with pytest.raises(InvalidInputError, match=r"lacks 1 feature values, .* column 'where'"):
         written(frame)
     assert written(frame, missing="drop").n_points == N - 1
 
 
 def test_underscores_make_no_numbers(written):
-    with pytest.raises(InvalidInputError, match="'1_000' in (line|row)"):
+    with pytest.raises(InvalidInputError, match=r"'1_000' in (line|row)"):
         written(FRAME.assign(a=["1_000", *map(str, FRAME.a[1:])]))
 
 
@@ -285,7 +285,7 @@ def test_labels_of_columns_are_recognised(tmp_path):
 
 def test_arrays_with_a_label_per_column_are_recognised(tmp_path):
     np.savez(tmp_path / "g.npz", X=np.ones((5, 3)), y=["A", "B", ""])
-    with pytest.raises(InvalidInputError, match="save X.T instead of X"):
+    with pytest.raises(InvalidInputError, match=r"save X\.T instead of X"):
         read_dataset(tmp_path / "g.npz", ReadOptions())
     np.save(tmp_path / "g.npy", np.ones((5, 3)))
     np.save(tmp_path / "y.npy", np.array(["A", "B", ""]))
