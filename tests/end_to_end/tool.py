@@ -14,7 +14,7 @@ from pathlib import Path
 from spinlearn.cli import run
 
 
-def spinlearn(*arguments: object, cwd: Path, timeout: float = 120) -> subprocess.CompletedProcess:
+def spinlearn(*arguments: object, cwd: Path, timeout: float = 1200) -> subprocess.CompletedProcess:
     """`spinlearn ...`, whatever it returns."""
     return subprocess.run(
         [sys.executable, "-m", "spinlearn", *map(str, arguments)],
@@ -29,7 +29,8 @@ def spinlearn(*arguments: object, cwd: Path, timeout: float = 120) -> subprocess
 def until(condition: Callable[[], bool], most_seconds: float = 600) -> None:
     """Wait for something that a run will do, however busy the machine is."""
     deadline = time.monotonic() + most_seconds
-    while not condition() and time.monotonic() < deadline:
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.002)
 
 

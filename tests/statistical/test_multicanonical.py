@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import warnings
 
 import numpy as np
@@ -32,6 +31,7 @@ from spinlearn.errors import (
     UnsupportedModelError,
 )
 from tests.conftest import grid_graph
+from tests.end_to_end.tool import until
 
 TEMPERATURES = np.array([0.0, 0.3, 0.6, 1.0, 2.0, np.inf])
 KINDS = {"bits": BitWalkers, "clusters": ClusterWalkers, "lockstep": LockstepWalkers}
@@ -252,9 +252,7 @@ def test_killed_process_resumes(tmp_path):
     path, out = tmp_path / "run.npz", tmp_path / "out.npz"
     command = [sys.executable, "-c", VICTIM, str(path), str(out)]
     victim = subprocess.Popen(command, cwd=root)
-    deadline = time.monotonic() + 120
-    while not path.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(path.exists)
     victim.send_signal(signal.SIGKILL)
     victim.wait()
     assert path.exists()

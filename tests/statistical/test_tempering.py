@@ -259,7 +259,7 @@ def test_limits_are_kept_and_missed_tolerances_are_named():
     assert not run.converged.any()
     with pytest.warns(ConvergenceWarning):
         run = Tempering(tol=1e-5, max_seconds=0.5).run(model, [1.0, 0.5], seed=0)
-    assert sum(run.diagnostics["seconds"].values()) < 2
+    assert run.diagnostics["sweeps"] < Tempering().max_sweeps  # it was time that ended it
 
 
 def test_unsuitable_models_and_settings_are_refused():
