@@ -9,6 +9,8 @@ import pytest
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.reading import read_dataset
+from spinlearn.workflows.fitting import prepared_points
+from spinlearn.workflows.settings import FitSettings
 from tests.end_to_end.tool import read_rows, spinlearn_here
 
 N = 30
@@ -225,34 +227,47 @@ def test_other_ways_to_treat_gaps_are_refused(written):
 # -- words -------------------------------------------------------------------------------------
 
 
-def test_categories_become_columns_of_zero_and_one(written):
-    data = written(FRAME.assign(where=ISLANDS))
+def test_words_are_left_out_unless_named_and_become_columns_of_zero_and_one(written):
+    frame = FRAME.assign(where=ISLANDS)
+    plain = written(frame)
+    assert plain.feature_names == ["a", "b"]
+    assert "to use it one-hot" in said(plain, "left out 'where': words, 3 different ones")
+    data = written(frame, features=("a", "where"))
     names = ["where=Biscoe", "where=Dream", "where=Torgersen"]
-    assert data.feature_names == ["a", "b", *names]
+    assert data.feature_names == ["a", *names]
     np.testing.assert_array_equal(
-        data.points[:, 2:], [[f"where={w}" == n for n in names] for w in ISLANDS]
+        data.points[:, 1:], [[f"where={w}" == n for n in names] for w in ISLANDS]
     )
     note = said(data, "'where' stands as 0 and 1 for each of its 3 values (one-hot)")
     assert note.endswith("'Biscoe', 'Dream', 'Torgersen'")
 
 
+def test_the_columns_of_one_word_weigh_as_much_as_a_number(written):
+    data = written(FRAME.assign(where=ISLANDS), features=("a", "where"))
+    points = prepared_points(data, FitSettings())
+    np.testing.assert_allclose(points[:, 0].var(), 1.0)
+    np.testing.assert_allclose(points[:, 1:].var(axis=0).sum(), 1.0)
+
+
 def test_of_two_categories_one_column_says_all(written):
-    data = written(FRAME.assign(sex=["f", "m"] * (N // 2)))
-    assert data.feature_names == ["a", "b", "sex=m"]
-
-
-def test_a_column_of_the_labels_words_is_no_feature_unless_named(written):
-    frame = FRAME.assign(truth=["A", "B"] * (N // 2))
-    assert "those of the labels" in said(written(frame), "left out 'truth'")
-    assert "truth=B" in written(frame, features=("a", "truth")).feature_names
+    frame = FRAME.assign(sex=["f", "m"] * (N // 2))
+    assert written(frame, features=("a", "sex")).feature_names == ["a", "sex=m"]
 
 
 def test_an_empty_category_is_a_gap(written):
     islands = ["" if k == 4 else w for k, w in enumerate(ISLANDS)]
-    frame = FRAME.assign(where=islands)
+    frame, wanted = FRAME.assign(where=islands), ("a", "where")
     with pytest.raises(InvalidInputError, match=r"lacks 1 feature values, .* column 'where'"):
-        written(frame)
-    assert written(frame, missing="drop").n_points == N - 1
+        written(frame, features=wanted)
+    assert written(frame, features=wanted, missing="drop").n_points == N - 1
+
+
+@pytest.mark.parametrize("name", ["year", "Year of capture", "Erntejahr"])
+def test_years_are_left_out_unless_named(written, name):
+    frame = FRAME.assign(**{name: [2007 + k % 3 for k in range(N)]})
+    assert "years" in said(written(frame), f"left out {name!r}")
+    assert written(frame, features=(name,)).feature_names == [name]
+    assert "weight" in written(frame.rename(columns={name: "weight"})).feature_names
 
 
 def test_underscores_make_no_numbers(written):

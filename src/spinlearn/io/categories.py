@@ -10,9 +10,9 @@ import numpy as np
 from spinlearn.core.arrays import FloatArray
 from spinlearn.io.cells import is_empty
 
-MOST = 20  # categories of a column that nobody named
-MOST_NAMED = 200
-ROWS_EACH = 3  # that a category of such a column stands for, on average
+MOST = 200  # categories of a column
+MOST_LIKELY = 20  # of one that somebody may want to use
+ROWS_EACH = 3  # that a category stands for, on average
 
 
 def categories(cells: Sequence[Any]) -> list[str] | None:
@@ -25,7 +25,7 @@ def categories(cells: Sequence[Any]) -> list[str] | None:
 
 def are_few(words: Sequence[str], n_rows: int) -> bool:
     """Whether words are categories, and not names or remarks."""
-    return 2 <= len(words) <= MOST and n_rows >= ROWS_EACH * len(words)
+    return 2 <= len(words) <= MOST_LIKELY and n_rows >= ROWS_EACH * len(words)
 
 
 def one_hot(name: str, cells: Sequence[Any], words: Sequence[str]) -> tuple[FloatArray, list[str]]:

@@ -76,6 +76,9 @@ class Dataset:
     points : float array (n, d) or None
     graph : Graph or None
     feature_names : list of str
+    shared : dict
+        By name, how many features stem from one column of the file, where these are several: in
+        distances they count as one.
     layout : float array (n, 2) or None
         Where to draw the points, if the file says so.
     table : bool
@@ -90,6 +93,7 @@ class Dataset:
     points: FloatArray | None = None
     graph: Graph | None = None
     feature_names: list[str] = field(default_factory=list)
+    shared: dict[str, int] = field(default_factory=dict)
     layout: FloatArray | None = None
     table: bool = False
     notes: tuple[str, ...] = ()

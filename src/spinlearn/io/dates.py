@@ -15,6 +15,8 @@ from spinlearn.io.cells import is_empty
 ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?")
 OTHER = re.compile(r"\d{1,2}([./-])\d{1,2}\1(\d{4}|\d{2})|\d{4}([./])\d{1,2}\3\d{1,2}")
 SECONDS = 86_400.0  # of a day
+NAME = re.compile(r"year|jahr|\byr\b")
+FIRST_YEAR, LAST_YEAR = 1000, 2999
 
 
 def are_dates(cells: Sequence[Any]) -> bool:
@@ -25,6 +27,14 @@ def are_dates(cells: Sequence[Any]) -> bool:
         or (isinstance(cell, str) and (_iso(cell) or OTHER.fullmatch(cell.strip())) is not None)
         for cell in given
     )
+
+
+def are_years(name: str, values: FloatArray) -> bool:
+    """Whether a column is called so, and holds such numbers."""
+    if NAME.search(name.lower()) is None or np.any(np.isnan(values)):
+        return False
+    low, high = FIRST_YEAR, LAST_YEAR
+    return bool(np.all((values >= low) & (values <= high) & (values == np.rint(values))))
 
 
 def days(cells: Sequence[Any]) -> FloatArray | None:

@@ -1,9 +1,11 @@
 """From the cells of a table to points, with what became of every column.
 
-Numbers are features. A column of a few words becomes columns of 0 and 1. What names, numbers or
-dates the rows is left out unless it is named: words that are all different, whole numbers that are
-all different, dates. A column that mixes text and numbers, or has commas in its numbers, is an
-error, because leaving it out or guessing would change the answer in silence.
+Numbers are features. What names, numbers or dates the rows is left out unless it is named: whole
+numbers that are all different, years, dates. So are words, which become columns of 0 and 1 if they
+are named: a word that has nothing to do with the classes tears them apart. (Penguins, five labels a
+species, six draws: 0.97 right by four measures, 0.83 with island, sex and year beside them.) A
+column that mixes text and numbers, or has commas in its numbers, is an error, because leaving it
+out or guessing would change the answer in silence.
 """
 
 from __future__ import annotations
@@ -16,10 +18,10 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.categories import MOST_NAMED, are_few, categories, one_hot
+from spinlearn.io.categories import MOST, are_few, categories, one_hot
 from spinlearn.io.cells import Cells, all_whole, has_comma, read_cells
 from spinlearn.io.column_notes import left_out_notes, used_note
-from spinlearn.io.dates import are_dates, days
+from spinlearn.io.dates import are_dates, are_years, days
 from spinlearn.io.table import Table, listed
 
 ROW_NUMBERS = ("index", "id", "row")  # names of columns that may count rows
@@ -34,16 +36,20 @@ SERIAL = (
     "whole numbers that are all different, as serial numbers and years are; name it with "
     "--features to use it"
 )
-SAME_WORDS = "its words are those of the labels; name it with --features to use it"
+YEARS = "years; name it with --features to use it"
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """Points (n, d), NaN where a value is missing, their names, and what the user should know."""
+    """Points (n, d), NaN where a value is missing, their names, and what the user should know.
+
+    `shared` says, by name, how many features stem from the same column, where that is not one.
+    """
 
     points: FloatArray
     names: list[str]
     notes: tuple[str, ...]
+    shared: dict[str, int]
 
 
 @dataclass(slots=True)
@@ -68,7 +74,6 @@ def read_features(
     names: Sequence[str],
     *,
     chosen: bool,
-    labels: frozenset[str] = frozenset(),
     gaps_allowed: bool = False,
 ) -> Features:
     """Columns as points.
@@ -80,14 +85,12 @@ def read_features(
         Columns that may be features.
     chosen : bool
         Whether the user named these columns: then none may be left out.
-    labels : set of str
-        Labels that were given: a column of the same words is another column of labels.
     gaps_allowed : bool
         Whether values may be missing.
     """
     found = _Sorted()
     for name in names:
-        _sort_column(found, table, name, chosen, labels)
+        _sort_column(found, table, name, chosen)
     _leave_out_serials(found)
     if found.gaps and not gaps_allowed:
         name, row = found.gaps[0]
@@ -105,12 +108,12 @@ def read_features(
     used = [name for column in found.points for name in found.names[column]]
     notes = (*left_out_notes(found.left_out, table.columns), *found.remarks)
     notes += (used_note(used, table.columns),)
-    return Features(np.concatenate(list(found.points.values()), axis=1), used, notes)
+    groups = found.names.values()
+    shared = {name: len(group) for group in groups for name in group if len(group) > 1}
+    return Features(np.concatenate(list(found.points.values()), axis=1), used, notes, shared)
 
 
-def _sort_column(
-    found: _Sorted, table: Table, name: str, chosen: bool, labels: frozenset[str]
-) -> None:
+def _sort_column(found: _Sorted, table: Table, name: str, chosen: bool) -> None:
     cells = table.cells[name]
     read = read_cells(cells)
     if not chosen:
@@ -119,7 +122,7 @@ def _sort_column(
             found.left_out[name] = reason
             return
     if len(read.texts):
-        _sort_text(found, table, name, read, chosen, labels)
+        _sort_text(found, table, name, read, chosen)
         return
     if len(read.infinite):
         raise InvalidInputError(
@@ -138,12 +141,12 @@ def _no_feature(table: Table, name: str, read: Cells) -> str | None:
         return INDEX
     if _counts_rows(name, read.values):
         return COUNTS
+    if are_years(name, read.values):
+        return YEARS
     return EMPTY if len(read.missing) == table.n_rows else None
 
 
-def _sort_text(
-    found: _Sorted, table: Table, name: str, read: Cells, chosen: bool, labels: frozenset[str]
-) -> None:
+def _sort_text(found: _Sorted, table: Table, name: str, read: Cells, chosen: bool) -> None:
     """A column in which something is no number."""
     cells = table.cells[name]
     if any(has_comma(cells[row]) for row in read.texts):
@@ -168,23 +171,19 @@ def _sort_text(
             "the columns to use with --features"
         )
     words = categories(cells)
-    most = MOST_NAMED if chosen else 0
-    if words is not None and (are_few(words, table.n_rows) or 2 <= len(words) <= most):
-        if not chosen and labels and labels <= set(words):
-            found.left_out[name] = SAME_WORDS
-            return
-        found.use(name, *one_hot(name, cells, words))
-        found.remarks.append(
-            f"{name!r} stands as 0 and 1 for each of its {len(words)} values (one-hot): "
-            + ", ".join(map(repr, words))
-        )
+    if not chosen:
+        found.left_out[name] = _about(words, table.n_rows)
         return
-    if chosen:
+    if words is None or not 2 <= len(words) <= MOST:
         raise InvalidInputError(
-            f"{table.path} has no numbers in column {name!r}, which was named as a feature: encode "
-            "it as numbers, or leave it out"
+            f"{table.path} has no numbers in column {name!r}, which was named as a feature, but "
+            f"{_about(words, table.n_rows)}: encode it as numbers, or leave it out"
         )
-    found.left_out[name] = _about(words, table.n_rows)
+    found.use(name, *one_hot(name, cells, words))
+    found.remarks.append(
+        f"{name!r} stands as 0 and 1 for each of its {len(words)} values (one-hot): "
+        + ", ".join(map(repr, words))
+    )
 
 
 def _about(words: list[str] | None, n_rows: int) -> str:
@@ -193,6 +192,8 @@ def _about(words: list[str] | None, n_rows: int) -> str:
         return "neither numbers nor words"
     if len(words) == 1:
         return "the same word in all rows"
+    if are_few(words, n_rows):
+        return f"words, {len(words)} different ones; name it with --features to use it one-hot"
     return f"text, with {len(words)} different values in {n_rows} rows"
 
 

@@ -79,13 +79,6 @@ def one_per_point(path: Path, data: Dataset, options: ReadOptions) -> npt.NDArra
     return _cleaned(path, values.tolist(), options)
 
 
-def given_labels(table: Table, options: ReadOptions) -> frozenset[str]:
-    """The labels in a table, as text."""
-    cells = table.cells.get(options.labels, ()) if options.labels is not None else ()
-    texts = {str(cell).strip() for cell in cells if cell is not None}
-    return frozenset(t for t in texts if not is_missing(t) and t not in options.unlabelled)
-
-
 def looked_up(table: Table, data: Dataset, options: ReadOptions) -> npt.NDArray[np.object_]:
     """Labels of a second table, by ids, or row by row if it has none."""
     ids = data.ids

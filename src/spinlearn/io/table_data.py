@@ -11,7 +11,7 @@ from spinlearn.io.chosen_columns import chosen_columns, feature_columns
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.features import read_features
 from spinlearn.io.graph_file import is_edge_heading
-from spinlearn.io.names import given_labels, ids_of, needed_ids, own_labels, row_numbers
+from spinlearn.io.names import ids_of, needed_ids, own_labels, row_numbers
 from spinlearn.io.parquet_table import read_parquet_table
 from spinlearn.io.table import MissingColumnError, Needed, Table, listed
 from spinlearn.io.text_table import read_text_table
@@ -40,7 +40,6 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         table,
         feature_columns(table.columns, options),
         chosen=bool(options.features),
-        labels=given_labels(label_table or table, options),
         gaps_allowed=options.gaps_allowed,
     )
     ids = row_numbers(table.n_rows)
@@ -52,6 +51,7 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         labels=own_labels(table, options, table.n_rows),
         points=features.points,
         feature_names=features.names,
+        shared=features.shared,
         table=True,
         notes=(*table.notes, *features.notes),
     )

@@ -127,7 +127,10 @@ def prepared_points(data: Dataset, settings: FitSettings) -> npt.NDArray[np.floa
     preparation = Preparation(
         clip=settings.clip, log2=settings.log2, top_variance=settings.top_variance, scale=scale
     )
-    return preparation.apply(data.points, data.feature_names)[0]
+    points, names = preparation.apply(data.points, data.feature_names)
+    if scale == "standard" and data.shared:
+        points = points / np.sqrt([data.shared.get(name, 1) for name in names])
+    return points
 
 
 def _plain(values: Any) -> Any:
