@@ -14,7 +14,7 @@ from tests.end_to_end.tool import spinlearn_here
 from tests.fuzz.seeds import SEEDS, write_seeds
 from tests.fuzz.worker import damaged_file
 
-BATCH = 200
+BATCH = 500
 FAILURES = Path(__file__).parent / "failures"
 Case = tuple[str, int]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +15,10 @@ from spinlearn.core.array_file import read_npz
 from spinlearn.core.model import PottsModel
 from spinlearn.engines import (
     BeliefPropagation,
+    Metropolis,
     Multicanonical,
     PopulationAnnealing,
+    SwendsenWang,
     Tempering,
     checkpoint,
 )
@@ -29,6 +32,7 @@ ENGINES = {
     "population_annealing": PopulationAnnealing(n_walkers=64),
     "belief_propagation": BeliefPropagation(),
 }
+ALL_ENGINES = ENGINES | {"metropolis": Metropolis(tol=0.2), "swendsen_wang": SwendsenWang(tol=0.2)}
 
 
 def model() -> PottsModel:
@@ -43,12 +47,9 @@ def run(engine):
         return engine.run(model(), TEMPERATURES, seed=1)
 
 
-@pytest.fixture(scope="module", params=ENGINES)
-def interrupted(request, tmp_path_factory):
-    """An engine, its checkpoint half way, and the answer of an undisturbed run."""
-    path = tmp_path_factory.mktemp(request.param) / "run.npz"
-    engine = clone(ENGINES[request.param])
-    engine.set_params(checkpoint=path, checkpoint_seconds=0.0)
+def saved_run(engine, path: Path):
+    """An engine that saves, all its checkpoints, and the answer of an undisturbed run."""
+    engine = clone(engine).set_params(checkpoint=path, checkpoint_seconds=0.0)
     kept: list[bytes] = []
     save = checkpoint.save
 
@@ -59,6 +60,14 @@ def interrupted(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoint, "save", save_and_keep)
         whole = run(engine)
+    return engine, kept, whole
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def interrupted(request, tmp_path_factory):
+    """An engine, its checkpoint half way, and the answer of an undisturbed run."""
+    path = tmp_path_factory.mktemp(request.param) / "run.npz"
+    engine, kept, whole = saved_run(ENGINES[request.param], path)
     return engine, kept[2 * len(kept) // 3], whole
 
 
@@ -77,10 +86,17 @@ def resumed(interrupted):
     return go_on
 
 
-def test_a_resumed_run_ends_where_an_undisturbed_one_does(interrupted, resumed):
-    found, whole = resumed(), interrupted[2]
-    np.testing.assert_array_equal(found.marginals, whole.marginals)
-    np.testing.assert_array_equal(found.mean_energy, whole.mean_energy)
+@pytest.mark.parametrize("name", ALL_ENGINES)
+def test_a_run_resumed_from_any_of_its_checkpoints_ends_where_an_undisturbed_one_does(
+    name, tmp_path
+):
+    """Whenever a process is killed, one of these is what it leaves."""
+    engine, kept, whole = saved_run(ALL_ENGINES[name], tmp_path / "run.npz")
+    for k in np.unique(np.linspace(0, len(kept) - 1, 9).astype(int)):
+        (tmp_path / "run.npz").write_bytes(kept[k])
+        found = run(engine)
+        for average in ("marginals", "edge_agreement", "mean_energy", "heat_capacity"):
+            np.testing.assert_array_equal(getattr(found, average), getattr(whole, average))
 
 
 def test_arrays_that_would_be_stretched_to_fit_are_refused(interrupted, resumed, tmp_path):

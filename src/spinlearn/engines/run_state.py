@@ -90,6 +90,9 @@ def _put_state(walk: Walk, header: dict[str, Any], arrays: Arrays) -> None:
         walk.trips.been_hot[k][:] = arrays["been_hot"][begin:end]
         walk.trips.been_cold[k][:] = arrays["been_cold"][begin:end]
         begin = end
+    if walk.phase == "production":
+        # It was killed before its answer was written: one more round would make another answer.
+        walk.stopped = walk.worst <= walk.plan.tol or walk.sweeps >= walk.plan.max_sweeps
 
 
 def _check_ladder(arrays: Arrays) -> None:
