@@ -275,11 +275,18 @@ def test_underscores_make_no_numbers(written):
         written(FRAME.assign(a=["1_000", *map(str, FRAME.a[1:])]))
 
 
+def refusal(folder, name: str, content: str, labels: str) -> str:
+    """What is said of a file whose labels are in a second one."""
+    (folder / name).write_text(content, encoding="utf-8")
+    (folder / "k.csv").write_text(f"id,kind\n{labels}", encoding="utf-8")
+    with pytest.raises(InvalidInputError) as caught:
+        read_dataset(folder / name, ReadOptions(labels_file=folder / "k.csv"))
+    return str(caught.value)
+
+
 def test_underscores_make_no_weights(tmp_path):
-    (tmp_path / "g.edges").write_text("a\tb\t1\nb\tc\t1_000\n", encoding="utf-8")
-    (tmp_path / "k.csv").write_text("id,kind\na,x\nc,y\n", encoding="utf-8")
-    with pytest.raises(InvalidInputError, match="the weight '1_000' in line 2"):
-        read_dataset(tmp_path / "g.edges", ReadOptions(labels_file=tmp_path / "k.csv"))
+    found = refusal(tmp_path, "g.edges", "a\tb\t1\nb\tc\t1_000\n", "a,x\nc,y\n")
+    assert "the weight '1_000' in line 2" in found
 
 
 # -- genes as rows -----------------------------------------------------------------------------
@@ -292,10 +299,8 @@ def test_a_row_of_labels_is_recognised(tmp_path):
 
 
 def test_labels_of_columns_are_recognised(tmp_path):
-    (tmp_path / "g.csv").write_text("gene,s1,s2\ng1,1.5,2\ng2,3,4\n", encoding="utf-8")
-    (tmp_path / "k.csv").write_text("id,kind\ns1,A\ns2,B\n", encoding="utf-8")
-    with pytest.raises(InvalidInputError, match="'s1', which is one of its columns"):
-        read_dataset(tmp_path / "g.csv", ReadOptions(labels_file=tmp_path / "k.csv"))
+    found = refusal(tmp_path, "g.csv", "gene,s1,s2\ng1,1.5,2\ng2,3,4\n", "s1,A\ns2,B\n")
+    assert "'s1', which is one of its columns" in found
 
 
 def test_arrays_with_a_label_per_column_are_recognised(tmp_path):
