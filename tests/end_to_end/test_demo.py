@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 
+@pytest.mark.slow
 def test_demo_command(tmp_path):
     out = tmp_path / "out"
     done = subprocess.run(

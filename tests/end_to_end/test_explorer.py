@@ -678,6 +678,7 @@ def test_download_is_labels_csv(page, blocks, tmp_path):
         assert made == blocks.table(row).csv()
 
 
+@pytest.mark.slow
 def test_twenty_thousand_points_repaint_in_100_ms_of_work(driver, large, tmp_path):
     path = write_explorer(tmp_path / "report.html", large.content)
     assert path.stat().st_size < 20e6

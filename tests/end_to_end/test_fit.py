@@ -49,6 +49,7 @@ def forced_accuracy(rows: list[dict[str, str]], truth: list[str]) -> float:
     return float(np.mean([b == t for b, t in zip(best, truth, strict=True)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "per_class", "n_points", "least"),
     [
@@ -83,6 +84,7 @@ def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, 
     assert f"{len(frame)} points" in done.stdout
 
 
+@pytest.mark.slow
 def test_profile_covers_every_temperature_without_gaps(tmp_path):
     frame, _ = table_of("iris", 3)
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -109,6 +111,7 @@ def test_profile_covers_every_temperature_without_gaps(tmp_path):
         assert calls[name] in here
 
 
+@pytest.mark.slow
 def test_same_seed_same_files(tmp_path):
     frame, _ = table_of("wine", 2)
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -123,6 +126,7 @@ def test_same_seed_same_files(tmp_path):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tsv", "csv.gz", "parquet", "npz", "npy"])
 def test_kinds_of_files_give_the_same_answer(tmp_path, kind):
     frame, _ = table_of("iris", 3)
@@ -160,6 +164,7 @@ def test_kinds_of_files_give_the_same_answer(tmp_path, kind):
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["mtx", "edges", "tsv"])
 def test_a_precomputed_graph_gives_the_library_answer(tmp_path, kind):
     from scipy.io import mmwrite
@@ -292,6 +297,7 @@ def test_a_hidden_class_that_the_answer_misses_is_pointed_at(tmp_path):
         assert not np.any(calls[truth != 3] == "new:1")
 
 
+@pytest.mark.slow
 def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
     scanpy = pytest.importorskip("scanpy")
     with warnings.catch_warnings():
@@ -323,6 +329,7 @@ def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
         assert np.sum(calls[truth != "CD34+"] == found) <= 1
 
 
+@pytest.mark.slow
 def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
     frame, _ = table_of("breast_cancer", 5, 300)
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -357,6 +364,7 @@ def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
     frame, _ = table_of("digits", 1, 400)
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -391,6 +399,7 @@ def _header(checkpoint: Path) -> dict:
         return json.loads(str(archive["header"]))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not LEUKEMIA.exists(), reason=f"the leukemia table is not at {LEUKEMIA}")
 def test_leukemia_finds_the_unlabelled_class(tmp_path):
     frame = pd.read_csv(LEUKEMIA)

@@ -39,6 +39,7 @@ def answer_to(seeds, kind: str) -> bytes:
     return kept[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(CORPUS.iterdir()), ids=lambda path: path.name)
 def test_a_file_that_was_once_treated_badly_is_not_any_more(seeds, path):
     """The name begins with the kind; its answer, where it is accepted, is the undamaged one's."""

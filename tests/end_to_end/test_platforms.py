@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from spinlearn.core.processes import is_running, usable_cores
 from tests.end_to_end.tool import leftovers
 
@@ -55,6 +57,7 @@ def elsewhere(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_commands_work_where_calls_of_linux_are_absent(tmp_path):
     (tmp_path / "Maße.csv").write_text(TABLE, encoding="utf-8")
     (tmp_path / ".out.4194304@elsewhere.part").mkdir()  # another machine's, on a shared disk

@@ -26,6 +26,7 @@ def namespace(tmp_path_factory):
     return scopes
 
 
+@pytest.mark.slow
 def test_first_snippet(namespace):
     clf, toy = namespace[0]["clf"], namespace[0]["toy"]
     assert clf.temperature_ == pytest.approx(0.7)

@@ -173,6 +173,7 @@ def disc(size: int = 24) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return image, truth, strokes
 
 
+@pytest.mark.slow
 def test_strokes_fill_what_the_image_shows_and_not_what_lies_near():
     image, truth, strokes = disc()
     mask = np.ones(truth.shape, dtype=bool)

@@ -68,6 +68,7 @@ def with_value(arrays, name, value):
     return arrays | {name: values}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["exact", "sampled"])
 def test_what_was_saved_is_loaded(tmp_path, stored, kind):
     assert loaded(tmp_path, stored[kind]).equilibrium.kind == kind

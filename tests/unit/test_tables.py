@@ -78,6 +78,7 @@ def test_many_columns_of_such_numbers_are_counts(written):
     assert set(counts) <= set(data.feature_names)
 
 
+@pytest.mark.slow
 def test_a_ring_number_does_not_spoil_the_answer(tmp_path):
     """Scaled like all others, a number without meaning would weigh as much as each of them."""
     from sklearn.datasets import load_wine
