@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 
 @pytest.mark.slow
 def test_demo_command(tmp_path):
