@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+pytestmark = pytest.mark.slow
 README = Path(__file__).parents[2] / "README.md"
 
 
@@ -26,7 +27,6 @@ def namespace(tmp_path_factory):
     return scopes
 
 
-@pytest.mark.slow
 def test_first_snippet(namespace):
     clf, toy = namespace[0]["clf"], namespace[0]["toy"]
     assert clf.temperature_ == pytest.approx(0.7)
