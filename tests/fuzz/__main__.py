@@ -36,6 +36,8 @@ def main() -> int:
     with ThreadPoolExecutor(given.jobs) as pool:
         for done, found in enumerate(pool.map(_tried, batches)):
             bad += found
+            for (kind, number), why in found:
+                print(f"\n{kind}, number {number}: {why}")
             tried = min((done + 1) * BATCH, len(cases))
             print(f"\r{tried} of {len(cases)} files, {len(bad)} bad", end="", flush=True)
     print()
@@ -71,10 +73,10 @@ def _keep(bad: list[tuple[Case, str]]) -> None:
     FAILURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         whole = write_seeds(Path(folder), spinlearn_here)
-    for (kind, number), why in bad:
+    for (kind, number), _ in bad:
         path = FAILURES / f"{kind}-{number}"
         path.write_bytes(damaged_file(kind, number, whole[kind]))
-        print(f"{path}: {why}")
+        print(f"kept as {path}")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from spinlearn.io.anndata_parts import (
 from spinlearn.io.chosen_columns import array_of_points, one_array
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.graph_file import errors_about
+from spinlearn.io.hdf5_probe import check_hdf5_ends
 from spinlearn.io.names import ids_of, own_id_column, own_labels, row_numbers
 from spinlearn.io.parquet_table import check_magic
 from spinlearn.io.table import Table
@@ -35,6 +36,7 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
         raise MissingDependencyError(
             "h5ad files need anndata, which is not installed: pip install 'spinlearn[anndata]'"
         ) from error
+    check_hdf5_ends(path)
     try:
         _check_sizes(path)
         with warnings.catch_warnings():
