@@ -35,6 +35,7 @@ def run_console(text: str, folder: Path) -> None:
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guide", GUIDES)
 def test_snippets_run(guide, tmp_path):
     blocks = BLOCK.findall((DOCS / guide).read_text(encoding="utf-8"))
@@ -49,7 +50,7 @@ def test_snippets_run(guide, tmp_path):
 
 
 def test_there_are_the_guides_and_their_links_lead_somewhere():
-    assert len(GUIDES) == 8
+    assert len(GUIDES) == 9
     assert set(REPORTS) <= set(PAGES)
     for guide in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", (DOCS / guide).read_text(encoding="utf-8")):

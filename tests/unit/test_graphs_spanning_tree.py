@@ -85,6 +85,7 @@ def test_small_clusters_need_longer_lists(d, calls):
     assert calls["longer lists"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 8, 12])
 def test_large_clusters_are_searched_one_by_one(d, calls):
     X = blobs([300, 200, 150, 400], d, spread=0.3)

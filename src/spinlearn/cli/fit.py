@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -10,6 +11,10 @@ from spinlearn.cli import options
 from spinlearn.cli.console import console, say, watched
 from spinlearn.cli.summary import print_summary
 from spinlearn.errors import InvalidInputError, StoppedError
+
+if TYPE_CHECKING:
+    from spinlearn.io.dataset import ReadOptions
+    from spinlearn.workflows.settings import FitSettings
 
 
 def fit(
@@ -22,6 +27,8 @@ def fit(
     edges: options.Edges = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
+    missing: options.Missing = "error",
+    neighbors: options.Neighbors = None,
     scale: options.Scale = "auto",
     clip: options.Clip = None,
     log2: options.Log2 = False,
@@ -66,23 +73,15 @@ def fit(
 
         spinlearn fit cells.csv --labels type --method paper --temperatures 0:1:21 --seed 7
     """
-    from spinlearn.io.answer_files import ANSWER_FILES, write_answer
-    from spinlearn.io.folder import check_target, new_folder, parent_folder
-    from spinlearn.io.reading import read_dataset
-    from spinlearn.workflows.fitting import fit_dataset, more_time_helps
+    from spinlearn.io.folder import check_target, parent_folder
+    from spinlearn.io.run_lock import only_run
     from spinlearn.workflows.settings import FitSettings
 
-    screen = console()
     check_target(out)
-    checkpoint, finished = _run_files(out)
-    if checkpoint.exists() and not resume:
-        raise InvalidInputError(
-            f"{checkpoint} holds an interrupted run: add --resume to go on with it, or delete it"
-        )
     read = options.read_options(
-        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled
-    )
-    dataset = read_dataset(data, read)
+        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled, missing,
+        neighbors,
+    )  # fmt: skip
     settings = FitSettings(
         method=method,
         graph=graph,
@@ -105,26 +104,47 @@ def fit(
         tol=tol,
         max_seconds=max_seconds,
         n_jobs=jobs,
-        checkpoint=checkpoint,
+        checkpoint=_run_files(out)[0],
         checkpoint_seconds=checkpoint_seconds,
         seed=seed,
     )
-    with parent_folder(out):  # the checkpoint stands beside the answer
-        if resume and finished.exists() and not checkpoint.exists():
-            finished.replace(checkpoint)
-        if resume and not checkpoint.exists():
-            say(screen, f"nothing to resume ({checkpoint} is not there): starting anew", "yellow")
-        try:
-            with watched(screen, quiet) as watch:
-                result, messages = fit_dataset(dataset, settings, watch)
-                watch.writing()
-                with new_folder(out) as folder:
-                    write_answer(folder, result)
-        except StoppedError as error:
-            if not checkpoint.exists():
-                raise
-            say(screen, "stopped before anything was measured; --resume goes on", "yellow")
-            raise typer.Exit(watch.exit_code) from error
+    with parent_folder(out), only_run(out):  # the checkpoint stands beside the answer
+        _run(data, read, settings, out, resume, quiet)
+
+
+def _run(
+    data: Path, read: ReadOptions, settings: FitSettings, out: Path, resume: bool, quiet: bool
+) -> None:
+    """The run itself, alone in its folder."""
+    from spinlearn.core.atomic_write import clear_leftovers
+    from spinlearn.io.answer_files import ANSWER_FILES, write_answer
+    from spinlearn.io.folder import new_folder
+    from spinlearn.io.reading import read_dataset
+    from spinlearn.workflows.fitting import fit_dataset, more_time_helps
+
+    screen = console()
+    checkpoint, finished = _run_files(out)
+    clear_leftovers(checkpoint)
+    if checkpoint.exists() and not resume:
+        raise InvalidInputError(
+            f"{checkpoint} holds an interrupted run: add --resume to go on with it, or delete it"
+        )
+    dataset = read_dataset(data, read)
+    if resume and finished.exists() and not checkpoint.exists():
+        finished.replace(checkpoint)
+    if resume and not checkpoint.exists():
+        say(screen, f"nothing to resume ({checkpoint} is not there): starting anew", "yellow")
+    try:
+        with watched(screen, quiet) as watch:
+            result, messages = fit_dataset(dataset, settings, watch)
+            watch.writing()
+            with new_folder(out) as folder:
+                write_answer(folder, result)
+    except StoppedError as error:
+        if not checkpoint.exists():
+            raise
+        say(screen, "stopped before anything was measured; --resume goes on", "yellow")
+        raise typer.Exit(watch.exit_code) from error
     print_summary(screen, result, out, messages)
     for name in ANSWER_FILES:
         say(screen, f"wrote {out / name}")

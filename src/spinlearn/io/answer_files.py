@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from spinlearn.answers.spreadsheet import safe_name
 from spinlearn.answers.table import csv_writer, temperature_text
 from spinlearn.io.result import Result
 
@@ -25,7 +26,8 @@ def write_answer(folder: Path, result: Result) -> list[Path]:
         for point, name in enumerate(result.ids):
             for part in result.profile.intervals(point):
                 ends = temperature_text(part.low), temperature_text(part.high)
-                writer.writerow((name, *ends, result.name_of(part.outcome)))
+                call = safe_name(result.name_of(part.outcome))
+                writer.writerow((safe_name(name), *ends, call))
     result.save(files[2])
     write_report(files[3], result)
     return files
