@@ -241,7 +241,7 @@ def test_resumed_run_is_bit_for_bit_the_uninterrupted_one(tmp_path, moves, phase
 
     def fail(progress: Progress) -> None:
         seen.append(progress.phase)
-        if seen.count(phase) == (5 if phase == "burn-in" else 30):
+        if seen.count(phase) == (2 if phase == "burn-in" else 30):
             raise RuntimeError("power cut")
 
     path = tmp_path / "run.npz"
@@ -264,7 +264,7 @@ def test_limits_are_kept_and_missed_tolerances_are_named():
     assert not run.converged.any()
     with pytest.warns(ConvergenceWarning):
         run = Tempering(tol=1e-5, max_seconds=0.5).run(model, [1.0, 0.5], seed=0)
-    assert run.diagnostics["sweeps"] < Tempering().max_sweeps  # it was time that ended it
+    assert run.diagnostics["sweeps"] < 1e6  # it was time that ended it, not the work
 
 
 def test_unsuitable_models_and_settings_are_refused():

@@ -56,6 +56,8 @@ RARE = 8  # steps from one sweep to the next of levels that are of no concern
 NEIGHBOURS = 2  # levels on either side of one that matters, which matter too
 FEW = 2  # levels on which all depends: they are swept
 REPEATS = 8  # times as often as their neighbours
+CHEAP = 2_000  # nodes and edges, below which a step has several sweeps,
+MOST_REPEATS = 8  # but no more than this
 PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely
 MAX_WORK = 2e10  # node and edge visits of all walkers, about five minutes
 OWN_NUMBERS = ("joined", "window", "window_round", "apart", "looks", "settled", "changing")
@@ -180,10 +182,22 @@ class LadderRun(SamplingRun):
         )  # fmt: skip
         steps = ROUND_WORK / max(self._step_work * plan.kind.sweeps_per_step, 1)
         self.round_steps = int(np.clip(steps, 1, ROUND_STEPS))
-        self.pace = Pace.even(n_levels)
+        self.pace = Pace.even(n_levels, self._repeats)
         self.pace.strides[self.betas < self.requested[0]] = RARE
         most = max(int(MAX_WORK / self._step_work), 2 * FIRST_CHECK)
-        self.max_steps = most if plan.max_sweeps is None else plan.max_sweeps
+        self.max_sweeps = most if plan.max_sweeps is None else plan.max_sweeps
+
+    @property
+    def _repeats(self) -> int:
+        """Sweeps of a step: several in small models, where all else costs more than a sweep."""
+        size = self.model.n_nodes + self.model.graph.n_edges
+        few = self.plan.max_sweeps is not None and self.plan.max_sweeps < MOST_REPEATS * FIRST_CHECK
+        return 1 if few else int(np.clip(CHEAP / max(size, 1), 1, MOST_REPEATS))
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of every walker in this phase, at least."""
+        return super().sweeps * self._repeats
 
     @property
     def _step_work(self) -> float:
@@ -202,7 +216,7 @@ class LadderRun(SamplingRun):
             if self._burn(int(length), self.window / windows):
                 return
             apart = int(np.sum(self._apart(HASTY_ALARM) & self._concerned()))
-            enough = self.rounds * self.round_steps >= 0.3 * self.max_steps or self._late(0.4)
+            enough = self.sweeps >= 0.3 * self.max_sweeps or self._late(0.4)
             stuck = self.window >= 2 and apart >= self.apart
             self.window, self.window_round, self.apart = self.window + 1, 0, apart
             if apart == 0 or enough or stuck:
@@ -262,7 +276,7 @@ class LadderRun(SamplingRun):
         while not self.stopped:
             self._advance(measure=True, pace=self.pace)
             self.rounds += 1
-            done = self.sweeps >= self.max_steps or self._late(1.0)
+            done = self._used_up() or self._late(1.0)
             if self.rounds * self.round_steps >= self.next_check or done:
                 self.next_check = int(CHECK_GROWTH * self.rounds * self.round_steps) + 1
                 done = self._check() or done
@@ -290,12 +304,12 @@ class LadderRun(SamplingRun):
         levels = self._levels_of(verdict.temperatures)
         self._turn_to(levels)
         if len(levels) <= FEW:
-            self.pace.repeats[levels] = REPEATS
+            self.pace.repeats[levels] *= REPEATS
         return verdict.settled
 
     def _turn_to(self, levels: npt.NDArray[np.intp]) -> None:
         """Sweep these levels and their neighbours at every step, others rarely."""
-        self.pace = Pace.even(len(self.betas))
+        self.pace = Pace.even(len(self.betas), self._repeats)
         self.pace.strides[~self._with_neighbours(levels)] = RARE
 
     def _progress(self) -> float:
@@ -303,7 +317,7 @@ class LadderRun(SamplingRun):
         ratio = tol / self.worst if self.worst > 0 else 1.0
         if self.changing is not None:
             ratio = 0.5
-        return 0.3 + 0.7 * min(max(ratio**2, self.sweeps / self.max_steps), 0.99)
+        return 0.3 + 0.7 * min(max(ratio**2, self.sweeps / self.max_sweeps), 0.99)
 
     # -- result --------------------------------------------------------------------------------
 
@@ -317,7 +331,11 @@ class LadderRun(SamplingRun):
         if self.phase != PRODUCTION:
             return False
         reached = self.settled if self.tol is None else self.worst <= self.tol_or_default
-        return reached or self.sweeps >= self.max_steps
+        return reached or self._used_up()
+
+    def _used_up(self) -> bool:
+        """Whether another round would exceed the limit in sweeps."""
+        return self.sweeps * (1 + 1 / max(self.rounds, 1)) > self.max_sweeps
 
     def unsettled(self) -> BoolArray:
         """Levels that have not reached equilibrium, as far as energies show."""

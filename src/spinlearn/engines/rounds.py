@@ -36,9 +36,10 @@ class Pace:
     repeats: npt.NDArray[np.int64]
 
     @classmethod
-    def even(cls, n_levels: int) -> Pace:
-        """One sweep at every step."""
-        return cls(*np.ones((2, n_levels), dtype=np.int64))
+    def even(cls, n_levels: int, repeats: int = 1) -> Pace:
+        """As many sweeps of every level at every step."""
+        ones = np.ones(n_levels, dtype=np.int64)
+        return cls(ones, repeats * ones)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
