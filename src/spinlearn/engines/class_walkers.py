@@ -129,7 +129,7 @@ class ClassClusterWalkers(Walkers):
         )  # fmt: skip
 
     def exchange_components(self, low: int) -> None:
-        from spinlearn.kernels.class_clusters import exchange_class_neighbors
+        from spinlearn.kernels.class_exchange import exchange_class_neighbors
 
         a = self._clusters
         for order, betas, first, offset, counts in exchange_pairs(self, low):

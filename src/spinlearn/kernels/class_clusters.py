@@ -43,7 +43,7 @@ def free_volumes(state, term, held_volumes, volumes):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _entry_cost(term, c, volume, size):
+def entry_cost(term, c, volume, size):
     """What a class of the given volume pays for taking in something of the given size."""
     return class_cost(term, c, volume + size, 0.0) - class_cost(term, c, volume, 0.0)
 
@@ -86,9 +86,9 @@ def cluster_gibbs(
     unit = sizes[0] if n else 0.0
     base = np.inf
     for c in range(q):
-        base = min(base, _entry_cost(term, c, volumes[c], unit))
+        base = min(base, entry_cost(term, c, volumes[c], unit))
     for c in range(q):
-        single[c] = math.exp(-beta * (_entry_cost(term, c, volumes[c], unit) - base))
+        single[c] = math.exp(-beta * (entry_cost(term, c, volumes[c], unit) - base))
     for i in range(n):
         field_row[i] = -1
         cluster_size[i] = 0.0
@@ -115,7 +115,7 @@ def cluster_gibbs(
         row = field_row[i]
         old = state[i]
         volumes[old] -= size
-        single[old] = math.exp(-beta * (_entry_cost(term, old, volumes[old], unit) - base))
+        single[old] = math.exp(-beta * (entry_cost(term, old, volumes[old], unit) - base))
         new = -1
         if row < 0 and size == unit:
             total = 0.0
@@ -133,7 +133,7 @@ def cluster_gibbs(
                         law[i, c] = single[c] / total
         if new < 0:
             for c in range(q):
-                cost[c] = _entry_cost(term, c, volumes[c], size)
+                cost[c] = entry_cost(term, c, volumes[c], size)
                 if row >= 0:
                     cost[c] += field_sums[row, c]
             new = draw_state(cost, beta, stream)
@@ -144,7 +144,7 @@ def cluster_gibbs(
                 for c in range(q):
                     law[i, c] = cost[c] / total
         volumes[new] += size
-        single[new] = math.exp(-beta * (_entry_cost(term, new, volumes[new], unit) - base))
+        single[new] = math.exp(-beta * (entry_cost(term, new, volumes[new], unit) - base))
         state[i] = np.int8(new)
 
 
@@ -281,140 +281,3 @@ def sweep_class_clusters(
                 stream,
             )
     return accepted
-
-
-@njit(cache=True, nogil=True)
-def exchange_class_components(
-    state_a,
-    state_b,
-    beta_a,
-    beta_b,
-    indptr,
-    neighbors,
-    weights,
-    fields,
-    term,
-    volumes_a,
-    volumes_b,
-    shift,
-    seen,
-    queue,
-    counts,
-    stream,
-):
-    """As `spinlearn.kernels.exchange.exchange_components`, under a term in the class sizes.
-
-    The pair costs of the two walkers change by +gain and -gain, their class terms by whatever the
-    sizes that change places make of them, so components are judged one after the other.
-
-    Parameters
-    ----------
-    volumes_a, volumes_b : float64 [q], class sizes of the walkers, updated
-    shift : float64 [q], scratch
-    """
-    n = seen.size
-    q = shift.size
-    sizes = term[1]
-    for i in range(n):
-        seen[i] = state_a[i] == state_b[i]
-    for i in range(n):
-        if seen[i]:
-            continue
-        seen[i] = True
-        queue[0] = i
-        size = 1
-        done = 0
-        twice = 0.0  # edges inside the component are met from both ends
-        for c in range(q):
-            shift[c] = 0.0
-        while done < size:
-            u = queue[done]
-            done += 1
-            a = state_a[u]
-            b = state_b[u]
-            shift[a] -= sizes[u]
-            shift[b] += sizes[u]
-            twice += 2.0 * (fields[u, b] - fields[u, a])
-            for t in range(indptr[u], indptr[u + 1]):
-                v = neighbors[t]
-                x = state_a[v]
-                y = state_b[v]
-                if x == y:
-                    if x == a:
-                        twice += 2.0 * weights[t]
-                    elif x == b:
-                        twice -= 2.0 * weights[t]
-                else:
-                    if a == x:
-                        twice += weights[t]
-                    if b == y:
-                        twice -= weights[t]
-                    if not seen[v]:
-                        seen[v] = True
-                        queue[size] = v
-                        size += 1
-        change_a = 0.5 * twice
-        change_b = -change_a
-        for c in range(q):
-            if shift[c] != 0.0:
-                change_a += _entry_cost(term, c, volumes_a[c], shift[c])
-                change_b += _entry_cost(term, c, volumes_b[c], -shift[c])
-        exponent = -beta_a * change_a - beta_b * change_b
-        counts[0] += 1.0
-        if exponent >= 0.0 or uniform(stream) < math.exp(exponent):
-            counts[1] += 1.0
-            for c in range(q):
-                volumes_a[c] += shift[c]
-                volumes_b[c] -= shift[c]
-            for t in range(size):
-                u = queue[t]
-                state_a[u], state_b[u] = state_b[u], state_a[u]
-
-
-@njit(cache=True, nogil=True)
-def exchange_class_neighbors(
-    states,
-    order,
-    betas,
-    low,
-    offset,
-    indptr,
-    neighbors,
-    weights,
-    fields,
-    term,
-    held_volumes,
-    volumes_a,
-    volumes_b,
-    shift,
-    seen,
-    queue,
-    counts,
-    stream,
-):
-    """As `spinlearn.kernels.cluster_walkers.exchange_neighbors`, under a term in class sizes."""
-    n_places = order.size
-    start = below(stream, 2 * offset)
-    for base in range(low + start - 2 * offset, n_places - offset, 2 * offset):
-        for k in range(max(base, low), min(base + offset, n_places - offset)):
-            hot, cold = order[k], order[k + offset]
-            free_volumes(states[hot], term, held_volumes, volumes_a)
-            free_volumes(states[cold], term, held_volumes, volumes_b)
-            exchange_class_components(
-                states[hot],
-                states[cold],
-                betas[k],
-                betas[k + offset],
-                indptr,
-                neighbors,
-                weights,
-                fields,
-                term,
-                volumes_a,
-                volumes_b,
-                shift,
-                seen,
-                queue,
-                counts[hot],
-                stream,
-            )
