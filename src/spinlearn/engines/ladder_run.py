@@ -52,10 +52,10 @@ BURN_WINDOWS = 7
 HELD_STEPS = 60  # of burn-in where nothing is exchanged
 FIRST_CHECK = 16  # steps of production
 CHECK_GROWTH = 1.5
-RARE = 8  # steps from one sweep to the next of levels that are of no concern
-NEIGHBOURS = 2  # levels on either side of one that matters, which matter too
+RARE = 16  # steps from one sweep to the next of levels that are of no concern
+NEIGHBOURS = 1  # levels on either side of one that matters, which matter too
 FEW = 2  # levels on which all depends: they are swept
-REPEATS = 8  # times as often as their neighbours
+REPEATS = 16  # times as often as their neighbours
 CHEAP = 2_000  # nodes and edges, below which a step has several sweeps,
 MOST_REPEATS = 8  # but no more than this
 PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely
@@ -192,7 +192,9 @@ class LadderRun(SamplingRun):
         """Sweeps of a step: several in small models, where all else costs more than a sweep."""
         size = self.model.n_nodes + self.model.graph.n_edges
         few = self.plan.max_sweeps is not None and self.plan.max_sweeps < MOST_REPEATS * FIRST_CHECK
-        return 1 if few else int(np.clip(CHEAP / max(size, 1), 1, MOST_REPEATS))
+        if few or self.plan.dynamics == "held":
+            return 1
+        return int(np.clip(CHEAP / max(size, 1), 1, MOST_REPEATS))
 
     @property
     def sweeps(self) -> int:
