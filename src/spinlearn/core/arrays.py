@@ -26,7 +26,13 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 def frozen(values: npt.ArrayLike, dtype: type[ScalarT]) -> npt.NDArray[ScalarT]:
-    """A read-only, C-contiguous private copy of `values` with the given dtype."""
+    """A read-only, C-contiguous private copy of `values` with the given dtype.
+
+    An array that is such a copy already is returned as it is.
+    """
+    if isinstance(values, np.ndarray) and values.base is None and not values.flags.writeable:
+        if values.dtype == dtype and values.flags.c_contiguous:
+            return values
     copy = np.array(values, dtype=dtype, order="C", copy=True)
     copy.flags.writeable = False
     return copy

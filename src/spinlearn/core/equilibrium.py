@@ -20,6 +20,7 @@ from spinlearn.errors import InvalidInputError
 
 AVERAGES = ("marginals", "edge_agreement", "mean_energy", "heat_capacity")
 ERRORS = ("std_error", "agreement_std_error")
+LARGE = ("marginals", "edge_agreement")  # may be in single precision, if they come so
 OPTIONAL_AVERAGES = ("log_partition", *ERRORS, "doubt")
 
 
@@ -100,7 +101,8 @@ class Equilibrium(NotebookTable):
         for name in ("temperatures", *AVERAGES, *OPTIONAL_AVERAGES):
             values = getattr(self, name)
             if values is not None:
-                object.__setattr__(self, name, frozen(values, np.float64))
+                single = name in LARGE and np.asarray(values).dtype == np.float32
+                object.__setattr__(self, name, frozen(values, np.float32 if single else np.float64))
         object.__setattr__(self, "converged", frozen(self.converged, np.bool_))
         unsaid = Kind.APPROXIMATE if self.std_error is None else Kind.SAMPLED
         object.__setattr__(self, "kind", unsaid if self.kind is None else Kind(self.kind))
