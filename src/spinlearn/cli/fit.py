@@ -41,6 +41,7 @@ def fit(
     small_groups: options.SmallGroups = "join",
     label_strength: options.LabelStrength = float("inf"),
     out: options.Out = Path("spinlearn-out"),
+    profile: options.ProfileFile = None,
     resume: options.Resume = False,
     checkpoint_seconds: options.CheckpointSeconds = None,
     tol: options.Tol = None,
@@ -51,8 +52,9 @@ def fit(
 ) -> None:
     """Classify the points of a file from the few labels in it.
 
-    Writes labels.csv (the answer), profile.csv (the answer at every temperature), model.npz
-    (everything, for the other commands) and report.html (to look at) into the folder --out.
+    Writes labels.csv and labels.parquet (the answer), profile.csv (the answer at every temperature;
+    of more than 100,000 points with --profile), model.npz (everything, for the other commands) and
+    report.html (to look at) into the folder --out.
 
     Examples:
 
@@ -66,7 +68,7 @@ def fit(
 
         spinlearn fit cells.csv --labels type --method paper --temperatures 0:1:21 --seed 7
     """
-    from spinlearn.io.answer_files import ANSWER_FILES, write_answer
+    from spinlearn.io.answer_files import write_answer
     from spinlearn.io.folder import check_target, new_folder, parent_folder
     from spinlearn.io.reading import read_dataset
     from spinlearn.workflows.fitting import fit_dataset, more_time_helps
@@ -119,15 +121,15 @@ def fit(
                 result, messages = fit_dataset(dataset, settings, watch)
                 watch.writing()
                 with new_folder(out) as folder:
-                    write_answer(folder, result)
+                    written = write_answer(folder, result, profile=profile)
         except StoppedError as error:
             if not checkpoint.exists():
                 raise
             say(screen, "stopped before anything was measured; --resume goes on", "yellow")
             raise typer.Exit(watch.exit_code) from error
     print_summary(screen, result, out, messages)
-    for name in ANSWER_FILES:
-        say(screen, f"wrote {out / name}")
+    for path in written:
+        say(screen, f"wrote {out / path.name}")
     if watch.stopped:
         if checkpoint.exists():
             say(screen, "stopped early; --resume goes on from here", "yellow")

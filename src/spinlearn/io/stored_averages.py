@@ -27,6 +27,7 @@ from spinlearn.io.array_file import Arrays
 FINER = 4
 MAX_FINE_BYTES = 3e8
 ERROR_OF = {"std_error": "marginals", "agreement_std_error": "edge_agreement"}
+UNITS = {"marginals": np.uint16, "edge_agreement": np.uint8}  # shares of large models, in steps
 HEADER = ("engine", "kind", "can_continue", "annealed")
 
 
@@ -38,6 +39,10 @@ def equilibrium_arrays(equilibrium: Equilibrium) -> Arrays:
         for name in ("temperatures", "converged", *AVERAGES, *OPTIONAL_AVERAGES)
         if getattr(kept, name) is not None
     }
+    if kept.marginals.dtype == np.float32:  # of a large model
+        for name, unit in UNITS.items():
+            arrays[name] = np.rint(arrays[name] * np.iinfo(unit).max).astype(unit)
+        return arrays
     # Errors other than rounding are far above single precision.
     if kept.kind is not Kind.EXACT:
         for name in ("marginals", "edge_agreement", *ERROR_OF):
@@ -80,7 +85,12 @@ def equilibrium_of(
     for name, shape in expected.items():
         if (name in arrays or name not in OPTIONAL_AVERAGES) and arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
-    for name in ("marginals", "edge_agreement"):
+    arrays = dict(arrays)
+    for name in UNITS:
+        if arrays[name].dtype.kind == "u":
+            arrays[name] = arrays[name] / np.float32(np.iinfo(arrays[name].dtype).max)
+        else:
+            arrays[name] = arrays[name].astype(np.float64)
         low, high = arrays[name].min(initial=0.0), arrays[name].max(initial=1.0)
         if not -1e-6 <= low <= high <= 1 + 1e-6:  # also where one is not a number
             raise ValueError(f"{name} holds values that are no probabilities")

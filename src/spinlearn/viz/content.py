@@ -148,11 +148,12 @@ def _largest_grains(equilibrium: Equilibrium) -> FloatArray:
 
 
 def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:
-    """Row numbers of at most `max_points` points that stand for all of them, ascending.
+    """Row numbers of about `max_points` points that stand for all of them, ascending.
 
     Labelled points and small groups (one outcome and status at T*) are kept before large ones are
     thinned out evenly: each group gets its share, but at least as many as an even split of half the
-    places would give.
+    places would give. Undecided points, which someone has to look at, come on top, as many again at
+    most.
     """
     n = content.n_points
     if n <= max_points:
@@ -182,4 +183,8 @@ def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:
     for k, wanted in enumerate(quota):
         members = np.flatnonzero(member == k)
         chosen.append(members[np.linspace(0, len(members) - 1, int(wanted)).round().astype(int)])
-    return np.unique(np.concatenate(chosen))[:max_points].astype(np.int32)
+    sample = np.unique(np.concatenate(chosen))[:max_points]
+    undecided = np.flatnonzero((status == Status.CONFUSED) | (status == Status.OUTLIER))
+    if len(undecided) > max_points:
+        undecided = undecided[np.linspace(0, len(undecided) - 1, max_points).astype(int)]
+    return np.union1d(sample, undecided).astype(np.int32)
