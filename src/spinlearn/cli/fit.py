@@ -7,6 +7,7 @@ from pathlib import Path
 import typer
 
 from spinlearn.cli import options
+from spinlearn.cli.cluster import on_cluster
 from spinlearn.cli.console import console, say, watched
 from spinlearn.cli.summary import print_summary
 from spinlearn.errors import InvalidInputError, StoppedError
@@ -47,6 +48,7 @@ def fit(
     tol: options.Tol = None,
     max_seconds: options.MaxSeconds = None,
     jobs: options.Jobs = 1,
+    scheduler: options.Scheduler = None,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
@@ -117,7 +119,7 @@ def fit(
         if resume and not checkpoint.exists():
             say(screen, f"nothing to resume ({checkpoint} is not there): starting anew", "yellow")
         try:
-            with watched(screen, quiet) as watch:
+            with on_cluster(scheduler), watched(screen, quiet) as watch:
                 result, messages = fit_dataset(dataset, settings, watch)
                 watch.writing()
                 with new_folder(out) as folder:

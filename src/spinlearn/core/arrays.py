@@ -30,9 +30,11 @@ def frozen(values: npt.ArrayLike, dtype: type[ScalarT]) -> npt.NDArray[ScalarT]:
 
     An array that is such a copy already is returned as it is.
     """
-    if isinstance(values, np.ndarray) and values.base is None and not values.flags.writeable:
-        if values.dtype == dtype and values.flags.c_contiguous:
-            return values
+    private = isinstance(values, np.ndarray) and values.base is None
+    if private and not values.flags.writeable and values.flags.c_contiguous:  # type: ignore[union-attr]
+        same: npt.NDArray[ScalarT] = np.asarray(values)
+        if same.dtype == dtype:
+            return same
     copy = np.array(values, dtype=dtype, order="C", copy=True)
     copy.flags.writeable = False
     return copy

@@ -66,9 +66,7 @@ def _on_cluster(
     from distributed import KilledWorker
 
     sent = client.scatter(shared, broadcast=True, hash=False)
-    futures = [
-        client.submit(function, sent, item, pure=False, retries=RETRIES) for item in items
-    ]
+    futures = [client.submit(function, sent, item, pure=False, retries=RETRIES) for item in items]
     try:
         found: list[Found] = client.gather(futures)
     except KilledWorker as error:

@@ -101,7 +101,7 @@ class BeliefPropagation(Settings):
         wanted = temperature_array(temperatures)
         self._check(model)
         root = seed_sequence(0 if seed is None else seed)
-        if self._is_large(model) and 0 < wanted.min():
+        if self._is_large(model) and wanted.min() > 0:
             return self._cooled(model, wanted, root, callback)
         run = MessageRun(self, model, wanted, root, callback)
         rows = run.rows()

@@ -9,7 +9,7 @@ and ln Z. The heat capacity is the slope of the energy to the temperature above.
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -100,8 +100,8 @@ class CooledRun:
         self,
         engine: str,
         found: list[tuple[float, Settled, Reading, int]],
-        marginals: FloatArray,
-        agreement: FloatArray,
+        marginals: Any,
+        agreement: Any,
     ) -> Equilibrium:
         temperatures = np.array([t for t, *_ in found])
         energies = np.array([reading.energy for _, _, reading, _ in found])

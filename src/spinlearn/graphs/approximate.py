@@ -3,10 +3,11 @@
 `FaissSearch` asks an inverted file of faiss: points are listed by the nearest of some thousand
 centres, and a query looks through the lists of its nearest centres. How many it looks through is
 raised until the measured recall, the share of true neighbours that are found for a sample of the
-points, reaches RECALL. `TransformerSearch` asks any neighbour transformer in scikit-learn's style,
-such as `KNeighborsTransformer` or pynndescent's. Distances are computed anew in double precision and
-ties broken by index, as in the exact search, so that only a neighbour that is not listed at all can
-make a difference.
+points, reaches RECALL; if that takes too many, as it may with many features, all points are looked
+at. `TransformerSearch` asks any neighbour transformer in scikit-learn's style, such as
+`KNeighborsTransformer` or pynndescent's. Distances are computed anew in double precision and ties
+broken by index, as in the exact search, so that only a neighbour that is not listed at all can make
+a difference.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ RECALL = 0.97  # of the true neighbours, at least
 JUDGED = 1_000  # points for which it is measured
 CENTRES = 8.0  # times the root of the number of points
 PER_CENTRE, ROUNDS = 40, 10  # points from which centres are found, and steps of k-means
-FIRST_LISTS = 8
+FIRST_LISTS, MOST_LISTS = 8, 0.1  # looked through, and their largest share
 SPARE = 2  # candidates beyond those asked for
 WIDER = 4  # times as many candidates where points look for unseen ones
 BLOCK = 65_536  # queries at a time
@@ -62,14 +63,14 @@ class _CandidateSearch:
             distances = _distances(queries[rows], self.points, ids)
             if own is not None:
                 distances[ids == own[rows, None]] = np.inf  # no point is its own neighbour
-            order = np.lexsort((ids, distances), axis=-1)[:, :k]
-            result.ids[rows] = np.take_along_axis(ids, order, axis=1)
-            result.distances[rows] = np.take_along_axis(distances, order, axis=1)
-            if not np.all(np.isfinite(result.distances[rows])):
+            if np.isfinite(distances).sum(axis=1).min() < k:
                 raise InvalidInputError(
                     f"the neighbour search found fewer than {k} neighbours of some points: ask it "
                     "for more, or use search='exact'"
                 )
+            order = np.lexsort((ids, distances), axis=-1)[:, :k]
+            result.ids[rows] = np.take_along_axis(ids, order, axis=1)
+            result.distances[rows] = np.take_along_axis(distances, order, axis=1)
             if report is not None:
                 report(rows.stop / len(queries))
         return result
@@ -129,9 +130,12 @@ class FaissSearch(_CandidateSearch):
             _, found = self._index.search(self._points[asked], k + 1)
             shares = [len(np.intersect1d(a, b)) for a, b in zip(found, truth, strict=True)]
             recall = (sum(shares) - len(asked)) / (k * len(asked))  # a point finds itself
-            if recall >= RECALL or self._index.nprobe == n_centres:
+            if recall >= RECALL:
                 return float(recall)
-            self._index.nprobe = min(2 * self._index.nprobe, n_centres)
+            self._index.nprobe *= 2
+            if self._index.nprobe > n_centres * MOST_LISTS:
+                self._index = whole  # products of whole matrices are faster than so many lists
+                return 1.0
 
     def _candidates(self, queries: FloatArray, count: int, own: Ids | None) -> Ids:
         _, ids = self._index.search(queries.astype(np.float32), min(count, len(self.points)))
@@ -199,4 +203,3 @@ def _faiss() -> Any:
 def is_transformer(value: Any) -> bool:
     """Whether this is a neighbour transformer in scikit-learn's style."""
     return hasattr(value, "fit_transform") and hasattr(value, "transform")
-

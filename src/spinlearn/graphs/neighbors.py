@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class PointBuilder(Settings):
 
     metric: str
     weights: str
-    recall_: ClassVar[float | None] = None
+    recall_ = None  # no annotation: it is no setting
 
     def build(self, X: Any, callback: Callback | None = None) -> Graph:
         """Graph over the rows of `X`.

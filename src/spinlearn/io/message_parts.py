@@ -1,7 +1,7 @@
 """A model on disk in parts, one per block of nodes, so that no process need hold all of it.
 
     parts.json            number of nodes, states, blocks; the class term
-    nodes-0.parquet       node, size, f0, f1, ...: the nodes of block 0, ascending, with their fields
+    nodes-0.parquet       node, size, f0, f1, ...: nodes of block 0, ascending, with their fields
     edges-0.parquet       own, other, block, coupling: every edge at a node of block 0; those within
                           the block from either end
 
@@ -64,8 +64,8 @@ class MessageParts:
                 targets=np.array(header["targets"], dtype=np.float64),
                 held=np.array(header["held"], dtype=np.float64),
             )
-            numbers = (int(header[name]) for name in ("n_nodes", "n_states", "n_blocks"))
-            return cls(path, *numbers, float(header["total_size"]), term)
+            n, q, blocks = (int(header[name]) for name in ("n_nodes", "n_states", "n_blocks"))
+            return cls(path, n, q, blocks, float(header["total_size"]), term)
         except OSError as error:
             raise InvalidInputError(
                 f"{path / HEADER} cannot be read ({error.strerror or error}): give a folder that "

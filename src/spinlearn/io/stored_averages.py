@@ -27,7 +27,10 @@ from spinlearn.io.array_file import Arrays
 FINER = 4
 MAX_FINE_BYTES = 3e8
 ERROR_OF = {"std_error": "marginals", "agreement_std_error": "edge_agreement"}
-UNITS = {"marginals": np.uint16, "edge_agreement": np.uint8}  # shares of large models, in steps
+UNITS: dict[str, type[np.unsignedinteger[Any]]] = {
+    "marginals": np.uint16,
+    "edge_agreement": np.uint8,
+}  # shares of large models, in steps
 HEADER = ("engine", "kind", "can_continue", "annealed")
 
 

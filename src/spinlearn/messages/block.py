@@ -61,7 +61,7 @@ class ClassTerm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Swept:
-    """What a block tells after a sweep: how far messages moved, what is pending, its class sizes."""
+    """What a block tells after a sweep: how far messages moved, what is pending, class sizes."""
 
     moved: float
     excess: float

@@ -38,7 +38,7 @@ from spinlearn.methods.evidence import Labels
 from spinlearn.methods.label_walks import LabelWalks
 from spinlearn.methods.paper_evidence import paper_evidence
 from spinlearn.methods.resolution import Weighed, weigh
-from spinlearn.methods.thinning import MOST_WHOLE, Thinned, taken, thinned
+from spinlearn.methods.thinning import MOST_WHOLE, SAMPLE, Thinned, taken, thinned
 
 METHODS = ("auto", "paper", "messages")
 AUTO = "auto"
@@ -232,7 +232,7 @@ class _Weighing:
         if n <= MOST_WHOLE:
             return Thinned(np.arange(n), self.graph)
         self._report("drawing a sample", 0.0)
-        found = thinned(self.graph, self.labels, seed=self.asked.seed)
+        found = thinned(self.graph, self.labels, SAMPLE, self.asked.seed)
         self.choices.append(
             Choice("sample", f"{len(found.points)} of {n} points", "labels decide, and are in it")
         )

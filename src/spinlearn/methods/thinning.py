@@ -48,7 +48,7 @@ class Thinned:
     graph: Graph
 
 
-def thinned(graph: Graph, labels: Labels, size: int = SAMPLE, seed: int = 0) -> Thinned:
+def thinned(graph: Graph, labels: Labels, size: int, seed: int = 0) -> Thinned:
     """A sample of about `size` points with the labelled ones among them.
 
     Parameters

@@ -299,9 +299,7 @@ def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
     return {"listed": rows, "other": other}
 
 
-def _packed_layout(
-    content: ExplorerContent, layout: Layout, shown: IntArray
-) -> dict[str, Any]:
+def _packed_layout(content: ExplorerContent, layout: Layout, shown: IntArray) -> dict[str, Any]:
     """Coordinates in 65535 steps of the longer side, so that the shape is kept.
 
     Where not all points are shown, with the density of all of them.
@@ -314,7 +312,11 @@ def _packed_layout(
     below = None
     if len(shown) < content.n_points and not layout.pixels:
         found = density((places - low) / side, content.profile.outcomes)
-        arrays = {"bins": found.bins, "levels": found.levels, "outcomes": found.outcomes}
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "bins": found.bins,
+            "levels": found.levels,
+            "outcomes": found.outcomes,
+        }
         below = {"side": SIDE} | {name: packed(values) for name, values in arrays.items()}
     return {
         "density": below,

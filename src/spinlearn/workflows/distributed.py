@@ -2,9 +2,9 @@
 
 Every worker reads its own block and keeps its messages. A sweep is one task per block; what leaves
 one block goes to the worker of the other without passing by here, and only a few numbers come back.
-If a worker is lost, all blocks are read again, on the workers that are left, and the way down begins
-anew; after MOST_LOSSES such losses the run ends with a ClusterError. Nothing is written before the
-end.
+If a worker is lost, all blocks are read again, on the workers that are left, and the way down
+begins anew; after MOST_LOSSES such losses the run ends with a ClusterError. Nothing is written
+before the end.
 """
 
 from __future__ import annotations
@@ -133,24 +133,21 @@ class _Run:
             held[home] = held.get(home, 0) + size
         return Propagated(wanted, laws, settled, sweeps, held, losses)
 
-    def _settle(
-        self, volumes: list[FloatArray], leaving: list[Any]
-    ) -> tuple[bool, int, list[Any]]:
+    def _settle(self, volumes: list[FloatArray], leaving: list[Any]) -> tuple[bool, int, list[Any]]:
         """Sweep until messages are settled."""
         damping, before, most = 0.0, np.inf, np.inf
         for sweep in range(self.max_sweeps):
             threshold = 0.0 if most <= self.tol else RESIDUAL_SHARE * min(most, 1e300)
             total = np.sum(volumes, axis=0)
             arguments = [
-                (sweep % 2 == 0, self.tol, damping, threshold, total - own, b)
-                for b, own in enumerate(volumes)
+                (sweep % 2 == 0, self.tol, damping, threshold, total - own) for own in volumes
             ]
             done = self._submit(_sweep_block, arguments, leaving)
             told: list[Swept] = self._gathered([self._part(f, 0, b) for b, f in enumerate(done)])
             leaving = [self._part(future, 1, b) for b, future in enumerate(done)]
             volumes = [t.volumes for t in told]
             moved, most = max(t.moved for t in told), max(t.pending for t in told)
-            # What has just left is pending elsewhere, and a sweep that passes nodes over is no check.
+            # A sweep that passes nodes over is no check; what has just left is pending elsewhere.
             if threshold <= 0 and max(t.excess for t in told) <= 0:
                 return True, sweep + 1, leaving
             most = max(most, moved)
@@ -162,10 +159,11 @@ class _Run:
 
     def forget(self) -> None:
         """Free the blocks of workers that are still there."""
+        from distributed import fire_and_forget
+
         alive = set(self.client.scheduler_info(n_workers=-1)["workers"])
-        homes = sorted(alive.intersection(self.home))
-        if homes:
-            self.client.run(_close_blocks, self.key, workers=homes)
+        for home in sorted(alive.intersection(self.home)):
+            fire_and_forget(self.client.submit(_close_blocks, self.key, workers=[home], pure=False))
 
     def _each(self, function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         return self._gathered(self._submit(function, arguments, [None] * len(arguments)))
@@ -187,23 +185,23 @@ class _Run:
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
         """Results, or the news that a worker is lost: its task would wait for it forever."""
-        from distributed import wait
+        from concurrent.futures import CancelledError
 
-        while True:
+        from distributed import KilledWorker
+
+        found: list[Any] = []
+        while len(found) < len(futures):
             alive = set(self.client.scheduler_info(n_workers=-1)["workers"])
             if not alive.issuperset(self.home):
                 raise _WorkerLostError
             try:
-                wait(futures, timeout=LOOK_SECONDS)
-                return list(self.client.gather(futures))
+                found.append(futures[len(found)].result(timeout=LOOK_SECONDS))
             except TimeoutError:
                 continue
-            except (OSError, KeyError) as error:  # a new worker of the same name has no block
+            except (OSError, KeyError, KilledWorker, CancelledError) as error:
+                # KeyError: a new worker of the same name, which has no block.
                 raise _WorkerLostError from error
-            except Exception as error:
-                if type(error).__name__ in ("KilledWorker", "FutureCancelledError", "CancelledError"):
-                    raise _WorkerLostError from error
-                raise
+        return found
 
 
 def _open_block(run: str, block: int, arguments: tuple[MessageParts], _: Any) -> int:
@@ -220,11 +218,13 @@ def _cool_block(run: str, block: int, arguments: tuple[float, float], _: Any) ->
 
 
 def _sweep_block(
-    run: str, block: int, arguments: tuple[Any, ...], arriving: list[dict[tuple[int, int], Any]]
+    run: str,
+    block: int,
+    arguments: tuple[bool, float, float, float, FloatArray],
+    arriving: list[dict[tuple[int, int], Any]],
 ) -> tuple[Swept, dict[tuple[int, int], Any]]:
-    *settings, number = arguments
-    here = {a: rows for sent in arriving for (a, b), rows in sent.items() if b == number}
-    told, leaving = _BLOCKS[run, block].sweep(*settings, here)
+    here = {a: rows for sent in arriving for (a, b), rows in sent.items() if b == block}
+    told, leaving = _BLOCKS[run, block].sweep(*arguments, here)
     return told, {(block, b): rows for b, rows in leaving.items()}
 
 
