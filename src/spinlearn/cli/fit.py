@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -11,6 +12,12 @@ from spinlearn.cli.cluster import on_cluster
 from spinlearn.cli.console import console, say, watched
 from spinlearn.cli.summary import print_summary
 from spinlearn.errors import InvalidInputError, StoppedError
+
+if TYPE_CHECKING:
+    from spinlearn.io.dataset import Dataset
+    from spinlearn.workflows.costs import Cost
+
+MANY = 30_000  # points from which on it is said what they will cost
 
 
 def fit(
@@ -87,6 +94,8 @@ def fit(
         labels, id, features, labels_file, edges, delimiter, encoding, unlabelled
     )
     dataset = read_dataset(data, read)
+    if dataset.n_points > MANY and method != "paper":
+        say(screen, f"{dataset.n_points:,} points: {_cost(dataset)}")
     settings = FitSettings(
         method=method,
         graph=graph,
@@ -147,6 +156,16 @@ def fit(
             "more time would help: run again with --resume and a larger --max-seconds (the run so "
             f"far is kept in {finished}, {size:.0f} MB; delete it if you will not)",
         )
+
+
+def _cost(data: Dataset) -> Cost:
+    """What the default answer will take."""
+    from spinlearn.workflows.costs import predicted_cost
+
+    n_features = 0 if data.points is None else data.points.shape[1]
+    n_edges = None if data.graph is None else data.graph.n_edges
+    n_classes = len({label for label in data.labels if label is not None})
+    return predicted_cost(data.n_points, n_features, n_classes, n_edges)
 
 
 def _run_files(out: Path) -> tuple[Path, Path]:

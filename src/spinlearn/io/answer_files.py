@@ -19,7 +19,7 @@ from spinlearn.io.result import Result
 PROFILE_COLUMNS = ("id", "t_low", "t_high", "call")
 ANSWER_FILES = ("labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html")
 MANY = 100_000  # points beyond which the profile is written only where it is asked for
-BLOCK = 50_000  # rows of text held at a time
+BLOCK = 200_000  # rows of text held at a time
 
 
 def write_answer(folder: Path, result: Result, *, profile: bool | None = None) -> list[Path]:

@@ -148,12 +148,11 @@ def _largest_grains(equilibrium: Equilibrium) -> FloatArray:
 
 
 def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:
-    """Row numbers of about `max_points` points that stand for all of them, ascending.
+    """Row numbers of at most `max_points` points that stand for all of them, ascending.
 
     Labelled points and small groups (one outcome and status at T*) are kept before large ones are
     thinned out evenly: each group gets its share, but at least as many as an even split of half the
-    places would give. Undecided points, which someone has to look at, come on top, as many again at
-    most.
+    places would give.
     """
     n = content.n_points
     if n <= max_points:
@@ -183,8 +182,13 @@ def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:
     for k, wanted in enumerate(quota):
         members = np.flatnonzero(member == k)
         chosen.append(members[np.linspace(0, len(members) - 1, int(wanted)).round().astype(int)])
-    sample = np.unique(np.concatenate(chosen))[:max_points]
-    undecided = np.flatnonzero((status == Status.CONFUSED) | (status == Status.OUTLIER))
-    if len(undecided) > max_points:
-        undecided = undecided[np.linspace(0, len(undecided) - 1, max_points).astype(int)]
-    return np.union1d(sample, undecided).astype(np.int32)
+    return np.unique(np.concatenate(chosen))[:max_points].astype(np.int32)
+
+
+def undecided_points(content: ExplorerContent, most: int) -> IntArray:
+    """Row numbers of the points that are undecided in the answer, evenly thinned out to `most`."""
+    status = content.profile.status[content.answer_row]
+    found = np.flatnonzero((status == Status.CONFUSED) | (status == Status.OUTLIER))
+    if len(found) > most:
+        found = found[np.linspace(0, len(found) - 1, most).round().astype(int)]
+    return found.astype(np.int32)

@@ -35,7 +35,7 @@ from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.atomic_write import atomic_write
 from spinlearn.errors import InvalidInputError
 from spinlearn.viz import palette
-from spinlearn.viz.content import ExplorerContent, sample_for_display
+from spinlearn.viz.content import ExplorerContent, sample_for_display, undecided_points
 from spinlearn.viz.density import SIDE, density
 from spinlearn.viz.places import Layout
 
@@ -163,7 +163,10 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
     answer, found, k = content.answer, content.profile, len(content.classes)
     equilibrium = answer.equilibrium
     affordable = MAX_VALUES // max(len(found.temperatures) * k, 1)
-    shown = sample_for_display(content, min(max_points, max(affordable, FEWEST)))
+    most = min(max_points, max(affordable, FEWEST))
+    shown = sample_for_display(content, most)
+    if content.n_points > MAX_TABLED:  # undecided points are for someone to look at: all, if few
+        shown = np.union1d(shown, undecided_points(content, most)).astype(np.int32)
     sampled = len(shown) < content.n_points
     edges, weights, agreement, agreement_rows = _shown_edges(content, shown)
     arrays: dict[str, npt.NDArray[Any]] = {
