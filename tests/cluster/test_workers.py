@@ -11,11 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from joblib import parallel_config
+from sklearn.datasets import make_blobs
+from typer.testing import CliRunner
 
 from spinlearn import compare
+from spinlearn.cli import cluster
+from spinlearn.cli.main import app
 from spinlearn.core.parallel import each
 from spinlearn.engines import BeliefPropagation
-from spinlearn.errors import InvalidInputError
+from spinlearn.errors import ClusterError, InvalidInputError
 from spinlearn.io.message_parts import MessageParts, whole_marginals, write_message_parts
 from spinlearn.methods.evidence import left_out_evidence
 from spinlearn.workflows.distributed import propagate_parts
@@ -118,3 +122,27 @@ def test_a_lost_block_is_computed_again(client, parts):
 def test_parts_without_a_header_are_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="write_message_parts"):
         MessageParts.open(Path(tmp_path))
+
+
+def test_the_command_gives_the_same_answer_on_a_cluster(client, tmp_path):
+    X, truth = make_blobs(200, centers=3, n_features=4, random_state=1)
+    np.save(tmp_path / "points.npy", X)
+    rows = "".join(f"{i + 1},{'ABC'[truth[i]]}\n" for i in range(12))
+    (tmp_path / "labels.csv").write_text("id,label\n" + rows)
+    files = [str(tmp_path / "points.npy"), "--labels-file", str(tmp_path / "labels.csv")]
+    texts = []
+    for name, where in (("alone", []), ("shared", ["--scheduler", client.scheduler.address])):
+        out = tmp_path / name
+        run = CliRunner().invoke(app, ["fit", *files, "--quiet", "--out", str(out), *where])
+        assert run.exit_code == 0, run.output
+        texts.append((out / "labels.csv").read_text())
+    assert texts[0] == texts[1]
+
+
+def test_a_scheduler_that_does_not_answer_is_one_clear_line(monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
+    with (
+        pytest.raises(ClusterError, match="dask scheduler"),
+        cluster.on_cluster("tcp://127.0.0.1:9"),
+    ):
+        pass

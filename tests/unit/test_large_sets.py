@@ -14,6 +14,7 @@ from spinlearn.graphs import KNN
 from spinlearn.methods.thinning import thinned
 from spinlearn.minimizers.partition import partition
 from spinlearn.viz.density import SIDE, density
+from spinlearn.workflows.costs import predicted_cost
 from tests.cluster.models import clouds
 
 
@@ -128,3 +129,10 @@ def test_building_tells_how_far_it_is_and_stops(points):
     assert told[-1] == 1.0
     with pytest.raises(StoppedError, match="building the graph"):
         KNN().build(points, callback=lambda progress: True)
+
+
+def test_cost_is_linear_in_points_and_near_what_was_measured():
+    small, large = (predicted_cost(n, 10, 10) for n in (10**6, 10**7))
+    assert 4.0e9 < small.memory < 6.0e9  # 4.9 GB were measured
+    assert 9 < large.memory / small.memory < 10
+    assert "GB" in str(small)
