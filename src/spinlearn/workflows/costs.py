@@ -18,7 +18,7 @@ PER_MESSAGE, PER_EDGE = 72, 48  # bytes of places and couplings, beside the mess
 COPIES_OF_FIELDS, COPIES_OF_POINTS = 6, 4
 PROGRAM = 4e8  # bytes
 SPARE = 1.1
-SECONDS_PER_MESSAGE = 2.6e-5  # with ten classes, all sweeps of all temperatures, one core
+SECONDS_PER_MESSAGE = 3.6e-5  # with ten classes, all sweeps of all temperatures, one core
 SECONDS_OF_CHOICES = 60.0
 
 
