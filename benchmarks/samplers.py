@@ -24,13 +24,13 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import chdir
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import contestants as c
 import numpy as np
+from report import Report, Row
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
@@ -60,33 +60,6 @@ TOY_SECONDS = 20.0
 SPC_TEMPERATURES = 26  # of spclustering, with 100 sweeps each
 SPC_ROUNDS = 3
 GROWTH_TOLERANCE = 0.05
-Row = Sequence[Any]
-
-
-@dataclass
-class Report:
-    """Markdown, and curves for the plot by panel and name."""
-
-    text: list[str] = field(default_factory=list)
-    curves: dict[str, dict[str, list[tuple[float, float]]]] = field(default_factory=dict)
-
-    def say(self, line: str) -> None:
-        """A paragraph."""
-        self.text += [line, ""]
-        print(line, end="\n\n", flush=True)
-
-    def table(self, title: str, header: Row, rows: Iterable[Row]) -> None:
-        """A Markdown table; the rows may come in slowly."""
-        self.say(f"### {title}")
-        for cells in (header, len(header) * ["---"], *rows):
-            line = "| " + " | ".join(map(str, cells)) + " |"
-            self.text.append(line)
-            print(line, flush=True)
-        self.say("")
-
-    def point(self, panel: str, curve: str, x: float, y: float) -> None:
-        """A point of the plot."""
-        self.curves.setdefault(panel, {}).setdefault(curve, []).append((x, y))
 
 
 # -- a, b: speed -------------------------------------------------------------------------------

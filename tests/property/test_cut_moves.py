@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import repeat
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
+from spinlearn.engines.ground_state import least_energy
 from spinlearn.minimizers import alpha_beta_swap, alpha_expansion, isolation_bound
 from tests.cut_models import all_labellings, ferromagnets
 
@@ -130,3 +134,29 @@ def test_the_bound_proves_separate_classes_exact_and_stays_open_where_classes_me
 
 def test_the_bound_does_not_apply_to_negative_couplings():
     assert isolation_bound(PottsModel(Graph(2, [(0, 1)]), 3, couplings=[-1.0])) is None
+
+
+@settings(max_examples=60)
+@given(ferromagnets((3, 4)))
+def test_a_stopped_expansion_returns_what_so_many_moves_give_and_claims_nothing(model):
+    whole = alpha_expansion(model, bound=True)
+    for allowed in range(whole.sweeps + model.n_states + 2):
+        stop = partial(next, repeat(False, allowed), True)
+        found = alpha_expansion(model, bound=True, stop=stop)
+        as_many = alpha_expansion(model, max_moves=allowed)
+        assert found.energy == as_many.energy == model.energy(found.labels)
+        np.testing.assert_array_equal(found.labels, as_many.labels)
+        if allowed < whole.sweeps + model.n_states:  # moves, then the cuts of the bound
+            assert not found.exact
+            assert found.lower_bound is None
+        else:
+            assert (found.lower_bound, found.exact) == (whole.lower_bound, whole.exact)
+
+
+@settings(max_examples=60)
+@given(ferromagnets((2, 4)))
+def test_without_time_for_a_cut_there_is_no_least_energy(model):
+    assert least_energy(model, stop=lambda: True) is None
+    found, in_time = least_energy(model), least_energy(model, stop=lambda: False)
+    np.testing.assert_array_equal(found.labels, in_time.labels)
+    assert (found.energy, found.exact) == (in_time.energy, in_time.exact)

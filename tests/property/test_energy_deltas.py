@@ -100,7 +100,8 @@ def test_cluster_moves_keep_the_class_sizes_right(name, seed, n, q):
     for _ in range(5):
         class_clusters.cluster_gibbs(
             free, np.arange(len(free), dtype=np.int32), c.fields, c.field_nodes, 0.5, c.term,
-            volumes, c.field_row, c.field_sums, c.cluster_size, c.cost, c.single, stream,
+            volumes, c.field_row, c.field_sums, c.cluster_size, c.cost, c.single,
+            c.unmeasured[0], stream,
         )  # fmt: skip
         class_clusters.permute_classes(
             free, c.fields, c.field_nodes, 0.1, c.term, c.held_volumes, volumes, 3, stream

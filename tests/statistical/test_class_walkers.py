@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from spinlearn.analysis.level_sums import LevelSums
 from spinlearn.core.class_layout import ClusterLayout, GeneralLayout
 from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
@@ -12,6 +13,7 @@ from spinlearn.core.model import PottsModel
 from spinlearn.engines.bit_walkers import BitWalkers
 from spinlearn.engines.class_walkers import ClassClusterWalkers, GeneralWalkers
 from spinlearn.engines.cluster_walkers import ClusterWalkers
+from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.lockstep_walkers import LockstepWalkers
 from spinlearn.engines.walkers import walkers_for
 from spinlearn.kernels import class_clusters, class_moves, class_term
@@ -134,7 +136,7 @@ def test_cluster_and_permutation_moves_keep_the_law(form, move, bug):
             class_clusters.bond_clusters(state, c.edge_u, c.edge_v, thresholds, c.parent, stream)
             class_clusters.cluster_gibbs(
                 state, c.parent, c.fields, c.field_nodes, beta, c.term, c.volumes, c.field_row,
-                c.field_sums, c.cluster_size, c.cost, c.single, stream,
+                c.field_sums, c.cluster_size, c.cost, c.single, c.unmeasured[0], stream,
             )  # fmt: skip
         else:
             class_clusters.permute_classes(
@@ -173,3 +175,45 @@ def test_every_model_finds_its_walkers():
     assert walkers_for(small_model("quadratic", signed=True)) is GeneralWalkers
     for kind in (BitWalkers, ClusterWalkers, LockstepWalkers):
         assert "class-level" in str(kind.unsupported(small_model("quadratic")))
+
+
+@pytest.mark.parametrize("bug", [False, True])
+def test_exchange_under_a_class_term_keeps_both_laws(bug):
+    model = small_model("quadratic")
+    hot, cold = Draws(model), Draws(model)
+    rng = np.random.default_rng(4)
+    betas = np.array([0.3 * BETA, BETA])
+    table = hot.table
+    hot.law = table.boltzmann(betas[0])
+    hot.states = table.states[rng.choice(len(table), DRAWS, p=hot.law)]
+    pair = ClassClusterWalkers(model, np.random.SeedSequence(2), 2)
+    pair.use_ladder(betas * np.array([1.0, 0.2 if bug else 1.0]))
+    pair.levels[:] = 0, 1
+    pair.apply_levels()
+    for k in range(DRAWS):
+        pair.put_states(np.stack([hot.states[k], cold.states[k]]))
+        pair.exchange_components(0)
+        hot.states[k], cold.states[k] = pair.states()
+    assert pair.exchanged[0, 0, 1] > 0.1 * DRAWS
+    for draws in (hot, cold):
+        assert_verdict(draws.p(draws.states), not bug)
+
+
+def test_averages_over_the_draws_of_clusters_are_those_of_the_law():
+    model = small_model("quadratic")
+    draws = Draws(model)
+    free = ClusterLayout(model).free
+    sums = LevelSums(free, 1, 1)
+    group = ClassClusterWalkers(model, np.random.SeedSequence(1), DRAWS)
+    group.use_ladder(np.array([BETA]))
+    group.put_states(draws.states)
+    group.sweep_and_measure(np.zeros(DRAWS, dtype=np.int64), sums)
+    exact = Enumeration().run(model, [1 / BETA])
+    assert sums.counts[0] == DRAWS
+    error = 4 * 0.5 / np.sqrt(DRAWS)  # the averages scatter less than the states do
+    np.testing.assert_allclose(
+        sums.nodes[0] / DRAWS, exact.marginals[0, free.nodes], rtol=0, atol=error
+    )
+    np.testing.assert_allclose(
+        sums.edges[0] / DRAWS, exact.edge_agreement[0, free.edge_ids], rtol=0, atol=error
+    )

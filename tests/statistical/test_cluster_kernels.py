@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from spinlearn.core.class_layout import bond_thresholds
 from spinlearn.core.free_part import FreePart
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.engines.cluster_walkers import bond_thresholds
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.kernels import cluster, node_moves
 from spinlearn.kernels.exchange import exchange_components

@@ -7,6 +7,8 @@ answer at every temperature.
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -37,7 +39,7 @@ def far_blobs(n_points: int) -> PottsModel:
 def test_samplers_agree_with_the_exact_answer(engine):
     model = far_blobs(120)
     exact = JunctionTree().run(model, TEMPERATURES)
-    found = engine(tol=0.03).run(model, TEMPERATURES, seed=1)
+    found = engine(tol=0.015).run(model, TEMPERATURES, seed=1)
     assert np.all(np.diff(exact.mean_energy) > 0.01)
     np.testing.assert_allclose(found.mean_energy, exact.mean_energy, atol=0.3)
     error = np.abs(found.marginals - exact.marginals)
@@ -48,7 +50,9 @@ def test_samplers_agree_with_the_exact_answer(engine):
 @pytest.mark.parametrize("engine", [Multicanonical, Tempering])
 def test_temperature_zero_is_the_least_energy_even_if_no_sample_comes_near(engine):
     model = far_blobs(700)
-    found = engine(tol=0.2, max_sweeps=50).run(model, [0.0, 0.5], seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of T = 0.5, after so few sweeps
+        found = engine(tol=0.2, max_sweeps=50).run(model, [0.0, 0.5], seed=1)
     least = least_energy(model)
     assert least is not None
     assert least.exact
@@ -69,7 +73,7 @@ def test_temperature_zero_without_a_cut_is_not_trusted(monkeypatch):
     model = PottsModel(Graph(30, edges, np.ones(30)), 2, couplings=signs)
     assert least_energy(model) is None
     with pytest.warns(ConvergenceWarning, match="at T = 0"):
-        found = Tempering(tol=0.5, max_sweeps=100).run(model, [0.0, 2.0], seed=1)
+        found = Tempering(tol=0.5, max_sweeps=2000).run(model, [0.0, 2.0], seed=1)
     assert found.converged.tolist() == [False, True]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from functools import partial
+from itertools import combinations, repeat
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,7 @@ import pytest
 
 from spinlearn.engines import elimination_order
 from spinlearn.engines.elimination_order import BucketTree, bucket_tree
+from spinlearn.errors import StoppedError
 
 Edges = npt.NDArray[np.int32]
 
@@ -152,6 +154,26 @@ def test_width_limit_holds_when_it_binds() -> None:
         tree = bucket_tree(150, edges, 2, max_width)
         assert tree is None or tree.width <= max_width
     assert bucket_tree(150, edges, 2, 4) is None  # the treewidth is 5
+
+
+def test_a_search_that_is_stopped_has_found_a_lawful_tree_or_says_that_it_has_none() -> None:
+    edges = grid_edges(5, 6)
+    whole = found(30, edges).cost(2)
+    outcomes = []
+    for allowed in (0, 1, 20, 40, 80, 160, 320, 640, 5000):
+        asked = repeat(False, allowed)
+        try:
+            tree = bucket_tree(30, edges, 2, 30, stop=partial(next, asked, True))
+        except StoppedError:
+            outcomes.append("nothing")
+            continue
+        assert tree is not None
+        assert_lawful(tree, 30, edges)
+        assert tree.cost(2) >= whole
+        outcomes.append("best" if tree.cost(2) == whole else "some")
+    assert outcomes == sorted(outcomes, key=["nothing", "some", "best"].index)
+    assert outcomes[0] == "nothing"
+    assert outcomes[-1] == "best"
 
 
 @pytest.mark.parametrize("n", [0, 1, 5])

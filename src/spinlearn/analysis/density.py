@@ -17,9 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.analysis.energy_bins import FINE_PER_COARSE, EnergyBins
-from spinlearn.core.arrays import FloatArray
+from spinlearn.core.arrays import BoolArray, FloatArray
 
 MAX_GAP = 6.0  # between energies of neighbouring levels, in standard deviations, to overlap
+MAX_APART = 3.0  # standard deviations of both, between their means
+COARSER = 5.0  # times the error of the rule, with half the levels (16 where the curve is smooth)
 
 
 @dataclass(slots=True)
@@ -50,42 +52,94 @@ class Histogram:
 
 @dataclass(slots=True)
 class LevelEnergies:
-    """Moments of the energy at every level of the ladder."""
+    """Moments of the energy in every block of walkers at every level of the ladder, (B, K).
+
+    Squares are of energies less `origin`, (K,), so that small variances survive large energies.
+    """
 
     counts: FloatArray
     sums: FloatArray
     squares: FloatArray
+    origin: FloatArray
 
     @classmethod
-    def empty(cls, n_levels: int) -> LevelEnergies:
+    def empty(cls, n_blocks: int, n_levels: int) -> LevelEnergies:
         """No samples."""
-        return cls(*(np.zeros(n_levels) for _ in range(3)))
+        counts, sums, squares = np.zeros((3, n_blocks, n_levels))
+        return cls(counts, sums, squares, np.zeros(n_levels))
 
-    def add(self, energies: FloatArray, levels: npt.NDArray[np.int32]) -> None:
+    @classmethod
+    def of(cls, means: FloatArray, deviations: FloatArray) -> LevelEnergies:
+        """As if of one sample with these moments."""
+        ones = np.ones((1, len(means)))
+        return cls(ones, 0 * ones, deviations[None] ** 2, means.copy())
+
+    def add(
+        self,
+        energies: FloatArray,
+        blocks: npt.NDArray[np.int64],
+        levels: npt.NDArray[np.int32],
+    ) -> None:
         """Add the energy of every walker at its level."""
-        n_levels = len(self.counts)
-        self.counts += np.bincount(levels, minlength=n_levels)
-        self.sums += np.bincount(levels, weights=energies, minlength=n_levels)
-        self.squares += np.bincount(levels, weights=energies**2, minlength=n_levels)
+        new = levels[self.counts.sum(axis=0)[levels] == 0]
+        if len(new):
+            first = np.isin(levels, new)
+            self.origin[levels[first]] = energies[first]
+        excess = energies - self.origin[levels]
+        np.add.at(self.counts, (blocks, levels), 1)
+        np.add.at(self.sums, (blocks, levels), excess)
+        np.add.at(self.squares, (blocks, levels), excess**2)
 
     def clear(self) -> None:
         """Forget everything."""
         for values in self.arrays().values():
-            values[:] = 0
+            values[...] = 0
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """The moments by name, for a checkpoint."""
-        return {"counts": self.counts, "sums": self.sums, "squares": self.squares}
+        return {name: getattr(self, name) for name in ("counts", "sums", "squares", "origin")}
+
+    @property
+    def level_counts(self) -> FloatArray:
+        """Samples at every level, (K,)."""
+        return np.asarray(self.counts.sum(axis=0))
 
     @property
     def means(self) -> FloatArray:
-        """<E> of every level."""
-        return np.asarray(self.sums / np.maximum(self.counts, 1))
+        """<E> of every level, (K,)."""
+        return np.asarray(self.origin + self.sums.sum(axis=0) / np.maximum(self.level_counts, 1))
 
     @property
     def variances(self) -> FloatArray:
-        """Variance of E at every level."""
-        return np.maximum(self.squares / np.maximum(self.counts, 1) - self.means**2, 0.0)
+        """Variance of E at every level, (K,)."""
+        count = np.maximum(self.level_counts, 1)
+        mean = self.sums.sum(axis=0) / count
+        return np.asarray(np.maximum(self.squares.sum(axis=0) / count - mean**2, 0.0))
+
+    @property
+    def block_means(self) -> FloatArray:
+        """<E> of every block and level, (B, K); not a number where a block has not been."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self.origin + self.sums / self.counts)
+
+    @property
+    def errors(self) -> FloatArray:
+        """Standard errors of `means` from the spread of the blocks, (K,)."""
+        means = self.block_means
+        some = np.isfinite(means)
+        count = np.maximum(some.sum(axis=0), 1)
+        centre = np.where(some, means, 0.0).sum(axis=0) / count
+        squares = np.where(some, (means - centre) ** 2, 0.0).sum(axis=0)
+        return np.asarray(np.sqrt(squares / np.maximum(count - 1, 1) / count))
+
+    def block(self, number: int) -> LevelEnergies:
+        """Those of one block; where it has not been, those of all."""
+        missing = self.counts[number] == 0
+        counts, sums, squares = (
+            np.where(missing, table.sum(axis=0), table[number])[None]
+            for table in (self.counts, self.sums, self.squares)
+        )
+        return LevelEnergies(counts, sums, squares, self.origin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +189,15 @@ class Density:
         return float(logsumexp(self.log_density - beta * self.energies))
 
 
-def overlap(betas: FloatArray, energies: LevelEnergies) -> bool:
-    """Whether energies of neighbouring levels overlap, so that a histogram joins them."""
-    widths = np.sqrt(energies.variances)
-    return bool(np.all(np.diff(betas) * (widths[1:] + widths[:-1]) < MAX_GAP))
+def overlaps(betas: FloatArray, energies: LevelEnergies) -> BoolArray:
+    """Whether energies of neighbouring levels overlap, (K - 1,), so that a histogram joins them.
+
+    Those of a level lie within a few standard deviations of their mean.
+    """
+    widths, means = np.sqrt(energies.variances), energies.means
+    near = np.diff(betas) * (widths[1:] + widths[:-1]) < MAX_GAP
+    met = np.abs(np.diff(means)) <= MAX_APART * (widths[1:] + widths[:-1])
+    return np.asarray(near & met)
 
 
 def integrated_log_z(betas: FloatArray, energies: LevelEnergies) -> FloatArray:
@@ -149,6 +208,25 @@ def integrated_log_z(betas: FloatArray, energies: LevelEnergies) -> FloatArray:
     return np.concatenate([[0.0], np.cumsum(steps)])
 
 
+def log_z_errors(betas: FloatArray, energies: LevelEnergies) -> FloatArray:
+    """Standard errors of `integrated_log_z`, (K,): of sampling, and of the rule between levels.
+
+    The former is the spread over blocks; the latter what leaving out every other level changes,
+    COARSER times less.
+    """
+    blocks = [energies.block(b) for b in range(len(energies.counts)) if energies.counts[b].any()]
+    each = np.array([integrated_log_z(betas, own) for own in blocks])
+    sampling = np.zeros(len(betas))
+    if len(each) > 1:
+        sampling = each.std(axis=0, ddof=1) / np.sqrt(len(each))
+    whole = integrated_log_z(betas, energies)
+    kept = np.unique(np.append(np.arange(0, len(betas), 2), len(betas) - 1))
+    coarse = LevelEnergies.of(energies.means[kept], np.sqrt(energies.variances[kept]))
+    missed = np.abs(integrated_log_z(betas[kept], coarse) - whole[kept])
+    rule = np.maximum.accumulate(np.interp(betas, betas[kept], missed)) / COARSER
+    return np.hypot(sampling, rule)
+
+
 def exchanged_eta(histogram: Histogram, betas: FloatArray, energies: LevelEnergies) -> FloatArray:
     """eta of levels whose numbers of samples are given, from the energies of all of them.
 
@@ -157,7 +235,7 @@ def exchanged_eta(histogram: Histogram, betas: FloatArray, energies: LevelEnergi
     """
     seen = histogram.counts > 0
     share = histogram.counts[seen] / histogram.counts.sum()
-    expected = np.maximum(energies.counts / energies.counts.sum(), 1e-300)
+    expected = np.maximum(energies.level_counts / energies.counts.sum(), 1e-300)
     offered = np.log(expected)[:, None] - np.multiply.outer(
         betas, histogram.energy[seen] / histogram.counts[seen]
     )

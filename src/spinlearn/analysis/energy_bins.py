@@ -40,7 +40,7 @@ class EnergyBins:
         order = np.argsort(means)
         means, deviations = means[order], deviations[order]
         high = float(means[-1] + 5 * deviations[-1])
-        quantum = _quantum(model)
+        quantum = energy_quantum(model)
         margin = quantum / 2 if quantum > 0 else 10 * model.energy_resolution
         bottom = float(means[0] - 6 * deviations[0]) if lowest is None else lowest
         columns = model.n_nodes * (model.n_states - 1) + model.graph.n_edges
@@ -75,7 +75,7 @@ class EnergyBins:
         return coarse * FINE_PER_COARSE + part.astype(np.int64)
 
 
-def _quantum(model: PottsModel) -> float:
+def energy_quantum(model: PottsModel) -> float:
     """The energy step when all energies are multiples of one, else 0."""
     strengths = np.abs(model.couplings[model.couplings != 0])
     simple = model.is_potts and model.class_penalty is None and not np.any(model.fields != 0)

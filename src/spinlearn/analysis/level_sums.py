@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.analysis.equilibration import contrast
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.free_part import FreePart
 from spinlearn.core.model import FREE
@@ -34,6 +35,7 @@ class LevelAverages:
     agreement_std_error: FloatArray
     spread: FloatArray  # how much more blocks differ than their rounds explain, >= 1
     effective_samples: FloatArray
+    contrast: FloatArray  # of blocks that started differently, see `analysis.equilibration`
 
 
 class LevelSums:
@@ -80,9 +82,10 @@ class LevelSums:
         accumulate_levels(free_states, rows, self._edge_u, self._edge_v, self.nodes, self.edges)
         self.count(rows)
 
-    def count(self, rows: npt.NDArray[np.int64]) -> None:
-        """One more sample in each of the rows."""
-        np.add.at(self.counts, rows[rows >= 0], 1)
+    def count(self, rows: npt.NDArray[np.int64], samples: int | npt.NDArray[np.int64] = 1) -> None:
+        """So many more samples in each of the rows (< 0 for none)."""
+        some = rows >= 0
+        np.add.at(self.counts, rows[some], np.broadcast_to(samples, rows.shape)[some])
 
     def end_round(self) -> None:
         """Take the averages of the round over, and begin the next."""
@@ -107,13 +110,24 @@ class LevelSums:
         self.counts[:] = 0
 
     def worst_errors(self) -> FloatArray:
-        """Largest standard error of a marginal in every row."""
+        """Largest standard error of a marginal or an agreement in every row."""
         worst = np.empty(self.n_rows)
         for row in range(self.n_rows):
             spread, samples = self._quality(row)
-            error = self._error(self.node_means, self.node_squares, row, spread)
-            worst[row] = np.sqrt(error.max(initial=0.0) + samples**-2)
+            largest = max(
+                float(self._error(means, squares, row, spread).max(initial=0.0))
+                for means, squares in (
+                    (self.node_means, self.node_squares),
+                    (self.edge_means, self.edge_squares),
+                )
+            )
+            worst[row] = np.sqrt(largest + samples**-2)
         return worst
+
+    def block_means(self, row: int) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
+        """Blocks that have been at a row, their marginals (B, n, q) and agreements (B, m)."""
+        blocks = np.flatnonzero(self.rounds[row :: self.n_rows])
+        return blocks, self._blocks(self.node_means, row)[0], self._blocks(self.edge_means, row)[0]
 
     def averages(self) -> LevelAverages:
         """Means and standard errors of all rows."""
@@ -124,8 +138,10 @@ class LevelSums:
         agreement = np.empty((self.n_rows, self.edges.shape[1]))
         agreement_error = np.empty_like(agreement)
         spread, samples = np.empty(self.n_rows), np.empty(self.n_rows)
+        contrasts = np.empty(self.n_rows)
         for row in rows:
             spread[row], samples[row] = self._quality(row)
+            contrasts[row] = self._contrast(row, float(samples[row]))
             floor = samples[row] ** -2
             marginals[row] = self._mean(self.node_means, row)
             agreement[row] = self._mean(self.edge_means, row)
@@ -145,7 +161,17 @@ class LevelSums:
             agreement_std_error=_full_agreement_error(free, agreement_error, all_errors),
             spread=spread,
             effective_samples=samples,
+            contrast=contrasts,
         )
+
+    def _contrast(self, row: int, samples: float) -> float:
+        """Contrast of the marginals of blocks of even and odd number, which start differently.
+
+        A difference below what as many independent samples can see counts for nothing.
+        """
+        parts = self._blocks(self.node_means, row)[0]
+        blocks = np.flatnonzero(self.rounds[row :: self.n_rows])
+        return contrast(parts, blocks % 2, floor=parts[0].size * samples**-2)
 
     def _blocks(self, means: Float32Array, row: int) -> tuple[FloatArray, FloatArray]:
         """Block means (B, ...) and number of rounds (B,) of the blocks that have any."""

@@ -17,8 +17,11 @@ import numpy.typing as npt
 
 from spinlearn.analysis.density import Density
 from spinlearn.analysis.energy_bins import FINE_PER_COARSE, EnergyBins
+from spinlearn.analysis.equilibration import contrast
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import PottsModel
+
+LEAST_WEIGHT = 0.1  # of an equal share, below which a block says nothing of a temperature
 
 
 @dataclass(slots=True)
@@ -85,6 +88,7 @@ class Averages:
     edge_agreement: FloatArray
     agreement_std_error: FloatArray
     effective_samples: FloatArray
+    contrast: FloatArray  # of blocks that started differently, see `analysis.equilibration`
 
 
 def reweighted(sums: Sums, density: Density, probability: FloatArray) -> Averages:
@@ -102,8 +106,8 @@ def reweighted(sums: Sums, density: Density, probability: FloatArray) -> Average
     weights = per_sample[:, used]
     block_weight = weights @ counts[used]  # (T, blocks), sums to one
 
-    def averaged(table: npt.NDArray[np.uint32]) -> tuple[FloatArray, FloatArray]:
-        """Mean and jackknife error of a table of sums (rows, columns)."""
+    def averaged(table: npt.NDArray[np.uint32]) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean and jackknife error of a table of sums (rows, columns), and its blocks' parts."""
         columns = table.shape[1]
         cube = table.reshape(n_coarse, n_blocks, columns)
         parts = np.empty((n_blocks, n_temperatures, columns))
@@ -113,9 +117,9 @@ def reweighted(sums: Sums, density: Density, probability: FloatArray) -> Average
         left = 1 - block_weight.T[:, :, None]
         without = (whole[None] - parts) / np.where(left > 1e-12, left, 1.0)
         spread = without - without.mean(axis=0)
-        return whole, np.sqrt((n_blocks - 1) / n_blocks * np.sum(spread**2, axis=0))
+        return whole, np.sqrt((n_blocks - 1) / n_blocks * np.sum(spread**2, axis=0)), parts
 
-    ones, ones_error = averaged(sums.node_sums)
+    ones, ones_error, ones_parts = averaged(sums.node_sums)
     marginals = np.empty((n_temperatures, n, q))
     errors = np.empty_like(marginals)
     others = ones.reshape(n_temperatures, q - 1, n).transpose(0, 2, 1)
@@ -123,7 +127,7 @@ def reweighted(sums: Sums, density: Density, probability: FloatArray) -> Average
     marginals[:, :, 0] = np.clip(1 - others.sum(axis=2), 0.0, 1.0)
     errors[:, :, 1:] = ones_error.reshape(n_temperatures, q - 1, n).transpose(0, 2, 1)
     errors[:, :, 0] = np.sqrt(np.sum(errors[:, :, 1:] ** 2, axis=2))
-    agreement, agreement_error = averaged(sums.edge_sums)
+    agreement, agreement_error, _ = averaged(sums.edge_sums)
     samples = effective_samples(
         marginals, errors, 1 / np.maximum(weights**2 @ counts[used].sum(axis=1), 1e-300)
     )
@@ -136,7 +140,22 @@ def reweighted(sums: Sums, density: Density, probability: FloatArray) -> Average
         edge_agreement=agreement,
         agreement_std_error=agreement_error,
         effective_samples=samples,
+        contrast=_contrasts(ones_parts, block_weight, samples),
     )
+
+
+def _contrasts(parts: FloatArray, block_weight: FloatArray, samples: FloatArray) -> FloatArray:
+    """Contrast at every temperature of blocks of even and odd number, which start differently.
+
+    parts : (blocks, T, columns), sums of weights; block_weight : (T, blocks)
+    """
+    n_blocks = len(parts)
+    found = np.zeros(len(block_weight))
+    for t, weight in enumerate(block_weight):
+        blocks = np.flatnonzero(weight > LEAST_WEIGHT / n_blocks)
+        means = parts[blocks, t] / weight[blocks, None]
+        found[t] = contrast(means, blocks % 2, floor=means.shape[1] * samples[t] ** -2)
+    return found
 
 
 def effective_samples(

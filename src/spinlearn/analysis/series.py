@@ -56,10 +56,27 @@ class EnergySeries:
                 values[LENGTH // 2 :] = 0
             self.clock[1] *= 2
 
+    @property
+    def _half(self) -> int:
+        """Whole entries in half of the series."""
+        return int(self.clock[0] // self.clock[1]) // 2
+
+    def halves(self) -> tuple[FloatArray, FloatArray]:
+        """Mean energies of the first and the second half, (blocks, levels), not a number if none.
+
+        A round that is under way is left out.
+        """
+        half = self._half
+        means = []
+        for part in (slice(0, half), slice(half, 2 * half)):
+            count = self.counts[part].sum(axis=0)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                means.append(np.where(count > 0, self.sums[part].sum(axis=0) / count, np.nan))
+        return means[0], means[1]
+
     def split_rhat(self) -> FloatArray:
         """R-hat of every level; not a number where there is too little to tell."""
-        half = int(self.clock[0] // self.clock[1]) // 2
-        n_levels = self.sums.shape[2]
+        half, n_levels = self._half, self.sums.shape[2]
         if half < 4:
             return np.full(n_levels, np.nan)
         halves = []

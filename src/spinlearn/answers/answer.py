@@ -311,6 +311,14 @@ class Answer(NotebookTable):
             f"temperatures {low:.4g} to {high:.4g}, "
             + (f"{n_bad} of them not converged" if n_bad else "all converged")
         )
+        changing = self.equilibrium.diagnostics.get("changing")
+        if changing is not None:
+            settled = self.equilibrium.diagnostics.get("settled")
+            remarks.append(
+                f"{'the calls are settled' if settled else 'the calls are NOT settled'}: were "
+                f"sampling to go on, at most {changing:.2%} of them are expected to change (with "
+                "95 % confidence)"
+            )
         second = self.second_opinion
         if second is not None and second.temperature == self.temperature:
             n = second.n_disagree

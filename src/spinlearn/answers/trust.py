@@ -1,8 +1,9 @@
 """Trust: which temperatures of an equilibrium a decision may rest on.
 
 With few effective samples every marginal looks certain and every point decided. A sampled
-temperature is trusted where all standard errors are at most MAX_STD_ERROR, one of an approximation
-where the engine says that it converged too, an exact one always.
+temperature is trusted where it has reached equilibrium and all standard errors are at most
+MAX_STD_ERROR, one of an approximation where the engine says that it converged too, an exact one
+always.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Trust:
         Where a decision means something.
     worst_error : float array (T,)
         Largest standard error of a probability; zero where there are no error bars.
+    equilibrated : bool array (T,)
     annealed, can_continue : bool
         As in `Equilibrium`.
     """
@@ -37,6 +39,7 @@ class Trust:
     temperatures: FloatArray
     rows: BoolArray
     worst_error: FloatArray
+    equilibrated: BoolArray
     annealed: bool
     can_continue: bool
 
@@ -51,10 +54,12 @@ class Trust:
         rows = worst <= MAX_STD_ERROR  # not a number is no small error
         if equilibrium.kind is Kind.APPROXIMATE:
             rows &= equilibrium.converged[order]
+        equilibrated = np.asarray(equilibrium.equilibrated)[order]
         return cls(
             equilibrium.temperatures[order],
-            np.asarray(rows),
+            np.asarray(rows & equilibrated),
             worst,
+            equilibrated,
             equilibrium.annealed,
             equilibrium.can_continue,
         )
@@ -72,7 +77,10 @@ class Trust:
         if self.rows[row]:
             return None
         where = f"T = {self.temperatures[row]:.4g}"
-        if self.worst_error[row] <= MAX_STD_ERROR:
+        if not self.equilibrated[row]:
+            fact = "walkers have not reached equilibrium"
+            remedy = "sample longer (max_sweeps=, max_seconds=)"
+        elif self.worst_error[row] <= MAX_STD_ERROR:
             fact, remedy = "the engine did not converge", "use another engine"
         else:
             fact = f"standard errors of probabilities reach {self.worst_error[row]:.2g}"

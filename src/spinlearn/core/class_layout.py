@@ -77,6 +77,14 @@ def _surrogate(model: PottsModel) -> FloatArray:
     return np.maximum(strength, 0.0)
 
 
+def bond_thresholds(betas: FloatArray, couplings: FloatArray) -> npt.NDArray[np.uint32]:
+    """Bond probabilities 1 - exp(-beta J) in units of 2^-32, (K, m)."""
+    thresholds = np.empty((len(betas), len(couplings)), dtype=np.uint32)
+    for row, beta in zip(thresholds, betas, strict=True):
+        row[:] = np.minimum(np.floor(-np.expm1(-beta * couplings) * 2.0**32), 2.0**32 - 1)
+    return thresholds
+
+
 class ClusterLayout:
     """A model with a term in class sizes; arguments of `spinlearn.kernels.class_clusters`."""
 
@@ -87,6 +95,7 @@ class ClusterLayout:
         free = FreePart.of(model.replace(class_penalty=None))
         held = model.clamped != FREE
         n, q = len(free.nodes), model.n_states
+        self.free = free
         self.nodes = free.nodes
         self.couplings = free.couplings
         self.held_volumes: FloatArray = np.bincount(
@@ -103,11 +112,13 @@ class ClusterLayout:
         self.field_sums = np.empty((len(self.field_nodes), q))
         self.cluster_size = np.empty(n)
         self.volumes, self.cost, self.single = np.zeros(q), np.zeros(q), np.zeros(q)
+        # What `sweep_class_clusters` takes where nothing is measured: a law, and two sums.
+        nothing = np.zeros((0, 0, q), dtype=np.float32)
+        self.unmeasured = np.empty((0, q)), nothing, nothing[:, :, 0]
 
     def thresholds(self, betas: FloatArray) -> npt.NDArray[np.uint32]:
         """Bond probabilities of every temperature and edge in units of 2^-32, (K, m)."""
-        bonded = -np.expm1(-np.multiply.outer(betas, self.couplings))
-        return np.minimum(bonded * 2.0**32, 2.0**32 - 1).astype(np.uint32)
+        return bond_thresholds(betas, self.couplings)
 
 
 def cluster_reason(model: PottsModel) -> str | None:

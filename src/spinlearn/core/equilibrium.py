@@ -21,7 +21,8 @@ from spinlearn.errors import InvalidInputError
 AVERAGES = ("marginals", "edge_agreement", "mean_energy", "heat_capacity")
 ERRORS = ("std_error", "agreement_std_error")
 LARGE = ("marginals", "edge_agreement")  # may be in single precision, if they come so
-OPTIONAL_AVERAGES = ("log_partition", *ERRORS, "doubt")
+OPTIONAL_AVERAGES = ("log_partition", "log_partition_std_error", *ERRORS, "doubt")
+VERDICTS = ("converged", "equilibrated")
 
 
 class Kind(StrEnum):
@@ -53,12 +54,17 @@ class Equilibrium(NotebookTable):
         ground states, for a ground-state energy below, above or equal to zero.
     std_error, agreement_std_error : float arrays like marginals and edge_agreement, or None
         Standard errors; None where the engine gives none.
+    log_partition_std_error : float array (T,) or None
+        The same of ln Z.
     doubt : float array (T, n) or None
         Of an approximation: how far a second, differently wrong one is from its marginals, the
         largest difference in probability at every node; 1 where it did not settle. A hint, no
         bound: see docs/message-passing.md for how often small values were right.
     converged : bool array (T,)
-        False where the requested accuracy was not reached.
+        False where the requested accuracy was not reached, or equilibrium was not.
+    equilibrated : bool array (T,)
+        False where a sampler's own tests say that its walkers have not reached equilibrium: there
+        neither averages nor error bars are to be trusted, however small. True for other engines.
     engine : str
         Name of the engine that made this, for people.
     kind : Kind
@@ -87,7 +93,9 @@ class Equilibrium(NotebookTable):
     converged: BoolArray
     engine: str
     kind: Kind | None = None
+    equilibrated: BoolArray | None = None
     log_partition: FloatArray | None = None
+    log_partition_std_error: FloatArray | None = None
     std_error: FloatArray | None = None
     agreement_std_error: FloatArray | None = None
     doubt: FloatArray | None = None
@@ -103,7 +111,10 @@ class Equilibrium(NotebookTable):
             if values is not None:
                 single = name in LARGE and np.asarray(values).dtype == np.float32
                 object.__setattr__(self, name, frozen(values, np.float32 if single else np.float64))
-        object.__setattr__(self, "converged", frozen(self.converged, np.bool_))
+        if self.equilibrated is None:
+            object.__setattr__(self, "equilibrated", np.ones(len(self.converged), dtype=np.bool_))
+        for name in VERDICTS:
+            object.__setattr__(self, name, frozen(getattr(self, name), np.bool_))
         unsaid = Kind.APPROXIMATE if self.std_error is None else Kind.SAMPLED
         object.__setattr__(self, "kind", unsaid if self.kind is None else Kind(self.kind))
 
@@ -168,8 +179,7 @@ class Equilibrium(NotebookTable):
         return replace(
             self,
             temperatures=self.temperatures[index],
-            converged=self.converged[index],
-            **{name: pick(name) for name in (*AVERAGES, *OPTIONAL_AVERAGES)},
+            **{name: pick(name) for name in (*VERDICTS, *AVERAGES, *OPTIONAL_AVERAGES)},
         )
 
     def ascending(self, more: Equilibrium | None = None) -> Equilibrium:
@@ -195,7 +205,7 @@ class Equilibrium(NotebookTable):
         return replace(
             self,
             temperatures=temperatures[order],
-            **{name: joined(name) for name in ("converged", *AVERAGES, *OPTIONAL_AVERAGES)},
+            **{name: joined(name) for name in (*VERDICTS, *AVERAGES, *OPTIONAL_AVERAGES)},
         )
 
     def __setstate__(self, state: Sequence[Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy.typing as npt
@@ -12,44 +13,46 @@ from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
 from spinlearn.core.seeds import Seed
 from spinlearn.core.settings import Settings
+from spinlearn.core.stopping import Until
 from spinlearn.engines.belief_propagation import BeliefPropagation
+from spinlearn.engines.bit_walkers import BitWalkers
+from spinlearn.engines.class_walkers import GeneralWalkers
 from spinlearn.engines.junction_tree import JunctionTree
 from spinlearn.engines.multicanonical import Multicanonical
 from spinlearn.engines.population_annealing import PopulationAnnealing
 from spinlearn.engines.tempering import Tempering
+from spinlearn.engines.walkers import walkers_for
 from spinlearn.errors import UnsupportedModelError
 
-# Free nodes above which a class-level energy has valleys that walkers on a ladder do not leave:
-# on 1,800 points and ten classes a minute of multicanonical sampling makes no round trip.
-MANY_VALLEYS = 200
+MANY_VALLEYS = 200  # free nodes, above which a cut in disguise is cooled
 WALKER_NODES = 115_000  # walkers times nodes of a population, under a minute of cooling
 FEWEST_WALKERS, MOST_WALKERS = 64, 256
-DEFAULT_SECONDS = 300.0
+POPULATION_TOL = 0.03  # which such a population can reach
+LEAST_SECONDS = 0.2  # of a limit that are left for sampling once an exact answer was tried
 
 
 @dataclass(kw_only=True)
 class Auto(Settings):
     """Exact where the width of the graph allows it within the given budget, else sampled.
 
-    The sampler is the multicanonical one up to the size at which sums for every energy no longer
-    fit (`Multicanonical.unsupported`), and tempering beyond. Energies with a class-level term on
-    more than a few points are cooled as a population, see `PopulationAnnealing`.
-    `Equilibrium.engine` names the engine.
+    The sampler is the multicanonical one where its walkers are the bits of words (two states, equal
+    couplings, no fields), and tempering otherwise. Class-level terms that are no function of class
+    sizes are cooled as a population, see `PopulationAnnealing`. `Equilibrium.engine` names the
+    engine.
 
     Parameters
     ----------
     max_memory_gb, max_operations : float
         Budget for the exact answer, see `JunctionTree`.
     max_seconds : float or None
-        Of the sampling engine. None is DEFAULT_SECONDS for those that know all temperatures at any
-        time, and no limit for a population, which has the low ones only at its end.
+        Of the whole run, the exact engine included.
     tol, n_jobs, checkpoint, checkpoint_seconds
-        Of the sampling engine, see `Multicanonical`.
+        Of the sampling engine, see `Sampler`.
     """
 
     max_memory_gb: float = 2.0
     max_operations: float = 1e8
-    tol: float = 0.012
+    tol: float | None = None
     max_seconds: float | None = None
     n_jobs: int = 1
     checkpoint: Any = None
@@ -63,6 +66,12 @@ class Auto(Settings):
             return None
         return self._sampling(model).unsupported(model)
 
+    def keeps_levels(self, model: PottsModel) -> bool:
+        """Whether it will sample the temperatures asked for one by one, see `SamplesLevels`."""
+        sampler = self._sampling(model)
+        one_by_one = isinstance(sampler, Tempering) and sampler.keeps_levels(model)
+        return one_by_one and self._exact().unsupported(model) is not None
+
     def run(
         self,
         model: PottsModel,
@@ -70,12 +79,17 @@ class Auto(Settings):
         *,
         seed: Seed = None,
         callback: Callback | None = None,
+        until: Until | None = None,
     ) -> Equilibrium:
         """Run the engine of choice; `Equilibrium.engine` names it."""
+        began = perf_counter()
         try:
             return self._exact().run(model, temperatures, seed=seed, callback=callback)
-        except UnsupportedModelError:  # too wide
-            return self._sampling(model).run(model, temperatures, seed=seed, callback=callback)
+        except UnsupportedModelError:  # too wide, or too slow
+            sampler = self._sampling(model, perf_counter() - began)
+            if isinstance(sampler, PopulationAnnealing):
+                return sampler.run(model, temperatures, seed=seed, callback=callback)
+            return sampler.run(model, temperatures, seed=seed, callback=callback, until=until)
 
     def by_messages(self, n_starts: int | None = None) -> BeliefPropagation:
         """Belief propagation instead, with the settings that it shares."""
@@ -89,26 +103,31 @@ class Auto(Settings):
         )
 
     def _exact(self) -> JunctionTree:
-        return JunctionTree(max_memory_gb=self.max_memory_gb, max_operations=self.max_operations)
+        return JunctionTree(
+            max_memory_gb=self.max_memory_gb,
+            max_operations=self.max_operations,
+            max_seconds=self.max_seconds,
+        )
 
-    def _sampling(self, model: PottsModel) -> Multicanonical | Tempering | PopulationAnnealing:
-        n_free = len(model.free_nodes)
+    def _sampling(
+        self, model: PottsModel, used: float = 0.0
+    ) -> Multicanonical | Tempering | PopulationAnnealing:
+        """The sampler for a model, once `used` seconds are gone."""
+        limit = self.max_seconds
         settings = {
-            "tol": self.tol,
-            "max_seconds": self.max_seconds,
+            "max_seconds": None if limit is None else max(limit - used, LEAST_SECONDS * limit),
             "n_jobs": self.n_jobs,
             "checkpoint": self.checkpoint,
             "checkpoint_seconds": self.checkpoint_seconds,
         }
-        if model.class_penalty is not None and n_free > MANY_VALLEYS:
+        kind, n_free = walkers_for(model), len(model.free_nodes)
+        if kind is GeneralWalkers and model.class_penalty is not None and n_free > MANY_VALLEYS:
             walkers = max(FEWEST_WALKERS, min(MOST_WALKERS, WALKER_NODES // n_free))
-            settings["tol"] = max(self.tol, 0.03)
             return PopulationAnnealing(
-                n_walkers=walkers, n_sweeps=8, memory=0.8, n_reads=4, **settings
-            )
-        if self.max_seconds is None:
-            settings["max_seconds"] = DEFAULT_SECONDS
-        multicanonical = Multicanonical(**settings)
-        if multicanonical.unsupported(model) is None:
+                n_walkers=walkers, n_sweeps=8, memory=0.8, n_reads=4,
+                tol=max(self.tol or 0.0, POPULATION_TOL), **settings,
+            )  # fmt: skip
+        multicanonical = Multicanonical(tol=self.tol, **settings)
+        if kind is BitWalkers and multicanonical.unsupported(model) is None:
             return multicanonical
-        return Tempering(**settings)
+        return Tempering(tol=self.tol, **settings)

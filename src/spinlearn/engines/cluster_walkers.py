@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from spinlearn.analysis.level_sums import LevelSums
 from spinlearn.core.arrays import FloatArray
+from spinlearn.core.class_layout import bond_thresholds
 from spinlearn.core.model import PottsModel
 from spinlearn.engines.free_walkers import FreeWalkers
 from spinlearn.engines.walker_group import Walkers
@@ -61,13 +62,14 @@ class ClusterWalkers(FreeWalkers):
     def sweep_and_measure(self, rows: npt.NDArray[np.int64], sums: LevelSums) -> None:
         """One sweep; adds the averages over the draw of every cluster (improved estimators)."""
         self._sweep(1, rows, sums.nodes, sums.undecided, sums.edges)
-        sums.count(rows)
+        sums.count(rows[self.active], self.repeats[self.active])
 
     def _sweep(self, n_sweeps: int, *measured: npt.NDArray[Any]) -> None:
         from spinlearn.kernels.cluster_walkers import sweep_clusters
 
         sweep_clusters(
             self._states,
+            self.active,
             self.levels,
             self._betas,
             self._thresholds,
@@ -80,13 +82,6 @@ class ClusterWalkers(FreeWalkers):
             self._law,
             self.stream,
             n_sweeps,
+            self.repeats,
             *measured,
         )
-
-
-def bond_thresholds(betas: FloatArray, couplings: FloatArray) -> npt.NDArray[np.uint32]:
-    """Bond probabilities 1 - exp(-beta J) in units of 2^-32, (K, m)."""
-    thresholds = np.empty((len(betas), len(couplings)), dtype=np.uint32)
-    for row, beta in zip(thresholds, betas, strict=True):
-        row[:] = np.minimum(np.floor(-np.expm1(-beta * couplings) * 2.0**32), 2.0**32 - 1)
-    return thresholds

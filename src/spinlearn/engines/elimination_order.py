@@ -10,16 +10,20 @@ taken.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.errors import StoppedError
+
 # Above this size bit sets of all nodes get slow: minimum degree replaces minimum fill, and only the
 # first core is swept, so that a graph far too wide is given up within seconds.
 MAX_NODES_FOR_FILL = 4000
 SWEPT_WIDTH = 3  # cores of smaller degree are left to the greedy part
+
+Stop = Callable[[], bool]  # asked at every node
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +47,42 @@ class BucketTree:
         return float(sum(float(q) ** (len(s) + 1) for s in self.separators))
 
 
-def bucket_tree(n: int, edges: npt.NDArray[np.int32], q: int, max_width: int) -> BucketTree | None:
-    """The cheapest elimination found, or None when every one is wider than `max_width`."""
+def _never() -> bool:
+    return False
+
+
+def bucket_tree(
+    n: int, edges: npt.NDArray[np.int32], q: int, max_width: int, stop: Stop = _never
+) -> BucketTree | None:
+    """The cheapest elimination found, or None when every one is wider than `max_width`.
+
+    Once `stop()` is true the search ends with what it has found; StoppedError if that is nothing.
+    """
     adjacency: list[set[int]] = [set() for _ in range(n)]
     for u, v in edges.tolist():
         adjacency[u].add(v)
         adjacency[v].add(u)
-    if _wider_than(adjacency, max_width):
+    if _wider_than(adjacency, max_width, stop):
         return None
     best: BucketTree | None = None
     best_cost = np.inf
-    for order in _candidate_orders(adjacency, max_width):
-        tree = _eliminate(adjacency, order, max_width, q, best_cost)
-        if tree is not None:
-            best, best_cost = tree, tree.cost(q)
+    try:
+        for order in _candidate_orders(adjacency, max_width, stop):
+            tree = _eliminate(adjacency, order, max_width, q, best_cost, stop)
+            if tree is not None:
+                best, best_cost = tree, tree.cost(q)
+    except StoppedError:
+        if best is None:
+            raise
     return best
 
 
-def _wider_than(adjacency: list[set[int]], max_width: int) -> bool:
+def _check(stop: Stop) -> None:
+    if stop():
+        raise StoppedError("stopped before an elimination order was found")
+
+
+def _wider_than(adjacency: list[set[int]], max_width: int, stop: Stop = _never) -> bool:
     """Whether a lower bound shows that no order is narrow enough, in a fraction of their time.
 
     No minor of a graph is wider than it, and every graph is at least as wide as its least degree.
@@ -70,6 +92,7 @@ def _wider_than(adjacency: list[set[int]], max_width: int) -> bool:
     heap = [(len(nbrs), v) for v, nbrs in graph.items()]
     heapq.heapify(heap)
     while heap:
+        _check(stop)
         degree, v = heapq.heappop(heap)
         if v not in graph or len(graph[v]) != degree:
             continue
@@ -89,18 +112,19 @@ def _wider_than(adjacency: list[set[int]], max_width: int) -> bool:
     return False
 
 
-def _candidate_orders(adjacency: list[set[int]], max_width: int) -> Iterator[list[int]]:
+def _candidate_orders(adjacency: list[set[int]], max_width: int, stop: Stop) -> Iterator[list[int]]:
     """Greedy elimination as far as it goes, and the same cut short and finished by a sweep."""
     n = len(adjacency)
     small = n <= MAX_NODES_FOR_FILL
     for ties in (list(range(n)), _depths(adjacency)) if small else (list(range(n)),):
-        prefix, marks = _greedy(adjacency, small, ties, max_width)
+        prefix, marks = _greedy(adjacency, small, ties, max_width, stop)
         if len(prefix) == n:
             yield prefix
         graph = dict(enumerate(map(set, adjacency)))
         done = 0
         for mark in marks if small else marks[:1]:
             for v in prefix[done:mark]:
+                _check(stop)
                 _remove(graph, v)
             done = mark
             yield prefix[:mark] + _sweep(graph)
@@ -129,7 +153,7 @@ def _breadth_first(adjacency: list[set[int]], start: int) -> list[tuple[int, int
 
 
 def _greedy(
-    adjacency: list[set[int]], by_fill: bool, ties: list[int], max_width: int
+    adjacency: list[set[int]], by_fill: bool, ties: list[int], max_width: int, stop: Stop
 ) -> tuple[list[int], list[int]]:
     """Eliminate by minimum fill (or degree) while the degree stays within `max_width`.
 
@@ -154,6 +178,7 @@ def _greedy(
     marks: list[int] = []
     width = SWEPT_WIDTH - 1
     while heap:
+        _check(stop)
         s, v = heapq.heappop(heap)
         if scores.get(v) != s:
             continue
@@ -209,7 +234,12 @@ def _sweep(core: dict[int, set[int]]) -> list[int]:
 
 
 def _eliminate(
-    adjacency: list[set[int]], order: list[int], max_width: int, q: int, max_cost: float
+    adjacency: list[set[int]],
+    order: list[int],
+    max_width: int,
+    q: int,
+    max_cost: float,
+    stop: Stop,
 ) -> BucketTree | None:
     """Separators of an order, renumbered so that children come right before their parents.
 
@@ -223,6 +253,7 @@ def _eliminate(
     parents = np.full(n, -1)
     cost = 0.0
     for b in range(n):
+        _check(stop)
         if len(later[b]) > max_width:
             return None
         cost += float(q) ** (len(later[b]) + 1)

@@ -27,6 +27,7 @@ MAX_RATIO = 1.25  # of neighbouring temperatures, where the energy hardly fluctu
 PILOT_GROWTH = 0.04  # of beta per step of the pilot, at least
 HOT_READS = 1e5  # of nodes
 FROZEN = 3.0  # spread of all walkers over the fluctuation of one, beyond which they are apart
+PARTS = 8  # of the walkers of a pilot
 HURRY = 8  # part of the sweeps of a pilot that is late
 COLDEST = 0.05  # times the typical coupling: below, levels tell nothing new
 
@@ -39,6 +40,7 @@ class Ladder:
     means: FloatArray
     deviations: FloatArray
     log_z_first: float
+    log_z_first_error: float
     lowest: float  # energy seen
     states: list[StateArray] = field(repr=False)  # of the pilot, near every level
 
@@ -97,7 +99,9 @@ def cool(
     hot_reads = int(np.clip(HOT_READS / model.n_nodes, 30, 300))
     betas, means, deviations, fluctuations = [0.0], [], [], []
     states: list[StateArray] = []
-    log_z = [len(model.free_nodes) * float(np.log(model.n_states))]
+    # Of all walkers, and of every PARTS-th of them, whose spread is the error.
+    parts: list[slice] = [slice(None), *(slice(k, None, PARTS) for k in range(PARTS))]
+    log_z = [np.full(len(parts), len(model.free_nodes) * np.log(model.n_states))]
     previous: FloatArray | None = None
     lowest = np.inf
     while True:
@@ -106,9 +110,14 @@ def cool(
         reads = max((hot_reads if beta < wanted[0] else 4) // hurry, 2)
         readings = _settled(pilot, beta, reads, hurry)
         energies = readings.ravel()
-        if previous is not None:
-            log_z.append(log_z[-1] + free_energy_step(previous, energies, beta - betas[-2]))
-        previous = energies
+        if previous is not None and betas[-2] < wanted[0]:
+            step = beta - betas[-2]
+            gains = [
+                free_energy_step(previous[:, p].ravel(), readings[:, p].ravel(), step)
+                for p in parts
+            ]
+            log_z.append(log_z[-1] + gains)
+        previous = readings
         lowest = min(lowest, float(energies.min()))
         means.append(float(energies.mean()))
         deviations.append(float(max(energies.std(), 1e-9 * unit)))
@@ -136,7 +145,8 @@ def cool(
         betas=placed,
         means=np.interp(placed, trail, means),
         deviations=np.interp(placed, trail, deviations),
-        log_z_first=log_z[first],
+        log_z_first=float(log_z[first][0]),
+        log_z_first_error=float(log_z[first][1:].std(ddof=1) / np.sqrt(PARTS)),
         lowest=lowest,
         states=[states[k] for k in nearest] if by_parts else [],
     )

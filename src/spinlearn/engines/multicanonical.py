@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from spinlearn.core.model import PottsModel
-from spinlearn.engines.cluster_walkers import ClusterWalkers
 from spinlearn.engines.sampler import Sampler
 from spinlearn.engines.tallies import MAX_COLUMNS, columns
 from spinlearn.engines.walker_group import Walkers
@@ -44,5 +43,4 @@ class Multicanonical(Sampler):
         return None
 
     def _walkers(self, model: PottsModel) -> tuple[type[Walkers], str]:
-        kind = walkers_for(model)
-        return kind, "components" if kind is ClusterWalkers else "drawn"
+        return walkers_for(model), "drawn"

@@ -34,6 +34,7 @@ class NodeWalkers(FreeWalkers):
 
         sweep_nodes(
             self._states,
+            self.active,
             self.levels,
             self._betas,
             self.heat_bath,
@@ -48,7 +49,7 @@ class NodeWalkers(FreeWalkers):
     def energies(self) -> FloatArray:
         if self._model.is_potts:
             return super().energies()
-        return np.asarray(self._model.energy(self.states()))
+        return np.asarray(self._model.energy(self.active_states()))
 
     def move_regions(self, n_tries: int) -> None:
         if self._model.is_potts:  # else an exchange of states costs edges inside too

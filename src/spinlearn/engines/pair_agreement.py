@@ -25,12 +25,13 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, temperature_array
+from spinlearn.core.class_layout import bond_thresholds
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
-from spinlearn.engines.cluster_walkers import ClusterWalkers, bond_thresholds
+from spinlearn.engines.cluster_walkers import ClusterWalkers
 from spinlearn.engines.limits import heat_capacity, inverse_temperatures
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
 

@@ -19,9 +19,9 @@ class Plan:
     engine: str
     kind: type[Walkers]
     dynamics: str
-    tol: float
+    tol: float | None
     max_seconds: float | None
-    max_sweeps: int
+    max_sweeps: int | None
     n_groups: int
     n_jobs: int
     checkpoint: Any
@@ -30,6 +30,8 @@ class Plan:
     def __post_init__(self) -> None:
         for name, least in (("tol", 0.0), ("max_sweeps", 1), ("n_groups", 1), ("n_jobs", -1)):
             value = getattr(self, name)
+            if value is None and name in ("tol", "max_sweeps"):
+                continue
             if not isinstance(value, (int, float, np.number)) or not value >= least or value == 0:
                 raise InvalidInputError(f"{name}={value!r} is out of range: give a number > 0")
         if self.max_seconds is not None and not self.max_seconds > 0:

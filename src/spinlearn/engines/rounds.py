@@ -20,6 +20,27 @@ from spinlearn.engines.tallies import Sample, Tallies
 from spinlearn.engines.walker_group import Walkers
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pace:
+    """How often every level is swept.
+
+    Attributes
+    ----------
+    strides : int array (K,)
+        Steps from one sweep to the next.
+    repeats : int array (K,)
+        Sweeps in the place of one.
+    """
+
+    strides: npt.NDArray[np.int64]
+    repeats: npt.NDArray[np.int64]
+
+    @classmethod
+    def even(cls, n_levels: int) -> Pace:
+        """One sweep at every step."""
+        return cls(*np.ones((2, n_levels), dtype=np.int64))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Round:
     """Some steps of one group; `blocks` are those of its walkers.
@@ -37,6 +58,8 @@ class Round:
     steps: int
     tries: int  # of region moves per step
     first_cold: int  # level
+    first_step: int  # of the run
+    pace: Pace | None  # of the levels; None: one sweep at every step
 
     def __call__(self) -> tuple[FloatArray, FloatArray, list[Sample]]:
         """Occupancy of the levels, exchanges tried and done, and samples of the energy."""
@@ -47,6 +70,10 @@ class Round:
         samples = []
         pinned = self.dynamics in ("components", "held")
         for step in range(self.steps):
+            if self.pace is not None:
+                due = (self.first_step + step) % self.pace.strides[group.levels] == 0
+                group.active = np.flatnonzero(due)
+                group.repeats = self.pace.repeats[group.levels]
             self._sweep()
             last = step == self.steps - 1
             if self.measure and (last or pinned):
@@ -75,7 +102,8 @@ class Round:
         group.sweep_and_measure(rows, levels)
 
     def _sample(self) -> Sample:
-        energies = self.group.energies()
+        group, active = self.group, self.group.active
+        energies = group.energies()
         if self.tallies.sums is not None:
-            self.tallies.sums.add(self.group.states(), energies, self.blocks)
-        return energies, self.group.levels.copy()
+            self.tallies.sums.add(group.active_states(), energies, self.blocks[active])
+        return energies, group.levels[active], self.blocks[active]

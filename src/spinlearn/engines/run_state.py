@@ -9,69 +9,47 @@ import numpy as np
 from spinlearn.analysis.energy_bins import EnergyBins
 from spinlearn.engines.checkpoint import Arrays
 from spinlearn.engines.regions import Regions
-from spinlearn.engines.trips import Trips
 
 if TYPE_CHECKING:
-    from spinlearn.engines.walk import Walk
+    from spinlearn.engines.sampling_run import SamplingRun
+
+NUMBERS = (
+    "phase", "rounds", "burn", "burn_rounds", "next_check", "first_cold", "tries", "log_z_first",
+    "log_z_first_error", "seconds",
+)  # fmt: skip
 
 
-def state_of(walk: Walk) -> tuple[dict[str, Any], Arrays]:
+def state_of(run: SamplingRun) -> tuple[dict[str, Any], Arrays]:
     """Header and arrays of a run that has left the ladder phase."""
+    own_header, own_arrays = run.own_state()
     arrays: Arrays = {
-        "betas": walk.betas,
-        "bin_edges": walk.tallies.histogram.bins.edges,
-        "been_hot": np.concatenate(walk.trips.been_hot),
-        "been_cold": np.concatenate(walk.trips.been_cold),
-        "occupancy": walk.occupancy,
-        "met": walk.met,
+        "betas": run.betas,
+        "bin_edges": run.tallies.histogram.bins.edges,
+        **run.tallies.arrays(),
+        **{f"regions_{k}": v for k, v in run.regions.arrays().items()},
+        **{f"own_{k}": v for k, v in own_arrays.items()},
     }
-    if walk.eta is not None:
-        arrays["eta"] = walk.eta
-    arrays |= walk.tallies.arrays()
-    arrays |= {f"regions_{k}": v for k, v in walk.regions.arrays().items()}
-    for k, group in enumerate(walk.groups):
+    for k, group in enumerate(run.groups):
         arrays |= {f"group{k}_{name}": v for name, v in group.arrays().items()}
     header = {
-        "phase": walk.phase,
-        "rounds": walk.rounds,
-        "burn": walk.burn,
-        "burn_rounds": walk.burn_rounds,
-        "next_check": walk.next_check,
-        "first_cold": walk.first_cold,
-        "tries": walk.tries,
-        "trips": walk.trips.count,
-        "log_z_first": walk.log_z_first,
-        "worst": walk.worst if np.isfinite(walk.worst) else None,
-        "seconds": walk.seconds,
+        **{name: getattr(run, name) for name in NUMBERS},
+        "worst": run.worst if np.isfinite(run.worst) else None,
+        "own": own_header,
     }
     return header, arrays
 
 
-def put_state(walk: Walk, header: dict[str, Any], arrays: Arrays) -> None:
+def put_state(run: SamplingRun, header: dict[str, Any], arrays: Arrays) -> None:
     """Bring a new run to where the saved one was."""
-    walk.phase, walk.rounds, walk.burn = header["phase"], header["rounds"], header["burn"]
-    walk.burn_rounds, walk.next_check = header["burn_rounds"], header["next_check"]
-    walk.first_cold, walk.tries = header["first_cold"], header["tries"]
-    walk.log_z_first = header["log_z_first"]
-    walk.worst = np.inf if header["worst"] is None else header["worst"]
-    walk.seconds = header["seconds"]
-    walk.betas, walk.eta = arrays["betas"], arrays.get("eta")
-    walk.occupancy, walk.met = arrays["occupancy"], arrays["met"]
-    walk.regions = Regions(**{k[8:]: v for k, v in arrays.items() if k.startswith("regions_")})
-    if not walk.plan.pinned:
-        seeds = walk.seeds[: walk.plan.n_groups]
-        walk.groups = [walk.plan.kind(walk.model, seed) for seed in seeds]
-    walk.lay_out(EnergyBins(arrays["bin_edges"]))
-    walk.tallies.restore(arrays)
-    walk.trips = Trips(walk.groups, len(walk.betas))
-    walk.trips.count = header["trips"]
-    begin = 0
-    for k, group in enumerate(walk.groups):
-        group.use_regions(walk.regions)
-        if not walk.plan.pinned:
-            group.use_ladder(walk.betas)
+    for name in NUMBERS:
+        setattr(run, name, header[name])
+    run.worst = np.inf if header["worst"] is None else header["worst"]
+    run.betas = arrays["betas"]
+    run.regions = Regions(**{k[8:]: v for k, v in arrays.items() if k.startswith("regions_")})
+    run.before_layout(header["own"])
+    run.lay_out(EnergyBins(arrays["bin_edges"]))
+    run.tallies.restore(arrays)
+    for k, group in enumerate(run.groups):
+        group.use_regions(run.regions)
         group.restore({n: arrays[f"group{k}_{n}"] for n in group.arrays()})
-        end = begin + group.n_walkers
-        walk.trips.been_hot[k][:] = arrays["been_hot"][begin:end]
-        walk.trips.been_cold[k][:] = arrays["been_cold"][begin:end]
-        begin = end
+    run.put_own_state(header["own"], {k[4:]: v for k, v in arrays.items() if k[:4] == "own_"})

@@ -1,26 +1,44 @@
-"""What a sampling run measured, made into an Equilibrium at any temperature."""
+"""What a sampling run measured, made into an Equilibrium at the temperatures asked for.
+
+Where energies of neighbouring levels overlap, samples are reweighted to any temperature between
+them. Elsewhere only what was sampled is told, and temperatures so near to one that was sampled that
+its energies are typical there too; others are refused.
+"""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from spinlearn.analysis.density import Density, Histogram, LevelEnergies, integrated_log_z, overlap
+from spinlearn.analysis.density import (
+    Density,
+    Histogram,
+    LevelEnergies,
+    integrated_log_z,
+    log_z_errors,
+    overlaps,
+)
+from spinlearn.analysis.energy_bins import energy_quantum
+from spinlearn.analysis.equilibration import contrast_limit
 from spinlearn.analysis.level_sums import LevelAverages
 from spinlearn.analysis.reweight import Sums, reweighted
-from spinlearn.core.arrays import BoolArray, FloatArray
+from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.engines.ground_state import ground_law
 from spinlearn.engines.limits import log_partition
-from spinlearn.errors import ConvergenceWarning
+from spinlearn.errors import ConvergenceWarning, InvalidInputError
 from spinlearn.minimizers.minimum import Minimum
 
+if TYPE_CHECKING:
+    from spinlearn.engines.sampling_run import SamplingRun
+
 SAME = 1e-9  # relative difference of inverse temperatures that count as one
+REACH = 1.0  # standard deviations of the energy that samples of one temperature reach to another
 
 
 def temperature_zero(model: PottsModel) -> float:
@@ -28,44 +46,83 @@ def temperature_zero(model: PottsModel) -> float:
     return (model.energy_scale or 1.0) / 1e9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Measured:
     """Sums of a run: by energy (`sums`), by level (`levels`), or both."""
 
     model: PottsModel
     engine: str
-    tol: float
+    tol: float | None  # None: nothing is asked of single averages
     betas: FloatArray  # of all levels
     eta: FloatArray | None  # of the ensemble; None where levels were sampled one by one
+    joined: bool  # whether levels are one ensemble, be it for ln Z alone
     log_z_first: float
+    log_z_first_error: float
     histogram: Histogram
     energies: LevelEnergies
     sums: Sums | None
     levels: LevelAverages | None
     rows: FloatArray  # inverse temperatures of the rows of `levels`
-    minimum: Minimum | None  # the least energy known, where a cut gives it
+    unsettled: BoolArray  # levels that have not reached equilibrium, (K,)
+    minimum: Minimum | None  # the least energy known
+    minima: StateArray | None  # all labellings of that energy that walkers have found
     diagnostics: dict[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        run: SamplingRun,
+        eta: FloatArray | None,
+        minimum: Minimum | None,
+        minima: StateArray | None,
+        diagnostics: dict[str, Any],
+    ) -> Self:
+        """What a run has come to."""
+        tallies = run.tallies
+        levels = None if tallies.levels is None else tallies.levels.averages()
+        if levels is not None:
+            diagnostics |= {
+                "block_spread": levels.spread,
+                "effective_samples": levels.effective_samples,
+            }
+        return cls(
+            model=run.model,
+            engine=run.plan.engine,
+            tol=run.tol,
+            betas=run.betas,
+            eta=eta,
+            joined=run.plan.dynamics != "held",
+            log_z_first=run.log_z_first,
+            log_z_first_error=run.log_z_first_error,
+            histogram=tallies.histogram,
+            energies=tallies.energies,
+            sums=tallies.sums,
+            levels=levels,
+            rows=run.requested,
+            unsettled=run.unsettled(),
+            minimum=minimum,
+            minima=minima,
+            diagnostics=diagnostics,
+        )
 
     def equilibrium(self, temperatures: FloatArray, callback: object = None) -> Equilibrium:
         """Averages at these temperatures, with a warning where they are not good enough.
 
         They take no time worth telling a callback about.
         """
+        self._refuse_unreached(temperatures)
         marginals, errors, agreement, agreement_errors, trusted = self._averages(temperatures)
-        mean, capacity, log_z, density = self._thermal(temperatures)
-        if self.minimum is not None and self._zero_is_cut:
+        mean, capacity, log_z, log_z_error, density = self._thermal(temperatures)
+        if self.minimum is not None and self._zero_is_minimum:
             mean = np.where(temperatures == 0, self.minimum.energy, mean)
-        worst = errors.max(axis=(1, 2), initial=0.0)
-        converged = trusted & (worst <= self.tol)
-        if not np.all(converged):
-            listed = ", ".join(f"{t:g}" for t in np.unique(temperatures[~converged]))
-            warnings.warn(
-                f"not converged to tol={self.tol:g} at T = {listed} (standard error up to "
-                f"{worst[~converged].max():.2g}): raise max_seconds or max_sweeps, raise tol, or "
-                "ask for higher temperatures",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        worst = np.maximum(
+            errors.max(axis=(1, 2), initial=0.0), agreement_errors.max(axis=1, initial=0.0)
+        )
+        equilibrated = trusted & ~self._touches(temperatures, self.unsettled)
+        if self._zero_is_minimum:
+            equilibrated = np.where(temperatures == 0, trusted, equilibrated)
+        converged = equilibrated & (worst <= (np.inf if self.tol is None else self.tol))
+        self._warn(temperatures, worst, equilibrated, converged)
         return Equilibrium(
             model=self.model,
             temperatures=temperatures,
@@ -74,16 +131,105 @@ class Measured:
             mean_energy=mean,
             heat_capacity=capacity,
             log_partition=log_z,
+            log_partition_std_error=log_z_error,
             std_error=errors,
             agreement_std_error=agreement_errors,
             converged=converged,
+            equilibrated=equilibrated,
             engine=self.engine,
             kind=Kind.SAMPLED,
             diagnostics={**self.diagnostics, **density},
-            evaluate=None if self.eta is None else partial(Measured.equilibrium, self),
+            evaluate=partial(Measured.equilibrium, self) if self.joined else None,
             reweights=self.eta is not None,
             can_continue=True,
         )
+
+    def _warn(
+        self,
+        temperatures: FloatArray,
+        worst: FloatArray,
+        equilibrated: BoolArray,
+        converged: BoolArray,
+    ) -> None:
+        apart = np.unique(temperatures[~equilibrated])
+        if len(apart):
+            warnings.warn(
+                f"not equilibrated at T = {_listed(apart)}: walkers remember where they started, "
+                "or have not crossed from one state of the system to another; their averages and "
+                "errors mean little there: raise max_sweeps or max_seconds, or ask for higher "
+                "temperatures",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        imprecise = equilibrated & ~converged
+        if np.any(imprecise):
+            warnings.warn(
+                f"not converged to tol={self.tol:g} at T = "
+                f"{_listed(np.unique(temperatures[imprecise]))} (standard error up to "
+                f"{worst[imprecise].max():.2g}): raise max_seconds or max_sweeps, raise tol, or "
+                "ask for higher temperatures",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    # -- which temperatures samples reach ------------------------------------------------------
+
+    def _refuse_unreached(self, temperatures: FloatArray) -> None:
+        """Refuse temperatures whose energies no sample has."""
+        reached = np.array([self._is_reached(float(t)) for t in temperatures], dtype=np.bool_)
+        if np.all(reached):
+            return
+        wrong = float(temperatures[~reached][0])
+        with np.errstate(divide="ignore"):
+            known = 1 / self.rows[::-1]
+        near = known[np.argsort(np.abs(known - wrong))[:2]]
+        raise InvalidInputError(
+            f"T = {wrong:g} was not sampled, and energies at the nearest temperatures that were "
+            f"({_listed(np.sort(near))}) do not overlap with those there: ask for it among the "
+            "temperatures of the run"
+        )
+
+    def _is_reached(self, temperature: float) -> bool:
+        beta = np.inf if temperature == 0 else 1 / temperature
+        if self._row(beta) is not None or beta > self.betas[-1]:
+            return True  # colder than all levels counts as the coldest, and is not trusted
+        if not self.joined:
+            return False
+        if self.eta is not None:
+            return bool(self._bridged(beta))
+        return self._near(beta) is not None
+
+    def _row(self, beta: float) -> int | None:
+        """The row that was sampled at this very temperature."""
+        k = int(np.argmin(np.abs(self.rows - beta)))
+        return k if abs(self.rows[k] - beta) <= SAME * min(beta, 1e300) else None
+
+    def _bridged(self, beta: float) -> bool:
+        """Whether the levels around overlap with each other."""
+        if beta < self.betas[0] * (1 - SAME):
+            return False
+        k = int(np.searchsorted(self.betas, beta))
+        joints = overlaps(self.betas, self.energies)
+        return bool(np.all(joints[max(k - 2, 0) : k + 1]))
+
+    def _near(self, beta: float) -> int | None:
+        """The row whose samples reach so far."""
+        k = int(np.argmin(np.abs(self.rows - beta)))
+        level = int(np.argmin(np.abs(self.betas - self.rows[k])))
+        width = float(np.sqrt(self.energies.variances[level]))
+        return k if abs(self.rows[k] - beta) * width <= REACH else None
+
+    def _touches(self, temperatures: FloatArray, marked: BoolArray) -> BoolArray:
+        """Whether the level of a temperature, or one of those around it, is marked."""
+        touched = np.zeros(len(temperatures), dtype=np.bool_)
+        for t, temperature in enumerate(temperatures):
+            beta = np.inf if temperature == 0 else 1 / temperature
+            high = min(int(np.searchsorted(self.betas, beta * (1 - SAME))), len(self.betas) - 1)
+            at_level = not self.betas[high] > beta * (1 + SAME)
+            touched[t] = marked[high] or (not at_level and marked[max(high - 1, 0)])
+        return touched
+
+    # -- averages ------------------------------------------------------------------------------
 
     def _averages(
         self, temperatures: FloatArray
@@ -99,12 +245,13 @@ class Measured:
             values = [
                 found.marginals, found.std_error, found.edge_agreement, found.agreement_std_error
             ]  # fmt: skip
+            trusted &= found.contrast <= contrast_limit(self.sums.n_blocks)
         else:
             m = self.model.graph.n_edges
             values = [np.empty(shape) for shape in ((count, n, q), (count, n, q))]
             values += [np.empty((count, m)), np.empty((count, m))]
         if self.levels is not None:
-            levels = self.levels
+            levels, limit = self.levels, contrast_limit(len(self.energies.counts))
             parts = (
                 (levels.marginals, levels.std_error),
                 (levels.edge_agreement, levels.agreement_std_error),
@@ -118,12 +265,13 @@ class Measured:
                     # Between levels a line is drawn; it may be off by part of the difference.
                     bent = 2 * share * (1 - share) * np.abs(mean[high] - mean[low])
                     values[k + 1][t] = (1 - share) * error[low] + share * error[high] + bent
-        beyond = (temperatures == 0) & ~trusted
-        if self.minimum is not None and self._zero_is_cut and np.any(beyond):
-            trusted |= self._zero_by_cut(self.minimum, beyond, *values)
+                trusted[t] &= max(levels.contrast[low], levels.contrast[high]) <= limit
+        zero = temperatures == 0
+        if self.minimum is not None and self._zero_is_minimum and np.any(zero):
+            trusted = np.where(zero, self._zero_by_minimum(self.minimum, zero, *values), trusted)
         return values[0], values[1], values[2], values[3], trusted
 
-    def _zero_by_cut(
+    def _zero_by_minimum(
         self,
         minimum: Minimum,
         rows: BoolArray,
@@ -132,32 +280,35 @@ class Measured:
         agreement: FloatArray,
         agreement_errors: FloatArray,
     ) -> BoolArray:
-        """T = 0 where no sample came near: the law of the labelling of least energy known.
+        """T = 0 by the law of the labelling of least energy known.
 
-        Where it is not proven to be the least, the difference from the coldest samples is the
-        error.
+        Where it is not proven to be the least, the error is the difference from other labellings
+        of that energy, or from the coldest samples if nobody has looked for such.
         """
         law = ground_law(self.model, minimum.labels)
         if law is None:
             return np.zeros(len(rows), dtype=np.bool_)
-        for mean, error, exact in (
-            (marginals, errors, law[0]),
-            (agreement, agreement_errors, law[1]),
-        ):
-            error[rows] = 0.0 if minimum.exact else np.abs(mean[rows] - exact)
-            mean[rows] = exact
+        others = [] if self.minima is None else [ground_law(self.model, s) for s in self.minima]
+        for k, (mean, error) in enumerate(((marginals, errors), (agreement, agreement_errors))):
+            seen = (
+                np.mean([other[k] for other in others if other], axis=0) if others else mean[rows]
+            )
+            error[rows] = 0.0 if minimum.exact else np.abs(seen - law[k])
+            mean[rows] = law[k]
         return rows
 
     def _between(self, temperature: float) -> tuple[int, int, float]:
         """Rows around a temperature and the share of the second; twice the same if it is one."""
         beta = np.inf if temperature == 0 else 1 / temperature
-        if beta >= self.rows[-1] * (1 - SAME) or len(self.rows) == 1:
-            exact = np.isfinite(beta) and beta <= self.rows[-1] * (1 + SAME)
-            last = len(self.rows) - 1
-            return (last, last, 0.0) if exact or self.sums is None else (0, last, 1.0)
-        high = int(np.searchsorted(self.rows, beta * (1 - SAME)))
-        if self.rows[high] <= beta * (1 + SAME) or high == 0:
-            return high, high, 0.0
+        row = self._row(beta)
+        last = len(self.rows) - 1
+        if row is not None:
+            return row, row, 0.0
+        if last == 0 or beta > self.rows[-1]:
+            return (last, last, 0.0) if self.sums is None else (0, last, 1.0)
+        if beta < self.rows[0]:
+            return (0, 0, 0.0) if self.sums is None else (0, last, 0.0)
+        high = int(np.searchsorted(self.rows, beta))
         share = (beta - self.rows[high - 1]) / (self.rows[high] - self.rows[high - 1])
         return high - 1, high, float(share)
 
@@ -171,9 +322,17 @@ class Measured:
         return np.asarray(inside | ((betas > self.betas[-1]) & self._reached_ground()))
 
     @property
-    def _zero_is_cut(self) -> bool:
-        """Whether T = 0 is answered by a cut; engines of single temperatures show what they see."""
-        return self.eta is not None and not self._reached_ground()
+    def _zero_is_minimum(self) -> bool:
+        """Whether T = 0 is answered by the labelling of least energy known.
+
+        So it is where no sample came near, and where energies are real numbers and cannot be
+        reweighted: the coldest level is not cold for the smallest of them. Engines of single
+        temperatures show what they see.
+        """
+        if not self.joined or self.minimum is None:
+            return False
+        alone = self.eta is None and energy_quantum(self.model) == 0
+        return alone or not self._reached_ground()
 
     def _reached_ground(self) -> bool:
         """Whether the lowest energy seen is the least one known, to the rounding of kernels."""
@@ -186,9 +345,15 @@ class Measured:
 
     def _thermal(
         self, temperatures: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray | None, dict[str, Any]]:
-        """Mean energy, heat capacity, ln Z, and the density of states."""
-        if self.eta is not None and (self.sums is not None or overlap(self.betas, self.energies)):
+    ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None, dict[str, Any]]:
+        """Mean energy, heat capacity, ln Z with its error, and the density of states."""
+        with np.errstate(divide="ignore"):
+            betas = np.minimum(1 / temperatures, self.betas[-1])
+        error = None
+        if self.joined:
+            each = np.hypot(log_z_errors(self.betas, self.energies), self.log_z_first_error)
+            error = np.interp(betas, self.betas, each)
+        if self.eta is not None:
             density = Density.of(self.histogram, self.betas, self.eta)
             thermal = density.thermal(temperatures, temperature_zero(self.model))
             # ln Z of the hottest level is known from beta = 0; that fixes the constant.
@@ -199,9 +364,7 @@ class Measured:
             }
             lowest = float(density.energies.min())
             log_z = log_partition(lowest, thermal.log_excess + offset, temperatures)
-            return thermal.mean_energy, thermal.heat_capacity, log_z, states
-        with np.errstate(divide="ignore"):
-            betas = np.minimum(1 / temperatures, self.betas[-1])
+            return thermal.mean_energy, thermal.heat_capacity, log_z, error, states
         means, variances = self.energies.means, self.energies.variances
         log_z = self.log_z_first + integrated_log_z(self.betas, self.energies)
         capacity = np.where(
@@ -210,5 +373,9 @@ class Measured:
             0.0,
         )
         mean = np.interp(betas, self.betas, means)
-        whole = None if self.eta is None else np.interp(betas, self.betas, log_z)
-        return mean, capacity, whole, {}
+        whole = np.interp(betas, self.betas, log_z) if self.joined else None
+        return mean, capacity, whole, error, {}
+
+
+def _listed(values: FloatArray) -> str:
+    return ", ".join(f"{v:g}" for v in values)

@@ -13,8 +13,10 @@ from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
+from spinlearn.core.stopping import Until
+from spinlearn.engines.ladder_run import LadderRun
 from spinlearn.engines.plan import Plan
-from spinlearn.engines.walk import Walk
+from spinlearn.engines.roaming_run import RoamingRun
 from spinlearn.engines.walker_group import Walkers
 from spinlearn.errors import UnsupportedModelError
 
@@ -25,12 +27,15 @@ class Sampler(Settings):
 
     Parameters
     ----------
-    tol : float
-        Stop when the largest standard error of a marginal, over nodes and temperatures, is below.
+    tol : float or None
+        Stop when the largest standard error of a marginal or an agreement, over all temperatures,
+        is below. None: when the answer that the averages are for is settled, where there is one
+        (`PottsClassifier`), else at 0.012.
     max_seconds : float or None
-        Stop after this time even if `tol` is not reached.
-    max_sweeps : int
-        Stop production after this many sweeps of every walker.
+        Stop after this time whatever is reached. Results then depend on how busy a machine is.
+    max_sweeps : int or None
+        Stop production after this many sweeps of every walker; None: after some minutes' work,
+        counted in sweeps, so that the same seed gives the same result on any machine.
     n_groups : int
         Groups of walkers with local moves (256 or 64 each) that can run on cores of their own; of
         no effect where every level has a walker of its own.
@@ -43,9 +48,9 @@ class Sampler(Settings):
         Time between two savings.
     """
 
-    tol: float = 0.012
+    tol: float | None = None
     max_seconds: float | None = None
-    max_sweeps: int = 200_000
+    max_sweeps: int | None = None
     n_groups: int = 1
     n_jobs: int = 1
     checkpoint: Any = None
@@ -56,6 +61,10 @@ class Sampler(Settings):
     def _walkers(self, model: PottsModel) -> tuple[type[Walkers], str]:
         """The kind of walkers for a model, and how they move over the levels (`Walk`)."""
         raise NotImplementedError
+
+    def keeps_levels(self, model: PottsModel) -> bool:
+        """Whether walkers stay at the temperatures asked for, see `SamplesLevels`."""
+        return self._walkers(model)[1] == "components"
 
     def unsupported(self, model: PottsModel) -> str | None:
         """Why this engine cannot treat the model, or None."""
@@ -68,10 +77,12 @@ class Sampler(Settings):
         *,
         seed: Seed = None,
         callback: Callback | None = None,
+        until: Until | None = None,
     ) -> Equilibrium:
         """Sampled averages with standard errors at all temperatures.
 
-        Stopped by the callback or by Ctrl-C during production, it returns what it has.
+        Stopped by the callback or by Ctrl-C during production, it returns what it has. Without a
+        tolerance it ends when `until` says that the answer is settled.
         """
         wanted = temperature_array(temperatures)
         kind, dynamics = self._walkers(model)
@@ -90,4 +101,5 @@ class Sampler(Settings):
         reason = self.unsupported(model)
         if reason is not None:
             raise UnsupportedModelError(reason)
-        return Walk(plan, model, wanted, seed_sequence(seed), callback).result()
+        run = LadderRun if plan.pinned else RoamingRun
+        return run(plan, model, wanted, seed_sequence(seed), callback, until).result()

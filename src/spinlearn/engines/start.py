@@ -14,7 +14,7 @@ from spinlearn.engines.walker_group import Walkers
 HARVESTED = 256  # cooled labellings in which regions are looked for
 QUENCH = 10.0  # beta times the typical coupling at which they lose their thermal noise
 QUENCH_SWEEPS = 20
-REGION_TRIES = (4, 40)  # per step: least, and most where a sweep costs much more
+REGION_TRIES = (1, 40)  # per step: least, and most where a sweep costs much more
 
 
 def cold_regions(
@@ -43,9 +43,12 @@ def cold_regions(
 
 
 def region_tries(model: PottsModel, regions: Regions) -> int:
-    """Region moves per step that cost about as much as a sweep of one walker."""
-    border = max(len(regions.borders) / max(regions.count, 1), 1.0)
-    work = (model.n_nodes + model.graph.n_edges) / (2 * border)
+    """Region moves per step that cost a quarter of a sweep of one walker, or less."""
+    # Under a class-level term all edges of a region are looked at, else those of its border.
+    looked_at = len(regions.borders if model.class_penalty is None else regions.nodes)
+    if model.class_penalty is not None:
+        looked_at *= 1 + int(2 * model.graph.n_edges / max(model.n_nodes, 1))
+    work = (model.n_nodes + model.graph.n_edges) * regions.count / (8 * max(looked_at, 1))
     return int(np.clip(work, *REGION_TRIES))
 
 
@@ -60,13 +63,3 @@ def spread(groups: list[Walkers], betas: FloatArray, ground: StateArray | None) 
         group.levels[:] = np.arange(group.n_walkers) * len(betas) // group.n_walkers
         group.apply_levels()
         group.sweep(20)
-
-
-def fill(groups: list[Walkers], states: list[StateArray], coldest: StateArray) -> None:
-    """Even groups start where the pilot was at their level, odd ones in the coldest state."""
-    for g, group in enumerate(groups):
-        # Neighbouring levels start from different walkers, hence in different valleys.
-        own = np.stack([s[(g + k) % len(s)] for k, s in enumerate(states)])
-        if g % 2:
-            own[:] = coldest
-        group.put_states(own)

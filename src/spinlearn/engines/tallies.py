@@ -23,7 +23,8 @@ BLOCKS = (32, 16, 8)  # independent parts of walkers that share a group; fewer t
 MAX_SUM_BYTES = 1.5e9
 MAX_COLUMNS = 150_000  # sums kept per energy bin: marginals and edges
 
-Sample = tuple[FloatArray, npt.NDArray[np.int32]]  # energies and levels of a group
+# Energies, levels and blocks of some walkers of a group.
+Sample = tuple[FloatArray, npt.NDArray[np.int32], npt.NDArray[np.int64]]
 
 
 def columns(model: PottsModel) -> int:
@@ -69,19 +70,19 @@ class Tallies:
             levels=_level_sums(model, n_blocks, len(requested)) if by_level else None,
             row_of_level=row_of_level,
             histogram=Histogram.empty(bins),
-            energies=LevelEnergies.empty(len(betas)),
+            energies=LevelEnergies.empty(n_blocks, len(betas)),
             series=EnergySeries(n_blocks, len(betas)),
         )
 
-    def add(self, samples: list[Sample], blocks: npt.NDArray[np.int64]) -> None:
-        """Energies of a group whose walkers belong to these blocks."""
-        for energies, levels in samples:
+    def add(self, samples: list[Sample]) -> None:
+        """Energies of a group."""
+        for energies, levels, blocks in samples:
             self.histogram.add(energies)
-            self.energies.add(energies, levels)
+            self.energies.add(energies, blocks, levels)
             self.series.add(energies, blocks, levels)
 
     def end_round(self) -> None:
-        """Take the averages of the round over."""
+        """Take the averages of a measured round over."""
         self.series.end_round()
         if self.levels is not None:
             self.levels.end_round()
@@ -126,8 +127,9 @@ class Tallies:
             values[...] = arrays[name]
 
 
-def _level_sums(model: PottsModel, n_blocks: int, n_rows: int) -> LevelSums:
-    free = FreePart.of(model)
+def refuse_large_sums(model: PottsModel, n_blocks: int, n_rows: int) -> None:
+    """Refuse, before any work, sums by level that do not fit."""
+    free = FreePart.of(model.replace(class_penalty=None))
     needed = LevelSums.bytes_needed(free, n_blocks, n_rows)
     if needed > 2 * MAX_SUM_BYTES:
         raise UnsupportedModelError(
@@ -135,4 +137,8 @@ def _level_sums(model: PottsModel, n_blocks: int, n_rows: int) -> LevelSums:
             f"states and {model.graph.n_edges} edges need {needed / 1e9:.1f} GB: ask for "
             "fewer temperatures or use a sparser graph"
         )
-    return LevelSums(free, n_blocks, n_rows)
+
+
+def _level_sums(model: PottsModel, n_blocks: int, n_rows: int) -> LevelSums:
+    refuse_large_sums(model, n_blocks, n_rows)
+    return LevelSums(FreePart.of(model.replace(class_penalty=None)), n_blocks, n_rows)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from spinlearn.core.model import PottsModel
+from spinlearn.engines.class_walkers import ClassClusterWalkers
 from spinlearn.engines.cluster_walkers import ClusterWalkers
 from spinlearn.engines.node_walkers import MetropolisWalkers
 from spinlearn.engines.sampler import Sampler
@@ -55,14 +56,14 @@ class Tempering(Sampler):
         kind: type[Walkers] = ClusterWalkers
         if self.moves != "cluster":
             kind = walkers_for(model, local=self.moves == "local")
-        return kind, "components" if kind is ClusterWalkers else "exchanged"
+        return kind, "components" if kind in (ClusterWalkers, ClassClusterWalkers) else "exchanged"
 
 
 @dataclass(kw_only=True)
 class SwendsenWang(Sampler):
     """Swendsen-Wang at every temperature on its own; parameters as in `Sampler`."""
 
-    max_sweeps: int = 5_000
+    max_sweeps: int | None = 5_000
 
     name: ClassVar[str] = "swendsen_wang"
 
@@ -78,7 +79,7 @@ class SwendsenWang(Sampler):
 class Metropolis(Sampler):
     """Metropolis at every temperature on its own; parameters as in `Sampler`."""
 
-    max_sweeps: int = 5_000
+    max_sweeps: int | None = 5_000
 
     name: ClassVar[str] = "metropolis"
 

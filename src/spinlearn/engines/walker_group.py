@@ -39,7 +39,11 @@ class Walkers:
         has_fields = bool(np.any(model.fields != 0))
         self._fields = model.fields if has_fields else np.empty((0, model.n_states))
         self.stream = make_stream(seed)
+        # Components met and exchanged by the hotter walker: with the next level, and further on.
+        self.exchanged = np.zeros((2, self.n_walkers, 2))
         self.levels = np.zeros(self.n_walkers, dtype=np.int32)
+        self.active = np.arange(self.n_walkers)  # walkers that sweeps and exchanges move
+        self.repeats = np.ones(self.n_walkers, dtype=np.int64)  # sweeps in the place of one
         self.use_regions(Regions.none())
 
     @staticmethod
@@ -77,13 +81,15 @@ class Walkers:
         self.apply_levels()
 
     def sweep(self, n_sweeps: int) -> None:
-        """Let every walker visit all free nodes `n_sweeps` times."""
+        """Let the active walkers visit all free nodes `n_sweeps` times."""
         raise NotImplementedError
 
     def sweep_and_measure(self, rows: npt.NDArray[np.int64], sums: LevelSums) -> None:
-        """Sweep, and add the averages of every walker to its row (< 0 for none)."""
+        """Sweep, and add the averages of every active walker to its row (< 0 for none)."""
         self.sweep(self.sweeps_per_step)
-        sums.add(self.states(), rows)
+        only = np.full_like(rows, -1)
+        only[self.active] = rows[self.active]
+        sums.add(self.states(), only)
 
     def exchange_components(self, low: int) -> None:
         """Let walkers of neighbouring levels exchange regions in which they differ, if they can."""
@@ -96,13 +102,23 @@ class Walkers:
         """Replace the labellings of all walkers."""
         raise NotImplementedError
 
+    def active_states(self) -> StateArray:
+        """Labellings of the active walkers, (active, n)."""
+        return self.states()[self.active]
+
+    def put_active_states(self, states: StateArray) -> None:
+        """Replace the labellings of the active walkers."""
+        whole = self.states()
+        whole[self.active] = states
+        self.put_states(whole)
+
     def energies(self) -> FloatArray:
-        """E of every walker, (R,)."""
+        """E of every active walker, (active,)."""
         from spinlearn.kernels.measure import walker_energies
 
-        energies = np.empty(self.n_walkers)
+        energies = np.empty(len(self.active))
         walker_energies(
-            self.states(),
+            self.active_states(),
             self._edge_u,
             self._edge_v,
             self._model.couplings,
@@ -123,10 +139,10 @@ class Walkers:
         regions = self._regions
         if regions.count == 0:
             return
-        states = self.states()
+        states = self.active_states()
         swap_on_regions(
             states.reshape(-1),
-            self.n_walkers,
+            len(states),
             1,
             states.shape[1],
             self._model.n_states,
@@ -136,12 +152,12 @@ class Walkers:
             regions.borders,
             regions.border_couplings,
             self._fields,
-            self._betas[self.levels],
+            self._betas[self.levels[self.active]],
             n_tries,
             self.region_moves,
             self.stream,
         )
-        self.put_states(states)
+        self.put_active_states(states)
 
 
 def random_states(model: PottsModel, n_walkers: int, seed: np.random.SeedSequence) -> StateArray:

@@ -19,12 +19,20 @@ from spinlearn.analysis.temperature_grid import COARSE_SIZE, refined_grid, tempe
 from spinlearn.answers.answer import Answer, one_temperature
 from spinlearn.answers.names import encode_outcomes
 from spinlearn.answers.profile import Profile
+from spinlearn.answers.settled import SettledCalls
 from spinlearn.answers.unseen import unseen_laws, unseen_outcomes
 from spinlearn.core.arrays import BoolArray, FloatArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.protocols import Callback
+from spinlearn.core.stopping import SamplesLevels
 from spinlearn.engines import make_engine
-from spinlearn.errors import ContradictionWarning, GraphWarning, StoppedError
+from spinlearn.engines.approximation import approximate_grid
+from spinlearn.errors import (
+    ContradictionWarning,
+    GraphWarning,
+    StoppedError,
+    UnsupportedModelError,
+)
 from spinlearn.estimators.checks import check_answer_settings
 from spinlearn.estimators.graph_choice import graph_choice, graph_settings
 from spinlearn.estimators.inputs import (
@@ -244,18 +252,25 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         ]
         self.model_ = chosen.model
         self._weighed = chosen.weighed
-        self.answer_ = Answer.from_equilibrium(
-            self._equilibrium(chosen),
+        answer = partial(self._answer_from, chosen)
+        self.answer_ = answer(self._equilibrium(chosen, answer)).checked(self.random_state)
+        return self
+
+    def _answer_from(
+        self, chosen: Plan, equilibrium: Equilibrium, temperature: float | None = None
+    ) -> Answer:
+        """The answer that averages give, at a temperature or by the rule that was chosen."""
+        return Answer.from_equilibrium(
+            equilibrium,
             self._label_code,
-            temperature=chosen.temperature,
+            temperature=chosen.temperature if temperature is None else temperature,
             tau=self.tau,
             small_groups=self.small_groups,
             eta_min=self.eta_min,
             calibration=chosen.calibration,
             new_groups=chosen.new_groups,
             choices=tuple(map(str, self.choices_)),
-        ).checked(self.random_state)
-        return self
+        )
 
     def _asked(self) -> Asked:
         """What the plan has to know."""
@@ -277,13 +292,22 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         asked.check()
         return asked.for_engine()
 
-    def _equilibrium(self, chosen: Plan) -> Equilibrium:
+    def _equilibrium(
+        self, chosen: Plan, answer_of: Callable[[Equilibrium, float | None], Answer]
+    ) -> Equilibrium:
         """Averages over the grid asked for, or over one that covers the three phases."""
         run = partial(
             chosen.engine.run, self.model_, seed=self.random_state, callback=self.callback
         )
+        one_by_one = isinstance(chosen.engine, SamplesLevels) and chosen.engine.keeps_levels(
+            self.model_
+        )
+        if one_by_one:
+            run = partial(run, until=SettledCalls(answer_of))
         if not isinstance(chosen.temperatures, str):
             return self._with_answer(run, run(np.unique(temperature_array(chosen.temperatures))))
+        if one_by_one:
+            return self._with_answer(run, run(approximate_grid(self.model_, self.callback)))
         grid = temperature_grid(self.model_, COARSE_SIZE)
         coarse = run(grid)
         if len(coarse.temperatures) < len(grid):  # stopped
@@ -294,7 +318,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
                 finer = coarse.at(grid, callback=self.callback)
             else:
                 finer = run(grid)
-        except StoppedError:
+        except (StoppedError, UnsupportedModelError):  # no time for more temperatures
             return coarse
         return self._with_answer(run, finer if len(finer.temperatures) == len(grid) else coarse)
 

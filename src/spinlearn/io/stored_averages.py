@@ -15,9 +15,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray
-from spinlearn.core.equilibrium import AVERAGES, OPTIONAL_AVERAGES, Equilibrium, Kind
+from spinlearn.core.arrays import BoolArray, FloatArray
+from spinlearn.core.equilibrium import AVERAGES, OPTIONAL_AVERAGES, VERDICTS, Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.core.temperature_cells import nearest_row
 from spinlearn.engines import run_exactly
@@ -39,7 +40,7 @@ def equilibrium_arrays(equilibrium: Equilibrium) -> Arrays:
     kept = _refined(equilibrium) if equilibrium.reweights else equilibrium
     arrays: Arrays = {
         name: getattr(kept, name)
-        for name in ("temperatures", "converged", *AVERAGES, *OPTIONAL_AVERAGES)
+        for name in ("temperatures", *VERDICTS, *AVERAGES, *OPTIONAL_AVERAGES)
         if getattr(kept, name) is not None
     }
     if kept.marginals.dtype == np.float32:  # of a large model
@@ -80,13 +81,14 @@ def equilibrium_of(
     """The averages over `grid` from what a file holds, which can be asked for others too."""
     n_rows = len(arrays["temperatures"])
     per_node, per_edge = (n_rows, model.n_nodes, model.n_states), (n_rows, model.graph.n_edges)
-    names = ("temperatures", "converged", *AVERAGES, *OPTIONAL_AVERAGES)
+    names = ("temperatures", *VERDICTS, *AVERAGES, *OPTIONAL_AVERAGES)
+    may_lack = ("equilibrated", *OPTIONAL_AVERAGES)
     expected: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
     expected |= {"marginals": per_node, "std_error": per_node}
     expected |= {"edge_agreement": per_edge, "agreement_std_error": per_edge}
     expected |= {"doubt": (n_rows, model.n_nodes)}
     for name, shape in expected.items():
-        if (name in arrays or name not in OPTIONAL_AVERAGES) and arrays[name].shape != shape:
+        if (name in arrays or name not in may_lack) and arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
     arrays = dict(arrays)
     for name in UNITS:
@@ -103,6 +105,10 @@ def equilibrium_of(
     evaluate = partial(run_exactly, model) if whole.exact else partial(_interpolated, whole)
     rows = [nearest_row(whole.temperatures, float(t)) for t in grid]
     return replace(whole.take(rows), evaluate=evaluate)
+
+
+def _both(values: BoolArray, left: npt.NDArray[np.intp], right: npt.NDArray[np.intp]) -> BoolArray:
+    return np.asarray(values[left] & values[right])
 
 
 def _interpolated(
@@ -142,7 +148,8 @@ def _interpolated(
     return Equilibrium(
         model=known.model,
         temperatures=temperatures,
-        converged=known.converged[order][left] & known.converged[order][right],
+        converged=_both(known.converged[order], left, right),
+        equilibrated=_both(np.asarray(known.equilibrated)[order], left, right),
         engine=known.engine,
         kind=known.kind,
         evaluate=partial(_interpolated, known),

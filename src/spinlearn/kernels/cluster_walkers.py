@@ -1,6 +1,7 @@
 """Moves of many walkers, each at its own level of a temperature ladder, one after the other.
 
-Letters: R walkers, K levels, n free nodes, m edges between them.
+Letters: R walkers, K levels, n free nodes, m edges between them. `walkers` int64 lists those that
+move.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from spinlearn.kernels.rng import below
 @njit(cache=True, nogil=True)
 def sweep_clusters(
     states,
+    walkers,
     levels,
     betas,
     thresholds,
@@ -33,6 +35,7 @@ def sweep_clusters(
     law,
     streams,
     n_sweeps,
+    repeats,
     rows,
     node_sums,
     free_sums,
@@ -43,27 +46,30 @@ def sweep_clusters(
     Parameters
     ----------
     states : int8 [R, n]; levels : int32 [R]; betas : float64 [K]; thresholds : uint32 [K, m]
-    rows : int64 [R], row of the sums to which the improved estimators of the last sweep are added,
+    repeats : int64 [R], times that a walker makes `n_sweeps`
+    rows : int64 [R], row of the sums to which the improved estimators after each repeat are added,
         < 0 for none
     node_sums, free_sums, edge_sums : float32 [rows, n, q], [rows, n], [rows, m]
     """
-    for walker in range(states.shape[0]):
+    for walker in walkers:
         level = levels[walker]
         state = states[walker]
-        for _ in range(n_sweeps):
-            bond_clusters(state, edge_u, edge_v, thresholds[level], parent, streams)
-            relabel_clusters(
-                state, parent, fields, field_nodes, betas[level], law_row, law, streams
-            )
         row = rows[walker]
-        if row >= 0:
-            add_node_law(parent, law_row, law, node_sums[row], free_sums[row])
-            add_edge_law(parent, law_row, law, edge_u, edge_v, edge_sums[row])
+        for _ in range(repeats[walker]):
+            for _ in range(n_sweeps):
+                bond_clusters(state, edge_u, edge_v, thresholds[level], parent, streams)
+                relabel_clusters(
+                    state, parent, fields, field_nodes, betas[level], law_row, law, streams
+                )
+            if row >= 0:
+                add_node_law(parent, law_row, law, node_sums[row], free_sums[row])
+                add_edge_law(parent, law_row, law, edge_u, edge_v, edge_sums[row])
 
 
 @njit(cache=True, nogil=True)
 def sweep_nodes(
     states,
+    walkers,
     levels,
     betas,
     heat_bath,
@@ -79,7 +85,7 @@ def sweep_nodes(
 ):
     """Heat-bath or Metropolis sweeps; arguments as in `heat_bath_sweep`."""
     q = tally.size
-    for walker in range(states.shape[0]):
+    for walker in walkers:
         state = states[walker]
         beta = betas[levels[walker]]
         for _ in range(n_sweeps):
@@ -114,10 +120,10 @@ def exchange_neighbors(
 
     Parameters
     ----------
-    order : int64 [R], the walkers from the hottest to the coldest
-    betas : float64 [R], of the places
+    order : int64, the walkers that take part from the hottest to the coldest
+    betas : float64, of these places
     low : first place that takes part
-    counts : float64 [R, 2], adds components met and exchanged by place
+    counts : float64 [R, 2], adds components met and exchanged by the hotter walker
     """
     n_places = order.size
     start = below(stream, 2 * offset)
@@ -135,6 +141,6 @@ def exchange_neighbors(
                 fields,
                 seen,
                 queue,
-                counts[k],
+                counts[order[k]],
                 stream,
             )

@@ -45,6 +45,8 @@ def upward(
     lanes,
     first,
     last,
+    begin,
+    end,
     q,
     betas,
     resolution,
@@ -65,6 +67,7 @@ def upward(
 ):
     """Eliminate buckets first..last-1; fills `conditional`, leaves messages on the stack.
 
+    Of every bucket the separator states begin..end-1: all, or whole tiles of a large bucket.
     The message of b is `min_energy[at[b] + s]` and the rows log_count, mean, variance of
     `messages[at[b] + s]`.
     """
@@ -91,9 +94,10 @@ def upward(
                 low_energy[i * q + x] = e
         for c in range(n_children):
             bases[c] = at[child[child_ptr[b] + c]]
-        cond = conditional_at[b]
+        cond = conditional_at[b] + begin * (q - 1)
+        _seek(begin // n_tile, q, n_low, k, n_children, digits, bases, strides)
 
-        for out in range(at[b], at[b] + q**k, n_tile):
+        for out in range(at[b] + begin, at[b] + min(end, q**k), n_tile):
             # Energies, then their excess over the least of each separator state.
             for x in range(q):
                 high_energy = 0.0
@@ -200,6 +204,8 @@ def downward(
     lanes,
     first,
     last,
+    begin,
+    end,
     q,
     sep_ptr,
     sep,
@@ -218,6 +224,7 @@ def downward(
 ):
     """Spread probabilities from bucket last-1 down to bucket first.
 
+    Of every bucket the separator states begin..end-1: all, or whole tiles, the last ones first.
     `separator` is a stack of P(s) per bucket; roots find it preset to one. `pairs` receives
     P(x_b, x_digit) for the links with pair_slot >= 0.
     """
@@ -234,11 +241,14 @@ def downward(
         for c in range(n_children):
             bucket = child[child_ptr[b] + c]
             bases[c] = at[bucket]
-            separator[at[bucket] : at[bucket] + q ** (sep_ptr[bucket + 1] - sep_ptr[bucket])] = 0.0
+            if end >= q**k:
+                n_below = q ** (sep_ptr[bucket + 1] - sep_ptr[bucket])
+                separator[at[bucket] : at[bucket] + n_below] = 0.0
         low_joint[: n_tile * q] = 0.0
-        cond = conditional_at[b]
+        cond = conditional_at[b] + begin * (q - 1)
+        _seek(begin // n_tile, q, n_low, k, n_children, digits, bases, strides)
 
-        for own in range(at[b], at[b] + q**k, n_tile):
+        for own in range(at[b] + begin, at[b] + min(end, q**k), n_tile):
             for i in range(n_tile):
                 p_separator = row_of(lanes, separator, own + i)
                 rest = p_separator
@@ -335,6 +345,16 @@ def _tile(q, k, n_children, digits, low_digits, strides, bases, offsets):
                 offsets[c, i * q + x] = bases[c] + x
         _advance(q, 0, n_low, n_children, digits, bases, strides)
     return n_low, n_tile
+
+
+@njit(cache=True, nogil=True)
+def _seek(tile, q, n_low, k, n_children, digits, bases, strides):
+    """Set the odometer of the digits above a tile's, which stand at zero, to the given tile."""
+    for j in range(n_low, k):
+        digits[j] = tile % q
+        tile //= q
+        for c in range(n_children):
+            bases[c] += digits[j] * strides[c, j]
 
 
 @njit(cache=True, nogil=True)

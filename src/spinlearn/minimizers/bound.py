@@ -13,6 +13,8 @@ counted from their least value at every node, which makes the bound tighter.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from spinlearn.core.model import FREE, PottsModel
@@ -20,8 +22,10 @@ from spinlearn.minimizers.cut import minimum_cut
 from spinlearn.minimizers.support import class_level_reason
 
 
-def isolation_bound(model: PottsModel) -> float | None:
+def isolation_bound(model: PottsModel, *, stop: Callable[[], bool] | None = None) -> float | None:
     """No labelling has less energy than this; q minimum cuts. None where it does not apply.
+
+    None also when `stop`, asked before every cut, says true.
 
     It applies to couplings >= 0 and pair costs that are zero for equal states and positive for
     different ones; the smallest of these takes the place of Potts' 1.
@@ -36,6 +40,8 @@ def isolation_bound(model: PottsModel) -> float | None:
     least[held] = model.fields[held, model.clamped[held]]
     total = 0.0
     for state in range(q):
+        if stop is not None and stop():
+            return None
         fields = np.zeros((model.n_nodes, 2))
         fields[~held, 1] = 2 * (model.fields[~held, state] - least[~held])
         isolated = PottsModel(

@@ -103,11 +103,13 @@ class _Walkers:
 
         free = np.ascontiguousarray(self.states[:, a.nodes])
         betas = np.array([beta])
+        count = len(free)
         sweep_class_clusters(
-            free, np.zeros(len(free), dtype=np.int32), betas, a.thresholds(betas), a.edge_u,
-            a.edge_v, a.fields, a.field_nodes, a.term, a.held_volumes, a.volumes, a.parent,
-            a.field_row, a.field_sums, a.cluster_size, a.cost, a.single, self.nodes.stream, 1,
-            PERMUTATIONS,
+            free, np.arange(count), np.zeros(count, dtype=np.int32), betas, a.thresholds(betas),
+            a.edge_u, a.edge_v, a.fields, a.field_nodes, a.term, a.held_volumes, a.volumes,
+            a.parent, a.field_row, a.field_sums, a.cluster_size, a.cost, a.single,
+            self.nodes.stream, 1, PERMUTATIONS, np.ones(count, dtype=np.int64), np.full(count, -1),
+            *a.unmeasured,
         )  # fmt: skip
         self.states[:, a.nodes] = free
 

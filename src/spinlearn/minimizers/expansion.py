@@ -9,6 +9,8 @@ PAMI 23, 1222 (2001). Clamped nodes and nodes already at alpha are not part of a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -30,6 +32,7 @@ def alpha_expansion(
     start: npt.ArrayLike | None = None,
     max_moves: int | None = None,
     bound: bool = False,
+    stop: Callable[[], bool] | None = None,
 ) -> Minimum:
     """A labelling that no expansion of any state improves.
 
@@ -43,6 +46,9 @@ def alpha_expansion(
         Stop after so many cuts; default: when none gains any more.
     bound : bool
         Also compute a lower bound, by q more cuts; the result is `exact` if it attains it.
+    stop : callable, optional
+        Asked before every cut; once it says true, the best labelling so far is returned, without a
+        bound unless that was ready.
     """
     reason = expansion_reason(model)
     if reason is not None:
@@ -53,6 +59,8 @@ def alpha_expansion(
     q = model.n_states
     count, idle, alpha = 0, 0, 0
     while idle < q and (max_moves is None or count < max_moves):
+        if stop is not None and stop():
+            break
         moved = _expanded(work, states, choices(model, alpha))
         count += 1
         idle += 1
@@ -63,7 +71,7 @@ def alpha_expansion(
     undecided = unreached(model)
     states[undecided] = 0  # the lowest state, whatever the start was
     energy = float(model.energy(states))
-    lowest = isolation_bound(model) if bound else None
+    lowest = isolation_bound(model, stop=stop) if bound else None
     return Minimum(
         labels=states,
         energy=energy,

@@ -97,13 +97,23 @@ def _messages(
             for w in others
         )
     )
-    bad = equilibrium.temperatures[~equilibrium.converged]
-    if len(bad) and equilibrium.std_error is not None:
+    settled = np.asarray(equilibrium.equilibrated)
+    n_rows = len(settled)
+    if not np.all(settled):
+        apart = equilibrium.temperatures[~settled]
+        messages.append(
+            f"walkers have not reached equilibrium at {len(apart)} of {n_rows} temperatures, "
+            f"T = {apart.min():.3g} to {apart.max():.3g}: averages and errors there mean little"
+        )
+    imprecise = settled & ~equilibrium.converged
+    if np.any(imprecise) and equilibrium.std_error is not None:
+        bad = equilibrium.temperatures[imprecise]
         remedy = "give more time (--max-seconds), " if more_time_helps(equilibrium) else ""
         messages.append(
-            f"the standard error is above the tolerance (up to {equilibrium.std_error.max():.2g}) "
-            f"at {len(bad)} of {len(equilibrium.temperatures)} temperatures, T = {bad.min():.3g} "
-            f"to {bad.max():.3g}: {remedy}accept a larger --tol, or ask for higher temperatures"
+            f"the standard error is above the tolerance (up to "
+            f"{equilibrium.std_error[imprecise].max():.2g}) at {len(bad)} of {n_rows} "
+            f"temperatures, T = {bad.min():.3g} to {bad.max():.3g}: {remedy}accept a larger --tol, "
+            "or ask for higher temperatures"
         )
     return messages
 

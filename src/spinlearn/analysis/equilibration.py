@@ -1,0 +1,105 @@
+"""Whether walkers have reached equilibrium: tests that a run makes on itself.
+
+Error bars come of the spread between independent blocks of walkers. They are blind to what all
+blocks share: a start that none has forgotten, a valley that none has left. Such things show in
+
+- the *contrast* of blocks that started differently, beyond the spread of blocks that started alike;
+- the *drift* of energies from the first to the second half of the measurement;
+- the *slope*: d<E>/dbeta = -Var(E), so energies of neighbouring levels must differ by the area
+  under their variances. Levels that are frozen differ by less, those on either side of a jump that
+  no walker has crossed by more.
+
+Letters: B blocks, K levels.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import BoolArray, FloatArray
+
+FALSE_ALARM = 1e-4  # chance that blocks which have forgotten their start are said not to have
+HASTY_ALARM = 1e-2  # the same where an alarm costs little
+MAX_DRIFT = 6.0  # standard errors
+MAX_SLOPE = 5.0  # standard errors, beyond what the curve between two levels can explain
+BENT = 2.0  # times the larger variance, or part of the smaller, that a curve between levels takes
+
+
+def contrast(block_means: FloatArray, starts: npt.NDArray[np.int64], floor: float = 0.0) -> float:
+    """How much more blocks of two starts differ than blocks of one.
+
+    Parameters
+    ----------
+    block_means : float array (B, ...)
+        Of one or many averages.
+    starts : int array (B,)
+        0 or 1.
+    floor : float
+        Added to the expectation: squared differences that tell nothing.
+
+    Returns
+    -------
+    float
+        Squared difference of the two means over its expectation, both summed over the averages;
+        about 1 if the start is forgotten, 0 where there is nothing to compare.
+    """
+    kinds = [block_means[starts == k] for k in (0, 1)]
+    if min(len(part) for part in kinds) < 2:
+        return 0.0
+    difference = kinds[0].mean(axis=0) - kinds[1].mean(axis=0)
+    expected = sum(part.var(axis=0, ddof=1) / len(part) for part in kinds)
+    top, bottom = float(np.sum(difference**2)), float(np.sum(expected)) + floor
+    if bottom > 0:
+        return top / bottom
+    return 0.0 if top == 0 else np.inf
+
+
+def contrast_limit(n_blocks: int, alarm: float = FALSE_ALARM) -> float:
+    """What the contrast of one average over so many blocks exceeds with the chance `alarm`.
+
+    It follows an F law with 1 and n_blocks - 2 degrees of freedom; one of many averages that move
+    independently scatters less.
+    """
+    from scipy.special import fdtri
+
+    return float(fdtri(1, max(n_blocks - 2, 1), 1 - alarm))
+
+
+def drift(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Change of the mean between two halves of a run in standard errors, (K,), from (B, K)."""
+    change = second - first
+    some = np.isfinite(change)
+    count = np.maximum(some.sum(axis=0), 1)
+    mean = np.where(some, change, 0.0).sum(axis=0) / count
+    spread = np.where(some, change - mean, 0.0)
+    variance = np.sum(spread**2, axis=0) / np.maximum(count - 1, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = np.abs(mean) / np.sqrt(variance / count)
+    return np.where((count >= 4) & (variance > 0), score, 0.0)
+
+
+def slope_breaks(
+    betas: FloatArray, means: FloatArray, variances: FloatArray, errors: FloatArray
+) -> BoolArray:
+    """Levels between which <E> does not fall as its fluctuations say, (K,); both ends count.
+
+    Parameters
+    ----------
+    betas : float array (K,)
+        Ascending.
+    means, variances, errors : float arrays (K,)
+        Of the energy, and the standard errors of the means.
+    """
+    broken = np.zeros(len(betas), dtype=np.bool_)
+    if len(betas) < 2:
+        return broken
+    step, fall = np.diff(betas), -np.diff(means)
+    ends = np.stack([variances[1:], variances[:-1]])
+    least, most = step * ends.min(axis=0) / BENT, step * ends.max(axis=0) * BENT
+    noise = np.hypot(errors[1:], errors[:-1])
+    # A level's own fluctuation is known to a few per cent at best.
+    off = np.maximum(least - fall, fall - most) > MAX_SLOPE * noise + 0.1 * np.abs(fall)
+    broken[1:] |= off
+    broken[:-1] |= off
+    return broken

@@ -1,0 +1,363 @@
+"""LadderRun: independent ladders of walkers, one at every level, which stay at their temperature.
+
+With the dynamics `components`, neighbours exchange the parts in which they differ. Half of the
+ladders start from what belief propagation expects at their temperatures, the others in the coldest
+labelling known at all of them: averages in which the two kinds differ have not forgotten the start.
+With `held` nothing is exchanged, and every walker starts at random.
+
+Phases: *start*; *burn-in*, until the two kinds of start agree, or do not come nearer any more;
+*production*. Levels on which the answer does not rest are swept every RARE steps.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.analysis.density import LevelEnergies, exchanged_eta, overlaps
+from spinlearn.analysis.energy_bins import EnergyBins
+from spinlearn.analysis.equilibration import (
+    FALSE_ALARM,
+    HASTY_ALARM,
+    MAX_DRIFT,
+    contrast,
+    contrast_limit,
+    drift,
+    slope_breaks,
+)
+from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
+from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.engines.approximation import Approximation
+from spinlearn.engines.ground_state import deepest, least_energy
+from spinlearn.engines.ladder import COLDEST, cool
+from spinlearn.engines.ladder_snapshot import LadderSnapshot
+from spinlearn.engines.levels import place_levels
+from spinlearn.engines.rounds import Pace
+from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
+from spinlearn.engines.start import cold_regions, region_tries
+from spinlearn.engines.tallies import Tallies, blocks_by_energy, refuse_large_sums
+from spinlearn.minimizers import minimize
+from spinlearn.minimizers.minimum import Minimum
+
+LADDERS = (16, 8)  # fewer for large models
+SMALL = 3e5  # nodes and edges times levels, up to which there are more ladders
+ROUND_STEPS = 10
+ROUND_WORK = 3e7  # node and edge visits of a round, beyond which it has fewer steps
+BURN_STEPS = 12  # of the first window of burn-in
+BURN_GROWTH = 1.5  # of a window over the one before
+BURN_WINDOWS = 7
+HELD_STEPS = 60  # of burn-in where nothing is exchanged
+FIRST_CHECK = 16  # steps of production
+CHECK_GROWTH = 1.5
+RARE = 8  # steps from one sweep to the next of levels that are of no concern
+NEIGHBOURS = 2  # levels on either side of one that matters, which matter too
+FEW = 2  # levels on which all depends: they are swept
+REPEATS = 8  # times as often as their neighbours
+PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely
+MAX_WORK = 2e10  # node and edge visits of all walkers, about five minutes
+OWN_NUMBERS = ("joined", "window", "window_round", "apart", "looks", "settled", "changing")
+
+
+class LadderRun(SamplingRun):
+    """Ladders with one walker per level."""
+
+    n_seeds: ClassVar[int] = max(LADDERS)
+    coldest_level: ClassVar[float] = COLDEST
+
+    joined = False  # whether energies of neighbouring levels overlap
+    window, window_round = 0, 0  # of burn-in
+    apart = 0  # levels at the end of the last window that remembered their start
+    looks = 0  # at the answer
+    settled = False  # what was said of it last,
+    changing: float | None = None  # and the upper limit of the share that changes
+
+    # -- start ---------------------------------------------------------------------------------
+
+    def _set_up(self) -> None:
+        refuse_large_sums(self.model, LADDERS[1], len(self.requested))
+        if self.plan.dynamics == "held":
+            self.log_z_first = 0.0
+            self.lay_out(EnergyBins(np.array([0.0, 1.0])))  # bins are not used
+            self.phase = "burn-in"
+            return
+        self._report("ladder", 0.02)
+        free = len(self.model.free_nodes)
+        self.log_z_first = free * float(np.log(self.model.n_states))
+        asked = self.requested if self.requested[0] == 0 else np.append(0.0, self.requested)
+        found = Approximation.of(self.model, asked, self._stop_start)
+        if found is None:
+            self._start_cooled()
+        else:
+            self._start_from(found)
+        self.phase = "burn-in"
+
+    def _stop_start(self) -> bool:
+        return self._report("start", 0.05) or self._late(0.3)
+
+    def _start_from(self, found: Approximation) -> None:
+        """Ladders by the law of an approximation, and in the coldest labelling."""
+        n_hot = len(found.betas) - len(self.requested)
+        self.betas, self.joined = place_levels(
+            self.requested, found.energies[n_hot:], float(found.energies[0])
+        )
+        means = np.interp(self.betas, found.betas, found.energies)
+        slopes = -np.gradient(means, self.betas) if len(self.betas) > 1 else np.zeros(1)
+        widths = np.sqrt(np.maximum(slopes, 0.0)) + 1e-9 * (self.model.energy_scale or 1.0)
+        labellings = np.unique(found.likeliest, axis=0)
+        self._lay_out_levels(means, widths, labellings)
+        for g, group in enumerate(self.groups):
+            if g % 2 == 0:
+                random = np.random.default_rng(self.seeds[g])
+                group.put_states(self._held(found.draw(self.betas, random)))
+
+    def _start_cooled(self) -> None:
+        """The same with a pilot that is cooled, one walker for every ladder."""
+        size = LADDERS[1]
+        pilot = self.plan.kind(self.model, self.pilot_seed, size)
+        ladder = cool(
+            [pilot], self.model, self.requested, 24, lambda f: self._report("ladder", 0.1 * f),
+            by_parts=True, late=lambda: self._late(0.15),
+        )  # fmt: skip
+        self.betas, self.joined = ladder.betas, False
+        self.log_z_first = ladder.log_z_first
+        cold = np.concatenate(ladder.states[ladder.first_cold :])
+        self._lay_out_levels(ladder.means, ladder.deviations, cold)
+        for g, group in enumerate(self.groups):
+            if g % 2 == 0:
+                # Neighbouring levels start from different walkers, hence in different valleys.
+                group.put_states(
+                    np.stack([s[(g + k) % len(s)] for k, s in enumerate(ladder.states)])
+                )
+
+    def _lay_out_levels(
+        self, means: FloatArray, widths: FloatArray, labellings: StateArray
+    ) -> None:
+        """Sums, groups, regions; all ladders in the coldest labelling known."""
+        model, ground = self.model, self._minimum.labels
+        lowest = float(min(self._minimum.energy, means.min()))
+        self.lay_out(EnergyBins.of(model, means, widths, lowest))
+        peak = int(np.argmax(widths))
+        beyond = np.flatnonzero(widths[peak:] < 0.8 * widths[peak])
+        self.first_cold = peak + int(beyond[0]) if len(beyond) else len(self.betas) - 1
+        self.regions, coldest = cold_regions(model, labellings, ground, self.library_seed, 0)
+        self.tries = region_tries(model, self.regions)
+        for group in self.groups:
+            group.use_regions(self.regions)
+            group.put_states(np.tile(coldest, (len(self.betas), 1)))
+
+    def _held(self, states: StateArray) -> StateArray:
+        """Labellings with clamped nodes in their states."""
+        held = self.model.clamped >= 0
+        states[:, held] = self.model.clamped[held]
+        return states
+
+    @cached_property
+    def _minimum(self) -> Minimum:
+        found = least_energy(self.model, lambda: self._late(0.2))
+        if found is not None:
+            return found
+        # With one seed: T = 0 is the same whatever the seed of the walkers.
+        term = self.model.class_penalty
+        return minimize(self.model, "auto" if term is None else "hasty", seed=0)
+
+    def lay_out(self, bins: EnergyBins) -> None:
+        plan, model, n_levels = self.plan, self.model, len(self.betas)
+        size = n_levels * (model.n_nodes + model.graph.n_edges)
+        self.n_blocks = LADDERS[0] if size <= SMALL else LADDERS[1]
+        self.groups = [plan.kind(model, seed, n_levels) for seed in self.seeds[: self.n_blocks]]
+        self.groups[0].use_ladder(self.betas)
+        for group in self.groups:
+            group.use_ladder_of(self.groups[0])
+            group.levels[:] = np.arange(n_levels)
+            group.apply_levels()
+        self.tallies = Tallies.empty(
+            model, self.betas, self.requested, bins, self.n_blocks,
+            by_energy=self.joined and blocks_by_energy(model, bins) >= self.n_blocks,
+            by_level=True,
+        )  # fmt: skip
+        steps = ROUND_WORK / max(self._step_work * plan.kind.sweeps_per_step, 1)
+        self.round_steps = int(np.clip(steps, 1, ROUND_STEPS))
+        self.pace = Pace.even(n_levels)
+        self.pace.strides[self.betas < self.requested[0]] = RARE
+        most = max(int(MAX_WORK / self._step_work), 2 * FIRST_CHECK)
+        self.max_steps = most if plan.max_sweeps is None else plan.max_sweeps
+
+    @property
+    def _step_work(self) -> float:
+        """Node and edge visits of a step of all walkers."""
+        size = self.model.n_nodes + self.model.graph.n_edges
+        return float(self.n_blocks * len(self.betas) * size)
+
+    # -- burn-in -------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        """Windows of growing length, until both kinds of start have the same energies."""
+        held = self.plan.dynamics == "held"
+        windows = 1 if held else BURN_WINDOWS
+        while self.window < windows:
+            length = HELD_STEPS if held else BURN_STEPS * BURN_GROWTH**self.window
+            if self._burn(int(length), self.window / windows):
+                return
+            apart = int(np.sum(self._apart(HASTY_ALARM) & self._concerned()))
+            enough = self.rounds * self.round_steps >= 0.3 * self.max_steps or self._late(0.4)
+            stuck = self.window >= 2 and apart >= self.apart
+            self.window, self.window_round, self.apart = self.window + 1, 0, apart
+            if apart == 0 or enough or stuck:
+                break
+        self.burn_rounds, self.rounds = self.rounds, 0
+        self.tallies.clear()
+        self.phase, self.next_check = PRODUCTION, FIRST_CHECK
+
+    def _burn(self, steps: int, fraction: float) -> bool:
+        """A window, of which the second half is looked at; true if the run was stopped."""
+        rounds = -(-steps // self.round_steps)
+        while self.window_round < rounds:
+            if self.window_round == 0:
+                self.tallies.clear()
+            self._advance(measure=2 * self.window_round >= rounds - 1, pace=self.pace)
+            self.rounds += 1
+            self.window_round += 1
+            self._report("burn-in", 0.1 + 0.2 * fraction)
+            self._save()
+            if self.stopped or self._late(0.5):
+                break
+        return self.stopped
+
+    def _concerned(self) -> BoolArray:
+        """Levels on which the answer rests, or all where none is asked for."""
+        concerned = np.ones(len(self.betas), dtype=np.bool_)
+        if self.until is not None and self.plan.tol is None:
+            rests_on = self.until.rests_on(LadderSnapshot(self))
+            concerned = self._with_neighbours(self._levels_of(rests_on))
+        return concerned
+
+    def _levels_of(self, temperatures: FloatArray) -> npt.NDArray[np.intp]:
+        """The levels of some of the temperatures asked for."""
+        with np.errstate(divide="ignore"):
+            asked = np.minimum(1 / temperatures, self.requested[-1])
+        return np.unique(np.abs(np.subtract.outer(asked, self.betas)).argmin(axis=1))
+
+    def _with_neighbours(self, levels: npt.NDArray[np.intp]) -> BoolArray:
+        marked = np.zeros(len(self.betas), dtype=np.bool_)
+        for offset in range(-NEIGHBOURS, NEIGHBOURS + 1):
+            marked[np.clip(levels + offset, 0, len(marked) - 1)] = True
+        return marked
+
+    def _apart(self, alarm: float) -> BoolArray:
+        """Levels whose energies tell how a ladder started, see `analysis.equilibration`."""
+        means = self.tallies.energies.block_means
+        starts = np.arange(len(means)) % 2
+        limit = contrast_limit(len(means), alarm)
+        found = np.zeros(len(self.betas), dtype=np.bool_)
+        for k in np.flatnonzero(np.all(np.isfinite(means), axis=0)):
+            found[k] = contrast(means[:, k], starts) > limit
+        return found
+
+    # -- production ----------------------------------------------------------------------------
+
+    def _produce(self) -> None:
+        while not self.stopped:
+            self._advance(measure=True, pace=self.pace)
+            self.rounds += 1
+            done = self.sweeps >= self.max_steps or self._late(1.0)
+            if self.rounds * self.round_steps >= self.next_check or done:
+                self.next_check = int(CHECK_GROWTH * self.rounds * self.round_steps) + 1
+                done = self._check() or done
+            self._report(PRODUCTION, 1.0 if done else self._progress())
+            self._save(now=done)  # more time may follow
+            if done:
+                break
+
+    def _check(self) -> bool:
+        """Look at the errors; turn to the levels that need it; true if all is well."""
+        assert self.tallies.levels is not None
+        each = self.tallies.levels.worst_errors()
+        self.worst = float(each.max())
+        rows = np.searchsorted(self.betas, self.requested)
+        if self.until is None or self.plan.tol is not None:
+            self._turn_to(rows[each > PRECISE * self.tol_or_default])
+            if self.worst > self.tol_or_default:
+                return False
+            # What is told in the end may be reweighted: to T = 0, for instance.
+            found = LadderSnapshot(self).equilibrium()
+            return bool(np.all(found.converged | ~np.asarray(found.equilibrated)))
+        self.looks += 1
+        verdict = self.until(LadderSnapshot(self), self.looks)
+        self.settled, self.changing = verdict.settled, verdict.changing
+        levels = self._levels_of(verdict.temperatures)
+        self._turn_to(levels)
+        if len(levels) <= FEW:
+            self.pace.repeats[levels] = REPEATS
+        return verdict.settled
+
+    def _turn_to(self, levels: npt.NDArray[np.intp]) -> None:
+        """Sweep these levels and their neighbours at every step, others rarely."""
+        self.pace = Pace.even(len(self.betas))
+        self.pace.strides[~self._with_neighbours(levels)] = RARE
+
+    def _progress(self) -> float:
+        tol = self.tol_or_default
+        ratio = tol / self.worst if self.worst > 0 else 1.0
+        if self.changing is not None:
+            ratio = 0.5
+        return 0.3 + 0.7 * min(max(ratio**2, self.sweeps / self.max_steps), 0.99)
+
+    # -- result --------------------------------------------------------------------------------
+
+    def _ensemble(self) -> FloatArray | None:
+        tallies = self.tallies
+        if tallies.sums is None or not np.all(overlaps(self.betas, tallies.energies)):
+            return None
+        return exchanged_eta(tallies.histogram, self.betas, tallies.energies)
+
+    def unsettled(self) -> BoolArray:
+        """Levels that have not reached equilibrium, as far as energies show."""
+        if self.plan.dynamics == "held":
+            return np.zeros(len(self.betas), dtype=np.bool_)
+        found = self._apart(FALSE_ALARM)
+        found |= drift(*self.tallies.series.halves()) > MAX_DRIFT
+        return np.asarray(found | _energy_breaks(self.betas, self.tallies.energies))
+
+    def _least(self) -> tuple[Minimum | None, StateArray | None]:
+        if self.plan.dynamics == "held":
+            return super()._least()
+        coldest = np.concatenate([group.states()[-1:] for group in self.groups])
+        return deepest(self.model, self._minimum, coldest, self.library_seed)
+
+    def equilibrium(self) -> Equilibrium:
+        """What has been measured so far."""
+        return self._measured().equilibrium(self.wanted)
+
+    def _diagnostics(self) -> dict[str, Any]:
+        met = sum((group.exchanged[0] for group in self.groups), np.zeros((len(self.betas), 2)))
+        return {
+            **super()._diagnostics(),
+            "exchange_rates": met[:-1, 1] / np.maximum(met[:-1, 0], 1),
+            "burn_in_sweeps": self.burn_rounds * self.round_steps,
+            "settled": self.settled,
+            "changing": self.changing,
+        }
+
+    def own_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        header = {name: getattr(self, name) for name in OWN_NUMBERS}
+        return header, {"strides": self.pace.strides, "repeats": self.pace.repeats}
+
+    def before_layout(self, header: dict[str, Any]) -> None:
+        self.joined = header["joined"]
+
+    def put_own_state(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        for name in OWN_NUMBERS:
+            setattr(self, name, header[name])
+        self.pace = Pace(arrays["strides"], arrays["repeats"])
+
+
+def _energy_breaks(betas: FloatArray, energies: LevelEnergies) -> BoolArray:
+    """Levels whose energies contradict their fluctuations, see `analysis.equilibration`."""
+    seen = np.flatnonzero(energies.level_counts > 0)
+    broken = np.zeros(len(betas), dtype=np.bool_)
+    means, variances, errors = energies.means, energies.variances, energies.errors
+    broken[seen] = slope_breaks(betas[seen], means[seen], variances[seen], errors[seen])
+    return broken

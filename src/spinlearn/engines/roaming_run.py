@@ -1,0 +1,218 @@
+"""RoamingRun: walkers that change their levels, from cooling to the last measured round.
+
+Phases: *ladder* (a pilot is cooled, `engines/ladder.py`), *weights* or *burn-in* (walkers spread
+over the levels until they have travelled), *production* (until the errors are small enough).
+Walkers of even number start in the ground state where a cut gives it, the others are cooled.
+
+How walkers move over the levels between sweeps is told in `engines/rounds.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from spinlearn.analysis.density import LevelEnergies, exchanged_eta, integrated_log_z, overlaps
+from spinlearn.analysis.energy_bins import EnergyBins
+from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
+from spinlearn.engines.ladder import COLDEST, cool
+from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
+from spinlearn.engines.start import cold_regions, spread
+from spinlearn.engines.tallies import BLOCKS, Tallies, blocks_by_energy
+from spinlearn.engines.trips import Trips
+from spinlearn.engines.walker_group import Walkers
+
+MAX_GROUPS = 16
+ROAMING_TRIES = 4  # of region moves per step
+ROUND_STEPS = 10
+MIN_WEIGHT_ROUNDS = 200
+FIRST_CHECK = 250  # rounds of production before errors are looked at
+FIRST_LEVEL_CHECK = 8  # the same where rounds are averages themselves
+SHORTEST = 0.1  # of the rounds of the weights phase: production that is thrown away first
+MAX_SWEEPS = 200_000
+MEMORY = 1.2  # split R-hat of energies above which walkers have not mixed
+FEWEST_TRIPS = 8  # of all walkers since the start: with fewer the ladder has not been crossed
+
+
+class RoamingRun(SamplingRun):
+    """Walkers that draw their level, or exchange it with others."""
+
+    n_seeds: ClassVar[int] = MAX_GROUPS
+    coldest_level: ClassVar[float] = COLDEST
+
+    trips: Trips
+    trips_before = 0  # production
+    occupancy: FloatArray
+    met: FloatArray
+
+    # -- ladder --------------------------------------------------------------------------------
+
+    def _set_up(self) -> None:
+        """Cool a pilot, place the levels, spread the walkers, set up the sums."""
+        plan, model = self.plan, self.model
+        self.groups = self._new_groups()
+        capacity = sum(group.n_walkers for group in self.groups)
+        limit = max(capacity // 2 - len(self.requested), 1)
+        ladder = cool(
+            self.groups, model, self.requested, limit, lambda f: self._report("ladder", 0.1 * f),
+            by_parts=False, late=lambda: self._late(0.15),
+        )  # fmt: skip
+        self.betas, self.log_z_first = ladder.betas, ladder.log_z_first
+        self.log_z_first_error = ladder.log_z_first_error
+        self.first_cold = ladder.first_cold
+        ground = None if self._minimum is None else self._minimum.labels.copy()
+        lowest = ladder.lowest
+        if ground is not None:
+            lowest = min(lowest, float(model.energy(ground)))
+        self.lay_out(EnergyBins.of(model, ladder.means, ladder.deviations, lowest))
+        self._collect_regions(np.concatenate([g.states() for g in self.groups]), ground)
+        spread(self.groups, self.betas, ground)
+        self._begin()
+        if plan.dynamics == "drawn":
+            moments = LevelEnergies.of(ladder.means, ladder.deviations)
+            self.phase, self.eta = "weights", -integrated_log_z(self.betas, moments)
+        else:
+            self.phase = "burn-in"
+
+    def _new_groups(self) -> list[Walkers]:
+        return [self.plan.kind(self.model, seed) for seed in self.seeds[: self.plan.n_groups]]
+
+    def lay_out(self, bins: EnergyBins) -> None:
+        if not self.groups:
+            self.groups = self._new_groups()
+            for group in self.groups:
+                group.use_ladder(self.betas)
+        fitting = blocks_by_energy(self.model, bins)
+        self.n_blocks = fitting or BLOCKS[-1]
+        self.tallies = Tallies.empty(
+            self.model, self.betas, self.requested, bins, self.n_blocks,
+            by_energy=fitting > 0, by_level=fitting == 0,
+        )  # fmt: skip
+        self.round_steps = ROUND_STEPS
+        self.max_sweeps = self.plan.max_sweeps or MAX_SWEEPS
+        self._begin()
+
+    def _collect_regions(self, cold: StateArray, ground: StateArray | None) -> None:
+        """Give all groups the regions in which cold labellings differ."""
+        self.tries = ROAMING_TRIES
+        self.regions, _ = cold_regions(self.model, cold, ground, self.library_seed, 0)
+        for group in self.groups:
+            group.use_regions(self.regions)
+
+    def _begin(self) -> None:
+        self.trips = Trips(self.groups, len(self.betas))
+        self.occupancy = np.zeros(len(self.betas))
+        self.met = np.zeros((len(self.betas), 2))
+
+    # -- weights and burn-in -----------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        needed = 0.5 * sum(group.n_walkers for group in self.groups)
+        while not self.stopped:
+            occupancy, met = self._advance(measure=False)
+            self.met += met
+            self.rounds += 1
+            if self.phase == "weights":
+                self._learn(occupancy)
+            self.trips.update()
+            travelled = self.trips.count >= needed and self.rounds >= MIN_WEIGHT_ROUNDS
+            if travelled or self.sweeps >= 0.5 * self.max_sweeps or self._late(0.4):
+                break
+            self._report(self.phase, 0.1 + 0.3 * min(self.trips.count / needed, 1.0))
+            self._save()
+        if self.stopped:
+            return
+        self.burn = int(SHORTEST * self.rounds) + 10 if self.phase == "weights" else 0
+        self.burn_rounds, self.rounds = self.rounds, 0
+        self.trips_before = self.trips.count
+        self.phase = PRODUCTION
+        self.next_check = FIRST_CHECK if self.tallies.levels is None else FIRST_LEVEL_CHECK
+        self._begin()
+
+    def _learn(self, occupancy: FloatArray) -> None:
+        """Stochastic approximation of eta: less weight for levels that are visited often."""
+        assert self.eta is not None
+        share = occupancy / occupancy.mean()
+        gain = max(0.5 / (1 + self.rounds / 40), 0.02)
+        self.eta -= gain * np.clip(share - 1, -1, 3)
+        self.eta -= self.eta[0]
+
+    # -- production ----------------------------------------------------------------------------
+
+    def _produce(self) -> None:
+        """Measure until the errors are small enough."""
+        while not self.stopped:
+            self.rounds += 1
+            if self.rounds <= self.burn:
+                self._advance(measure=False)
+                continue
+            occupancy, met = self._advance(measure=True)
+            self.occupancy += occupancy
+            self.met += met
+            self.trips.update()
+            measured = self.rounds - self.burn
+            done = self.sweeps >= self.max_sweeps or self._late(1.0)
+            if measured >= self.next_check or done:
+                self.next_check = int(1.3 * measured) + 1
+                self.worst = self._worst_error()
+                done = done or self.worst <= self.tol_or_default
+            ratio = self.tol_or_default / self.worst if self.worst > 0 else 1.0
+            self._report(PRODUCTION, 1.0 if done else 0.4 + 0.6 * min(ratio**2, 0.99))
+            self._save(now=done and self.worst > self.tol_or_default)  # more time may follow
+            if done:
+                break
+
+    def _worst_error(self) -> float:
+        """Largest standard error of an average over the requested temperatures."""
+        eta = self._ensemble() if self.tallies.levels is None else None
+        return self.tallies.worst_error(self.model, self.betas, eta, self.wanted)
+
+    # -- result --------------------------------------------------------------------------------
+
+    def _ensemble(self) -> FloatArray | None:
+        """eta: given to walkers that draw their level, found from the energies otherwise."""
+        if self.plan.dynamics == "drawn":
+            return self.eta
+        return exchanged_eta(self.tallies.histogram, self.betas, self.tallies.energies)
+
+    def unsettled(self) -> BoolArray:
+        """Levels that walkers have not visited often enough, or that do not overlap."""
+        n_levels = len(self.betas)
+        if n_levels > 1 and self.trips_before + self.trips.count < FEWEST_TRIPS:
+            # Nobody knows what the levels beyond the gap weigh.
+            return np.ones(n_levels, dtype=np.bool_)
+        apart = ~overlaps(self.betas, self.tallies.energies)
+        found = np.zeros(n_levels, dtype=np.bool_)
+        found[1:] |= apart
+        found[:-1] |= apart
+        rhat = self.tallies.series.split_rhat()
+        return np.asarray(found | (np.nan_to_num(rhat, nan=1.0) > MEMORY))
+
+    def _diagnostics(self) -> dict[str, Any]:
+        total = max(float(self.occupancy.mean()), 1.0)
+        return {
+            **super()._diagnostics(),
+            "round_trips": self.trips.count,
+            "exchange_rates": self.met[:-1, 1] / np.maximum(self.met[:-1, 0], 1),
+            "occupancy": self.occupancy / total,
+        }
+
+    def own_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        arrays = {
+            "been_hot": np.concatenate(self.trips.been_hot),
+            "been_cold": np.concatenate(self.trips.been_cold),
+            "occupancy": self.occupancy,
+            "met": self.met,
+        }
+        if self.eta is not None:
+            arrays["eta"] = self.eta
+        return {"trips": self.trips.count, "trips_before": self.trips_before}, arrays
+
+    def put_own_state(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        self.eta = arrays.get("eta")
+        self.occupancy, self.met = arrays["occupancy"], arrays["met"]
+        self.trips.count, self.trips_before = header["trips"], header["trips_before"]
+        ends = np.cumsum([group.n_walkers for group in self.groups])[:-1]
+        self.trips.been_hot = np.split(arrays["been_hot"], ends)
+        self.trips.been_cold = np.split(arrays["been_cold"], ends)

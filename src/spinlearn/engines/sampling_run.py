@@ -1,0 +1,277 @@
+"""SamplingRun: what every sampling run shares, from its clock to its checkpoints.
+
+The walkers fall into independent blocks, whose spread is the error bar. What they do before
+anything is measured is told by the kinds of run:
+
+LadderRun   one walker at every level of each of several ladders (`engines/ladder_run.py`)
+RoamingRun  walkers that change their levels (`engines/roaming_run.py`)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from time import perf_counter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from spinlearn.analysis.energy_bins import EnergyBins
+from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
+from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.model import PottsModel
+from spinlearn.core.protocols import Callback, Progress
+from spinlearn.core.stopping import Until
+from spinlearn.engines import checkpoint
+from spinlearn.engines.enumeration import Enumeration
+from spinlearn.engines.ground_state import least_energy
+from spinlearn.engines.ladder import requested_levels
+from spinlearn.engines.plan import Plan
+from spinlearn.engines.regions import Regions
+from spinlearn.engines.rounds import Pace, Round
+from spinlearn.engines.run_state import put_state, state_of
+from spinlearn.engines.sampled import Measured
+from spinlearn.engines.tallies import Tallies
+from spinlearn.engines.walker_group import Walkers
+from spinlearn.errors import StoppedError
+from spinlearn.minimizers.minimum import Minimum
+
+PRODUCTION = "production"
+DEFAULT_TOL = 0.012  # of averages, where nobody says when an answer is settled
+
+
+class SamplingRun:
+    """The walkers, the ladder and the sums, saved as plain arrays.
+
+    Parameters
+    ----------
+    plan : Plan
+    model : PottsModel
+    wanted : float array
+        Temperatures, in any order.
+    root : SeedSequence
+    callback : callable or None
+    until : Until or None
+        Stops the run besides its limits, in the place of a tolerance.
+    """
+
+    n_seeds: ClassVar[int]  # of groups of walkers, at most
+    coldest_level: ClassVar[float]  # times the typical coupling: lower ones count as T = 0
+
+    def __init__(
+        self,
+        plan: Plan,
+        model: PottsModel,
+        wanted: FloatArray,
+        root: np.random.SeedSequence,
+        callback: Callback | None,
+        until: Until | None = None,
+    ) -> None:
+        self.plan, self.model, self.wanted, self.callback = plan, model, wanted, callback
+        self.until = until
+        self.requested = requested_levels(model, wanted, self.coldest_level)
+        self.library_seed, self.pilot_seed, *self.seeds = root.spawn(2 + self.n_seeds)
+        self.identity = checkpoint.fingerprint(
+            model, wanted.tolist(), root.entropy, root.spawn_key, plan.engine, plan.kind.__name__,
+            plan.dynamics, plan.max_sweeps, plan.n_groups,
+        )  # fmt: skip
+        self.started = self.saved = perf_counter()
+        self.seconds: dict[str, float] = {}
+        self.stopped = False
+        self.phase, self.rounds, self.next_check = "ladder", 0, 0
+        self.burn, self.burn_rounds = 0, 0  # rounds dropped in production, and before it
+        self.tries = 0  # of region moves per step
+        self.first_cold = 0  # level from which on exchanges go further than the next
+        self.worst, self.fraction = np.inf, 0.0
+        self.eta: FloatArray | None = None
+        self.log_z_first, self.log_z_first_error = 0.0, 0.0
+        self.groups: list[Walkers] = []
+        self.regions = Regions.none()
+        self.betas = self.requested
+        self.n_blocks, self.round_steps = 1, 1
+        self.tallies: Tallies
+
+    # -- what kinds of run fill in -------------------------------------------------------------
+
+    def _set_up(self) -> None:
+        """Place levels, walkers and sums; leave the phase "ladder"."""
+        raise NotImplementedError
+
+    def _settle(self) -> None:
+        """All that comes before production; sets `phase` to PRODUCTION unless stopped."""
+        raise NotImplementedError
+
+    def _produce(self) -> None:
+        """Measure until a limit or an accuracy is reached."""
+        raise NotImplementedError
+
+    def lay_out(self, bins: EnergyBins) -> None:
+        """Empty sums, and groups of walkers where those do not exist yet."""
+        raise NotImplementedError
+
+    def _ensemble(self) -> FloatArray | None:
+        """eta of the levels, see `analysis.density`; None where levels are not joined."""
+        raise NotImplementedError
+
+    def unsettled(self) -> BoolArray:
+        """Levels that have not reached equilibrium, as far as the run's own tests show, (K,)."""
+        raise NotImplementedError
+
+    def before_layout(self, header: dict[str, Any]) -> None:
+        """What of a checkpoint `lay_out` needs to know."""
+
+    def own_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Further header entries and arrays of a checkpoint."""
+        return {}, {}
+
+    def put_own_state(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        """Go on from those."""
+
+    def _diagnostics(self) -> dict[str, Any]:
+        """Numbers for people."""
+        return {
+            "walkers": f"{len(self.groups)} x {self.groups[0].n_walkers} {self.plan.kind.__name__}",
+            "levels_are": self.plan.dynamics,
+            "ladder": 1 / np.maximum(self.betas, 1e-300),
+            "regions": self.regions.count,
+            "region_moves": int(sum(g.region_moves.sum() for g in self.groups)),
+            "sweeps": self.sweeps,
+            "split_rhat": self.tallies.series.split_rhat(),
+            "worst_std_error": self.worst,
+            "seconds": dict(self.seconds),
+        }
+
+    # -- the run -------------------------------------------------------------------------------
+
+    def result(self) -> Equilibrium:
+        """Run all phases from wherever the checkpoint left off."""
+        if len(self.model.free_nodes) == 0:
+            return self._nothing_free()
+        saved = None
+        if self.plan.checkpoint is not None:
+            saved = checkpoint.load(self.plan.checkpoint, self.identity)
+        if saved is None:
+            self._timed("ladder", self._set_up)
+        else:
+            put_state(self, *saved)
+        try:
+            if self.phase != PRODUCTION and not self.stopped:
+                self._timed(self.phase, self._settle)
+            if self.phase == PRODUCTION and not self.stopped:
+                self._timed(PRODUCTION, self._produce)
+        except KeyboardInterrupt:
+            if not self._has_measured:
+                raise
+        if not self._has_measured:
+            raise StoppedError("stopped before anything was measured")
+        return self._measured().equilibrium(self.wanted)
+
+    def _nothing_free(self) -> Equilibrium:
+        """One labelling is left: no sampling."""
+        exact = Enumeration().run(self.model, self.wanted, callback=self.callback)
+        return replace(
+            exact,
+            engine=self.plan.engine,
+            std_error=np.zeros_like(exact.marginals),
+            agreement_std_error=np.zeros_like(exact.edge_agreement),
+        )
+
+    @property
+    def tol(self) -> float | None:
+        """The accuracy that averages must have; None where a settled answer is asked for."""
+        if self.plan.tol is None and self.until is not None:
+            return None
+        return self.tol_or_default
+
+    @property
+    def tol_or_default(self) -> float:
+        """The tolerance of the plan."""
+        return DEFAULT_TOL if self.plan.tol is None else self.plan.tol
+
+    @property
+    def _has_measured(self) -> bool:
+        return self.phase == PRODUCTION and self.tallies.energies.counts.sum() > 0
+
+    @property
+    def sweeps(self) -> int:
+        """Sweeps of every walker in this phase."""
+        return int(self.rounds * self.round_steps * self.plan.kind.sweeps_per_step)
+
+    def _advance(self, *, measure: bool, pace: Pace | None = None) -> tuple[FloatArray, FloatArray]:
+        """A round of all groups; summed occupancy of the levels, and exchanges tried and done."""
+        per_group = self.n_blocks // len(self.groups)
+        first = self.rounds * self.round_steps
+        work = [
+            Round(
+                group=group,
+                blocks=g * per_group + np.arange(group.n_walkers) % per_group,
+                measure=measure,
+                tallies=self.tallies,
+                dynamics=self.plan.dynamics,
+                betas=self.betas,
+                eta=self.eta,
+                steps=self.round_steps,
+                tries=self.tries,
+                first_cold=self.first_cold,
+                first_step=first,
+                pace=pace,
+            )
+            for g, group in enumerate(self.groups)
+        ]
+        if self.plan.n_jobs == 1 or len(self.groups) == 1:
+            results = [one() for one in work]
+        else:
+            from joblib import Parallel, delayed
+
+            threads = Parallel(n_jobs=self.plan.n_jobs, require="sharedmem")
+            results = threads(delayed(one)() for one in work)
+        occupancy, met, samples = (list(part) for part in zip(*results, strict=True))
+        for group_samples in samples:
+            self.tallies.add(group_samples)
+        if measure:
+            self.tallies.end_round()
+        return np.asarray(np.sum(occupancy, axis=0)), np.asarray(np.sum(met, axis=0))
+
+    # -- time, progress, result ----------------------------------------------------------------
+
+    def _timed(self, phase: str, work: Callable[[], None]) -> None:
+        began = perf_counter()
+        try:
+            work()
+        finally:
+            self.seconds[phase] = self.seconds.get(phase, 0.0) + perf_counter() - began
+
+    def _late(self, share: float) -> bool:
+        limit = self.plan.max_seconds
+        return limit is not None and perf_counter() - self.started > share * limit
+
+    def _report(self, phase: str, fraction: float) -> bool:
+        self.fraction = max(self.fraction, fraction)
+        worst = self.worst if np.isfinite(self.worst) else None
+        progress = Progress(phase=phase, fraction=self.fraction, worst_error=worst)
+        if self.callback is not None and self.callback(progress):
+            self.stopped = True
+        return self.stopped
+
+    @cached_property
+    def _minimum(self) -> Minimum | None:
+        return least_energy(self.model, lambda: self._late(0.2))
+
+    def _measured(self) -> Measured:
+        return Measured.of(self, self._ensemble(), *self._least(), self._diagnostics())
+
+    def _least(self) -> tuple[Minimum | None, StateArray | None]:
+        """The least energy known, and all labellings of it that have been found, if looked for."""
+        return self._minimum, None
+
+    # -- checkpoint ----------------------------------------------------------------------------
+
+    def _save(self, now: bool = False) -> None:
+        path = self.plan.checkpoint
+        waited = perf_counter() - self.saved >= self.plan.checkpoint_seconds
+        due = now or self.stopped or waited
+        if path is None or not due:
+            return
+        checkpoint.save(path, self.identity, *state_of(self))
+        self.saved = perf_counter()

@@ -1,0 +1,178 @@
+"""Models of any size whose exact answer the junction tree gives, and how a sampled run compares.
+
+All are long and thin, or trees of small dense parts: 100,000 nodes have a treewidth below 8. Each
+is the same for the same seed. One node in fifty has a label, of a random class, so that no marginal
+is uniform by symmetry.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from itertools import combinations
+
+import numpy as np
+
+from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from tests.conftest import grid_graph
+
+NODES_PER_LABEL = 50
+
+
+def strip(length: int, width: int, q: int, seed: int = 0) -> PottsModel:
+    """A lattice `width` nodes wide, all couplings one."""
+    return _labelled(grid_graph(length, width), q, np.random.default_rng(seed))
+
+
+def ribbon(length: int, width: int, q: int, seed: int = 0) -> PottsModel:
+    """A lattice with random couplings, half of its cells with a diagonal of either direction."""
+    rng = np.random.default_rng(seed)
+    number = np.arange(length * width).reshape(length, width)
+    corners = [number[:-1, :-1], number[1:, 1:], number[:-1, 1:], number[1:, :-1]]
+    near, far, right, left = (corner.ravel() for corner in corners)
+    falling = rng.random(len(near)) < 0.5
+    diagonals = np.where(falling[:, None], np.stack([near, far], 1), np.stack([right, left], 1))
+    chosen = diagonals[rng.random(len(near)) < 0.5]
+    edges = np.concatenate([grid_graph(length, width).edges, chosen])
+    weights = rng.uniform(0.2, 1.4, len(edges))
+    return _labelled(Graph(length * width, edges, weights), q, rng)
+
+
+def blob_tree(n_blobs: int, blob_size: int, q: int, seed: int = 0) -> PottsModel:
+    """Random dense blobs, each joined to an earlier one by two weak edges."""
+    rng = np.random.default_rng(seed)
+    pairs = np.array(list(combinations(range(blob_size), 2)))
+    path = pairs[:, 1] - pairs[:, 0] == 1  # keeps a blob in one piece
+    present = path | (rng.random((n_blobs, len(pairs))) < 0.7)
+    blob, pair = np.nonzero(present)
+    inside = pairs[pair] + blob_size * blob[:, None]
+    joined = np.arange(1, n_blobs)
+    earlier = rng.integers(0, joined)
+    first = _two_members(rng, joined, blob_size)
+    second = _two_members(rng, earlier, blob_size)
+    joints = np.stack([first.ravel(), second.ravel()], axis=1)
+    weights = np.concatenate(
+        [rng.uniform(0.3, 0.9, len(inside)), rng.uniform(0.3, 0.6, len(joints))]
+    )
+    graph = Graph(n_blobs * blob_size, np.concatenate([inside, joints]), weights)
+    return _labelled(graph, q, rng)
+
+
+def clique_chain(n_cliques: int, clique_size: int, q: int, seed: int = 0) -> PottsModel:
+    """Complete graphs in a row, the last node of each tied to the first of the next."""
+    rng = np.random.default_rng(seed)
+    pairs = np.array(list(combinations(range(clique_size), 2)))
+    starts = clique_size * np.arange(n_cliques)
+    inside = (pairs[None] + starts[:, None, None]).reshape(-1, 2)
+    joints = np.stack([starts[1:] - 1, starts[1:]], axis=1)
+    weights = np.concatenate(
+        [rng.uniform(0.3, 0.7, len(inside)), rng.uniform(0.5, 1.5, len(joints))]
+    )
+    graph = Graph(n_cliques * clique_size, np.concatenate([inside, joints]), weights)
+    return _labelled(graph, q, rng)
+
+
+def _two_members(rng: np.random.Generator, blobs: np.ndarray, size: int) -> np.ndarray:
+    """Two different nodes of each blob, (blobs, 2)."""
+    one = rng.integers(0, size, len(blobs))
+    other = (one + rng.integers(1, size, len(blobs))) % size
+    return np.stack([one, other], axis=1) + size * blobs[:, None]
+
+
+def _labelled(graph: Graph, q: int, rng: np.random.Generator) -> PottsModel:
+    clamped = np.full(graph.n_nodes, -1)
+    chosen = rng.choice(graph.n_nodes, max(graph.n_nodes // NODES_PER_LABEL, q), replace=False)
+    clamped[chosen] = np.arange(len(chosen)) % q
+    return PottsModel(graph, q, clamped=clamped)
+
+
+@dataclass(frozen=True)
+class Scores:
+    """A sampled run against the exact one, row by row (temperature by temperature).
+
+    `marginals` (T, free nodes, q) and `agreements` (T, edges with a free end) are
+    (sampled - exact) / stated error; `worst_error` (T,) is the largest |sampled - exact| of both.
+    """
+
+    marginals: np.ndarray
+    agreements: np.ndarray
+    worst_error: np.ndarray
+    converged: np.ndarray
+    equilibrated: np.ndarray
+
+    def rows(self, which: np.ndarray) -> Scores:
+        """Some of the temperatures."""
+        return Scores(*(getattr(self, field.name)[which] for field in fields(self)))
+
+    @property
+    def tables(self) -> dict[str, np.ndarray]:
+        """Both kinds of scores by name."""
+        return {"marginals": self.marginals, "agreements": self.agreements}
+
+    @property
+    def bias(self) -> np.ndarray:
+        """Mean score of the agreements (T,): near zero, for distant edges err independently."""
+        return np.asarray(self.agreements.mean(axis=1))
+
+    def wrongly_converged(self, tol: float) -> np.ndarray:
+        """Rows (T,) called converged whose true error is above three tolerances."""
+        return np.asarray(self.converged & (self.worst_error > 3 * tol))
+
+    def __str__(self) -> str:
+        """One line per row."""
+        lines = []
+        for t, (worst, bias) in enumerate(zip(self.worst_error, self.bias, strict=True)):
+            parts = [
+                f"{kind}: {share_below_two(z[t]):.3f} below 2, largest {np.abs(z[t]).max():.1f}"
+                for kind, z in self.tables.items()
+            ]
+            marks = f"converged {self.converged[t]}, equilibrated {self.equilibrated[t]}"
+            lines.append(
+                f"row {t}: {'; '.join(parts)}; bias {bias:.2f}; error {worst:.3f}; {marks}"
+            )
+        return "\n".join(lines)
+
+
+def share_below_two(z: np.ndarray) -> float:
+    """Share of |z| < 2: 0.954 for normal errors of the size stated."""
+    return float(np.mean(np.abs(z) < 2))
+
+
+def scores(run: Equilibrium, exact: Equilibrium) -> Scores:
+    """How far a run is from the exact answer at the same temperatures."""
+    free = run.model.clamped < 0
+    loose = free[run.model.graph.edges].any(axis=1)
+    errors = [
+        (run.marginals - exact.marginals)[:, free],
+        (run.edge_agreement - exact.edge_agreement)[:, loose],
+    ]
+    stated = [run.std_error[:, free], run.agreement_std_error[:, loose]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = [np.where(e == 0, 0.0, e / s) for e, s in zip(errors, stated, strict=True)]
+    worst = np.max([np.abs(e).reshape(len(e), -1).max(axis=1) for e in errors], axis=0)
+    equilibrated = getattr(run, "equilibrated", None)
+    if equilibrated is None:  # the engine does not say
+        equilibrated = np.ones(len(worst), dtype=bool)
+    return Scores(z[0], z[1], worst, run.converged, np.asarray(equilibrated))
+
+
+def broken_laws(found: Scores, tol: float) -> list[str]:
+    """What honest error bars would not do; rows marked not equilibrated are left out, but one only.
+
+    |z| < 2 for 93 % and none above 6; no common sign; none converged beyond three tolerances.
+    """
+    broken = []
+    if np.sum(~found.equilibrated) > 1:
+        broken.append(f"{np.sum(~found.equilibrated)} rows are not equilibrated")
+    judged = found.rows(found.equilibrated)
+    for kind, z in judged.tables.items():
+        if share_below_two(z) < 0.93:
+            broken.append(f"{kind}: |z| < 2 for {share_below_two(z):.3f}")
+        if np.abs(z).max(initial=0.0) >= 6:
+            broken.append(f"{kind}: largest |z| is {np.abs(z).max():.1f}")
+    if np.any(np.abs(judged.bias) > 0.25):
+        broken.append(f"agreements: mean z is {judged.bias.round(2).tolist()}")
+    for t in np.flatnonzero(found.wrongly_converged(tol)):
+        broken.append(f"row {t} is called converged with an error of {found.worst_error[t]:.3f}")
+    return broken

@@ -1,0 +1,110 @@
+"""What a sampler may be asked, what it says of itself, and where its limits hold."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from spinlearn import KNN, PottsClassifier
+from spinlearn.energies import min_cut, modularity
+from spinlearn.engines import Auto, JunctionTree, Multicanonical, Tempering
+from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
+from tests.oracles import clique_chain, strip
+
+
+def blobs(n_points: int, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    """Overlapping classes with five labels each."""
+    rng = np.random.default_rng(0)
+    centres = 1.4 * rng.normal(size=(n_classes, 6))
+    truth = rng.integers(n_classes, size=n_points)
+    labels = np.full(n_points, -1)
+    for c in range(n_classes):
+        labels[np.flatnonzero(truth == c)[:5]] = c
+    return centres[truth] + rng.normal(size=(n_points, 6)), labels
+
+
+@pytest.fixture(scope="module")
+def large_run():
+    X, labels = blobs(1500)
+    model = min_cut(KNN().build(X), labels, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return Tempering(tol=0.05, max_sweeps=60).run(model, [0.4, 0.8, 1.6], seed=0)
+
+
+def test_temperatures_out_of_reach_are_refused_and_near_ones_move_little(large_run):
+    with pytest.raises(InvalidInputError, match="do not overlap"):
+        large_run.at([0.6])
+    near = large_run.at(1.002 * large_run.temperatures)
+    moved = np.abs(near.marginals - large_run.marginals)
+    assert np.all(moved <= 3 * near.std_error)
+
+
+def test_log_z_has_an_error_bar_that_covers_the_truth():
+    model = strip(60, 4, 2)
+    exact = JunctionTree().run(model, [0.6, 1.0, 2.0])
+    for engine in (Tempering(tol=0.03), Multicanonical(tol=0.03)):
+        runs = [engine.run(model, [0.6, 1.0, 2.0], seed=s) for s in range(8)]
+        z = [(r.log_partition - exact.log_partition) / r.log_partition_std_error for r in runs]
+        assert np.abs(z).max() < 5
+        assert np.sqrt(np.mean(np.square(z))) > 0.1  # no idle bound either
+
+
+def test_two_engines_are_two_ways():
+    model = clique_chain(20, 5, 3)
+    one, other = (e(tol=0.03).run(model, [0.8], seed=0) for e in (Tempering, Multicanonical))
+    assert one.diagnostics["levels_are"] != other.diagnostics["levels_are"]
+    difference = np.abs(one.marginals - other.marginals)
+    assert difference.max() > 0
+    assert np.all(difference <= 5 * np.hypot(one.std_error, other.std_error))
+
+
+def test_walkers_that_never_meet_are_not_called_equilibrated(monkeypatch):
+    """Two halves with a label each, no sweeps to speak of: the starts are all that is known."""
+    from spinlearn.engines import ladder_run
+
+    monkeypatch.setattr(ladder_run, "BURN_STEPS", 1)
+    monkeypatch.setattr(ladder_run, "BURN_WINDOWS", 1)
+    X, labels = blobs(1500)
+    model = modularity(KNN().build(X), labels, 3)
+    with pytest.warns(ConvergenceWarning, match="not equilibrated"):
+        run = Tempering(tol=0.5, max_sweeps=2).run(model, [1.0, 2.0, 4.0, 8.0], seed=0)
+    assert not run.equilibrated.all()
+    assert not run.converged[~run.equilibrated].any()
+
+
+@pytest.mark.parametrize("energy", ["min_cut", "modularity"])
+def test_a_run_without_limits_ends_when_its_calls_are_settled(energy):
+    X, labels = blobs(300)
+    runs = [
+        PottsClassifier(engine="tempering", energy=energy, random_state=s).fit(X, labels)
+        for s in (0, 1)
+    ]
+    for clf in runs:
+        assert clf.equilibrium_.diagnostics["settled"]
+        assert clf.equilibrium_.diagnostics["changing"] <= 0.005
+        assert any("settled" in line for line in clf.answer_.remarks())
+    assert np.mean(runs[0].names_ == runs[1].names_) >= 0.98
+
+
+def test_a_limit_of_time_holds_for_everything():
+    X, labels = blobs(4000)
+    model = min_cut(KNN().build(X), labels, 3)
+    Tempering(max_sweeps=1, tol=0.5).run(model, [4.0], seed=0)  # compiles
+    began = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        Auto(max_seconds=2.0, tol=1e-6).run(model, np.geomspace(0.2, 4.0, 12), seed=0)
+    # Of work: a busy machine takes longer by the clock, and does no more.
+    assert time.process_time() - began < 6.0
+
+
+def test_sums_that_do_not_fit_are_refused_before_any_work():
+    model = strip(50_000, 4, 2)
+    began = time.process_time()
+    with pytest.raises(UnsupportedModelError, match="GB"):
+        Tempering().run(model, np.linspace(0.5, 2.0, 400))
+    assert time.process_time() - began < 2.0

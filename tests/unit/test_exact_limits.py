@@ -1,0 +1,163 @@
+"""Limits of the exact engine: refused before any work, ended between blocks, else no trace."""
+
+from __future__ import annotations
+
+from time import perf_counter, sleep
+
+import numpy as np
+import pytest
+
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.core.protocols import Progress
+from spinlearn.engines import JunctionTree, elimination_solver
+from spinlearn.engines.time_limit import TimeLimit
+from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
+from spinlearn.estimators import PottsClassifier
+from tests.conftest import grid_graph
+
+TEMPERATURES = np.linspace(0.3, 2.0, 24)
+ARRAYS = ("marginals", "edge_agreement", "mean_energy", "heat_capacity", "log_partition")
+
+
+def random_lattice(height: int, width: int, q: int) -> PottsModel:
+    rng = np.random.default_rng(q)
+    graph = grid_graph(height, width)
+    fields = rng.normal(size=(graph.n_nodes, q))
+    return PottsModel(graph, q, couplings=rng.normal(size=graph.n_edges), fields=fields)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        PottsModel(Graph(1, []), 2),
+        PottsModel(Graph(3, [(0, 1)]), 2, clamped=[0, 1, 1]),
+        random_lattice(3, 500, 3),
+        random_lattice(15, 60, 2),
+        PottsModel(Graph(80, [(i, j) for i in range(80) for j in range(i)]), 10),
+    ],
+    ids=["one node", "one free node", "strip", "wide lattice", "complete"],
+)
+def test_a_limit_of_no_time_refuses_before_any_work(model):
+    engine = JunctionTree(max_seconds=1e-9)
+    seen: list[Progress] = []
+    for attempt in (
+        lambda: engine.run(model, TEMPERATURES, callback=seen.append),
+        lambda: engine.draw(model, 1.0, 5, seed=0),
+        lambda: engine.plan(model),
+    ):
+        with pytest.raises(UnsupportedModelError, match=r"max_seconds=1e-09.*sampling engine"):
+            attempt()
+    assert not seen
+    assert "max_seconds" in engine.unsupported(model)
+
+
+@pytest.mark.parametrize("model", [random_lattice(4, 50, 2), random_lattice(3, 9, 5)])
+def test_what_ends_in_time_does_not_depend_on_the_limit(model):
+    free, limited = JunctionTree(), JunctionTree(max_seconds=600)
+    a, b = free.run(model, TEMPERATURES), limited.run(model, TEMPERATURES)
+    for name in ARRAYS:
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+    np.testing.assert_array_equal(
+        free.draw(model, 0.7, 20, seed=1), limited.draw(model, 0.7, 20, seed=1)
+    )
+    np.testing.assert_array_equal(
+        free.pair_marginals(model, [0.7], [0, 3]), limited.pair_marginals(model, [0.7], [0, 3])
+    )
+
+
+def test_a_refusal_counts_temperatures_and_states_prediction_limit_and_remedy():
+    model = random_lattice(13, 40, 2)
+    one = JunctionTree().plan(model).seconds(1, 1)
+    engine = JunctionTree(max_seconds=one + 5)  # five seconds to find the order
+    assert engine.unsupported(model) is None
+    many = np.linspace(0.1, 2, 4000)
+    with pytest.raises(
+        UnsupportedModelError,
+        match=r"4000 temperatures is predicted to take [\d.e+]+ s .*max_seconds=.*sampling engine",
+    ):
+        engine.run(model, many)
+    # Here the width alone is too much, which a bound shows without any order.
+    wide = random_lattice(40, 40, 2)
+    with pytest.raises(
+        UnsupportedModelError, match=r"width above .* more than [\d.e+]+ s\): use a sampling engine"
+    ):
+        JunctionTree(max_seconds=5).run(wide, TEMPERATURES)
+
+
+def test_a_run_slower_than_predicted_is_ended_between_blocks(monkeypatch):
+    monkeypatch.setattr(elimination_solver, "BLOCK_STATES", 1000)
+    model = random_lattice(4, 60, 2)
+    seen: list[float] = []
+
+    def slow(progress: Progress) -> None:
+        seen.append(progress.fraction)
+        sleep(0.2)
+
+    engine = JunctionTree(max_seconds=2.0)
+    began = perf_counter()
+    with pytest.raises(
+        UnsupportedModelError, match=r"% ready after .* beyond max_seconds=2.*raise"
+    ):
+        engine.run(model, TEMPERATURES, callback=slow)
+    assert perf_counter() - began < 60
+    assert 1 <= len(seen) <= 10
+    assert max(seen) < 1
+    with pytest.raises(StoppedError):  # the caller's own stop is another thing
+        engine.run(model, TEMPERATURES, callback=lambda progress: True)
+
+
+@pytest.mark.parametrize("q", [2, 3, 5, 20])
+def test_large_buckets_in_parts_give_the_same_averages(q, monkeypatch):
+    model = random_lattice(*{2: (6, 9), 3: (5, 6), 5: (3, 7), 20: (2, 5)}[q], q)
+    edge_ids = np.arange(model.graph.n_edges)
+    temperatures = [0.0, 0.5, 1.0, 2.0]
+    whole = JunctionTree().run(model, temperatures)
+    pairs = JunctionTree().pair_marginals(model, temperatures, edge_ids)
+    monkeypatch.setattr(elimination_solver, "BLOCK_STATES", 20 * q * len(temperatures))
+    seen: list[Progress] = []
+    in_parts = JunctionTree().run(model, temperatures, callback=seen.append)
+    assert len(seen) >= whole.diagnostics["clique_states"] / (
+        20 * q
+    )  # two passes, runs up to twice
+    for name in ARRAYS:
+        np.testing.assert_allclose(getattr(in_parts, name), getattr(whole, name), atol=1e-13)
+    np.testing.assert_allclose(
+        JunctionTree().pair_marginals(model, temperatures, edge_ids), pairs, atol=1e-13
+    )
+
+
+def test_time_left_out_is_not_counted():
+    limit = TimeLimit(0.2)
+    with limit.left_out():
+        sleep(0.4)
+    assert not limit.passed()
+    sleep(0.21)
+    assert limit.passed()
+    assert not TimeLimit(None).passed()
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, np.nan])
+def test_limits_that_are_none_are_refused(bad):
+    with pytest.raises(InvalidInputError, match="max_seconds"):
+        JunctionTree(max_seconds=bad).run(random_lattice(2, 2, 2), [1.0])
+
+
+def test_without_time_for_a_finer_grid_the_classifier_keeps_the_coarse_one(monkeypatch):
+    points = np.random.default_rng(0).normal(size=(30, 2))
+    labels = np.full(30, -1)
+    labels[[0, 1, 2, 3]] = 0, 1, 0, 1
+    runs: list[int] = []
+    whole_run = JunctionTree.run
+
+    def first_run_only(self, model, temperatures, **settings):
+        runs.append(len(temperatures))
+        if len(runs) > 1:
+            raise UnsupportedModelError("no time")
+        return whole_run(self, model, temperatures, **settings)
+
+    monkeypatch.setattr(JunctionTree, "run", first_run_only)
+    model = PottsClassifier(method="paper", engine=JunctionTree(), temperature="information")
+    model.fit(points, labels)
+    assert len(runs) > 1
+    assert len(model.answer_.equilibrium.temperatures) == runs[0]
