@@ -417,6 +417,6 @@ def test_leukemia_finds_the_unlabelled_class(tmp_path):
     assert np.sum(calls[truth == "MLL"] == "new:1") >= 12  # of 17
     assert np.sum(calls[truth != "MLL"] == "new:1") <= 2
     assert leftovers(tmp_path) == {
-        "leukemia.csv", "out", "out/labels.csv", "out/profile.csv", "out/model.npz",
-        "out/report.html",
+        "leukemia.csv", "out", "out/labels.csv", "out/labels.parquet", "out/profile.csv",
+        "out/model.npz", "out/report.html",
     }  # fmt: skip
