@@ -13,7 +13,7 @@ export MPLBACKEND := Agg
 SPINLEARN_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 export SPINLEARN_DATA
 
-.PHONY: demo reproduce test browser lint format bench clean
+.PHONY: demo reproduce test test-fast fuzz browser lint format bench clean
 
 demo: $(VENV)/.app
 	$(BIN)/spinlearn demo --out demo
@@ -24,6 +24,16 @@ reproduce: $(VENV)/.app
 
 test: $(VENV)/.dev browser
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# Without the tests that are marked slow: two minutes on two cores.
+test-fast: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+
+# Damaged files of every kind (MUTATIONS says how many, FIRST where to begin, with other files),
+# then KILLS killed runs.
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz --mutations $(or $(MUTATIONS),20000) --first $(or $(FIRST),0)
+	$(BIN)/python -m tests.fuzz.kills --times $(or $(KILLS),50)
 
 # The explorer is tested in Chromium. Root on Debian or Ubuntu gets it; elsewhere those tests are
 # skipped with a reason, but fail where CI is set.

@@ -22,6 +22,7 @@ NASTY = (
     '</script><img src=x onerror="window.pwned=1">',
     'a,"b"\n',
 )
+FORMULAS = ("=1+2", "'=x", "-5", "+B cells", "@SUM(A1)", "-")  # to a spreadsheet, but for two
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ def three_blocks() -> Case:
         labels[np.flatnonzero(np.all(places == (row, column), axis=1))[0]] = name
     ids = [f"p{r}-{c}" for r, c in places.tolist()]
     ids[:3] = NASTY
+    ids[-len(FORMULAS) :] = FORMULAS
     temperatures = np.concatenate([np.linspace(0, 1.6, 17), [np.inf]])
     classifier = PottsClassifier(
         temperatures=temperatures, temperature=0.55, engine="junction_tree"

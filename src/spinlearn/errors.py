@@ -67,3 +67,7 @@ class ContradictionWarning(LabelWarning):
 
 class ConvergenceWarning(SpinlearnWarning):
     """Some temperatures did not reach the requested accuracy."""
+
+
+class CheckpointWarning(SpinlearnWarning):
+    """A run goes on without the checkpoint that it should have written."""

@@ -74,6 +74,7 @@ def test_protocol_and_name(engine):
     assert ENGINES[engine.name] is type(engine)
 
 
+@pytest.mark.slow
 def test_agrees_with_enumeration(engine, model, temperatures):
     exact = Enumeration().run(model, temperatures)
     run = engine.run(model, temperatures, seed=0)
@@ -88,6 +89,7 @@ def test_agrees_with_enumeration(engine, model, temperatures):
     assert run.converged.all()
 
 
+@pytest.mark.slow
 def test_without_sampling_a_tree_is_exact(engine, tree, temperatures):
     run = engine.run(tree, temperatures, seed=0)
     if run.kind is Kind.SAMPLED:
@@ -97,12 +99,14 @@ def test_without_sampling_a_tree_is_exact(engine, tree, temperatures):
         np.testing.assert_allclose(getattr(run, name), getattr(exact, name), rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_same_seed_same_result(engine, model, temperatures):
     a, b = (engine.run(model, temperatures, seed=3) for _ in range(2))
     np.testing.assert_array_equal(a.marginals, b.marginals)
     np.testing.assert_array_equal(a.edge_agreement, b.edge_agreement)
 
 
+@pytest.mark.slow
 def test_order_and_repetition_of_temperatures_do_not_matter(engine, model):
     run = engine.run(model, [1.0, 0.4, 1.0], seed=0)
     again = engine.run(model, [0.4, 1.0], seed=0)
@@ -112,6 +116,7 @@ def test_order_and_repetition_of_temperatures_do_not_matter(engine, model):
     np.testing.assert_allclose(run.marginals[0], run.marginals[2], rtol=0, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_inputs_are_unchanged_and_results_read_only(engine, model, temperatures):
     before = pickle.dumps([model.couplings, model.fields, model.clamped])
     run = engine.run(model, temperatures, seed=0)
@@ -120,6 +125,7 @@ def test_inputs_are_unchanged_and_results_read_only(engine, model, temperatures)
         run.marginals[0, 0, 0] = 1.0
 
 
+@pytest.mark.slow
 def test_clone_copy_and_pickle(engine, model):
     for twin in (clone(engine), copy.deepcopy(engine), pickle.loads(pickle.dumps(engine))):
         assert twin == engine
@@ -128,6 +134,7 @@ def test_clone_copy_and_pickle(engine, model):
         )
 
 
+@pytest.mark.slow
 def test_result_can_be_evaluated_elsewhere_and_pickled(engine, model, temperatures):
     run = pickle.loads(pickle.dumps(engine.run(model, temperatures, seed=0)))
     if engine.name in ONE_TEMPERATURE:
@@ -152,6 +159,7 @@ def test_too_large_a_model_is_refused_before_work_starts(engine):
         engine.run(model, [1.0])
 
 
+@pytest.mark.slow
 def test_progress_ends_at_one_and_a_true_answer_stops(engine, model, temperatures):
     seen: list[Progress] = []
     engine.run(model, temperatures, seed=0, callback=lambda p: seen.append(p))

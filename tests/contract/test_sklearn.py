@@ -31,6 +31,7 @@ ESTIMATORS = [PottsClassifier()] + [
 ]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 def test_scikit_learn_contract(estimator, check):

@@ -41,7 +41,7 @@ def chromium(folder: Path) -> Any:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     service = webdriver.ChromeService(driver)
     opened = webdriver.Chrome(options=options, service=service)
-    opened.set_script_timeout(60)
+    opened.set_script_timeout(600)
     return opened
 
 

@@ -12,7 +12,8 @@ import pytest
 from tests.end_to_end.tool import leftovers, spinlearn, spinlearn_here
 
 GOOD = "id,label,x,y\n" + "".join(
-    f"r{k},{'A' if k == 0 else 'B' if k == 1 else ''},{k % 2 * 5 + k / 10},{k}\n" for k in range(12)
+    f"r{k},{'A' if k == 0 else 'B' if k == 1 else ''},{k % 2 * 5 + k / 10},{k / 2}\n"
+    for k in range(12)
 )
 
 
@@ -224,6 +225,7 @@ def _bomb_array() -> np.ndarray:
     return bomb
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["explore", "suggest", "suspects"])
 def test_a_malicious_model_is_refused(tmp_path, command):
     (tmp_path / "data.csv").write_text(GOOD)
@@ -285,6 +287,7 @@ def test_headers_that_lie_about_their_size_are_refused(tmp_path):
         check_refusal(done, ["truncated"])
 
 
+@pytest.mark.slow
 def test_a_fresh_process_says_one_line_and_shows_more_only_on_request(tmp_path):
     (tmp_path / "data.csv").write_text(GOOD)
     arguments = ("fit", "data.csv", "--labels", "nope", "--out", "out")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.slow
 def test_demo_command(tmp_path):
     out = tmp_path / "out"
     done = subprocess.run(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -14,6 +12,7 @@ from spinlearn.estimators import PottsClassifier
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
 from tests.end_to_end.browser import chromium, complaints, requests_made
+from tests.end_to_end.tool import until
 from tests.explorer_cases import NASTY, doubted, many_points, three_blocks
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:selenium")
@@ -86,14 +85,15 @@ def show(driver, path, *, dark=False):
     driver.execute_cdp_cmd("Browser.setDownloadBehavior", downloads)
     driver.get_log("performance"), driver.get_log("browser")  # those of the page before
     driver.get(path.as_uri())
-    wait(lambda: driver.execute_script("return document.documentElement.dataset.ready") == "true")
+    until(lambda: driver.execute_script("return document.documentElement.dataset.ready") == "true")
 
 
-def wait(condition, seconds=20.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
+def busy_seconds(driver):
+    """Time that the processor has worked for the page so far."""
+    driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    found = driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    (seconds,) = [entry["value"] for entry in found if entry["name"] == "TaskDuration"]
+    return seconds
 
 
 def map_sizes(driver):
@@ -108,7 +108,7 @@ def map_sizes(driver):
 
 def settle(driver):
     """Waits for the frame in which the map takes the room it has."""
-    wait(lambda: np.abs(np.diff(map_sizes(driver), axis=0)).max() <= 1)
+    until(lambda: np.abs(np.diff(map_sizes(driver), axis=0)).max() <= 1)
 
 
 def text(driver, css):
@@ -163,7 +163,7 @@ def test_the_network_log_and_the_console_are_watched(driver, tmp_path):
         "<html data-ready=true><img src='http://127.0.0.1:9/x.png'><script>nope()</script>"
     )
     show(driver, bad)
-    wait(lambda: "http://127.0.0.1:9/x.png" in requests_made(driver))
+    until(lambda: "http://127.0.0.1:9/x.png" in requests_made(driver))
     assert any("nope" in line for line in complaints(driver))
 
 
@@ -327,7 +327,7 @@ def test_the_tip_tells_call_status_and_confidence(page, blocks):
         canvas, round(x - canvas.size["width"] / 2), round(y - canvas.size["height"] / 2)
     ).perform()
     name, call, status, sure = blocks.table(row).rows[point][:4]
-    wait(lambda: page.find_element("id", "tip").is_displayed())
+    until(lambda: page.find_element("id", "tip").is_displayed())
     assert text(page, "#tip").split("\n") == [
         name, f"{call} · {status} · confidence {float(sure):.2f}"
     ]  # fmt: skip
@@ -499,13 +499,13 @@ def test_a_swipe_over_a_curve_scrolls_and_leaves_the_temperature(driver, blocks,
         first = text(driver, "#now")
         touch(driver, "touchStart", (x, y))  # a tap picks
         touch(driver, "touchEnd")
-        wait(lambda: text(driver, "#now") != first)
+        until(lambda: text(driver, "#now") != first)
         before, began = text(driver, "#now"), driver.execute_script("return scrollY")
         touch(driver, "touchStart", (x + 200, y))
         for step in range(1, 9):
             touch(driver, "touchMove", (x + 200, y + 20 * step))
         touch(driver, "touchEnd")
-        wait(lambda: driver.execute_script("return scrollY") < began - 50)
+        until(lambda: driver.execute_script("return scrollY") < began - 50)
         assert text(driver, "#now") == before
     finally:
         driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
@@ -599,7 +599,7 @@ def test_a_change_of_room_takes_away_no_button(page):
     before, _ = map_sizes(page)
     page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
     try:
-        wait(lambda: map_sizes(page)[0] != before)
+        until(lambda: map_sizes(page)[0] != before)
         settle(page)
         assert page.switch_to.active_element == chip
         entry.click()
@@ -608,7 +608,7 @@ def test_a_change_of_room_takes_away_no_button(page):
         drawn = chart.size["width"]
     finally:
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-    wait(lambda: chart.size["width"] != drawn)
+    until(lambda: chart.size["width"] != drawn)
     settle(page)
     chosen = member.text
     member.click()
@@ -670,7 +670,7 @@ def test_hostile_ids_and_names_are_text(page, blocks):
 def test_download_is_labels_csv(page, blocks, tmp_path):
     answer = blocks.content.answer_row
     page.find_element("id", "download").click()
-    wait(lambda: (tmp_path / "labels.csv").exists())
+    until(lambda: (tmp_path / "labels.csv").exists())
     assert (tmp_path / "labels.csv").read_bytes() == blocks.table(answer).csv().encode()
     for row in (0, answer + 3, len(blocks.content.profile.temperatures) - 1):
         page.execute_script(SET_ROW, row)
@@ -678,14 +678,18 @@ def test_download_is_labels_csv(page, blocks, tmp_path):
         assert made == blocks.table(row).csv()
 
 
-def test_twenty_thousand_points_repaint_within_100_ms(driver, large, tmp_path):
+@pytest.mark.slow
+def test_twenty_thousand_points_repaint_in_100_ms_of_work(driver, large, tmp_path):
     path = write_explorer(tmp_path / "report.html", large.content)
     assert path.stat().st_size < 20e6
     show(driver, path)
     driver.execute_async_script(REPAINTS)  # the first round draws the marks
+    before = busy_seconds(driver)
     times = driver.execute_async_script(REPAINTS)
     assert len(times) == 30
-    assert np.median(times) < 100, times
+    # Of the page's own thread, all that follows in a frame included, which is about as much
+    # again: what else the machine does makes no difference.
+    assert 0 < (busy_seconds(driver) - before) / len(times) < 0.15
     row = large.content.answer_row
     driver.execute_script(SET_ROW, row)
     made = driver.execute_script("return window.spinlearnExplorer.labelsCsv()")

@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from itertools import pairwise
 from pathlib import Path
@@ -21,10 +20,9 @@ from sklearn.decomposition import PCA
 
 from spinlearn.datasets import two_bands
 from spinlearn.io.result import Result
-from tests.end_to_end.tool import leftovers, read_rows, spinlearn, spinlearn_here
+from tests.end_to_end.tool import leftovers, read_rows, spinlearn, spinlearn_here, until
 
 LEUKEMIA = Path(__file__).parents[3] / "shared" / "data" / "armstrong2002_mll.csv.gz"
-SHORT = ("--max-seconds", 4, "--quiet")
 
 
 def table_of(name: str, per_class: int, n_points: int | None = None) -> tuple[pd.DataFrame, list]:
@@ -51,6 +49,7 @@ def forced_accuracy(rows: list[dict[str, str]], truth: list[str]) -> float:
     return float(np.mean([b == t for b, t in zip(best, truth, strict=True)]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "per_class", "n_points", "least"),
     [
@@ -64,7 +63,7 @@ def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, 
     frame, truth = table_of(name, per_class, n_points)
     frame.to_csv(tmp_path / "data.csv", index=False)
     # 0.3 of the ordering temperature: at T = 0 one class may take all, by the method's nature.
-    options = ("--temperatures", "0.1,0.2,0.3,0.45,0.6", "--temperature", 0.3, *SHORT)
+    options = ("--temperatures", "0.1,0.2,0.3,0.45,0.6", "--temperature", 0.3, "--quiet")
     done = spinlearn(
         "fit", "data.csv", "--labels", "label", "--id", "name", "--out", "out", *options,
         cwd=tmp_path,
@@ -85,6 +84,7 @@ def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, 
     assert f"{len(frame)} points" in done.stdout
 
 
+@pytest.mark.slow
 def test_profile_covers_every_temperature_without_gaps(tmp_path):
     frame, _ = table_of("iris", 3)
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -111,6 +111,7 @@ def test_profile_covers_every_temperature_without_gaps(tmp_path):
         assert calls[name] in here
 
 
+@pytest.mark.slow
 def test_same_seed_same_files(tmp_path):
     frame, _ = table_of("wine", 2)
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -125,6 +126,7 @@ def test_same_seed_same_files(tmp_path):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tsv", "csv.gz", "parquet", "npz", "npy"])
 def test_kinds_of_files_give_the_same_answer(tmp_path, kind):
     frame, _ = table_of("iris", 3)
@@ -162,6 +164,7 @@ def test_kinds_of_files_give_the_same_answer(tmp_path, kind):
         }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["mtx", "edges", "tsv"])
 def test_a_precomputed_graph_gives_the_library_answer(tmp_path, kind):
     from scipy.io import mmwrite
@@ -294,6 +297,7 @@ def test_a_hidden_class_that_the_answer_misses_is_pointed_at(tmp_path):
         assert not np.any(calls[truth != 3] == "new:1")
 
 
+@pytest.mark.slow
 def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
     scanpy = pytest.importorskip("scanpy")
     with warnings.catch_warnings():
@@ -309,7 +313,7 @@ def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
     done = spinlearn(
         "fit", "pbmc.h5ad", "--labels", "known", "--tol", 0.05,
         "--method", "paper", "--temperature", "information",
-        "--temperatures", "0,0.5,0.7,0.9,1.1", "--out", "out", cwd=tmp_path, timeout=300,
+        "--temperatures", "0,0.5,0.7,0.9,1.1", "--out", "out", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     there = spinlearn_here(
@@ -325,6 +329,7 @@ def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
         assert np.sum(calls[truth != "CD34+"] == found) <= 1
 
 
+@pytest.mark.slow
 def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
     frame, _ = table_of("breast_cancer", 5, 300)
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -337,14 +342,9 @@ def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
         command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     checkpoint = tmp_path / ".out.checkpoint.npz"
-    deadline = time.monotonic() + 90
-    while time.monotonic() < deadline and run.poll() is None:
-        time.sleep(0.5)
-        if checkpoint.exists() and _header(checkpoint)["phase"] == "production":
-            break
-    time.sleep(1.0)
+    until(lambda: run.poll() is not None or _phase(checkpoint) == "production")
     run.send_signal(signal.SIGINT)
-    out, err = run.communicate(timeout=60)
+    out, err = run.communicate()
     assert run.returncode == 130, out + err
     assert "--resume" in out
     assert len(read_rows(tmp_path / "out" / "labels.csv")) == 300
@@ -364,6 +364,7 @@ def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.slow
 def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
     frame, _ = table_of("digits", 1, 400)
     frame.to_csv(tmp_path / "data.csv", index=False)
@@ -378,11 +379,9 @@ def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
         [sys.executable, "-m", "spinlearn", *command, "--out", "out"], cwd=tmp_path
     )
     checkpoint = tmp_path / ".out.checkpoint.npz"
-    deadline = time.monotonic() + 60
-    while not checkpoint.exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(checkpoint.exists)
     run.kill()
-    assert run.wait(timeout=10) == -signal.SIGKILL
+    assert run.wait() == -signal.SIGKILL
     assert checkpoint.exists()
     done = spinlearn(*command, "--out", "out", "--resume", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
@@ -391,11 +390,16 @@ def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
     assert not checkpoint.exists()  # errors may be large, but more time would not help
 
 
+def _phase(checkpoint: Path) -> str:
+    return _header(checkpoint)["phase"] if checkpoint.exists() else "none"
+
+
 def _header(checkpoint: Path) -> dict:
     with np.load(checkpoint, allow_pickle=False) as archive:
         return json.loads(str(archive["header"]))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not LEUKEMIA.exists(), reason=f"the leukemia table is not at {LEUKEMIA}")
 def test_leukemia_finds_the_unlabelled_class(tmp_path):
     frame = pd.read_csv(LEUKEMIA)

@@ -35,6 +35,7 @@ def run_console(text: str, folder: Path) -> None:
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("guide", GUIDES)
 def test_snippets_run(guide, tmp_path):
     blocks = BLOCK.findall((DOCS / guide).read_text(encoding="utf-8"))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
+pytestmark = pytest.mark.slow
 README = Path(__file__).parents[2] / "README.md"
 
 

@@ -25,6 +25,7 @@ def contents(folder, pattern):
     return {p.name: p.read_bytes() for p in sorted(folder.glob(pattern))}
 
 
+@pytest.mark.slow
 def test_command_without_data_makes_toy_figures_and_says_what_it_skipped(tmp_path):
     environment = {k: v for k, v in os.environ.items() if k != "SPINLEARN_DATA"}
     command = [sys.executable, "-m", "spinlearn", "reproduce", "all", "--scale", "tiny"]
@@ -48,6 +49,7 @@ def test_command_without_data_makes_toy_figures_and_says_what_it_skipped(tmp_pat
     assert "unknown" in bad.stderr
 
 
+@pytest.mark.slow
 @needs_data
 def test_same_figures_whatever_the_cores_and_interruptions(tmp_path):
     def stop_half_way(progress):

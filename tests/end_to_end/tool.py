@@ -7,12 +7,14 @@ import csv
 import io
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from spinlearn.cli import run
 
 
-def spinlearn(*arguments: object, cwd: Path, timeout: float = 120) -> subprocess.CompletedProcess:
+def spinlearn(*arguments: object, cwd: Path, timeout: float = 1200) -> subprocess.CompletedProcess:
     """`spinlearn ...`, whatever it returns."""
     return subprocess.run(
         [sys.executable, "-m", "spinlearn", *map(str, arguments)],
@@ -22,6 +24,14 @@ def spinlearn(*arguments: object, cwd: Path, timeout: float = 120) -> subprocess
         check=False,
         timeout=timeout,
     )
+
+
+def until(condition: Callable[[], bool], most_seconds: float = 600) -> None:
+    """Wait for something that a run will do, however busy the machine is."""
+    deadline = time.monotonic() + most_seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
+        time.sleep(0.002)
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:

@@ -66,6 +66,7 @@ def loopy_model(rng, *, signs: bool = True, fields: float = 0.5) -> PottsModel:
 # -- forests -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(small_models(max_states=10**5))
 def test_forests_are_exact(model):
@@ -94,6 +95,7 @@ def test_pair_marginals_of_forests_are_exact(model, temperature):
         np.testing.assert_allclose(pairs, exact, rtol=0, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [2, 3, 9, 17])
 def test_large_trees_are_exact_for_any_number_of_states(q):
     rng = np.random.default_rng(q)
@@ -104,6 +106,7 @@ def test_large_trees_are_exact_for_any_number_of_states(q):
     np.testing.assert_allclose(run.log_partition, exact.log_partition, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_hub_with_thousands_of_neighbours_does_not_underflow():
     # 1500 leaves pull the hub to state 0 and 1500 to state 1, by factors e^-1500 each.
     n = 3001
@@ -380,6 +383,7 @@ def test_at_zero_temperature_nothing_is_below_the_least_energy():
     assert run.converged[0] or np.all(run.doubt[0] == 1)
 
 
+@pytest.mark.slow
 def test_where_the_second_opinion_agrees_the_first_is_right():
     toy = two_bands()
     model = min_cut(toy.graph(), toy.labels, 2)

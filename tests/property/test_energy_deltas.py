@@ -37,6 +37,7 @@ def totals(a, state):
     return volumes, cuts
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @models
 def test_node_deltas_are_differences_of_energies(name, seed, n, q):

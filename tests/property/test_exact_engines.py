@@ -91,6 +91,7 @@ def test_ground_state_degeneracy_survives_real_couplings():
         )
 
 
+@pytest.mark.slow
 def test_tree_with_extreme_counts_does_not_underflow():
     # 1200 leaves pull the hub to state 0 by their number of states, 1200 others to state 1:
     # each side alone is a factor 2^-1200, beyond the range of floats.

@@ -81,6 +81,7 @@ def test_exchanging_the_states_exchanges_the_extremes(model):
     np.testing.assert_array_equal(a.fewest_ones, 1 - b.fewest_zeros)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.02, 0.1, 0.5]))
 def test_directed_flow_of_the_kernel_equals_scipy(seed, density):

@@ -79,6 +79,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bug", [None, "beta", "class term"])
 @pytest.mark.parametrize("move", ["nodes", "flips", "region"])
 @pytest.mark.parametrize(("form", "table", "signed"), MODELS)

@@ -47,7 +47,7 @@ def test_log_z_has_an_error_bar_that_covers_the_truth():
     model = strip(60, 4, 2)
     exact = JunctionTree().run(model, [0.6, 1.0, 2.0])
     for engine in (Tempering(tol=0.03), Multicanonical(tol=0.03)):
-        runs = [engine.run(model, [0.6, 1.0, 2.0], seed=s) for s in range(8)]
+        runs = [engine.run(model, [0.6, 1.0, 2.0], seed=s) for s in range(4)]
         z = [(r.log_partition - exact.log_partition) / r.log_partition_std_error for r in runs]
         assert np.abs(z).max() < 5
         assert np.sqrt(np.mean(np.square(z))) > 0.1  # no idle bound either
@@ -59,20 +59,22 @@ def test_two_engines_are_two_ways():
     assert one.diagnostics["levels_are"] != other.diagnostics["levels_are"]
     difference = np.abs(one.marginals - other.marginals)
     assert difference.max() > 0
-    assert np.all(difference <= 5 * np.hypot(one.std_error, other.std_error))
+    assert np.all(difference <= 5 * np.hypot(one.std_error, other.std_error) + 1e-9)
 
 
-def test_walkers_that_never_meet_are_not_called_equilibrated(monkeypatch):
-    """Two halves with a label each, no sweeps to speak of: the starts are all that is known."""
-    from spinlearn.engines import ladder_run
+def test_a_start_that_is_not_forgotten_is_not_called_equilibrium(monkeypatch):
+    """All points in one class where there are three, and too few sweeps to leave it."""
+    from spinlearn.engines.approximation import Approximation
 
-    monkeypatch.setattr(ladder_run, "BURN_STEPS", 1)
-    monkeypatch.setattr(ladder_run, "BURN_WINDOWS", 1)
-    X, labels = blobs(1500)
+    def draw(self, betas, random):
+        return np.zeros((len(betas), self.marginals.shape[1]), dtype=np.int8)
+
+    monkeypatch.setattr(Approximation, "draw", draw)
+    X, labels = blobs(600)
     model = modularity(KNN().build(X), labels, 3)
     with pytest.warns(ConvergenceWarning, match="not equilibrated"):
-        run = Tempering(tol=0.5, max_sweeps=2).run(model, [1.0, 2.0, 4.0, 8.0], seed=0)
-    assert not run.equilibrated.all()
+        run = Tempering(tol=0.5, max_sweeps=2).run(model, [0.1, 0.2, 4.0], seed=0)
+    assert not run.equilibrated[:2].any()
     assert not run.converged[~run.equilibrated].any()
 
 

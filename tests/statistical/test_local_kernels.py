@@ -459,6 +459,7 @@ def test_unpacking_inverts_packing(q):
 # -- energies ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [2, 3, 7])
 def test_bits_energies_equal_the_models(q):
     model = PottsModel(grid_graph(12, 15), q)

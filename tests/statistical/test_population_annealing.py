@@ -73,6 +73,7 @@ def test_bad_settings_are_refused(bad):
         PopulationAnnealing(**bad).run(model, [1.0])
 
 
+@pytest.mark.slow
 def test_one_label_a_class_is_answered_by_a_cooled_population():
     """Four digits, one label each: the default engine follows them, every error bar stays sane."""
     images, digits = load_digits(n_class=4, return_X_y=True)

@@ -14,6 +14,7 @@ from tests.energy_models import ENERGY_NAMES, random_model
 TEMPERATURES = np.array([0.4, 0.8, 1.5, np.inf])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENERGY_NAMES)
 def test_sampled_law_is_that_of_enumeration(name):
     scores = []

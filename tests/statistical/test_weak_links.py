@@ -35,6 +35,7 @@ def far_blobs(n_points: int) -> PottsModel:
     return min_cut(graph, labels, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", [Multicanonical, Tempering])
 def test_samplers_agree_with_the_exact_answer(engine):
     model = far_blobs(120)
@@ -47,6 +48,7 @@ def test_samplers_agree_with_the_exact_answer(engine):
     assert np.mean(error > 3 * found.std_error + 1e-9) < 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", [Multicanonical, Tempering])
 def test_temperature_zero_is_the_least_energy_even_if_no_sample_comes_near(engine):
     model = far_blobs(700)

@@ -92,6 +92,7 @@ def test_labels_that_may_be_wrong_are_not_asked_for_again():
     assert asked == set(np.flatnonzero(y < 0).tolist())
 
 
+@pytest.mark.slow
 def test_named_temperatures_draw_labellings():
     X, blob = blobs()
     fitted = PottsClassifier().fit(X, labels_in(blob, {0: 0, 1: 1}))

@@ -210,6 +210,7 @@ def test_a_copy_is_the_same_answer(way, make):
         assert not getattr(again.equilibrium, name).flags.writeable
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole_numbers", [True, False])
 @pytest.mark.parametrize("temperature", [0.0, 0.45, "information", "paper", np.inf])
 @pytest.mark.parametrize("small_groups", ["join", "outlier", "new"])

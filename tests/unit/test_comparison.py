@@ -52,6 +52,7 @@ def test_sampled_and_minimised_rows_are_what_each_gives_alone(blobs):
     assert (table.seconds > 0).all()
 
 
+@pytest.mark.slow
 def test_a_class_energy_gives_both_rows_with_settings(blobs):
     X, y, truth = blobs
     table = compare(

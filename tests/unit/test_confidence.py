@@ -161,6 +161,7 @@ def test_grids_of_one_temperature(temperatures):
     assert np.all(found.confidence[Y >= 0] == 1)
 
 
+@pytest.mark.slow
 def test_wrong_calls_are_less_sure_than_right_ones():
     """Two overlapping blobs, three labels each, at T = 0: more often than not, over five draws."""
     truth = np.repeat([0, 1], 60)

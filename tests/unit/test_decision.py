@@ -467,6 +467,7 @@ def test_tau_out_of_range_is_refused(tau):
         profile(run, tau=tau)
 
 
+@pytest.mark.slow
 def test_separated_blobs_without_labels_come_out_as_blobs():
     rng = np.random.default_rng(0)
     from spinlearn.graphs import MutualKNN

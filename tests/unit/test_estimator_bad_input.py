@@ -94,6 +94,7 @@ def test_bad_points_are_refused(points, message):
         fit(points)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("points", "message"), BAD_POINTS[:-1])
 def test_bad_unseen_points_are_refused(points, message):
     model = fit()
@@ -124,6 +125,7 @@ def test_nothing_before_fit(method):
         getattr(PottsClassifier(), method)(X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "same",
     [X.tolist(), np.asfortranarray(X), X.astype(object), pd.DataFrame(X), pd.DataFrame(X, Y)],
@@ -176,6 +178,7 @@ def test_a_column_of_labels_is_taken_with_a_warning(column):
     np.testing.assert_array_equal(model.transduction_, TRUTH)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "missing", [None, np.nan, "", "-1", -1, pd.NA], ids=["None", "nan", "empty", "'-1'", "-1", "NA"]
 )
@@ -273,6 +276,7 @@ def test_labels_that_read_like_calls():
     assert fit(y=y).transduction_.tolist() == ["new"] * SIZE + ["a|b"] * SIZE
 
 
+@pytest.mark.slow
 def test_more_labels_than_states_fit_in_a_byte():
     chain = Graph(129, [(k, k + 1) for k in range(128)])
     with pytest.raises(InvalidInputError, match=r"128 different labels.*at most 127.*merge"):
@@ -800,6 +804,7 @@ def test_permuting_the_points_permutes_the_answer():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("names", [[7, 3], [-9, 12], [1, 0]])
 def test_renaming_the_classes_renames_the_answer(names):
     expected = fit(POINTS, LABELS)

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
+from spinlearn import PottsClassifier
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.graphs import PixelGrid, as_graph, describe, from_networkx
@@ -141,8 +142,6 @@ def test_describe():
 
 
 def test_a_classifier_takes_the_mask_of_an_image():
-    from spinlearn import PottsClassifier
-
     mask = np.zeros((6, 11), dtype=bool)
     mask[:, :5] = mask[:, 6:] = mask[2, 5] = True  # two blocks on a bridge
     image = np.full(mask.shape, -1)
@@ -158,3 +157,97 @@ def test_a_classifier_takes_the_mask_of_an_image():
     np.testing.assert_array_equal(same.transduction_, clf.transduction_)
     with pytest.raises(InvalidInputError, match="cannot be attached"):
         PixelGrid().attach(mask, mask)
+
+
+# -- what the image shows ----------------------------------------------------------------------
+
+
+def disc(size: int = 24) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A noisy image of a disc, what it shows, and two strokes."""
+    down, right = np.mgrid[:size, :size]
+    truth = ((down - size / 2) ** 2 + (right - size / 2) ** 2 < (size / 3) ** 2).astype(int)
+    image = truth + np.random.default_rng(0).normal(0, 0.15, truth.shape)
+    strokes = np.full(truth.shape, -1)
+    strokes[size // 2, size // 2 - 2 : size // 2 + 2] = 1
+    strokes[1, 2:-2] = 0
+    return image, truth, strokes
+
+
+@pytest.mark.slow
+def test_strokes_fill_what_the_image_shows_and_not_what_lies_near():
+    image, truth, strokes = disc()
+    mask = np.ones(truth.shape, dtype=bool)
+    right = {}
+    for values in (None, image):
+        clf = PottsClassifier(
+            method="paper", graph=PixelGrid(values=values), temperatures=[0.2], temperature=0.2,
+            random_state=0,
+        ).fit(mask, strokes)  # fmt: skip
+        right[values is None] = np.mean(clf.forced_labels_ == truth.ravel())
+    assert right[False] > 0.99
+    assert right[True] < 0.9
+
+
+def test_weights_are_those_of_the_formula():
+    image = np.array([[0.0, 1.0], [3.0, 1.0]])
+    grid = PixelGrid(values=image, contrast=2.0).build(np.ones((2, 2), dtype=bool))
+    apart = [image.ravel()[u] - image.ravel()[v] for u, v in grid.edges]
+    np.testing.assert_allclose(grid.weights, np.exp(-np.square(apart) / 8))
+    usual = PixelGrid(values=image).build(np.ones((2, 2), dtype=bool))
+    expected = PixelGrid(values=image, contrast=np.sqrt(np.mean(np.square(apart))))
+    np.testing.assert_allclose(usual.weights, expected.build(np.ones((2, 2), dtype=bool)).weights)
+
+
+def test_the_unit_of_the_values_does_not_matter_and_channels_add_up():
+    image, truth, _ = disc(8)
+    mask = np.ones(truth.shape, dtype=bool)
+    plain = PixelGrid(values=image).build(mask).weights
+    np.testing.assert_allclose(PixelGrid(values=255 * image + 7).build(mask).weights, plain)
+    colours = np.stack([image, image, image], axis=2)
+    np.testing.assert_allclose(PixelGrid(values=colours).build(mask).weights, plain)
+
+
+def test_pixels_outside_the_mask_may_hold_anything_and_a_flat_image_joins_all_alike():
+    image, truth, _ = disc(8)
+    mask = truth.astype(bool)
+    image[~mask] = np.nan
+    assert np.all(np.isfinite(PixelGrid(values=image).build(mask).weights))
+    assert set(PixelGrid(values=np.zeros((8, 8))).build(mask).weights) == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"values": np.zeros((3, 2))}, "values have shape"),
+        ({"values": np.full((2, 2), np.nan)}, "inside the mask"),
+        ({"values": [["a", "b"], ["c", "d"]]}, "values must be real numbers"),
+        ({"values": np.eye(2), "contrast": 0}, "contrast=0 is no positive number"),
+        ({"values": np.eye(2), "contrast": np.nan}, "contrast=nan is no positive number"),
+    ],
+)
+def test_images_that_do_not_fit_are_refused(settings, said):
+    with pytest.raises(InvalidInputError, match=said):
+        PixelGrid(**settings).build(np.ones((2, 2), dtype=bool))
+
+
+def test_a_networkx_graph_takes_a_dict_of_labels():
+    graph = nx.path_graph(["a", "b", "c", "d", "e", "f"])
+    clf = PottsClassifier(method="paper", temperature=0.2).fit(graph, {"a": "left", "f": "right"})
+    assert clf.nodes_ == list("abcdef")
+    calls = dict(zip(clf.nodes_, clf.forced_labels_, strict=True))
+    assert calls["b"] == "left"
+    assert calls["e"] == "right"
+    listed = PottsClassifier(method="paper", temperature=0.2).fit(
+        graph, ["left", None, None, None, None, "right"]
+    )
+    np.testing.assert_array_equal(listed.forced_labels_, clf.forced_labels_)
+    with pytest.raises(InvalidInputError, match="'z', which is not among the nodes of the graph"):
+        PottsClassifier().fit(graph, {"a": "left", "z": "right"})
+
+
+def test_a_dict_of_labels_counts_rows_where_nodes_have_no_names():
+    clf = PottsClassifier(method="paper", temperature=0.2)
+    X = np.array([[0.0], [1.0], [5.0], [6.0]])
+    assert clf.fit(X, {0: 7, 3: 9}).forced_labels_.tolist() == [7, 7, 9, 9]
+    with pytest.raises(InvalidInputError, match="the rows 0 to 3"):
+        clf.fit(X, {0: 7, 4: 9})

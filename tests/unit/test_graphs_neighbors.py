@@ -227,6 +227,7 @@ def test_precomputed_distances_may_carry_rounding():
     assert_same_graph(graph, MutualKNN(metric="correlation").build(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 2, 3, 12])
 @pytest.mark.parametrize("d", [2, 12])
 def test_too_many_neighbours_mean_all_others(n, d):

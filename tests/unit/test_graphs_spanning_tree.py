@@ -58,9 +58,9 @@ def calls(monkeypatch):
     counts = {"longer lists": 0, "outside": 0}
     nearest, outside = Search.nearest, spanning_tree._nearest_outside
 
-    def counted_nearest(self, queries, k, own=None):
+    def counted_nearest(self, queries, k, own=None, report=None):
         counts["longer lists"] += own is not None and len(queries) < len(self.points)
-        return nearest(self, queries, k, own)
+        return nearest(self, queries, k, own, report)
 
     def counted_outside(*arguments):
         counts["outside"] += 1
@@ -85,6 +85,7 @@ def test_small_clusters_need_longer_lists(d, calls):
     assert calls["longer lists"] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [2, 8, 12])
 def test_large_clusters_are_searched_one_by_one(d, calls):
     X = blobs([300, 200, 150, 400], d, spread=0.3)

@@ -185,6 +185,7 @@ def test_dense_and_sparse_parts_melt_together():
     np.testing.assert_allclose(one, other, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_points_of_a_real_graph_melt_together():
     wine = load_wine()
     points = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
@@ -230,6 +231,7 @@ def test_every_energy_takes_them(name):
     np.testing.assert_array_equal(fitted.model_.energy(states), reference.energy(states))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
 def test_odd_graphs_are_classified():
     for n, edges, y in (

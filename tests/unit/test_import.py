@@ -9,9 +9,9 @@ import spinlearn
 
 PROBE = """
 import time, numpy, sys
-began = time.perf_counter()
+began = time.process_time()
 import spinlearn
-seconds = time.perf_counter() - began
+seconds = time.process_time() - began
 heavy = [m for m in ("numba", "sklearn", "scipy", "matplotlib", "pandas") if m in sys.modules]
 print(seconds, *heavy)
 """

@@ -54,6 +54,7 @@ def test_spectral_layout_of_a_large_grid_is_its_two_longest_waves():
         assert abs(np.corrcoef(places[:, mode - 1], wave)[0, 1]) > 0.99
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", [spectral, neighbour_map])
 def test_layouts_bring_neighbours_together(layout):
     rng = np.random.default_rng(2)
@@ -112,6 +113,7 @@ def blobs(n):
     return rng.normal(size=(n, 5)) + 8 * np.eye(4, 5)[np.arange(n) % 4]
 
 
+@pytest.mark.slow
 def test_larger_sets_are_laid_out_by_umap_where_it_is_installed(monkeypatch):
     pytest.importorskip("umap.umap_", reason="umap-learn is not installed")
     points = blobs(LEAST_UMAP)
@@ -126,6 +128,7 @@ def test_larger_sets_are_laid_out_by_umap_where_it_is_installed(monkeypatch):
     assert names_of(graph) == ["neighbours", "spectral"]
 
 
+@pytest.mark.slow
 def test_umap_is_quiet_repeatable_and_brings_neighbours_together():
     pytest.importorskip("umap.umap_", reason="umap-learn is not installed")
     graph = MutualKNN().build(blobs(400))

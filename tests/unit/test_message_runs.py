@@ -99,6 +99,7 @@ def every_sweep(monkeypatch):
     monkeypatch.setattr("spinlearn.engines.message_run.REPORT_SECONDS", 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("every_sweep")
 @pytest.mark.parametrize("calls", [1, 60, 250, 600])
 def test_a_stopped_run_goes_on_to_the_same_result(model, tmp_path, calls):
@@ -150,6 +151,7 @@ def test_a_checkpoint_of_another_run_is_refused(model, tmp_path):
 # -- in the classifier ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_digits_from_one_label_each_by_modularity():
     from sklearn.datasets import load_digits
 

@@ -104,6 +104,7 @@ def test_no_group_takes_the_last_label_of_a_class(seed):
     assert sorted(seen) == np.flatnonzero((labels >= 0) & (counts[labels] > 1)).tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
 def test_the_resolution_follows_the_classes():
     """Two touching clouds need the null model; classes of 90 and 10 % must not be evened out."""
@@ -344,6 +345,7 @@ def test_every_choice_is_said_with_its_reason():
     assert not {"graph", "couplings"} & {choice.name for choice in named.choices_}
 
 
+@pytest.mark.slow
 def test_the_default_is_right_sure_and_calibrated_on_digits():
     X, y = load_digits(return_X_y=True)
     labels = some_labels(y, 10, seed=3)
@@ -377,6 +379,7 @@ def test_the_papers_method_is_the_paper_throughout():
     assert paper.answer_.rule == "paper"
 
 
+@pytest.mark.slow
 def test_exact_averages_decide_on_a_lattice():
     """There groups have no density: the paper's rule finds the class that nobody labelled."""
     from spinlearn.datasets import three_waves
@@ -412,6 +415,7 @@ def test_odd_data_get_an_answer(name):
     assert np.all((p >= -1e-12) & (p <= 1 + 1e-12))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_graph_in_a_thousand_pieces():
     n = 3000

@@ -89,6 +89,7 @@ def test_couplings_of_very_different_size_are_cut_exactly():
     assert found.unique
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["min_cut", "expansion", "swap", "annealing"])
 def test_points_that_no_label_reaches_are_undecided(method):
     """Nodes 3, 4 hang together without a label, node 5 is alone, 6 has a field, 7 a zero edge."""

@@ -187,6 +187,7 @@ def test_never_above_annealing_of_the_nodes():
         assert multilevel(model, seed=0, **EASY).energy <= other.energy + model.energy_resolution
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coarsest", [2000, 40])
 def test_a_local_minimum_that_respects_the_clamps(coarsest, monkeypatch):
     """With one level of modules and with several."""

@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from spinlearn.errors import StoppedError
 from spinlearn.paper.runner import COMPUTING, Task, run_tasks
+from tests.end_to_end.tool import until
 
 TASKS = [Task("squares", {"x": x}) for x in range(6)]
 
@@ -21,6 +21,7 @@ def square(settings):
     return {"square": settings["x"] ** 2, "process": os.getpid()}
 
 
+@pytest.mark.slow
 def test_results_come_in_the_order_of_the_tasks_whatever_the_cores(tmp_path):
     alone = run_tasks(square, TASKS, tmp_path / "one")
     together = run_tasks(square, TASKS[::-1], tmp_path / "two", n_jobs=2)[::-1]
@@ -88,15 +89,13 @@ print([c["result"]["x"] for c in run_tasks(slow, tasks, Path(sys.argv[1]))])
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
     """The settings hold the waiting time, so the second run waits as long: only for two cells."""
     command = [sys.executable, "-c", SLOW, str(tmp_path / "cells"), str(tmp_path), "1"]
     log = tmp_path / "log"
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    deadline = time.monotonic() + 60
-    while not (log.exists() and "3" in log.read_text()):
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: log.exists() and "3" in log.read_text())
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert len(list((tmp_path / "cells").glob("*.json"))) == 3

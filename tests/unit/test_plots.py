@@ -260,6 +260,7 @@ def test_names_are_shown_as_they_are():
         assert shown <= set(legend(axis))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 def test_many_classes_leave_room_for_the_picture():
     X = np.arange(120.0)[:, None]

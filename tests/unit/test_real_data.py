@@ -86,6 +86,7 @@ def test_missing_readings_take_the_mean_of_the_gene():
         empty.points()
 
 
+@pytest.mark.slow
 @needs_data
 def test_leukemia_is_the_papers_set():
     samples = load_leukemia(DATA)

@@ -160,6 +160,7 @@ def fitted():
     return cancer(0)[0]
 
 
+@pytest.mark.slow
 def test_undecided_points_say_why(fitted):
     answer = fitted.answer_
     reasons = answer.reasons
@@ -215,6 +216,7 @@ def test_it_belongs_to_its_temperature(fitted):
     np.testing.assert_array_equal(anew.names, answer.names)
 
 
+@pytest.mark.slow
 def test_disagreement_is_a_warning_worth_having():
     """Calls on which the two disagree are wrong far more often than the others."""
     right, wrong = np.zeros(2), np.zeros(2)
@@ -232,6 +234,7 @@ def test_disagreement_is_a_warning_worth_having():
     assert share[0] < 0.5 < 0.85 < share[1]
 
 
+@pytest.mark.slow
 def test_it_is_asked_for_only_where_it_helps(fitted, monkeypatch):
     X, truth = load_iris(return_X_y=True)
     y = labelled(truth, 3, 0)

@@ -120,6 +120,7 @@ def test_equal_eigenvalues_do_not_depend_on_their_basis():
     np.testing.assert_allclose(scores[4:], 1 - scores[:4], atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("largest_factor", [spectral.MAX_FACTOR, 0], ids=["factor", "lanczos"])
 def test_sparse_eigenvectors_are_the_dense_ones(monkeypatch, largest_factor):
     monkeypatch.setattr(spectral, "MAX_FACTOR", largest_factor)

@@ -106,6 +106,7 @@ def test_telling_temperatures_lie_in_the_ordered_phases():
     assert found.max() < fitted.profile_.temperatures.max()
 
 
+@pytest.mark.slow
 def test_suggestions_beat_random_labels_on_digits(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     sys.modules.pop("suggest", None)

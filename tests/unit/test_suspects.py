@@ -153,6 +153,7 @@ def test_bad_settings_are_refused():
         suspect_labels(graph, [0, 1, 2, -1], 2)
 
 
+@pytest.mark.slow
 def test_planted_labels_on_digits(monkeypatch):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     sys.modules.pop("suspects", None)

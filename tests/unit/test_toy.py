@@ -55,6 +55,7 @@ def test_labels_are_drawn_from_the_region():
         toy.draw_labels(1, classes=[0, 1], seed=0)
 
 
+@pytest.mark.slow
 def test_figure_2_semi_supervised(semi_supervised):
     toy, run, seconds = semi_supervised
     found = profile(run)

@@ -25,6 +25,7 @@ def errors(method, toy):
     return int(np.sum(method.fit(toy.graph(), toy.labels).transduction_ != toy.truth))
 
 
+@pytest.mark.slow
 def test_rivals_fail_on_ten_labels_and_sampling_does_not():
     toy = two_bands(n_labels=10)
     assert np.bincount(toy.labels[toy.labels >= 0]).tolist() == [3, 7]
@@ -46,6 +47,7 @@ def test_rivals_fail_on_ten_labels_and_sampling_does_not():
     assert errors(SpectralGraphTransducer(c=10_000, d=40), toy) > 68
 
 
+@pytest.mark.slow
 def test_evenly_spread_labels_are_no_trouble_for_distances():
     toy = two_bands()
     assert errors(LocalGlobalConsistency(alpha=0.99), toy) == 5
@@ -53,6 +55,7 @@ def test_evenly_spread_labels_are_no_trouble_for_distances():
     assert errors(HarmonicFields(), toy) == 0
 
 
+@pytest.mark.slow
 def test_without_labels_the_normalised_cut_takes_an_arm_off():
     """Figure 1 c: the classes are one cluster, and cutting off an arm is cheaper."""
     toy = two_bands()

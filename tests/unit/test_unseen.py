@@ -40,6 +40,7 @@ def fitted(graph, y, temperature, **settings):
 # -- exact answers -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.0, 0.01, 0.3, 1.0, 5.0, np.inf])
 @pytest.mark.parametrize("label_strength", [np.inf, 0.7])
 def test_a_leaf_has_its_exact_law(temperature, label_strength):
@@ -174,6 +175,7 @@ def expected_calibration_error(p, truth):
     return sum(gaps) / len(truth)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [3, 10])
 def test_unseen_digits_are_calibrated_as_the_rest(labels):
     X, truth = load_digits(return_X_y=True)
@@ -198,6 +200,7 @@ def blobs(n, seed):
     return np.array([[0.0, 0], [5, 0], [0, 5]])[which] + g.normal(size=(n, 2)), which
 
 
+@pytest.mark.slow
 def test_unseen_members_of_a_hidden_class_are_of_the_new_class():
     X, truth = load_digits(return_X_y=True)
     g = np.random.default_rng(0)

@@ -9,6 +9,7 @@ Columns, for the named classes A, B, ...:
 of the table and its standard error (0 where averages are exact, empty where it is unknown), all in
 steps of 0.0001; t_low and t_high the ends of the range of temperatures around it over which the
 call stays the same; reason why a point is undecided that one opinion alone would have called.
+Ids and calls that a spreadsheet would run as formulas are marked as text (`spreadsheet`).
 Numbers are rounded to whole steps before they become text, so that the explorer, which holds those
 whole numbers, writes the very same characters.
 """
@@ -27,6 +28,7 @@ import numpy.typing as npt
 from spinlearn.answers.names import outcome_name
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import STATUS_NAMES
+from spinlearn.answers.spreadsheet import safe_name
 from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
 
@@ -87,7 +89,7 @@ def label_table(
             f"there are {len(ids)} ids for {n_points} points: give one id per point"
         )
     codes, inverse = np.unique(found.outcomes[row], return_inverse=True)
-    names = [outcome_name(int(code), classes, found.confused_sets) for code in codes]
+    names = [safe_name(outcome_name(int(c), classes, found.confused_sets)) for c in codes]
     low, high = found.call_ranges(row)
     ends = [temperature_text(t) for t in found.boundaries().tolist()]
     probabilities = whole_steps(marginals[:, :n_classes])
@@ -101,7 +103,12 @@ def label_table(
         error_text = [""]
     why = {} if reasons is None else reasons
     rows = tuple(
-        (str(ids[i]), names[inverse[i]], STATUS_NAMES[found.status[row, i]], text[sure[i]])
+        (
+            safe_name(str(ids[i])),
+            names[inverse[i]],
+            STATUS_NAMES[found.status[row, i]],
+            text[sure[i]],
+        )
         + tuple(text[k] for k in probabilities[i])
         + tuple(error_text[k] for k in errors[i])
         + (ends[low[i]], ends[high[i]], why.get(i, ""))

@@ -29,6 +29,8 @@ def compare(
     edges: options.Edges = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
+    missing: options.Missing = "error",
+    neighbors: options.Neighbors = None,
     scale: options.Scale = "auto",
     clip: options.Clip = None,
     log2: options.Log2 = False,
@@ -63,8 +65,9 @@ def compare(
     if out is not None:
         _check_table_file(out)
     read = options.read_options(
-        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled
-    )
+        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled, missing,
+        neighbors,
+    )  # fmt: skip
     if truth is not None:
         read = replace(read, exclude=(truth,))
     dataset = read_dataset(data, read)
@@ -74,10 +77,10 @@ def compare(
         own = tuple(name for name in (labels,) if name is not None)
         true = read_dataset(data, replace(read, labels=truth, exclude=own, labels_file=None)).labels
         if any(v is None for v in true):
-            missing = [k + 1 for k, v in enumerate(true) if v is None]
+            lacking = [k + 1 for k, v in enumerate(true) if v is None]
             raise InvalidInputError(
-                f"{data}: column {truth!r} lacks the true class of {len(missing)} points, the "
-                f"first in row {missing[0]}, and errors are counted over all points: fill them "
+                f"{data}: column {truth!r} lacks the true class of {len(lacking)} points, the "
+                f"first in row {lacking[0]}, and errors are counted over all points: fill them "
                 "in, or drop those rows"
             )
     settings = FitSettings(

@@ -14,8 +14,9 @@ from spinlearn.cli.summary import print_summary
 from spinlearn.errors import InvalidInputError, StoppedError
 
 if TYPE_CHECKING:
-    from spinlearn.io.dataset import Dataset
+    from spinlearn.io.dataset import Dataset, ReadOptions
     from spinlearn.workflows.costs import Cost
+    from spinlearn.workflows.settings import FitSettings
 
 MANY = 30_000  # points from which on it is said what they will cost
 
@@ -30,6 +31,8 @@ def fit(
     edges: options.Edges = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
+    missing: options.Missing = "error",
+    neighbors: options.Neighbors = None,
     scale: options.Scale = "auto",
     clip: options.Clip = None,
     log2: options.Log2 = False,
@@ -77,25 +80,15 @@ def fit(
 
         spinlearn fit cells.csv --labels type --method paper --temperatures 0:1:21 --seed 7
     """
-    from spinlearn.io.answer_files import write_answer
-    from spinlearn.io.folder import check_target, new_folder, parent_folder
-    from spinlearn.io.reading import read_dataset
-    from spinlearn.workflows.fitting import fit_dataset, more_time_helps
+    from spinlearn.io.folder import check_target, parent_folder
+    from spinlearn.io.run_lock import only_run
     from spinlearn.workflows.settings import FitSettings
 
-    screen = console()
     check_target(out)
-    checkpoint, finished = _run_files(out)
-    if checkpoint.exists() and not resume:
-        raise InvalidInputError(
-            f"{checkpoint} holds an interrupted run: add --resume to go on with it, or delete it"
-        )
     read = options.read_options(
-        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled
-    )
-    dataset = read_dataset(data, read)
-    if dataset.n_points > MANY and method != "paper":
-        say(screen, f"{dataset.n_points:,} points: {_cost(dataset)}")
+        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled, missing,
+        neighbors,
+    )  # fmt: skip
     settings = FitSettings(
         method=method,
         graph=graph,
@@ -118,26 +111,56 @@ def fit(
         tol=tol,
         max_seconds=max_seconds,
         n_jobs=jobs,
-        checkpoint=checkpoint,
+        checkpoint=_run_files(out)[0],
         checkpoint_seconds=checkpoint_seconds,
         seed=seed,
     )
-    with parent_folder(out):  # the checkpoint stands beside the answer
-        if resume and finished.exists() and not checkpoint.exists():
-            finished.replace(checkpoint)
-        if resume and not checkpoint.exists():
-            say(screen, f"nothing to resume ({checkpoint} is not there): starting anew", "yellow")
-        try:
-            with on_cluster(scheduler), watched(screen, quiet) as watch:
-                result, messages = fit_dataset(dataset, settings, watch)
-                watch.writing()
-                with new_folder(out) as folder:
-                    written = write_answer(folder, result, profile=profile)
-        except StoppedError as error:
-            if not checkpoint.exists():
-                raise
-            say(screen, "stopped before anything was measured; --resume goes on", "yellow")
-            raise typer.Exit(watch.exit_code) from error
+    # The checkpoint stands beside the answer.
+    with parent_folder(out), only_run(out), on_cluster(scheduler):
+        _run(data, read, settings, out, resume, quiet, profile)
+
+
+def _run(
+    data: Path,
+    read: ReadOptions,
+    settings: FitSettings,
+    out: Path,
+    resume: bool,
+    quiet: bool,
+    profile: bool | None,
+) -> None:
+    """The run itself, alone in its folder."""
+    from spinlearn.core.atomic_write import clear_leftovers
+    from spinlearn.io.answer_files import write_answer
+    from spinlearn.io.folder import new_folder
+    from spinlearn.io.reading import read_dataset
+    from spinlearn.workflows.fitting import fit_dataset, more_time_helps
+
+    screen = console()
+    checkpoint, finished = _run_files(out)
+    clear_leftovers(checkpoint)
+    if checkpoint.exists() and not resume:
+        raise InvalidInputError(
+            f"{checkpoint} holds an interrupted run: add --resume to go on with it, or delete it"
+        )
+    dataset = read_dataset(data, read)
+    if dataset.n_points > MANY and settings.method != "paper":
+        say(screen, f"{dataset.n_points:,} points: {_cost(dataset)}")
+    if resume and finished.exists() and not checkpoint.exists():
+        finished.replace(checkpoint)
+    if resume and not checkpoint.exists():
+        say(screen, f"nothing to resume ({checkpoint} is not there): starting anew", "yellow")
+    try:
+        with watched(screen, quiet) as watch:
+            result, messages = fit_dataset(dataset, settings, watch)
+            watch.writing()
+            with new_folder(out) as folder:
+                written = write_answer(folder, result, profile=profile)
+    except StoppedError as error:
+        if not checkpoint.exists():
+            raise
+        say(screen, "stopped before anything was measured; --resume goes on", "yellow")
+        raise typer.Exit(watch.exit_code) from error
     print_summary(screen, result, out, messages)
     for path in written:
         say(screen, f"wrote {out / path.name}")

@@ -18,6 +18,7 @@ from spinlearn import __version__
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
+from spinlearn.core.processes import usable_cores
 
 PACKAGE = Path(__file__).parents[1]
 NEEDED = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
@@ -48,7 +49,7 @@ def checks() -> Iterator[Check]:
     present = [f"{name} {_version(name)}" for name in OPTIONAL if _version(name)]
     absent = [name for name in OPTIONAL if not _version(name)]
     yield Check("optional", True, ", ".join(present + [f"no {name}" for name in absent]))
-    yield Check("cores", True, f"{len(os.sched_getaffinity(0))} of {os.cpu_count()}")
+    yield Check("cores", True, f"{usable_cores()} of {os.cpu_count()}")
     yield _cache()
     yield _compiled()
     yield _exact()

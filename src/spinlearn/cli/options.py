@@ -49,6 +49,20 @@ Unlabelled = Annotated[
         rich_help_panel=READING,
     ),
 ]
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="Features without a value: error; median, of their column; drop, the rows.",
+        rich_help_panel=READING,
+    ),
+]
+Neighbors = Annotated[
+    str | None,
+    typer.Option(
+        help="Of an .h5ad with several neighbour graphs: scanpy's key_added of the one to use.",
+        rich_help_panel=READING,
+    ),
+]
 LabelsFile = Annotated[
     Path | None,
     typer.Option(
@@ -282,6 +296,8 @@ def read_options(
     delimiter: str | None,
     encoding: str,
     unlabelled: list[str] | None,
+    missing: str = "error",
+    neighbors: str | None = None,
 ) -> ReadOptions:
     """The reading options as one value."""
     for text in features or ():
@@ -301,6 +317,8 @@ def read_options(
         unlabelled=tuple(
             name.strip() for text in unlabelled or () for name in (text, *text.split(","))
         ),
+        missing=missing,
+        neighbors=neighbors,
     )
 
 

@@ -8,12 +8,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from spinlearn.core.side_files import leftovers, side_path
+
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write that replaces `path` when the block ends well, and vanishes otherwise."""
+    """A file to write that replaces `path` when the block ends well, and vanishes otherwise.
+
+    What killed processes left of earlier writings is cleared on the way.
+    """
     target = Path(path)
-    side = target.with_name(f".{target.name}.{os.getpid()}.part")
+    clear_leftovers(target)
+    side = side_path(target)
     try:
         with open(side, "wb") as file:
             yield file
@@ -22,3 +28,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         os.replace(side, target)
     finally:
         side.unlink(missing_ok=True)
+
+
+def clear_leftovers(target: Path) -> None:
+    """Remove what killed processes left of earlier writings of `target`."""
+    for left in leftovers(target):
+        left.unlink(missing_ok=True)

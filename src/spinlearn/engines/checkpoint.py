@@ -10,21 +10,20 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import zipfile
+import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.core.array_file import Arrays, read_npz
 from spinlearn.core.atomic_write import atomic_write
 from spinlearn.core.model import PottsModel
-from spinlearn.errors import CheckpointError
+from spinlearn.errors import CheckpointError, CheckpointWarning, InvalidInputError
 
 MAGIC = "spinlearn checkpoint"
 VERSION = 1
-
-Arrays = dict[str, npt.NDArray[Any]]
 
 
 def fingerprint(model: PottsModel, *parts: object) -> str:
@@ -50,10 +49,21 @@ def fingerprint(model: PottsModel, *parts: object) -> str:
 
 
 def save(path: str | os.PathLike[str], run: str, header: dict[str, Any], arrays: Arrays) -> None:
-    """Write atomically: the file is either the old one or the whole new one."""
+    """Write atomically: the file is either the old one or the whole new one.
+
+    A run is worth more than its checkpoint: where there is no room for it, the run goes on.
+    """
     text = json.dumps({"magic": MAGIC, "version": VERSION, "run": run, **header})
-    with atomic_write(path) as file:
-        np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
+    try:
+        with atomic_write(path) as file:
+            np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
+    except OSError as error:
+        warnings.warn(
+            f"the checkpoint {path} could not be written ({error.strerror or error}): the run "
+            "goes on, but could not be resumed from here; make room, or name another folder",
+            CheckpointWarning,
+            stacklevel=3,
+        )
 
 
 def load(path: str | os.PathLike[str], run: str) -> tuple[dict[str, Any], Arrays] | None:
@@ -62,22 +72,22 @@ def load(path: str | os.PathLike[str], run: str) -> tuple[dict[str, Any], Arrays
     if not target.exists():
         return None
     try:
-        with open(target, "rb") as file, np.load(file, allow_pickle=False) as archive:
-            header = json.loads(str(archive["header"]))
-            if not isinstance(header, dict) or header.get("magic") != MAGIC:
-                raise KeyError("header")
-            arrays = {name: archive[name] for name in archive.files if name != "header"}
-    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        arrays = read_npz(target)
+        header = json.loads(str(arrays.pop("header")))
+        if not isinstance(header, dict) or header.get("magic") != MAGIC:
+            raise KeyError("header")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        said = str(error) if isinstance(error, InvalidInputError) else f"{target}: no checkpoint"
         raise CheckpointError(
-            f"{target} is not a checkpoint that can be read ({type(error).__name__}): it is "
-            "truncated or another kind of file; move it away or name another path"
+            f"{target} is not a checkpoint that can be read ({said}): it is truncated or another "
+            "kind of file; move it away or name another path"
         ) from error
-    if header["version"] != VERSION:
+    if header.get("version") != VERSION:
         raise CheckpointError(
-            f"{target} is a checkpoint of format version {header['version']}, this spinlearn "
+            f"{target} is a checkpoint of format version {header.get('version')}, this spinlearn "
             f"reads version {VERSION}: resume with the version that wrote it, or move it away"
         )
-    if header["run"] != run:
+    if header.get("run") != run:
         raise CheckpointError(
             f"{target} belongs to another run (model, temperatures, seed or settings differ): "
             "resume with the same inputs, or delete it to start anew"

@@ -313,6 +313,12 @@ class LadderRun(SamplingRun):
             return None
         return exchanged_eta(tallies.histogram, self.betas, tallies.energies)
 
+    def finished(self) -> bool:
+        if self.phase != PRODUCTION:
+            return False
+        reached = self.settled if self.tol is None else self.worst <= self.tol_or_default
+        return reached or self.sweeps >= self.max_steps
+
     def unsettled(self) -> BoolArray:
         """Levels that have not reached equilibrium, as far as energies show."""
         if self.plan.dynamics == "held":

@@ -16,16 +16,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spinlearn.analysis.temperature_grid import SPAN, mean_field_temperature
+from spinlearn.core.array_checks import check_rows, same_shapes, within
+from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.engines import checkpoint
+from spinlearn.engines.saved_state import restoring
 from spinlearn.errors import StoppedError
 from spinlearn.messages.layout import MessageLayout
+from spinlearn.messages.potts_messages import PottsMessages, is_two_valued
 from spinlearn.messages.propagation import Propagation, Settled
 from spinlearn.messages.reading import labelling_reading
 from spinlearn.messages.reweighted import SecondOpinion
 from spinlearn.messages.symmetry import Symmetry
+from spinlearn.messages.table_messages import TableMessages
 from spinlearn.messages.uniqueness import has_one_fixed_point
 from spinlearn.minimizers import minimize
 from spinlearn.minimizers.class_annealing import class_annealing
@@ -41,6 +46,7 @@ SAME = 1e-6  # relative difference of ln Z within which fixed points are the sam
 SAME_ENERGY = 1e-3  # and of <E>, which is not stationary
 MANY_MESSAGES = 200_000  # from which time is saved where that costs little
 REPORT_SECONDS = 0.1
+ROUNDING = 1e-6  # of a probability
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -356,7 +362,30 @@ class MessageRun:
         checkpoint.save(path, self.identity, header, arrays)
         self.saved = perf_counter()
 
-    def _restore(self, header: dict[str, Any], arrays: checkpoint.Arrays) -> None:
+    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        with restoring():
+            self._check(header, arrays)
+            self._take_up(header, arrays)
+
+    def _check(self, header: dict[str, Any], arrays: Arrays) -> None:
+        """Whether a saved state is one of this run: NumPy would stretch arrays to fit."""
+        within("under_way", header["under_way"], 0, len(self.passes))
+        within("rung", header["rung"], -1, len(self.ladder) - 1)
+        same_shapes(arrays, {"known": self.known})
+        free, n_rows = self.layout.free, len(arrays["temperatures"])
+        wider = {
+            "row_marginals": (len(free.nodes), self.model.n_states),
+            "row_agreement": (len(free.edges),),
+        }
+        check_rows(arrays, "row_", n_rows, wider if n_rows else {})
+        for name in ("row_marginals", "row_agreement"):
+            within(name, arrays[name], -ROUNDING, 1 + ROUNDING)
+        kept = {n.removeprefix("kept_"): v for n, v in arrays.items() if n[:5] == "kept_"}
+        fast = "messages" in kept and is_two_valued(self.model)
+        if kept:
+            same_shapes(kept, (PottsMessages if fast else TableMessages)(self.layout).arrays())
+
+    def _take_up(self, header: dict[str, Any], arrays: Arrays) -> None:
         self.under_way, self.rung = int(header["under_way"]), int(header["rung"])
         self.sweeps, self.before = int(header["sweeps"]), float(header["seconds"])
         for k, temperature in enumerate(arrays["temperatures"].tolist()):

@@ -17,6 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.core.array_checks import FINITE, check_rows, same_shapes, within
+from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import FloatArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
@@ -26,6 +28,7 @@ from spinlearn.core.settings import Settings
 from spinlearn.engines import checkpoint
 from spinlearn.engines.population import Population, Snapshot, Trail
 from spinlearn.engines.population_averages import Row, ground_row, population_row
+from spinlearn.engines.saved_state import restoring
 from spinlearn.engines.walkers import walkers_for
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, StoppedError
 
@@ -224,7 +227,7 @@ class _Run:
         due = now or perf_counter() - self.saved >= self.settings.checkpoint_seconds
         if path is None or not due:
             return
-        arrays: checkpoint.Arrays = self.population.arrays()
+        arrays: Arrays = self.population.arrays()
         trail, rows = self.cooled.trail, self.cooled.rows
         arrays["row_temperatures"] = np.array(list(rows))
         for name in next(iter(rows.values()), ()):
@@ -240,7 +243,34 @@ class _Run:
         checkpoint.save(path, self.identity, header, arrays)
         self.saved = perf_counter()
 
-    def _restore(self, header: dict[str, Any], arrays: checkpoint.Arrays) -> None:
+    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
+        with restoring():
+            self._check(arrays)
+            self._take_up(header, arrays)
+
+    def _check(self, arrays: Arrays) -> None:
+        """Whether a saved population is one of this run."""
+        population, n_snapshots = self.population, len(arrays["snapshots_beta"])
+        now = population.snapshot()
+        for name in Snapshot.__dataclass_fields__:
+            one = np.asarray(getattr(now, name))
+            all_of_them = np.broadcast_to(one, (n_snapshots, *one.shape))
+            same_shapes(arrays, {f"snapshots_{name}": all_of_them})
+        same_shapes(arrays, population.arrays())
+        within("snapshots_beta", arrays["snapshots_beta"], 0.0, FINITE)
+        within("snapshots_states", arrays["snapshots_states"], 0, self.model.n_states - 1)
+        within("snapshots_families", arrays["snapshots_families"], 0, population.n_walkers - 1)
+        per_node = (self.model.n_nodes, self.model.n_states)
+        per_edge = (self.model.graph.n_edges,)
+        wider = {
+            "rows_marginals": per_node,
+            "rows_std_error": per_node,
+            "rows_edge_agreement": per_edge,
+            "rows_agreement_std_error": per_edge,
+        }
+        check_rows(arrays, "rows_", len(arrays["row_temperatures"]), wider)
+
+    def _take_up(self, header: dict[str, Any], arrays: Arrays) -> None:
         for k, temperature in enumerate(arrays["row_temperatures"].tolist()):
             names = [n for n in arrays if n.startswith("rows_")]
             self.cooled.rows[temperature] = {n.removeprefix("rows_"): arrays[n][k] for n in names}

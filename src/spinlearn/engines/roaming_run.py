@@ -176,6 +176,10 @@ class RoamingRun(SamplingRun):
             return self.eta
         return exchanged_eta(self.tallies.histogram, self.betas, self.tallies.energies)
 
+    def finished(self) -> bool:
+        reached = self.worst <= self.tol_or_default or self.sweeps >= self.max_sweeps
+        return self.phase == PRODUCTION and reached
+
     def unsettled(self) -> BoolArray:
         """Levels that walkers have not visited often enough, or that do not overlap."""
         n_levels = len(self.betas)
@@ -205,8 +209,8 @@ class RoamingRun(SamplingRun):
             "occupancy": self.occupancy,
             "met": self.met,
         }
-        if self.eta is not None:
-            arrays["eta"] = self.eta
+        if self.plan.dynamics == "drawn":
+            arrays["eta"] = self.occupancy if self.eta is None else self.eta
         return {"trips": self.trips.count, "trips_before": self.trips_before}, arrays
 
     def put_own_state(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:

@@ -118,6 +118,10 @@ class SamplingRun:
         """Levels that have not reached equilibrium, as far as the run's own tests show, (K,)."""
         raise NotImplementedError
 
+    def finished(self) -> bool:
+        """Whether production has reached what it was asked for, or its limit in sweeps."""
+        raise NotImplementedError
+
     def before_layout(self, header: dict[str, Any]) -> None:
         """What of a checkpoint `lay_out` needs to know."""
 

@@ -8,7 +8,7 @@ nodes; rivals give them the mean over their neighbours, sum_j A_ij p_j / sum_j A
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,7 +35,8 @@ class TrainingGraph:
     """The graph of the training points and, unless it was given, what it was made from.
 
     `points` are the principal components of those given if `reduction` is not None. `pixels` are
-    row and column of every node, where an image was given.
+    row and column of every node, where an image was given, `nodes` their names where a networkx
+    graph was.
     """
 
     graph: Graph
@@ -43,6 +44,7 @@ class TrainingGraph:
     builder: GraphBuilder | None = None
     pixels: IntArray | None = None
     reduction: Reduction | None = None
+    nodes: list[Hashable] | None = None
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)
@@ -98,7 +100,7 @@ def read_graph(
             )
         graph = as_graph(X)
         estimator.n_features_in_ = graph.n_nodes
-        return TrainingGraph(graph)
+        return TrainingGraph(graph, nodes=list(X.nodes) if hasattr(X, "is_directed") else None)
     chosen = make_builder(builder)
     if isinstance(chosen, PixelGrid):
         graph = chosen.build(X)
@@ -124,7 +126,12 @@ def require_labels(y: Any) -> None:
 
 
 def training_labels(y: Any, training: TrainingGraph) -> LabelCode:
-    """Labels of the training points; for an image, y may be one of the same shape."""
+    """Labels of the training points; for an image, y may be one of the same shape.
+
+    A mapping holds the labels of those that have one, by node or by row number.
+    """
+    if isinstance(y, Mapping):
+        y = _labels_in_order(y, training)
     if training.pixels is None or np.ndim(y) != 2:
         return read_labels(y, training.graph.n_nodes)
     image = np.asarray(y)
@@ -139,6 +146,21 @@ def training_labels(y: Any, training: TrainingGraph) -> LabelCode:
             stacklevel=3,
         )
     return inside
+
+
+def _labels_in_order(y: Mapping[Any, Any], training: TrainingGraph) -> npt.NDArray[np.object_]:
+    """One label per node from a mapping, None where there is none."""
+    n_nodes = training.graph.n_nodes
+    place = {node: k for k, node in enumerate(training.nodes or range(n_nodes))}
+    labels = np.full(n_nodes, None, dtype=object)
+    for node, label in y.items():
+        if node not in place:
+            among = "the nodes of the graph" if training.nodes else f"the rows 0 to {n_nodes - 1}"
+            raise InvalidInputError(
+                f"y has a label for {node!r}, which is not among {among}: correct its keys"
+            )
+        labels[place[node]] = label
+    return labels
 
 
 def read_labels(y: Any, n_points: int) -> LabelCode:

@@ -165,6 +165,8 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         for, and so have `answer_.graph` and stored answers.
     graph_summary_ : GraphSummary
         Size, components, isolated points.
+    nodes_ : list
+        The nodes of a networkx graph, in the order of all answers.
 
     Examples
     --------
@@ -229,9 +231,9 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         X : array-like or data frame (n, d); or a Graph, SciPy sparse matrix or networkx graph
             Points, or their precomputed similarity graph. A sparse X is always a graph. With
             graph=PixelGrid(), the mask of an image.
-        y : array-like (n,)
+        y : array-like (n,), or mapping
             Labels; -1 (or None, NaN, "") marks an unlabelled point. For the mask of an image, an
-            image of labels will do.
+            image of labels will do, for a networkx graph a dict of the labels of some nodes.
         """
         check_answer_settings(self)
         asked = self._asked()
@@ -241,6 +243,8 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         self.graph_ = self._training.graph
         self.graph_summary_ = describe(self.graph_)
         self._label_code = training_labels(y, self._training)
+        if self._training.nodes is not None:
+            self.nodes_ = self._training.nodes
         self.classes_ = self._label_code.classes
         self._warn()
         chosen = plan(self.graph_, self._label_code.states, len(self.classes_), asked)

@@ -1,4 +1,9 @@
-"""Pixels of an image mask as a graph of adjacent ones."""
+"""Pixels of an image mask as a graph of adjacent ones, joined by how alike they are.
+
+    w_ij = exp(-|v_i - v_j|^2 / (2 contrast^2))              (Boykov & Jolly, ICCV 2001)
+
+with the values v of the image, of one channel or several.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +11,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from spinlearn.core.arrays import BoolArray, IntArray, frozen
+from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, float_array, frozen
 from spinlearn.core.graph import Graph
 from spinlearn.core.settings import Settings
 from spinlearn.errors import InvalidInputError
 
 # Steps (down, right) to half of the neighbours; the other half takes them backwards.
+WEAKEST = 1e-6  # weight, so that no pixel falls out of the image
 _STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
 
 
 @dataclass(kw_only=True)
 class PixelGrid(Settings):
-    """Join adjacent pixels of a mask with unit weights.
+    """Join adjacent pixels of a mask, with unit weights or by what the image shows.
 
     As `graph=PixelGrid()` of an estimator it takes the mask as X and, as y, an image of labels of
     the same shape or one label per True pixel.
@@ -27,9 +34,17 @@ class PixelGrid(Settings):
     ----------
     connectivity : {4, 8}
         4 joins pixels that share a side, 8 also those that share a corner.
+    values : array (height, width) or (height, width, channels), optional
+        The image itself: pixels of like values hold together, and borders follow its edges. None
+        joins all alike.
+    contrast : float, optional
+        The difference of values that counts as one. Default: the root of the mean square over all
+        pairs of adjacent pixels.
     """
 
     connectivity: int = 4
+    values: Any = None
+    contrast: float | None = None
 
     def build(self, mask: Any) -> Graph:
         """Graph over the True pixels of a 2-D mask, numbered row by row."""
@@ -47,7 +62,36 @@ class PixelGrid(Settings):
             there = np.s_[down:, max(0, right) : width + min(0, right)]
             both = pixels[here] & pixels[there]
             edges.append(np.column_stack([nodes[here][both], nodes[there][both]]))
-        return Graph(int(pixels.sum()), np.concatenate(edges))
+        pairs = np.concatenate(edges)
+        return Graph(int(pixels.sum()), pairs, self._weights(pixels, pairs))
+
+    def _weights(self, pixels: BoolArray, pairs: npt.NDArray[np.int64]) -> FloatArray | None:
+        if self.values is None:
+            return None
+        image = float_array(self.values, "values")
+        if image.ndim not in (2, 3) or image.shape[:2] != pixels.shape:
+            raise InvalidInputError(
+                f"values have shape {image.shape}, but the mask {pixels.shape}: give the image "
+                "that the mask is of, (height, width) or (height, width, channels)"
+            )
+        inside = image.reshape(*pixels.shape, -1)[pixels]
+        if not np.all(np.isfinite(inside)):
+            raise InvalidInputError(
+                "values hold NaN or infinite numbers inside the mask: leave such pixels out of it"
+            )
+        apart = np.sum((inside[pairs[:, 0]] - inside[pairs[:, 1]]) ** 2, axis=1)
+        if self.contrast is None:
+            scale = float(apart.mean()) if len(apart) else 0.0
+        elif 0 < self.contrast < np.inf:
+            scale = float(self.contrast) ** 2
+        else:
+            raise InvalidInputError(
+                f"contrast={self.contrast!r} is no positive number: give the difference of values "
+                "that counts as one"
+            )
+        if scale == 0:  # the image is the same everywhere
+            return np.ones(len(pairs))
+        return np.asarray(np.maximum(np.exp(-apart / (2 * scale)), WEAKEST))
 
     def attach(self, X_new: Any, X: Any) -> Any:
         """Refused: a pixel that is not in the image has no neighbours in it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,8 @@ def neighbour_graph(adata: Any, neighbors_key: str | None) -> Graph | None:
         if settings is None:
             raise InvalidInputError(
                 f"adata.uns has no {neighbors_key!r}: run scanpy.pp.neighbors(adata, "
-                f"key_added={neighbors_key!r}), or leave neighbors_key out"
+                f"key_added={neighbors_key!r}), or name one that is there "
+                f"({', '.join(neighbour_keys(adata)) or 'none is'})"
             )
         where = str(settings.get("connectivities_key", f"{neighbors_key}_connectivities"))
     elif "neighbors" in adata.uns:
@@ -42,6 +44,15 @@ def neighbour_graph(adata: Any, neighbors_key: str | None) -> Graph | None:
     matrix = adata.obsp[where]
     # umap's fuzzy union is symmetric up to rounding, jaccard and gauss are too.
     return Graph.from_sparse((matrix + matrix.T) / 2)
+
+
+def neighbour_keys(adata: Any) -> list[str]:
+    """Where scanpy.pp.neighbors left graphs: names that `neighbour_graph` takes."""
+    return [
+        str(name)
+        for name, part in adata.uns.items()
+        if isinstance(part, Mapping) and "connectivities_key" in part
+    ]
 
 
 def named_representations(adata: Any) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from spinlearn.answers.spreadsheet import safe_name
 from spinlearn.answers.table import csv_writer, temperature_text
 from spinlearn.io.label_parquet import parquet_at_hand, write_label_parquet
 from spinlearn.io.result import Result
@@ -60,7 +61,8 @@ def _write_profile(path: Path, result: Result) -> None:
         for point, name in enumerate(result.ids):
             for part in result.profile.intervals(point):
                 ends = temperature_text(part.low), temperature_text(part.high)
-                writer.writerow((name, *ends, result.name_of(part.outcome)))
+                call = safe_name(result.name_of(part.outcome))
+                writer.writerow((safe_name(name), *ends, call))
 
 
 def write_report(path: Path, result: Result) -> None:

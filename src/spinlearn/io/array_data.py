@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.core.array_file import Arrays, read_npy, read_npz
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.array_file import Arrays, read_npy, read_npz
 from spinlearn.io.chosen_columns import GRAPH_ALONE, array_of_points, one_array, refuse_features
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.graph_file import is_sparse, sparse_graph
 from spinlearn.io.names import ids_of, own_id_column, own_labels, row_numbers
 from spinlearn.io.table import Table, listed
+from spinlearn.io.turned import rows_are_features
 
 
 def read_array_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
@@ -27,11 +28,11 @@ def read_array_data(path: Path, options: ReadOptions, label_table: Table | None)
         )
     if is_sparse(arrays):
         refuse_features(path, options)
-        graph = sparse_graph(path, arrays)
+        graph, notes = sparse_graph(path, arrays)
         if options.labels_file is None and (options.labels or "y") not in arrays:
             raise InvalidInputError(GRAPH_ALONE.format(path))
         ids, labels = _array_rows(path, arrays, options, label_table, graph.n_nodes)
-        return Dataset(source=path, ids=ids, labels=labels, graph=graph)
+        return Dataset(source=path, ids=ids, labels=labels, graph=graph, notes=notes)
     name = one_array(path, tuple(arrays), options) or "X"
     if name not in arrays:
         raise InvalidInputError(
@@ -40,7 +41,11 @@ def read_array_data(path: Path, options: ReadOptions, label_table: Table | None)
             if arrays
             else f"{path} holds no array: give features as X and labels as y"
         )
-    points = array_of_points(path, name, arrays[name])
+    points = array_of_points(path, name, arrays[name], options)
+    n_points, n_features = points.shape
+    own = arrays.get(options.labels or "y") if options.labels_file is None else None
+    if own is not None and n_points != n_features and own.shape == (n_features,):
+        raise rows_are_features(path, f"there is a label for each column of {name!r}")
     ids, labels = _array_rows(path, arrays, options, label_table, len(points))
     return Dataset(
         source=path,

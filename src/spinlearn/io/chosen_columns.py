@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray
@@ -55,11 +56,18 @@ def refuse_features(path: Path, options: ReadOptions) -> None:
         raise InvalidInputError(f"{path} is a graph, which has no features: leave --features out")
 
 
-def array_of_points(path: Path, name: str, values: npt.NDArray[Any]) -> FloatArray:
-    """An array of a file as points, checked as those that `fit` is given."""
+def array_of_points(
+    path: Path, name: str, values: npt.NDArray[Any], options: ReadOptions
+) -> FloatArray:
+    """An array of a file as points, checked as those that `fit` is given; gaps if allowed."""
     if values.ndim != 2 or values.dtype.kind not in "biuf":
         raise InvalidInputError(
             f"{path}: the array {name!r} has shape {values.shape} and dtype {values.dtype}, but "
             "features are a 2-D array of numbers, one row per point"
         )
-    return checked_points(values, f"{path}: the array {name!r}")
+    said = f"{path}: the array {name!r}"
+    gaps = np.isnan(values)
+    if options.gaps_allowed and np.any(gaps):
+        checked_points(np.where(gaps, 0, values), said)
+        return np.array(values, dtype=np.float64)
+    return checked_points(values, said)

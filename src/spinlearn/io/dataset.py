@@ -39,6 +39,10 @@ class ReadOptions:
         Of text files.
     unlabelled : tuple of str
         Further label values that mean "no label".
+    missing : {"error", "median", "drop"}
+        What is done about features without a value.
+    neighbors : str or None
+        Of an .h5ad: which of its neighbour graphs to use, as scanpy's `key_added` named it.
     """
 
     labels: str | None = None
@@ -50,6 +54,13 @@ class ReadOptions:
     delimiter: str | None = None
     encoding: str = "utf-8"
     unlabelled: tuple[str, ...] = ()
+    missing: str = "error"
+    neighbors: str | None = None
+
+    @property
+    def gaps_allowed(self) -> bool:
+        """Whether features may lack values."""
+        return self.missing != "error"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -65,6 +76,9 @@ class Dataset:
     points : float array (n, d) or None
     graph : Graph or None
     feature_names : list of str
+    shared : dict
+        By name, how many features stem from one column of the file, where these are several: in
+        distances they count as one.
     layout : float array (n, 2) or None
         Where to draw the points, if the file says so.
     table : bool
@@ -79,6 +93,7 @@ class Dataset:
     points: FloatArray | None = None
     graph: Graph | None = None
     feature_names: list[str] = field(default_factory=list)
+    shared: dict[str, int] = field(default_factory=dict)
     layout: FloatArray | None = None
     table: bool = False
     notes: tuple[str, ...] = ()

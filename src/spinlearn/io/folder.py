@@ -8,17 +8,16 @@ others in the folder stay. What a killed process left beside the target is clear
 from __future__ import annotations
 
 import os
-import platform
-import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from spinlearn.core.side_files import leftovers, side_path
 from spinlearn.errors import InvalidInputError
 
 MODEL = "model.npz"  # marks a folder as ours
-PART, OLD = ".part", ".old"
+OLD = ".old"
 
 
 def check_target(target: Path) -> None:
@@ -87,7 +86,7 @@ def _side_folder(target: Path) -> Iterator[Path]:
     whole = target.resolve()
     with parent_folder(target):
         _clear_leftovers(whole)
-        side = whole.with_name(f".{whole.name}.{os.getpid()}@{platform.node()}{PART}")
+        side = side_path(whole)
         try:
             side.mkdir()
             yield side
@@ -110,25 +109,7 @@ def _put_back(old: Path, target: Path) -> None:
 
 def _clear_leftovers(target: Path) -> None:
     """Remove what processes of this machine that are no more left beside the target."""
-    left = re.compile(
-        rf"\.{re.escape(target.name)}\.(\d+)@{re.escape(platform.node())}{re.escape(PART)}"
-        rf"({re.escape(OLD)})?"
-    )
-    for path in target.parent.iterdir():
-        found = left.fullmatch(path.name)
-        if found is None or _runs(int(found[1])):
-            continue
-        if found[2]:
-            _put_back(path, target)
-        else:
-            shutil.rmtree(path, ignore_errors=True)
-
-
-def _runs(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # it is another user's
-    return True
+    for old in leftovers(target, OLD):
+        _put_back(old, target)
+    for side in leftovers(target):
+        shutil.rmtree(side, ignore_errors=True)

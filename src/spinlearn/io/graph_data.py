@@ -9,7 +9,8 @@ import numpy as np
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.chosen_columns import GRAPH_ALONE, refuse_features
 from spinlearn.io.dataset import Dataset, ReadOptions
-from spinlearn.io.graph_file import read_edge_list, read_matrix_market
+from spinlearn.io.graph_file import read_edge_list
+from spinlearn.io.matrix_market import read_matrix_market
 from spinlearn.io.names import own_id_column
 from spinlearn.io.table import Table
 
@@ -21,8 +22,8 @@ def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None)
     refuse_features(path, options)
     own_id_column(options.labels_file, (), options, label_table)
     if path.suffix.lower() == ".mtx":
-        graph, ids = read_matrix_market(path)
+        read = read_matrix_market(path)
     else:
-        graph, ids = read_edge_list(path, delimiter=options.delimiter, encoding=options.encoding)
-    none = np.full(len(ids), None, dtype=object)
-    return Dataset(source=path, ids=ids, labels=none, graph=graph)
+        read = read_edge_list(path, delimiter=options.delimiter, encoding=options.encoding)
+    none = np.full(len(read.ids), None, dtype=object)
+    return Dataset(source=path, ids=read.ids, labels=none, graph=read.graph, notes=read.notes)

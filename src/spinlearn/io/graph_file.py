@@ -1,4 +1,4 @@
-"""Precomputed graphs in files: Matrix Market (.mtx), sparse matrices, lists of edges with ids.
+"""Precomputed graphs in files: sparse matrices, lists of edges with ids.
 
 An edge list has two or three columns, id, id and weight (1 if absent), with or without a heading,
 or is what networkx writes by default. Lines that begin with # or % are comments. A pair listed in
@@ -10,18 +10,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from spinlearn.answers.labels import is_missing
+from spinlearn.core.array_file import Arrays
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.array_file import Arrays
 from spinlearn.io.text_table import Row, read_text_rows
 
-MATRIX_MARKET = b"%%MatrixMarket"
 MANY_NODES = 10**6  # no graph is refused below, however few its edges
 NODES_PER_EDGE = 100
 SAME = 1e-9  # relative difference of two weights that are one but for rounding
@@ -36,34 +36,13 @@ ATTRIBUTES = re.compile(
 )
 
 
-def read_matrix_market(path: Path) -> tuple[Graph, list[str]]:
-    """Graph of a symmetric matrix; ids are the row numbers of the file, from 1."""
-    from scipy.io import mminfo, mmread
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadGraph:
+    """A graph of a file, with the ids of its nodes and what the user should know of the reading."""
 
-    try:
-        with open(path, "rb") as file:
-            first = file.read(len(MATRIX_MARKET))
-    except OSError as error:
-        raise InvalidInputError(f"{path} cannot be opened: {error.strerror or error}") from error
-    if first.lower() != MATRIX_MARKET.lower():
-        raise InvalidInputError(
-            f"{path} is not a Matrix Market file: it does not begin with %%MatrixMarket"
-        )
-    try:
-        n_nodes, _, n_entries, *_ = mminfo(path)
-        if n_entries > path.stat().st_size:  # an entry takes more than a byte
-            raise InvalidInputError(
-                f"{path} is truncated: its size line claims {n_entries} entries, more than the "
-                "file can hold"
-            )
-        check_node_count(path, n_nodes, n_entries)
-        matrix = mmread(path)
-    except InvalidInputError:
-        raise
-    except (ValueError, OverflowError, MemoryError) as error:
-        raise InvalidInputError(f"{path} cannot be read as Matrix Market: {error}") from error
-    graph = matrix_graph(path, matrix)
-    return graph, [str(k + 1) for k in range(graph.n_nodes)]
+    graph: Graph
+    ids: list[str]
+    notes: tuple[str, ...] = ()
 
 
 def check_node_count(path: Path, n_nodes: int, n_edges: int) -> None:
@@ -75,16 +54,23 @@ def check_node_count(path: Path, n_nodes: int, n_edges: int) -> None:
         )
 
 
-def matrix_graph(path: Path, matrix: Any) -> Graph:
-    """Graph of a matrix, sparse or dense, that a file held."""
-    from scipy.sparse import csr_array
+def matrix_graph(path: Path, matrix: Any) -> tuple[Graph, tuple[str, ...]]:
+    """Graph of a matrix, sparse or dense, that a file held, and what was done about its form."""
+    from scipy.sparse import csr_array, tril, triu
 
     square = csr_array(matrix)
     if square.shape[0] != square.shape[1]:
         raise InvalidInputError(
             f"{path} holds a matrix of {square.shape[0]} by {square.shape[1]}, but a graph has one "
-            "row and one column per node: give features as a dense array"
+            "row and one column per node: give features as a dense array; if it is of counts with "
+            "genes as rows, read it with scanpy and save it as .h5ad"
         )
+    notes: tuple[str, ...] = ()
+    upper, lower = triu(square, 1).count_nonzero(), tril(square, -1).count_nonzero()
+    if upper + lower and 0 in (upper, lower):
+        half = "upper" if upper else "lower"
+        notes = (f"entries stand in the {half} triangle alone: they are taken as symmetric",)
+        square = csr_array(square + square.T)
     other = square.T.tocsr()
     excess = (abs(square - other) - SAME * abs(square).maximum(abs(other))).tocoo()
     clash = np.flatnonzero(excess.data > 0)
@@ -96,7 +82,7 @@ def matrix_graph(path: Path, matrix: Any) -> Graph:
             "mutual: store the mean of the two in both places"
         )
     with errors_about(path):
-        return Graph.from_sparse(square)
+        return Graph.from_sparse(square), notes
 
 
 def is_sparse(arrays: Arrays) -> bool:
@@ -104,8 +90,8 @@ def is_sparse(arrays: Arrays) -> bool:
     return {"data", "shape"} <= set(arrays) and not {"format", "indptr"}.isdisjoint(arrays)
 
 
-def sparse_graph(path: Path, arrays: Arrays) -> Graph:
-    """Graph of a sparse matrix as scipy.sparse.save_npz stores it."""
+def sparse_graph(path: Path, arrays: Arrays) -> tuple[Graph, tuple[str, ...]]:
+    """Graph of a sparse matrix as scipy.sparse.save_npz stores it, as `matrix_graph` gives it."""
     from scipy.sparse import coo_array, csr_array
 
     try:
@@ -136,7 +122,7 @@ def errors_about(path: Path) -> Iterator[None]:
 
 def read_edge_list(
     path: Path, *, delimiter: str | None = None, encoding: str = "utf-8"
-) -> tuple[Graph, list[str]]:
+) -> ReadGraph:
     """Graph of a list of edges; ids in the order in which they first appear."""
     given = read_text_rows(path, delimiter=delimiter, encoding=encoding)
     rows = [(line, _without_attributes(path, line, cells)) for line, cells in given]
@@ -163,7 +149,7 @@ def read_edge_list(
             weights[k] = weight
     _check_directions(path, edges, weights, [line for line, _ in rows])
     graph = Graph(len(number), edges, weights, duplicates="first")
-    return graph, list(number)
+    return ReadGraph(graph, list(number))
 
 
 def _without_attributes(path: Path, line: int, cells: list[str]) -> list[str]:
@@ -224,6 +210,8 @@ def _is_heading(rows: list[Row]) -> bool:
 
 
 def _number(text: str) -> float | None:
+    if "_" in text:  # Python reads 1_000 as a number
+        return None
     try:
         return float(text)
     except ValueError:

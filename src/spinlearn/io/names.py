@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.labels import WHOLE, clean_labels, is_missing
+from spinlearn.answers.spreadsheet import plain_name
+from spinlearn.core.array_file import read_npy
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.array_file import read_npy
-from spinlearn.io.dataset import ReadOptions
+from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.name_checks import check_names
 from spinlearn.io.parquet_table import read_parquet_table
 from spinlearn.io.table import Table, listed, nameless, require
 from spinlearn.io.text_table import read_text_table
+from spinlearn.io.turned import rows_are_features
 
 NO_TABLES = (".npz", ".h5ad", ".mtx", ".edges")
 LABEL_DELIMITERS = (",", ";", "\t")
@@ -25,7 +29,13 @@ def own_labels(table: Table, options: ReadOptions, n_points: int) -> npt.NDArray
     if options.labels_file is not None or options.labels is None:
         return np.full(n_points, None, dtype=object)
     require(table.path, table.columns, [options.labels])
-    return clean_labels(table.cells[options.labels], options.unlabelled, str(table.path))
+    return _cleaned(table.path, table.cells[options.labels], options)
+
+
+def _cleaned(path: Path, cells: Sequence[Any], options: ReadOptions) -> npt.NDArray[np.object_]:
+    labels = clean_labels(cells, options.unlabelled, str(path))
+    check_names(path, "the label", labels)
+    return labels
 
 
 def read_label_table(options: ReadOptions) -> Table | None:
@@ -56,24 +66,27 @@ def read_label_table(options: ReadOptions) -> Table | None:
     )
 
 
-def one_per_point(path: Path, n_points: int, options: ReadOptions) -> npt.NDArray[np.object_]:
+def one_per_point(path: Path, data: Dataset, options: ReadOptions) -> npt.NDArray[np.object_]:
     """Labels of an array, in the order of the points."""
-    values = read_npy(path)
+    values, n_points = read_npy(path), data.n_points
     if values.shape != (n_points,):
+        if values.shape == (len(data.feature_names),):
+            raise rows_are_features(data.source, f"{path} holds a label for each of its columns")
         raise InvalidInputError(
             f"{path} has shape {values.shape}, but there are {n_points} points: give one label per "
             "point"
         )
-    return clean_labels(values.tolist(), options.unlabelled, str(path))
+    return _cleaned(path, values.tolist(), options)
 
 
-def looked_up(table: Table, ids: list[str], options: ReadOptions) -> npt.NDArray[np.object_]:
+def looked_up(table: Table, data: Dataset, options: ReadOptions) -> npt.NDArray[np.object_]:
     """Labels of a second table, by ids, or row by row if it has none."""
+    ids = data.ids
     path = table.path
     columns = sorted(table.columns, key=lambda name: name in table.index)  # an index last
     proper = [name for name in columns if name not in table.index] or columns
     column = options.labels if options.labels is not None else proper[-1]
-    cells = clean_labels(table.cells[column], options.unlabelled, str(path))
+    cells = _cleaned(path, table.cells[column], options)
     if len(columns) == 1:
         if len(cells) != len(ids):
             raise InvalidInputError(
@@ -91,11 +104,17 @@ def looked_up(table: Table, ids: list[str], options: ReadOptions) -> npt.NDArray
     labels = np.full(len(ids), None, dtype=object)
     seen: set[str] = set()
     for row, (cell, name) in enumerate(zip(cells, ids_of(table, key), strict=True)):
+        if name not in place:
+            name = plain_name(name)  # as labels.csv has it
         if name not in place and WHOLE.fullmatch(name):  # 1.0 as pandas writes it
             name = name.partition(".")[0]
         if name not in place:
             if cell is None:
                 continue  # an annotation table may list more than the data have
+            if name in data.feature_names:
+                raise rows_are_features(
+                    data.source, f"{path} labels {name!r}, which is one of its columns"
+                )
             raise InvalidInputError(
                 f"{path} labels {name!r} in {table.place(row)}, which is not among the {len(ids)} "
                 f"points, whose ids are {listed([repr(i) for i in ids], most=3)}: correct the ids "
@@ -138,7 +157,8 @@ def ids_of(table: Table, column: str) -> list[str]:
 
 
 def check_ids(path: Path, ids: list[str]) -> None:
-    """Refuse ids that repeat."""
+    """Refuse ids that repeat, or that could not be written."""
+    check_names(path, "the id", ids)
     if len(set(ids)) == len(ids):
         return
     seen: set[str] = set()

@@ -9,6 +9,8 @@ from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.io.table import Needed, Table, check_columns, nameless
 
 MAGIC = b"PAR1"
+MANY_ROWS = 10**6  # no table is refused below
+ROWS_PER_BYTE = 64  # a row that says anything takes more, however well it is packed
 
 
 def read_parquet_table(path: Path, needed: Needed) -> Table:
@@ -24,15 +26,25 @@ def read_parquet_table(path: Path, needed: Needed) -> Table:
         file = parquet.ParquetFile(path)
         columns = tuple(file.schema_arrow.names)
         check_columns(path, columns, needed(columns))
+        _check_size(path, file.metadata.num_rows)
         table = file.read()
+        cells = {name: table.column(name).to_pylist() for name in columns}
+        index = _index_columns(file.schema_arrow) | nameless(columns)
     except InvalidInputError:
         raise
-    except (OSError, ValueError) as error:
+    # Arrow, and the JSON and text inside, have many ways to fail.
+    except Exception as error:
         raise InvalidInputError(f"{path} cannot be read as Parquet: {error}") from error
-    cells = {name: table.column(name).to_pylist() for name in columns}
-    return Table(
-        path=path, cells=cells, index=_index_columns(file.schema_arrow) | nameless(columns)
-    )
+    return Table(path=path, cells=cells, index=index)
+
+
+def _check_size(path: Path, n_rows: int) -> None:
+    """Refuse a number of rows that a few bytes can claim and no memory can hold."""
+    if n_rows > max(MANY_ROWS, ROWS_PER_BYTE * path.stat().st_size):
+        raise InvalidInputError(
+            f"{path} claims {n_rows} rows in {path.stat().st_size} bytes, more than it can hold: "
+            "get it anew"
+        )
 
 
 def check_magic(path: Path, magic: bytes, kind: str) -> None:

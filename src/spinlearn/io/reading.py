@@ -23,6 +23,7 @@ from pathlib import Path
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.array_data import read_array_data
 from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions
+from spinlearn.io.gaps import check_choice, without_gaps
 from spinlearn.io.graph_data import read_graph_data
 from spinlearn.io.h5ad_data import read_h5ad_data
 from spinlearn.io.names import check_ids, looked_up, one_per_point, read_label_table
@@ -58,12 +59,18 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
         )
     if plain is not path and kind not in (*TEXT_KINDS, ".edges"):
         raise InvalidInputError(f"{path} is gzipped, which is read for text tables only: unpack it")
+    check_choice(options.missing)
+    if options.neighbors is not None and kind != ".h5ad":
+        raise InvalidInputError(
+            f"{path} is no .h5ad file, so --neighbors {options.neighbors!r} names nothing in it: "
+            "leave it out"
+        )
     label_table = read_label_table(options)
     reader = READERS[".edges" if options.edges and kind in TEXT_KINDS else kind]
     data = reader(path, options, label_table)
     check_ids(path, data.ids)
     if label_table is not None:
-        return replace(data, labels=looked_up(label_table, data.ids, options))
-    if options.labels_file is not None:
-        return replace(data, labels=one_per_point(options.labels_file, data.n_points, options))
-    return data
+        data = replace(data, labels=looked_up(label_table, data, options))
+    elif options.labels_file is not None:
+        data = replace(data, labels=one_per_point(options.labels_file, data, options))
+    return without_gaps(data, options.missing)

@@ -16,22 +16,34 @@ from typing import Any, Self
 import numpy as np
 
 from spinlearn.answers.answer import Answer
-from spinlearn.answers.profile import Profile
-from spinlearn.answers.rule import Status, label_holders
+from spinlearn.answers.rule import SMALL_GROUPS, label_holders
 from spinlearn.answers.second_opinion import SecondOpinion
+from spinlearn.answers.temperature import TEMPERATURE_RULES
+from spinlearn.core.array_checks import FINITE, within
+from spinlearn.core.array_file import Arrays, read_npz
 from spinlearn.core.arrays import FloatArray, frozen
 from spinlearn.core.atomic_write import atomic_write
 from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.array_file import Arrays, read_npz
-from spinlearn.io.stored_averages import equilibrium_arrays, equilibrium_header, equilibrium_of
+from spinlearn.io.stored_averages import (
+    STORED,
+    equilibrium_arrays,
+    equilibrium_header,
+    equilibrium_of,
+)
 from spinlearn.io.stored_model import model_arrays, model_of
+from spinlearn.io.stored_profile import profile_arrays, profile_of
 from spinlearn.viz.layout import principal
 from spinlearn.viz.pictures import Pictures
 
 MAGIC = "spinlearn result"
 VERSION = 2
-PROFILE = ("temperatures", "outcomes", "status", "margin")
+PLACES = ("layout", "components")
+PLAIN_ARRAYS = (
+    "ids", "classes", "labels", "n_nodes", "edges", "weights", "couplings", "pair_cost", "fields",
+    "clamped",
+)  # fmt: skip
+ROUNDING = 1e-6  # of a probability in single precision
 SECOND = ("marginals", "against", "says")  # of a second opinion
 PLAIN = ("temperature", "rule", "tau", "small_groups", "eta_min")  # fields of Answer
 
@@ -111,9 +123,8 @@ class Result(Answer, Pictures):
         }
         arrays |= model_arrays(self.model)
         arrays |= equilibrium_arrays(self.equilibrium)
-        for name in PROFILE:
-            arrays[f"profile_{name}"] = getattr(self.profile, name)
-        for name in ("layout", "components"):
+        arrays |= profile_arrays(self.profile)
+        for name in PLACES:
             places = getattr(self, name)
             if places is not None:
                 arrays[name] = np.asarray(places, dtype=np.float64)
@@ -175,7 +186,14 @@ class Result(Answer, Pictures):
             if str(file) in str(error):
                 raise
             raise InvalidInputError(f"{file} is damaged ({error}): fit again") from error
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ) as error:
             raise InvalidInputError(
                 f"{file} is not a result of `spinlearn fit` ({type(error).__name__}: {error}): "
                 "give the folder that it made"
@@ -183,50 +201,76 @@ class Result(Answer, Pictures):
 
     @classmethod
     def _from(cls, header: dict[str, Any], arrays: Arrays) -> Self:
-        classes = arrays["classes"]
+        _check_names(arrays)
+        classes, ids = arrays["classes"], arrays["ids"]
+        if ids.ndim != 1 or classes.ndim != 1 or ids.dtype.kind + classes.dtype.kind != "UU":
+            raise ValueError("ids and classes are no lists of names")
         if header["whole_numbers"]:
             classes = classes.astype(np.int64)
-        found = Profile(
-            temperatures=frozen(arrays["profile_temperatures"], np.float64),
-            outcomes=frozen(arrays["profile_outcomes"], np.int32),
-            status=frozen(arrays["profile_status"], np.int8),
-            margin=frozen(arrays["profile_margin"], np.float64),
-            n_classes=int(header["n_classes"]),
-            confused_sets=tuple(tuple(map(int, s)) for s in header["confused_sets"]),
-        )
-        if len(arrays["ids"]) != int(arrays["n_nodes"]):  # before anything is made of that size
-            raise ValueError(f"{len(arrays['ids'])} ids for {arrays['n_nodes']} points")
+        if len(ids) != int(arrays["n_nodes"]):  # before anything is made of that size
+            raise ValueError(f"{len(ids)} ids for {arrays['n_nodes']} points")
         model = model_of(arrays)
-        found = replace(found, n_labels=int(label_holders(model, found.n_classes).sum()))
-        shape = (len(found.temperatures), model.n_nodes)
-        for name in ("outcomes", "status", "margin"):
-            if getattr(found, name).shape != shape:
-                raise ValueError(f"profile_{name} has shape {getattr(found, name).shape}")
         if len(classes) > model.n_states:
             raise ValueError(f"{len(classes)} classes for {model.n_states} states")
-        _check_profile(found, len(classes))
-        labels = frozen(arrays["labels"], np.int32)
-        if labels.shape != shape[1:] or not np.all((labels >= -1) & (labels < len(classes))):
-            raise ValueError("labels are missing or name classes that are not there")
-        answer = {name: header["answer"][name] for name in PLAIN}
-        factor = header["answer"].get("calibration")
-        answer["calibration"] = None if factor is None else float(factor)
-        answer["new_groups"] = bool(header["answer"].get("new_groups", True))
-        answer["choices"] = tuple(map(str, header["answer"].get("choices", ())))
-        if not np.any(found.temperatures == float(answer["temperature"])):
+        found = profile_of(header, arrays, model.n_nodes, len(classes))
+        found = replace(found, n_labels=int(label_holders(model, found.n_classes).sum()))
+        if arrays["labels"].shape != (model.n_nodes,):
+            raise ValueError(f"labels have shape {arrays['labels'].shape}")
+        within("labels", arrays["labels"], -1, len(classes) - 1)
+        answer = _answer_settings(header["answer"])
+        if not np.any(found.temperatures == answer["temperature"]):
             raise ValueError("the temperature of the answer is not among those of the profile")
         return cls(
             **answer,
-            ids=[str(v) for v in arrays["ids"]],
+            ids=[str(v) for v in ids],
             classes=classes,
-            labels=labels,
+            labels=frozen(arrays["labels"], np.int32),
             second_opinion=_second_opinion(header, arrays, model),
             equilibrium=equilibrium_of(model, header["equilibrium"], arrays, found.temperatures),
             profile=found,
-            layout=arrays.get("layout"),
-            components=arrays.get("components"),
+            layout=_places(arrays, "layout", model.n_nodes),
+            components=_places(arrays, "components", model.n_nodes),
             settings=dict(header["settings"]),
         )
+
+
+def _check_names(arrays: Arrays) -> None:
+    """Refuse arrays that no result has: one may be another whose name was damaged."""
+    known = {"header", *PLAIN_ARRAYS, *PLACES, *STORED}
+    groups = ("profile_", "second_", "penalty_")
+    strange = [n for n in arrays if n not in known and not n.startswith(groups)]
+    if strange:
+        raise ValueError(f"it holds {strange[0]!r}, which no result has")
+
+
+def _answer_settings(said: dict[str, Any]) -> dict[str, Any]:
+    """What a file says of the decision, in the types of `Answer`."""
+    factor, least = said.get("calibration"), said["eta_min"]
+    if said["rule"] not in (*TEMPERATURE_RULES, "given"):
+        raise ValueError(f"the rule {said['rule']!r} is unknown")
+    if said["small_groups"] not in SMALL_GROUPS:
+        raise ValueError(f"small_groups={said['small_groups']!r} is unknown")
+    within("tau", said["tau"], 0.0, 1.0)
+    return {
+        "temperature": float(said["temperature"]),
+        "rule": said["rule"],
+        "tau": float(said["tau"]),
+        "small_groups": said["small_groups"],
+        "eta_min": None if least is None else float(least),
+        "calibration": None if factor is None else float(factor),
+        "new_groups": bool(said.get("new_groups", True)),
+        "choices": tuple(map(str, said.get("choices", ()))),
+    }
+
+
+def _places(arrays: Arrays, name: str, n_points: int) -> FloatArray | None:
+    """Where points are drawn, if a file says so."""
+    if name not in arrays:
+        return None
+    if arrays[name].shape != (n_points, 2):
+        raise ValueError(f"{name} has shape {arrays[name].shape}, expected {(n_points, 2)}")
+    within(name, arrays[name], -FINITE, FINITE)
+    return frozen(arrays[name], np.float64)
 
 
 def _second_opinion(
@@ -239,25 +283,13 @@ def _second_opinion(
     marginals, against, says = (arrays[f"second_{name}"] for name in SECOND)
     if marginals.shape != (n, q) or against.shape != (n,) or says.shape != (n,):
         raise ValueError("the second opinion is of other points or states")
-    if not np.all((says >= -1) & (says < q)):
-        raise ValueError("the second opinion names a state that is not there")
+    within("second_says", says, -1, q - 1)
+    within("second_marginals", marginals, 0.0, 1 + ROUNDING)
+    within("second_against", against, 0.0, 1.0)
+    within("second_temperature", temperature, 0.0, np.inf)
     return SecondOpinion(
         temperature=float(temperature),
         marginals=frozen(marginals, np.float64),
         against=frozen(against, np.float64),
         says=frozen(says, np.int32),
     )
-
-
-def _check_profile(found: Profile, n_classes: int) -> None:
-    if len(found.temperatures) == 0 or not np.all(found.temperatures >= 0):
-        raise ValueError("temperatures are missing or no numbers")
-    if found.n_classes != n_classes:
-        raise ValueError(f"a profile of {found.n_classes} classes for {n_classes}")
-    if found.outcomes.size and -int(found.outcomes.min()) > len(found.confused_sets):
-        raise ValueError("an outcome names a confused set that is not there")
-    members = [c for s in found.confused_sets for c in s]
-    if members and (min(members) < 0 or max(members) >= found.n_classes):
-        raise ValueError("a confused set names a class that is not there")
-    if found.status.size and (found.status.min() < 0 or found.status.max() >= len(Status)):
-        raise ValueError("a status is out of range")

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.core.array_checks import FINITE, within
+from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.core.equilibrium import AVERAGES, OPTIONAL_AVERAGES, VERDICTS, Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.core.temperature_cells import nearest_row
 from spinlearn.engines import run_exactly
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
-from spinlearn.io.array_file import Arrays
 
 FINER = 4
 MAX_FINE_BYTES = 3e8
@@ -32,16 +33,17 @@ UNITS: dict[str, type[np.unsignedinteger[Any]]] = {
     "marginals": np.uint16,
     "edge_agreement": np.uint8,
 }  # shares of large models, in steps
-HEADER = ("engine", "kind", "can_continue", "annealed")
+HEADER = {"engine": str, "kind": Kind, "can_continue": bool, "annealed": bool}
+ROUNDING = 1e-4  # of a probability in single precision, summed over many states
+STORED = ("temperatures", *VERDICTS, *AVERAGES, *OPTIONAL_AVERAGES)
+MAY_LACK = ("equilibrated", *OPTIONAL_AVERAGES)
 
 
 def equilibrium_arrays(equilibrium: Equilibrium) -> Arrays:
     """All averages; reweighted ones on a finer grid too."""
     kept = _refined(equilibrium) if equilibrium.reweights else equilibrium
     arrays: Arrays = {
-        name: getattr(kept, name)
-        for name in ("temperatures", *VERDICTS, *AVERAGES, *OPTIONAL_AVERAGES)
-        if getattr(kept, name) is not None
+        name: getattr(kept, name) for name in STORED if getattr(kept, name) is not None
     }
     if kept.marginals.dtype == np.float32:  # of a large model
         for name, unit in UNITS.items():
@@ -81,26 +83,25 @@ def equilibrium_of(
     """The averages over `grid` from what a file holds, which can be asked for others too."""
     n_rows = len(arrays["temperatures"])
     per_node, per_edge = (n_rows, model.n_nodes, model.n_states), (n_rows, model.graph.n_edges)
-    names = ("temperatures", *VERDICTS, *AVERAGES, *OPTIONAL_AVERAGES)
-    may_lack = ("equilibrated", *OPTIONAL_AVERAGES)
-    expected: dict[str, tuple[int, ...]] = dict.fromkeys(names, (n_rows,))
+    expected: dict[str, tuple[int, ...]] = dict.fromkeys(STORED, (n_rows,))
     expected |= {"marginals": per_node, "std_error": per_node}
     expected |= {"edge_agreement": per_edge, "agreement_std_error": per_edge}
     expected |= {"doubt": (n_rows, model.n_nodes)}
     for name, shape in expected.items():
-        if (name in arrays or name not in may_lack) and arrays[name].shape != shape:
+        if (name in arrays or name not in MAY_LACK) and arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
+    in_steps = [name for name, unit in UNITS.items() if arrays[name].dtype == unit]
     arrays = dict(arrays)
+    for name in in_steps:
+        arrays[name] = arrays[name] / np.float32(np.iinfo(UNITS[name]).max)
+    # Every state of a node is off by half a step at most.
+    step = 1 / np.iinfo(UNITS["marginals"]).max if "marginals" in in_steps else 0.0
+    _check_values(arrays, ROUNDING + model.n_states * step / 2)
     for name in UNITS:
-        if arrays[name].dtype.kind == "u":
-            arrays[name] = arrays[name] / np.float32(np.iinfo(arrays[name].dtype).max)
-        else:
+        if name not in in_steps:  # small models are computed with in double precision
             arrays[name] = arrays[name].astype(np.float64)
-        low, high = arrays[name].min(initial=0.0), arrays[name].max(initial=1.0)
-        if not -1e-6 <= low <= high <= 1 + 1e-6:  # also where one is not a number
-            raise ValueError(f"{name} holds values that are no probabilities")
     parts = {name: arrays.get(name) for name in expected}
-    said = {name: header[name] for name in HEADER}
+    said = {name: kind(header[name]) for name, kind in HEADER.items()}
     whole = Equilibrium(model=model, **said, **parts)  # type: ignore[arg-type]
     evaluate = partial(run_exactly, model) if whole.exact else partial(_interpolated, whole)
     rows = [nearest_row(whole.temperatures, float(t)) for t in grid]
@@ -109,6 +110,25 @@ def equilibrium_of(
 
 def _both(values: BoolArray, left: npt.NDArray[np.intp], right: npt.NDArray[np.intp]) -> BoolArray:
     return np.asarray(values[left] & values[right])
+
+
+def _check_values(arrays: Arrays, off: float) -> None:
+    """Refuse averages that no model can have; probabilities of a node sum to 1 +- `off`."""
+    for name in ("marginals", "edge_agreement", "doubt"):
+        if name in arrays:
+            within(name, arrays[name], -ROUNDING, 1 + ROUNDING)
+    within("sums of marginals", arrays["marginals"].sum(axis=2), 1 - off, 1 + off)
+    within("temperatures", arrays["temperatures"], 0.0, np.inf)
+    within("mean_energy", arrays["mean_energy"], -FINITE, FINITE)
+    within("heat_capacity", arrays["heat_capacity"], -FINITE, FINITE)
+    for name in (*ERROR_OF, "log_partition_std_error"):
+        if name in arrays:
+            within(name, arrays[name], 0.0, np.inf)
+    if "log_partition" in arrays:  # infinite at T = 0
+        within("log_partition", arrays["log_partition"], -np.inf, np.inf)
+    for name in VERDICTS:
+        if name in arrays and arrays[name].dtype.kind != "b":
+            raise ValueError(f"{name} is {arrays[name].dtype}, expected truth values")
 
 
 def _interpolated(

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from spinlearn.core.array_checks import FINITE, within
+from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import frozen
 from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.io.array_file import Arrays
 
 
 def model_arrays(model: PottsModel) -> Arrays:
@@ -37,6 +38,7 @@ def model_of(arrays: Arrays) -> PottsModel:
     extra: dict[str, Any] = {}
     parts = {k.removeprefix("penalty_"): v for k, v in arrays.items() if k.startswith("penalty_")}
     if parts:
+        _check_penalty(parts, len(arrays["pair_cost"]), int(arrays["n_nodes"]))
         plain = {k: v.item() if v.ndim == 0 else frozen(v, np.float64) for k, v in parts.items()}
         extra["class_penalty"] = ClassPenalty(**plain)
     return PottsModel(
@@ -48,3 +50,16 @@ def model_of(arrays: Arrays) -> PottsModel:
         clamped=arrays["clamped"],
         **extra,
     )
+
+
+def _check_penalty(parts: Arrays, n_states: int, n_nodes: int) -> None:
+    """What `ClassPenalty` trusts its makers with."""
+    kind = str(parts["kind"])
+    if kind not in ("quadratic", "ratio", "table"):
+        raise ValueError(f"a class penalty of kind {kind!r}")
+    for name in ("coefficient", "targets", "table", "cut_weights", "empty", "largest_ratio"):
+        within(f"penalty_{name}", parts[name], -FINITE, FINITE)
+    within("penalty_sizes", parts["sizes"], 0.0, FINITE)
+    columns = n_nodes + 1 if kind == "table" else 0
+    if parts["table"].shape != (n_states, columns):
+        raise ValueError(f"penalty_table has shape {parts['table'].shape}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from spinlearn.errors import InvalidInputError
+from spinlearn.io.name_checks import check_names
 
 # How pandas calls its index: written to CSV, read again, written to Parquet.
 NAMELESS = re.compile(r"|unnamed: \d+|__index_level_\d+__", re.IGNORECASE)
@@ -54,18 +55,26 @@ class Table:
         return f"row {row + 1}" if self.lines is None else f"line {self.lines[row]}"
 
 
+class MissingColumnError(InvalidInputError):
+    """A column that was named is not there."""
+
+    def __init__(self, path: Path, column: str, columns: Sequence[str]) -> None:
+        self.column = column
+        super().__init__(
+            f"{path} has no column {column!r}: it has {listed(columns) or 'none'}; name one of them"
+        )
+
+
 def require(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:
     """Refuse a file that lacks a column."""
     for name in needed:
         if name not in columns:
-            raise InvalidInputError(
-                f"{path} has no column {name!r}: it has {listed(columns) or 'none'}; name one of "
-                "them"
-            )
+            raise MissingColumnError(path, name, columns)
 
 
 def check_columns(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:
     """Refuse a table that lacks a column, or has two of one name."""
+    check_names(path, "the column", columns)
     require(path, columns, needed)
     twice = [name for name, times in Counter(columns).items() if times > 1]
     if twice:

@@ -9,23 +9,25 @@ from pathlib import Path
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.chosen_columns import chosen_columns, feature_columns
 from spinlearn.io.dataset import Dataset, ReadOptions
-from spinlearn.io.features import numeric_columns
+from spinlearn.io.features import read_features
 from spinlearn.io.graph_file import is_edge_heading
 from spinlearn.io.names import ids_of, needed_ids, own_labels, row_numbers
 from spinlearn.io.parquet_table import read_parquet_table
-from spinlearn.io.table import Table, listed
+from spinlearn.io.table import MissingColumnError, Needed, Table, listed
 from spinlearn.io.text_table import read_text_table
+from spinlearn.io.turned import rows_are_features
 
 
 def read_table_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
     """Points in the columns of a table."""
     needed = partial(_needed_columns, path, options, label_table)
-    if path.suffix.lower() == ".parquet":
-        table = read_parquet_table(path, needed)
-    else:
-        table = read_text_table(
-            path, needed, delimiter=options.delimiter, encoding=options.encoding
-        )
+    try:
+        table = _read_table(path, needed, options)
+    except MissingColumnError as error:
+        turned = _read_table(path, lambda columns: (), options)
+        if error.column in next(iter(turned.cells.values()), ()):
+            raise rows_are_features(path, f"a row is named {error.column!r}") from error
+        raise
     alone = options.labels_file is not None and not options.features
     if alone and is_edge_heading(table.columns):
         raise InvalidInputError(
@@ -34,8 +36,11 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         )
     if table.n_rows == 0:
         raise InvalidInputError(f"{path} has a heading but no rows: give at least 2 points")
-    points, names, left_out = numeric_columns(
-        table, feature_columns(table.columns, options), chosen=bool(options.features)
+    features = read_features(
+        table,
+        feature_columns(table.columns, options),
+        chosen=bool(options.features),
+        gaps_allowed=options.gaps_allowed,
     )
     ids = row_numbers(table.n_rows)
     if options.id in table.columns:
@@ -44,11 +49,18 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         source=path,
         ids=ids,
         labels=own_labels(table, options, table.n_rows),
-        points=points,
-        feature_names=names,
+        points=features.points,
+        feature_names=features.names,
+        shared=features.shared,
         table=True,
-        notes=(*table.notes, *_left_out(left_out), _used(names)),
+        notes=(*table.notes, *features.notes),
     )
+
+
+def _read_table(path: Path, needed: Needed, options: ReadOptions) -> Table:
+    if path.suffix.lower() == ".parquet":
+        return read_parquet_table(path, needed)
+    return read_text_table(path, needed, delimiter=options.delimiter, encoding=options.encoding)
 
 
 def _needed_columns(
@@ -58,14 +70,3 @@ def _needed_columns(
         raise InvalidInputError(f"{path}: which column holds the labels? Name it with --labels")
     own = [options.labels] if options.labels is not None and options.labels_file is None else []
     return [*own, *chosen_columns(columns, options), *needed_ids(options, label_table)]
-
-
-def _left_out(names: list[str]) -> tuple[str, ...]:
-    if not names:
-        return ()
-    shown = listed([repr(name) for name in names])
-    return (f"left out {len(names)} columns without numbers, or that name rows: {shown}",)
-
-
-def _used(names: list[str]) -> str:
-    return f"{len(names)} features: {listed(names, most=5)}"

@@ -105,7 +105,7 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
         seconds=with_labels.diagnostics["seconds"] + without.diagnostics["seconds"],
         files=files,
     )
-    files[2].write_text(_report(result), encoding="utf-8")
+    files[2].write_text(_report(result), encoding="utf-8", newline="\n")
     ids = [f"row {row} column {column}" for row, column in toy.coordinates.tolist()]
     content = explorer_content(
         shown, ids=ids, pixels=toy.coordinates, title="Two bands, seven labels"

@@ -68,7 +68,7 @@ def write_report(done: Reproduction, path: Path) -> Path:
             else:
                 page.figure(stem, TITLES[name])
         _details(page, name, cells)
-    path.write_text(page.html(), encoding="utf-8")
+    path.write_text(page.html(), encoding="utf-8", newline="\n")
     return path
 
 

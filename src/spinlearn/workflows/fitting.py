@@ -76,7 +76,7 @@ def fit_dataset(
         layout = data.points  # axes that the user knows
     record = {
         "version": __version__,
-        "data": data.source.name,
+        "data": _writable(data.source.name),
         "options": _plain(asdict(settings)),
         "seconds": round(perf_counter() - began, 3),
         "warnings": messages,
@@ -84,6 +84,11 @@ def fit_dataset(
     }
     result = Result.of(classifier, data.ids, layout=layout, settings=record)
     return result, messages
+
+
+def _writable(name: str) -> str:
+    """The name of a file, whose bytes need not be text."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _messages(
@@ -132,7 +137,10 @@ def prepared_points(data: Dataset, settings: FitSettings) -> npt.NDArray[np.floa
     preparation = Preparation(
         clip=settings.clip, log2=settings.log2, top_variance=settings.top_variance, scale=scale
     )
-    return preparation.apply(data.points, data.feature_names)[0]
+    points, names = preparation.apply(data.points, data.feature_names)
+    if scale == "standard" and data.shared:
+        points = points / np.sqrt([data.shared.get(name, 1) for name in names])
+    return points
 
 
 def _plain(values: Any) -> Any:

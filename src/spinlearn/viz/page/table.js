@@ -4,6 +4,12 @@ function csvField(text) {
   return /[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 }
 
+// As answers/spreadsheet.py: no spreadsheet may take a name for a formula.
+function safeName(name) {
+  const formula = /^'*[=+\-@][\s\S]/.test(name) && !/^[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(name);
+  return formula ? "'" + name : name;
+}
+
 function stepText(steps, unit) {
   return Math.floor(steps / unit) + '.' + String(steps % unit).padStart(String(unit).length - 1, '0');
 }
@@ -17,7 +23,7 @@ function labelsCsv(data, row) {
   for (let i = 0; i < n; i++) {
     const at = row * n + i;
     const [low, high] = callRange(data, i, row);
-    const fields = [data.ids[i], outcomeName(data, data.outcomes[at]), data.statusNames[data.status[at]], stepText(data.confidence[at], stepsPerUnit)];
+    const fields = [safeName(data.ids[i]), safeName(outcomeName(data, data.outcomes[at])), data.statusNames[data.status[at]], stepText(data.confidence[at], stepsPerUnit)];
     for (let c = 0; c < k; c++) fields.push(stepText(data.probability[at * k + c], stepsPerUnit));
     for (let c = 0; c < k; c++) fields.push(data.hasErrors ? stepText(data.error[at * k + c], stepsPerUnit) : noError);
     fields.push(data.boundaries[low], data.boundaries[high + 1], reasonAt(data, i, row));

@@ -1,0 +1,24 @@
+"""Taking up a saved state: what goes wrong on the way is said in one line.
+
+The checksums of a checkpoint say that it is as it was written. Whether it can be gone on with is
+checked by each kind of run: kernels trust shapes and node numbers, and would read beyond arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from spinlearn.errors import CheckpointError
+
+
+@contextmanager
+def restoring() -> Iterator[None]:
+    """Turn what goes wrong while a run takes up a saved state into one error that says so."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"the checkpoint does not fit its own run ({error}): it was damaged or changed; "
+            "delete it to start anew"
+        ) from error

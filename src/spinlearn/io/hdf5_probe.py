@@ -1,0 +1,60 @@
+"""Whether HDF5 can read a file at all, tried in a process of its own.
+
+Damaged text in a file can send the HDF5 library into an endless loop, make it ask for gigabytes, or
+end the process, and nothing in this one could stop it. The other process reads what all that was
+met in: attributes and text of any length.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from spinlearn.errors import InvalidInputError
+
+MOST_SECONDS = 15.0  # a sound file of any size takes a fraction of one, beside the start of Python
+PROBE = """
+import os
+import sys
+import h5py
+
+try:  # where a process can bound itself
+    import resource
+    most = (3 << 29) + 20 * os.path.getsize(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_AS, (most, most))
+except (ImportError, OSError, ValueError):
+    pass
+
+def read(name, part):
+    for key in part.attrs:
+        part.attrs[key]
+    if isinstance(part, h5py.Dataset) and part.dtype.kind == "O":
+        part[()]
+
+with h5py.File(sys.argv[1], "r") as file:
+    read("/", file)
+    file.visititems(read)
+"""
+
+
+def check_hdf5_ends(path: Path) -> None:
+    """Refuse a file in which HDF5 loses itself, or finds an error."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", PROBE, str(path)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=MOST_SECONDS,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise InvalidInputError(
+            f"{path} is damaged: HDF5 comes to no end in reading its text; get it anew"
+        ) from error
+    lines = done.stderr.decode("utf-8", errors="replace").strip().splitlines()
+    if done.returncode == 0 or (lines and lines[-1].startswith("ModuleNotFoundError")):
+        return
+    said = lines[-1] if done.returncode == 1 and lines else f"exit code {done.returncode}"
+    raise InvalidInputError(f"{path} is damaged: HDF5 cannot read it ({said}); get it anew")

@@ -1,0 +1,135 @@
+"""Runs and the file system: two at once, a killed one, a full disk."""
+
+from __future__ import annotations
+
+import errno
+import os
+import platform
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spinlearn.core.processes import is_running
+from spinlearn.io.run_lock import only_run
+from tests.end_to_end.tool import leftovers, spinlearn_here, until
+
+ANSWER = {"labels.csv", "profile.csv", "model.npz", "report.html"}
+LONG = (
+    "--method", "paper", "--engine", "multicanonical", "--tol", "1e-6", "--temperatures", "0.5,1",
+    "--checkpoint-seconds", "0",
+)  # fmt: skip
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Two rows of points that a label each holds."""
+    lines = ["id,kind,a,b"]
+    for k in range(30):
+        lines.append(f"p{k},{ {0: 'left', 15: 'right'}.get(k, '') },{k // 15 * 9}.5,{k % 15 / 4}")
+    (tmp_path / "data.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def command(*options: str) -> list[str]:
+    return ["fit", "data.csv", "--labels", "kind", "--id", "id", "--out", "out", *options]
+
+
+def dead_process() -> int:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    return ended.pid
+
+
+@pytest.mark.slow
+def test_a_second_run_into_one_folder_is_refused_with_the_process_of_the_first(table):
+    first = subprocess.Popen(
+        [sys.executable, "-m", "spinlearn", *command(*LONG)],
+        cwd=table, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        until(lambda: (table / ".out.checkpoint.npz").exists() or first.poll() is not None)
+        assert first.poll() is None
+        for options in (LONG, (*LONG, "--resume")):
+            second = spinlearn_here(*command(*options), cwd=table)
+            assert second.returncode == 2
+            assert f"process {first.pid} " in second.stderr
+            assert second.stderr.count("\n") == 1
+        assert first.poll() is None
+    finally:
+        first.send_signal(signal.SIGINT)
+        first.communicate()
+    assert first.returncode == 130
+    assert (table / ".out.checkpoint.npz").exists()  # of the first, untouched by the second
+    assert not (table / ".out.lock").exists()
+
+
+def test_what_a_killed_run_left_is_cleared_by_the_next(table):
+    process = dead_process()
+    names = [
+        ".out.lock",
+        f"..out.checkpoint.npz.{process}@{platform.node()}.part",
+        f".out.{process}@{platform.node()}.part",
+    ]
+    (table / names[0]).write_text(f"{process}@{platform.node()}\n", encoding="utf-8")
+    (table / names[1]).write_bytes(b"half a checkpoint")
+    (table / names[2]).mkdir()
+    done = spinlearn_here(*command("--temperatures", "0.5"), cwd=table)
+    assert done.returncode == 0, done.stderr
+    assert leftovers(table) == {"data.csv", "out", *(f"out/{name}" for name in ANSWER)}
+
+
+def test_the_lock_of_another_machine_is_respected(table):
+    (table / ".out.lock").write_text("123@elsewhere\n", encoding="utf-8")
+    done = spinlearn_here(*command(), cwd=table)
+    assert done.returncode == 2
+    assert "process 123 on elsewhere" in done.stderr
+    assert ".out.lock" in done.stderr
+    assert leftovers(table) == {"data.csv", ".out.lock"}
+
+
+def test_a_lock_that_is_being_written_is_respected(table):
+    (table / ".out.lock").touch()
+    assert "just begun" in spinlearn_here(*command(), cwd=table).stderr
+
+
+def test_a_lock_is_gone_whatever_ends_the_run(tmp_path):
+    def failing_run() -> None:
+        with only_run(tmp_path / "out"):
+            assert (tmp_path / ".out.lock").exists()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failing_run()
+    assert leftovers(tmp_path) == set()
+
+
+def test_processes_are_known_to_run_or_not():
+    assert is_running(os.getpid())
+    assert is_running(os.getppid())
+    assert not is_running(dead_process())
+    assert not is_running(0)
+    assert not is_running(10**30)
+
+
+def test_a_disk_that_is_full_for_checkpoints_is_told_and_the_answer_written(table, monkeypatch):
+    from spinlearn.core import atomic_write
+
+    replace = os.replace
+
+    def no_room_for_checkpoints(source, target) -> None:
+        if str(target).endswith("checkpoint.npz"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
+        replace(source, target)
+
+    monkeypatch.setattr(atomic_write.os, "replace", no_room_for_checkpoints)
+    options = ("--method", "paper", "--engine", "multicanonical", "--tol", "0.2")
+    done = spinlearn_here(
+        *command(*options, "--checkpoint-seconds", "0", "--temperatures", "0.5,1"), cwd=table
+    )
+    assert done.returncode == 0, done.stderr
+    path = table / ".out.checkpoint.npz"
+    assert f"note: the checkpoint {path} could not be written (No space left" in done.stdout
+    assert leftovers(table) == {"data.csv", "out", *(f"out/{name}" for name in ANSWER)}

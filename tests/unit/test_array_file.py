@@ -1,0 +1,145 @@
+"""NumPy's files: what is read is what was written, or nothing is."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zipfile
+
+import numpy as np
+import pytest
+
+from spinlearn.core.array_file import read_npy, read_npz
+from spinlearn.errors import InvalidInputError
+
+ARRAYS = {
+    "X": np.arange(48.0 * 7 * 3).reshape(48, 7, 3),
+    "y": np.array(["A", "", "Ä", "beta"]),
+    "flags": np.array([True, False]),
+    "one": np.array(5),
+    "none": np.empty((0, 3)),
+    "turned": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+}
+SAVERS = {"stored": np.savez, "deflated": np.savez_compressed}
+
+
+@pytest.fixture(params=SAVERS)
+def path(request, tmp_path):
+    """An archive, packed or not."""
+    SAVERS[request.param](tmp_path / "a.npz", **ARRAYS)
+    return tmp_path / "a.npz"
+
+
+def refused(path) -> str:
+    reader = read_npz if path.suffix == ".npz" else read_npy
+    with pytest.raises(InvalidInputError) as caught:
+        reader(path)
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+def test_arrays_come_back_as_they_were(path):
+    found = read_npz(path)
+    assert list(found) == list(ARRAYS)
+    for name, values in ARRAYS.items():
+        np.testing.assert_array_equal(found[name], values)
+        assert found[name].dtype == values.dtype
+
+
+@pytest.mark.parametrize("shape", [b"(48, 7, 1)", b"(16, 7, 3)", b"(4, 7, 3) "])
+def test_a_shape_smaller_than_the_data_is_refused(tmp_path, shape):
+    """NumPy would stop early, and never look at the checksum."""
+    for name, save in (("a.npz", lambda p: np.savez(p, **ARRAYS)),
+                       ("a.npy", lambda p: np.save(p, ARRAYS["X"]))):  # fmt: skip
+        save(tmp_path / name)
+        whole = (tmp_path / name).read_bytes()
+        assert b"(48, 7, 3)" in whole
+        (tmp_path / name).write_bytes(whole.replace(b"(48, 7, 3)", shape))
+        assert "the shape (" in refused(tmp_path / name)
+
+
+def test_a_shrunken_shape_with_a_true_checksum_is_refused(tmp_path):
+    """As if the damage was there before the archive was packed."""
+    text = io.BytesIO()
+    np.save(text, ARRAYS["X"])
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("X.npy", text.getvalue().replace(b"(48, 7, 3)", b"(48, 7, 1)"))
+    assert "the shape (48, 7, 1)" in refused(tmp_path / "a.npz")
+
+
+def test_no_single_flipped_bit_is_read_as_other_values(path):
+    """Bits that carry no meaning (dates, attributes) may change; the arrays may not."""
+    whole = path.read_bytes()
+    generator = np.random.default_rng(0)
+    n_refused = 0
+    for place in generator.choice(8 * len(whole), 400, replace=False).tolist():
+        damaged = bytearray(whole)
+        damaged[place // 8] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        try:
+            found = read_npz(path)
+        except InvalidInputError:
+            n_refused += 1
+            continue
+        assert list(found) == list(ARRAYS)
+        for name, values in ARRAYS.items():
+            np.testing.assert_array_equal(found[name], values)
+    assert n_refused > 200
+
+
+def _packed_by(path, method: int) -> None:
+    with zipfile.ZipFile(path, "w", method) as archive:
+        text = io.BytesIO()
+        np.save(text, ARRAYS["X"])
+        archive.writestr("X.npy", text.getvalue())
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_other_ways_of_packing_are_refused(tmp_path, method):
+    _packed_by(tmp_path / "a.npz", method)
+    assert "NumPy does not write" in refused(tmp_path / "a.npz")
+
+
+def test_damage_inside_a_packed_array_is_one_clear_error(path):
+    """zlib has an error of its own."""
+    whole = bytearray(path.read_bytes())
+    for place in range(200, 260):
+        whole[place] ^= 0xFF
+    path.write_bytes(whole)
+    refused(path)
+
+
+def test_an_encrypted_member_is_refused(path):
+    whole = bytearray(path.read_bytes())
+    directory = whole.index(b"PK\x01\x02")
+    whole[directory + 8] |= 1
+    path.write_bytes(whole)
+    assert "encrypted" in refused(path)
+
+
+def test_a_claim_beyond_what_the_file_can_hold_is_refused_before_memory_is_taken(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, X=np.zeros(8))
+    whole = bytearray(path.read_bytes())
+    directory = whole.index(b"PK\x01\x02")
+    whole[directory + 24 : directory + 28] = struct.pack("<I", 1 << 31)  # size unpacked
+    path.write_bytes(whole)
+    assert "than it can hold" in refused(path)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_two_arrays_of_one_name_are_refused(tmp_path):
+    text = io.BytesIO()
+    np.save(text, np.zeros(2))
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        archive.writestr("X.npy", text.getvalue())
+        archive.writestr("X.npy", text.getvalue())
+    assert "two arrays 'X'" in refused(tmp_path / "a.npz")
+
+
+def test_text_that_is_no_unicode_is_refused(tmp_path):
+    np.save(tmp_path / "a.npy", np.array(["p1", "p\ud800"]))
+    assert "no Unicode" in refused(tmp_path / "a.npy")
+    beyond = np.array([0x70, 0x110000], dtype=np.uint32).view("U1")
+    np.save(tmp_path / "a.npy", beyond)
+    assert "no Unicode" in refused(tmp_path / "a.npy")

@@ -1,0 +1,133 @@
+"""Matrix Market files: malformed lines are refused by number before any library reads them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.io import mmwrite
+
+from spinlearn.errors import InvalidInputError
+from spinlearn.io.dataset import ReadOptions
+from spinlearn.io.matrix_market import read_matrix_market
+from spinlearn.io.reading import read_dataset
+
+HEAD = "%%MatrixMarket matrix coordinate {field} {symmetry}\n"
+REAL = HEAD.format(field="real", symmetry="symmetric")
+
+
+def graph_of(tmp_path, content: str):
+    (tmp_path / "g.mtx").write_text(content, encoding="utf-8", newline="")
+    return read_matrix_market(tmp_path / "g.mtx")
+
+
+def edges_of(read) -> set[tuple[int, int, float]]:
+    pairs = zip(read.graph.edges.tolist(), read.graph.weights.tolist(), strict=True)
+    return {(u + 1, v + 1, w) for (u, v), w in pairs}
+
+
+def refused(tmp_path, content: str) -> str:
+    with pytest.raises(InvalidInputError, match=r"g\.mtx") as caught:
+        graph_of(tmp_path, content)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize(
+    "number",
+    ["3.5E-", "3.5E", "1e+", "-", "+1", "+.", ".", "1_0", "0x1", "1,5", "nan", "inf", "1.0D0"],
+)
+def test_a_malformed_number_is_refused_with_its_line(tmp_path, number, end):
+    content = f"{REAL}% a remark\n3 3 2\n2 1 1.5\n3 2 {number}{end}"
+    assert re.search(rf"'3 2 {re.escape(number)}' in line 5", refused(tmp_path, content))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("3 2", "'3 2' in line 4"),
+        ("3 2 1 1", "'3 2 1 1' in line 4"),
+        ("3 x 1", "'3 x 1' in line 4"),
+        ("-3 2 1", "'-3 2 1' in line 4"),
+        ("3 99999999999999 1", "in line 4"),
+        ("% late", "'% late' in line 4"),
+        ("\x00", "in line 4"),
+        ("4 1 1.0", "Row index out of bounds"),
+        ("0 1 1.0", "index"),
+    ],
+)
+def test_a_line_that_is_no_entry_is_refused(tmp_path, line, said):
+    assert said in refused(tmp_path, f"{REAL}3 3 2\n2 1 1.5\n{line}\n")
+
+
+@pytest.mark.parametrize(
+    ("size", "said"),
+    [
+        ("3 3", "no size in line 2"),
+        ("3 3 x", "no size in line 2"),
+        ("3 3 3", "holds 2 entries, but its size line claims 3"),
+        ("3 3 1", "holds 2 entries, but its size line claims 1"),
+        ("3 4 2", "4"),
+    ],
+)
+def test_a_size_that_is_not_that_of_the_file_is_refused(tmp_path, size, said):
+    assert said in refused(tmp_path, f"{REAL}{size}\n2 1 1.5\n3 2 1\n")
+
+
+@pytest.mark.parametrize("first", ["matrix coordinate complex general", "vector", "", "matrix"])
+def test_other_objects_are_refused(tmp_path, first):
+    assert "no graph" in refused(tmp_path, f"%%MatrixMarket {first}\n3 3 1\n2 1 1\n")
+
+
+@pytest.mark.parametrize("number", ["1", "1.", "1.0e0", "10E-1", "1e+0", "001"])
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", " \n\n"])
+def test_numbers_as_they_are_written_are_read(tmp_path, number, end):
+    read = graph_of(tmp_path, f"{REAL}%\n\n3 3 2\n2 1 0.5\n 3\t2  {number}{end}")
+    assert edges_of(read) == {(1, 2, 0.5), (2, 3, 1.0)}
+
+
+@pytest.mark.parametrize("symmetry", ["symmetric", "general"])
+@pytest.mark.parametrize("entries", ["1 2 0.5\n2 3 1\n", "2 1 0.5\n3 2 1\n"])
+def test_one_triangle_is_read_as_both(tmp_path, symmetry, entries):
+    head = HEAD.format(field="real", symmetry=symmetry)
+    read = graph_of(tmp_path, f"{head}3 3 2\n{entries}")
+    assert edges_of(read) == {(1, 2, 0.5), (2, 3, 1.0)}
+    said = "triangle alone: they are taken as symmetric" in "".join(read.notes)
+    assert said == (symmetry == "general")
+
+
+def test_the_note_on_a_triangle_reaches_the_user(tmp_path):
+    head = HEAD.format(field="pattern", symmetry="general")
+    (tmp_path / "g.mtx").write_text(f"{head}3 3 2\n1 2\n2 3\n", encoding="utf-8")
+    (tmp_path / "k.csv").write_text("id,kind\n1,x\n3,y\n", encoding="utf-8")
+    data = read_dataset(tmp_path / "g.mtx", ReadOptions(labels_file=tmp_path / "k.csv"))
+    assert "entries stand in the upper triangle alone: they are taken as symmetric" in data.notes
+
+
+@pytest.mark.parametrize("symmetry", ["general", "symmetric", "AUTO"])
+@pytest.mark.parametrize(
+    ("field", "dense"),
+    [("real", False), ("integer", False), ("pattern", False), ("real", True), ("integer", True)],
+)
+def test_what_scipy_writes_is_read(tmp_path, symmetry, field, dense):
+    rng = np.random.default_rng(1)
+    matrix = rng.integers(0, 3, (40, 40)) * (rng.random((40, 40)) < 0.2)
+    matrix = np.triu(matrix, 1) + np.triu(matrix, 1).T
+    if field == "pattern":
+        matrix = (matrix > 0).astype(float)
+    written = matrix if dense else sparse.coo_array(matrix)
+    mmwrite(tmp_path / "g.mtx", written, field=field, symmetry=symmetry)
+    found = read_matrix_market(tmp_path / "g.mtx").graph
+    u, v = np.nonzero(np.triu(matrix))
+    np.testing.assert_array_equal(found.edges, np.column_stack([u, v]))
+    np.testing.assert_array_equal(found.weights, matrix[u, v])
+
+
+def test_lines_are_counted_over_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr("spinlearn.io.matrix_market.BLOCK", 64)
+    entries = "".join(f"{k + 1} {k} 1.0\n" for k in range(1, 200))
+    assert graph_of(tmp_path, f"{REAL}200 200 199\n{entries}").graph.n_edges == 199
+    broken = entries.replace("151 150 1.0", "151 150 1.0e")
+    assert "in line 152" in refused(tmp_path, f"{REAL}200 200 199\n{broken}")

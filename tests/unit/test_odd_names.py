@@ -1,0 +1,125 @@
+"""Names in files: those that cannot be written are refused, formulas are disarmed and join back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spinlearn.answers.spreadsheet import plain_name, safe_name
+from spinlearn.errors import InvalidInputError
+from spinlearn.io.dataset import ReadOptions
+from spinlearn.io.name_checks import check_names
+from spinlearn.io.reading import read_dataset
+from tests.end_to_end.tool import read_rows, spinlearn_here
+
+FORMULAS = ["=1+2", "+T cells", "-like", "@SUM(A1)", "=cmd|'/c calc'!A1", "'=x"]
+HARMLESS = ["-5", "+3.5", "-1e-3", "+", "-", "=", "a=b", "'quoted'", "", "'", "B cells", "-.5"]
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_are_marked_as_text(name):
+    assert safe_name(name) == f"'{name}"
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_numbers_and_other_names_stay(name):
+    assert safe_name(name) == name
+
+
+@given(st.text(alphabet="'=+-@a1.e\n", max_size=6))
+def test_every_name_comes_back(name):
+    assert plain_name(safe_name(name)) == name
+
+
+@given(st.text(alphabet="'=+-@a1.e", max_size=6))
+def test_what_is_written_is_no_formula(name):
+    written = safe_name(name)
+    number = written.lstrip("+-")[:1].isdigit() or written.lstrip("+-")[:1] == "."
+    assert len(written) < 2 or written[0] not in "=@+-" or number
+
+
+def table(ids: list[str]) -> str:
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(("key", "kind", "a", "b"))
+    for k, name in enumerate(ids):
+        rows.writerow((name, {0: "=A", 1: "+B"}.get(k, ""), k % 2 * 5 + k / 10, k / 4))
+    return text.getvalue()
+
+
+def test_ids_that_are_formulas_are_disarmed_in_the_answer_and_join_back(tmp_path):
+    ids = [*FORMULAS, *(f"p{k}" for k in range(6)), "-5"]
+    (tmp_path / "data.csv").write_text(table(ids), encoding="utf-8")
+    fit = ("fit", "data.csv", "--labels", "kind", "--id", "key", "--temperatures", "0.5")
+    done = spinlearn_here(*fit, "--out", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name in ("labels.csv", "profile.csv"):
+        rows = read_rows(tmp_path / "out" / name)
+        assert {plain_name(row["id"]) for row in rows} == set(ids)
+        for row in rows:
+            assert row["id"] == "-5" or row["id"][0] not in "=+-@"
+            assert row["call"][0] not in "=+-@"
+    # As the README says how.
+    answer = pd.read_csv(tmp_path / "out" / "labels.csv")
+    joined = answer.id.str.replace(r"^'(?='*[=+\-@].)", "", regex=True)
+    assert joined.tolist() == ids
+    # And by this program: the answer is the labels file of another fit.
+    (tmp_path / "more.csv").write_text(table(ids).replace("=A", "").replace("+B", ""), "utf-8")
+    data = read_dataset(
+        tmp_path / "more.csv",
+        ReadOptions(id="key", labels_file=tmp_path / "out" / "labels.csv", labels="call"),
+    )
+    assert all(label is not None for label in data.labels)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "npz", "edges"])
+@pytest.mark.parametrize("where", ["id", "label"])
+def test_zero_bytes_in_names_are_refused(tmp_path, kind, where):
+    ids = ["p0", "p\0one" if where == "id" else "p1", *(f"p{k}" for k in range(2, 8))]
+    labels = ["A", "B\0B" if where == "label" else "B", *[""] * 6]
+    path = tmp_path / f"d.{kind}"
+    options = ReadOptions(labels="kind", id="key")
+    if kind == "csv":  # beyond what is looked at first
+        many = "".join(f"q{k},,{k}.25,1.5\n" for k in range(6000))
+        pairs = enumerate(zip(ids, labels, strict=True))
+        rows = "".join(f"{name},{label},{k}.5,1.25\n" for k, (name, label) in pairs)
+        path.write_text("key,kind,a,b\n" + many + rows, encoding="utf-8")
+    elif kind == "parquet":
+        pd.DataFrame({"key": ids, "kind": labels, "a": np.arange(8.0)}).to_parquet(path)
+    elif kind == "npz":
+        np.savez(path, X=np.eye(8), key=np.array(ids), kind=np.array(labels))
+    else:
+        path.write_text("".join(f"{i} {j}\n" for i, j in pairwise(ids)), encoding="utf-8")
+        pd.DataFrame({"key": ids, "kind": labels}).to_parquet(tmp_path / "k.parquet")
+        options = ReadOptions(labels_file=tmp_path / "k.parquet", labels="kind", id="key")
+    with pytest.raises(InvalidInputError, match="zero byte"):
+        read_dataset(path, options)
+
+
+@pytest.mark.parametrize("what", ["the id", "the label", "the column"])
+def test_broken_text_in_names_is_refused(what):
+    with pytest.raises(InvalidInputError, match=f"{what} 'q.udc80', which is no text"):
+        check_names(Path("d.csv"), what, ["p", None, 3, "Ä", "q\udc80"])
+
+
+def test_a_file_whose_name_is_no_text_is_read(tmp_path):
+    path = os.path.join(os.fsencode(tmp_path), b"d\xff.csv")
+    try:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(table([f"p{k}" for k in range(8)]))
+    except OSError:
+        pytest.skip("this file system takes text alone")
+    done = spinlearn_here(
+        "fit", os.fsdecode(path), "--labels", "kind", "--temperatures", "0.5", "--out", "out",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr

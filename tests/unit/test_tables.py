@@ -1,0 +1,349 @@
+"""Tables as people have them: what becomes a feature, what does not, and that it is said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from spinlearn.errors import InvalidInputError
+from spinlearn.io.dataset import ReadOptions
+from spinlearn.io.reading import read_dataset
+from spinlearn.workflows.fitting import prepared_points
+from spinlearn.workflows.settings import FitSettings
+from tests.end_to_end.tool import read_rows, spinlearn_here
+
+N = 30
+RNG = np.random.default_rng(5)
+FRAME = pd.DataFrame(
+    {
+        "lab": ["A", "B"] + [""] * (N - 2),
+        "a": RNG.normal(size=N).round(3),
+        "b": RNG.integers(0, 9, N),
+    }
+)
+RINGS = RNG.choice(10**6, N, replace=False)
+DAYS = pd.date_range("2024-02-27", periods=N).astype(str)
+ISLANDS = [("Dream", "Biscoe", "Torgersen")[k % 3] for k in range(N)]
+
+
+@pytest.fixture(params=["csv", "parquet"])
+def written(request, tmp_path):
+    """How to write a frame and read it again, as either kind of table."""
+
+    def read(frame: pd.DataFrame, **options):
+        path = tmp_path / f"d.{request.param}"
+        if request.param == "csv":
+            frame.to_csv(path, index=False)
+        else:
+            frame.to_parquet(path)
+        return read_dataset(path, ReadOptions(labels="lab", **options))
+
+    return read
+
+
+def said(data, start: str) -> str:
+    """The one note that begins so."""
+    (note,) = [n for n in data.notes if n.startswith(start)]
+    return note
+
+
+# -- columns that number the rows --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("numbers", [RINGS, np.arange(1990, 1990 + N), np.arange(N)[::-1]])
+def test_whole_numbers_that_are_all_different_are_no_feature_unless_named(written, numbers):
+    frame = FRAME.assign(ring=numbers)
+    data = written(frame)
+    assert data.feature_names == ["a", "b"]
+    assert "as serial numbers and years are" in said(data, "left out 'ring': ")
+    assert written(frame, features=("a", "ring")).feature_names == ["a", "ring"]
+
+
+def test_whole_numbers_that_repeat_or_were_measured_are_features(written):
+    twice = RINGS.copy()
+    twice[0] = twice[1]
+    data = written(FRAME.assign(ring=twice, weight=RINGS.astype(float)))
+    assert data.feature_names == ["a", "b", "ring", "weight"]
+
+
+def test_few_rows_say_nothing_about_repetition(written):
+    assert written(FRAME.assign(ring=RINGS)[:8]).feature_names == ["a", "b", "ring"]
+
+
+def test_many_columns_of_such_numbers_are_counts(written):
+    counts = {f"g{k}": RNG.choice(10**5, N, replace=False) for k in range(4)}
+    measured = {f"m{k}": RNG.normal(size=N) for k in range(9)}
+    data = written(FRAME.assign(**counts, **measured))
+    assert set(counts) <= set(data.feature_names)
+
+
+@pytest.mark.slow
+def test_a_ring_number_does_not_spoil_the_answer(tmp_path):
+    """Scaled like all others, a number without meaning would weigh as much as each of them."""
+    from sklearn.datasets import load_wine
+
+    wine = load_wine()
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(wine.data[:, :3])
+    frame.columns = ["alcohol", "acid", "ash"]
+    known = np.full(len(frame), "", dtype=object)
+    for c in range(3):
+        known[rng.choice(np.flatnonzero(wine.target == c), 4, replace=False)] = "ABC"[c]
+    frame.insert(0, "known", known)
+    frame.to_csv(tmp_path / "plain.csv", index=False)
+    rings = rng.choice(10**6, len(frame), replace=False)
+    frame.assign(ring=rings).to_csv(tmp_path / "ring.csv", index=False)
+    for name in ("plain", "ring"):
+        done = spinlearn_here(
+            "fit", f"{name}.csv", "--labels", "known", "--temperatures", "0.3", "--out", name,
+            cwd=tmp_path,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    assert "note: left out 'ring': " in done.stdout
+    plain, ring = (read_rows(tmp_path / name / "labels.csv") for name in ("plain", "ring"))
+    assert plain == ring
+
+
+# -- what is said ------------------------------------------------------------------------------
+
+
+def test_every_column_is_named_with_what_became_of_it(written):
+    more = {f"m{k}": RNG.normal(size=N) for k in range(20)}
+    remarks = [f"remark {k}" for k in range(N)]
+    frame = FRAME.assign(ring=RINGS, note=remarks, empty=None, day=DAYS, where=ISLANDS, **more)
+    data = written(frame)
+    text = "\n".join(data.notes)
+    for column in set(frame.columns) - {"lab"}:
+        assert column in text
+    assert " more" not in text
+    assert said(data, "left out 'note'").endswith("text, with 30 different values in 30 rows")
+    assert said(data, "left out 'empty'").endswith("it is empty")
+
+
+def test_very_many_columns_are_named_as_ranges_that_hide_none(written):
+    genes = pd.DataFrame(RNG.normal(size=(N, 300)), columns=[f"g{k}" for k in range(300)])
+    frame = pd.concat([FRAME, genes], axis=1)
+    frame.insert(100, "remark", [f"r{k}" for k in range(N)])
+    data = written(frame)
+    line = said(data, "302 features: ")
+    assert "a to g96 (the 99 columns from one to the other), g97 to g299 (the 203 columns" in line
+
+
+# -- dates -------------------------------------------------------------------------------------
+
+
+def test_dates_are_left_out_or_counted_in_days(written):
+    frame = FRAME.assign(day=DAYS)
+    assert "dates" in said(written(frame), "left out 'day'")
+    data = written(frame, features=("a", "day"))
+    np.testing.assert_allclose(data.points[:, 1], np.arange(N))
+    assert "'day' stands as days since its first date" in data.notes
+
+
+@pytest.mark.parametrize(
+    "form", ["%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S+00:00"]
+)
+def test_times_are_parts_of_days(written, form):
+    moments = pd.date_range("2024-02-27", periods=N, freq="6h").strftime(form)
+    data = written(FRAME.assign(day=moments), features=("day",))
+    np.testing.assert_allclose(data.points[:, 0], np.arange(N) / 4)
+
+
+def test_dates_of_pandas_are_dates(tmp_path):
+    path = tmp_path / "d.parquet"
+    FRAME.assign(day=pd.to_datetime(pd.Series(DAYS))).to_parquet(path)
+    data = read_dataset(path, ReadOptions(labels="lab", features=("day",)))
+    np.testing.assert_allclose(data.points[:, 0], np.arange(N))
+
+
+@pytest.mark.parametrize("date", ["01/02/2024", "1.2.24", "2024/1/2", "2024-02-30"])
+def test_dates_that_may_be_read_in_two_ways_are_not_guessed(written, date):
+    frame = FRAME.assign(day=[date] * N)
+    assert "dates" in said(written(frame), "left out 'day'")
+    with pytest.raises(InvalidInputError, match="write them as 2024-12-31"):
+        written(frame, features=("day",))
+
+
+# -- gaps --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def gappy() -> pd.DataFrame:
+    frame = FRAME.assign(b=FRAME.b.astype(float))
+    frame.loc[[3, 7], "a"] = np.nan
+    frame.loc[7, "b"] = np.nan
+    return frame
+
+
+def test_gaps_are_an_error_that_names_the_remedies(written, gappy):
+    with pytest.raises(InvalidInputError, match=r"lacks 3 .*--missing median or --missing drop"):
+        written(gappy)
+
+
+def test_gaps_are_filled_with_the_median(written, gappy):
+    data = written(gappy, missing="median")
+    expected = gappy[["a", "b"]].fillna(gappy[["a", "b"]].median())
+    np.testing.assert_allclose(data.points, expected.to_numpy())
+    assert "filled 3 missing values with the median of their feature: a, b" in data.notes
+
+
+def test_rows_with_gaps_are_dropped_with_their_labels_and_ids(written, gappy):
+    data = written(gappy, missing="drop")
+    whole = gappy.dropna(subset=["a", "b"])
+    np.testing.assert_allclose(data.points, whole[["a", "b"]].to_numpy())
+    assert data.ids == [str(k + 1) for k in whole.index]
+    assert [v or "" for v in data.labels] == whole.lab.tolist()
+    assert "dropped 2 of 30 rows, which lack a value in a, b: 4, 8" in data.notes
+
+
+@pytest.mark.parametrize("kind", ["npy", "npz"])
+@pytest.mark.parametrize("how", ["median", "drop"])
+def test_gaps_in_arrays_are_treated_alike(tmp_path, gappy, kind, how):
+    X = gappy[["a", "b"]].to_numpy()
+    options = {"missing": how, "labels": "y"}
+    if kind == "npz":
+        np.savez(tmp_path / "d.npz", X=X, y=gappy.lab.to_numpy("U"))
+    else:
+        np.save(tmp_path / "d.npy", X)
+        np.save(tmp_path / "y.npy", gappy.lab.to_numpy("U"))
+        options |= {"labels_file": tmp_path / "y.npy"}
+    data = read_dataset(tmp_path / f"d.{kind}", ReadOptions(**options))
+    assert len(data.points) == len(data.ids) == len(data.labels) == (30 if how == "median" else 28)
+    assert not np.any(np.isnan(data.points))
+
+
+def test_infinite_values_are_no_gaps(written, gappy):
+    gappy.loc[5, "a"] = np.inf
+    for how in ("median", "drop", "error"):
+        with pytest.raises(InvalidInputError, match="no finite number"):
+            written(gappy, missing=how)
+
+
+def test_other_ways_to_treat_gaps_are_refused(written):
+    with pytest.raises(InvalidInputError, match="use error, median, drop"):
+        written(FRAME, missing="guess")
+
+
+# -- words -------------------------------------------------------------------------------------
+
+
+def test_words_are_left_out_unless_named_and_become_columns_of_zero_and_one(written):
+    frame = FRAME.assign(where=ISLANDS)
+    plain = written(frame)
+    assert plain.feature_names == ["a", "b"]
+    assert "to use it one-hot" in said(plain, "left out 'where': words, 3 different ones")
+    data = written(frame, features=("a", "where"))
+    names = ["where=Biscoe", "where=Dream", "where=Torgersen"]
+    assert data.feature_names == ["a", *names]
+    np.testing.assert_array_equal(
+        data.points[:, 1:], [[f"where={w}" == n for n in names] for w in ISLANDS]
+    )
+    note = said(data, "'where' stands as 0 and 1 for each of its 3 values (one-hot)")
+    assert note.endswith("'Biscoe', 'Dream', 'Torgersen'")
+
+
+def test_the_columns_of_one_word_weigh_as_much_as_a_number(written):
+    data = written(FRAME.assign(where=ISLANDS), features=("a", "where"))
+    points = prepared_points(data, FitSettings())
+    np.testing.assert_allclose(points[:, 0].var(), 1.0)
+    np.testing.assert_allclose(points[:, 1:].var(axis=0).sum(), 1.0)
+
+
+def test_of_two_categories_one_column_says_all(written):
+    frame = FRAME.assign(sex=["f", "m"] * (N // 2))
+    assert written(frame, features=("a", "sex")).feature_names == ["a", "sex=m"]
+
+
+def test_an_empty_category_is_a_gap(written):
+    islands = ["" if k == 4 else w for k, w in enumerate(ISLANDS)]
+    frame, wanted = FRAME.assign(where=islands), ("a", "where")
+    with pytest.raises(InvalidInputError, match=r"lacks 1 feature values, .* column 'where'"):
+        written(frame, features=wanted)
+    assert written(frame, features=wanted, missing="drop").n_points == N - 1
+
+
+@pytest.mark.parametrize("name", ["year", "Year of capture", "Erntejahr"])
+def test_years_are_left_out_unless_named(written, name):
+    frame = FRAME.assign(**{name: [2007 + k % 3 for k in range(N)]})
+    assert "years" in said(written(frame), f"left out {name!r}")
+    assert written(frame, features=(name,)).feature_names == [name]
+    assert "weight" in written(frame.rename(columns={name: "weight"})).feature_names
+
+
+def test_underscores_make_no_numbers(written):
+    with pytest.raises(InvalidInputError, match=r"'1_000' in (line|row)"):
+        written(FRAME.assign(a=["1_000", *map(str, FRAME.a[1:])]))
+
+
+def refusal(folder, name: str, content: str, labels: str) -> str:
+    """What is said of a file whose labels are in a second one."""
+    (folder / name).write_text(content, encoding="utf-8")
+    (folder / "k.csv").write_text(f"id,kind\n{labels}", encoding="utf-8")
+    with pytest.raises(InvalidInputError) as caught:
+        read_dataset(folder / name, ReadOptions(labels_file=folder / "k.csv"))
+    return str(caught.value)
+
+
+def test_underscores_make_no_weights(tmp_path):
+    found = refusal(tmp_path, "g.edges", "a\tb\t1\nb\tc\t1_000\n", "a,x\nc,y\n")
+    assert "the weight '1_000' in line 2" in found
+
+
+# -- genes as rows -----------------------------------------------------------------------------
+
+
+def test_a_row_of_labels_is_recognised(tmp_path):
+    (tmp_path / "g.csv").write_text("gene,s1,s2\nkind,A,B\ng1,1,2\n", encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=r"features as rows .*row is named 'kind'.*\.T"):
+        read_dataset(tmp_path / "g.csv", ReadOptions(labels="kind"))
+
+
+def test_labels_of_columns_are_recognised(tmp_path):
+    found = refusal(tmp_path, "g.csv", "gene,s1,s2\ng1,1.5,2\ng2,3,4\n", "s1,A\ns2,B\n")
+    assert "'s1', which is one of its columns" in found
+
+
+def test_arrays_with_a_label_per_column_are_recognised(tmp_path):
+    np.savez(tmp_path / "g.npz", X=np.ones((5, 3)), y=["A", "B", ""])
+    with pytest.raises(InvalidInputError, match=r"save X\.T instead of X"):
+        read_dataset(tmp_path / "g.npz", ReadOptions())
+    np.save(tmp_path / "g.npy", np.ones((5, 3)))
+    np.save(tmp_path / "y.npy", np.array(["A", "B", ""]))
+    with pytest.raises(InvalidInputError, match=r"numpy\.load\('g\.npy'\)\.T"):
+        read_dataset(tmp_path / "g.npy", ReadOptions(labels_file=tmp_path / "y.npy"))
+
+
+def test_genes_as_observations_are_recognised(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    cells = anndata.AnnData(np.ones((3, 2)), obs=pd.DataFrame({"kind": list("ABA")}, list("pqr")))
+    cells.T.write_h5ad(tmp_path / "c.h5ad")
+    with pytest.raises(InvalidInputError, match="var has 'kind', obs has not"):
+        read_dataset(tmp_path / "c.h5ad", ReadOptions(labels="kind"))
+
+
+# -- neighbour graphs of cells -----------------------------------------------------------------
+
+
+def test_another_neighbour_graph_of_a_file_can_be_named(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    cells = anndata.AnnData(np.eye(4), obs=pd.DataFrame({"kind": ["A", "B", "", ""]}, list("pqrs")))
+    for key, strength in (("neighbors", 1.0), ("second", 2.0)):
+        where = "connectivities" if key == "neighbors" else f"{key}_connectivities"
+        cells.obsp[where] = strength * (1 - np.eye(4))
+        cells.uns[key] = {"connectivities_key": where}
+    path = tmp_path / "c.h5ad"
+    cells.write_h5ad(path)
+    plain = read_dataset(path, ReadOptions(labels="kind"))
+    assert set(plain.graph.weights) == {1.0}
+    assert "--neighbors second" in said(plain, "graph: ")
+    other = read_dataset(path, ReadOptions(labels="kind", neighbors="second"))
+    assert set(other.graph.weights) == {2.0}
+    with pytest.raises(InvalidInputError, match="neighbors, second"):
+        read_dataset(path, ReadOptions(labels="kind", neighbors="third"))
+
+
+def test_a_neighbour_graph_is_asked_of_cells_alone(tmp_path):
+    FRAME.to_csv(tmp_path / "d.csv", index=False)
+    with pytest.raises(InvalidInputError, match=r"no \.h5ad file"):
+        read_dataset(tmp_path / "d.csv", ReadOptions(labels="lab", neighbors="second"))
