@@ -370,7 +370,8 @@ def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)
     command = [
         "fit", "data.csv", "--labels", "label", "--scale", "none", "--graph", "knn:10",
-        "--energy", "diffused_cut", "--checkpoint-seconds", "0", "--temperatures", "0.2,0.4,0.8",
+        "--energy", "diffused_cut", "--engine", "population_annealing",
+        "--checkpoint-seconds", "0", "--temperatures", "0.2,0.4,0.8",
     ]  # fmt: skip
     whole = spinlearn(*command, "--out", "whole", "--jobs", 2, cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
