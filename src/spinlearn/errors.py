@@ -30,6 +30,10 @@ class DataFileError(SpinlearnError, FileNotFoundError):
     """A data file is absent or not the one expected; the message says where to get it."""
 
 
+class ClusterError(SpinlearnError):
+    """A cluster lost its workers, or none came; the message says what to do."""
+
+
 class MissingDependencyError(SpinlearnError, ImportError):
     """An optional package is needed; the message names the command that installs it."""
 

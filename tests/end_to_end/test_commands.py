@@ -16,7 +16,7 @@ from spinlearn.io.result import Result
 from tests.end_to_end.tool import leftovers, read_rows, spinlearn_here, until
 
 SAMPLED = ("--method", "paper", "--engine", "multicanonical")
-ANSWER = {"labels.csv", "profile.csv", "model.npz", "report.html"}
+ANSWER = {"labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html"}
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, 
     classes = sorted(set(truth))
     assert [c for c in rows[0] if c.startswith("p:")] == [f"p:{c}" for c in classes]
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
-        "labels.csv", "profile.csv", "model.npz", "report.html",
+        "labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html",
     }  # fmt: skip
     assert f"{len(frame)} points" in done.stdout
 
@@ -370,7 +370,8 @@ def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)
     command = [
         "fit", "data.csv", "--labels", "label", "--scale", "none", "--graph", "knn:10",
-        "--energy", "diffused_cut", "--checkpoint-seconds", "0", "--temperatures", "0.2,0.4,0.8",
+        "--energy", "diffused_cut", "--engine", "population_annealing",
+        "--checkpoint-seconds", "0", "--temperatures", "0.2,0.4,0.8",
     ]  # fmt: skip
     whole = spinlearn(*command, "--out", "whole", "--jobs", 2, cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
@@ -421,6 +422,6 @@ def test_leukemia_finds_the_unlabelled_class(tmp_path):
     assert np.sum(calls[truth == "MLL"] == "new:1") >= 12  # of 17
     assert np.sum(calls[truth != "MLL"] == "new:1") <= 2
     assert leftovers(tmp_path) == {
-        "leukemia.csv", "out", "out/labels.csv", "out/profile.csv", "out/model.npz",
-        "out/report.html",
+        "leukemia.csv", "out", "out/labels.csv", "out/labels.parquet", "out/profile.csv",
+        "out/model.npz", "out/report.html",
     }  # fmt: skip

@@ -58,9 +58,9 @@ def calls(monkeypatch):
     counts = {"longer lists": 0, "outside": 0}
     nearest, outside = Search.nearest, spanning_tree._nearest_outside
 
-    def counted_nearest(self, queries, k, own=None):
+    def counted_nearest(self, queries, k, own=None, report=None):
         counts["longer lists"] += own is not None and len(queries) < len(self.points)
-        return nearest(self, queries, k, own)
+        return nearest(self, queries, k, own, report)
 
     def counted_outside(*arguments):
         counts["outside"] += 1

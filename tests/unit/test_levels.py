@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
+from spinlearn.engines import Enumeration, Tempering, ladder_run
 from spinlearn.engines.levels import JOINED, LEVEL_DISTANCE, MAX_RATIO, PART_RATIO, place_levels
+from spinlearn.errors import ConvergenceWarning
+from tests.cluster.models import clouds
 
 
 def energies(betas: np.ndarray, n: int) -> np.ndarray:
@@ -49,3 +54,15 @@ def test_energies_of_an_approximation_may_be_out_of_order():
     levels, _ = place_levels(wanted, np.array([10.0, 12.0, 9.0]), 8.0)
     assert np.all(np.isfinite(levels))
     assert np.all(np.isin(wanted, levels))
+
+
+def test_levels_that_do_not_overlap_are_averaged_one_by_one(monkeypatch):
+    apart = ladder_run.overlaps
+    monkeypatch.setattr(ladder_run, "overlaps", lambda *given: np.zeros_like(apart(*given)))
+    model, temperatures = clouds(24, 2), [0.5, 1.0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        found = Tempering(max_sweeps=2000).run(model, temperatures, seed=0)
+    exact = Enumeration().run(model, temperatures)
+    assert not found.reweights
+    assert np.abs(found.marginals - exact.marginals).max() < 0.03

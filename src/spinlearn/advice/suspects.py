@@ -42,6 +42,7 @@ from spinlearn.methods.walks import Walks, sharpened
 
 MARGIN = 0.5
 BLOCK = 64  # columns of G at a time
+MAX_VALUES = 16_000_000  # numbers in them, of many points
 
 Labels = npt.NDArray[np.int64]
 
@@ -152,8 +153,9 @@ class LeftOut:
         self.heard = np.ones(len(points), dtype=bool)
         self._mass = self._walks.total()[points]  # sum_i G_il
         self._arriving = np.zeros((len(points), n_states))  # sum_l G_kl, l != k heard, of class c
-        for begin in range(0, len(points), BLOCK):
-            block = self._rows[begin : begin + BLOCK]
+        width = max(1, min(BLOCK, MAX_VALUES // graph.n_nodes))
+        for begin in range(0, len(points), width):
+            block = self._rows[begin : begin + width]
             columns = self._walks.columns(points[block])[points]
             columns[block, np.arange(len(block))] = 0.0
             np.add.at(self._arriving.T, states[block], columns.T)

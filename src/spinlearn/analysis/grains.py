@@ -76,11 +76,14 @@ def joined(
     graph = equilibrium.model.graph
     agreement = np.rint(equilibrium.edge_agreement[row] / TIE)
     strength = np.abs(equilibrium.model.couplings)
-    ends = np.concatenate([graph.edges, graph.edges[:, ::-1]])  # from, to
-    ids = np.tile(np.arange(graph.n_edges), 2)
-    leaving = small[ends[:, 0]] & (parts[ends[:, 0]] != parts[ends[:, 1]])
-    leaving &= agreement[ids] > np.rint((least + TIE) / TIE)
-    ends, ids = ends[leaving], ids[leaving]
+    agrees = agreement > np.rint((least + TIE) / TIE)
+    from_to = [graph.edges, graph.edges[:, ::-1]]
+    leaving = [
+        np.flatnonzero(agrees & small[e[:, 0]] & (parts[e[:, 0]] != parts[e[:, 1]]))
+        for e in from_to
+    ]
+    ends = np.concatenate([e[kept] for e, kept in zip(from_to, leaving, strict=True)])
+    ids = np.concatenate(leaving)
     origin = parts[ends[:, 0]]
     best = np.full(int(parts.max(initial=-1)) + 1, -np.inf)
     np.maximum.at(best, origin, agreement[ids])

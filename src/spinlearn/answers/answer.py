@@ -223,8 +223,8 @@ class Answer(NotebookTable):
         """An outcome of `profile` in words."""
         return outcome_name(int(outcome), self.classes, self.profile.confused_sets)
 
-    def table(self, ids: Any) -> LabelTable:
-        """One row of text per point, as in labels.csv."""
+    def table(self, ids: Any, points: slice = slice(None)) -> LabelTable:
+        """One row of text per point, as in labels.csv; of some points only, if asked."""
         return label_table(
             self.profile,
             self.row,
@@ -235,6 +235,7 @@ class Answer(NotebookTable):
             std_error=self.std_error,
             reasons=self.reasons,
             errors_unknown=self.equilibrium.kind is Kind.APPROXIMATE,
+            points=points,
         )
 
     @property

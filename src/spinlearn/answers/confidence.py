@@ -54,7 +54,9 @@ def confidence(
     calls = found.outcomes[row]
     model, n = equilibrium.model, equilibrium.model.n_nodes
     rows = np.flatnonzero(weights)
-    mean = np.tensordot(weights[rows], equilibrium.marginals[rows, :, : found.n_classes], axes=1)
+    mean = np.zeros((n, found.n_classes))
+    for k in rows:  # one temperature at a time: a copy of all would not fit
+        mean += weights[k] * equilibrium.marginals[k, :, : found.n_classes]
     named = _against_all(mean, found.status[row] != Status.LABELLED)
 
     def membership(points: npt.NDArray[np.intp], call: IntArray) -> FloatArray:

@@ -186,17 +186,22 @@ def ruling(
     status[classified] = Status.CONFIDENT
     status[labelled] = Status.LABELLED
     confused = status == Status.CONFUSED
+    code = np.zeros(len(present), dtype=np.int32)
     for c in np.unique(components[confused]):
         classes = tuple(np.flatnonzero(present[c, :n_classes]).tolist())
-        outcomes[confused & (components == c)] = -1 - sets.setdefault(classes, len(sets))
+        code[c] = -1 - sets.setdefault(classes, len(sets))
+    outcomes[confused] = code[components[confused]]
     if not new_groups:
         alone = (status == Status.NEW) | (status == Status.OUTLIER)
         open_to = p[:, :n_classes] >= top_two[:, 1:] - tau
         points = np.flatnonzero(alone & reached & (n_present == 0) & open_to.any(axis=1))
-        kinds, kind = np.unique(open_to[points], axis=0, return_inverse=True)
-        for k, members in enumerate(kinds):
+        packed = np.packbits(open_to[points], axis=1)  # sorts as the flags do
+        _, first, kind = np.unique(packed, axis=0, return_index=True, return_inverse=True)
+        code = np.zeros(len(first), dtype=np.int32)
+        for k, members in enumerate(open_to[points[first]]):
             classes = tuple(np.flatnonzero(members).tolist())
-            outcomes[points[kind.ravel() == k]] = -1 - sets.setdefault(classes, len(sets))
+            code[k] = -1 - sets.setdefault(classes, len(sets))
+        outcomes[points] = code[kind.ravel()]
         status[points] = Status.CONFUSED
     status[held_new] = Status.NEW
     if np.any(held_new):

@@ -42,10 +42,10 @@ class LabelTable:
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
-    def csv(self) -> str:
-        """The table as comma-separated text with a heading (RFC 4180 quotes, \\n line ends)."""
+    def csv(self, heading: bool = True) -> str:
+        """The table as comma-separated text, with a heading (RFC 4180 quotes, \\n line ends)."""
         text = io.StringIO()
-        csv_writer(text).writerows((self.columns, *self.rows))
+        csv_writer(text).writerows((self.columns, *self.rows) if heading else self.rows)
         return text.getvalue()
 
 
@@ -60,6 +60,7 @@ def label_table(
     std_error: FloatArray | None = None,
     reasons: Mapping[int, str] | None = None,
     errors_unknown: bool = False,
+    points: slice = slice(None),
 ) -> LabelTable:
     """The answer at one temperature of a profile.
 
@@ -79,6 +80,8 @@ def label_table(
         By row number.
     errors_unknown : bool
         Whether there are errors, but no std_error.
+    points : slice
+        Rows of the table; default all.
     """
     n_points, n_classes = found.outcomes.shape[1], len(classes)
     if len(ids) != n_points:
@@ -109,7 +112,7 @@ def label_table(
         + tuple(text[k] for k in probabilities[i])
         + tuple(error_text[k] for k in errors[i])
         + (ends[low[i]], ends[high[i]], why.get(i, ""))
-        for i in range(n_points)
+        for i in range(n_points)[points]
     )
     columns: tuple[str, ...] = ("id", "call", "status", "confidence")
     columns += tuple(f"p:{c}" for c in classes) + tuple(f"se:{c}" for c in classes)

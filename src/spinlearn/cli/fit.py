@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 import typer
 
 from spinlearn.cli import options
+from spinlearn.cli.cluster import on_cluster
 from spinlearn.cli.console import console, say, watched
 from spinlearn.cli.summary import print_summary
 from spinlearn.errors import InvalidInputError, StoppedError
 
 if TYPE_CHECKING:
-    from spinlearn.io.dataset import ReadOptions
+    from spinlearn.io.dataset import Dataset, ReadOptions
+    from spinlearn.workflows.costs import Cost
     from spinlearn.workflows.settings import FitSettings
+
+MANY = 30_000  # points from which on it is said what they will cost
 
 
 def fit(
@@ -48,18 +52,21 @@ def fit(
     small_groups: options.SmallGroups = "join",
     label_strength: options.LabelStrength = float("inf"),
     out: options.Out = Path("spinlearn-out"),
+    profile: options.ProfileFile = None,
     resume: options.Resume = False,
     checkpoint_seconds: options.CheckpointSeconds = None,
     tol: options.Tol = None,
     max_seconds: options.MaxSeconds = None,
     jobs: options.Jobs = 1,
+    scheduler: options.Scheduler = None,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
     """Classify the points of a file from the few labels in it.
 
-    Writes labels.csv (the answer), profile.csv (the answer at every temperature), model.npz
-    (everything, for the other commands) and report.html (to look at) into the folder --out.
+    Writes labels.csv and labels.parquet (the answer), profile.csv (the answer at every temperature;
+    of more than 100,000 points with --profile), model.npz (everything, for the other commands) and
+    report.html (to look at) into the folder --out.
 
     Examples:
 
@@ -108,16 +115,23 @@ def fit(
         checkpoint_seconds=checkpoint_seconds,
         seed=seed,
     )
-    with parent_folder(out), only_run(out):  # the checkpoint stands beside the answer
-        _run(data, read, settings, out, resume, quiet)
+    # The checkpoint stands beside the answer.
+    with parent_folder(out), only_run(out), on_cluster(scheduler):
+        _run(data, read, settings, out, resume, quiet, profile)
 
 
 def _run(
-    data: Path, read: ReadOptions, settings: FitSettings, out: Path, resume: bool, quiet: bool
+    data: Path,
+    read: ReadOptions,
+    settings: FitSettings,
+    out: Path,
+    resume: bool,
+    quiet: bool,
+    profile: bool | None,
 ) -> None:
     """The run itself, alone in its folder."""
     from spinlearn.core.atomic_write import clear_leftovers
-    from spinlearn.io.answer_files import ANSWER_FILES, write_answer
+    from spinlearn.io.answer_files import write_answer
     from spinlearn.io.folder import new_folder
     from spinlearn.io.reading import read_dataset
     from spinlearn.workflows.fitting import fit_dataset, more_time_helps
@@ -130,6 +144,8 @@ def _run(
             f"{checkpoint} holds an interrupted run: add --resume to go on with it, or delete it"
         )
     dataset = read_dataset(data, read)
+    if dataset.n_points > MANY and settings.method != "paper":
+        say(screen, f"{dataset.n_points:,} points: {_cost(dataset)}")
     if resume and finished.exists() and not checkpoint.exists():
         finished.replace(checkpoint)
     if resume and not checkpoint.exists():
@@ -139,15 +155,15 @@ def _run(
             result, messages = fit_dataset(dataset, settings, watch)
             watch.writing()
             with new_folder(out) as folder:
-                write_answer(folder, result)
+                written = write_answer(folder, result, profile=profile)
     except StoppedError as error:
         if not checkpoint.exists():
             raise
         say(screen, "stopped before anything was measured; --resume goes on", "yellow")
         raise typer.Exit(watch.exit_code) from error
     print_summary(screen, result, out, messages)
-    for name in ANSWER_FILES:
-        say(screen, f"wrote {out / name}")
+    for path in written:
+        say(screen, f"wrote {out / path.name}")
     if watch.stopped:
         if checkpoint.exists():
             say(screen, "stopped early; --resume goes on from here", "yellow")
@@ -163,6 +179,16 @@ def _run(
             "more time would help: run again with --resume and a larger --max-seconds (the run so "
             f"far is kept in {finished}, {size:.0f} MB; delete it if you will not)",
         )
+
+
+def _cost(data: Dataset) -> Cost:
+    """What the default answer will take."""
+    from spinlearn.workflows.costs import predicted_cost
+
+    n_features = 0 if data.points is None else data.points.shape[1]
+    n_edges = None if data.graph is None else data.graph.n_edges
+    n_classes = len({label for label in data.labels if label is not None})
+    return predicted_cost(data.n_points, n_features, n_classes, n_edges)
 
 
 def _run_files(out: Path) -> tuple[Path, Path]:

@@ -238,6 +238,22 @@ Jobs = Annotated[int, typer.Option(help="Threads.", rich_help_panel=RUN)]
 Seed = Annotated[int, typer.Option(help="Same seed, same answer.", rich_help_panel=RUN)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.", rich_help_panel=RUN)]
 Out = Annotated[Path, typer.Option(help="Folder for the answer.", rich_help_panel=RUN)]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Of a Dask cluster, tcp://...:8786, whose workers share independent work.",
+        rich_help_panel=RUN,
+    ),
+]
+ProfileFile = Annotated[
+    bool | None,
+    typer.Option(
+        "--profile/--no-profile",
+        help="Write profile.csv. Default: up to 100,000 points.",
+        rich_help_panel=RUN,
+    ),
+]
 OtherOut = Annotated[
     Path | None,
     typer.Option(help="Write the answer at these temperatures into another folder."),

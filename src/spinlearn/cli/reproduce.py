@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from spinlearn.cli import options
+from spinlearn.cli.cluster import on_cluster
 from spinlearn.cli.console import console, say, watched
 
 # A checkout may have the real data beside it; the package itself knows SPINLEARN_DATA only.
@@ -19,6 +20,7 @@ def reproduce(
     scale: options.ScaleName = None,
     data: options.ExpressionData = None,
     jobs: options.Jobs = -1,
+    scheduler: options.Scheduler = None,
     seed: options.Seed = 0,
 ) -> None:
     """Run the paper's experiments and say which of its claims hold.
@@ -42,7 +44,7 @@ def reproduce(
     if data is None and not os.environ.get("SPINLEARN_DATA") and CHECKOUT_DATA.is_dir():
         data = CHECKOUT_DATA
     screen = console()
-    with watched(screen) as watch:
+    with on_cluster(scheduler), watched(screen) as watch:
         done = run(
             which, out, scale=SCALES[scale], seed=seed, n_jobs=jobs, data=data, callback=watch
         )

@@ -26,7 +26,15 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 def frozen(values: npt.ArrayLike, dtype: type[ScalarT]) -> npt.NDArray[ScalarT]:
-    """A read-only, C-contiguous private copy of `values` with the given dtype."""
+    """A read-only, C-contiguous private copy of `values` with the given dtype.
+
+    An array that is such a copy already is returned as it is.
+    """
+    private = isinstance(values, np.ndarray) and values.base is None
+    if private and not values.flags.writeable and values.flags.c_contiguous:  # type: ignore[union-attr]
+        same: npt.NDArray[ScalarT] = np.asarray(values)
+        if same.dtype == dtype:
+            return same
     copy = np.array(values, dtype=dtype, order="C", copy=True)
     copy.flags.writeable = False
     return copy

@@ -20,6 +20,7 @@ from spinlearn.errors import InvalidInputError
 
 AVERAGES = ("marginals", "edge_agreement", "mean_energy", "heat_capacity")
 ERRORS = ("std_error", "agreement_std_error")
+LARGE = ("marginals", "edge_agreement")  # may be in single precision, if they come so
 OPTIONAL_AVERAGES = ("log_partition", "log_partition_std_error", *ERRORS, "doubt")
 VERDICTS = ("converged", "equilibrated")
 
@@ -108,7 +109,8 @@ class Equilibrium(NotebookTable):
         for name in ("temperatures", *AVERAGES, *OPTIONAL_AVERAGES):
             values = getattr(self, name)
             if values is not None:
-                object.__setattr__(self, name, frozen(values, np.float64))
+                single = name in LARGE and np.asarray(values).dtype == np.float32
+                object.__setattr__(self, name, frozen(values, np.float32 if single else np.float64))
         if self.equilibrated is None:
             object.__setattr__(self, "equilibrated", np.ones(len(self.converged), dtype=np.bool_))
         for name in VERDICTS:

@@ -77,18 +77,13 @@ class Graph:
         kept = values != 0
         pairs, values = pairs[kept], values[kept]
 
-        n_edges = len(pairs)
-        ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
-        others = np.concatenate([pairs[:, 1], pairs[:, 0]])
-        ids = np.concatenate([np.arange(n_edges), np.arange(n_edges)])
-        order = np.lexsort((others, ends))
-        indptr = np.concatenate([[0], np.cumsum(np.bincount(ends, minlength=nodes))])
+        indptr, neighbors, edge_ids = _rows(pairs.astype(np.int32), nodes)
         for name, array, dtype in (
             ("edges", pairs, np.int32),
             ("weights", values, np.float64),
             ("indptr", indptr, np.int32),
-            ("neighbors", others[order], np.int32),
-            ("edge_ids", ids[order], np.int32),
+            ("neighbors", neighbors, np.int32),
+            ("edge_ids", edge_ids, np.int32),
         ):
             object.__setattr__(self, name, frozen(array, dtype))
         object.__setattr__(self, "n_nodes", nodes)
@@ -146,7 +141,14 @@ class Graph:
 
     def with_weights(self, weights: npt.ArrayLike) -> Graph:
         """The same edges with other weights (in the order of `edges`)."""
-        return Graph(self.n_nodes, self.edges, weights)
+        values = real_array(weights, "weights", (self.n_edges,))
+        if not np.all(values):  # an edge of weight zero is none
+            return Graph(self.n_nodes, self.edges, values)
+        same = object.__new__(Graph)
+        for name in self.__slots__:
+            object.__setattr__(same, name, getattr(self, name))
+        object.__setattr__(same, "weights", values)
+        return same
 
     def homogeneous(self) -> Graph:
         """The same edges with weights that bind all nodes about equally, of mean 1.
@@ -194,6 +196,28 @@ def _checked_size(n_nodes: Any) -> int:
     return size
 
 
+def _rows(edges: IntArray, n_nodes: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Where the neighbours of every node begin, the neighbours, and their edges.
+
+    Edges are sorted by their lower node, so that one sort by the other one is all it takes: the
+    neighbours of a node are those below it, then those above.
+    """
+    low, high = np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1])
+    below, above = (np.bincount(ends, minlength=n_nodes) for ends in (high, low))
+    indptr = np.concatenate([[0], np.cumsum(below + above)])
+    neighbors, edge_ids = np.empty((2, 2 * len(edges)), dtype=np.int32)
+    order = np.argsort(high, kind="stable")
+    for ids, counts, starts, others in (
+        (order, below, indptr[:-1], low[order]),
+        (np.arange(len(edges)), above, indptr[:-1] + below, high),
+    ):
+        # The k-th of a node's own stands k places after the first.
+        shift = starts - (np.cumsum(counts) - counts)
+        place = np.arange(len(ids)) + np.repeat(shift, counts)
+        neighbors[place], edge_ids[place] = others, ids
+    return indptr.astype(np.int32), neighbors, edge_ids
+
+
 def _merged(
     pairs: npt.NDArray[np.int64],
     values: npt.NDArray[np.float64],
@@ -206,6 +230,8 @@ def _merged(
             f"duplicates={duplicates!r} is unknown: use 'error', 'sum' or 'first'"
         )
     keys = pairs[:, 0] * n_nodes + pairs[:, 1]
+    if np.all(keys[1:] > keys[:-1]):  # as builders list them
+        return pairs, values
     unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     if len(unique) == len(keys):
         return pairs[first], values[first]

@@ -5,12 +5,14 @@ Bethe free energy (Yedidia, Freeman & Weiss 2005), and describe one valley of th
 start is cooled from the disordered phase, another is heated from a labelling of least energy; of
 the fixed points found at a temperature the one with the largest Bethe ln Z is kept. Temperatures
 lie on a fixed ladder that the model determines, and those asked for branch off it, so that the
-answer at one temperature does not depend on which others were asked for.
+answer at one temperature does not depend on which others were asked for. Beyond HUGE_MESSAGES there
+is one start, cooled through the temperatures asked for themselves (`cooled_run`).
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -18,17 +20,20 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, integer_array, temperature_array
+from spinlearn.core.arrays import BoolArray, FloatArray, integer_array, temperature_array
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
+from spinlearn.engines.cooled_run import CooledRun
 from spinlearn.engines.message_run import MANY_MESSAGES, MessageRun
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
 from spinlearn.messages.pairs import pair_laws
 from spinlearn.messages.propagation import SCHEDULES
 from spinlearn.minimizers import MINIMIZERS
+
+HUGE_MESSAGES = 500_000  # beyond which one cooled start is followed and nothing kept on the way
 
 
 @dataclass(kw_only=True)
@@ -96,6 +101,8 @@ class BeliefPropagation(Settings):
         wanted = temperature_array(temperatures)
         self._check(model)
         root = seed_sequence(0 if seed is None else seed)
+        if self._is_large(model) and wanted.min() > 0:
+            return self._cooled(model, wanted, root, callback)
         run = MessageRun(self, model, wanted, root, callback)
         rows = run.rows()
         kept = [t for t in wanted.tolist() if t in rows]
@@ -105,6 +112,24 @@ class BeliefPropagation(Settings):
         doubts = run.doubts() if wants else {}
         again = partial(replace(self, checkpoint=None).run, model, seed=root)
         return self._equilibrium(run, kept, doubts, again)
+
+    def _is_large(self, model: PottsModel) -> bool:
+        """Whether there is neither time nor room for more than one way down."""
+        large = 2 * model.graph.n_edges > HUGE_MESSAGES
+        return large and self.n_starts in (None, 1) and self.second_opinion is not True
+
+    def _cooled(
+        self,
+        model: PottsModel,
+        wanted: FloatArray,
+        root: np.random.SeedSequence,
+        callback: Callback | None,
+    ) -> Equilibrium:
+        found = CooledRun(self, model, wanted, root, callback).equilibrium(self.name)
+        _warn_unsettled(found.converged, found.diagnostics["residual"])
+        again = partial(replace(self, checkpoint=None).run, model, seed=root)
+        order = [float(t) for t in wanted if t in found.temperatures]
+        return replace(found.at(order), evaluate=again)
 
     def pair_marginals(
         self,
@@ -170,15 +195,7 @@ class BeliefPropagation(Settings):
         agreement = layout.free.full_agreement(np.array([row.agreement for row in rows]), marginals)
         settled = np.array([row.settled for row in rows])
         points_by_row = [run.fixed_points(t) for t in temperatures]
-        if not np.all(settled):
-            worst = max(row.residual for row in rows if not row.settled)
-            warnings.warn(
-                f"messages did not settle at {int(np.sum(~settled))} of {len(rows)} temperatures "
-                f"(they still change by {worst:.2g}): use engine='generalized_bp' or a sampler "
-                "such as 'tempering' there, raise max_sweeps, or leave these out",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        _warn_unsettled(settled, [row.residual for row in rows])
         return Equilibrium(
             model=layout.model,
             temperatures=np.array(temperatures),
@@ -205,6 +222,19 @@ class BeliefPropagation(Settings):
             },
             evaluate=again,
         )
+
+
+def _warn_unsettled(settled: BoolArray, residuals: Sequence[float]) -> None:
+    if np.all(settled):
+        return
+    worst = max(r for r, still in zip(residuals, settled, strict=True) if not still)
+    warnings.warn(
+        f"messages did not settle at {int(np.sum(~settled))} of {len(settled)} temperatures "
+        f"(they still change by {worst:.2g}): use engine='generalized_bp' or a sampler "
+        "such as 'tempering' there, raise max_sweeps, or leave these out",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 def _full_doubt(

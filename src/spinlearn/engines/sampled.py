@@ -96,7 +96,7 @@ class Measured:
             log_z_first_error=run.log_z_first_error,
             histogram=tallies.histogram,
             energies=tallies.energies,
-            sums=tallies.sums,
+            sums=None if eta is None else tallies.sums,  # which eta reweights
             levels=levels,
             rows=run.requested,
             unsettled=run.unsettled(),

@@ -44,6 +44,9 @@ def graph_choice(
         )
     elif _is_open(n_components) and method != "paper":
         why = f"{n_used} features are few enough for {n_points} points"
+    recall = getattr(training.builder, "recall_", None)
+    if recall is not None:
+        why += f"; found by faiss with a measured recall of {recall:.3f}"
     return [Choice("graph", value, why)]
 
 

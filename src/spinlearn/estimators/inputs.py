@@ -22,9 +22,10 @@ from spinlearn.answers.names import refuse_reserved
 from spinlearn.answers.unseen import NEGLIGIBLE
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen, restore
 from spinlearn.core.graph import Graph
-from spinlearn.core.protocols import GraphBuilder
+from spinlearn.core.protocols import Callback, GraphBuilder
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.graphs import PixelGrid, as_graph, make_builder
+from spinlearn.graphs.neighbors import PointBuilder
 from spinlearn.graphs.points import checked_points
 from spinlearn.methods.reduction import Reduction, checked_components
 
@@ -70,7 +71,13 @@ def joining(training: TrainingGraph) -> str:
     return "a builder with a spanning tree joins all parts"
 
 
-def read_graph(estimator: Any, X: Any, builder: Any, n_components: Any = None) -> TrainingGraph:
+def read_graph(
+    estimator: Any,
+    X: Any,
+    builder: Any,
+    n_components: Any = None,
+    callback: Callback | None = None,
+) -> TrainingGraph:
     """The graph of X; sets the estimator's n_features_in_ (and feature names) on the way.
 
     Parameters
@@ -82,6 +89,8 @@ def read_graph(estimator: Any, X: Any, builder: Any, n_components: Any = None) -
         How points become a graph; not looked at when X is a graph.
     n_components : "auto", int or None
         To how many principal components points are reduced first, see `methods.reduction`.
+    callback : callable, optional
+        Told of the progress.
     """
     if is_graph(X):
         if hasattr(X, "tocoo") and (X.ndim != 2 or X.shape[0] != X.shape[1]):
@@ -103,7 +112,8 @@ def read_graph(estimator: Any, X: Any, builder: Any, n_components: Any = None) -
     reduction = None if count is None else Reduction.of(points, count)
     if reduction is not None:
         points = frozen(reduction.apply(points), np.float64)
-    return TrainingGraph(chosen.build(points), points, chosen, reduction=reduction)
+    told = {"callback": callback} if isinstance(chosen, PointBuilder) else {}
+    return TrainingGraph(chosen.build(points, **told), points, chosen, reduction=reduction)
 
 
 def require_labels(y: Any) -> None:

@@ -239,7 +239,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         asked = self._asked()
         require_labels(y)
         builder, n_components = graph_settings(asked.method, self.graph, self.n_components)
-        self._training = read_graph(self, X, builder, n_components)
+        self._training = read_graph(self, X, builder, n_components, self.callback)
         self.graph_ = self._training.graph
         self.graph_summary_ = describe(self.graph_)
         self._label_code = training_labels(y, self._training)

@@ -11,7 +11,9 @@ Ties are broken by index; a point is never its own neighbour, however many copie
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from typing import Any
 
@@ -19,27 +21,38 @@ import numpy as np
 
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
+from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.settings import Settings
-from spinlearn.errors import InvalidInputError
+from spinlearn.errors import InvalidInputError, StoppedError
+from spinlearn.graphs.approximate import is_transformer
 from spinlearn.graphs.search import Ids, Links, Neighbors
 from spinlearn.graphs.spaces import Space, space_of
 from spinlearn.graphs.spanning_tree import MIN_LIST
 from spinlearn.graphs.weights import Similarity, check_weights
 
+SEARCHES = ("auto", "exact", "faiss")
 
-class _PointBuilder(Settings):
-    """What the builders share: they differ in which points they join."""
+
+class PointBuilder(Settings):
+    """What the builders share: they differ in which points they join.
+
+    After `build`, `recall_` is the measured share of the true neighbours that were found, None
+    where all are.
+    """
 
     metric: str
     weights: str
+    recall_ = None  # no annotation: it is no setting
 
-    def build(self, X: Any) -> Graph:
+    def build(self, X: Any, callback: Callback | None = None) -> Graph:
         """Graph over the rows of `X`.
 
         Parameters
         ----------
         X : array-like or data frame, shape (n, d)
             Points; with metric="precomputed" a symmetric matrix (n, n) of distances.
+        callback : callable, optional
+            Told of the progress; a true answer stops with a StoppedError.
 
         Returns
         -------
@@ -47,9 +60,10 @@ class _PointBuilder(Settings):
             n nodes; weights are similarities in (0, 1].
         """
         self._check()
-        space = space_of(X, self.metric)
+        space = self._space(X, None if callback is None else partial(_tell, callback))
         edges, distances = self._edges(space)
         similarity = Similarity.of_graph(self.weights, space.n_points, edges, distances)
+        self.recall_ = space.recall
         return Graph(space.n_points, edges, similarity.of_edges(edges, distances))
 
     def attach(self, X_new: Any, X: Any) -> Any:
@@ -71,7 +85,7 @@ class _PointBuilder(Settings):
         from scipy.sparse import csr_array
 
         self._check()
-        space = space_of(X, self.metric)
+        space = self._space(X)
         unseen = space.place(X_new)
         new, points, distances = self._links(space, unseen)
         scales_needed = self.weights != "constant"
@@ -79,6 +93,10 @@ class _PointBuilder(Settings):
         similarity = Similarity.of_graph(self.weights, space.n_points, edges, lengths)
         values = similarity.of_unseen(new, points, distances)
         return csr_array((values, (new, points)), shape=(len(unseen), space.n_points))
+
+    def _space(self, X: Any, report: Callable[[float], None] | None = None) -> Space:
+        """Where distances come from."""
+        return space_of(X, self.metric, "exact", report)
 
     def _check(self) -> None:
         """Refuse settings that make no sense."""
@@ -94,7 +112,7 @@ class _PointBuilder(Settings):
 
 
 @dataclass(kw_only=True)
-class KNN(_PointBuilder):
+class KNN(PointBuilder):
     """Join every point to its k nearest neighbours.
 
     Parameters
@@ -104,15 +122,29 @@ class KNN(_PointBuilder):
     metric : {"euclidean", "cosine", "correlation", "precomputed"}
     weights : {"gaussian", "local", "constant"}
         Similarity as a function of distance, see `spinlearn.graphs.weights`.
+    search : {"auto", "exact", "faiss"} or transformer
+        How neighbours are found: exactly; by faiss (`pip install 'spinlearn[ann]'`), some of them
+        missed, see `recall_`; or by a neighbour transformer in scikit-learn's style, which is given
+        coordinates whose Euclidean distances order points as the metric does. "auto" is exact up to
+        50,000 points, or where faiss is not installed.
     """
 
     n_neighbors: int = 10
     metric: str = "euclidean"
     weights: str = "gaussian"
+    search: Any = "auto"
 
     def _check(self) -> None:
         super()._check()
         _check_n_neighbors(self.n_neighbors)
+        if not is_transformer(self.search) and self.search not in SEARCHES:
+            raise InvalidInputError(
+                f"search={self.search!r} is unknown: use {', '.join(map(repr, SEARCHES))} or a "
+                "neighbour transformer such as KNeighborsTransformer()"
+            )
+
+    def _space(self, X: Any, report: Callable[[float], None] | None = None) -> Space:
+        return space_of(X, self.metric, self.search, report)
 
     def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
         neighbors = space.nearest(min(self.n_neighbors, space.n_points - 1))
@@ -127,7 +159,7 @@ class KNN(_PointBuilder):
 
 
 @dataclass(kw_only=True)
-class MutualKNN(_PointBuilder):
+class MutualKNN(PointBuilder):
     """Join points that are among each other's k nearest neighbours.
 
     Parameters
@@ -174,7 +206,7 @@ class MutualKNN(_PointBuilder):
 
 
 @dataclass(kw_only=True)
-class Radius(_PointBuilder):
+class Radius(PointBuilder):
     """Join points at most a given distance apart.
 
     Parameters
@@ -209,6 +241,11 @@ class Radius(_PointBuilder):
         return space.within(self.radius, unseen)
 
 
+def _tell(callback: Callback, fraction: float) -> None:
+    if callback(Progress(phase="building the graph", fraction=fraction)):
+        raise StoppedError("stopped while building the graph: nothing was computed yet")
+
+
 def _check_n_neighbors(n_neighbors: Any) -> None:
     whole = isinstance(n_neighbors, Integral) and not isinstance(n_neighbors, bool)
     if not (whole and n_neighbors >= 1):
@@ -233,7 +270,8 @@ def _either(one: Links, other: Links, n_points: int) -> Links:
 
 def _undirected(links: Links) -> tuple[Ids, FloatArray, Ids]:
     """Distinct pairs (m, 2), lower node first, their distances, and how often each is listed."""
-    pairs = np.sort(np.column_stack([links.queries, links.ids]), axis=1)
-    keys = pairs[:, 0] * (pairs.max(initial=0) + 1) + pairs[:, 1]
-    _, first, times = np.unique(keys, return_index=True, return_counts=True)
-    return pairs[first], links.distances[first], times
+    low, high = np.minimum(links.queries, links.ids), np.maximum(links.queries, links.ids)
+    _, first, times = np.unique(
+        low * (high.max(initial=0) + 1) + high, return_index=True, return_counts=True
+    )
+    return np.column_stack([low[first], high[first]]), links.distances[first], times

@@ -9,7 +9,7 @@ tree meets tied points can change a result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -49,6 +49,24 @@ class Links(NamedTuple):
     distances: FloatArray
 
 
+class NeighborSearch(Protocol):
+    """Euclidean neighbours among points, exact or not."""
+
+    points: FloatArray
+
+    def nearest(
+        self,
+        queries: FloatArray,
+        k: int,
+        own: Ids | None = None,
+        report: Callable[[float], None] | None = None,
+    ) -> Neighbors:
+        """The k nearest points of every query."""
+
+    def closer(self, queries: FloatArray, radii: FloatArray) -> Links:
+        """Pairs of a query and a point that is less than the point's own radius away."""
+
+
 class Search:
     """Exact Euclidean neighbour search among `points`, shape (n, d)."""
 
@@ -56,7 +74,13 @@ class Search:
         self.points = points
         self._copies_before = _copies_before(points)
 
-    def nearest(self, queries: FloatArray, k: int, own: Ids | None = None) -> Neighbors:
+    def nearest(
+        self,
+        queries: FloatArray,
+        k: int,
+        own: Ids | None = None,
+        report: Callable[[float], None] | None = None,
+    ) -> Neighbors:
         """The k nearest points of every query.
 
         Parameters
@@ -66,6 +90,8 @@ class Search:
             At most n, and at most n - 1 with `own`.
         own : ndarray of int, shape (n_queries,), optional
             The queries' own ids when they are points themselves: no point is its own neighbour.
+        report : callable, optional
+            Told the share of queries done now and then.
         """
         result = Neighbors(np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k)))
         if k == 0:
@@ -94,6 +120,8 @@ class Search:
                 result.ids[rows] = np.take_along_axis(ids, order, axis=1)
                 result.distances[rows] = np.take_along_axis(distances, order, axis=1)
                 settled[rows] = (result.distances[rows, -1] < bounds) | (count == len(points))
+                if report is not None and rounds == 0:
+                    report((int(rows[-1]) + 1) / len(queries))
             pending = pending[~settled[pending]]
             count, rounds = count * _GROWTH, rounds + 1
         return result

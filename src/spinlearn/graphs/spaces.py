@@ -7,17 +7,21 @@ training points these would be near.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
+from spinlearn.graphs.approximate import FaissSearch, TransformerSearch, faiss_at_hand
 from spinlearn.graphs.metrics import PRECOMPUTED, Embedding, check_metric
 from spinlearn.graphs.points import checked_points
-from spinlearn.graphs.search import Ids, Links, Neighbors, Search, separations
+from spinlearn.graphs.search import Ids, Links, Neighbors, NeighborSearch, Search, separations
 from spinlearn.graphs.spanning_tree import matrix_spanning_tree, points_spanning_tree
 
+MANY = 50_000  # points beyond which "auto" is approximate, if faiss is there
 _TOLERANCE = 1e-9  # relative: rounding that a distance matrix may carry
 _BLOCK = 2**22  # numbers held at a time, 32 MB
 
@@ -26,6 +30,10 @@ class Space(Protocol):
     """Training points and their distances, in a unit that only `radius` needs to know."""
 
     n_points: int
+
+    @property
+    def recall(self) -> float | None:
+        """Measured share of the true neighbours that `nearest` finds; None where it is exact."""
 
     def place(self, X_new: Any) -> FloatArray:
         """Unseen points as `nearest` and `within` want them."""
@@ -43,22 +51,60 @@ class Space(Protocol):
         """Edges (n - 1, 2) of the minimum spanning tree and their lengths."""
 
 
-def space_of(X: Any, metric: str) -> Space:
-    """The space of training data `X`: points, or distances if metric is "precomputed"."""
+def space_of(
+    X: Any, metric: str, search: Any = "exact", report: Callable[[float], None] | None = None
+) -> Space:
+    """The space of training data `X`: points, or distances if metric is "precomputed".
+
+    `search` is how neighbours of points are found, see `KNN`; `report` is told of its progress.
+    """
     check_metric(metric)
-    return DistanceMatrix(X) if metric == PRECOMPUTED else PointSpace(X, metric)
+    if metric == PRECOMPUTED:
+        return DistanceMatrix(X)
+    return PointSpace(X, metric, search, report)
 
 
 class PointSpace:
     """Points (n, d) under the metric "euclidean", "cosine" or "correlation"."""
 
-    def __init__(self, X: Any, metric: str) -> None:
+    def __init__(
+        self,
+        X: Any,
+        metric: str,
+        search: Any = "exact",
+        report: Callable[[float], None] | None = None,
+    ) -> None:
         points = checked_points(X)
         self.n_points, self._n_features = points.shape
         self._embedding = Embedding(metric, points)
         self._coordinates = self._embedding.coordinates(points)
-        self._search = Search(self._coordinates)
+        self._how, self._report = search, report
         self._listed: tuple[int, Neighbors] | None = None  # of `nearest`, which is asked twice
+        self._approximate: FaissSearch | TransformerSearch | None = None
+
+    @cached_property
+    def _search(self) -> Search:
+        return Search(self._coordinates)
+
+    @property
+    def recall(self) -> float | None:
+        """Measured share of the true neighbours that were found; None where all are."""
+        return None if self._approximate is None else self._approximate.recall
+
+    def _searching(self, k: int) -> NeighborSearch:
+        """The search that was asked for; "auto" is exact up to MANY points, or without faiss."""
+        how = self._how
+        if how == "auto":
+            how = "faiss" if self.n_points > MANY and faiss_at_hand() else "exact"
+        if how == "exact":
+            return self._search
+        if self._approximate is None:
+            self._approximate = (
+                FaissSearch(self._coordinates, k)
+                if how == "faiss"
+                else TransformerSearch(self._coordinates, how)
+            )
+        return self._approximate
 
     def place(self, X_new: Any) -> FloatArray:
         points = checked_points(X_new, "X_new")
@@ -73,17 +119,19 @@ class PointSpace:
         if unseen is None:
             ids, lengths = self._lists(k)
         else:
-            ids, lengths = self._search.nearest(unseen, k)
+            ids, lengths = self._searching(k).nearest(unseen, k)
         return Neighbors(ids, self._embedding.distances(lengths))
 
     def nearer(self, k: int, unseen: FloatArray) -> Links:
-        links = self._search.closer(unseen, self._lists(k).distances[:, -1])
+        links = self._searching(k).closer(unseen, self._lists(k).distances[:, -1])
         return Links(links.queries, links.ids, self._embedding.distances(links.distances))
 
     def _lists(self, k: int) -> Neighbors:
         """Neighbours of the training points, with separations for distances."""
         if self._listed is None or self._listed[0] != k:
-            found = self._search.nearest(self._coordinates, k, np.arange(self.n_points))
+            found = self._searching(k).nearest(
+                self._coordinates, k, np.arange(self.n_points), self._report
+            )
             self._listed = k, found
         return self._listed[1]
 
@@ -106,6 +154,8 @@ class PointSpace:
 
 class DistanceMatrix:
     """A symmetric matrix (n, n) of distances; unseen points are rows (n_new, n) of distances."""
+
+    recall = None
 
     def __init__(self, X: Any) -> None:
         if hasattr(X, "tocoo"):

@@ -29,6 +29,10 @@ from spinlearn.errors import ConvergenceWarning, InvalidInputError
 FINER = 4
 MAX_FINE_BYTES = 3e8
 ERROR_OF = {"std_error": "marginals", "agreement_std_error": "edge_agreement"}
+UNITS: dict[str, type[np.unsignedinteger[Any]]] = {
+    "marginals": np.uint16,
+    "edge_agreement": np.uint8,
+}  # shares of large models, in steps
 HEADER = {"engine": str, "kind": Kind, "can_continue": bool, "annealed": bool}
 ROUNDING = 1e-4  # of a probability in single precision, summed over many states
 STORED = ("temperatures", *VERDICTS, *AVERAGES, *OPTIONAL_AVERAGES)
@@ -41,6 +45,10 @@ def equilibrium_arrays(equilibrium: Equilibrium) -> Arrays:
     arrays: Arrays = {
         name: getattr(kept, name) for name in STORED if getattr(kept, name) is not None
     }
+    if kept.marginals.dtype == np.float32:  # of a large model
+        for name, unit in UNITS.items():
+            arrays[name] = np.rint(arrays[name] * np.iinfo(unit).max).astype(unit)
+        return arrays
     # Errors other than rounding are far above single precision.
     if kept.kind is not Kind.EXACT:
         for name in ("marginals", "edge_agreement", *ERROR_OF):
@@ -82,7 +90,16 @@ def equilibrium_of(
     for name, shape in expected.items():
         if (name in arrays or name not in MAY_LACK) and arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
-    _check_values(arrays)
+    in_steps = [name for name, unit in UNITS.items() if arrays[name].dtype == unit]
+    arrays = dict(arrays)
+    for name in in_steps:
+        arrays[name] = arrays[name] / np.float32(np.iinfo(UNITS[name]).max)
+    # Every state of a node is off by half a step at most.
+    step = 1 / np.iinfo(UNITS["marginals"]).max if "marginals" in in_steps else 0.0
+    _check_values(arrays, ROUNDING + model.n_states * step / 2)
+    for name in UNITS:
+        if name not in in_steps:  # small models are computed with in double precision
+            arrays[name] = arrays[name].astype(np.float64)
     parts = {name: arrays.get(name) for name in expected}
     said = {name: kind(header[name]) for name, kind in HEADER.items()}
     whole = Equilibrium(model=model, **said, **parts)  # type: ignore[arg-type]
@@ -95,12 +112,12 @@ def _both(values: BoolArray, left: npt.NDArray[np.intp], right: npt.NDArray[np.i
     return np.asarray(values[left] & values[right])
 
 
-def _check_values(arrays: Arrays) -> None:
-    """Refuse averages that no model can have."""
+def _check_values(arrays: Arrays, off: float) -> None:
+    """Refuse averages that no model can have; probabilities of a node sum to 1 +- `off`."""
     for name in ("marginals", "edge_agreement", "doubt"):
         if name in arrays:
             within(name, arrays[name], -ROUNDING, 1 + ROUNDING)
-    within("sums of marginals", arrays["marginals"].sum(axis=2), 1 - ROUNDING, 1 + ROUNDING)
+    within("sums of marginals", arrays["marginals"].sum(axis=2), 1 - off, 1 + off)
     within("temperatures", arrays["temperatures"], 0.0, np.inf)
     within("mean_energy", arrays["mean_energy"], -FINITE, FINITE)
     within("heat_capacity", arrays["heat_capacity"], -FINITE, FINITE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,10 @@ class Reading:
     energy: float
     least_energy: float
     log_count: float
+
+    def sums(self) -> Reading:
+        """The same without what is known of single nodes and edges."""
+        return replace(self, marginals=np.empty((0, 0)), agreement=np.empty(0))
 
     def log_partition(self, temperature: float) -> float:
         """Bethe ln Z; at T = 0 its limit."""

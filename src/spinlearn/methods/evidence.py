@@ -29,9 +29,11 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.model import PottsModel
+from spinlearn.core.parallel import each
 from spinlearn.methods.quick_messages import QuickMessages
 
 GROUPS = 5
+MANY = 5_000  # points from which threads pay
 LEAST = 0.01  # probability: one label that no model understands should not decide alone
 Labels = npt.NDArray[np.integer]
 
@@ -75,16 +77,24 @@ def left_out_evidence(
     groups = label_groups(labels)
     if not groups:
         return None
-    laws, given, shares = [], [], []
-    for group in groups:
-        others = labels.copy()
-        others[group] = -1
-        found = QuickMessages(model_of(others)).cooled_through(temperatures)
-        laws.append([beliefs.marginals[group] for beliefs in found])
-        given.append(labels[group])
-        shares.append(found[len(found) // 2].marginals.mean(axis=0))
-    joined = [np.concatenate(at) for at in zip(*laws, strict=True)]
-    return judged(joined, np.concatenate(given), np.array(shares))
+    task = (labels, model_of, tuple(temperatures))
+    n_jobs = -1 if len(labels) > MANY else 1  # threads change nothing but the time
+    found = each(_without, task, groups, n_jobs=n_jobs)
+    joined = [np.concatenate(at) for at in zip(*(laws for laws, _ in found), strict=True)]
+    given = np.concatenate([labels[group] for group in groups])
+    return judged(joined, given, np.array([shares for _, shares in found]))
+
+
+def _without(
+    task: tuple[Labels, Callable[[Labels], PottsModel], Sequence[float]], group: IntArray
+) -> tuple[list[FloatArray], FloatArray]:
+    """Laws of a group of labels that are left out at every temperature, and shares of classes."""
+    labels, model_of, temperatures = task
+    others = labels.copy()
+    others[group] = -1
+    found = QuickMessages(model_of(others)).cooled_through(temperatures)
+    shares = found[len(found) // 2].marginals.mean(axis=0)
+    return [beliefs.marginals[group] for beliefs in found], shares
 
 
 def cavity_evidence(

@@ -22,6 +22,10 @@ leaves classes alike where hardly any walk comes by. As a field -T ln P_i(c) it 
 Boltzmann weight at temperature T by the product of the P_i. Without these fields the error of the
 default answer, mean of 19 sets, was 0.32 with 1 label a class and 0.29 with 3; with them 0.23 and
 0.20; the walks alone have 0.26 and 0.20.
+
+Beyond MANY points walks have MOST_STEPS. On 70,000 images of clothes with ten labels a class (two
+draws), accuracy of the walks alone, and of the answer at resolution 1: 0.747 and 0.755 with 100
+steps, 0.732 and 0.742 with the 635 that REACH would give, LGC 0.749.
 """
 
 from __future__ import annotations
@@ -35,6 +39,8 @@ from spinlearn.methods.evidence import Labels
 from spinlearn.methods.walks import FAINT, Walks
 
 REACH = 2.4  # times sqrt(n): steps of a walk
+MANY = 15_000  # points beyond which walks get no longer: REACH was settled on smaller sets
+MOST_STEPS = 100.0
 DOUBT = 2.0  # labels of a class worth as much as the belief that all classes are alike
 TOLERANCE = 1e-5
 
@@ -50,7 +56,8 @@ class LabelWalks:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._alpha = 1 - 1 / (REACH * float(np.sqrt(max(graph.n_nodes, 1))))
+        steps = REACH * float(np.sqrt(max(graph.n_nodes, 1)))
+        self._alpha = 1 - 1 / (steps if graph.n_nodes <= MANY else min(steps, MOST_STEPS))
 
     def laws(self, labels: Labels, n_states: int) -> FloatArray:
         """P_i(c), (n, n_states); states without a label have the mean of the others.

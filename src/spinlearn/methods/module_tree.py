@@ -17,9 +17,9 @@ from scipy.sparse.csgraph import connected_components
 
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
-from spinlearn.energies import min_cut
 from spinlearn.methods.evidence import Labels
-from spinlearn.minimizers.coarsening import contracted, masses, modules, numbered
+from spinlearn.minimizers.coarsening import numbered
+from spinlearn.minimizers.partition import small_modules
 
 FINE = 4.0  # resolution of the smallest modules
 MOST_MODULES = 600  # else they are joined further before the tree is made
@@ -36,7 +36,7 @@ class ModuleTree:
     """
 
     def __init__(self, graph: Graph, seed: int = 0) -> None:
-        self.member = _modules(graph, FINE, seed)
+        self.member = small_modules(graph, FINE, MOST_MODULES, seed)
         self._graph, self._seed = graph, seed
         self.heights = _heights(graph, self.member)
 
@@ -61,22 +61,6 @@ class ModuleTree:
                 between.append(np.median(self.heights[np.ix_(at, others)].max(axis=1)))
         median = [float(np.median(v)) if v else np.nan for v in (within, between)]
         return median[0], median[1]
-
-
-def _modules(graph: Graph, resolution: float, seed: int) -> IntArray:
-    """Small modules, joined to larger ones while there are too many."""
-    generator = np.random.default_rng(seed)
-    model = min_cut(graph, np.full(graph.n_nodes, -1), 2)
-    mass = masses(model)
-    member = np.arange(graph.n_nodes, dtype=np.int32)
-    while True:
-        joined = modules(model, resolution, generator, mass)
-        count = int(joined.max(initial=-1)) + 1
-        member = joined[member]
-        if count <= MOST_MODULES or count == model.n_nodes:
-            return member
-        mass = np.bincount(joined, weights=mass).astype(np.float64)
-        model = contracted(model, joined)
 
 
 def _heights(graph: Graph, member: IntArray) -> FloatArray:

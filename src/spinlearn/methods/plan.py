@@ -16,6 +16,7 @@ weigh.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -37,6 +38,7 @@ from spinlearn.methods.evidence import Labels
 from spinlearn.methods.label_walks import LabelWalks
 from spinlearn.methods.paper_evidence import paper_evidence
 from spinlearn.methods.resolution import Weighed, weigh
+from spinlearn.methods.thinning import MOST_WHOLE, SAMPLE, Thinned, taken, thinned
 
 METHODS = ("auto", "paper", "messages")
 AUTO = "auto"
@@ -47,6 +49,7 @@ AGAINST_PAPER = 3.0  # and, on a lattice, against it before it is not
 FEW_LABELLINGS = 256  # that are enumerated rather than passed messages about
 GRID_RATIO = 1.12  # of neighbouring temperatures around that of the answer
 COLDEST = 3.0  # the calibrated temperature over the lowest of the grid
+COARSE_RATIO = 1.25  # of neighbouring temperatures in large sets, where each costs memory and time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,12 +217,26 @@ class _Weighing:
     def __init__(self, graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> None:
         self.similarities, self.labels, self.n_classes, self.asked = graph, labels, n_classes, asked
         name = "homogeneous" if asked.couplings == AUTO else asked.couplings
-        self.graph = make_couplings(name)(graph)
+        self.coupled = make_couplings(name)
+        self.graph = self.coupled(graph)
         self.temperature = _scale(self.graph)
         self.n_states = max(n_classes, 2)
         self.choices = [] if asked.couplings != AUTO else [
             Choice("couplings", name, "dense and sparse regions then melt at about the same T")
         ]  # fmt: skip
+
+    @cached_property
+    def sample(self) -> Thinned:
+        """What choices are made on: all points, or a sample of many."""
+        n = self.graph.n_nodes
+        if n <= MOST_WHOLE:
+            return Thinned(np.arange(n), self.graph)
+        self._report("drawing a sample", 0.0)
+        found = thinned(self.graph, self.labels, SAMPLE, self.asked.seed)
+        self.choices.append(
+            Choice("sample", f"{len(found.points)} of {n} points", "labels decide, and are in it")
+        )
+        return replace(found, graph=self.coupled(found.graph))
 
     def plan(self) -> Plan:
         """Weigh resolutions, the paper's energy, new classes."""
@@ -296,12 +313,15 @@ class _Weighing:
         if not np.any(self.graph.weights > 0) or not np.any(self.labels < 0):
             return None, DEFAULT_RESOLUTION
         self._report("weighing models", 0.0)
+        points, graph = self.sample.points, self.sample.graph
+        labels = self.labels[points]
+        strength = taken(_label_strength(graph, labels, self.n_states, self.asked), points)
         weighed = weigh(
-            self.graph,
-            self.labels,
+            graph,
+            labels,
             self.n_states,
-            self.temperature,
-            label_strength=_label_strength(self.graph, self.labels, self.n_states, self.asked),
+            _scale(graph),
+            label_strength=strength,
             seed=self.asked.seed,
         )
         name = "min_cut" if weighed.resolution == 0 else "modularity"
@@ -322,7 +342,9 @@ class _Weighing:
         if -best < needed:
             return None  # even a perfect rival could not win
         self._report("weighing the paper's method", 0.3)
-        found = paper_evidence(self.similarities, self.labels, self.n_states)
+        found = None
+        if self.graph.n_nodes <= MOST_WHOLE or is_sparse(self.graph):
+            found = paper_evidence(self.similarities, self.labels, self.n_states)
         if found is None:
             why = "the graph is too wide for exact averages of the paper's minimum cut"
         else:
@@ -337,11 +359,15 @@ class _Weighing:
         """New classes, at most as many as states are left."""
         asked = self.asked
         self._report("looking for new classes", 0.5)
+        points, graph = self.sample.points, self.sample.graph
         found = discover(
-            self.graph, self.labels, self.n_classes, self.temperature, asked.novelty, asked.seed,
+            graph, self.labels[points], self.n_classes, _scale(graph), asked.novelty, asked.seed,
             stop=lambda: self._stopped("looking for new classes"),
         )  # fmt: skip
-        found = found[: MAX_STATES - self.n_classes]
+        found = [
+            Found(points[group.points].astype(np.int32), int(points[group.centre]), group.rho)
+            for group in found[: MAX_STATES - self.n_classes]
+        ]
         if self.n_classes and asked.novelty != "off":
             what = ", ".join(f"{len(group.points)} points" for group in found) or "none"
             why = "none stands apart from the named classes"
@@ -356,7 +382,7 @@ class _Weighing:
         if self.asked.proportions is None:
             return None
         named = class_shares(self.asked.proportions, self.n_classes)
-        new = np.array([len(group.points) for group in found]) / self.graph.n_nodes
+        new = np.array([len(group.points) for group in found]) / len(self.sample.points)
         shares = np.concatenate([named * (1 - new.sum()), new])
         return np.asarray(np.pad(shares, (0, n_states - len(shares))))
 
@@ -379,6 +405,9 @@ def message_grid(model: PottsModel, temperature: float) -> FloatArray:
     top = max(1.1 * mean_field_temperature(model), 1.5 * temperature)
     if temperature <= 0:
         return np.array([1.0])
+    if model.n_nodes > MOST_WHOLE:
+        near = temperature * COARSE_RATIO ** np.arange(-2.0, 4.0)
+        return np.concatenate([[temperature / COLDEST], near[near < top], [top]])
     above = int(np.ceil(np.log(top / temperature) / np.log(GRID_RATIO)))
     near = temperature * GRID_RATIO ** np.arange(-4.0, min(above, 6) + 1)
     far = np.geomspace(near[-1], top, 5)[1:] if near[-1] < top else np.empty(0)

@@ -183,3 +183,12 @@ def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:
         members = np.flatnonzero(member == k)
         chosen.append(members[np.linspace(0, len(members) - 1, int(wanted)).round().astype(int)])
     return np.unique(np.concatenate(chosen))[:max_points].astype(np.int32)
+
+
+def undecided_points(content: ExplorerContent, most: int) -> IntArray:
+    """Row numbers of the points that are undecided in the answer, evenly thinned out to `most`."""
+    status = content.profile.status[content.answer_row]
+    found = np.flatnonzero((status == Status.CONFUSED) | (status == Status.OUTLIER))
+    if len(found) > most:
+        found = found[np.linspace(0, len(found) - 1, most).round().astype(int)]
+    return found.astype(np.int32)

@@ -35,13 +35,15 @@ from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.atomic_write import atomic_write
 from spinlearn.errors import InvalidInputError
 from spinlearn.viz import palette
-from spinlearn.viz.content import ExplorerContent, sample_for_display
+from spinlearn.viz.content import ExplorerContent, sample_for_display, undecided_points
+from spinlearn.viz.density import SIDE, density
 from spinlearn.viz.places import Layout
 
 MAX_POINTS = 20_000  # on display; larger sets are sampled
 MAX_VALUES = 12_000_000  # probabilities embedded; fewer points beyond, but not below FEWEST
 FEWEST = 2_000
 MAX_AGREEMENTS = 4_000_000  # pair agreements embedded; fewer temperatures beyond
+MAX_TABLED = 100_000  # points whose table is embedded; beyond, labels.csv has it
 LISTED_GROUPS = 12  # new classes and confused sets listed per temperature
 SCRIPTS = (
     "elements.js",
@@ -49,6 +51,7 @@ SCRIPTS = (
     "lookup.js",
     "marks.js",
     "map.js",
+    "density.js",
     "phases.js",
     "charts.js",
     "overview.js",
@@ -160,7 +163,10 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
     answer, found, k = content.answer, content.profile, len(content.classes)
     equilibrium = answer.equilibrium
     affordable = MAX_VALUES // max(len(found.temperatures) * k, 1)
-    shown = sample_for_display(content, min(max_points, max(affordable, FEWEST)))
+    most = min(max_points, max(affordable, FEWEST))
+    shown = sample_for_display(content, most)
+    if content.n_points > MAX_TABLED:  # undecided points are for someone to look at: all, if few
+        shown = np.union1d(shown, undecided_points(content, most)).astype(np.int32)
     sampled = len(shown) < content.n_points
     edges, weights, agreement, agreement_rows = _shown_edges(content, shown)
     arrays: dict[str, npt.NDArray[Any]] = {
@@ -176,7 +182,7 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
     if equilibrium.std_error is not None:
         arrays["error"] = whole_steps(equilibrium.std_error[:, shown, :k])
     texts = {"ids": json.dumps([content.ids[i] for i in shown.tolist()])}
-    if sampled:
+    if sampled and content.n_points <= MAX_TABLED:
         texts["labels"] = answer.table(content.ids).csv()
     rows = range(len(found.temperatures))
     return {
@@ -213,7 +219,7 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
             "statusCounts": content.status_counts().T.tolist(),
         },
         "groups": [_groups(content, row) for row in rows],
-        "layouts": [_packed_layout(layout, shown) for layout in content.layouts],
+        "layouts": [_packed_layout(content, layout, shown) for layout in content.layouts],
         "agreementRows": agreement_rows.tolist(),
         "palette": {
             "colours": palette.COLOURS,
@@ -296,14 +302,27 @@ def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
     return {"listed": rows, "other": other}
 
 
-def _packed_layout(layout: Layout, shown: IntArray) -> dict[str, Any]:
-    """Coordinates in 65535 steps of the longer side, so that the shape is kept."""
-    places = layout.coordinates[shown]
+def _packed_layout(content: ExplorerContent, layout: Layout, shown: IntArray) -> dict[str, Any]:
+    """Coordinates in 65535 steps of the longer side, so that the shape is kept.
+
+    Where not all points are shown, with the density of all of them.
+    """
+    places = layout.coordinates
     low = places.min(axis=0, initial=np.inf)
     extent = np.maximum(places.max(axis=0, initial=-np.inf) - low, 0)
     side = float(extent.max()) or 1.0
-    steps = np.rint((places - low) / side * 65535).astype(np.uint16)
+    steps = np.rint((places[shown] - low) / side * 65535).astype(np.uint16)
+    below = None
+    if len(shown) < content.n_points and not layout.pixels:
+        found = density((places - low) / side, content.profile.outcomes)
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "bins": found.bins,
+            "levels": found.levels,
+            "outcomes": found.outcomes,
+        }
+        below = {"side": SIDE} | {name: packed(values) for name, values in arrays.items()}
     return {
+        "density": below,
         "name": layout.name,
         "pixels": layout.pixels,
         "extent": (extent / side).tolist(),

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from spinlearn.baselines import BASELINES, GraphClassifier, GraphClusterer
 from spinlearn.core.arrays import IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
+from spinlearn.core.parallel import each
 from spinlearn.energies import energy_name, make_couplings, make_energy
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.estimators import PottsClassifier
@@ -47,6 +48,14 @@ class _Answer:
     energy: str = ""
     temperature: float = np.nan
     supervised: bool = True
+
+
+class _Common(NamedTuple):
+    """What all methods are given."""
+
+    graph: Graph
+    code: LabelCode
+    models: list[PottsModel]  # one for each energy
 
 
 def compare(
@@ -125,7 +134,7 @@ def compare(
         for e in energies
     ]
     runs: list[tuple[str, Any]] = []
-    for spec, model in zip(energies, models, strict=True):
+    for spec in energies:
         classifier = PottsClassifier(
             couplings=couplings,
             energy=spec,
@@ -134,7 +143,7 @@ def compare(
             **settings,
         )
         runs.append(("sampled", (_sampled, classifier, y)))
-        runs.append(("minimised", (_minimised, spec, model, random_state)))
+        runs.append(("minimised", (_minimised, spec, len(runs) // 2, random_state)))
     own = {
         name: PottsClassifier(method=name, label_strength=label_strength, random_state=random_state)
         for name in METHODS
@@ -142,13 +151,11 @@ def compare(
     for name, estimator in _chosen(methods, own).items():
         runs.append((name, (_fitted, estimator, y)))
 
-    rows = []
-    for name, (run, *arguments) in runs:
-        began = perf_counter()
-        answer: _Answer = run(shared, code, *arguments)
-        seconds = perf_counter() - began
-        rows.append({"method": name, **_row(answer, code, true, models[0]), "seconds": seconds})
-    table = pd.DataFrame(rows)
+    found = each(_timed, _Common(shared, code, models), [run for _, run in runs])
+    table = pd.DataFrame(
+        {"method": name, **_row(answer, code, true, models[0]), "seconds": seconds}
+        for (name, _), (answer, seconds) in zip(runs, found, strict=True)
+    )
     for column in ("errors", "forced_errors"):
         table[column] = table[column].astype("Int64")
     return table[
@@ -169,8 +176,17 @@ def compare(
 # -- the methods -----------------------------------------------------------------------------------
 
 
-def _sampled(graph: Graph, code: LabelCode, classifier: PottsClassifier, y: Any) -> _Answer:
+def _timed(common: _Common, task: tuple[Any, ...]) -> tuple[_Answer, float]:
+    """What one method says, and the seconds that it takes."""
+    run, *arguments = task
+    began = perf_counter()
+    answer: _Answer = run(common, *arguments)
+    return answer, perf_counter() - began
+
+
+def _sampled(common: _Common, classifier: PottsClassifier, y: Any) -> _Answer:
     """The thermal answer at T*."""
+    graph, code, _ = common
     classifier.fit(graph, y)
     answer = classifier.answer_
     forced = np.searchsorted(code.classes, answer.forced_labels) if code.n_classes else None
@@ -184,24 +200,23 @@ def _sampled(graph: Graph, code: LabelCode, classifier: PottsClassifier, y: Any)
     )
 
 
-def _minimised(
-    graph: Graph, code: LabelCode, spec: Any, model: PottsModel, seed: int | None
-) -> _Answer:
+def _minimised(common: _Common, spec: Any, which: int, seed: int | None) -> _Answer:
     """The labelling of least energy; points whose class is arbitrary have none."""
-    found = minimize(model, seed=seed)
+    found = minimize(common.models[which], seed=seed)
     labels = found.labels.astype(np.int32)
     outcomes = np.where(found.undecided, CONFUSED, labels).astype(np.int32)
     return _Answer(outcomes, labels, energy_name(spec), 0.0)
 
 
-def _fitted(graph: Graph, code: LabelCode, estimator: Any, y: Any) -> _Answer:
+def _fitted(common: _Common, estimator: Any, y: Any) -> _Answer:
     """Any estimator with `transduction_` (classifiers) or `labels_` (clusterings) after fit."""
+    graph, code, _ = common
     from sklearn.base import clone
 
     chosen = clone(estimator)
     takes_graphs = isinstance(chosen, (GraphClassifier, GraphClusterer))
     if isinstance(chosen, PottsClassifier):
-        return _sampled(graph, code, chosen, y)
+        return _sampled(common, chosen, y)
     given: Any = graph if takes_graphs else _matrix(graph)
     labels = np.where(code.states >= 0, code.states, -1)
     chosen.fit(given, y if takes_graphs else labels)

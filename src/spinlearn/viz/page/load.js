@@ -59,7 +59,9 @@ async function loadData() {
         y[i] = Math.round(y[i] / layout.pixel) * layout.pixel;
       }
     }
-    return { ...layout, x, y };
+    const density = layout.density && { ...layout.density };
+    for (const name of density ? ['bins', 'levels', 'outcomes'] : []) density[name] = await unpack(density[name]);
+    return { ...layout, x, y, density };
   }));
   data.hasErrors = Boolean(data.error);
   buildNeighbours(data);

@@ -158,6 +158,7 @@ class PointMap {
     }
     const [red, green, blue] = channels(state.theme.paper);
     this.pixels.fill(((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0);
+    paintDensity(this, state);
     this.sortPoints(state);
     const markOf = this.marks(state);
     const radius = this.radius();

@@ -1,0 +1,170 @@
+"""What a size costs: time and peak memory of every step of the default answer, as a table.
+
+    python benchmarks/scale.py --points 70000 1000000
+    python benchmarks/scale.py --sweeps 10000 100000 1000000     cost of one sweep over size
+    python benchmarks/scale.py --file points.npy --labels labels.csv --truth truth.npy
+
+Sets are generated: ten Gaussian clouds that overlap, ten labels each. Every size runs in a process
+of its own, whose memory is looked at every 20 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+SPREAD = {10: 1.45, 50: 0.47}  # of the centres, by features: some five per cent cannot be told
+
+
+class Steps:
+    """Wall time, processor time and peak memory of named steps."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, float, float, float]] = []
+        self._peak = 0.0
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def _watch(self) -> None:
+        while True:
+            self._peak = max(self._peak, memory())
+            time.sleep(0.02)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[None]:
+        """Measure the block."""
+        self._peak = memory()
+        wall, processor = time.perf_counter(), time.process_time()
+        yield
+        row = (name, time.perf_counter() - wall, time.process_time() - processor, self._peak)
+        self.rows.append(row)
+        print(f"| {row[0]} | {row[1]:.1f} | {row[2]:.1f} | {row[3]:.2f} |", flush=True)
+
+
+def memory() -> float:
+    """Resident memory of this process, GB."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * 4096 / 1e9
+
+
+def clouds(n: int, d: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Points, labels (-1: none), truth, and the accuracy that cannot be passed."""
+    generator = np.random.default_rng(0)
+    centres = generator.normal(size=(10, d)) * SPREAD.get(d, 1.0)
+    truth = generator.integers(10, size=n)
+    X = (centres[truth] + generator.normal(size=(n, d))).astype(np.float32)
+    labels = np.full(n, -1)
+    for k in range(10):
+        labels[generator.choice(np.flatnonzero(truth == k), 10, replace=False)] = k
+    some = X[:100_000]
+    nearest = np.argmin(((some[:, None] - centres) ** 2).sum(axis=2), axis=1)
+    return X, labels, truth, float(np.mean(nearest == truth[: len(some)]))
+
+
+def measure(X: np.ndarray, labels: np.ndarray, truth: np.ndarray | None) -> None:
+    """All steps from points to the answer's folder, and what is asked of it later."""
+    from spinlearn import PottsClassifier, suggest, suspects
+    from spinlearn.baselines import LocalGlobalConsistency
+    from spinlearn.graphs import KNN
+    from spinlearn.io.answer_files import write_answer
+    from spinlearn.io.result import Result
+
+    steps = Steps()
+    print("| step | seconds | processor s | peak GB |\n|---|---|---|---|")
+    builder = KNN()
+    with steps.step("neighbour graph"):
+        graph = builder.build(X)
+    classifier = PottsClassifier(random_state=0)
+    with steps.step("choices, belief propagation, answer"):
+        classifier.fit(graph, labels)
+    with TemporaryDirectory() as folder:
+        with steps.step("folder and page"):
+            names = [str(i + 1) for i in range(len(X))]
+            layout = X[:, :2].astype(np.float64)
+            files = write_answer(Path(folder), Result.of(classifier, names, layout=layout))
+        sizes = {path.name: path.stat().st_size / 1e6 for path in files}
+        with steps.step("reading it again"):
+            stored = Result.load(folder)
+        with steps.step("suggest"):
+            suggest(stored, 5)
+        with steps.step("suspects"):
+            suspects(stored)
+    with steps.step("predict 10,000 points"):
+        classifier.predict(builder.attach(X[:10_000] + 0.01, X))
+    print(", ".join(f"{name} {size:.1f} MB" for name, size in sizes.items()))
+    print(f"recall of neighbours {builder.recall_}, {graph.n_edges} edges")
+    print(*classifier.choices_, sep="\n")
+    if truth is not None:
+        lgc = LocalGlobalConsistency().fit(graph, labels).transduction_
+        own = np.mean(classifier.transduction_ == truth)
+        print(f"accuracy {own:.4f}, LGC {np.mean(lgc == truth):.4f}")
+
+
+def sweeps(sizes: list[int]) -> None:
+    """Processor time of one whole sweep over the number of nodes, and the exponent between."""
+    from spinlearn.energies import Modularity
+    from spinlearn.graphs import KNN
+    from spinlearn.messages.layout import MessageLayout
+    from spinlearn.messages.propagation import Propagation
+
+    print("| nodes | messages | ms per sweep | ns per message | exponent |\n|---|---|---|---|---|")
+    before = None
+    for n in sizes:
+        X, labels, _, _ = clouds(n, 10)
+        model = Modularity()(KNN().build(X).homogeneous(), labels, 10)
+        layout = MessageLayout(model)
+        run = Propagation(layout, tol=1e-12, max_sweeps=2, schedule="sequential")
+        run.start()
+        run.settle(3.0)  # compiled by now
+        best = np.inf
+        for _ in range(3):
+            began = time.process_time()
+            run.settle(3.0)
+            best = min(best, (time.process_time() - began) / 2)
+        exponent = (
+            "" if before is None else f"{np.log(best / before[1]) / np.log(n / before[0]):.2f}"
+        )
+        print(f"| {n} | {layout.n_slots} | {1e3 * best:.1f} | {1e9 * best / layout.n_slots:.0f} | "
+              f"{exponent} |", flush=True)  # fmt: skip
+        before = (n, best)
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--points", type=int, nargs="*", default=[])
+    parser.add_argument("--features", type=int, default=10)
+    parser.add_argument("--sweeps", type=int, nargs="*", default=[])
+    parser.add_argument("--file", type=Path)
+    parser.add_argument("--labels", type=Path, help="with columns id (from 1) and label")
+    parser.add_argument("--truth", type=Path)
+    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.file is not None:
+        X = np.load(options.file)
+        given = np.loadtxt(options.labels, delimiter=",", skiprows=1, dtype=str)
+        labels = np.full(len(X), -1)
+        labels[given[:, 0].astype(int) - 1] = np.unique(given[:, 1], return_inverse=True)[1]
+        measure(X, labels, None if options.truth is None else np.load(options.truth))
+    for n in options.points:
+        if options.here:
+            X, labels, truth, limit = clouds(n, options.features)
+            print(f"\n{n} points, {options.features} features; at best {limit:.4f} can be right\n")
+            measure(X, labels, truth)
+        else:
+            size = ["--points", str(n), "--features", str(options.features), "--here"]
+            subprocess.run([sys.executable, __file__, *size], check=True)
+    if options.sweeps:
+        sweeps(options.sweeps)
+
+
+if __name__ == "__main__":
+    main()

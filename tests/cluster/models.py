@@ -1,0 +1,19 @@
+"""A model that two workers can share."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.datasets import make_blobs
+
+from spinlearn.core.model import PottsModel
+from spinlearn.energies import Modularity
+from spinlearn.graphs import KNN
+
+
+def clouds(n: int = 400, q: int = 4) -> PottsModel:
+    """Overlapping clouds with three labels each, the cut beside a null model."""
+    X, truth = make_blobs(n, centers=q, n_features=5, cluster_std=2.5, random_state=0)
+    y = np.full(n, -1)
+    for k in range(q):
+        y[np.flatnonzero(truth == k)[:3]] = k
+    return Modularity(resolution=0.5)(KNN(search="exact").build(X).homogeneous(), y, q)

@@ -1,0 +1,72 @@
+"""The folder of a large set, with sizes from which a set is large lowered."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs
+from typer.testing import CliRunner
+
+from spinlearn.cli.main import app
+from spinlearn.engines import belief_propagation
+from spinlearn.io import answer_files
+from spinlearn.io.result import Result
+from spinlearn.viz import explorer
+
+
+@pytest.fixture
+def answer(tmp_path, monkeypatch):
+    plan = sys.modules["spinlearn.methods.plan"]  # the package has a function of that name
+    monkeypatch.setattr(plan, "MOST_WHOLE", 300)
+    monkeypatch.setattr(plan, "SAMPLE", 200)
+    monkeypatch.setattr(belief_propagation, "HUGE_MESSAGES", 1000)
+    monkeypatch.setattr(answer_files, "MANY", 500)
+    monkeypatch.setattr(answer_files, "BLOCK", 100)
+    monkeypatch.setattr(explorer, "MAX_TABLED", 500)
+    monkeypatch.setattr(explorer, "MAX_POINTS", 250)
+    X, truth = make_blobs(800, centers=3, n_features=4, cluster_std=1.5, random_state=5)
+    np.save(tmp_path / "points.npy", X)
+    rows = np.concatenate([np.flatnonzero(truth == k)[:4] for k in range(3)])
+    labels = "".join(f"{i + 1},{'ABC'[truth[i]]}\n" for i in rows)
+    (tmp_path / "labels.csv").write_text("id,label\n" + labels)
+    folder = tmp_path / "answer"
+    run = CliRunner().invoke(
+        app,
+        ["fit", str(tmp_path / "points.npy"), "--labels-file", str(tmp_path / "labels.csv"),
+         "--labels", "label", "--out", str(folder), "--quiet"],
+    )  # fmt: skip
+    assert run.exit_code == 0, run.output
+    return folder, np.array(list("ABC"))[truth], run.output
+
+
+def test_a_large_set_is_classified_through_a_sample(answer):
+    folder, truth, output = answer
+    table = pd.read_csv(folder / "labels.csv")
+    assert len(table) == 800
+    assert np.mean(table.call == truth) > 0.95
+    assert "sample: 2" in " ".join(output.split())
+    assert not (folder / "profile.csv").exists()
+
+
+def test_parquet_says_what_the_csv_says(answer):
+    folder, *_ = answer
+    text = pd.read_csv(folder / "labels.csv", dtype={"id": str})
+    typed = pd.read_parquet(folder / "labels.parquet")
+    for name in ("id", "call", "status"):
+        assert text[name].tolist() == typed[name].astype(str).tolist()
+    for name in ("confidence", "p:A", "p:B", "p:C"):
+        assert np.allclose(text[name], typed[name], atol=1e-6)
+
+
+def test_a_stored_large_answer_comes_back(answer):
+    folder, *_ = answer
+    stored = Result.load(folder)
+    table = pd.read_csv(folder / "labels.csv")
+    assert stored.names.tolist() == table.call.tolist()
+    assert np.abs(stored.probabilities[:, 0] - table["p:A"]).max() < 1e-4
+    for command in ("suggest", "suspects", "explore"):
+        run = CliRunner().invoke(app, [command, str(folder)])
+        assert run.exit_code == 0, run.output

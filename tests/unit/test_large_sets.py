@@ -1,0 +1,138 @@
+"""What is done differently for many points, held against what is done for few."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.neighbors import KNeighborsTransformer
+
+from spinlearn import Graph
+from spinlearn.engines import BeliefPropagation, belief_propagation
+from spinlearn.errors import InvalidInputError, StoppedError
+from spinlearn.graphs import KNN
+from spinlearn.methods.thinning import thinned
+from spinlearn.minimizers.partition import partition
+from spinlearn.viz.density import SIDE, density
+from spinlearn.workflows.costs import predicted_cost
+from tests.cluster.models import clouds
+
+
+def two_rings(n: int) -> Graph:
+    """Two rings of n nodes, each joined to the next three."""
+    steps = [(i, (i + d) % n) for i in range(n) for d in (1, 2, 3)]
+    return Graph(2 * n, steps + [(u + n, v + n) for u, v in steps])
+
+
+def test_a_sample_holds_the_labels_and_joins_no_parts():
+    labels = np.full(600, -1)
+    labels[[5, 17, 320]] = 0, 1, 1
+    sample = thinned(two_rings(300), labels, size=150)
+    assert {5, 17, 320} <= set(sample.points.tolist())
+    assert 150 <= len(sample.points) <= 153
+    ring = sample.points // 300
+    u, v = sample.graph.edges.T
+    assert np.array_equal(ring[u], ring[v])
+    near = np.abs(sample.points[u] - sample.points[v]) % 300
+    assert np.median(np.minimum(near, 300 - near)) <= 8
+
+
+def test_a_sample_is_the_same_every_time():
+    labels = np.full(600, -1)
+    one, two = (thinned(two_rings(300), labels, size=100) for _ in range(2))
+    assert np.array_equal(one.points, two.points)
+    assert np.array_equal(one.graph.edges, two.graph.edges)
+
+
+@pytest.mark.parametrize("n_blocks", [2, 3])
+def test_blocks_are_of_equal_size_and_cut_few_edges(n_blocks):
+    graph = clouds().graph
+    block = partition(graph, n_blocks)
+    sizes = np.bincount(block, minlength=n_blocks)
+    assert sizes.max() - sizes.min() <= 1
+    u, v = graph.edges.T
+    shuffled = np.random.default_rng(0).permutation(block)
+    assert np.mean(block[u] != block[v]) < 0.5 * np.mean(shuffled[u] != shuffled[v])
+
+
+def test_two_rings_are_parted_without_a_cut():
+    graph = two_rings(60)
+    u, v = graph.edges.T
+    block = partition(graph, 2)
+    assert np.sum(block[u] != block[v]) <= 12
+
+
+def test_one_way_down_finds_what_many_starts_find(monkeypatch):
+    model, temperatures = clouds(), [0.8, 1.5, 2.5]
+    usual = BeliefPropagation().run(model, temperatures, seed=0)
+    monkeypatch.setattr(belief_propagation, "HUGE_MESSAGES", 100)
+    large = BeliefPropagation().run(model, temperatures, seed=0)
+    assert large.marginals.dtype == np.float32
+    assert np.array_equal(large.temperatures, temperatures)
+    assert np.abs(large.marginals - usual.marginals).max() < 2e-3
+    assert np.allclose(large.log_partition, usual.log_partition, rtol=1e-5)
+
+
+def test_a_stop_on_the_way_down_leaves_what_is_found(monkeypatch):
+    monkeypatch.setattr(belief_propagation, "HUGE_MESSAGES", 100)
+    monkeypatch.setattr("spinlearn.engines.cooled_run.REPORT_SECONDS", 0.0)
+    with pytest.raises(StoppedError):
+        BeliefPropagation().run(clouds(), [1.0], callback=lambda progress: True)
+
+
+def test_density_counts_every_point_and_shows_the_majority():
+    places = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1.0, 0.5]])
+    found = density(places, np.array([[2, 2, 1, 0], [1, 2, 1, -1]]))
+    assert found.bins.tolist() == [0, SIDE // 2 * SIDE + SIDE - 1]
+    assert found.outcomes.tolist() == [[2, 0], [1, -1]]
+    assert found.levels[0] == 255 > found.levels[1]
+
+
+@pytest.fixture(scope="module")
+def points():
+    return make_blobs(2000, centers=6, n_features=8, random_state=3)[0]
+
+
+def test_faiss_finds_what_it_says_it_finds(points):
+    pytest.importorskip("faiss")
+    exact, builder = KNN(search="exact").build(points), KNN(search="faiss")
+    found = builder.build(points)
+    common = set(map(tuple, exact.edges.tolist())) & set(map(tuple, found.edges.tolist()))
+    assert builder.recall_ >= 0.97
+    assert len(common) >= (builder.recall_ - 0.02) * exact.n_edges
+    assert np.array_equal(found.edges, KNN(search="faiss").build(points).edges)
+
+
+def test_any_transformer_finds_neighbours(points):
+    exact = KNN(n_neighbors=7, search="exact")
+    other = KNN(n_neighbors=7, search=KNeighborsTransformer(n_neighbors=8))
+    one, two = exact.build(points), other.build(points)
+    assert np.array_equal(one.edges, two.edges)
+    assert np.allclose(one.weights, two.weights)
+    unseen = points[:5] + 0.01
+    assert (other.attach(unseen, points) > 0).nnz >= 35
+
+
+def test_a_transformer_that_finds_too_few_is_refused(points):
+    with pytest.raises(InvalidInputError, match="fewer than 9"):
+        KNN(n_neighbors=9, search=KNeighborsTransformer(n_neighbors=4)).build(points)
+
+
+def test_an_unknown_search_is_refused(points):
+    with pytest.raises(InvalidInputError, match="'exact'"):
+        KNN(search="quick").build(points)
+
+
+def test_building_tells_how_far_it_is_and_stops(points):
+    told = []
+    KNN().build(points, callback=lambda progress: told.append(progress.fraction))
+    assert told[-1] == 1.0
+    with pytest.raises(StoppedError, match="building the graph"):
+        KNN().build(points, callback=lambda progress: True)
+
+
+def test_cost_is_linear_in_points_and_near_what_was_measured():
+    small, large = (predicted_cost(n, 10, 10) for n in (10**6, 10**7))
+    assert 4.0e9 < small.memory < 6.0e9  # 4.9 GB were measured
+    assert 9 < large.memory / small.memory < 10
+    assert "GB" in str(small)
