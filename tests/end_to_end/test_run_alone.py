@@ -16,7 +16,7 @@ from spinlearn.core.processes import is_running
 from spinlearn.io.run_lock import only_run
 from tests.end_to_end.tool import leftovers, spinlearn_here, until
 
-ANSWER = {"labels.csv", "profile.csv", "model.npz", "report.html"}
+ANSWER = {"labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html"}
 LONG = (
     "--method", "paper", "--engine", "multicanonical", "--tol", "1e-6", "--temperatures", "0.5,1",
     "--checkpoint-seconds", "0",

@@ -51,6 +51,7 @@ class LevelSums:
         self.undecided = np.zeros((places, n), dtype=np.float32)  # clusters free to take any state
         self.edges = np.zeros((places, m), dtype=np.float32)
         self.counts = np.zeros(places, dtype=np.int64)
+        self.visits = np.zeros(places, dtype=np.int64)  # samples in a row of one step count once
         self.node_means = np.zeros((places, n, q), dtype=np.float32)
         self.edge_means = np.zeros((places, m), dtype=np.float32)
         self.node_squares = np.zeros((n_rows, n, q))
@@ -86,6 +87,7 @@ class LevelSums:
         """So many more samples in each of the rows (< 0 for none)."""
         some = rows >= 0
         np.add.at(self.counts, rows[some], np.broadcast_to(samples, rows.shape)[some])
+        np.add.at(self.visits, rows[some], 1)
 
     def end_round(self) -> None:
         """Take the averages of the round over, and begin the next."""
@@ -103,11 +105,12 @@ class LevelSums:
             self.edge_means[place] += edges
             self.edge_squares[row] += edges.astype(np.float64) ** 2
             self.rounds[place] += 1
-            self.samples[place] += self.counts[place]
+            self.samples[place] += self.visits[place]
         self.nodes[...] = 0
         self.undecided[...] = 0
         self.edges[...] = 0
         self.counts[:] = 0
+        self.visits[:] = 0
 
     def worst_errors(self) -> FloatArray:
         """Largest standard error of a marginal or an agreement in every row."""

@@ -58,7 +58,7 @@ class MessageParts:
         """Parts that `write_message_parts`, or another program, has written."""
         path = Path(folder).resolve()
         try:
-            header = json.loads((path / HEADER).read_text())
+            header = json.loads((path / HEADER).read_text(encoding="utf-8"))
             term = ClassTerm(
                 coefficient=float(header["coefficient"]),
                 targets=np.array(header["targets"], dtype=np.float64),
@@ -146,7 +146,8 @@ def write_message_parts(model: PottsModel, folder: str | Path, n_blocks: int) ->
             "n_nodes": n, "n_states": q, "n_blocks": n_blocks, "total_size": float(sizes.sum()),
             "coefficient": coefficient, "targets": targets.tolist(), "held": held.tolist(),
         }  # fmt: skip
-        (path / HEADER).write_text(json.dumps(header))  # last: a folder without it is not whole
+        # Last: a folder without it is not whole.
+        (path / HEADER).write_text(json.dumps(header), encoding="utf-8")
     return MessageParts.open(path)
 
 

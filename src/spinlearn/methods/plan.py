@@ -315,7 +315,9 @@ class _Weighing:
         self._report("weighing models", 0.0)
         points, graph = self.sample.points, self.sample.graph
         labels = self.labels[points]
-        strength = taken(_label_strength(graph, labels, self.n_states, self.asked), points)
+        strength = _label_strength(graph, labels, self.n_states, self.asked)
+        if np.shape(strength) == self.labels.shape:  # another is no strength, and refused below
+            strength = taken(strength, points)
         weighed = weigh(
             graph,
             labels,
