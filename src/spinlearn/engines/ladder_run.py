@@ -125,6 +125,7 @@ class LadderRun(SamplingRun):
         )  # fmt: skip
         self.betas, self.joined = ladder.betas, False
         self.log_z_first = ladder.log_z_first
+        self.log_z_first_error = ladder.log_z_first_error
         cold = np.concatenate(ladder.states[ladder.first_cold :])
         self._lay_out_levels(ladder.means, ladder.deviations, cold)
         for g, group in enumerate(self.groups):
