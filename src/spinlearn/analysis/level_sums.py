@@ -4,7 +4,8 @@ Every round of a block gives one average per measured level (a row). Rounds are 
 their squares over all blocks. Two variances of the mean follow for every entry: `within`, as if
 all rounds were independent, and `between`, from the block means alone. The first has many degrees
 of freedom but misses slow motion; the factor by which blocks differ more than their rounds explain,
-over all entries of a row, repairs that. The squared standard error is the mean of the two.
+over all entries of a row, repairs that. The squared standard error is the mean of the two, where
+blocks that differ less than their rounds explain do so by luck, and do not lower it.
 """
 
 from __future__ import annotations
@@ -207,7 +208,8 @@ class LevelSums:
         self, means: Float32Array, squares: FloatArray, row: int, spread: float
     ) -> FloatArray:
         within, between = self._variances(means, squares, row)
-        return np.asarray(0.5 * (spread * within + between))
+        within *= spread
+        return np.asarray(0.5 * (within + np.maximum(between, within)))
 
     def _quality(self, row: int) -> tuple[float, float]:
         """Spread of a row, and the number of independent samples it leaves."""
