@@ -6,7 +6,7 @@ is found anew from each of the B moved averages, temperature and all, and f_b is
 whose call differs. The mean of the f_b estimates the share of calls that an endless run would
 change, their spread says how well: the run is settled when
 
-    mean f + t s / sqrt(B) <= LIMIT,
+    mean f + t s / sqrt(B) <= LIMIT (or one point),
 
 s the standard deviation of the f_b and t the quantile of Student's t at 1 - a_k, where the k-th
 look spends a_k = (1 - CONFIDENCE) / (k (k + 1)): over all looks together the rule errs with
@@ -25,7 +25,7 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.stopping import Snapshot, Verdict
 
-LIMIT = 0.005  # expected share of calls that change still
+LIMIT = 0.005  # expected share of calls that change still, or one call where that is more
 CONFIDENCE = 0.95
 
 
@@ -49,14 +49,15 @@ class SettledCalls:
         # One temperature costs little; only where its calls stand, the choice of it is doubted too.
         near = [self._answer_of(snapshot.moved(b, here), here) for b in ladders]
         changing = _upper_limit(answer, near, look)
-        if changing > LIMIT:
+        limit = max(LIMIT, 1 / len(answer.names))
+        if changing > limit:
             return Verdict(settled=False, changing=changing, temperatures=np.array([here]))
         moved = [self._answer_of(snapshot.moved(b), None) for b in ladders]
         changing = _upper_limit(answer, moved, look)
         chosen = np.unique([here, *(other.temperature for other in moved)])
         trusted = bool(answer.trust.rows[answer.row])
         return Verdict(
-            settled=changing <= LIMIT and trusted, changing=changing, temperatures=chosen
+            settled=changing <= limit and trusted, changing=changing, temperatures=chosen
         )
 
     def rests_on(self, snapshot: Snapshot) -> FloatArray:
