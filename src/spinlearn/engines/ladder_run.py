@@ -145,7 +145,7 @@ class LadderRun(SamplingRun):
         peak = int(np.argmax(widths))
         beyond = np.flatnonzero(widths[peak:] < 0.8 * widths[peak])
         self.first_cold = peak + int(beyond[0]) if len(beyond) else len(self.betas) - 1
-        self.regions, coldest = cold_regions(model, labellings, ground, self.library_seed, 0)
+        self.regions, coldest = cold_regions(model, labellings, ground, self.library_seed)
         self.tries = region_tries(model, self.regions)
         for group in self.groups:
             group.use_regions(self.regions)

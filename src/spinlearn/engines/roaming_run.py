@@ -96,7 +96,7 @@ class RoamingRun(SamplingRun):
     def _collect_regions(self, cold: StateArray, ground: StateArray | None) -> None:
         """Give all groups the regions in which cold labellings differ."""
         self.tries = ROAMING_TRIES
-        self.regions, _ = cold_regions(self.model, cold, ground, self.library_seed, 0)
+        self.regions, _ = cold_regions(self.model, cold, ground, self.library_seed)
         for group in self.groups:
             group.use_regions(self.regions)
 

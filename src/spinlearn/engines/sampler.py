@@ -59,7 +59,7 @@ class Sampler(Settings):
     name: ClassVar[str]
 
     def _walkers(self, model: PottsModel) -> tuple[type[Walkers], str]:
-        """The kind of walkers for a model, and how they move over the levels (`Walk`)."""
+        """The kind of walkers for a model, and how they move over the levels (`Round`)."""
         raise NotImplementedError
 
     def keeps_levels(self, model: PottsModel) -> bool:

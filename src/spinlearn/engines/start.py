@@ -6,14 +6,10 @@ import numpy as np
 
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import PottsModel
-from spinlearn.engines.ladder import typical_coupling
-from spinlearn.engines.node_walkers import NodeWalkers
 from spinlearn.engines.regions import Regions, harvest
 from spinlearn.engines.walker_group import Walkers
 
 HARVESTED = 256  # cooled labellings in which regions are looked for
-QUENCH = 10.0  # beta times the typical coupling at which they lose their thermal noise
-QUENCH_SWEEPS = 20
 REGION_TRIES = (1, 40)  # per step: least, and most where a sweep costs much more
 
 
@@ -22,21 +18,11 @@ def cold_regions(
     cold: StateArray,
     ground: StateArray | None,
     seed: np.random.SeedSequence,
-    quench_sweeps: int,
 ) -> tuple[Regions, StateArray]:
-    """Regions in which cold labellings differ, and the coldest labelling known.
-
-    `quench_sweeps` free the labellings of their thermal noise first.
-    """
+    """Regions in which cold labellings differ, and the coldest labelling known."""
     generator = np.random.default_rng(seed)
     chosen = generator.permutation(len(cold))[:HARVESTED]
     cold = cold[np.sort(chosen)]
-    if quench_sweeps:
-        quenched = NodeWalkers(model, seed, len(cold))
-        quenched.put_states(cold)
-        quenched.use_ladder(np.array([QUENCH / typical_coupling(model)]))
-        quenched.sweep(quench_sweeps)
-        cold = quenched.states()
     regions = harvest(model, cold, ground, generator)
     known = cold if ground is None else np.concatenate([cold, ground[None]])
     return regions, known[np.argmin(model.energy(known))]
