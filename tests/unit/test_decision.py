@@ -100,18 +100,34 @@ def test_one_or_two_points_are_an_outlier_three_a_new_class(size, bridge, outsid
 
 
 def test_crumbs_join_others_but_not_each_other():
-    # 0 is labelled; 1 agrees most with 2, and 2 with 1: both are crumbs and stay so. 3 agrees most
-    # with the labelled 4.
+    # 0 and 4 are labelled. 1 agrees most with 2, but that is a crumb, as is 1: it joins 0. All
+    # neighbours of 2 are crumbs.
     run = equilibrium(
         5, [(0, 1), (1, 2), (2, 3), (3, 4)],
         [(1.0, [1.0, 0.5, 0.5, 0.5, 0.0], [0.6, 0.7, 0.5, 0.6])],
         clamped=[0, -1, -1, -1, 1],
     )  # fmt: skip
     d = decide(run, 1.0, small_groups="join")
-    assert status_names(d) == ["LABELLED", "OUTLIER", "OUTLIER", "GROWN", "LABELLED"]
-    assert d.outcomes[3] == 1
-    assert d.outcomes[1] == d.outcomes[2] < 0
-    assert d.candidates(1) == ()
+    assert status_names(d) == ["LABELLED", "GROWN", "OUTLIER", "GROWN", "LABELLED"]
+    assert d.outcomes[[1, 3]].tolist() == [0, 1]
+    assert d.outcomes[2] < 0
+    assert d.candidates(2) == ()
+
+
+def test_a_crumb_counts_all_its_links():
+    # Two links of 0.65 to the labelled pair {0, 1} are more than one of 0.7 to 3.
+    run = equilibrium(
+        4, [(0, 1), (0, 2), (1, 2), (2, 3)],
+        [(1.0, [1.0, 1.0, 0.5, 0.0], [1.0, 0.65, 0.65, 0.7])],
+        clamped=[0, 0, -1, 1],
+    )  # fmt: skip
+    d = decide(run, 1.0, small_groups="join")
+    assert d.outcomes[2] == 0
+
+
+def test_agreement_that_is_noise_joins_nothing():
+    run = equilibrium(2, [(0, 1)], [(1.0, [1.0, 0.5], [0.5002])], clamped=[0, -1])
+    assert status_names(decide(run, 1.0, small_groups="join")) == ["LABELLED", "OUTLIER"]
 
 
 def test_a_pair_joins_as_one():

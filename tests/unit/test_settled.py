@@ -25,8 +25,8 @@ class Ladders:
     def equilibrium(self) -> np.ndarray:
         return self.mean
 
-    def moved(self, ladder: int, temperature: float | None = None) -> np.ndarray:
-        return self.mean + (self.each[ladder] - self.mean) / np.sqrt(N_LADDERS - 1)
+    def moved(self, weights: np.ndarray, temperature: float | None = None) -> np.ndarray:
+        return self.mean + weights @ (self.each - self.mean)
 
 
 def answer_of(values: np.ndarray, temperature: float | None, *, trusted: bool = True):

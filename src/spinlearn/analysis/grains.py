@@ -15,6 +15,7 @@ from spinlearn.core.graph import Graph
 
 # Exact answers meet the thresholds exactly (4 of 5 ground states ...); rounding must not decide.
 TIE = 1e-9
+LEAST_AGREEMENT = 0.0005  # of the way from chance to full agreement: less is noise
 
 
 def grains(
@@ -57,9 +58,12 @@ def _best_edges(graph: Graph, agreement: FloatArray, strength: FloatArray) -> In
 
 
 def joined(
-    equilibrium: Equilibrium, row: int, parts: IntArray, small: BoolArray, least: float
+    equilibrium: Equilibrium, row: int, parts: IntArray, small: BoolArray, chance: float
 ) -> IntArray:
-    """Grains after the small ones have joined the neighbour with which they agree most.
+    """Grains after the small ones have joined that of the others with which they agree most.
+
+    How much two grains agree is summed over their links, C_ij - chance each, so that no answer
+    hangs on which of two links is a little the stronger in a sample.
 
     Parameters
     ----------
@@ -68,32 +72,29 @@ def joined(
     parts : int array (n,)
         Number of the grain of every node.
     small : bool array (n,)
-        Nodes of small grains. They join others, not each other: one whose best neighbour is in a
-        small grain too stays alone. Neighbours that are equally good join all.
-    least : float
-        Agreement that a link must exceed.
+        Nodes of small grains. They join others, not each other. Grains that are equally good join
+        all.
+    chance : float
+        Agreement of nodes that know nothing of each other. A sum within LEAST_AGREEMENT of it, as
+        part of the way to 1, joins nothing.
     """
     graph = equilibrium.model.graph
-    agreement = np.rint(equilibrium.edge_agreement[row] / TIE)
+    beyond = (equilibrium.edge_agreement[row] - chance) / max(1 - chance, TIE)
     strength = np.abs(equilibrium.model.couplings)
-    agrees = agreement > np.rint((least + TIE) / TIE)
     from_to = [graph.edges, graph.edges[:, ::-1]]
-    leaving = [
-        np.flatnonzero(agrees & small[e[:, 0]] & (parts[e[:, 0]] != parts[e[:, 1]]))
-        for e in from_to
-    ]
+    leaving = [np.flatnonzero(small[e[:, 0]] & ~small[e[:, 1]]) for e in from_to]
     ends = np.concatenate([e[kept] for e, kept in zip(from_to, leaving, strict=True)])
     ids = np.concatenate(leaving)
-    origin = parts[ends[:, 0]]
-    best = np.full(int(parts.max(initial=-1)) + 1, -np.inf)
-    np.maximum.at(best, origin, agreement[ids])
-    top = agreement[ids] == best[origin]
-    strongest = np.full(len(best), -np.inf)
-    np.maximum.at(strongest, origin[top], strength[ids[top]])
-    top &= strength[ids] >= (1 - TIE) * strongest[origin]
-    top &= ~small[ends[:, 1]]
-    links = np.column_stack([origin[top], parts[ends[top, 1]]])
-    return np.asarray(connected_parts(len(best), links)[parts])
+    ways, way = np.unique(parts[ends], axis=0, return_inverse=True)
+    n_parts, origin = int(parts.max(initial=-1)) + 1, ways[:, 0]
+    top = np.ones(len(ways), dtype=np.bool_)
+    for value, least in ((beyond, LEAST_AGREEMENT), (strength, 0.0)):
+        # Of equals, the more strongly coupled.
+        total = np.bincount(way.ravel(), weights=value[ids], minlength=len(ways))
+        best = np.full(n_parts, least)
+        np.maximum.at(best, origin[top], total[top])
+        top &= total >= best[origin] - TIE * np.maximum(best[origin], 1.0)
+    return np.asarray(connected_parts(n_parts, ways[top])[parts])
 
 
 def connected_parts(n_nodes: int, edges: IntArray) -> IntArray:

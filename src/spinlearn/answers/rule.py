@@ -11,8 +11,8 @@ With p1 >= p2 the two largest marginals of a point and C_ij the pair agreement:
    state without a name in which a point is held is a new class like a named one: points that are
    confident of it are *new*.
 3. Components without a classified point and below LEAST_NEW points are no classes. They join the
-   neighbour with which they agree most ("join", the last step of Blatt, Wiseman & Domany's
-   clustering), unless that is as small, and what is left are *outliers*; or all of them are
+   larger component with which they agree most over all their edges ("join", after the last step of
+   Blatt, Wiseman & Domany's clustering), and those without any are *outliers*; or all of them are
    ("outlier"); or ("new") they are new classes all the same, as the paper has it.
 
 Measured (`benchmarks/answers.py`, share of wrong calls with "join" / "outlier" / "new"): with a

@@ -1,16 +1,19 @@
 """When to stop sampling: a sequential rule for calls that would hardly change any more.
 
-B ladders of walkers are independent, so the averages moved by the deviation of one of them over
-sqrt(B - 1) are as far from the averages of all as those are from the truth, typically. The answer
-is found anew from each of the B moved averages, temperature and all, and f_b is the share of points
-whose call differs. The mean of the f_b estimates the share of calls that an endless run would
-change, their spread says how well: the run is settled when
+B ladders of walkers are independent, so with x_b the averages of one of them and x those of all,
 
-    mean f + t s / sqrt(B) <= LIMIT (or one point),
+    x + sum_b e_b (x_b - x) / sqrt(B (B - 1)),     e_b = +-1 at random,
 
-s the standard deviation of the f_b and t the quantile of Student's t at 1 - a_k, where the k-th
-look spends a_k = (1 - CONFIDENCE) / (k (k + 1)): over all looks together the rule errs with
-probability 1 - CONFIDENCE at most. (Gandy, Hahn & Ding, Scand. J. Statist. 2020, stop on the side
+is as far from x as the truth is, typically, and off in the same directions. The answer is found
+anew from each of K such moved averages, temperature and all, and f_k is the share of points whose
+call differs. The mean of the f_k estimates the share of calls that an endless run would change,
+their spread says how well: the run is settled when
+
+    mean f + t s / sqrt(K) <= LIMIT (or one point),
+
+s the standard deviation of the f_k and t the quantile of Student's t with B - 1 degrees of freedom
+at 1 - a_l, where the l-th look spends a_l = (1 - CONFIDENCE) / (l (l + 1)): over all looks together
+the rule errs with probability 1 - CONFIDENCE at most. (Gandy, Hahn & Ding, Scand. J. Statist. 2020, stop on the side
 of a threshold in this spirit: what is undecided for long is too close to matter.)
 """
 
@@ -27,6 +30,9 @@ from spinlearn.core.stopping import Snapshot, Verdict
 
 LIMIT = 0.005  # expected share of calls that change still, or one call where that is more
 CONFIDENCE = 0.95
+MOST_MOVES = 64  # K; no fewer than there are ladders, and fewer where points are many:
+MOVED_POINTS = 400_000  # in all of them together
+FAR_OFF = 3.0  # times the limit, beyond which the first B moves tell enough
 
 
 class SettledCalls:
@@ -44,16 +50,23 @@ class SettledCalls:
     def __call__(self, snapshot: Snapshot, look: int) -> Verdict:
         """Look at a run, for the `look`-th time."""
         answer = self._answer_of(snapshot.equilibrium(), None)
-        ladders = range(snapshot.n_ladders)
-        here = answer.temperature
-        # One temperature costs little; only where its calls stand, the choice of it is doubted too.
-        near = [self._answer_of(snapshot.moved(b, here), here) for b in ladders]
-        changing = _upper_limit(answer, near, look)
+        n_ladders, here = snapshot.n_ladders, answer.temperature
+        most = max(n_ladders, min(MOST_MOVES, MOVED_POINTS // len(answer.names)))
+        signs = np.random.default_rng(look).choice([-1.0, 1.0], (most, n_ladders))
+        moves = signs / np.sqrt(n_ladders * (n_ladders - 1))
         limit = max(LIMIT, 1 / len(answer.names))
+        # One temperature costs little; only where its calls stand, the choice of it is doubted too.
+        shares: list[float] = []
+        for move in moves:
+            shares.append(_changed(answer, self._answer_of(snapshot.moved(move, here), here)))
+            if len(shares) == n_ladders and np.mean(shares) > FAR_OFF * limit:
+                break
+        changing = _upper_limit(shares, n_ladders, look)
         if changing > limit:
             return Verdict(settled=False, changing=changing, temperatures=np.array([here]))
-        moved = [self._answer_of(snapshot.moved(b), None) for b in ladders]
-        changing = _upper_limit(answer, moved, look)
+        moved = [self._answer_of(snapshot.moved(move), None) for move in moves[:n_ladders]]
+        shares = [_changed(answer, other) for other in moved]
+        changing = max(changing, _upper_limit(shares, n_ladders, look))
         chosen = np.unique([here, *(other.temperature for other in moved)])
         trusted = bool(answer.trust.rows[answer.row])
         return Verdict(
@@ -65,11 +78,14 @@ class SettledCalls:
         return np.array([self._answer_of(snapshot.equilibrium(), None).temperature])
 
 
-def _upper_limit(answer: Answer, moved: list[Answer], look: int) -> float:
+def _changed(answer: Answer, other: Answer) -> float:
+    return float(np.mean(other.names != answer.names))
+
+
+def _upper_limit(shares: list[float], n_ladders: int, look: int) -> float:
     """Of the expected share of calls that change."""
     from scipy.special import stdtrit
 
-    shares: FloatArray = np.array([np.mean(other.names != answer.names) for other in moved])
     error = (1 - CONFIDENCE) / (look * (look + 1))
-    quantile = float(stdtrit(len(shares) - 1, 1 - error))
-    return float(shares.mean() + quantile * shares.std(ddof=1) / np.sqrt(len(shares)))
+    quantile = float(stdtrit(n_ladders - 1, 1 - error))
+    return float(np.mean(shares) + quantile * np.std(shares, ddof=1) / np.sqrt(len(shares)))

@@ -18,11 +18,10 @@ class Snapshot(Protocol):
     def equilibrium(self) -> Equilibrium:
         """Averages over all ladders, with their errors."""
 
-    def moved(self, ladder: int, temperature: float | None = None) -> Equilibrium:
-        """The averages, moved by what one ladder says, to where the truth might as well be.
+    def moved(self, weights: FloatArray, temperature: float | None = None) -> Equilibrium:
+        """The averages, moved by so many times the deviation of every ladder from them.
 
-        The deviation of one ladder over sqrt(ladders - 1) has the variance of the mean. At all
-        temperatures, or at one.
+        At all temperatures, or at one.
         """
 
 

@@ -54,11 +54,13 @@ FIRST_CHECK = 16  # steps of production
 CHECK_GROWTH = 1.5
 RARE = 8  # steps from one sweep to the next of levels that are of no concern
 NEIGHBOURS = 2  # levels on either side of one that matters, which matter too
-FEW = 2  # levels on which all depends: they are swept
-REPEATS = 8  # times as often as their neighbours
+FEW = 2  # levels on which all depends: they are swept so often that, in node and edge visits,
+FEW_WORK = 1.2e5  # they cost as much as all the rest of a step, but no fewer and
+FEW_REPEATS = (8, 32)  # no more times than this
 CHEAP = 2_000  # nodes and edges, below which a step has several sweeps,
 MOST_REPEATS = 8  # but no more than this
-PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely
+PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely,
+LAGGING = 0.5  # and so are those with less than this part of the largest error
 MAX_WORK = 2e10  # node and edge visits of all walkers, about five minutes
 OWN_NUMBERS = ("joined", "window", "window_round", "apart", "looks", "settled", "changing")
 
@@ -295,7 +297,8 @@ class LadderRun(SamplingRun):
         self.worst = float(each.max())
         rows = np.searchsorted(self.betas, self.requested)
         if self.until is None or self.plan.tol is not None:
-            self._turn_to(rows[each > PRECISE * self.tol_or_default])
+            needy = each > max(PRECISE * self.tol_or_default, LAGGING * self.worst)
+            self._turn_to(rows[needy])
             if self.worst > self.tol_or_default:
                 return False
             # What is told in the end may be reweighted: to T = 0, for instance.
@@ -307,7 +310,8 @@ class LadderRun(SamplingRun):
         levels = self._levels_of(verdict.temperatures)
         self._turn_to(levels)
         if len(levels) <= FEW:
-            self.pace.repeats[levels] *= REPEATS
+            size = self.model.n_nodes + self.model.graph.n_edges
+            self.pace.repeats[levels] = np.clip(FEW_WORK / max(size, 1), *FEW_REPEATS)
         return verdict.settled
 
     def _turn_to(self, levels: npt.NDArray[np.intp]) -> None:

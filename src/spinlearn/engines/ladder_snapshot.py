@@ -8,13 +8,17 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
+from spinlearn.core.arrays import FloatArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.free_part import FreePart
 from spinlearn.errors import ConvergenceWarning
 
 if TYPE_CHECKING:
     from spinlearn.engines.ladder_run import LadderRun
+
+BlockMeans = tuple[npt.NDArray[np.int64], FloatArray, FloatArray]
 
 
 class LadderSnapshot:
@@ -23,6 +27,7 @@ class LadderSnapshot:
     def __init__(self, run: LadderRun) -> None:
         self._run = run
         self.n_ladders = run.n_blocks
+        self._kept: tuple[int, BlockMeans] | None = None
 
     def equilibrium(self) -> Equilibrium:
         """Averages over all ladders, with their errors."""
@@ -35,8 +40,15 @@ class LadderSnapshot:
             found = self._run.equilibrium()
         return replace(found, evaluate=None, reweights=False)
 
-    def moved(self, ladder: int, temperature: float | None = None) -> Equilibrium:
-        """The averages, moved by the deviation of one ladder."""
+    def _means_of(self, row: int) -> BlockMeans:
+        """Averages of every ladder; those of one row are kept, for the next move."""
+        if self._kept is None or self._kept[0] != row:
+            assert self._run.tallies.levels is not None
+            self._kept = row, self._run.tallies.levels.block_means(row)
+        return self._kept[1]
+
+    def moved(self, weights: FloatArray, temperature: float | None = None) -> Equilibrium:
+        """The averages, moved by so many times the deviation of every ladder."""
         sums = self._run.tallies.levels
         assert sums is not None
         whole = self._whole
@@ -47,14 +59,13 @@ class LadderSnapshot:
         for t, at in enumerate(whole.temperatures):
             beta = self._run.requested[-1] if at == 0 else 1 / at
             row = int(np.argmin(np.abs(self._run.requested - beta)))
-            blocks, nodes, edges = sums.block_means(row)
-            place = np.flatnonzero(blocks == ladder)
-            if len(place) == 0 or whole.std_error is None or not np.any(whole.std_error[t]):
-                continue  # nothing to say, or nothing to doubt
-            scale = 1 / np.sqrt(len(blocks) - 1)
-            off = free.full_marginals(nodes[None, place[0]] - nodes.mean(axis=0)[None])[0]
+            blocks, nodes, edges = self._means_of(row)
+            if whole.std_error is None or not np.any(whole.std_error[t]):
+                continue  # nothing to doubt
+            there = weights[blocks] - weights[blocks].mean()
+            off = free.full_marginals(np.tensordot(there, nodes, axes=1)[None])[0]
             off[self._run.model.clamped >= 0] = 0.0
-            marginals[t] = np.clip(marginals[t] + scale * off, 0.0, 1.0)
-            moved = scale * (edges[place[0]] - edges.mean(axis=0))
+            marginals[t] = np.clip(marginals[t] + off, 0.0, 1.0)
+            moved = np.tensordot(there, edges, axes=1)
             agreement[t, free.edge_ids] = np.clip(agreement[t, free.edge_ids] + moved, 0.0, 1.0)
         return replace(whole, marginals=marginals, edge_agreement=agreement)

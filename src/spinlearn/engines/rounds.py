@@ -19,6 +19,9 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.engines.tallies import Sample, Tallies
 from spinlearn.engines.walker_group import Walkers
 
+HOT_STRIDE = 4  # steps from one exchange to the next where sweeps alone forget everything:
+MELTING = 4  # levels and more before the cold ones
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pace:
@@ -81,10 +84,13 @@ class Round:
                 samples.append(self._sample())
             if self.dynamics == "held":
                 continue
-            group.move_regions(self.tries)
             if self.dynamics == "components":
+                if (self.first_step + step) % HOT_STRIDE:
+                    group.active = group.active[group.levels[group.active] >= self._melting]
+                group.move_regions(self.tries)
                 group.exchange_components(self.first_cold)
                 continue
+            group.move_regions(self.tries)
             energies = group.energies()
             if self.dynamics == "drawn":
                 draw_levels(energies, self.betas, self.eta, group.levels, occupancy, group.stream)
@@ -92,6 +98,11 @@ class Round:
                 exchange_levels(energies, self.betas, group.levels, met, group.stream)
             group.apply_levels()
         return occupancy, met, samples
+
+    @property
+    def _melting(self) -> int:
+        """The first level at which parts of labellings are worth exchanging at every step."""
+        return self.first_cold - MELTING
 
     def _sweep(self) -> None:
         group, levels = self.group, self.tallies.levels

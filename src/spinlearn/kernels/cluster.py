@@ -21,6 +21,8 @@ from numba import njit, uint64
 
 from spinlearn.kernels.rng import next_bits, next_u64, uniform
 
+AT_A_TIME = 256  # edges: their bonds stay in the nearest cache
+
 
 @njit(cache=True, nogil=True)
 def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
@@ -33,48 +35,46 @@ def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
     thresholds : uint32 [m], 2^32 times the bond probability
     parent : int32 [n], overwritten
 
-    Edges inside a cluster need no draw: only the partition is used. Two edges share a draw, and the
-    generator lives in registers.
+    Bonds are drawn without a branch, some edges at a time, and then joined: a branch on a draw
+    costs more than the draw. Two edges share one, and the generator lives in registers.
     """
     n = parent.size
+    m = edge_u.size
     for i in range(n):
         parent[i] = i
+    bonds = np.empty(AT_A_TIME + 1, np.uint32)
     s0, s1, s2, s3 = stream[0], stream[1], stream[2], stream[3]
-    spare = uint64(0)
-    have = False
-    for e in range(edge_u.size):
-        u = edge_u[e]
-        v = edge_v[e]
-        if state[u] == state[v] and parent[u] != parent[v]:
-            if have:
-                draw = np.uint32(spare)
-                have = False
-            else:
-                spare, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
-                draw = np.uint32(spare >> uint64(32))
-                have = True
-            if draw < thresholds[e]:
-                # Roots by path halving; parents never exceed children.
-                a = np.int64(u)
-                while True:
-                    p = np.int64(parent[a])
-                    if p == a:
-                        break
-                    grand = parent[p]
-                    parent[a] = grand
-                    a = np.int64(grand)
-                b = np.int64(v)
-                while True:
-                    p = np.int64(parent[b])
-                    if p == b:
-                        break
-                    grand = parent[p]
-                    parent[b] = grand
-                    b = np.int64(grand)
-                if a < b:
-                    parent[b] = a
-                elif b < a:
-                    parent[a] = b
+    for first in range(0, m, AT_A_TIME):
+        last = min(first + AT_A_TIME, m)
+        count = 0
+        for e in range(first, last, 2):
+            draw, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
+            bonds[count] = e
+            agree = state[edge_u[e]] == state[edge_v[e]]
+            count += agree & (np.uint32(draw) < thresholds[e])
+            if e + 1 < last:
+                bonds[count] = e + 1
+                agree = state[edge_u[e + 1]] == state[edge_v[e + 1]]
+                count += agree & (np.uint32(draw >> uint64(32)) < thresholds[e + 1])
+        for k in range(count):
+            # Roots by path halving; parents never exceed children.
+            a = np.int64(edge_u[bonds[k]])
+            while True:
+                p = np.int64(parent[a])
+                if p == a:
+                    break
+                grand = parent[p]
+                parent[a] = grand
+                a = np.int64(grand)
+            b = np.int64(edge_v[bonds[k]])
+            while True:
+                p = np.int64(parent[b])
+                if p == b:
+                    break
+                grand = parent[p]
+                parent[b] = grand
+                b = np.int64(grand)
+            parent[max(a, b)] = min(a, b)
     stream[0], stream[1], stream[2], stream[3] = s0, s1, s2, s3
     for i in range(n):
         parent[i] = parent[parent[i]]  # parents come first, so one pass flattens

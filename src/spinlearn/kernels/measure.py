@@ -67,8 +67,7 @@ def walker_energies(states, edge_u, edge_v, couplings, fields, energies):
         state = states[walker]
         energy = 0.0
         for e in range(edge_u.size):
-            if state[edge_u[e]] != state[edge_v[e]]:
-                energy += couplings[e]
+            energy += couplings[e] * (state[edge_u[e]] != state[edge_v[e]])  # no branch: it is fast
         for i in range(fields.shape[0]):
             energy += fields[i, state[i]]
         energies[walker] = energy
