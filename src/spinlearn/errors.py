@@ -14,6 +14,10 @@ class InvalidInputError(SpinlearnError, ValueError):
     """The data, labels or settings given by the caller cannot be used as they are."""
 
 
+class UnreachedTemperatureError(InvalidInputError):
+    """Samples of other temperatures say nothing about the one asked for."""
+
+
 class UnsupportedModelError(SpinlearnError, ValueError):
     """The engine cannot treat this model (too wide, too many states, ...)."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import wraps
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
@@ -72,6 +73,9 @@ for module in (fit, explore, compare, suggest, suspects, reproduce, demo, doctor
 
 def run() -> None:
     """Run the command line and leave with an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # names may hold letters that a terminal has not
+            stream.reconfigure(errors="backslashreplace")
     debug = "--debug" in sys.argv[1:]
     sys.argv[1:] = [a for a in sys.argv[1:] if a != "--debug"] or ["--help"]
     try:

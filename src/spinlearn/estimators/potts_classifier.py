@@ -31,6 +31,7 @@ from spinlearn.errors import (
     ContradictionWarning,
     GraphWarning,
     StoppedError,
+    UnreachedTemperatureError,
     UnsupportedModelError,
 )
 from spinlearn.estimators.checks import check_answer_settings
@@ -309,29 +310,28 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         if one_by_one:
             run = partial(run, until=SettledCalls(answer_of))
         if not isinstance(chosen.temperatures, str):
-            return self._with_answer(run, run(np.unique(temperature_array(chosen.temperatures))))
+            return run(self._with_own(temperature_array(chosen.temperatures)))
         if one_by_one:
-            return self._with_answer(run, run(approximate_grid(self.model_, self.callback)))
-        grid = temperature_grid(self.model_, COARSE_SIZE)
+            return run(self._with_own(approximate_grid(self.model_, self.callback)))
+        grid = self._with_own(temperature_grid(self.model_, COARSE_SIZE))
         coarse = run(grid)
         if len(coarse.temperatures) < len(grid):  # stopped
             return coarse
-        grid = refined_grid(coarse)
+        grid = self._with_own(refined_grid(coarse))
         try:
             if coarse.other_temperatures:
                 finer = coarse.at(grid, callback=self.callback)
             else:
                 finer = run(grid)
-        except (StoppedError, UnsupportedModelError):  # no time for more temperatures
+        # No time for more temperatures, or too little of it for samples to reach them.
+        except (StoppedError, UnsupportedModelError, UnreachedTemperatureError):
             return coarse
-        return self._with_answer(run, finer if len(finer.temperatures) == len(grid) else coarse)
+        return finer if len(finer.temperatures) == len(grid) else coarse
 
-    def _with_answer(self, run: Callable[..., Equilibrium], found: Equilibrium) -> Equilibrium:
-        """With the temperature asked for among its rows, where it could not be had later."""
-        if isinstance(self.temperature, str) or found.other_temperatures:
-            return found
-        wanted = one_temperature(self.temperature)
-        return found if np.any(found.temperatures == wanted) else found.ascending(run([wanted]))
+    def _with_own(self, grid: FloatArray) -> FloatArray:
+        """The grid with the temperature asked for, which might not be had later."""
+        own = [] if isinstance(self.temperature, str) else [one_temperature(self.temperature)]
+        return np.unique(np.concatenate([grid, own]))
 
     def _warn(self) -> None:
         """Say what is legal but probably not meant."""

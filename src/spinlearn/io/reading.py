@@ -50,6 +50,10 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
         raise InvalidInputError(f"{path} does not exist: check the path")
     if path.is_dir():
         raise InvalidInputError(f"{path} is a folder: give a data file")
+    if not path.is_file():
+        raise InvalidInputError(
+            f"{path} is a pipe or a device, and readers go back and forth: save it as a file first"
+        )
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     kind = plain.suffix.lower()
     if kind not in READERS:
