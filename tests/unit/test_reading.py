@@ -511,6 +511,19 @@ def test_what_a_spreadsheet_did_not_find_is_no_label(tmp_path):
     assert data.labels.tolist() == ["x", None, "y"]
 
 
+def test_checksums_of_parquet_are_compared(tmp_path):
+    from pyarrow import Table, parquet
+
+    table = Table.from_pandas(pd.DataFrame({"lab": ["x", "y", ""] * 4, "a": np.arange(12.0)}))
+    settings = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    parquet.write_table(table, tmp_path / "t.parquet", **settings)
+    assert read(tmp_path / "t.parquet", labels="lab").n_points == 12
+    damaged = bytearray((tmp_path / "t.parquet").read_bytes())
+    damaged[damaged.index(np.arange(3.0, 8.0).tobytes()) + 6] ^= 1  # 3 becomes another number
+    (tmp_path / "t.parquet").write_bytes(damaged)
+    assert "checksum" in refused(tmp_path / "t.parquet", labels="lab")
+
+
 def test_a_pipe_is_refused_at_once(tmp_path):
     import os
 
