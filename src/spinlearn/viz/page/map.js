@@ -14,6 +14,13 @@ class PointMap {
     this.resetView();
   }
 
+  // Another answer: the number of points on display may have changed.
+  adopt() {
+    this.order = new Int32Array(this.data.n);
+    this.layer = null;
+    this.sprites.clear();
+  }
+
   resetView() { this.view = { zoom: 1, x: 0, y: 0 }; }
 
   resize() {
@@ -62,7 +69,9 @@ class PointMap {
       const at = row * data.n + point;
       const code = data.outcomes[at];
       const status = data.status[at];
-      const level = colourBy === 'confidence' ? Math.round((31 * data.confidence[at]) / data.stepsPerUnit) : 0;
+      let level = 0;
+      if (colourBy === 'confidence') level = Math.round((31 * data.confidence[at]) / data.stepsPerUnit);
+      else if (colourBy === 'column') level = state.column ? state.column.levels[point] : 0;
       let shown = code;
       if (code >= data.k && !listed.has(code)) shown = UNLISTED;
       const key = colourBy === 'status' ? status : (shown + 40000) * 256 + status * 32 + level;
@@ -72,7 +81,7 @@ class PointMap {
         if (colourBy === 'status') mark = statusMark(data, status, theme);
         else {
           mark = outcomeMark(data, code, status, theme, listed);
-          if (colourBy === 'confidence') {
+          if (colourBy === 'confidence' || colourBy === 'column') {
             const colour = rampColour(level / 31, theme);
             mark = { ...mark, colour, second: colour };
           }
@@ -244,6 +253,7 @@ class PointMap {
       ring(state.selected, radius + 5, 5, state.theme.paper);
       ring(state.selected, radius + 5, 2.4, state.theme.accent);
     }
+    if (state.overlay) state.overlay({ ctx, at, ring, radius, layout, a });
     if (state.hover >= 0 && state.hover !== state.selected) ring(state.hover, radius + 3, 1.6, state.theme.ink);
   }
 
