@@ -56,15 +56,14 @@ def without_gaps(data: Dataset, how: str) -> Dataset:
         f"dropped {len(dropped)} of {data.n_points} rows, which lack a value in "
         f"{named(columns, data.feature_names)}: {listed(dropped, most=20)}"
     )
+    rows = np.flatnonzero(kept).tolist()
     return replace(
         data,
-        ids=[data.ids[row] for row in np.flatnonzero(kept)],
+        ids=[data.ids[row] for row in rows],
         labels=data.labels[kept],
         points=data.points[kept],
         layout=None if data.layout is None else data.layout[kept],
-        cells={
-            name: [cells[row] for row in np.flatnonzero(kept).tolist()] for name, cells in data.cells.items()
-        },
+        cells={name: [cells[row] for row in rows] for name, cells in data.cells.items()},
         numbers={name: partial(_some, read, kept) for name, read in data.numbers.items()},
         notes=(*data.notes, note),
     )
