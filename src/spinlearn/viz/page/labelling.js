@@ -406,13 +406,15 @@ class Labelling {
 
   renderProgress({ phase, fraction }) {
     const over = ['done', 'stopped', 'failed'].includes(phase);
-    clearTimeout(this.busy);
     this.stopped = phase === 'stopped';
     byId('progress-bar').value = fraction;
     byId('progress-phase').textContent = this.stopped ? 'stopped: this is the quick answer' : phase;
     byId('stop').textContent = this.stopped ? 'Go on' : 'Stop';
-    if (over) byId('progress').hidden = !this.stopped;
-    else if (byId('progress').hidden) this.busy = setTimeout(() => { byId('progress').hidden = false; }, PATIENCE);
+    if (over) {
+      clearTimeout(this.busy);
+      this.busy = 0;
+      byId('progress').hidden = !this.stopped;
+    } else if (!this.busy) this.busy = setTimeout(() => { byId('progress').hidden = false; }, PATIENCE);
   }
 
   // Over the map: what changed, what is suggested, what is picked, labels the answer does not know.
