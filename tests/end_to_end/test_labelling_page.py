@@ -105,7 +105,7 @@ def around(places, margin=14):
 
 def test_from_a_table_without_labels_to_the_answer_of_fit(driver, tmp_path):
     X, truth = load_digits(return_X_y=True)
-    rows = np.random.default_rng(0).permutation(len(X))[:450]
+    rows = np.random.default_rng(0).permutation(len(X))[:290]
     X, truth = X[rows], truth[rows]
     lines = [",".join(f"pixel{k}" for k in range(64)), *(",".join(f"{v:g}" for v in x) for x in X)]
     (tmp_path / "digits.csv").write_text("\n".join(lines) + "\n")

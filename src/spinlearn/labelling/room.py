@@ -33,6 +33,7 @@ from spinlearn.viz.places import Layout, layouts
 
 MOST_LISTED = 400  # labels that are listed one by one on the page
 WHO_LONGEST = 60
+HEAD_START = 0.25  # seconds that pages have to paint a quick answer before further work begins
 
 Listener = Callable[[dict[str, Any]], None]
 
@@ -296,17 +297,22 @@ class Room:
         return self._closed or self._quick_done != self.version or advisable
 
     def _quick(self, version: int, names: list[str | None]) -> None:
-        shown = None
         try:
             shown = self.loop.quick(names, lambda report: self._closed)
+            if shown is not None and self._thorough_done != version:
+                self._publish(shown, version)
+                self._let_pages_paint(version)
         finally:
             with self._changed:
                 self._quick_done = version
                 self._changed.notify_all()
-        if shown is not None and self._thorough_done != version:
-            self._publish(shown, version)
         with self._files:
             write_given(self.folder, self.data.ids, names)
+
+    def _let_pages_paint(self, version: int) -> None:
+        """Leave the processor to those who wait for the picture."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self.version != version, HEAD_START)
 
     def _advise(self, version: int) -> None:
         shown = self._shown
