@@ -120,7 +120,7 @@ labelling.go(row);
 const began = performance.now();
 labelling.label(name);
 (function look() {
-  if (labelling.times.length > before) done([performance.now() - began, data.how, labelling.changed.length]);
+  if (labelling.times.length > before) done([performance.now() - began, data.how]);
   else requestAnimationFrame(look);
 })();
 """
@@ -138,7 +138,7 @@ def clicks(sizes: list[int], times: int) -> None:
                 settled(driver)
                 row = driver.execute_script(f"return {PAGE}.labelling.advice.next[0].point")
                 before = processor_seconds(pid)
-                wall, how, _ = driver.execute_async_script(CLICK, row, f"c{truth[row]}")
+                wall, how = driver.execute_async_script(CLICK, row, f"c{truth[row]}")
                 spent.append(processor_seconds(pid) - before)
                 found.append(wall / 1000)
                 print(f"  {n}: {wall / 1000:.2f} s ({how}), load {os.getloadavg()[0]:.1f}",
@@ -155,15 +155,19 @@ const [row, name, seconds] = arguments;
 const { labelling } = window.spinlearnExplorer;
 const waits = [];
 const tasks = [];
-const observer = new PerformanceObserver((list) => { for (const task of list.getEntries()) tasks.push(task.duration); });
+const observer = new PerformanceObserver((list) => {
+  for (const task of list.getEntries()) tasks.push(task.duration);
+});
 observer.observe({ type: 'longtask' });
 const slider = document.getElementById('slider');
 // Pressed by a clock that the page cannot hold up: what waits for the page, waits in its queue.
-const worker = new Worker(URL.createObjectURL(new Blob(['setInterval(() => postMessage(performance.timeOrigin + performance.now()), 50)'])));
+const clock = 'setInterval(() => postMessage(performance.timeOrigin + performance.now()), 50)';
+const worker = new Worker(URL.createObjectURL(new Blob([clock])));
+const now = () => performance.timeOrigin + performance.now();
 worker.onmessage = ({ data: pressed }) => {
   slider.value = (Number(slider.value) + 1) % (Number(slider.max) + 1);
   slider.dispatchEvent(new Event('input', { bubbles: true }));
-  requestAnimationFrame(() => setTimeout(() => waits.push(performance.timeOrigin + performance.now() - pressed), 0));
+  requestAnimationFrame(() => setTimeout(() => waits.push(now() - pressed), 0));
 };
 labelling.go(row);
 labelling.label(name);
@@ -175,7 +179,7 @@ def responsive(n: int) -> None:
     """How long input waits while answers come in."""
     points, truth = blobs(n)
     began = time.monotonic()
-    with served(points, begun(truth)) as (driver, pid):
+    with served(points, begun(truth)) as (driver, _):
         print(f"first answer of {n:,} points after {time.monotonic() - began:.0f} s", flush=True)
         driver.execute_cdp_cmd("Page.setBypassCSP", {"enabled": True})  # for the clock alone
         driver.refresh()

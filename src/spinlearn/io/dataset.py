@@ -89,6 +89,8 @@ class Dataset:
         Where to draw the points, if the file says so.
     pixels : int array (n, 2) or None
         Row and column of every point, if they are the pixels of a picture.
+    colours : uint8 array (n, 3) or None
+        Red, green and blue of such pixels.
     table : bool
         Whether the points are columns of a table, whose units may differ.
     cells : dict
@@ -109,6 +111,7 @@ class Dataset:
     shared: dict[str, int] = field(default_factory=dict)
     layout: FloatArray | None = None
     pixels: IntArray | None = None
+    colours: npt.NDArray[np.uint8] | None = None
     table: bool = False
     cells: dict[str, Sequence[Any]] = field(default_factory=dict)
     numbers: dict[str, Callable[[], FloatArray]] = field(default_factory=dict)

@@ -46,6 +46,7 @@ def read_picture_data(path: Path, options: ReadOptions, label_table: Table | Non
         graph=builder.build(inside),
         layout=np.column_stack([pixels[:, 1], -pixels[:, 0]]).astype(np.float64),
         pixels=pixels,
+        colours=np.broadcast_to(values, (*inside.shape, 3))[inside].astype(np.uint8),
         notes=(f"graph: {len(pixels)} pixels of a {what}",),
     )
 

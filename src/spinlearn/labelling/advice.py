@@ -43,8 +43,8 @@ def reason(answer: Answer, suggestion: Suggestion) -> str:
         return f"undecided, {call.removeprefix('confused:').replace('|', ' or ')}: {speaks}"
     if status is Status.OUTLIER:
         return f"like no other point: {speaks}"
-    wrong = max(suggestion.gain, 0.1)
-    return f"called {call} at confidence {sure:.2f}: {speaks}, about {wrong:.1f} of them wrong"
+    errors = f"about {suggestion.gain:.0f} errors" if suggestion.gain >= 1.5 else "an error"
+    return f"called {call} at confidence {sure:.2f}: its label should remove {errors}; {speaks}"
 
 
 def doubted(answer: Answer) -> list[dict[str, Any]]:

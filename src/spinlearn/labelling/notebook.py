@@ -166,6 +166,8 @@ def _dataset(X: Any, y: Any, ids: Any, picture: Any) -> Dataset:
         builder = PixelGrid(connectivity=8, values=picture)
         places = builder.coordinates(X)
         parts |= {"graph": builder.build(X), "pixels": places}
+        if picture is not None:
+            parts["colours"] = _colours(picture)[tuple(places.T)]
         n = len(places)
         ids = [f"r{row}c{column}" for row, column in places.tolist()] if ids is None else ids
         if y is not None and np.ndim(y) == 2:
@@ -186,6 +188,17 @@ def _dataset(X: Any, y: Any, ids: Any, picture: Any) -> Dataset:
         known = np.flatnonzero(code.states >= 0)
         labels[known] = code.classes[code.states[known]].tolist()
     return Dataset(source=Path("X"), ids=names, labels=labels, **parts)
+
+
+def _colours(picture: Any) -> npt.NDArray[np.uint8]:
+    """Red, green and blue of an image, (height, width, 3)."""
+    values = np.asarray(picture, dtype=np.float64)
+    values = values.reshape(*values.shape[:2], -1)
+    low, high = float(values.min()), float(values.max())
+    bytes_already = low >= 0 and 1 < high <= 255
+    shares = values / 255 if bytes_already else (values - low) / (high - low or 1.0)
+    shown = shares[:, :, :3] if shares.shape[2] >= 3 else np.repeat(shares[:, :, :1], 3, axis=2)
+    return np.asarray(np.rint(255 * shown), dtype=np.uint8)
 
 
 def _user() -> str:

@@ -28,7 +28,7 @@ from spinlearn.labelling.log import NAME, LabelLog
 from spinlearn.labelling.looks import Looks
 from spinlearn.labelling.loop import Loop, Shown
 from spinlearn.viz.content import explorer_content
-from spinlearn.viz.explorer import explorer_payload, points_on_display
+from spinlearn.viz.explorer import explorer_payload, packed, points_on_display
 from spinlearn.viz.places import Layout, layouts
 
 MOST_LISTED = 400  # labels that are listed one by one on the page
@@ -403,6 +403,8 @@ class Room:
             self._on_display = np.union1d(self._on_display, wanted).astype(np.int32)
             display = self._on_display
         payload = explorer_payload(content, shown=display)
+        if self.data.colours is not None:
+            payload["arrays"]["picture"] = packed(self.data.colours[display])
         payload |= {"how": shown.kind, "labelVersion": version, "unnamed": unnamed}
         text = json.dumps(payload, allow_nan=False, separators=(",", ":")).encode()
         with self._changed:

@@ -27,6 +27,10 @@ class Labelling {
     this.clicked = 0;
     Object.assign(this.state, { tool: live.settings.strokes ? 'stroke' : 'pick', path: null, overlay: (brush) => this.paint(brush) });
     Object.assign(page.actions, { drawn: (path) => this.drawn(path), add: (point) => this.toggle(point) });
+    if (this.data.picture) {
+      COLOUR_MODES.unshift(['picture', 'Picture']);
+      this.state.colourBy = 'picture';
+    }
     if (live.settings.columns.length) COLOUR_MODES.push(['column', 'Column']);
   }
 
@@ -422,7 +426,7 @@ class Labelling {
     const { data, state } = this;
     const { ctx, at, ring, radius } = brush;
     if (this.showChanged) {
-      ctx.globalAlpha = this.changed.length > 200 ? 0.45 : 0.9; // the calls under the rings are to be seen
+      ctx.globalAlpha = Math.max(0.12, Math.min(0.9, 40 / this.changed.length)); // calls are to be seen under rings
       for (const point of this.changed.slice(0, MOST_RINGS)) ring(point, radius + 1, 1, state.theme.warn);
       ctx.globalAlpha = 1;
     }

@@ -69,6 +69,7 @@ class PointMap {
       const at = row * data.n + point;
       const code = data.outcomes[at];
       const status = data.status[at];
+      if (colourBy === 'picture' && status !== LABELLED) return this.pictured(point, theme, cache);
       let level = 0;
       if (colourBy === 'confidence') level = Math.round((31 * data.confidence[at]) / data.stepsPerUnit);
       else if (colourBy === 'column') level = state.column ? state.column.levels[point] : 0;
@@ -91,6 +92,17 @@ class PointMap {
       }
       return found;
     };
+  }
+
+  // The pixel of the picture itself, in 16 shades of each colour.
+  pictured(point, theme, cache) {
+    const shade = (c) => this.data.picture[3 * point + c] >> 4;
+    const key = -1 - ((shade(0) << 8) | (shade(1) << 4) | shade(2));
+    if (!cache.has(key)) {
+      const colour = '#' + [0, 1, 2].map((c) => (17 * shade(c)).toString(16).padStart(2, '0')).join('');
+      cache.set(key, { key: 'picture' + key, mark: { shape: 'square', fill: 'plain', colour, ink: theme.ink, paper: theme.paper } });
+    }
+    return cache.get(key);
   }
 
   // A mark as pixels, of `size` screen units; drawn once.
