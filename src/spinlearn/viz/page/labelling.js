@@ -59,6 +59,7 @@ class Labelling {
     } else if (message.kind === 'answer') this.fetchAnswer(message);
     else if (message.kind === 'advice') {
       this.advice = message;
+      this.page.actions.update('over');
       this.render();
       this.goOn();
     } else if (message.kind === 'progress') this.renderProgress(message);
