@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from spinlearn import __version__
-from spinlearn.cli import compare, demo, doctor, explore, fit, reproduce, suggest, suspects
+from spinlearn.cli import compare, demo, doctor, explore, fit, label, reproduce, suggest, suspects
 from spinlearn.cli.console import printable
 from spinlearn.errors import SpinlearnError, StoppedError
 
@@ -67,7 +67,7 @@ def _telling(command: Callable[..., None]) -> Callable[..., None]:
     return run_command
 
 
-for module in (fit, explore, compare, suggest, suspects, reproduce, demo, doctor):
+for module in (fit, label, explore, compare, suggest, suspects, reproduce, demo, doctor):
     app.command()(_telling(getattr(module, module.__name__.rpartition(".")[2])))
 
 

@@ -157,6 +157,8 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         Members (row numbers) of every new class, by its name.
     choices_ : list of Choice
         What was chosen, each with its reason; `print(*clf.choices_, sep="\\n")`.
+    plan_ : Plan
+        The same for programs.
     class_shares_ : float array (n_classes, 2)
         Share of every named class in all points, with its standard error.
     graph_ : Graph
@@ -243,23 +245,42 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         self._training = read_graph(self, X, builder, n_components, self.callback)
         self.graph_ = self._training.graph
         self.graph_summary_ = describe(self.graph_)
-        self._label_code = training_labels(y, self._training)
         if self._training.nodes is not None:
             self.nodes_ = self._training.nodes
+        return self.relabel(y)
+
+    def relabel(self, y: Any) -> Self:
+        """Classify the points of the last `fit` again from other labels.
+
+        The answer is that of `fit` with these labels; the graph is not built again.
+
+        Parameters
+        ----------
+        y : array-like (n,), or mapping
+            As for `fit`.
+        """
+        check_is_fitted(self, "graph_")
+        asked = self._asked()
+        self._label_code = training_labels(y, self._training)
         self.classes_ = self._label_code.classes
         self._warn()
         chosen = plan(self.graph_, self._label_code.states, len(self.classes_), asked)
+        self._take(chosen, asked)
+        answer = partial(self._answer_from, chosen)
+        self.answer_ = answer(self._equilibrium(chosen, answer)).checked(self.random_state)
+        return self
+
+    def _take(self, chosen: Plan, asked: Asked) -> None:
+        """Go by this plan."""
         self.choices_ = [
             *graph_choice(
                 self._training, self.n_features_in_, asked.method, self.graph, self.n_components
             ),
             *chosen.choices,
         ]
+        self.plan_ = chosen
         self.model_ = chosen.model
         self._weighed = chosen.weighed
-        answer = partial(self._answer_from, chosen)
-        self.answer_ = answer(self._equilibrium(chosen, answer)).checked(self.random_state)
-        return self
 
     def _answer_from(
         self, chosen: Plan, equilibrium: Equilibrium, temperature: float | None = None
