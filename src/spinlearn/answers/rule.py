@@ -43,10 +43,32 @@ from spinlearn.errors import InvalidInputError
 
 LEAST_NEW = 3  # points of a new class
 SMALL_GROUPS = ("join", "outlier", "new")  # what becomes of smaller ones
+"""What can become of groups of one or two points that agree with no others enough.
+
+"join" makes them part of the neighbour with which they agree most, "outlier" sets them aside, "new"
+makes each a new class, as the paper does.
+
+Examples
+--------
+>>> from spinlearn.answers import SMALL_GROUPS
+>>> SMALL_GROUPS
+('join', 'outlier', 'new')
+"""
 
 
 class Status(IntEnum):
-    """How a point came by its outcome."""
+    """How a point came by its outcome.
+
+    LABELLED: its label was given. CONFIDENT: one class is clearly more probable than the others.
+    GROWN: it follows neighbours of one class with which it agrees. CONFUSED: it is bound to several
+    classes. NEW: it is in a group that agrees with no class. OUTLIER: it agrees with no others.
+
+    Examples
+    --------
+    >>> from spinlearn.answers import Status
+    >>> [status.name.lower() for status in Status]
+    ['labelled', 'confident', 'grown', 'confused', 'new', 'outlier']
+    """
 
     LABELLED = 0
     CONFIDENT = 1
@@ -66,16 +88,36 @@ class Decision(NotebookTable):
     Attributes
     ----------
     temperature : float
+        In the unit of the couplings.
     outcomes : int array (n,)
-        Coded as in `spinlearn.answers.names`.
-    status : int array (n,)
+        0 to n_classes - 1 are named classes, n_classes + k is the new class number k + 1, and -1 -
+        k is the k-th of `confused_sets`.
+    status : int8 array (n,)
         Values of `Status`.
     margin : float array (n,)
-        p1 - p2, which the rule compares with tau.
+        Difference between a point's two largest probabilities, which the rule compares with tau.
     n_classes : int
         Number of named classes.
     confused_sets : tuple of tuples of int
         Classes of the k-th confused set; the empty one is that of outliers.
+
+    Examples
+    --------
+    Three groups of five points in a row; the middle one has no label:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import decide
+    >>> decision = decide(found, 0.8)
+    >>> decision.outcomes.tolist()
+    [0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1]
+    >>> decision.new_classes()[1].tolist()
+    [5, 6, 7, 8, 9]
     """
 
     temperature: float
@@ -86,16 +128,41 @@ class Decision(NotebookTable):
     confused_sets: tuple[tuple[int, ...], ...]
 
     def new_classes(self) -> dict[int, npt.NDArray[np.intp]]:
-        """Members of every new class, by its number (1, 2, ...)."""
+        """Members of every new class, by its number (1, 2, ...).
+
+        Returns
+        -------
+        dict of int to int array
+        """
         codes = np.unique(self.outcomes[self.outcomes >= self.n_classes])
         return {int(c) - self.n_classes + 1: np.flatnonzero(self.outcomes == c) for c in codes}
 
     def candidates(self, point: int) -> tuple[int, ...]:
-        """Classes a point may belong to: its class, the confused set, or none for a new class."""
+        """Classes that a point may belong to: its class, the confused set, or none for a new class.
+
+        Parameters
+        ----------
+        point : int
+            Row number.
+
+        Returns
+        -------
+        tuple of int
+        """
         return outcome_candidates(int(self.outcomes[point]), self.n_classes, self.confused_sets)
 
     def count(self, status: Status) -> int:
-        """Number of points with this status."""
+        """Number of points with this status.
+
+        Parameters
+        ----------
+        status : Status
+            Which one.
+
+        Returns
+        -------
+        int
+        """
         return int(np.sum(self.status == status))
 
 
