@@ -138,7 +138,7 @@ def test_dates_are_left_out_or_counted_in_days(written):
     assert "dates" in said(written(frame), "left out 'day'")
     data = written(frame, features=("a", "day"))
     np.testing.assert_allclose(data.points[:, 1], np.arange(N))
-    assert "'day' stands as days since its first date" in data.notes
+    assert "'day' is used as the number of days since its first date" in data.notes
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_words_are_left_out_unless_named_and_become_columns_of_zero_and_one(writ
     np.testing.assert_array_equal(
         data.points[:, 1:], [[f"where={w}" == n for n in names] for w in ISLANDS]
     )
-    note = said(data, "'where' stands as 0 and 1 for each of its 3 values (one-hot)")
+    note = said(data, "'where' is used as a column of 0 and 1 for each of its 3 values")
     assert note.endswith("'Biscoe', 'Dream', 'Torgersen'")
 
 

@@ -156,7 +156,9 @@ def suspect_labels(
     """
     given = checked_labels(graph, labels, n_states)
     if not 0 <= margin < 1:
-        raise InvalidInputError(f"margin={margin!r} is no difference of probabilities: use 0 to 1")
+        raise InvalidInputError(
+            f"margin={margin!r} is not between 0 and 1: give a difference of probabilities"
+        )
     labelled = np.flatnonzero(given >= 0)
     if len(labelled) < 2:
         raise InvalidInputError(

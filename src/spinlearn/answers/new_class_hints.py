@@ -1,20 +1,21 @@
 """New classes that the answer does not show but other temperatures do.
 
-A class that nobody labelled may be held by a named one at the temperature of the answer. A group of
-points is worth a word if over a range of temperatures it is a new class while the labelled classes
-still stand beside it: when a class comes apart, its own pieces become new classes too, but then few
-points keep its name. With M the members of a new class k at row t of a profile, and A the class
-that most of them have in the answer, a hint needs
+At the temperature of the answer a named class may hold a class that nobody labelled. A group of
+points is worth a hint if it is a new class over a range of other temperatures, while the named
+classes still stand beside it. (When a named class falls apart, its own pieces become new classes,
+too, but then few points keep its name.) Let M be the members of a new class at row t of a profile,
+and A the class that the answer gives to most of them. A hint needs three things:
 
-    |M| >= max(LEAST, LEAST_SHARE n),
-    (points called A at t) >= KEPT (points called A in the answer, without M),
-    and no new class of the answer that shares more than half of its union with M;
-    labelled points are not counted, they keep their class whatever happens. Only where no other
-    point is left to count, because the answer has A for labelled points and M alone, the labels of
-    A must be as many as M.
+- M is large enough: at least LEAST points, and LEAST_SHARE of all points.
+- A still stands at row t: at least KEPT times as many points are called A there as in the answer,
+  where those in M are not counted. Labelled points are not counted either, because they keep their
+  class at every temperature. If nothing is left to count, because all other points that the answer
+  calls A are labelled, A must have at least as many labels as M has points.
+- The answer does not show M already: none of its new classes shares more than half of its union
+  with M.
 
-Hints are ordered by |M| times the length of the range of temperatures around t over which the class
-goes on.
+Hints are ordered by the size of M times the length of the range of temperatures around t over which
+the class goes on.
 """
 
 from __future__ import annotations

@@ -2,18 +2,19 @@
 
 With p1 >= p2 the two largest marginals of a point and C_ij the pair agreement:
 
-1. *confident*: p1 - p2 > tau; the point takes the class of p1. Clamped points are *labelled*. A
-   point that no label reaches is never confident, whatever its marginals.
-2. Delete the edges with C_ij < (1 + 1/q)/2, half way between random and perfect agreement, and
-   find the connected components of what is left. An unconfident point follows its component:
-   *grown* if the classified points in it are all of one class, *confused* between the classes if
-   there are several, *new* if there is none. Each such component is a new class of its own. A
-   state without a name in which a point is held is a new class like a named one: points that are
-   confident of it are *new*.
-3. Components without a classified point and below LEAST_NEW points are no classes. They join the
-   larger component with which they agree most over all their edges ("join", after the last step of
-   Blatt, Wiseman & Domany's clustering), and those without any are *outliers*; or all of them are
-   ("outlier"); or ("new") they are new classes all the same, as the paper has it.
+1. A point with p1 - p2 > tau is *confident* and takes the class of p1. Points that are held are
+   *labelled*. A point that no label reaches is never confident, whatever its marginals.
+2. Edges with C_ij < (1 + 1/q)/2, half way between random and perfect agreement, are deleted. The
+   connected components of what is left are found. A point that is not confident follows its
+   component: it is *grown* if all classified points there are of one class, *confused* between
+   these classes if they are of several, *new* if there is none. Each component without a classified
+   point is a new class. A state without a name in which a point is held is a new class like a named
+   one: points that are confident of it are *new*.
+3. A component of fewer than LEAST_NEW points, none of them classified, is too small for a class.
+   What becomes of it is a setting. "join" gives it to the larger component with which it agrees
+   most over all its edges (after the last step of Blatt, Wiseman & Domany's clustering); where
+   there is none, its points are *outliers*. "outlier" makes them outliers at once. "new" makes it a
+   new class all the same, as in the paper.
 
 Measured (`benchmarks/answers.py`, share of wrong calls with "join" / "outlier" / "new"): with a
 hidden class, three labels of each other one, tumours 0.33/0.39/0.39, 0.46/0.46/0.46, 0.36/0.42/0.42

@@ -101,7 +101,7 @@ class LocalGlobalConsistency(GraphClassifier):
         number = isinstance(self.alpha, (int, float, np.number))
         if not (number and 0 < self.alpha < 1):
             raise InvalidInputError(
-                f"alpha={self.alpha!r} is no share of the neighbours: use 0 < alpha < 1"
+                f"alpha={self.alpha!r} is not a share of the neighbours: use 0 < alpha < 1"
             )
         check_solver_settings(self.tol, self.max_iter)
 

@@ -90,11 +90,11 @@ class SpectralGraphTransducer(GraphClassifier):
 
     def _check_settings(self) -> None:
         if not (isinstance(self.c, (int, float, np.number)) and 0 < self.c < np.inf):
-            raise InvalidInputError(f"c={self.c!r} is no cost: use a finite number > 0")
+            raise InvalidInputError(f"c={self.c!r} is not a cost: use a finite number > 0")
         whole = isinstance(self.d, (int, np.integer)) and not isinstance(self.d, bool)
         if not (whole and self.d >= 1):
             raise InvalidInputError(
-                f"d={self.d!r} is no number of eigenvectors: use a whole number >= 1"
+                f"d={self.d!r} is not a number of eigenvectors: use a whole number >= 1"
             )
 
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:

@@ -367,7 +367,7 @@ def _table(file: DataFile, path: str | Path | None) -> tuple[list[str], list[lis
     if found != file.sha256:
         raise DataFileError(
             f"{place} is not the expected file: its SHA-256 is {found}, not {file.sha256}. It may "
-            f"be truncated or of another version; get it anew: {file.source}"
+            f"be truncated or of another version; get it again: {file.source}"
         )
     lines: Any = gzip.decompress(content).decode("utf-8").splitlines()
     header, *rows = csv.reader(lines)

@@ -85,7 +85,7 @@ def balanced_cut(
     model = min_cut(graph, labels, n_states, label_strength=label_strength)
     if not (isinstance(strength, (int, float, np.number)) and 0 <= strength < np.inf):
         raise InvalidInputError(
-            f"strength={strength!r} of the balance is no number >= 0: 0 switches it off, 2 is usual"
+            f"strength={strength!r} is not a number >= 0: 0 switches the balance off, 2 is usual"
         )
     if size not in ("count", "volume"):
         raise InvalidInputError(f"size={size!r} is unknown: use 'count' or 'volume'")

@@ -116,10 +116,10 @@ def diffused_cut(
     )
     if not (isinstance(diffusion, (int, float, np.number)) and 0 <= diffusion < np.inf):
         raise InvalidInputError(
-            f"diffusion={diffusion!r} is no strength of a field: use a number >= 0, 0.2 is usual"
+            f"diffusion={diffusion!r} is not a strength of a field: use a number >= 0, 0.2 is usual"
         )
     if not (isinstance(alpha, (int, float, np.number)) and 0 < alpha < 1):
-        raise InvalidInputError(f"alpha={alpha!r} is no share of the neighbours: use 0 < alpha < 1")
+        raise InvalidInputError(f"alpha={alpha!r} is not a share: use 0 < alpha < 1")
     states = checked_labels(graph, labels, q)
     unit = float(np.abs(graph.weights).mean()) if graph.n_edges else 1.0
     return model.replace(

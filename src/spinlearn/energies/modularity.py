@@ -96,8 +96,8 @@ def modularity(
     number = isinstance(resolution, (int, float, np.integer, np.floating))
     if not (number and 0 <= resolution < np.inf):
         raise InvalidInputError(
-            f"resolution={resolution!r} is no number >= 0: 1 is usual, below it classes are fewer "
-            "and larger, and 0 leaves the min cut"
+            f"resolution={resolution!r} is not a number >= 0: 1 is usual, less makes fewer and "
+            "larger classes, and 0 leaves the minimum cut"
         )
     q = model.n_states
     shares = None if proportions is None else class_shares(proportions, q)

@@ -151,7 +151,7 @@ def class_prior(
             "a positive probability"
         )
     if not (isinstance(strength, (int, float, np.number)) and 0 <= strength < np.inf):
-        raise InvalidInputError(f"strength={strength!r} of the prior is no number >= 0")
+        raise InvalidInputError(f"strength={strength!r} of the prior is not a number >= 0")
     unit = float(np.abs(model.effective_couplings).mean()) if graph.n_edges else 1.0
     cost = -strength * unit * np.log(values / values.max())
     free = checked_labels(graph, labels, model.n_states) == UNLABELLED

@@ -220,7 +220,7 @@ class GeneralizedBP(Settings):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
                 raise InvalidInputError(
-                    f"{name}={value!r} is no setting of {self.name}: give a whole number of at "
+                    f"{name}={value!r} is not a setting of {self.name}: give a whole number of at "
                     f"least {low}"
                 )
         for name in ("tol", "max_operations"):
@@ -228,7 +228,7 @@ class GeneralizedBP(Settings):
             number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
             if not number or not 0 < value < np.inf:
                 raise InvalidInputError(
-                    f"{name}={value!r} is no setting of {self.name}: give a positive number"
+                    f"{name}={value!r} is not a setting of {self.name}: give a positive number"
                 )
 
 

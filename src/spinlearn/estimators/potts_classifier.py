@@ -87,7 +87,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         (the cut against what chance would join), "normalized_cut", "ratio_cut"; the same with
         settings, such as ``BalancedCut(strength=3)``; ``Custom(...)`` with arrays of your own; or a
         function of (graph, labels, n_states, label_strength=...) that returns a PottsModel. With
-        one of these nothing is weighed.
+        one of these, no other energy is considered.
     proportions : array-like of shape (n_classes,) or None, default None
         Shares of the classes in all points, if you know them.
     label_noise : float or None, default None
@@ -108,17 +108,17 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         super-paramagnetic and paramagnetic phases, T = 0 included.
     temperature : float or str, default "auto"
         Temperature of the answer. "calibrated": where classes have just formed and probabilities
-        are about right; "information": where the decision says
-        most about the points; "discovery": near that, but where small new classes stand too;
-        "paper": T* of the paper's section 6.1, the most stable change from the ground state;
-        "paper_strict": the same, blind to new classes (`spinlearn.answers.stability`). "auto":
-        that of the method; "calibrated" for an approximation, else "information".
+        are about right; "information": where the decision says most about the points; "discovery":
+        near that, but where small new classes stand too; "paper": T* of the paper's section 6.1,
+        the most stable change from the ground state; "paper_strict": the same, without regard to
+        new classes (`spinlearn.answers.stability`). "auto": that of the method; "calibrated" for an
+        approximation, else "information".
     tau : float, default 0.1
         A point is confident when its two largest probabilities differ by more than this.
     small_groups : {"join", "outlier", "new"}, default "join"
-        What becomes of one or two points that agree with no others enough: part of the neighbour
-        with which they agree most (if that is no such group itself, else outliers), or outliers,
-        or, as in the paper, new classes.
+        What becomes of one or two points that agree with no others enough. "join": part of the
+        neighbour with which they agree most, or outliers where that is as small a group; "outlier":
+        outliers; "new": new classes, as in the paper.
     eta_min : float or None, default None
         With the paper's rules, the smallest stability, in points times temperature, for which
         T* > 0 is chosen (the paper's eta_0). None: one point in a hundred over the whole grid.

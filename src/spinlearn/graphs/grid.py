@@ -113,8 +113,8 @@ class PixelGrid(Settings):
             scale = float(self.contrast) ** 2
         else:
             raise InvalidInputError(
-                f"contrast={self.contrast!r} is no positive number: give the difference of values "
-                "that counts as one"
+                f"contrast={self.contrast!r} is not a positive number: give the difference of "
+                "values that counts as one"
             )
         if scale == 0:  # the image is the same everywhere
             return np.ones(len(pairs))

@@ -269,7 +269,7 @@ class Radius(PointBuilder):
         usable = isinstance(self.radius, Real) and not isinstance(self.radius, bool)
         if not (usable and 0 < self.radius < np.inf):
             raise InvalidInputError(
-                f"radius={self.radius!r} is no distance: give a finite number > 0, for example "
+                f"radius={self.radius!r} is not a distance: give a finite number > 0, for example "
                 "the mean distance to the tenth neighbour"
             )
 
@@ -292,7 +292,7 @@ def _check_n_neighbors(n_neighbors: Any) -> None:
     whole = isinstance(n_neighbors, Integral) and not isinstance(n_neighbors, bool)
     if not (whole and n_neighbors >= 1):
         raise InvalidInputError(
-            f"n_neighbors={n_neighbors!r} is no number of neighbours: give a whole number >= 1"
+            f"n_neighbors={n_neighbors!r} is not a number of neighbours: give a whole number >= 1"
         )
 
 

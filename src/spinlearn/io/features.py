@@ -127,7 +127,7 @@ def _sort_column(found: _Sorted, table: Table, name: str, chosen: bool) -> None:
     if len(read.infinite):
         raise InvalidInputError(
             f"{table.path} has {str(cells[read.infinite[0]])!r} in column {name!r}, "
-            f"{table.place(int(read.infinite[0]))}, which is no finite number: correct it, or "
+            f"{table.place(int(read.infinite[0]))}, which is not a finite number: correct it, or "
             "leave the column out with --features"
         )
     found.use(name, read.values[:, None], [name])
@@ -162,7 +162,7 @@ def _sort_text(found: _Sorted, table: Table, name: str, read: Cells, chosen: boo
                 f"({str(cells[read.texts[0]])!r}): write them as 2024-12-31"
             )
         found.use(name, counted[:, None], [name])
-        found.remarks.append(f"{name!r} stands as days since its first date")
+        found.remarks.append(f"{name!r} is used as the number of days since its first date")
         return
     if read.n_numbers:
         place = f"({str(cells[read.texts[0]])!r} in {table.place(int(read.texts[0]))})"
@@ -181,7 +181,7 @@ def _sort_text(found: _Sorted, table: Table, name: str, read: Cells, chosen: boo
         )
     found.use(name, *one_hot(name, cells, words))
     found.remarks.append(
-        f"{name!r} stands as 0 and 1 for each of its {len(words)} values (one-hot): "
+        f"{name!r} is used as a column of 0 and 1 for each of its {len(words)} values: "
         + ", ".join(map(repr, words))
     )
 

@@ -51,10 +51,10 @@ def check_hdf5_ends(path: Path) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise InvalidInputError(
-            f"{path} is damaged: HDF5 comes to no end in reading its text; get it anew"
+            f"{path} is damaged: HDF5 does not finish reading its text; get it again"
         ) from error
     lines = done.stderr.decode("utf-8", errors="replace").strip().splitlines()
     if done.returncode == 0 or (lines and lines[-1].startswith("ModuleNotFoundError")):
         return
     said = lines[-1] if done.returncode == 1 and lines else f"exit code {done.returncode}"
-    raise InvalidInputError(f"{path} is damaged: HDF5 cannot read it ({said}); get it anew")
+    raise InvalidInputError(f"{path} is damaged: HDF5 cannot read it ({said}); get it again")

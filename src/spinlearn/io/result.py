@@ -239,7 +239,7 @@ class Result(Answer, Pictures):
             )
         if file.suffix != ".npz":
             raise InvalidInputError(
-                f"{file} is no result of `spinlearn fit`: give the folder that it made"
+                f"{file} is not a result of `spinlearn fit`: give the folder that it made"
             )
         arrays = read_npz(file)
         try:
@@ -274,7 +274,7 @@ class Result(Answer, Pictures):
         _check_names(arrays)
         classes, ids = arrays["classes"], arrays["ids"]
         if ids.ndim != 1 or classes.ndim != 1 or ids.dtype.kind + classes.dtype.kind != "UU":
-            raise ValueError("ids and classes are no lists of names")
+            raise ValueError("ids and classes are not lists of names")
         if header["whole_numbers"]:
             classes = classes.astype(np.int64)
         if len(ids) != int(arrays["n_nodes"]):  # before anything is made of that size

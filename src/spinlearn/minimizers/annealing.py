@@ -64,9 +64,7 @@ def annealing(
     if reason is not None:
         raise UnsupportedModelError(reason)
     if n_sweeps < 1 or n_runs < 1:
-        raise InvalidInputError(
-            f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1: that is no run at all"
-        )
+        raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
     free = model.free_nodes.astype(np.int32)
     graph, q = model.graph, model.n_states
     terms = (

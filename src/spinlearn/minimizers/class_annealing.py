@@ -58,9 +58,7 @@ def class_annealing(
     [0, 0, 1, 1]
     """
     if n_sweeps < 1 or n_runs < 1:
-        raise InvalidInputError(
-            f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1: that is no run at all"
-        )
+        raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
     best, sweeps = annealed(model, n_sweeps, n_runs, seed_sequence(seed))
     energies = np.atleast_1d(model.energy(best))
     lowest = int(np.argmin(energies))

@@ -91,9 +91,7 @@ def multilevel(
     if reason is not None:
         raise UnsupportedModelError(reason)
     if n_sweeps < 1 or n_runs < 1:
-        raise InvalidInputError(
-            f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1: that is no run at all"
-        )
+        raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
     tries = [float(r) for r in resolutions]
     if not tries or not all(0 < r < np.inf for r in tries):
         raise InvalidInputError(

@@ -263,7 +263,7 @@ def _chosen(methods: Any, own: Mapping[str, PottsClassifier]) -> dict[str, Any]:
         pairs = [(m if isinstance(m, str) else _name_of(m), m) for m in methods]
     else:
         raise InvalidInputError(
-            f"methods={methods!r} is no list: give names and estimators in a list, or a dict"
+            f"methods={methods!r} is not a list: give names and estimators in a list, or a dict"
         )
     chosen: dict[str, Any] = {}
     for name, method in pairs:
@@ -275,7 +275,7 @@ def _chosen(methods: Any, own: Mapping[str, PottsClassifier]) -> dict[str, Any]:
                 )
             method = own[method] if method in own else BASELINES[method]()
         if isinstance(method, type) or not hasattr(method, "fit"):
-            raise InvalidInputError(f"{method!r} is no method: pass a name or an estimator")
+            raise InvalidInputError(f"{method!r} is not a method: pass a name or an estimator")
         while name in chosen:
             name += "'"
         chosen[name] = method
