@@ -169,7 +169,8 @@ def clean() -> dict[str, str]:
 def run(command: list[str], folder: Path) -> str:
     """What a command prints; its failure ends the check."""
     done = subprocess.run(command, cwd=folder, env=clean(), capture_output=True, text=True)
-    shown = " ".join(Path(word).name for word in command[:2]) + f" {' '.join(command[2:])}"
+    words = [Path(command[0]).name, *(word for word in command[1:] if "\n" not in word)]
+    shown = " ".join(words)
     expect(done.returncode == 0, f"{shown} failed:\n{done.stdout}\n{done.stderr}")
     print(f"ok: {shown}")
     return done.stdout

@@ -216,7 +216,7 @@ def test_gaps_in_arrays_are_treated_alike(tmp_path, gappy, kind, how):
 def test_infinite_values_are_no_gaps(written, gappy):
     gappy.loc[5, "a"] = np.inf
     for how in ("median", "drop", "error"):
-        with pytest.raises(InvalidInputError, match="no finite number"):
+        with pytest.raises(InvalidInputError, match="not a finite number"):
             written(gappy, missing=how)
 
 
@@ -345,5 +345,5 @@ def test_another_neighbour_graph_of_a_file_can_be_named(tmp_path):
 
 def test_a_neighbour_graph_is_asked_of_cells_alone(tmp_path):
     FRAME.to_csv(tmp_path / "d.csv", index=False)
-    with pytest.raises(InvalidInputError, match=r"no \.h5ad file"):
+    with pytest.raises(InvalidInputError, match=r"not an \.h5ad file"):
         read_dataset(tmp_path / "d.csv", ReadOptions(labels="lab", neighbors="second"))
