@@ -141,8 +141,8 @@ def test_components_reduce_the_features(fit):
         (("--proportions", "blue=1,green=1,red"), "'red' is not NAME=SHARE"),
         (("--proportions", "nan,1,1"), "'nan' is not a share"),
         (("--proportions", "0,0,0"), "gives no class any point"),
-        (("--proportions", "1,1,1", "--method", "paper"), "proportions are of the energy"),
-        (("--proportions", "1,1,1", "--energy", "min_cut"), "proportions are of the energy"),
+        (("--proportions", "1,1,1", "--method", "paper"), "proportions belong to the energy"),
+        (("--proportions", "1,1,1", "--energy", "min_cut"), "proportions belong to the energy"),
         (("--couplings", "own"), "couplings='own' is unknown"),
     ],
 )  # fmt: skip
