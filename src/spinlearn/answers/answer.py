@@ -401,9 +401,9 @@ class Answer(NotebookTable):
         if changing is not None:
             settled = self.equilibrium.diagnostics.get("settled")
             remarks.append(
-                f"{'the calls are settled' if settled else 'the calls are NOT settled'}: were "
-                f"sampling to go on, at most {changing:.2%} of them are expected to change (with "
-                "95 % confidence)"
+                f"{'the calls are settled' if settled else 'the calls are NOT settled'}: if "
+                f"sampling went on, at most {changing:.2%} of them would be expected to change "
+                "(with 95 % confidence)"
             )
         second = self.second_opinion
         if second is not None and second.temperature == self.temperature:
