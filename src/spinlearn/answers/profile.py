@@ -333,8 +333,8 @@ def profile(
         The first `n_classes` of the q states are named classes (default: all). A point that prefers
         a nameless state is never confident.
     small_groups : {"join", "outlier", "new"}, default "join"
-        What becomes of groups of one or two points in which none is classified: part of the
-        neighbour with which they agree most, or outliers, or ("new", the paper's rule) new classes.
+        What becomes of groups of one or two points in which none is classified: part of the larger
+        group with which they agree most, or outliers, or ("new", the paper's rule) new classes.
     new_groups : bool, default True
         Whether unconfident points that agree among themselves, and with no class, are a new class
         (the paper's rule), or undecided between the classes that are about as probable.

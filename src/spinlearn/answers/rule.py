@@ -46,8 +46,8 @@ LEAST_NEW = 3  # points of a new class
 SMALL_GROUPS = ("join", "outlier", "new")  # what becomes of smaller ones
 """What can become of groups of one or two points that agree with no others enough.
 
-"join" makes them part of the neighbour with which they agree most, "outlier" sets them aside, "new"
-makes each a new class, as the paper does.
+"join" makes them part of the larger group with which they agree most, "outlier" sets them aside,
+"new" makes each a new class, as the paper does.
 
 Examples
 --------

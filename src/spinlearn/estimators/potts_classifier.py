@@ -117,7 +117,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         A point is confident when its two largest probabilities differ by more than this.
     small_groups : {"join", "outlier", "new"}, default "join"
         What becomes of one or two points that agree with no others enough. "join": part of the
-        neighbour with which they agree most, or outliers where that is as small a group; "outlier":
+        larger group with which they agree most, or outliers where they touch none; "outlier":
         outliers; "new": new classes, as in the paper.
     eta_min : float or None, default None
         With the paper's rules, the smallest stability, in points times temperature, for which
