@@ -13,7 +13,7 @@ export MPLBACKEND := Agg
 SPINLEARN_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 export SPINLEARN_DATA
 
-.PHONY: demo reproduce test test-fast fuzz browser lint format bench clean
+.PHONY: demo reproduce test test-fast fuzz browser lint format bench dist clean
 
 demo: $(VENV)/.app
 	$(BIN)/spinlearn demo --out demo
@@ -63,6 +63,21 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/baselines.py
 	$(BIN)/python benchmarks/minimizers.py
 
+# A release: sdist and wheel in dist/, checked, the wheel tried out in a new environment from an
+# empty folder. PYTHON=python3.13 tries it with another Python.
+RELEASE := .cache/release
+dist: $(RELEASE)/.ready
+	rm -rf dist
+	$(RELEASE)/bin/python -m build --outdir dist .
+	$(RELEASE)/bin/twine check --strict dist/*
+	$(RELEASE)/bin/cffconvert --validate -i CITATION.cff
+	$(RELEASE)/bin/python tools/check_dist.py dist --python $(PYTHON)
+
+$(RELEASE)/.ready: tools/requirements.txt
+	$(PYTHON) -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet -r $<
+	touch $@
+
 $(VENV)/.app: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -74,4 +89,4 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.app
 	touch $@
 
 clean:
-	rm -rf $(VENV) .cache demo reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache dist demo reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,8 +1,9 @@
 """spinlearn: classification from a handful of labels by statistical physics.
 
-What a user types in the first hour is here; the rest is in the modules `answers`, `baselines`,
-`datasets`, `energies`, `engines` and `graphs`. All is loaded on first use (PEP 562), so that
-`import spinlearn` stays light.
+What a user types in the first hour is here; the rest is in the public modules: `advice`, `answers`,
+`baselines`, `datasets`, `energies`, `engines`, `errors`, `graphs` and `minimizers`. The names in
+``spinlearn.__all__`` and in the ``__all__`` of these modules are public; other modules may change
+without notice. All is loaded on first use (PEP 562), so that ``import spinlearn`` stays light.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "PottsClassifier": "spinlearn.estimators",
@@ -27,7 +28,17 @@ _HOME = {
     "suggest": "spinlearn.advice",
     "suspects": "spinlearn.advice",
 }
-_MODULES = ("answers", "baselines", "datasets", "energies", "engines", "graphs")
+_MODULES = (
+    "advice",
+    "answers",
+    "baselines",
+    "datasets",
+    "energies",
+    "engines",
+    "errors",
+    "graphs",
+    "minimizers",
+)
 
 __all__ = ["__version__", *_HOME, *_MODULES]
 

@@ -133,9 +133,9 @@ def test_two_bands_sampling_beats_minimising():
     ("change", "message"),
     [
         ({"methods": ["nonsense"]}, "method 'nonsense' is unknown"),
-        ({"methods": "lgc"}, "methods='lgc' is no list"),
-        ({"methods": [PottsClassifier]}, "is no method"),
-        ({"methods": [3]}, "is no method"),
+        ({"methods": "lgc"}, "methods='lgc' is not a list"),
+        ({"methods": [PottsClassifier]}, "is not a method"),
+        ({"methods": [3]}, "is not a method"),
         ({"energy": "nonsense"}, "energy 'nonsense' is unknown"),
         ({"energy": []}, "energy is empty"),
         ({"truth": [0, 1, -1]}, "truth has no class for 1 points"),

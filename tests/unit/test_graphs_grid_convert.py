@@ -221,8 +221,8 @@ def test_pixels_outside_the_mask_may_hold_anything_and_a_flat_image_joins_all_al
         ({"values": np.zeros((3, 2))}, "values have shape"),
         ({"values": np.full((2, 2), np.nan)}, "inside the mask"),
         ({"values": [["a", "b"], ["c", "d"]]}, "values must be real numbers"),
-        ({"values": np.eye(2), "contrast": 0}, "contrast=0 is no positive number"),
-        ({"values": np.eye(2), "contrast": np.nan}, "contrast=nan is no positive number"),
+        ({"values": np.eye(2), "contrast": 0}, "contrast=0 is not a positive number"),
+        ({"values": np.eye(2), "contrast": np.nan}, "contrast=nan is not a positive number"),
     ],
 )
 def test_images_that_do_not_fit_are_refused(settings, said):

@@ -291,7 +291,7 @@ def test_a_reduction_is_that_of_the_training_points():
     np.testing.assert_allclose(kept.components @ kept.components.T, np.eye(3), atol=1e-9)
     assert checked_components(None, 40, 200) is None
     assert checked_components(500, 40, 200) is None
-    with pytest.raises(InvalidInputError, match="no number of components"):
+    with pytest.raises(InvalidInputError, match="not a number of components"):
         checked_components(0, 40, 200)
 
 
@@ -300,10 +300,10 @@ def test_a_reduction_is_that_of_the_training_points():
     [
         ({"method": "magic"}, "method='magic' is unknown"),
         ({"novelty": "some"}, "novelty='some' is unknown"),
-        ({"label_noise": 0.7}, "no share of wrong labels"),
+        ({"label_noise": 0.7}, "not a share of wrong labels"),
         ({"label_noise": 0.1, "label_strength": 2.0}, "two ways"),
-        ({"proportions": [0.5, 0.5], "energy": "min_cut"}, "give them to it"),
-        ({"n_components": -3}, "no number of components"),
+        ({"proportions": [0.5, 0.5], "energy": "min_cut"}, "give them to that"),
+        ({"n_components": -3}, "not a number of components"),
     ],
 )
 def test_what_is_unknown_is_refused_at_once(settings, message):

@@ -208,7 +208,7 @@ TRIANGLE = Graph(3, [(0, 1), (1, 2), (0, 2)])
 
 @pytest.mark.parametrize("bad", [-1, -1e-9, np.nan, np.inf, "1", None, [1.0], 1j, np.complex128(1)])
 def test_bad_resolutions_are_refused(bad):
-    with pytest.raises(InvalidInputError, match=r"resolution=.*is no number >= 0: 1 is usual"):
+    with pytest.raises(InvalidInputError, match=r"resolution=.*is not a number >= 0: 1 is usual"):
         modularity(TRIANGLE, [0, -1, 1], 2, resolution=bad)
 
 
@@ -223,7 +223,7 @@ def test_bad_resolutions_are_refused(bad):
         (lambda: modularity(TRIANGLE, [0, -1], 2), "labels have shape"),
         (lambda: modularity(TRIANGLE, [0, -1, 1], 1), "at least 2 states"),
         (lambda: modularity(TRIANGLE, [0, -1, 1], 2, resolution=1e308), "energies overflow"),
-        (lambda: modularity(Graph(2, []), [0, 1], 2, resolution=-1), "is no number >= 0"),
+        (lambda: modularity(Graph(2, []), [0, 1], 2, resolution=-1), "is not a number >= 0"),
         (lambda: modularity(Graph(2, []), [0, 1], 2, proportions=[0, 0]), "not all zero"),
     ],
 )

@@ -107,7 +107,7 @@ def test_zero_bytes_in_names_are_refused(tmp_path, kind, where):
 
 @pytest.mark.parametrize("what", ["the id", "the label", "the column"])
 def test_broken_text_in_names_is_refused(what):
-    with pytest.raises(InvalidInputError, match=f"{what} 'q.udc80', which is no text"):
+    with pytest.raises(InvalidInputError, match=f"{what} 'q.udc80', which is not text"):
         check_names(Path("d.csv"), what, ["p", None, 3, "Ä", "q\udc80"])
 
 

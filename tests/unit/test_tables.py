@@ -161,7 +161,7 @@ def test_dates_are_left_out_or_counted_in_days(written):
     assert "dates" in said(written(frame), "left out 'day'")
     data = written(frame, features=("a", "day"))
     np.testing.assert_allclose(data.points[:, 1], np.arange(N))
-    assert "'day' stands as days since its first date" in data.notes
+    assert "'day' is used as the number of days since its first date" in data.notes
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_gaps_in_arrays_are_treated_alike(tmp_path, gappy, kind, how):
 def test_infinite_values_are_no_gaps(written, gappy):
     gappy.loc[5, "a"] = np.inf
     for how in ("median", "drop", "error"):
-        with pytest.raises(InvalidInputError, match="no finite number"):
+        with pytest.raises(InvalidInputError, match="not a finite number"):
             written(gappy, missing=how)
 
 
@@ -279,7 +279,7 @@ def test_words_are_left_out_unless_named_and_become_columns_of_zero_and_one(writ
     np.testing.assert_array_equal(
         data.points[:, 1:], [[f"where={w}" == n for n in names] for w in ISLANDS]
     )
-    note = said(data, "'where' stands as 0 and 1 for each of its 3 values (one-hot)")
+    note = said(data, "'where' is used as a column of 0 and 1 for each of its 3 values")
     assert note.endswith("'Biscoe', 'Dream', 'Torgersen'")
 
 
@@ -424,5 +424,5 @@ def test_another_neighbour_graph_of_a_file_can_be_named(tmp_path):
 
 def test_a_neighbour_graph_is_asked_of_cells_alone(tmp_path):
     FRAME.to_csv(tmp_path / "d.csv", index=False)
-    with pytest.raises(InvalidInputError, match=r"no \.h5ad file"):
+    with pytest.raises(InvalidInputError, match=r"not an \.h5ad file"):
         read_dataset(tmp_path / "d.csv", ReadOptions(labels="lab", neighbors="second"))

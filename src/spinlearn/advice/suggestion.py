@@ -56,7 +56,7 @@ Points = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A point worth labelling.
+    """A point worth labelling; `spinlearn.suggest` makes these.
 
     Attributes
     ----------
@@ -67,6 +67,17 @@ class Suggestion:
         removed by the suggestions before it.
     reach : int
         Number of points whose most probable class the label bears on noticeably.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spinlearn import PottsClassifier, suggest
+    >>> X = np.r_[np.linspace(0, 1, 12), np.linspace(3, 4, 12)][:, None]
+    >>> y = np.full(24, -1)
+    >>> y[0], y[1] = 0, 1  # no label in the second group
+    >>> clf = PottsClassifier(method="paper").fit(X, y)
+    >>> bool(suggest(clf, 1)[0].point >= 12)
+    True
     """
 
     point: int
@@ -85,20 +96,39 @@ def suggest(
 ) -> list[Suggestion]:
     """The next points to label, most useful first.
 
+    A point is useful if to know its class is expected to remove many errors, its own and those of
+    the points that it is bound to.
+
     Parameters
     ----------
     source : Answer, Result, fitted PottsClassifier or Equilibrium
         What the labels so far have given.
-    n : int
+    n : int, default 5
         How many points.
-    temperatures : array-like, optional
-        Where to draw labellings; default: some in the ordered phases, and none where the answer is
-        an approximation.
-    n_samples : int
+    temperatures : array-like of float, optional
+        Where to draw labellings, in the unit of the couplings; default: some in the ordered phases,
+        and none where the answer is an approximation.
+    n_samples : int, default 256
         Labellings at each of them.
-    seed : int, SeedSequence or None
-    stop : callable
+    seed : int, SeedSequence or None, default 0
+        Of random numbers.
+    stop : callable, optional
         Asked now and then; if true, nothing is suggested (`StoppedError`).
+
+    Returns
+    -------
+    list of Suggestion
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spinlearn import PottsClassifier, suggest
+    >>> X = np.r_[np.linspace(0, 1, 12), np.linspace(3, 4, 12), np.linspace(6, 7, 12)][:, None]
+    >>> y = np.full(36, -1)
+    >>> y[5], y[30] = 0, 1  # none in the middle
+    >>> clf = PottsClassifier(method="paper").fit(X, y)
+    >>> [bool(12 <= s.point < 24) for s in suggest(clf, 1)]
+    [True]
     """
     answer = source.answer_ if isinstance(source, PottsClassifier) else source
     equilibrium = answer.equilibrium if isinstance(answer, Answer) else answer

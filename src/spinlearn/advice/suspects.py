@@ -49,18 +49,30 @@ Labels = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A label that the rest of the data disagrees with.
+    """A label that the rest of the data disagrees with; `spinlearn.suspects` makes these.
 
     Attributes
     ----------
     point : int
         Row number.
     given : int
-        Class of its label.
+        Class of its label, a position in the classifier's ``classes_``.
     instead : int
         The class that the others make most probable.
-    p_given, p_instead : float
-        Probabilities of the two without this label and those of the other suspects.
+    p_given : float
+        Probability of the class given, without this label and those of the other suspects.
+    p_instead : float
+        The same of the other class.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.advice import suspect_labels
+    >>> edges = [(i + k, j + k) for k in (0, 5) for i in range(5) for j in range(i)]
+    >>> graph = Graph(10, edges + [(0, 9)])
+    >>> found = suspect_labels(graph, [0, 1, 0, 0, -1, 1, 1, 1, -1, -1], n_states=2)
+    >>> found[0].point, found[0].p_instead > 0.9
+    (1, False)
     """
 
     point: int
@@ -73,11 +85,32 @@ class Suspect:
 def suspects(answer: Answer | PottsClassifier, *, margin: float = MARGIN) -> list[Suspect]:
     """Given labels of an answer that are probably wrong, the most suspect first.
 
+    Every label is left out in turn, and its point is judged by what random walks carry from the
+    others.
+
     Parameters
     ----------
     answer : Answer, Result or fitted PottsClassifier
-    margin : float
+        What was found.
+    margin : float, default 0.5
         By how much the other class must be more probable, 0 <= margin < 1.
+
+    Returns
+    -------
+    list of Suspect
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spinlearn import PottsClassifier, suspects
+    >>> X = np.r_[np.linspace(0, 1, 20), np.linspace(5, 6, 20)][:, None]
+    >>> y = np.full(40, -1)
+    >>> y[[2, 8, 14]] = 0
+    >>> y[[22, 28, 34]] = 1
+    >>> y[5] = 1  # wrong
+    >>> clf = PottsClassifier(method="paper").fit(X, y)
+    >>> [s.point for s in suspects(clf)]
+    [5]
     """
     found = answer.answer_ if isinstance(answer, PottsClassifier) else answer
     model = found.model
@@ -92,21 +125,40 @@ def suspect_labels(
     *,
     margin: float = MARGIN,
 ) -> list[Suspect]:
-    """Labels that are probably wrong, the most suspect first.
+    """Labels on a graph that are probably wrong, the most suspect first.
 
     Parameters
     ----------
     graph : Graph
-        Edges of negative weight are left aside: they carry no label.
-    labels : array-like of int (n,)
-        State of every labelled point, -1 for the others.
+        Similar points, n nodes. Edges of negative weight are left aside: they carry no label.
+    labels : array-like of int, shape (n,)
+        Class of every labelled point, -1 for the others.
     n_states : int
-    margin : float
+        Number of classes.
+    margin : float, default 0.5
         By how much the other class must be more probable, 0 <= margin < 1.
+
+    Returns
+    -------
+    list of Suspect
+
+    Examples
+    --------
+    Two groups of five; the label of point 1 contradicts the others of its group:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.advice import suspect_labels
+    >>> edges = [(i + k, j + k) for k in (0, 5) for i in range(5) for j in range(i)]
+    >>> graph = Graph(10, edges + [(0, 9)])
+    >>> found = suspect_labels(graph, [0, 1, 0, 0, -1, 1, 1, 1, -1, -1], n_states=2)
+    >>> [(s.point, s.given, s.instead) for s in found]
+    [(1, 1, 0)]
     """
     given = checked_labels(graph, labels, n_states)
     if not 0 <= margin < 1:
-        raise InvalidInputError(f"margin={margin!r} is no difference of probabilities: use 0 to 1")
+        raise InvalidInputError(
+            f"margin={margin!r} is not between 0 and 1: give a difference of probabilities"
+        )
     labelled = np.flatnonzero(given >= 0)
     if len(labelled) < 2:
         raise InvalidInputError(

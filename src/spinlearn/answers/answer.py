@@ -43,36 +43,58 @@ from spinlearn.errors import InvalidInputError
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Answer(NotebookTable):
-    """What was found about every point.
+    """What was found about every point: calls, probabilities, confidence, and what is not to be
+    trusted.
 
-    Attributes
+    A fitted `spinlearn.PottsClassifier` holds one as ``answer_``. Axes are n points, k named
+    classes, T temperatures; temperatures are in the unit of the couplings.
+
+    Parameters
     ----------
     classes : array (k,)
         Names of the classes, sorted, in the user's kind.
     labels : int array (n,)
-        Index into `classes` of every label given, -1 where there is none.
+        Position in `classes` of every label given, -1 where there is none.
     equilibrium : Equilibrium
         All thermal averages, ascending in temperature; that of the answer is among its rows.
     profile : Profile
-        The outcome of every point at every one of these temperatures. A new class has one number
-        at all of them.
+        The outcome of every point at every one of these temperatures. A new class has one number at
+        all of them.
     temperature : float
         Of the answer.
-    rule : str
+    rule : str, default "given"
         How it was chosen: one of `TEMPERATURE_RULES`, or "given".
-    tau, small_groups
-        Of the decision, see `profile`.
-    eta_min : float or None
+    tau : float, default 0.1
+        Confidence threshold of the decision.
+    small_groups : {"join", "outlier", "new"}, default "join"
+        What became of groups of one or two points in which none is classified.
+    eta_min : float, optional
         Of the paper's rules, see `answer_temperature`.
-    calibration : float or None
-        Of the rule "calibrated": what left-out labels make of that temperature, a factor.
-    new_groups : bool
-        Of the decision, see `profile`.
+    calibration : float, optional
+        Of the rule "calibrated": the factor that left-out labels put on that temperature.
+    new_groups : bool, default True
+        Whether points that agree with no class may be a new one, see `spinlearn.answers.profile`.
     choices : tuple of str
         What was chosen for the user before, each with its reason.
-    second_opinion : SecondOpinion or None
+    second_opinion : SecondOpinion, optional
         What a sampler says beside an approximation, at the temperature that it was asked at; the
         points on which the two disagree are undecided there.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spinlearn import PottsClassifier
+    >>> X = np.r_[np.linspace(0, 1, 10), np.linspace(3, 4, 10)][:, None]
+    >>> y = np.array(["", "", "left"] + 10 * [""] + ["right"] + 6 * [""], dtype=object)
+    >>> clf = PottsClassifier(method="paper").fit(X, y)
+    >>> answer = clf.answer_
+    >>> answer.names[[0, 19]].tolist(), str(answer.status[2])
+    (['left', 'right'], 'labelled')
+    >>> answer.probabilities.shape, answer.new_classes
+    ((20, 2), {})
+    >>> hot = answer.at(answer.temperatures[-1])  # the same at another temperature
+    >>> hot.warning is None
+    True
     """
 
     classes: npt.NDArray[Any]
@@ -103,7 +125,33 @@ class Answer(NotebookTable):
         new_groups: bool = True,
         choices: tuple[str, ...] = (),
     ) -> Self:
-        """The answer that an equilibrium gives, at a temperature or by a rule's name."""
+        """The answer that an equilibrium gives.
+
+        Parameters
+        ----------
+        equilibrium : Equilibrium
+            All thermal averages.
+        code : LabelCode
+            The classes, and the label of every point.
+        temperature : float or str, default "auto"
+            Of the answer, a number or the name of a rule.
+        tau : float, default 0.1
+            Confidence threshold.
+        small_groups : {"join", "outlier", "new"}, default "join"
+            What becomes of groups of one or two points in which none is classified.
+        eta_min : float, optional
+            Of the paper's rules.
+        calibration : float, optional
+            Of the rule "calibrated".
+        new_groups : bool, default True
+            Whether points that agree with no class may be a new one.
+        choices : tuple of str
+            What was chosen for the user before.
+
+        Returns
+        -------
+        Answer
+        """
         whole = equilibrium.ascending()
         found = profile(
             whole,
@@ -216,15 +264,49 @@ class Answer(NotebookTable):
         return {f"new:{k}": strength for k, strength in found.items()}
 
     def mean_confidence(self, outcome: int) -> float:
-        """Mean confidence of the points with this outcome; given labels count only alone."""
+        """Mean confidence of the points with one outcome.
+
+        Given labels count only where there are no other points.
+
+        Parameters
+        ----------
+        outcome : int
+            As in `Decision`.
+
+        Returns
+        -------
+        float
+        """
         return mean_confidence(self.confidence, self.decision, outcome)
 
     def name_of(self, outcome: int) -> str:
-        """An outcome of `profile` in words."""
+        """An outcome of `profile` in words.
+
+        Parameters
+        ----------
+        outcome : int
+            As in `Decision`.
+
+        Returns
+        -------
+        str
+        """
         return outcome_name(int(outcome), self.classes, self.profile.confused_sets)
 
     def table(self, ids: Any, points: slice = slice(None)) -> LabelTable:
-        """One row of text per point, as in labels.csv; of some points only, if asked."""
+        """One row of text per point, as in labels.csv.
+
+        Parameters
+        ----------
+        ids : sequence of str
+            Name of every point.
+        points : slice, default all
+            Which points.
+
+        Returns
+        -------
+        LabelTable
+        """
         return label_table(
             self.profile,
             self.row,
@@ -249,12 +331,16 @@ class Answer(NotebookTable):
         return {int(i): f"sampling says {self.name_of(codes[second.says[i]])}" for i in rows}
 
     def checked(self, seed: int | None = None) -> Self:
-        """The same with a second opinion where one is to be had, see `answers.second_opinion`.
+        """The same with a second opinion by a sampler, where one is to be had.
 
         Parameters
         ----------
         seed : int, optional
             Of the sampler; it has one anyway.
+
+        Returns
+        -------
+        Answer
         """
         second = second_opinion(
             self.equilibrium, self.profile, self.row, self.labels, 0 if seed is None else seed
@@ -315,9 +401,9 @@ class Answer(NotebookTable):
         if changing is not None:
             settled = self.equilibrium.diagnostics.get("settled")
             remarks.append(
-                f"{'the calls are settled' if settled else 'the calls are NOT settled'}: were "
-                f"sampling to go on, at most {changing:.2%} of them are expected to change (with "
-                "95 % confidence)"
+                f"{'the calls are settled' if settled else 'the calls are NOT settled'}: if "
+                f"sampling went on, at most {changing:.2%} of them would be expected to change "
+                "(with 95 % confidence)"
             )
         second = self.second_opinion
         if second is not None and second.temperature == self.temperature:
@@ -341,16 +427,35 @@ class Answer(NotebookTable):
         return bool(potts and plain and alone)
 
     def count(self, status: Status) -> int:
-        """Number of points with this status."""
+        """Number of points with this status.
+
+        Parameters
+        ----------
+        status : Status
+            Which one.
+
+        Returns
+        -------
+        int
+        """
         return self.decision.count(status)
 
     # -- other temperatures ----------------------------------------------------------------------
 
     def at(self, temperature: float | str) -> Self:
-        """The same with the answer at another temperature, given or by a rule's name.
+        """The same with the answer at another temperature. New classes keep the numbers they have
+        here.
 
-        "auto" is the rule "calibrated" where averages are an approximation, by belief propagation
-        for instance, and "information" elsewhere. New classes keep the numbers they have here.
+        Parameters
+        ----------
+        temperature : float or str
+            A number, in the unit of the couplings, or the name of a rule. "auto" is the rule
+            "calibrated" where averages are an approximation, by belief propagation for instance,
+            and "information" elsewhere.
+
+        Returns
+        -------
+        Answer
         """
         whole, found = self.equilibrium, self.profile
         rule = "given"
@@ -406,6 +511,15 @@ class Answer(NotebookTable):
         """The answer over another grid of temperatures, without sampling again.
 
         It is where it was asked for before: at that temperature, or by the same rule.
+
+        Parameters
+        ----------
+        temperatures : array-like of float
+            In the unit of the couplings.
+
+        Returns
+        -------
+        Answer
         """
         whole = self.equilibrium.at(np.unique(temperature_array(temperatures)))
         found = profile(

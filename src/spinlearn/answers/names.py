@@ -41,7 +41,27 @@ def outcome_candidates(
 
 
 def outcome_name(outcome: int, classes: Classes, confused_sets: ConfusedSets) -> str:
-    """An outcome for people: 'A', 'new:1', 'confused:A|B', 'outlier'."""
+    """An outcome in words: a class, or for instance ``new:1``, ``confused:A|B`` or ``outlier``.
+
+    Parameters
+    ----------
+    outcome : int
+        As in `Decision`.
+    classes : sequence
+        Names of the classes.
+    confused_sets : sequence of tuples of int
+        As in `Decision`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from spinlearn.answers import outcome_name
+    >>> [outcome_name(k, ["A", "B"], [(0, 1), ()]) for k in (1, 2, -1, -2)]
+    ['B', 'new:1', 'confused:A|B', 'outlier']
+    """
     if outcome == UNKNOWN:
         return "unknown"
     if outcome < 0:

@@ -1,20 +1,21 @@
 """New classes that the answer does not show but other temperatures do.
 
-A class that nobody labelled may be held by a named one at the temperature of the answer. A group of
-points is worth a word if over a range of temperatures it is a new class while the labelled classes
-still stand beside it: when a class comes apart, its own pieces become new classes too, but then few
-points keep its name. With M the members of a new class k at row t of a profile, and A the class
-that most of them have in the answer, a hint needs
+At the temperature of the answer a named class may hold a class that nobody labelled. A group of
+points is worth a hint if it is a new class over a range of other temperatures, while the named
+classes still stand beside it. (When a named class falls apart, its own pieces become new classes,
+too, but then few points keep its name.) Let M be the members of a new class at row t of a profile,
+and A the class that the answer gives to most of them. A hint needs three things:
 
-    |M| >= max(LEAST, LEAST_SHARE n),
-    (points called A at t) >= KEPT (points called A in the answer, without M),
-    and no new class of the answer that shares more than half of its union with M;
-    labelled points are not counted, they keep their class whatever happens. Only where no other
-    point is left to count, because the answer has A for labelled points and M alone, the labels of
-    A must be as many as M.
+- M is large enough: at least LEAST points, and LEAST_SHARE of all points.
+- A still stands at row t: at least KEPT times as many points are called A there as in the answer,
+  where those in M are not counted. Labelled points are not counted either, because they keep their
+  class at every temperature. If nothing is left to count, because all other points that the answer
+  calls A are labelled, A must have at least as many labels as M has points.
+- The answer does not show M already: none of its new classes shares more than half of its union
+  with M.
 
-Hints are ordered by |M| times the length of the range of temperatures around t over which the class
-goes on.
+Hints are ordered by the size of M times the length of the range of temperatures around t over which
+the class goes on.
 """
 
 from __future__ import annotations
@@ -46,13 +47,31 @@ class NewClassHint:
     Attributes
     ----------
     temperature : float
-        Where to look at it.
-    low, high : float
-        Range of temperatures over which it stands.
+        Where to look at it, in the unit of the couplings.
+    low : float
+        Where the range of temperatures over which it stands begins.
+    high : float
+        Where that range ends.
     members : int array
         Row numbers of its points at `temperature`.
     calls : dict
         How many of them have which outcome in the answer, most first.
+
+    Examples
+    --------
+    Three groups of five points in a row; the middle one has no label:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import new_class_hints, profile
+    >>> hint = new_class_hints(profile(found), row=0)[0]
+    >>> hint.temperature, hint.calls  # five points that the answer calls class 0
+    (0.8, {0: 5})
     """
 
     temperature: float
@@ -65,17 +84,39 @@ class NewClassHint:
 def new_class_hints(
     found: Profile, row: int, trusted: npt.NDArray[np.bool_] | None = None
 ) -> list[NewClassHint]:
-    """New classes at other temperatures that the answer at `row` gives to other classes.
+    """New classes at other temperatures, whose points the answer gives to other classes.
 
     Parameters
     ----------
     found : Profile
+        The outcomes at all temperatures.
     row : int
         Row of the answer.
     trusted : bool array (T,), optional
         Rows that are sampled well, default all. A class that is seen at other rows only must stand
-        over UNSURE_ROWS of them: too few samples make points look certain, not new, but may do
-        anything once.
+        over two of them: too few samples make points look certain, not new, but may do anything
+        once.
+
+    Returns
+    -------
+    list of NewClassHint
+        The largest and most lasting first.
+
+    Examples
+    --------
+    Three groups of five points, weakly joined in a row; a label in the first and in the last. When
+    it is cold, the middle group follows the first, and at T = 0.8 it is a class of its own:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import new_class_hints, profile
+    >>> [(h.low, h.high, h.members.tolist()) for h in new_class_hints(profile(found), row=0)]
+    [(0.55, 2.9, [5, 6, 7, 8, 9])]
     """
     finite = np.isfinite(found.temperatures)
     usable = finite if trusted is None else finite & trusted

@@ -27,7 +27,32 @@ from spinlearn.core.temperature_cells import cell_ends, nearest_row
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A maximal range of temperatures over which a point keeps one outcome."""
+    """A range of temperatures over which a point keeps one outcome.
+
+    Attributes
+    ----------
+    low : float
+        Where it begins, in the unit of the couplings.
+    high : float
+        Where it ends.
+    outcome : int
+        As in `Decision`.
+
+    Examples
+    --------
+    Three groups of five points in a row; the middle one has no label:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import profile
+    >>> profile(found).intervals(7)[1]
+    Interval(low=0.55, high=2.9, outcome=2)
+    """
 
     low: float
     high: float
@@ -36,12 +61,47 @@ class Interval:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Profile(NotebookTable):
-    """The decisions at all temperatures of a grid.
+    """The outcome of every point at all temperatures of a grid: the paper's *profile*.
 
-    `outcomes`, `status` and `margin` are like those of `Decision` with a leading axis T, ascending
-    in temperature. A new class keeps its number from one temperature to the next while the two
-    components share more than half of their union. `n_labels` is the number of labels, hard and
-    soft (None: the points that are labelled).
+    A new class keeps its number from one temperature to the next while the two groups of points
+    share more than half of their union.
+
+    Attributes
+    ----------
+    temperatures : float array (T,)
+        Ascending, in the unit of the couplings.
+    outcomes : int array (T, n)
+        0 to n_classes - 1 are named classes, n_classes + k is the new class number k + 1, and -1 -
+        k is the k-th of `confused_sets`.
+    status : int8 array (T, n)
+        Values of `Status`.
+    margin : float array (T, n)
+        Difference between a point's two largest probabilities.
+    n_classes : int
+        Number of named classes.
+    confused_sets : tuple of tuples of int
+        Classes of the k-th confused set; the empty one is that of outliers.
+    n_labels : int or None
+        Number of labels, held or not; None: the points that are labelled.
+
+    Examples
+    --------
+    Three groups of five points, weakly joined in a row; a label in the first and in the last. When
+    it is cold, the middle group follows the first, and at T = 0.8 it is a class of its own:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import profile
+    >>> whole = profile(found)
+    >>> whole.outcomes[:, [0, 7, 14]].tolist()  # a point of each group; 2 is the first new class
+    [[0, 0, 1], [0, 0, 1], [0, 2, 1], [0, -1, 1]]
+    >>> [(i.low, i.high, i.outcome) for i in whole.intervals(7)]
+    [(0.0, 0.55, 0), (0.55, 2.9, 2), (2.9, 5.0, -1)]
     """
 
     temperatures: FloatArray
@@ -53,7 +113,17 @@ class Profile(NotebookTable):
     n_labels: int | None = None
 
     def decision(self, row: int) -> Decision:
-        """The decision at the row-th temperature."""
+        """The decision at one temperature of the grid.
+
+        Parameters
+        ----------
+        row : int
+            Row of the grid.
+
+        Returns
+        -------
+        Decision
+        """
         return Decision(
             temperature=float(self.temperatures[row]),
             outcomes=self.outcomes[row],
@@ -64,16 +134,41 @@ class Profile(NotebookTable):
         )
 
     def nearest_row(self, temperature: float) -> int:
-        """Row of the grid temperature closest to the given one."""
+        """Row of the grid temperature closest to the given one.
+
+        Parameters
+        ----------
+        temperature : float
+            In the unit of the couplings.
+
+        Returns
+        -------
+        int
+        """
         return nearest_row(self.temperatures, temperature)
 
     def rows_around(self, temperature: float) -> tuple[int, int]:
-        """Rows of the grid temperatures next to the given one, below and above."""
+        """Rows of the grid temperatures next to the given one, below and above.
+
+        Parameters
+        ----------
+        temperature : float
+            In the unit of the couplings.
+
+        Returns
+        -------
+        tuple of two int
+        """
         above = int(np.searchsorted(self.temperatures, temperature))
         return max(above - 1, 0), min(above, len(self.temperatures) - 1)
 
     def boundaries(self) -> FloatArray:
-        """Ends of the cells that the grid temperatures stand for, see `cell_ends`."""
+        """Ends of the ranges that the grid temperatures stand for.
+
+        Returns
+        -------
+        float array (T + 1,)
+        """
         return cell_ends(self.temperatures)
 
     def label_count(self) -> int:
@@ -83,7 +178,17 @@ class Profile(NotebookTable):
         return int(np.sum(self.status[0] == Status.LABELLED))
 
     def intervals(self, point: int) -> list[Interval]:
-        """The profile of one point: its outcomes from low to high temperature."""
+        """The profile of one point: its outcomes from low to high temperature.
+
+        Parameters
+        ----------
+        point : int
+            Row number of the point.
+
+        Returns
+        -------
+        list of Interval
+        """
         codes = self.outcomes[:, point]
         ends = self.boundaries()
         starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
@@ -94,7 +199,18 @@ class Profile(NotebookTable):
         ]
 
     def call_ranges(self, row: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Where the outcome at `row` begins and ends, per point, as indices into `boundaries`."""
+        """Where the outcome at a row begins and ends, for every point.
+
+        Parameters
+        ----------
+        row : int
+            Row of the grid.
+
+        Returns
+        -------
+        first, last : int arrays (n,)
+            Positions in `boundaries`.
+        """
         same = self.outcomes == self.outcomes[row]
         before = np.argmin(same[row::-1], axis=0)  # steps down to the first that differs, 0 if none
         after = np.argmin(same[row:], axis=0)
@@ -103,7 +219,12 @@ class Profile(NotebookTable):
         return low, high
 
     def interval_lengths(self) -> FloatArray:
-        """Length of the interval of constant outcome around every (T, point)."""
+        """Length of the range of temperatures over which a point keeps the outcome it has here.
+
+        Returns
+        -------
+        float array (T, n)
+        """
         ends = self.boundaries()
         n_rows = len(self.temperatures)
         low = np.empty(self.outcomes.shape)
@@ -118,7 +239,17 @@ class Profile(NotebookTable):
         return high - low
 
     def take(self, rows: BoolArray) -> Profile:
-        """The profile at some of its temperatures only."""
+        """The profile at some of its temperatures only.
+
+        Parameters
+        ----------
+        rows : bool array (T,)
+            Which.
+
+        Returns
+        -------
+        Profile
+        """
         return replace(
             self,
             temperatures=frozen(self.temperatures[rows], np.float64),
@@ -128,7 +259,17 @@ class Profile(NotebookTable):
         )
 
     def with_row(self, row: Profile) -> Profile:
-        """The profile with one more temperature, which was ruled with this one as reference."""
+        """The profile with one more temperature.
+
+        Parameters
+        ----------
+        row : Profile
+            Of that temperature alone, made with this profile as reference.
+
+        Returns
+        -------
+        Profile
+        """
         place = int(np.searchsorted(self.temperatures, row.temperatures[0]))
 
         def inserted(name: str) -> npt.NDArray[np.generic]:
@@ -144,7 +285,17 @@ class Profile(NotebookTable):
         )
 
     def numbered_from(self, row: int) -> Profile:
-        """The same profile with new classes renumbered: those at `row` first, largest first."""
+        """The same profile with new classes renumbered: those at one row first, largest first.
+
+        Parameters
+        ----------
+        row : int
+            Row of the grid.
+
+        Returns
+        -------
+        Profile
+        """
         named = self.n_classes
         is_new = self.outcomes >= named
         if not np.any(is_new):
@@ -170,25 +321,51 @@ def profile(
     new_groups: bool = True,
     reference: Profile | None = None,
 ) -> Profile:
-    """Apply the rule at every temperature of an equilibrium.
+    """Apply the paper's decision rule at every temperature of an equilibrium.
 
     Parameters
     ----------
     equilibrium : Equilibrium
-    tau : float
+        Thermal averages.
+    tau : float, default 0.1
         Confidence threshold, 0 <= tau < 1; the paper uses 0.1.
     n_classes : int, optional
         The first `n_classes` of the q states are named classes (default: all). A point that prefers
         a nameless state is never confident.
-    small_groups : {"join", "outlier", "new"}
-        What becomes of groups of one or two points in which none is classified: part of the
-        neighbour with which they agree most, or outliers, or ("new", the paper's rule) new classes.
-    new_groups : bool
+    small_groups : {"join", "outlier", "new"}, default "join"
+        What becomes of groups of one or two points in which none is classified: part of the larger
+        group with which they agree most, or outliers, or ("new", the paper's rule) new classes.
+    new_groups : bool, default True
         Whether unconfident points that agree among themselves, and with no class, are a new class
         (the paper's rule), or undecided between the classes that are about as probable.
     reference : Profile, optional
         Take the numbers of new classes and confused sets over from the rows of this profile around
         the lowest temperature, so that outcomes at another one can be compared with it.
+
+    Returns
+    -------
+    Profile
+
+    References
+    ----------
+    G. Getz, N. Shental and E. Domany, Semi-supervised learning - a statistical physics approach,
+    ICML 2005, section 5.
+
+    Examples
+    --------
+    Three groups of five points, weakly joined in a row; a label in the first and in the last. When
+    it is cold, the middle group follows the first, and at T = 0.8 it is a class of its own:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import profile
+    >>> profile(found).status[:, 7].tolist()  # confident, confident, new, outlier
+    [1, 1, 4, 5]
     """
     check_rule(tau, small_groups)
     order = np.argsort(equilibrium.temperatures, kind="stable")
@@ -227,6 +404,41 @@ def profile(
 def decide(
     equilibrium: Equilibrium, temperature: float, *, tau: float = 0.1, small_groups: str = "join"
 ) -> Decision:
-    """The rule at one temperature (see `profile` for all of them)."""
+    """Apply the paper's decision rule at one temperature.
+
+    Parameters
+    ----------
+    equilibrium : Equilibrium
+        Thermal averages.
+    temperature : float
+        In the unit of the couplings.
+    tau : float, default 0.1
+        Confidence threshold, 0 <= tau < 1.
+    small_groups : {"join", "outlier", "new"}, default "join"
+        What becomes of groups of one or two points in which none is classified.
+
+    Returns
+    -------
+    Decision
+
+    See Also
+    --------
+    profile : The rule at all temperatures, with its parameters explained.
+
+    Examples
+    --------
+    Three groups of five points in a row; the middle one has no label:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import decide
+    >>> [int(decide(found, t).outcomes[7]) for t in (0.0, 0.8)]  # 2 is the first new class
+    [0, 2]
+    """
     here = equilibrium.at([temperature])
     return profile(here, tau=tau, small_groups=small_groups).numbered_from(0).decision(0)

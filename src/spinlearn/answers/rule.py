@@ -2,18 +2,19 @@
 
 With p1 >= p2 the two largest marginals of a point and C_ij the pair agreement:
 
-1. *confident*: p1 - p2 > tau; the point takes the class of p1. Clamped points are *labelled*. A
-   point that no label reaches is never confident, whatever its marginals.
-2. Delete the edges with C_ij < (1 + 1/q)/2, half way between random and perfect agreement, and
-   find the connected components of what is left. An unconfident point follows its component:
-   *grown* if the classified points in it are all of one class, *confused* between the classes if
-   there are several, *new* if there is none. Each such component is a new class of its own. A
-   state without a name in which a point is held is a new class like a named one: points that are
-   confident of it are *new*.
-3. Components without a classified point and below LEAST_NEW points are no classes. They join the
-   larger component with which they agree most over all their edges ("join", after the last step of
-   Blatt, Wiseman & Domany's clustering), and those without any are *outliers*; or all of them are
-   ("outlier"); or ("new") they are new classes all the same, as the paper has it.
+1. A point with p1 - p2 > tau is *confident* and takes the class of p1. Points that are held are
+   *labelled*. A point that no label reaches is never confident, whatever its marginals.
+2. Edges with C_ij < (1 + 1/q)/2, half way between random and perfect agreement, are deleted. The
+   connected components of what is left are found. A point that is not confident follows its
+   component: it is *grown* if all classified points there are of one class, *confused* between
+   these classes if they are of several, *new* if there is none. Each component without a classified
+   point is a new class. A state without a name in which a point is held is a new class like a named
+   one: points that are confident of it are *new*.
+3. A component of fewer than LEAST_NEW points, none of them classified, is too small for a class.
+   What becomes of it is a setting. "join" gives it to the larger component with which it agrees
+   most over all its edges (after the last step of Blatt, Wiseman & Domany's clustering); where
+   there is none, its points are *outliers*. "outlier" makes them outliers at once. "new" makes it a
+   new class all the same, as in the paper.
 
 Measured (`benchmarks/answers.py`, share of wrong calls with "join" / "outlier" / "new"): with a
 hidden class, three labels of each other one, tumours 0.33/0.39/0.39, 0.46/0.46/0.46, 0.36/0.42/0.42
@@ -43,10 +44,32 @@ from spinlearn.errors import InvalidInputError
 
 LEAST_NEW = 3  # points of a new class
 SMALL_GROUPS = ("join", "outlier", "new")  # what becomes of smaller ones
+"""What can become of groups of one or two points that agree with no others enough.
+
+"join" makes them part of the larger group with which they agree most, "outlier" sets them aside,
+"new" makes each a new class, as the paper does.
+
+Examples
+--------
+>>> from spinlearn.answers import SMALL_GROUPS
+>>> SMALL_GROUPS
+('join', 'outlier', 'new')
+"""
 
 
 class Status(IntEnum):
-    """How a point came by its outcome."""
+    """How a point came by its outcome.
+
+    LABELLED: its label was given. CONFIDENT: one class is clearly more probable than the others.
+    GROWN: it follows neighbours of one class with which it agrees. CONFUSED: it is bound to several
+    classes. NEW: it is in a group that agrees with no class. OUTLIER: it agrees with no others.
+
+    Examples
+    --------
+    >>> from spinlearn.answers import Status
+    >>> [status.name.lower() for status in Status]
+    ['labelled', 'confident', 'grown', 'confused', 'new', 'outlier']
+    """
 
     LABELLED = 0
     CONFIDENT = 1
@@ -66,16 +89,36 @@ class Decision(NotebookTable):
     Attributes
     ----------
     temperature : float
+        In the unit of the couplings.
     outcomes : int array (n,)
-        Coded as in `spinlearn.answers.names`.
-    status : int array (n,)
+        0 to n_classes - 1 are named classes, n_classes + k is the new class number k + 1, and -1 -
+        k is the k-th of `confused_sets`.
+    status : int8 array (n,)
         Values of `Status`.
     margin : float array (n,)
-        p1 - p2, which the rule compares with tau.
+        Difference between a point's two largest probabilities, which the rule compares with tau.
     n_classes : int
         Number of named classes.
     confused_sets : tuple of tuples of int
         Classes of the k-th confused set; the empty one is that of outliers.
+
+    Examples
+    --------
+    Three groups of five points in a row; the middle one has no label:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import decide
+    >>> decision = decide(found, 0.8)
+    >>> decision.outcomes.tolist()
+    [0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1]
+    >>> decision.new_classes()[1].tolist()
+    [5, 6, 7, 8, 9]
     """
 
     temperature: float
@@ -86,16 +129,41 @@ class Decision(NotebookTable):
     confused_sets: tuple[tuple[int, ...], ...]
 
     def new_classes(self) -> dict[int, npt.NDArray[np.intp]]:
-        """Members of every new class, by its number (1, 2, ...)."""
+        """Members of every new class, by its number (1, 2, ...).
+
+        Returns
+        -------
+        dict of int to int array
+        """
         codes = np.unique(self.outcomes[self.outcomes >= self.n_classes])
         return {int(c) - self.n_classes + 1: np.flatnonzero(self.outcomes == c) for c in codes}
 
     def candidates(self, point: int) -> tuple[int, ...]:
-        """Classes a point may belong to: its class, the confused set, or none for a new class."""
+        """Classes that a point may belong to: its class, the confused set, or none for a new class.
+
+        Parameters
+        ----------
+        point : int
+            Row number.
+
+        Returns
+        -------
+        tuple of int
+        """
         return outcome_candidates(int(self.outcomes[point]), self.n_classes, self.confused_sets)
 
     def count(self, status: Status) -> int:
-        """Number of points with this status."""
+        """Number of points with this status.
+
+        Parameters
+        ----------
+        status : Status
+            Which one.
+
+        Returns
+        -------
+        int
+        """
         return int(np.sum(self.status == status))
 
 

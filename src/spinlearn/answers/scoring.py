@@ -19,17 +19,42 @@ from spinlearn.errors import InvalidInputError
 def misclassified(
     decision: Decision, truth: npt.ArrayLike, *, labelled_classes: npt.ArrayLike | None = None
 ) -> BoolArray:
-    """Which points are wrong.
+    """Which points are wrong, counted as in the paper's figures.
+
+    A point is right if it carries the name of its true class, or if it is in the new class that
+    stands for its true class and nobody labelled that class. All else is wrong: another name, a
+    further new class, a point left undecided.
 
     Parameters
     ----------
     decision : Decision
+        What was decided.
     truth : array-like of int, shape (n,)
-        True classes; 0 .. n_classes-1 are the decision's named classes, further numbers are classes
-        that have no name in it.
+        True classes; 0 to n_classes - 1 are the decision's named classes, further numbers are
+        classes that have no name in it.
     labelled_classes : array-like of int, optional
         The classes of which a label was given (default: all named ones; an empty list when nothing
         was labelled). Only the others can be discovered.
+
+    Returns
+    -------
+    bool array (n,)
+
+    Examples
+    --------
+    Three groups of five points in a row; the middle one has no label:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import decide, misclassified
+    >>> truth = 5 * [0] + 5 * [2] + 5 * [1]  # the middle group is a class that nobody labelled
+    >>> [int(misclassified(decide(found, t), truth).sum()) for t in (0.0, 0.8)]
+    [5, 0]
     """
     from scipy.optimize import linear_sum_assignment
 

@@ -13,8 +13,8 @@ their spread says how well: the run is settled when
 
 s the standard deviation of the f_k and t the quantile of Student's t with B - 1 degrees of freedom
 at 1 - a_l, where the l-th look spends a_l = (1 - CONFIDENCE) / (l (l + 1)): over all looks together
-the rule errs with probability 1 - CONFIDENCE at most. (Gandy, Hahn & Ding, Scand. J. Statist. 2020, stop on the side
-of a threshold in this spirit: what is undecided for long is too close to matter.)
+the rule errs with probability 1 - CONFIDENCE at most. (Gandy, Hahn & Ding, Scand. J. Statist. 2020,
+stop on the side of a threshold in this spirit: what is undecided for long is too close to matter.)
 """
 
 from __future__ import annotations

@@ -41,13 +41,16 @@ def answer_temperature(
     eta_min: float | None = None,
     alone: Profile | None = None,
 ) -> float:
-    """The temperature of the answer.
+    """The temperature of the answer, chosen from a profile without looking at the truth.
 
     Parameters
     ----------
     found : Profile
-    rule : str
-        One of `PROFILE_RULES`, see the module's docstring.
+        The outcomes at all temperatures.
+    rule : {"information", "discovery", "paper", "paper_strict"}, default "information"
+        "information": the lowest temperature at which the decision says nearly most about the
+        points; "discovery": near that, but where small new classes stand too; "paper": T* of the
+        paper's section 6.1, see `stability`; "paper_strict": the same, blind to new classes.
     trusted : bool array (T,), optional
         The rows to choose from, see `Trust`; default all, also where none is trusted.
     eta_min : float, optional
@@ -58,6 +61,26 @@ def answer_temperature(
         The same without joined groups, see `small_groups` of `profile`; default `found`. A point
         that has joined others counts half for "information" and "discovery" and not at all for the
         paper's rules.
+
+    Returns
+    -------
+    float
+        One of the grid, in the unit of the couplings.
+
+    Examples
+    --------
+    Three groups of five points in a row; the middle one has no label:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import answer_temperature, profile
+    >>> answer_temperature(profile(found), "information")
+    0.8
     """
     if rule not in PROFILE_RULES:
         raise InvalidInputError(
@@ -78,17 +101,52 @@ def answer_temperature(
 
 
 def stability(found: Profile, *, strict: bool = False) -> FloatArray:
-    """eta(T) = |c(T)| * s(T) of section 6.1, one value per temperature.
+    """How stable the change from the ground state is at every temperature: eta(T) of section 6.1.
 
-    c(T): the points that are confidently classified at T with another outcome than at the lowest
-    temperature of the grid (T = 0 when it is there); s(T): mean length of the temperature interval
-    around T over which their outcomes stay the same. Confidently classified are, beside the
-    confident points, the grown ones and the members of new classes of at least LEAST_NEW points:
-    the paper's figures 4 and 5 show temperatures at which a new class was found, and counted
-    strictly (`strict`) no such temperature can win. The paper's ground state is one minimum cut,
-    which names every point; where the coldest row names a point differently from one ground state
-    to the next, and so leaves it open, no call is the same as there. Units: points times
-    temperature. An infinite grid temperature scores zero.
+    eta(T) is the number of points that are confidently classified at T with another outcome than at
+    the lowest temperature of the grid, times the mean length of the temperature range around T over
+    which their outcomes stay the same.
+
+    Parameters
+    ----------
+    found : Profile
+        The outcomes at all temperatures.
+    strict : bool, default False
+        Whether only points with one clearly most probable class are confidently classified.
+        Otherwise grown points and members of new classes of at least three points are, too: the
+        paper's figures 4 and 5 show temperatures at which a new class was found, and strictly
+        counted no such temperature can win.
+
+    Returns
+    -------
+    float array (T,)
+        In points times temperature; zero at an infinite temperature.
+
+    Notes
+    -----
+    The paper's ground state is one minimum cut, which names every point. Where several ground
+    states name a point differently, the coldest row leaves it open, and no call at a higher
+    temperature is the same as there.
+
+    References
+    ----------
+    G. Getz, N. Shental and E. Domany, Semi-supervised learning - a statistical physics approach,
+    ICML 2005, section 6.1.
+
+    Examples
+    --------
+    Three groups of five points in a row; the middle one has no label:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import profile, stability
+    >>> stability(profile(found)).round(2)[:3].tolist()  # five points, over a range of 2.35
+    [0.0, 0.0, 11.75]
     """
     finite = np.isfinite(found.temperatures)
     scores = np.zeros(len(finite))
@@ -137,28 +195,58 @@ def _most_stable_strictly(found: Profile, alone: Profile, eta_min: float | None)
 
 
 def information(found: Profile, *, least_share: float = LEAST_SHARE) -> FloatArray:
-    """I(T) = D (e^H - 1), what the decision at T says about the points; one value per temperature.
+    """How much the decision at every temperature says about the points.
 
-    With f_k the share of all points whose outcome is k, M the number of labels, and k over the
-    named classes and the new classes,
+    A decision that gives everything to one class says nothing (the ground state with few labels),
+    nor does one that leaves all points open (high temperatures).
+
+    Parameters
+    ----------
+    found : Profile
+        The outcomes at all temperatures.
+    least_share : float, default 0.05
+        Share of all points below which a new class counts only if labels are so many that few
+        groups of its size would be without one by chance.
+
+    Returns
+    -------
+    float array (T,)
+        I(T), without unit; zero at an infinite temperature.
+
+    Notes
+    -----
+    I(T) = D (e^H - 1). With f_k the share of all points whose outcome is k, M the number of labels,
+    and k over the named classes and the new classes::
 
         D = sum_k w_k f_k            the share of points that are decided,
         H = -sum_k w_k f_k ln f_k    the entropy of that partition, e^H its effective class count,
         w_k = 1 for a named class, (1 - x_k) / (1 + x_k) for a new one, x_k = (1 - f_k)^M.
 
-    A decision that gives everything to one class says nothing (H = 0: the ground state with few
-    labels), nor does one that leaves all points open (D = 0: the paramagnetic phase). The weight
-    w_k tells hidden classes from pieces of labelled ones: x_k is the chance that M labels, drawn
-    from all points, miss the k-th new class, as they must if it is hidden. At even odds beforehand
-    it is hidden with probability 1 / (1 + x_k), and w_k is that less the probability that it is a
-    piece; without any labels w_k = 1. Undecided points count for nothing, and so do new classes
-    below `LEAST_NEW` points, and those below `least_share` of the points, of which labels leave
-    many by chance. That is not so where labels are many: of the 1/f_k pieces of that size, M labels
-    miss x_k / f_k, and a class counts if that is at most `BY_CHANCE`. An infinite grid temperature
-    scores zero.
+    The weight w_k tells hidden classes from pieces of labelled ones. x_k is the chance that M
+    labels, drawn from all points, miss the k-th new class, as they must if it is hidden. At even
+    odds beforehand it is hidden with probability 1 / (1 + x_k), and w_k is that less the
+    probability that it is a piece; without any labels w_k = 1. Undecided points count for nothing,
+    and so do new classes below three points, and those below `least_share` of the points, of which
+    labels leave many by chance. That is not so where labels are many: of the 1/f_k pieces of that
+    size, M labels miss x_k / f_k, and a class counts if that is at most 0.05.
 
     Known weakness: a large piece of a thin, curved class that no label fell on looks like a hidden
     class; there the paper's rule is better. One label per class is too few to see most hidden ones.
+
+    Examples
+    --------
+    Three groups of five points in a row; the middle one has no label:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import information, profile
+    >>> information(profile(found)).round(2)[:3].tolist()  # most where the new class stands
+    [0.89, 0.89, 1.11]
     """
     n_rows, n = found.outcomes.shape
     n_labels = found.label_count()
@@ -217,3 +305,12 @@ PROFILE_RULES: dict[str, Callable[[Profile, Profile, float | None], int]] = {
 
 # "auto" is "calibrated" for an approximation, else "information": see `Answer.at`.
 TEMPERATURE_RULES = ("auto", "calibrated", *PROFILE_RULES)
+"""The rules that choose the temperature of an answer, as ``PottsClassifier(temperature=...)`` takes
+them.
+
+Examples
+--------
+>>> from spinlearn.answers import TEMPERATURE_RULES
+>>> print(*TEMPERATURE_RULES)
+auto calibrated information discovery paper paper_strict
+"""

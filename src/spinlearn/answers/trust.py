@@ -21,19 +21,38 @@ MAX_STD_ERROR = 0.25  # of a marginal, at a temperature that may be chosen
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trust:
-    """What can be trusted, per temperature, and in words why not the rest.
+    """Which temperatures of an equilibrium can be trusted, and in words why not the rest.
 
     Attributes
     ----------
     temperatures : float array (T,)
-        Ascending.
+        Ascending, in the unit of the couplings.
     rows : bool array (T,)
         Where a decision means something.
     worst_error : float array (T,)
         Largest standard error of a probability; zero where there are no error bars.
     equilibrated : bool array (T,)
-    annealed, can_continue : bool
-        As in `Equilibrium`.
+        Where a sampler's walkers have reached equilibrium.
+    annealed : bool
+        Whether the run was cooled, as in `spinlearn.engines.Equilibrium`.
+    can_continue : bool
+        Whether a longer run would have smaller errors.
+
+    Examples
+    --------
+    Three groups of five points in a row; the middle one has no label:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import JunctionTree
+    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
+    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
+    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.answers import Trust
+    >>> trust = Trust.of(found)  # exact averages are trusted everywhere
+    >>> trust.rows.tolist(), trust.sentence(1)
+    ([True, True, True, True], None)
     """
 
     temperatures: FloatArray
@@ -45,7 +64,17 @@ class Trust:
 
     @classmethod
     def of(cls, equilibrium: Equilibrium) -> Self:
-        """What is known of an equilibrium."""
+        """What is known of an equilibrium.
+
+        Parameters
+        ----------
+        equilibrium : Equilibrium
+            Thermal averages, ascending in temperature.
+
+        Returns
+        -------
+        Trust
+        """
         order = np.argsort(equilibrium.temperatures, kind="stable")
         errors = equilibrium.std_error
         worst = np.zeros(len(order))
@@ -73,7 +102,17 @@ class Trust:
         return np.ones_like(self.rows) if self.annealed or not np.any(self.rows) else self.rows
 
     def sentence(self, row: int) -> str | None:
-        """Why an answer at this row is not to be trusted, with a remedy; None if it is."""
+        """Why an answer at this row is not to be trusted, with a remedy; None if it is.
+
+        Parameters
+        ----------
+        row : int
+            Row of the grid.
+
+        Returns
+        -------
+        str or None
+        """
         if self.rows[row]:
             return None
         where = f"T = {self.temperatures[row]:.4g}"

@@ -27,6 +27,14 @@ BASELINES: dict[str, type] = {
     "ncut": NormalizedCutClustering,
     "spc": SuperparamagneticClustering,
 }
+"""The rival methods by name, as `spinlearn.compare` takes them; each is an estimator.
+
+Examples
+--------
+>>> from spinlearn.baselines import BASELINES
+>>> sorted(BASELINES)[:4]
+['alpha_beta_swap', 'alpha_expansion', 'harmonic', 'lgc']
+"""
 
 __all__ = [
     "BASELINES",

@@ -34,10 +34,11 @@ from spinlearn.estimators.inputs import (
 
 
 class GraphClassifier(LabelledScore, BaseEstimator, ABC):
-    """Base of the rival classifiers: the input, the labels and the answer.
+    """Base of the rival classifiers: it reads the input and the labels and keeps the answer.
 
-    A subclass stores its settings in `__init__` (keyword-only, `graph="mutual_knn"` among them),
-    may refuse bad ones in `_check_settings`, and implements `_solve`.
+    A subclass stores its settings in ``__init__`` (keyword-only, ``graph="mutual_knn"`` among
+    them), may refuse bad ones in ``_check_settings``, and implements ``_solve(graph, states,
+    n_classes)``, which returns soft labels of shape (n, n_classes).
 
     Attributes
     ----------
@@ -50,6 +51,22 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
         point or the largest two are equal.
     graph_ : Graph
         What was built, or given.
+
+    Examples
+    --------
+    A method that gives every point the class with most labels:
+
+    >>> import numpy as np
+    >>> from spinlearn.baselines import GraphClassifier
+    >>> class Majority(GraphClassifier):
+    ...     def __init__(self, *, graph="mutual_knn"):
+    ...         self.graph = graph
+    ...
+    ...     def _solve(self, graph, states, n_classes):
+    ...         votes = np.bincount(states[states >= 0], minlength=n_classes)
+    ...         return np.tile(votes.astype(float), (graph.n_nodes, 1))
+    >>> Majority().fit([[0.0], [1.0], [2.0]], [1, -1, 1]).transduction_.tolist()
+    [1, 1, 1]
     """
 
     graph: Any
@@ -79,8 +96,12 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
         ----------
         X : array-like or data frame (n, d); or a Graph, SciPy sparse matrix or networkx graph
             Points, or their precomputed similarity graph. A sparse X is always a graph.
-        y : array-like (n,)
+        y : array-like of shape (n,)
             Labels; -1 (or None, NaN, "") marks an unlabelled point.
+
+        Returns
+        -------
+        self
         """
         require_labels(y)
         self._check_settings()
@@ -105,15 +126,19 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Soft labels of unseen points, (n_new, n_classes).
+        """Soft labels of unseen points.
 
         The mean over the point's neighbours in training, weighted by similarity; equal for all
         classes where a point resembles no training point.
 
         Parameters
         ----------
-        X : array-like (n_new, d)
+        X : array-like of shape (n_new, d)
             Unseen points; after fitting a graph, their similarities to its nodes, (n_new, n).
+
+        Returns
+        -------
+        float array (n_new, n_classes)
         """
         return self._attached(X)[0]
 
@@ -122,6 +147,15 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
 
         A point that resembles no training point, or two classes equally, is unknown (-1, or
         'unknown' among text labels).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, d)
+            Unseen points; after fitting a graph, their similarities to its nodes, (n_new, n).
+
+        Returns
+        -------
+        array (n_new,)
         """
         return self._named(*self._attached(X))
 

@@ -15,7 +15,10 @@ from spinlearn.estimators.inputs import read_graph
 
 
 class GraphClusterer(ClusterMixin, BaseEstimator, ABC):
-    """Base of the clustering methods: a subclass implements `_cluster`.
+    """Base of the clustering methods: it reads the input and keeps the answer.
+
+    A subclass stores its settings in ``__init__`` and implements ``_cluster(graph)``, which returns
+    the cluster of every point.
 
     Attributes
     ----------
@@ -23,6 +26,25 @@ class GraphClusterer(ClusterMixin, BaseEstimator, ABC):
         Cluster of every point.
     graph_ : Graph
         What was built, or given.
+
+    Examples
+    --------
+    The parts of a graph that no edge joins:
+
+    >>> from scipy.sparse import csr_array
+    >>> from scipy.sparse.csgraph import connected_components
+    >>> from spinlearn import Graph
+    >>> from spinlearn.baselines import GraphClusterer
+    >>> class Parts(GraphClusterer):
+    ...     def __init__(self, *, graph="mutual_knn"):
+    ...         self.graph = graph
+    ...
+    ...     def _cluster(self, graph):
+    ...         ones = [1] * len(graph.neighbors)
+    ...         joined = csr_array((ones, graph.neighbors, graph.indptr))
+    ...         return connected_components(joined)[1]
+    >>> Parts().fit(Graph(4, [(0, 1), (2, 3)])).labels_.tolist()
+    [0, 0, 1, 1]
     """
 
     graph: Any
@@ -42,6 +64,11 @@ class GraphClusterer(ClusterMixin, BaseEstimator, ABC):
         X : array-like or data frame (n, d); or a Graph, SciPy sparse matrix or networkx graph
             Points, or their precomputed similarity graph. A sparse X is always a graph.
         y : ignored
+            There for scikit-learn's interface.
+
+        Returns
+        -------
+        self
         """
         self._check_settings()
         self.graph_ = read_graph(self, X, self.graph).graph

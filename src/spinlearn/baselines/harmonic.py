@@ -46,15 +46,19 @@ WEAK = 1e-8  # times the weights of the weaker end: such an edge holds no block 
 
 
 class HarmonicFields(GraphClassifier):
-    """Harmonic functions on the graph, the given labels held.
+    """Harmonic functions on the graph: every point is the mean of its neighbours, labels are held.
+
+    With few labels in large sets the solution is nearly constant away from them, and one class
+    takes most points.
 
     Parameters
     ----------
     graph : str or graph builder, default "mutual_knn"
-        How points become a graph, as in `PottsClassifier`.
+        How points become a graph: "knn", "mutual_knn", or a builder such as `spinlearn.KNN` with
+        settings of its own. Not used when `fit` is given a graph.
     class_mass_normalization : bool, default False
         Scale the unlabelled points' soft labels so that every class has its prior mass.
-    class_prior : array-like (n_classes,) or None, default None
+    class_prior : array-like of shape (n_classes,) or None, default None
         Priors for it, in the order of `classes_`; None: the shares among the given labels.
     tol : float, default 1e-10
         Largest residual relative to the right-hand side.
@@ -63,12 +67,32 @@ class HarmonicFields(GraphClassifier):
 
     Attributes
     ----------
-    classes_, label_distributions_, transduction_, graph_
-        See `GraphClassifier`.
+    classes_ : array (n_classes,)
+        The labels given, sorted.
+    label_distributions_ : float array (n, n_classes)
+        Soft labels, rows sum to one; equal where no label reaches a point.
+    transduction_ : array (n,)
+        The class of the largest soft label; -1 (text labels: 'unknown') where no label reaches the
+        point or the largest two are equal.
+    graph_ : Graph
+        What was built, or given.
     n_iter_ : int
         Steps taken.
     residual_ : float
         Relative residual reached.
+
+    References
+    ----------
+    X. Zhu, Z. Ghahramani and J. Lafferty, Semi-supervised learning using Gaussian fields and
+    harmonic functions, ICML 2003.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.baselines import HarmonicFields
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    >>> HarmonicFields().fit(chain, [0, -1, -1, 1]).label_distributions_[:, 0].round(3).tolist()
+    [1.0, 0.667, 0.333, 0.0]
     """
 
     def __init__(

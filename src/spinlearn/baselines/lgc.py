@@ -36,14 +36,17 @@ TRUSTED = 1e4  # times tol and the largest entry: smaller rows are solved for ag
 
 
 class LocalGlobalConsistency(GraphClassifier):
-    """Learning with local and global consistency.
+    """Learning with local and global consistency: labels diffuse over the graph.
+
+    Given labels may be overruled by the neighbours.
 
     Parameters
     ----------
     graph : str or graph builder, default "mutual_knn"
-        How points become a graph, as in `PottsClassifier`.
+        How points become a graph: "knn", "mutual_knn", or a builder such as `spinlearn.KNN` with
+        settings of its own. Not used when `fit` is given a graph.
     alpha : float, default 0.99
-        Weight of the neighbours against the given labels, 0 < alpha < 1; the paper uses 0.99.
+        Weight of the neighbours against the given labels, 0 < alpha < 1; the authors use 0.99.
     tol : float, default 1e-10
         Largest residual relative to the right-hand side.
     max_iter : int, default 10000
@@ -51,12 +54,34 @@ class LocalGlobalConsistency(GraphClassifier):
 
     Attributes
     ----------
-    classes_, label_distributions_, transduction_, graph_
-        See `GraphClassifier`. Given labels may be overruled by the neighbours.
+    classes_ : array (n_classes,)
+        The labels given, sorted.
+    label_distributions_ : float array (n, n_classes)
+        Soft labels, rows sum to one; equal where no label reaches a point.
+    transduction_ : array (n,)
+        The class of the largest soft label; -1 (text labels: 'unknown') where no label reaches the
+        point or the largest two are equal.
+    graph_ : Graph
+        What was built, or given.
     n_iter_ : int
         Steps taken.
     residual_ : float
         Relative residual reached.
+
+    References
+    ----------
+    D. Zhou, O. Bousquet, T. N. Lal, J. Weston and B. Schoelkopf, Learning with local and global
+    consistency, NIPS 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.r_[np.linspace(0, 1, 10), np.linspace(3, 4, 10)][:, None]
+    >>> y = np.full(20, -1)
+    >>> y[4], y[15] = 0, 1
+    >>> from spinlearn.baselines import LocalGlobalConsistency
+    >>> LocalGlobalConsistency().fit(X, y).transduction_.tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
     """
 
     def __init__(
@@ -76,7 +101,7 @@ class LocalGlobalConsistency(GraphClassifier):
         number = isinstance(self.alpha, (int, float, np.number))
         if not (number and 0 < self.alpha < 1):
             raise InvalidInputError(
-                f"alpha={self.alpha!r} is no share of the neighbours: use 0 < alpha < 1"
+                f"alpha={self.alpha!r} is not a share of the neighbours: use 0 < alpha < 1"
             )
         check_solver_settings(self.tol, self.max_iter)
 

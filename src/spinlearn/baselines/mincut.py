@@ -23,13 +23,14 @@ TIES = ("unknown", "lowest")
 
 
 class MinCutClassifier(CutClassifier):
-    """Classification by a minimum cut.
+    """Classification by a minimum cut: the paper's energy at T = 0.
 
     Parameters
     ----------
     graph : str or graph builder, default "mutual_knn"
-        How points become a graph, as in `PottsClassifier`.
-    ties : str, default "unknown"
+        How points become a graph: "knn", "mutual_knn", or a builder such as `spinlearn.KNN` with
+        settings of its own. Not used when `fit` is given a graph.
+    ties : {"unknown", "lowest"}, default "unknown"
         Points on which the minimum cuts into two classes disagree: "unknown" shares them equally
         between both classes (`transduction_` -1 or 'unknown'), "lowest" gives them to the class
         that sorts first, as one minimum cut among others does. Points that no label reaches are
@@ -37,12 +38,33 @@ class MinCutClassifier(CutClassifier):
 
     Attributes
     ----------
-    classes_, label_distributions_, transduction_, graph_
-        See `GraphClassifier`.
+    classes_ : array (n_classes,)
+        The labels given, sorted.
+    label_distributions_ : float array (n, n_classes)
+        Soft labels, rows sum to one; equal where no label reaches a point.
+    transduction_ : array (n,)
+        The class of the largest soft label; -1 (text labels: 'unknown') where no label reaches the
+        point or the largest two are equal.
+    graph_ : Graph
+        What was built, or given.
     minimum_ : MinimumCut, or Minimum for more than two classes
         Both extreme cuts, bounds of their number, the undecided points; see `spinlearn.minimizers`.
     energy_ : float
         Weight of the cut.
+
+    References
+    ----------
+    A. Blum and S. Chawla, Learning from labeled and unlabeled data using graph mincuts, ICML 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.r_[np.linspace(0, 1, 10), np.linspace(3, 4, 10)][:, None]
+    >>> y = np.full(20, -1)
+    >>> y[4], y[15] = 0, 1
+    >>> from spinlearn.baselines import MinCutClassifier
+    >>> MinCutClassifier().fit(X, y).transduction_.tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
     """
 
     def __init__(self, *, graph: Any = "mutual_knn", ties: str = "unknown") -> None:

@@ -34,20 +34,35 @@ class NormalizedCutClustering(GraphClusterer):
     Parameters
     ----------
     n_clusters : int, default 2
+        Number of clusters.
     graph : str or graph builder, default "mutual_knn"
-        How points become a graph, as in `PottsClassifier`.
+        How points become a graph: "knn", "mutual_knn", or a builder such as `spinlearn.KNN` with
+        settings of its own. Not used when `fit` is given a graph.
 
     Attributes
     ----------
     labels_ : int array (n,)
         Cluster of every point, the largest cluster first.
     ncut_ : float
-        sum over clusters of cut(A, rest)/vol(A).
+        Sum over clusters of cut(A, rest) / vol(A).
     eigenvalues_ : float array (n_clusters,)
         Least eigenvalues of the normalised Laplacian.
     embedding_ : float array (n, n_clusters)
         D^-1/2 times its eigenvectors.
     graph_ : Graph
+        What was built, or given.
+
+    References
+    ----------
+    J. Shi and J. Malik, Normalized cuts and image segmentation, IEEE PAMI 22, 888 (2000).
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.baselines import NormalizedCutClustering
+    >>> chain = Graph(5, [(0, 1), (1, 2), (2, 3), (3, 4)], weights=[1, 1, 0.1, 1])
+    >>> NormalizedCutClustering(2).fit(chain).labels_.tolist()
+    [0, 0, 0, 1, 1]
     """
 
     def __init__(self, n_clusters: int = 2, *, graph: Any = "mutual_knn") -> None:

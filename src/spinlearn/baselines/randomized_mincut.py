@@ -19,21 +19,45 @@ class RandomizedMinCut(GraphClassifier):
     Parameters
     ----------
     graph : str or graph builder, default "mutual_knn"
-        How points become a graph, as in `PottsClassifier`.
+        How points become a graph: "knn", "mutual_knn", or a builder such as `spinlearn.KNN` with
+        settings of its own. Not used when `fit` is given a graph.
     n_cuts : int, default 100
         Cuts made; more than two classes are cut by alpha-expansion.
     noise : float, default 0.2
         Largest noise on a weight, in units of the mean weight.
     min_balance : float, default 0.1
         A cut votes only if its smallest class has at least this share of n / n_classes points.
-    random_state : int or None
+    random_state : int or None, default None
+        Seed of the noise.
 
     Attributes
     ----------
-    classes_, label_distributions_, transduction_, graph_
-        See `GraphClassifier`; the soft labels are the shares of the vote.
+    classes_ : array (n_classes,)
+        The labels given, sorted.
+    label_distributions_ : float array (n, n_classes)
+        Soft labels, rows sum to one; equal where no label reaches a point.
+    transduction_ : array (n,)
+        The class of the largest soft label; -1 (text labels: 'unknown') where no label reaches the
+        point or the largest two are equal.
+    graph_ : Graph
+        What was built, or given.
     vote_ : Vote
         The vote, how many cuts passed the balance filter, and the balance of each.
+
+    References
+    ----------
+    A. Blum, J. Lafferty, M. R. Rwebangira and R. Reddy, Semi-supervised learning using randomized
+    mincuts, ICML 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.r_[np.linspace(0, 1, 10), np.linspace(3, 4, 10)][:, None]
+    >>> y = np.full(20, -1)
+    >>> y[4], y[15] = 0, 1
+    >>> from spinlearn.baselines import RandomizedMinCut
+    >>> RandomizedMinCut(n_cuts=20, random_state=0).fit(X, y).transduction_.tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
     """
 
     def __init__(

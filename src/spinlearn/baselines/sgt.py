@@ -38,25 +38,49 @@ HARD = 1e-12  # of |b|: directions of G about which the labels say nothing
 
 
 class SpectralGraphTransducer(GraphClassifier):
-    """Spectral graph transducer, one class against the rest.
+    """Spectral graph transducer: the normalised cut with labels, one class against the rest.
+
+    Given labels may be overruled.
 
     Parameters
     ----------
     graph : str or graph builder, default "mutual_knn"
-        How points become a graph, as in `PottsClassifier`.
+        How points become a graph: "knn", "mutual_knn", or a builder such as `spinlearn.KNN` with
+        settings of its own. Not used when `fit` is given a graph.
     c : float, default 3200
-        Cost of departing from the given labels, > 0; the paper uses 3200.
+        Cost of departing from the given labels, > 0; the author uses 3200.
     d : int, default 80
-        Number of eigenvectors; the paper uses 80. At least as many as the graph has parts and at
+        Number of eigenvectors; the author uses 80. At least as many as the graph has parts and at
         most as many as there are points are used.
 
     Attributes
     ----------
-    classes_, label_distributions_, transduction_, graph_
-        See `GraphClassifier`. Given labels may be overruled.
+    classes_ : array (n_classes,)
+        The labels given, sorted.
+    label_distributions_ : float array (n, n_classes)
+        Soft labels, rows sum to one; equal where no label reaches a point.
+    transduction_ : array (n,)
+        The class of the largest soft label; -1 (text labels: 'unknown') where no label reaches the
+        point or the largest two are equal.
+    graph_ : Graph
+        What was built, or given.
     decision_values_ : float array (n, n_classes)
-        z of every class against the rest, divided so that labelled points are asked to have one for
+        z of every class against the rest, scaled so that labelled points are asked to have one for
         their class and zero for the others; NaN where no label reaches a point.
+
+    References
+    ----------
+    T. Joachims, Transductive learning via spectral graph partitioning, ICML 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.r_[np.linspace(0, 1, 10), np.linspace(3, 4, 10)][:, None]
+    >>> y = np.full(20, -1)
+    >>> y[4], y[15] = 0, 1
+    >>> from spinlearn.baselines import SpectralGraphTransducer
+    >>> SpectralGraphTransducer().fit(X, y).transduction_.tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
     """
 
     def __init__(self, *, graph: Any = "mutual_knn", c: float = 3200.0, d: int = 80) -> None:
@@ -66,11 +90,11 @@ class SpectralGraphTransducer(GraphClassifier):
 
     def _check_settings(self) -> None:
         if not (isinstance(self.c, (int, float, np.number)) and 0 < self.c < np.inf):
-            raise InvalidInputError(f"c={self.c!r} is no cost: use a finite number > 0")
+            raise InvalidInputError(f"c={self.c!r} is not a cost: use a finite number > 0")
         whole = isinstance(self.d, (int, np.integer)) and not isinstance(self.d, bool)
         if not (whole and self.d >= 1):
             raise InvalidInputError(
-                f"d={self.d!r} is no number of eigenvectors: use a whole number >= 1"
+                f"d={self.d!r} is not a number of eigenvectors: use a whole number >= 1"
             )
 
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:

@@ -55,25 +55,28 @@ SPAN = 200.0
 class SuperparamagneticClustering(GraphClusterer):
     """Clusters of points that agree in the thermal equilibrium of a Potts model without labels.
 
+    Between the cold phase, in which all points agree, and the hot one, in which none do, the
+    clusters of the data stand out. The temperature at which they are most stable is chosen.
+
     Parameters
     ----------
     graph : str or graph builder, default "mutual_knn"
-        How points become a graph, as in `PottsClassifier`.
+        How points become a graph: "knn", "mutual_knn", or a builder such as `spinlearn.KNN` with
+        settings of its own. Not used when `fit` is given a graph.
     n_states : int, default 20
-        q.
+        Number of states, q.
     engine : str, engine or None, default None
-        None samples agreements alone, by Swendsen-Wang sweeps of one heated and one cooled walker
-        (`PairAgreement`), which is enough without labels; or an engine's name, or an engine with
-        settings of your own.
-    temperatures : "auto" or array-like, default "auto"
+        None samples agreements alone, by Swendsen-Wang sweeps of one heated and one cooled walker,
+        which is enough without labels; or an engine's name, or an engine with settings of your own.
+    temperatures : "auto" or array-like of float, default "auto"
         Grid, in the unit of the couplings.
     temperature : "auto" or float, default "auto"
         Temperature of `labels_`, rounded to the grid; "auto" is the most stable one.
     min_cluster_size : int or None, default None
         Smaller clusters are noise; None: one point in fifty, at least 3.
-    callback : callable or None
-        Called with a `Progress` now and then; a true answer stops the run.
-    random_state : int or None
+    callback : callable or None, default None
+        Called with a progress report now and then; a true answer stops the run.
+    random_state : int or None, default None
         Seed of sampling engines.
 
     Attributes
@@ -82,6 +85,7 @@ class SuperparamagneticClustering(GraphClusterer):
         Cluster of every point at `temperature_`, the largest first; -1 in clusters below
         `min_cluster_size`.
     temperature_ : float
+        Temperature of `labels_`.
     temperatures_ : float array (T,)
         The grid, ascending.
     tree_ : ClusterTree
@@ -89,13 +93,32 @@ class SuperparamagneticClustering(GraphClusterer):
     stability_ : float array (T,)
         eta(T), in points times temperature.
     susceptibility_ : float array (T,)
-        Mean size of the grain of a point, see `spinlearn.analysis.phases`; it falls in steps where
+        Mean size of the cluster of a point, in units of all points; it falls in steps where
         clusters break up.
     phases_ : Phases
+        Where the ferromagnetic, super-paramagnetic and paramagnetic phases lie.
     equilibrium_ : Equilibrium
         With the default engine its agreements are rough, as their errors say, and few temperatures
         count as converged.
-    model_, graph_ : PottsModel, Graph
+    model_ : PottsModel
+        What was sampled.
+    graph_ : Graph
+        What was built, or given.
+
+    References
+    ----------
+    M. Blatt, S. Wiseman and E. Domany, Superparamagnetic clustering of data, Phys. Rev. Lett. 76,
+    3251 (1996); Data clustering using a model granular magnet, Neural Computation 9, 1805 (1997).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spinlearn.baselines import SuperparamagneticClustering
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(0, 1, (40, 2)), rng.normal(8, 1, (40, 2))])
+    >>> labels = SuperparamagneticClustering(random_state=0).fit(X).labels_
+    >>> len(np.unique(labels[labels >= 0]))
+    2
     """
 
     def __init__(

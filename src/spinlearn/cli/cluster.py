@@ -28,7 +28,7 @@ def on_cluster(address: str | None) -> Iterator[None]:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except ValueError as error:
         raise InvalidInputError(
-            f"--scheduler {address!r} is no address ({error}): write for example "
+            f"--scheduler {address!r} is not an address ({error}): write for example "
             "tcp://10.0.0.1:8786, as `dask scheduler` prints it"
         ) from error
     except OSError as error:

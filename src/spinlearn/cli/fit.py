@@ -149,7 +149,11 @@ def _run(
     if resume and finished.exists() and not checkpoint.exists():
         finished.replace(checkpoint)
     if resume and not checkpoint.exists():
-        say(screen, f"nothing to resume ({checkpoint} is not there): starting anew", "yellow")
+        say(
+            screen,
+            f"nothing to resume ({checkpoint} is not there): starting from the beginning",
+            "yellow",
+        )
     try:
         with watched(screen, quiet) as watch:
             result, messages = fit_dataset(dataset, settings, watch)

@@ -106,9 +106,9 @@ TopVariance = Annotated[
 MethodName = Annotated[
     str,
     typer.Option(
-        help=f"Settles all that is left open: {', '.join(METHODS)}. paper: the minimum cut, exact "
-        "or sampled; messages: belief propagation beside a null model; auto: messages, unless the "
-        "labels speak for the paper's.",
+        help=f"How the answer is found: {', '.join(METHODS)}. paper: the minimum cut, exact or "
+        "sampled; messages: belief propagation with a null model; auto: messages, unless labels "
+        "are clearly in favour of paper. Other options override it.",
         rich_help_panel=METHOD,
     ),
 ]
@@ -161,40 +161,41 @@ EngineName = Annotated[str, typer.Option(help=", ".join(ENGINES) + ".", rich_hel
 EnergyName = Annotated[
     str,
     typer.Option(
-        help=f"Energy over labellings: auto, {', '.join(ENERGIES)}. With one of these nothing is "
-        "weighed.",
+        help=f"Energy over labellings: auto, {', '.join(ENERGIES)}. With one of these, no "
+        "other energy is considered.",
         rich_help_panel=METHOD,
     ),
 ]
 EnergyNames = Annotated[
     list[str] | None,
     typer.Option(
-        help="Energies to sample and to minimise; several times for several.",
+        help="An energy to sample and to minimise; give it several times for several.",
         rich_help_panel=METHOD,
     ),
 ]
 Methods = Annotated[
     list[str] | None,
     typer.Option(
-        help="Other methods, or messages, paper, auto for those of `spinlearn fit`; several times "
-        "for several. Default: messages and all others.",
+        help="A rival method, or messages, paper, auto for those of `spinlearn fit`; give it "
+        "several times for several. Default: messages and all rivals.",
         rich_help_panel=METHOD,
     ),
 ]
 Temperature = Annotated[
     str,
     typer.Option(
-        help="Of the answer: a number; auto, that of the method; calibrated, where classes have "
-        "formed and probabilities are about right; information, where the calls say most about the "
-        "points; discovery, near that, where small new classes stand too; paper, the paper's T*; "
-        "paper_strict, the same, blind to new classes.",
+        help="Temperature of the answer: a number or a rule. auto: that of the method; calibrated: "
+        "where classes have formed and probabilities are about right; information: where the calls "
+        "say most about the points; discovery: near that, where small new classes are seen too; "
+        "paper: the paper's T*; paper_strict: the same, without regard to new classes.",
         rich_help_panel=METHOD,
     ),
 ]
 OtherTemperature = Annotated[
     str | None,
     typer.Option(
-        help=f"Of the answer: a number, or {', '.join(TEMPERATURE_RULES)}. Default: as fitted."
+        help=f"Temperature of the answer: a number, or {', '.join(TEMPERATURE_RULES)}. Default: as "
+        "fitted."
     ),
 ]
 Tau = Annotated[

@@ -68,7 +68,7 @@ def _told(path: Path, kind: str) -> Iterator[None]:
         raise InvalidInputError(f"{path} cannot be opened: {error.strerror or error}") from error
     except (zipfile.BadZipFile, zlib.error) as error:
         raise InvalidInputError(
-            f"{path} is damaged, or no {kind} file ({error}): get it anew"
+            f"{path} is damaged, or not a {kind} file ({error}): get it again"
         ) from error
     # NumPy reads headers by Python's own parser, which raises all kinds.
     except Exception as error:
@@ -95,7 +95,7 @@ def _check_sizes(path: Path, members: list[zipfile.ZipInfo]) -> None:
     for member in members:
         if member.flag_bits & ENCRYPTED:
             raise InvalidInputError(
-                f"{path} is encrypted, or damaged: unpack it with its password, or get it anew"
+                f"{path} is encrypted, or damaged: unpack it with its password, or get it again"
             )
         if member.compress_type not in METHODS:
             raise InvalidInputError(
@@ -113,7 +113,7 @@ def _read_array(opened: Callable[[], IO[bytes]], path: Path, size: int) -> npt.N
     with opened() as file:
         array = np.asarray(np.lib.format.read_array(file, allow_pickle=False))
         if file.read(1):  # an archive compares its checksum at the very end
-            raise ValueError("there is more behind the array")
+            raise ValueError("there is more data after the array")
     _check_text(path, array)
     return array
 
@@ -139,7 +139,7 @@ def _check_header(file: IO[bytes], path: Path, size: int) -> None:
     if claimed < there:
         raise InvalidInputError(
             f"{path} is damaged: the shape {shape} in its header is that of {claimed} bytes, but "
-            f"{there} are there; get it anew"
+            f"{there} are there; get it again"
         )
 
 
@@ -152,5 +152,5 @@ def _check_text(path: Path, array: npt.NDArray[Any]) -> None:
     low, high = SURROGATES
     if np.any((codes > LAST_CODE_POINT) | ((codes >= low) & (codes <= high))):
         raise InvalidInputError(
-            f"{path} holds text that is no Unicode: save its names as they should read"
+            f"{path} holds text that is not Unicode: save its names as they should read"
         )

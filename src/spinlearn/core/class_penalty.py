@@ -37,7 +37,12 @@ QUADRATIC, RATIO, TABLE = 1, 2, 3  # as kernels know them; 0 is no class term
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class ClassPenalty:
-    """A class-level energy term; make one with `quadratic`, `ratio` or `from_table`.
+    """The part of an energy that looks at whole classes.
+
+    Make one with `quadratic`, `ratio` or `from_table`, and give it to `spinlearn.PottsModel`. With
+    node sizes a_i, class sizes V_c and cut_c, the weight of the edges that leave class c, the term
+    is a sum over classes of ``(strength / 2A) (V_c - target_c)^2``, of ``scale * cut_c / V_c``, or
+    of any table in the number of nodes of the class; A is the summed size of all nodes.
 
     Attributes
     ----------
@@ -52,11 +57,21 @@ class ClassPenalty:
     table : float array (q, n + 1)
         Of the table form, else (q, 0).
     cut_weights : float array (m,)
-        Edge weights of the ratio form, in the order of `graph.edges`, else (0,).
+        Edge weights of the ratio form, in the order of ``graph.edges``, else (0,).
     empty : float
         cut_c / V_c of an empty class in the ratio form, else 0.
     largest_ratio : float
-        Upper bound of |cut_c| / V_c, max_i degree_i / a_i, in the ratio form, else 0.
+        Upper bound of cut_c / V_c in absolute value, in the ratio form, else 0.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.energies import ClassPenalty
+    >>> equal = ClassPenalty.quadratic([1, 1, 1, 1], strength=2.0, n_states=2, targets=[2, 2])
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    >>> model = PottsModel(chain, 2, class_penalty=equal)
+    >>> model.energy([[0, 0, 1, 1], [0, 0, 0, 0]]).tolist()
+    [1.0, 2.0]
     """
 
     kind: str
@@ -86,9 +101,23 @@ class ClassPenalty:
         n_states: int,
         targets: npt.ArrayLike | None = None,
     ) -> ClassPenalty:
-        """(strength / 2A) sum_c (V_c - target_c)^2; a positive strength favours the targets.
+        """The penalty ``(strength / 2A) sum_c (V_c - target_c)^2``.
 
-        Without targets they are zero, which differs from equal ones by a constant only.
+        Parameters
+        ----------
+        sizes : array-like of shape (n,)
+            Size of every node, >= 0.
+        strength : float
+            In the unit of the couplings; a positive one favours the targets.
+        n_states : int
+            Number of classes, q.
+        targets : array-like of shape (q,), optional
+            Wanted size of every class. Default: zero, which differs from equal ones by a constant
+            only.
+
+        Returns
+        -------
+        ClassPenalty
         """
         a = _checked_sizes(sizes)
         total = float(a.sum())
@@ -117,7 +146,28 @@ class ClassPenalty:
         scale: float = 1.0,
         empty: float | None = None,
     ) -> ClassPenalty:
-        """scale * sum_c cut_c / V_c, the cut counted with `weights` (default: the graph's)."""
+        """The penalty ``scale * sum_c cut_c / V_c``.
+
+        Parameters
+        ----------
+        graph : Graph
+            Whose edges are cut.
+        sizes : array-like of shape (n,)
+            Size of every node, > 0 where it has edges.
+        n_states : int
+            Number of classes, q.
+        weights : array-like of shape (m,), optional
+            Weights with which the cut is counted. Default: the graph's.
+        scale : float, default 1
+            Factor of the whole term.
+        empty : float, optional
+            What stands for cut_c / V_c where a class is empty. Default: the worst that a class can
+            have.
+
+        Returns
+        -------
+        ClassPenalty
+        """
         a = _checked_sizes(sizes)
         values = graph.weights if weights is None else weights
         cut = real_array(values, "weights", (graph.n_edges,))
@@ -144,7 +194,17 @@ class ClassPenalty:
 
     @classmethod
     def from_table(cls, table: npt.ArrayLike) -> ClassPenalty:
-        """sum_c table[c, n_c]: any cost of the number of nodes in every class, shape (q, n + 1)."""
+        """The penalty ``sum_c table[c, n_c]``: any cost of the number of nodes in every class.
+
+        Parameters
+        ----------
+        table : array-like of shape (q, n + 1)
+            One row per class, one column for every number of nodes from 0 to n.
+
+        Returns
+        -------
+        ClassPenalty
+        """
         values = float_array(table, "table")
         if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 2:
             raise InvalidInputError(
@@ -206,7 +266,19 @@ class ClassPenalty:
         return np.asarray(2 * self.n_states * self.coefficient / total * self.cut_weights)
 
     def value(self, graph: Graph, states: npt.NDArray[Any]) -> FloatArray:
-        """The term for labellings (S, n): the reference that kernels are held to, (S,)."""
+        """The term for labellings: the reference that the compiled code is held to.
+
+        Parameters
+        ----------
+        graph : Graph
+            The graph of the model.
+        states : int array (S, n)
+            Labellings.
+
+        Returns
+        -------
+        float array (S,)
+        """
         q = self.n_states
         volumes = np.stack([(states == c) @ self.sizes for c in range(q)], axis=1)
         if self.kind == "quadratic":

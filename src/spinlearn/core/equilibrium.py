@@ -26,7 +26,19 @@ VERDICTS = ("converged", "equilibrated")
 
 
 class Kind(StrEnum):
-    """What stands between an equilibrium and the true averages of its model."""
+    """What stands between an equilibrium and the true averages of its model.
+
+    "exact" means rounding only; "sampled" statistical errors, with error bars; "approximate" errors
+    of unknown size. Members compare equal to these words.
+
+    Examples
+    --------
+    >>> from spinlearn.engines import Kind
+    >>> [kind.value for kind in Kind]
+    ['exact', 'sampled', 'approximate']
+    >>> Kind.EXACT == "exact"
+    True
+    """
 
     EXACT = "exact"  # rounding only
     SAMPLED = "sampled"  # statistical errors, with error bars
@@ -35,53 +47,75 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
 class Equilibrium(NotebookTable):
-    """Thermal averages at a list of temperatures.
+    """Thermal averages of a model at a list of temperatures.
 
-    Attributes
+    Engines make these. Axes are T temperatures, n nodes, m edges, q states; energies and
+    temperatures are in the unit of the couplings.
+
+    Parameters
     ----------
     model : PottsModel
         What the averages are of.
     temperatures : float array (T,)
         In the order they were asked for.
     marginals : float array (T, n, q)
-        p_i(s; T).
+        Probability of every state of every node, p_i(s; T).
     edge_agreement : float array (T, m)
-        C_ij(T) = sum_s p_ij(s, s; T) for every edge of the graph.
-    mean_energy, heat_capacity : float array (T,)
-        <E> and (<E^2> - <E>^2) / T^2 (zero at T = 0 and T = infinity).
-    log_partition : float array (T,) or None
-        ln sum_s exp(-E(s)/T). Its limit at T = 0 is +inf, -inf, or the logarithm of the number of
-        ground states, for a ground-state energy below, above or equal to zero.
-    std_error, agreement_std_error : float arrays like marginals and edge_agreement, or None
-        Standard errors; None where the engine gives none.
-    log_partition_std_error : float array (T,) or None
-        The same of ln Z.
-    doubt : float array (T, n) or None
-        Of an approximation: how far a second, differently wrong one is from its marginals, the
-        largest difference in probability at every node; 1 where it did not settle. A hint, no
-        bound: see docs/message-passing.md for how often small values were right.
+        Probability that the two ends of an edge are in one state, the paper's C_ij.
+    mean_energy : float array (T,)
+        <E>.
+    heat_capacity : float array (T,)
+        (<E^2> - <E>^2) / T^2, zero at T = 0 and T = infinity.
     converged : bool array (T,)
         False where the requested accuracy was not reached, or equilibrium was not.
-    equilibrated : bool array (T,)
-        False where a sampler's own tests say that its walkers have not reached equilibrium: there
-        neither averages nor error bars are to be trusted, however small. True for other engines.
     engine : str
         Name of the engine that made this, for people.
-    kind : Kind
+    kind : Kind, optional
         Exact, sampled or approximate. An engine that does not say is taken as sampled where it
         gives standard errors and as approximate where it does not: never as exact.
+    equilibrated : bool array (T,), optional
+        False where a sampler's own tests say that its walkers have not reached equilibrium: there
+        neither averages nor error bars are to be trusted, however small. True for other engines.
+    log_partition : float array (T,), optional
+        ln Z = ln sum_s exp(-E(s)/T). Its limit at T = 0 is +inf, -inf, or the logarithm of the
+        number of ground states, for a ground-state energy below, above or equal to zero.
+    log_partition_std_error : float array (T,), optional
+        Standard error of ln Z.
+    std_error : float array (T, n, q), optional
+        Standard errors of the marginals; None where the engine gives none.
+    agreement_std_error : float array (T, m), optional
+        The same of the agreements.
+    doubt : float array (T, n), optional
+        Of an approximation: how far a second one, whose errors differ, is from its marginals, the
+        largest difference in probability at every node; 1 where it did not settle. A hint, no
+        bound.
     diagnostics : mapping
         Engine-specific numbers, for people and for reports.
-    evaluate : callable or None
-        Averages at other temperatures from the same run (exact engines compute them anew), with
-        the keyword `callback`; None where they cannot be had.
-    reweights : bool
+    evaluate : callable, optional
+        Averages at other temperatures from the same run (exact engines compute them anew), with the
+        keyword ``callback``; None where they cannot be had.
+    reweights : bool, default False
         Whether `evaluate` reads the same samples again, at next to no cost.
-    can_continue : bool
+    can_continue : bool, default False
         Whether a longer run of the same engine would have smaller errors.
-    annealed : bool
-        Whether the run was cooled, so that where its errors are too large to weigh one valley of
-        the energy against another, its averages are at least those of one deep valley.
+    annealed : bool, default False
+        Whether the run was cooled. Where its errors are too large to weigh one valley of the energy
+        against another, its averages are then at least those of one deep valley.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.engines import Enumeration
+    >>> pair = PottsModel(Graph(2, [(0, 1)]), 2, clamped=[0, -1])
+    >>> found = Enumeration().run(pair, [0.5, 1.0])
+    >>> found.kind, found.engine
+    (<Kind.EXACT: 'exact'>, 'enumeration')
+    >>> found.marginals[:, 1, 0].round(3).tolist()  # node 1 in state 0: 1 / (1 + exp(-1/T))
+    [0.881, 0.731]
+    >>> found.mean_energy.round(3).tolist()
+    [0.119, 0.269]
+    >>> found.at([2.0]).log_partition.round(3).tolist()  # ln(1 + exp(-1/2))
+    [0.474]
     """
 
     model: PottsModel
@@ -154,8 +188,19 @@ class Equilibrium(NotebookTable):
     ) -> Equilibrium:
         """The averages at other temperatures, without starting again.
 
-        Temperatures already in this result are looked up; the rest are evaluated by the engine
-        that made it, which tells `callback` of its progress.
+        Temperatures already in this result are looked up. The rest are evaluated by the engine that
+        made it; where it can reach none but its own, that is an error.
+
+        Parameters
+        ----------
+        temperatures : array-like of float
+            In the unit of the couplings.
+        callback : callable, optional
+            Told of the progress.
+
+        Returns
+        -------
+        Equilibrium
         """
         wanted = temperature_array(temperatures)
         known = {float(t): k for k, t in enumerate(self.temperatures)}
@@ -169,7 +214,17 @@ class Equilibrium(NotebookTable):
         return self.evaluate(wanted, callback=callback)
 
     def take(self, rows: npt.ArrayLike) -> Equilibrium:
-        """The averages at some of the temperatures, by row number."""
+        """The averages at some of the temperatures.
+
+        Parameters
+        ----------
+        rows : array-like of int
+            Positions in `temperatures`.
+
+        Returns
+        -------
+        Equilibrium
+        """
         index = np.asarray(rows, dtype=np.intp)
 
         def pick(name: str) -> Any:
@@ -183,7 +238,17 @@ class Equilibrium(NotebookTable):
         )
 
     def ascending(self, more: Equilibrium | None = None) -> Equilibrium:
-        """The averages in the order of temperature, those of `more` (of the same model) added."""
+        """The averages in the order of temperature.
+
+        Parameters
+        ----------
+        more : Equilibrium, optional
+            Averages of the same model at other temperatures, to be added.
+
+        Returns
+        -------
+        Equilibrium
+        """
         parts = [self] if more is None else [self, more]
         temperatures = np.concatenate([part.temperatures for part in parts])
         order = np.argsort(temperatures, kind="stable")

@@ -26,7 +26,9 @@ from spinlearn.errors import InvalidInputError
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class Graph:
-    """Undirected weighted graph.
+    """A weighted graph without directions: which points are similar, and how much.
+
+    Axes are n nodes and m edges. A graph cannot be changed once it is made.
 
     Parameters
     ----------
@@ -36,9 +38,34 @@ class Graph:
         Pairs of node numbers in either order. Self-loops are dropped: a point always agrees with
         itself, so they never change the energy.
     weights : array-like of float, shape (m,), optional
-        One finite similarity per edge, ones by default. Edges of weight zero are dropped.
-    duplicates : {"error", "sum", "first"}
+        One finite similarity per edge, of either sign; ones by default. Edges of weight zero are
+        dropped.
+    duplicates : {"error", "sum", "first"}, default "error"
         What to do when an edge is listed twice (the reversed pair counts as the same edge).
+
+    Attributes
+    ----------
+    n_nodes : int
+        Number of nodes.
+    edges : int32 array (m, 2)
+        Pairs (u, v) with u < v, sorted, each once.
+    weights : float array (m,)
+        Similarity of every edge.
+    indptr : int32 array (n + 1,)
+        Where the neighbours of every node begin in `neighbors`.
+    neighbors : int32 array (2m,)
+        Neighbours of node i at ``neighbors[indptr[i]:indptr[i + 1]]``.
+    edge_ids : int32 array (2m,)
+        The edge, a row of `edges`, that leads to each of these neighbours.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> ring = Graph(4, [(0, 1), (1, 2), (2, 3), (3, 0)], weights=[1, 2, 1, 2])
+    >>> ring
+    Graph(n_nodes=4, n_edges=4)
+    >>> ring.edges.tolist(), ring.degrees.tolist()
+    ([[0, 1], [0, 3], [1, 2], [2, 3]], [2, 2, 2, 2])
     """
 
     n_nodes: int
@@ -90,9 +117,21 @@ class Graph:
 
     @classmethod
     def from_sparse(cls, matrix: Any) -> Graph:
-        """Graph of a symmetric matrix (SciPy sparse or dense); its diagonal is ignored.
+        """Graph of a symmetric matrix of weights; its diagonal is ignored.
 
-        Entries that are zero, stored or not, are not edges.
+        Parameters
+        ----------
+        matrix : SciPy sparse matrix or array-like, shape (n, n)
+            Weights; entries that are zero, stored or not, are not edges.
+
+        Returns
+        -------
+        Graph
+
+        Raises
+        ------
+        InvalidInputError
+            If the matrix is not square or not symmetric.
         """
         if hasattr(matrix, "tocoo"):
             coo = matrix.tocoo()
@@ -140,7 +179,17 @@ class Graph:
         return np.diff(self.indptr)
 
     def with_weights(self, weights: npt.ArrayLike) -> Graph:
-        """The same edges with other weights (in the order of `edges`)."""
+        """The same edges with other weights.
+
+        Parameters
+        ----------
+        weights : array-like of shape (m,)
+            In the order of `edges`; an edge of weight zero is dropped.
+
+        Returns
+        -------
+        Graph
+        """
         values = real_array(weights, "weights", (self.n_edges,))
         if not np.all(values):  # an edge of weight zero is none
             return Graph(self.n_nodes, self.edges, values)
@@ -153,10 +202,15 @@ class Graph:
     def homogeneous(self) -> Graph:
         """The same edges with weights that bind all nodes about equally, of mean 1.
 
-        J_ij = w_ij / sqrt(d_i d_j), d_i = sum_j |w_ij|, divided by the mean of |J|. Signs stay, and
-        the unit of the weights drops out. A node with many or strong edges is then held no better
-        than one with few or weak ones, so that they lose their order at about the same
-        temperature. A graph without edges is returned as it is.
+        J_ij = w_ij / sqrt(d_i d_j), where d_i is the sum of the absolute weights at node i, divided
+        by the mean of all absolute J. Signs stay, and the unit of the weights drops out. A node
+        with many or strong edges is then held no better than one with few or weak ones, so that
+        they lose their order at about the same temperature. A graph without edges is returned as it
+        is.
+
+        Returns
+        -------
+        Graph
         """
         if self.n_edges == 0:
             return self

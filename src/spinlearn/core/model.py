@@ -35,23 +35,48 @@ FREE = -1  # value of `clamped` for a node that may take any state
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
 class PottsModel:
-    """A q-state spin model on a graph.
+    """A spin model on a graph: points in one of q states each, and the energy of every labelling.
+
+    ``E(s) = sum_e couplings[e] * pair_cost[s_u, s_v] + sum_i fields[i, s_i]`` over the edges e =
+    (u, v) and the nodes i, plus a term in whole classes if there is one. Energies and temperatures
+    share one unit, that of the couplings. Axes are n nodes, m edges, q states. A model cannot be
+    changed once it is made; see `replace`.
 
     Parameters
     ----------
     graph : Graph
+        Which points interact.
     n_states : int
         q, from 2 to 127.
-    couplings : array-like, shape (m,), optional
-        Strength of every edge, in the order of `graph.edges`; either sign. Default: its weights.
-    pair_cost : array-like, shape (q, q), optional
+    couplings : array-like of shape (m,), optional
+        Strength of every edge, in the order of ``graph.edges``; either sign. Default: its weights.
+    pair_cost : array-like of shape (q, q), optional
         Symmetric table of the cost of two neighbouring states. Default: 1 - identity (Potts).
-    fields : array-like, shape (n, q), optional
+    fields : array-like of shape (n, q), optional
         Cost of every state of every node. Default: zero.
     clamped : array-like of int, shape (n,), optional
         State in which a node is held, or -1 for a free node. Default: all free.
     class_penalty : ClassPenalty, optional
         A term in the sizes and cuts of whole classes. Default: none.
+
+    References
+    ----------
+    G. Getz, N. Shental and E. Domany, Semi-supervised learning - a statistical physics approach,
+    ICML 2005, eq. 2.
+
+    Examples
+    --------
+    Three points in a row, the first held in state 0:
+
+    >>> from spinlearn import Graph, PottsModel
+    >>> chain = Graph(3, [(0, 1), (1, 2)], weights=[1.0, 0.5])
+    >>> model = PottsModel(chain, 2, clamped=[0, -1, -1])
+    >>> model
+    PottsModel(n_nodes=3, n_edges=2, n_states=2, n_clamped=1)
+    >>> model.energy([0, 0, 1])
+    0.5
+    >>> model.energy([[0, 1, 1], [1, 1, 1]]).tolist()  # the second violates the clamp
+    [1.0, inf]
     """
 
     graph: Graph
@@ -131,7 +156,7 @@ class PottsModel:
 
     @property
     def energy_scale(self) -> float:
-        """Upper bound of |E|, the yardstick for rounding errors of energies."""
+        """Upper bound of the absolute energy, the yardstick for rounding errors."""
         pair = float(np.abs(self.couplings).sum() * np.abs(self.pair_cost).max())
         classes = 0.0 if self.class_penalty is None else self.class_penalty.bound
         return pair + float(np.abs(self.fields).max(axis=1).sum()) + classes
@@ -153,7 +178,18 @@ class PottsModel:
         return 1e-12 * self.energy_scale
 
     def energy(self, states: npt.ArrayLike) -> float | FloatArray:
-        """E(s) of one labelling (n,) or of many (S, n); infinite where a clamp is violated."""
+        """The energy of one labelling or of many.
+
+        Parameters
+        ----------
+        states : array-like of int, shape (n,) or (S, n)
+            State of every node, 0 to q - 1.
+
+        Returns
+        -------
+        float or float array (S,)
+            In the unit of the couplings; infinite where a clamp is violated.
+        """
         samples = integer_array(states, "states")
         if samples.ndim not in (1, 2) or samples.shape[-1] != self.n_nodes:
             raise InvalidInputError(
@@ -173,7 +209,17 @@ class PottsModel:
         return float(energies[0]) if samples.ndim == 1 else energies
 
     def replace(self, **changes: Any) -> PottsModel:
-        """A model like this one with other arguments of the constructor."""
+        """A model like this one with other arguments of the constructor.
+
+        Parameters
+        ----------
+        **changes
+            Arguments of `PottsModel` by name.
+
+        Returns
+        -------
+        PottsModel
+        """
         arguments: dict[str, Any] = {
             name: getattr(self, name)
             for name in (

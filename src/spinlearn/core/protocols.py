@@ -32,16 +32,37 @@ Callback = Callable[[Progress], Any]
 
 @runtime_checkable
 class Engine(Protocol):
-    """Maps a model to its equilibrium.
+    """What every engine looks like: it maps a model to its thermal averages.
 
-    `run` returns an Equilibrium whose temperatures are those asked for, or, when the callback
-    stopped it, the ones it had finished (StoppedError if none).
+    An engine of your own needs no base class. It has a `name`, a method `unsupported` and a method
+    `run`; enter it into `ENGINES`, or give it to ``PottsClassifier(engine=...)`` as it is.
+
+    Attributes
+    ----------
+    name : str
+        How the engine is called in tables, files and on the command line.
+
+    Examples
+    --------
+    >>> from spinlearn.engines import Engine, JunctionTree
+    >>> isinstance(JunctionTree(), Engine)
+    True
     """
 
     name: ClassVar[str]
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """Why this engine cannot treat the model, or None if it can."""
+        """Why this engine cannot treat the model, in one sentence with a remedy, or None if it can.
+
+        Parameters
+        ----------
+        model : PottsModel
+            The model to be treated.
+
+        Returns
+        -------
+        str or None
+        """
 
     def run(
         self,
@@ -51,7 +72,30 @@ class Engine(Protocol):
         seed: Seed = None,
         callback: Callback | None = None,
     ) -> Equilibrium:
-        """Thermal averages at the given temperatures (0 and infinity included)."""
+        """Thermal averages at the given temperatures.
+
+        Parameters
+        ----------
+        model : PottsModel
+            What to average over; n nodes, m edges, q states.
+        temperatures : array-like of float
+            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
+        seed : int, SeedSequence or None
+            Of random numbers; the same seed gives the same result.
+        callback : callable, optional
+            Called with a `Progress` between blocks of about a second; a true answer stops the run.
+
+        Returns
+        -------
+        Equilibrium
+            At the temperatures asked for, in that order; where the callback stopped the run, at
+            those that were finished.
+
+        Raises
+        ------
+        StoppedError
+            If the callback stopped the run before it had anything to return.
+        """
 
 
 @runtime_checkable
@@ -59,7 +103,29 @@ class GraphBuilder(Protocol):
     """Turns points into a graph of similar ones."""
 
     def build(self, X: Any) -> Graph:
-        """Graph over the rows of X."""
+        """The graph of similar points.
+
+        Parameters
+        ----------
+        X : array-like, shape (n, d)
+            Points.
+
+        Returns
+        -------
+        Graph
+        """
 
     def attach(self, X_new: Any, X: Any) -> Any:
-        """Similarities of unseen points to the training points, sparse (n_new, n)."""
+        """Similarities of unseen points to the training points.
+
+        Parameters
+        ----------
+        X_new : array-like, shape (n_new, d)
+            Unseen points.
+        X : array-like, shape (n, d)
+            Training points.
+
+        Returns
+        -------
+        scipy.sparse.csr_array, shape (n_new, n)
+        """

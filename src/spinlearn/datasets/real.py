@@ -65,7 +65,7 @@ YEAST = DataFile(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leukemia:
-    """Raw expression of the leukemia samples.
+    """Raw expression of the leukemia samples; `load_leukemia` reads them.
 
     Attributes
     ----------
@@ -74,9 +74,21 @@ class Leukemia:
     truth : int array (n,)
         Index into `classes`.
     classes : tuple of str
-        ALL, AML, MLL: the two the paper labels for q = 2 come first.
+        ALL, AML, MLL: the two that the paper labels for q = 2 come first.
     probes : tuple of str
         Names of the columns.
+
+    Examples
+    --------
+    Three samples of four genes, made up, one of which is the array's control:
+
+    >>> import numpy as np
+    >>> from spinlearn.datasets import Leukemia
+    >>> values = np.array([[50.0, 400, 30, 9], [90, 100, 30, 9], [20, 1600, 30, 9]])
+    >>> names = ("a_at", "b_at", "c_at", "AFFX-d_at")
+    >>> samples = Leukemia(values, np.array([0, 1, 2]), ("ALL", "AML", "MLL"), names)
+    >>> samples.points(n_genes=2).round(2).tolist()
+    [[0.18, 0.0], [1.13, -1.22], [-1.3, 1.22]]
     """
 
     expression: FloatArray
@@ -93,7 +105,7 @@ class Leukemia:
         log: bool = True,
         controls: bool = False,
     ) -> FloatArray:
-        """Standardised expression of the genes of largest variance, (n, n_genes).
+        """Standardised expression of the genes of largest variance.
 
         The paper: 200 genes of largest variance, each with mean 0 and standard deviation 1. It does
         not say how values below the noise were treated; the defaults are the usual ones for this
@@ -102,13 +114,20 @@ class Leukemia:
 
         Parameters
         ----------
-        n_genes : int
-        floor, ceiling : float or None
-            Clip the values; None leaves them.
-        log : bool
+        n_genes : int, default 200
+            Number of genes.
+        floor : float or None, default 20
+            Smaller values become this; None leaves them.
+        ceiling : float or None, default 16000
+            Larger values become this; None leaves them.
+        log : bool, default True
             Take log2; needs floor > 0.
-        controls : bool
+        controls : bool, default False
             Whether the array's control probes (AFFX...) may be chosen.
+
+        Returns
+        -------
+        float array (n, n_genes)
         """
         if log and not (floor is not None and floor > 0):
             raise InvalidInputError(
@@ -130,18 +149,31 @@ class Leukemia:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Yeast:
-    """Expression of yeast genes over two cell cycles.
+    """Expression of yeast genes over two cell cycles; `load_yeast` reads them.
 
     Attributes
     ----------
     expression : float array (n, 18)
         Log ratios; NaN where a reading is missing.
     known_phase : int array (n,)
-        Index into PHASES where the phase was established before, else -1.
+        Phase of the cell cycle where it was established before, else -1: 0 to 4 are M/G1, G1, S,
+        S/G2 and G2/M.
     peak_phase : int array (n,)
-        Index into PHASES for the genes on Spellman's own list, else -1.
+        The same for the genes on the authors' own list.
     orfs : tuple of str
         Systematic names.
+
+    Examples
+    --------
+    One gene, made up, with a reading that is missing:
+
+    >>> import numpy as np
+    >>> from spinlearn.datasets import Yeast
+    >>> gene = np.sin(np.arange(18) / 2)[None]
+    >>> gene[0, 5] = np.nan
+    >>> genes = Yeast(gene, np.array([1]), np.array([-1]), ("YAL001C",))
+    >>> genes.readings().tolist(), genes.points().shape
+    ([17], (1, 18))
     """
 
     expression: FloatArray
@@ -154,7 +186,17 @@ class Yeast:
         return np.asarray(np.sum(~np.isnan(self.expression), axis=1))
 
     def select(self, chosen: npt.ArrayLike) -> Yeast:
-        """The genes of a boolean or integer index."""
+        """Some of the genes.
+
+        Parameters
+        ----------
+        chosen : array-like of bool or int
+            Which genes.
+
+        Returns
+        -------
+        Yeast
+        """
         index = np.arange(len(self.orfs))[np.asarray(chosen)]
         return Yeast(
             expression=self.expression[index],
@@ -164,11 +206,15 @@ class Yeast:
         )
 
     def points(self) -> FloatArray:
-        """Every gene's readings with mean 0 and standard deviation 1 over its time points, (n, 18).
+        """Every gene's readings with mean 0 and standard deviation 1 over its time points.
 
-        That is the protocol of section 6.2 read literally ("the expression level of each gene is
-        normalized by subtracting its mean over all samples, and divided by its standard
-        deviation"). Missing readings take the gene's mean, 0.
+        That is the protocol of the paper's section 6.2 read literally ("the expression level of
+        each gene is normalized by subtracting its mean over all samples, and divided by its
+        standard deviation"). Missing readings take the gene's mean, 0.
+
+        Returns
+        -------
+        float array (n, 18)
         """
         values = self.expression
         if np.any(np.all(np.isnan(values), axis=1)):
@@ -182,14 +228,43 @@ class Yeast:
 
 
 def load_leukemia(path: str | Path | None = None, *, split: str | None = "train") -> Leukemia:
-    """The leukemia samples of Armstrong et al. (Nature Genetics 30, 41, 2002).
+    """Read the leukemia samples of Armstrong et al.
+
+    The file is not part of the package. Where it is absent, the error says where its values are
+    published and which checksum it has.
 
     Parameters
     ----------
     path : path, optional
-        The file armstrong2002_mll.csv.gz or its folder; default: the folder SPINLEARN_DATA.
-    split : {"train", "test", None}
+        The file armstrong2002_mll.csv.gz or its folder; default: the folder that the environment
+        variable SPINLEARN_DATA names.
+    split : {"train", "test", None}, default "train"
         The paper's 57 samples ("train": 20 ALL, 20 AML, 17 MLL), the other 15, or all.
+
+    Returns
+    -------
+    Leukemia
+        With ``points()`` of shape (57, 200) for the paper's samples.
+
+    Raises
+    ------
+    DataFileError
+        If the file is absent or has other contents.
+
+    References
+    ----------
+    S. A. Armstrong et al., MLL translocations specify a distinct gene expression profile that
+    distinguishes a unique leukemia, Nature Genetics 30, 41 (2002).
+
+    Examples
+    --------
+    >>> from spinlearn.datasets import load_leukemia
+    >>> from spinlearn.errors import DataFileError
+    >>> try:
+    ...     load_leukemia("no/such/folder")
+    ... except DataFileError:
+    ...     print("the error says where to get the file")
+    the error says where to get the file
     """
     if split not in ("train", "test", None):
         raise InvalidInputError(f"split={split!r} is unknown: use 'train', 'test' or None")
@@ -205,12 +280,40 @@ def load_leukemia(path: str | Path | None = None, *, split: str | None = "train"
 
 
 def load_yeast(path: str | Path | None = None) -> Yeast:
-    """The alpha-factor experiment of Spellman et al. (Mol. Biol. Cell 9, 3273, 1998), 6178 genes.
+    """Read the alpha-factor experiment of Spellman et al., 6178 genes.
+
+    The file is not part of the package. Where it is absent, the error says where its values are
+    published and which checksum it has.
 
     Parameters
     ----------
     path : path, optional
-        The file spellman1998_alpha.csv.gz or its folder; default: the folder SPINLEARN_DATA.
+        The file spellman1998_alpha.csv.gz or its folder; default: the folder that the environment
+        variable SPINLEARN_DATA names.
+
+    Returns
+    -------
+    Yeast
+
+    Raises
+    ------
+    DataFileError
+        If the file is absent or has other contents.
+
+    References
+    ----------
+    P. T. Spellman et al., Comprehensive identification of cell cycle-regulated genes of the yeast
+    Saccharomyces cerevisiae by microarray hybridization, Mol. Biol. Cell 9, 3273 (1998).
+
+    Examples
+    --------
+    >>> from spinlearn.datasets import load_yeast
+    >>> from spinlearn.errors import DataFileError
+    >>> try:
+    ...     load_yeast("no/such/folder")
+    ... except DataFileError:
+    ...     print("the error says where to get the file")
+    the error says where to get the file
     """
     _, rows = _table(YEAST, path)
 
@@ -264,7 +367,7 @@ def _table(file: DataFile, path: str | Path | None) -> tuple[list[str], list[lis
     if found != file.sha256:
         raise DataFileError(
             f"{place} is not the expected file: its SHA-256 is {found}, not {file.sha256}. It may "
-            f"be truncated or of another version; get it anew: {file.source}"
+            f"be truncated or of another version; get it again: {file.source}"
         )
     lines: Any = gzip.decompress(content).decode("utf-8").splitlines()
     header, *rows = csv.reader(lines)

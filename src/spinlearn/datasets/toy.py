@@ -26,17 +26,27 @@ TEN_LABELS = [
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ToySet:
-    """Pixels with a true class each, in row-major order.
+    """A picture whose pixels are the points, each with a true class.
 
     Attributes
     ----------
     mask : bool array (height, width)
+        Which pixels are points; they are numbered row by row, n in all.
     truth : int array (n,)
         True class of every pixel.
     labels : int array (n,)
         The fixed labels, -1 where there is none.
     label_region : bool array (n,)
         Where `draw_labels` may put a label.
+
+    Examples
+    --------
+    >>> from spinlearn.datasets import two_bands
+    >>> toy = two_bands()
+    >>> toy.n_points, toy.mask.shape, int((toy.labels >= 0).sum())
+    (1360, (30, 72), 7)
+    >>> toy.graph()
+    Graph(n_nodes=1360, n_edges=2532)
     """
 
     mask: BoolArray
@@ -68,7 +78,22 @@ class ToySet:
     def draw_labels(
         self, n_labels: int, *, classes: npt.ArrayLike, seed: int | np.random.Generator
     ) -> IntArray:
-        """Labels of `n_labels` points drawn uniformly from the region, at least one per class."""
+        """Labels of points drawn uniformly from the region, at least one per class.
+
+        Parameters
+        ----------
+        n_labels : int
+            Number of labels in all.
+        classes : array-like of int
+            The classes that are labelled.
+        seed : int or numpy.random.Generator
+            Of random numbers.
+
+        Returns
+        -------
+        int array (n,)
+            Labels, -1 where there is none.
+        """
         generator = np.random.default_rng(seed)
         wanted = np.unique(np.asarray(classes))
         pool = np.flatnonzero(self.label_region & np.isin(self.truth, wanted))
@@ -86,18 +111,37 @@ class ToySet:
 
 
 def two_bands(n_labels: int = 7) -> ToySet:
-    """The two-class set of figure 1: 1360 pixels, 7 or 10 labelled.
+    """The two-class set of figure 1: two wavy bands joined by a bridge, 1360 pixels.
 
-    Two wavy bands joined by a flat bridge, 14 pixels wide and 2 high. The upper class has three
-    labels, so that isolating them costs 12 while the bridge costs 14: the minimum cut gives
-    everything to the lower class. The lower class has four labels (16). From T of about 0.55 up to
-    the ordering temperature entropy moves the border to the bridge, where it belongs. The frontier
-    of a column-wise elimination is 16 pixels at the bridge.
+    The bridge is 14 pixels wide and 2 high. The upper class has three labels, so that isolating
+    them costs 12 while the bridge costs 14: the minimum cut gives everything to the lower class.
+    From T of about 0.55 up to the ordering temperature entropy moves the border to the bridge,
+    where it belongs.
 
     Seven labels are spread evenly, and methods that look at the distance to the labels, such as LGC
     and the spectral graph transducer, do well. With ten, again three of the upper class but seven
     of the lower, some close to the upper band, those fail as well, by more than a hundred pixels
     each, while the marginals are right from T = 0.6 to 0.85.
+
+    Parameters
+    ----------
+    n_labels : {7, 10}, default 7
+        Number of labels.
+
+    Returns
+    -------
+    ToySet
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spinlearn import PottsClassifier
+    >>> from spinlearn.datasets import two_bands
+    >>> toy = two_bands()
+    >>> clf = PottsClassifier(method="paper", temperatures=[0.0, 0.7])
+    >>> clf = clf.fit(toy.graph(), toy.labels)
+    >>> [int(np.sum(clf.decide(t).calls != toy.truth)) for t in (0.0, 0.7)]  # errors
+    [677, 8]
     """
     if n_labels not in (7, 10):
         raise InvalidInputError(f"n_labels={n_labels!r}: this set has 7 or 10 labels")
@@ -124,12 +168,19 @@ def two_bands(n_labels: int = 7) -> ToySet:
 
 
 def three_waves() -> ToySet:
-    """The three-class set of figure 3: 1306 pixels, labels drawn at random (`draw_labels`).
+    """The three-class set of figure 3: 1306 pixels, labels drawn at random (`ToySet.draw_labels`).
 
     Classes 0 and 1, left and right, are a block with five wavy arms each, joined by four threads;
     class 2, above both, is a block with four wings that stands on two legs of either. Labels of the
     lower classes come from the rectangle around their blocks, those of class 2 from anywhere in it.
 
+    Returns
+    -------
+    ToySet
+        Without fixed labels.
+
+    Notes
+    -----
     Arms and wings hang by bridges, edges that lie on no cycle. By Griffiths' inequality no edge of
     a ferromagnet agrees less than a bridge; for q = 2 those reach 3/4 at T = 1/ln 3 = 0.910. Below,
     no edge is cut and all is one cluster; above, every arm and wing is on its own before the legs
@@ -148,6 +199,14 @@ def three_waves() -> ToySet:
     the minimum cut gives everything to the other. From T of about 0.35 entropy, seven places on
     every thread, moves the border there. Of 20 labellings with M = 5, 18 have fewer than 40 errors
     at some T; with M = 10, 15 and 20 all have at most 4, from T = 0 to 0.5.
+
+    Examples
+    --------
+    >>> from spinlearn.datasets import three_waves
+    >>> waves = three_waves()
+    >>> labels = waves.draw_labels(10, classes=[0, 1], seed=0)  # none of class 2
+    >>> waves.n_points, int((labels >= 0).sum()), int(labels.max())
+    (1306, 10, 1)
     """
     thread_end, lower_end, upper_end = 3, 13, 12  # distances from the axis
     upper_heights = [*4 * [10], *4 * [9], *4 * [8]]  # of the middle, by distance

@@ -39,21 +39,53 @@ def balanced_cut(
     size: str = "count",
     proportions: npt.ArrayLike | None = None,
 ) -> PottsModel:
-    """The cut plus a penalty on classes of unequal size; parameters as in `min_cut`.
+    """The cut plus a penalty on classes of unequal size.
+
+    ``E = cut(s) + (strength <J> / 2N) sum_c (V_c - N p_c)^2`` plus the label term of `min_cut`: <J>
+    is the mean coupling, N the number of points, V_c the size of class c and p_c its expected
+    share. Where all shares are equal, p_c = 0 is used, which adds a constant.
 
     Parameters
     ----------
-    strength : float
-        Of the penalty, in units of the mean coupling; 0 is the min cut.
-    size : {"count", "volume"}
+    graph : Graph
+        Similar points; n nodes, m edges. Its weights, >= 0 or of either sign, are the couplings.
+    labels : array-like of int, shape (n,)
+        Class of every labelled point, from 0 to q - 1; -1 for the others.
+    n_states : int
+        Number of classes, q, from 2 to 127.
+    label_strength : float or array-like of shape (n,), default inf
+        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
+        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
+        ignored.
+    strength : float, default 2
+        Of the penalty, in units of the mean coupling; 0 is the minimum cut.
+    size : {"count", "volume"}, default "count"
         Whether the size of a class is its number of points or their summed degree.
-    proportions : array-like (q,), optional
+    proportions : array-like of shape (q,), optional
         Expected shares of the classes, all equal by default; they are scaled to sum to one.
+
+    Returns
+    -------
+    PottsModel
+        The energy of every labelling, in the unit of the couplings.
+
+    See Also
+    --------
+    BalancedCut : The same as an object, for ``PottsClassifier(energy=...)``.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
+    >>> from spinlearn.energies import balanced_cut
+    >>> model = balanced_cut(chain, [0, -1, -1, 1], n_states=2)
+    >>> model.energy([[0, 0, 1, 1], [0, 0, 0, 1]]).round(2).tolist()
+    [2.17, 3.08]
     """
     model = min_cut(graph, labels, n_states, label_strength=label_strength)
     if not (isinstance(strength, (int, float, np.number)) and 0 <= strength < np.inf):
         raise InvalidInputError(
-            f"strength={strength!r} of the balance is no number >= 0: 0 switches it off, 2 is usual"
+            f"strength={strength!r} is not a number >= 0: 0 switches the balance off, 2 is usual"
         )
     if size not in ("count", "volume"):
         raise InvalidInputError(f"size={size!r} is unknown: use 'count' or 'volume'")
@@ -75,7 +107,49 @@ def normalized_cut(
     *,
     label_strength: npt.ArrayLike = np.inf,
 ) -> PottsModel:
-    """Cut over volume, summed over classes; parameters as in `min_cut`."""
+    """The cut of every class over its volume.
+
+    ``E = (A / 2q) sum_c cut_c / vol_c`` plus the label term of `min_cut`. cut_c is the weight of
+    the edges that leave class c, vol_c the summed degree of its points, A the volume of all. The
+    factor makes the energy that of the cut where all classes are equally large, so that
+    temperatures mean the same for both.
+
+    Parameters
+    ----------
+    graph : Graph
+        Similar points; n nodes, m edges. Its weights, > 0, are the couplings.
+    labels : array-like of int, shape (n,)
+        Class of every labelled point, from 0 to q - 1; -1 for the others.
+    n_states : int
+        Number of classes, q, from 2 to 127.
+    label_strength : float or array-like of shape (n,), default inf
+        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
+        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
+        ignored.
+
+    Returns
+    -------
+    PottsModel
+        The energy of every labelling, in the unit of the couplings.
+
+    See Also
+    --------
+    NormalizedCut : The same as an object, for ``PottsClassifier(energy=...)``.
+    spinlearn.baselines.NormalizedCutClustering : The spectral method, without labels.
+
+    References
+    ----------
+    J. Shi and J. Malik, Normalized cuts and image segmentation, IEEE PAMI 22, 888 (2000).
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
+    >>> from spinlearn.energies import normalized_cut
+    >>> model = normalized_cut(chain, [0, -1, -1, 1], n_states=2)
+    >>> model.energy([[0, 0, 1, 1], [0, 0, 0, 1]]).round(2).tolist()
+    [0.5, 1.56]
+    """
     return _ratio(graph, labels, n_states, label_strength, weighted_degrees(graph))
 
 
@@ -86,7 +160,48 @@ def ratio_cut(
     *,
     label_strength: npt.ArrayLike = np.inf,
 ) -> PottsModel:
-    """Cut over number of points, summed over classes; parameters as in `min_cut`."""
+    """The cut of every class over its number of points.
+
+    ``E = (n / 2q) sum_c cut_c / n_c`` plus the label term of `min_cut`. cut_c is the weight of the
+    edges that leave class c, n_c its number of points. Where all classes are equally large this is
+    the cut.
+
+    Parameters
+    ----------
+    graph : Graph
+        Similar points; n nodes, m edges. Its weights, > 0, are the couplings.
+    labels : array-like of int, shape (n,)
+        Class of every labelled point, from 0 to q - 1; -1 for the others.
+    n_states : int
+        Number of classes, q, from 2 to 127.
+    label_strength : float or array-like of shape (n,), default inf
+        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
+        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
+        ignored.
+
+    Returns
+    -------
+    PottsModel
+        The energy of every labelling, in the unit of the couplings.
+
+    See Also
+    --------
+    RatioCut : The same as an object, for ``PottsClassifier(energy=...)``.
+
+    References
+    ----------
+    L. Hagen and A. B. Kahng, New spectral methods for ratio cut partitioning and clustering, IEEE
+    Trans. CAD 11, 1074 (1992).
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
+    >>> from spinlearn.energies import ratio_cut
+    >>> model = ratio_cut(chain, [0, -1, -1, 1], n_states=2)
+    >>> model.energy([[0, 0, 1, 1], [0, 0, 0, 1]]).round(2).tolist()
+    [0.5, 1.33]
+    """
     weighted_degrees(graph)  # refuses negative weights
     return _ratio(graph, labels, n_states, label_strength, np.ones(graph.n_nodes))
 

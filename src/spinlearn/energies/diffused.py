@@ -52,22 +52,57 @@ def diffused_cut(
     size: str = "count",
     proportions: npt.ArrayLike | None = None,
 ) -> PottsModel:
-    """The balanced cut with fields from diffused labels.
+    """The balanced cut with a weak field from diffused labels, for one or two labels a class.
+
+    The cut says well which points belong together, but with few labels hardly which class they are;
+    random walks from the labels say the opposite. The energy is that of `balanced_cut` minus
+    ``(diffusion <J> / m) sum_i (P_i(s_i) - 1/k)`` over the unlabelled points: P_i(c) is the share
+    of class c in what reaches point i, k the number of labelled classes, and m the mean difference
+    between a point's two largest shares.
 
     Parameters
     ----------
-    graph, labels, n_states, label_strength
-        As in `min_cut`.
-    diffusion : float
-        gamma, strength of the fields in units of the mean coupling; 0 leaves the balanced cut.
-    alpha : float
-        Reach of the diffusion, 0 < alpha < 1: about 1/(1 - alpha) steps.
+    graph : Graph
+        Similar points; n nodes, m edges. Its weights, > 0, are the couplings.
+    labels : array-like of int, shape (n,)
+        Class of every labelled point, from 0 to q - 1; -1 for the others.
+    n_states : int
+        Number of classes, q, from 2 to 127.
+    label_strength : float or array-like of shape (n,), default inf
+        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
+        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
+        ignored.
+    diffusion : float, default 0.2
+        Strength of the fields, in units of the mean coupling; 0 leaves the balanced cut.
+    alpha : float, default 0.999
+        Reach of the walks, 0 < alpha < 1: about 1/(1 - alpha) steps.
     strength : float, optional
-        lambda of `balanced_cut`, in units of the mean coupling. Default: the mean degree in that
-        unit, which is the mean number of neighbours; then size="volume" and diffusion=0 make the
-        energy that of `modularity`.
-    size, proportions
-        As in `balanced_cut`.
+        Of the balance, in units of the mean coupling. Default: the mean degree in that unit, which
+        is the mean number of neighbours; then ``size="volume"`` and ``diffusion=0`` make the energy
+        that of `modularity`.
+    size : {"count", "volume"}, default "count"
+        Whether the size of a class is its number of points or their summed degree.
+    proportions : array-like of shape (q,), optional
+        Expected shares of the classes, all equal by default; they are scaled to sum to one.
+
+    Returns
+    -------
+    PottsModel
+        The energy of every labelling, in the unit of the couplings.
+
+    See Also
+    --------
+    DiffusedCut : The same as an object, for ``PottsClassifier(energy=...)``.
+
+    Examples
+    --------
+    The unlabelled points in the middle prefer the class of the nearer label:
+
+    >>> from spinlearn import Graph
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
+    >>> from spinlearn.energies import diffused_cut
+    >>> diffused_cut(chain, [0, -1, -1, 1], n_states=2).fields.round(2).tolist()
+    [[0.0, 0.0], [-0.08, 0.08], [0.08, -0.08], [0.0, 0.0]]
     """
     q = checked_n_states(n_states)
     model = balanced_cut(
@@ -81,10 +116,10 @@ def diffused_cut(
     )
     if not (isinstance(diffusion, (int, float, np.number)) and 0 <= diffusion < np.inf):
         raise InvalidInputError(
-            f"diffusion={diffusion!r} is no strength of a field: use a number >= 0, 0.2 is usual"
+            f"diffusion={diffusion!r} is not a strength of a field: use a number >= 0, 0.2 is usual"
         )
     if not (isinstance(alpha, (int, float, np.number)) and 0 < alpha < 1):
-        raise InvalidInputError(f"alpha={alpha!r} is no share of the neighbours: use 0 < alpha < 1")
+        raise InvalidInputError(f"alpha={alpha!r} is not a share: use 0 < alpha < 1")
     states = checked_labels(graph, labels, q)
     unit = float(np.abs(graph.weights).mean()) if graph.n_edges else 1.0
     return model.replace(

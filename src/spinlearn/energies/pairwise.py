@@ -32,19 +32,47 @@ def min_cut(
     *,
     label_strength: npt.ArrayLike = np.inf,
 ) -> PottsModel:
-    """The paper's energy: cut weight, with labels as clamps or finite fields.
+    """The paper's energy: the weight of the edges between classes.
+
+    The equation is ``E = sum_<ij> w_ij [s_i != s_j] + sum_k h_k [s_k != c_k]``, eq. 2 of the paper,
+    with the labelled points k, their classes c_k and ``h_k`` the strength of their labels.
 
     Parameters
     ----------
     graph : Graph
-        Its weights are the couplings J.
+        Similar points; n nodes, m edges. Its weights, >= 0 or of either sign, are the couplings.
     labels : array-like of int, shape (n,)
-        State of every labelled point, -1 for the others.
+        Class of every labelled point, from 0 to q - 1; -1 for the others.
     n_states : int
-        q.
-    label_strength : float or array-like (n,)
-        h_k >= 0; infinite (default) clamps the point, a finite value makes the label uncertain.
-        Entries of unlabelled points are ignored.
+        Number of classes, q, from 2 to 127.
+    label_strength : float or array-like of shape (n,), default inf
+        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
+        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
+        ignored.
+
+    Returns
+    -------
+    PottsModel
+        The energy of every labelling, in the unit of the couplings.
+
+    See Also
+    --------
+    MinCut : The same as an object, for ``PottsClassifier(energy=...)``.
+
+    References
+    ----------
+    A. Blum and S. Chawla, Learning from labeled and unlabeled data using graph mincuts, ICML 2001.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
+    >>> from spinlearn.energies import min_cut
+    >>> model = min_cut(chain, [0, -1, -1, 1], n_states=2)
+    >>> model.energy([0, 0, 1, 1])  # cuts the weak edge in the middle
+    0.5
+    >>> model.energy([0, 1, 1, 1])
+    1.0
     """
     q = checked_n_states(n_states)
     fields, clamped = label_terms(graph, labels, q, label_strength)
@@ -59,13 +87,52 @@ def harmonic(
     label_strength: npt.ArrayLike = np.inf,
     class_values: npt.ArrayLike | None = None,
 ) -> PottsModel:
-    """The harmonic cost over labellings; parameters as in `min_cut`.
+    """The quadratic cost of harmonic functions, taken at labellings.
+
+    ``E = sum_<ij> w_ij |x(s_i) - x(s_j)|^2`` plus the label term of `min_cut`, with the classes at
+    points x(c). For unit vectors, the default, that is twice the min-cut energy.
 
     Parameters
     ----------
-    class_values : array-like (q,) or (q, k), optional
+    graph : Graph
+        Similar points; n nodes, m edges. Its weights, >= 0 or of either sign, are the couplings.
+    labels : array-like of int, shape (n,)
+        Class of every labelled point, from 0 to q - 1; -1 for the others.
+    n_states : int
+        Number of classes, q, from 2 to 127.
+    label_strength : float or array-like of shape (n,), default inf
+        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
+        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
+        ignored.
+    class_values : array-like of shape (q,) or (q, k), optional
         Where the classes lie: numbers for ordered classes (grades, stages), so that neighbouring
         ones cost less, or points. Default: unit vectors, all classes equally far apart.
+
+    Returns
+    -------
+    PottsModel
+        The energy of every labelling, in the unit of the couplings.
+
+    See Also
+    --------
+    Harmonic : The same as an object, for ``PottsClassifier(energy=...)``.
+    spinlearn.baselines.HarmonicFields : The method that minimises this cost over real numbers.
+
+    References
+    ----------
+    X. Zhu, Z. Ghahramani and J. Lafferty, Semi-supervised learning using Gaussian fields and
+    harmonic functions, ICML 2003.
+
+    Examples
+    --------
+    Three grades: a step of two costs four times as much as a step of one.
+
+    >>> from spinlearn import Graph
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
+    >>> from spinlearn.energies import harmonic
+    >>> model = harmonic(chain, [0, -1, -1, 2], n_states=3, class_values=[0, 1, 2])
+    >>> model.energy([[0, 0, 2, 2], [0, 0, 1, 2]]).tolist()
+    [2.0, 1.5]
     """
     q = checked_n_states(n_states)
     places = np.eye(q) if class_values is None else float_array(class_values, "class_values")
@@ -90,14 +157,51 @@ def lgc(
     label_strength: npt.ArrayLike = np.inf,
     mu: float | None = None,
 ) -> PottsModel:
-    """Local and global consistency's cost over labellings; parameters as in `min_cut`.
+    """The cost of learning with local and global consistency, taken at labellings.
+
+    ``E = sum_<ij> 2 w_ij / sqrt(d_i d_j) [s_i != s_j]`` plus the label term of `min_cut`. d_i is
+    the summed weight of the edges of point i, so that a point with many neighbours is bound no more
+    tightly than one with few.
 
     Parameters
     ----------
+    graph : Graph
+        Similar points; n nodes, m edges. Its weights, > 0, are the couplings.
+    labels : array-like of int, shape (n,)
+        Class of every labelled point, from 0 to q - 1; -1 for the others.
+    n_states : int
+        Number of classes, q, from 2 to 127.
+    label_strength : float or array-like of shape (n,), default inf
+        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
+        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
+        ignored.
     mu : float, optional
-        The cost of leaving a label, mu = 1/alpha - 1 of the linear method. Its usual 0.01 is
-        nothing beside the couplings, which sum to 2 or so at every point, so the default is to
-        take the labels as `label_strength` says: held.
+        The cost of leaving a label, which then takes the place of `label_strength`: mu = 1/alpha -
+        1 of the linear method. Its usual value 0.01 is nothing beside the couplings, which sum to
+        about 2 at every point. The default therefore takes the labels as `label_strength` says.
+
+    Returns
+    -------
+    PottsModel
+        The energy of every labelling, in the unit of the couplings.
+
+    See Also
+    --------
+    LGC : The same as an object, for ``PottsClassifier(energy=...)``.
+    spinlearn.baselines.LocalGlobalConsistency : The linear method.
+
+    References
+    ----------
+    D. Zhou, O. Bousquet, T. N. Lal, J. Weston and B. Schoelkopf, Learning with local and global
+    consistency, NIPS 2003.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
+    >>> from spinlearn.energies import lgc
+    >>> lgc(chain, [0, -1, -1, 1], n_states=2).couplings.round(2).tolist()
+    [1.63, 0.67, 1.63]
     """
     q = checked_n_states(n_states)
     degrees = weighted_degrees(graph)

@@ -31,14 +31,46 @@ def custom(
     fields: npt.ArrayLike | None = None,
     class_penalty: Any = None,
 ) -> PottsModel:
-    """An energy given by its arrays; the labels' clamps and fields are added.
+    """An energy from arrays of your own; the labels are added to them.
 
     Parameters
     ----------
-    couplings, pair_cost, fields
-        As in `PottsModel`.
-    class_penalty : ClassPenalty or array-like (q, n + 1), optional
-        A class-level term; a table gives the cost of every number of points for every class.
+    graph : Graph
+        Which pairs of points interact; n nodes, m edges.
+    labels : array-like of int, shape (n,)
+        Class of every labelled point, from 0 to q - 1; -1 for the others.
+    n_states : int
+        Number of classes, q, from 2 to 127.
+    label_strength : float or array-like of shape (n,), default inf
+        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
+        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
+        ignored.
+    couplings : array-like of shape (m,), optional
+        Strength of every edge, in the order of ``graph.edges``; either sign. Default: its weights.
+    pair_cost : array-like of shape (q, q), optional
+        Symmetric table of the cost of two neighbouring classes. Default: 0 if equal, else 1.
+    fields : array-like of shape (n, q), optional
+        Cost of every class at every point. Default: none.
+    class_penalty : ClassPenalty or array-like of shape (q, n + 1), optional
+        A term in whole classes; a table gives the cost of every number of points for every class.
+
+    Returns
+    -------
+    PottsModel
+        The energy of every labelling, in the unit of the couplings.
+
+    See Also
+    --------
+    Custom : The same as an object, for ``PottsClassifier(energy=...)``.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
+    >>> from spinlearn.energies import custom
+    >>> repelling = custom(chain, [0, -1, -1, -1], n_states=2, couplings=[-1, -1, -1])
+    >>> repelling.energy([0, 1, 0, 1])
+    -3.0
     """
     q = checked_n_states(n_states)
     strengths = None if couplings is None else real_array(couplings, "couplings", (graph.n_edges,))
@@ -70,15 +102,46 @@ def class_prior(
 ) -> PottsModel:
     """Another energy with a field that favours likely classes at every unlabelled point.
 
+    The field is ``-strength <J> ln prior[s_i]``, with <J> the mean coupling of that energy.
+
     Parameters
     ----------
-    prior : array-like (q,)
-        Positive; scaled to sum to one.
+    graph : Graph
+        Similar points; n nodes, m edges. Its weights, >= 0 or of either sign, are the couplings.
+    labels : array-like of int, shape (n,)
+        Class of every labelled point, from 0 to q - 1; -1 for the others.
+    n_states : int
+        Number of classes, q, from 2 to 127.
+    label_strength : float or array-like of shape (n,), default inf
+        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
+        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
+        ignored.
+    prior : array-like of shape (q,)
+        Probability of every class, > 0; scaled to sum to one.
     energy : callable
-        What the prior is added to, for example `min_cut`.
-    strength : float
+        What the prior is added to: a function of (graph, labels, n_states, label_strength=...) that
+        returns a PottsModel, for example `min_cut`.
+    strength : float, default 1
         In units of the mean coupling. At T = strength times the mean coupling a point without
         neighbours has exactly the prior as its law.
+
+    Returns
+    -------
+    PottsModel
+        The energy of every labelling, in the unit of the couplings.
+
+    See Also
+    --------
+    ClassPrior : The same as an object, for ``PottsClassifier(energy=...)``.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
+    >>> from spinlearn.energies import class_prior, min_cut
+    >>> model = class_prior(chain, [0, -1, -1, 1], 2, prior=[0.9, 0.1], energy=min_cut)
+    >>> model.fields.round(2).tolist()
+    [[0.0, 0.0], [0.0, 1.83], [0.0, 1.83], [0.0, 0.0]]
     """
     model = energy(graph, labels, n_states, label_strength=label_strength)
     values = real_array(prior, "prior", (model.n_states,))
@@ -88,7 +151,7 @@ def class_prior(
             "a positive probability"
         )
     if not (isinstance(strength, (int, float, np.number)) and 0 <= strength < np.inf):
-        raise InvalidInputError(f"strength={strength!r} of the prior is no number >= 0")
+        raise InvalidInputError(f"strength={strength!r} of the prior is not a number >= 0")
     unit = float(np.abs(model.effective_couplings).mean()) if graph.n_edges else 1.0
     cost = -strength * unit * np.log(values / values.max())
     free = checked_labels(graph, labels, model.n_states) == UNLABELLED

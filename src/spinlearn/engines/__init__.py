@@ -35,6 +35,16 @@ ENGINES: dict[str, type[Engine]] = {
     PopulationAnnealing.name: PopulationAnnealing,
     GeneralizedBP.name: GeneralizedBP,
 }
+"""All engines by name, as ``PottsClassifier(engine=...)`` and ``spinlearn fit --engine`` take them.
+
+An engine that is entered here is known to both, and its answers are saved and loaded.
+
+Examples
+--------
+>>> from spinlearn.engines import ENGINES
+>>> sorted(ENGINES)[:4]
+['auto', 'belief_propagation', 'enumeration', 'generalized_bp']
+"""
 
 __all__ = [
     "ENGINES",
@@ -60,7 +70,28 @@ EXACT_ENGINES: tuple[type[Engine], ...] = (JunctionTree, Enumeration)
 
 
 def make_engine(spec: Any) -> Engine:
-    """An engine from its name, with default settings; an engine is returned as it is."""
+    """An engine from its name, with default settings; an engine is returned as it is.
+
+    Parameters
+    ----------
+    spec : str or engine
+        A name from `ENGINES`, or an object with the methods of `Engine`.
+
+    Returns
+    -------
+    Engine
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such engine.
+
+    Examples
+    --------
+    >>> from spinlearn.engines import make_engine
+    >>> make_engine("junction_tree")
+    JunctionTree(max_memory_gb=6.0, max_operations=2000000000.0, max_seconds=None)
+    """
     if isinstance(spec, str):
         if spec not in ENGINES:
             raise InvalidInputError(
@@ -79,7 +110,33 @@ def make_engine(spec: Any) -> Engine:
 def run_exactly(
     model: PottsModel, temperatures: npt.ArrayLike, *, callback: Callback | None = None
 ) -> Equilibrium:
-    """The exact averages, which are the same whoever computes them, by an engine that can."""
+    """The exact averages, by whichever exact engine can treat the model.
+
+    Parameters
+    ----------
+    model : PottsModel
+        The model.
+    temperatures : array-like of float
+        In the unit of the couplings; 0 and infinity are allowed.
+    callback : callable, optional
+        Called with a progress report now and then; a true answer stops the run.
+
+    Returns
+    -------
+    Equilibrium
+
+    Raises
+    ------
+    UnsupportedModelError
+        If no exact engine can treat the model.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.engines import run_exactly
+    >>> run_exactly(PottsModel(Graph(2, [(0, 1)]), 2), [1.0]).log_partition.round(4).tolist()
+    [1.0064]
+    """
     reason: str | None = None
     for kind in EXACT_ENGINES:
         engine = kind()

@@ -33,21 +33,41 @@ LEAST_SECONDS = 0.2  # of a limit that are left for sampling once an exact answe
 
 @dataclass(kw_only=True)
 class Auto(Settings):
-    """Exact where the width of the graph allows it within the given budget, else sampled.
+    """The engine that a model allows: exact if the graph is narrow enough, else a sampler.
 
-    The sampler is the multicanonical one where its walkers are the bits of words (two states, equal
-    couplings, no fields), and tempering otherwise. Class-level terms that are no function of class
-    sizes are cooled as a population, see `PopulationAnnealing`. `Equilibrium.engine` names the
-    engine.
+    Exact means `JunctionTree` within the budget. The sampler is `Multicanonical` for two states,
+    equal couplings and no fields, and `Tempering` otherwise. Models with terms in whole classes
+    that are not functions of class sizes alone go to `PopulationAnnealing`. ``Equilibrium.engine``
+    names the engine that ran.
 
     Parameters
     ----------
-    max_memory_gb, max_operations : float
-        Budget for the exact answer, see `JunctionTree`.
-    max_seconds : float or None
-        Of the whole run, the exact engine included.
-    tol, n_jobs, checkpoint, checkpoint_seconds
-        Of the sampling engine, see `Sampler`.
+    max_memory_gb : float, default 2
+        Memory for the exact answer, in GiB; models that need more are sampled.
+    max_operations : float, default 1e8
+        Budget of the exact answer: clique states per temperature, 4 to 30 ns each.
+    tol : float or None, default None
+        Stop when the largest standard error of a marginal or an agreement, over all temperatures,
+        is below this. None: stop when the answer that the averages are for is settled, where there
+        is one (`spinlearn.PottsClassifier`), else at 0.012.
+    max_seconds : float or None, default None
+        Stop after this time, whatever is reached. Results then depend on how busy the machine is.
+    n_jobs : int, default 1
+        Threads of a sampler. The result does not depend on it.
+    checkpoint : path or None, default None
+        File in which a sampler's run is saved now and then. If it exists, the run goes on from
+        there.
+    checkpoint_seconds : float, default 30
+        Time between two savings.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.engines import Auto
+    >>> model = PottsModel(Graph(3, [(0, 1), (1, 2)]), 2, clamped=[0, -1, -1])
+    >>> found = Auto().run(model, [1.0])
+    >>> found.engine, found.marginals[0, :, 0].round(3).tolist()
+    ('junction_tree', [1.0, 0.731, 0.607])
     """
 
     max_memory_gb: float = 2.0
@@ -61,13 +81,33 @@ class Auto(Settings):
     name: ClassVar[str] = "auto"
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """Why no engine can treat the model, or None."""
+        """Why no engine can treat the model, or None.
+
+        Parameters
+        ----------
+        model : PottsModel
+            The model to be treated.
+
+        Returns
+        -------
+        str or None
+        """
         if self._exact().unsupported(model) is None:
             return None
         return self._sampling(model).unsupported(model)
 
     def keeps_levels(self, model: PottsModel) -> bool:
-        """Whether it will sample the temperatures asked for one by one, see `SamplesLevels`."""
+        """Whether it will sample the temperatures asked for one by one.
+
+        Parameters
+        ----------
+        model : PottsModel
+            The model to be treated.
+
+        Returns
+        -------
+        bool
+        """
         sampler = self._sampling(model)
         one_by_one = isinstance(sampler, Tempering) and sampler.keeps_levels(model)
         return one_by_one and self._exact().unsupported(model) is not None
@@ -81,7 +121,25 @@ class Auto(Settings):
         callback: Callback | None = None,
         until: Until | None = None,
     ) -> Equilibrium:
-        """Run the engine of choice; `Equilibrium.engine` names it."""
+        """Run the engine of choice; ``Equilibrium.engine`` names it.
+
+        Parameters
+        ----------
+        model : PottsModel
+            What to average over; n nodes, m edges, q states.
+        temperatures : array-like of float
+            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
+        seed : int, SeedSequence or None
+            Of a sampler; the same seed gives the same result.
+        callback : callable, optional
+            Called with a progress report now and then; a true answer stops the run.
+        until : callable, optional
+            Asked by a sampler without `tol` whether the answer is settled.
+
+        Returns
+        -------
+        Equilibrium
+        """
         began = perf_counter()
         try:
             return self._exact().run(model, temperatures, seed=seed, callback=callback)
@@ -92,7 +150,17 @@ class Auto(Settings):
             return sampler.run(model, temperatures, seed=seed, callback=callback, until=until)
 
     def by_messages(self, n_starts: int | None = None) -> BeliefPropagation:
-        """Belief propagation instead, with the settings that it shares."""
+        """Belief propagation instead, with the settings that it shares.
+
+        Parameters
+        ----------
+        n_starts : int, optional
+            As for `BeliefPropagation`.
+
+        Returns
+        -------
+        BeliefPropagation
+        """
         return BeliefPropagation(
             tol=1e-6,  # of messages, a thousandth of what a probability is read to
             n_starts=n_starts,

@@ -90,6 +90,6 @@ def load(path: str | os.PathLike[str], run: str) -> tuple[dict[str, Any], Arrays
     if header.get("run") != run:
         raise CheckpointError(
             f"{target} belongs to another run (model, temperatures, seed or settings differ): "
-            "resume with the same inputs, or delete it to start anew"
+            "resume with the same inputs, or delete it to start again"
         )
     return header, arrays

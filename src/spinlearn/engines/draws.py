@@ -31,17 +31,36 @@ def draw_labellings(
     seed: Seed = None,
     n_groups: int = 2,
 ) -> list[StateArray]:
-    """Labellings (S, n), S >= n_samples, at each of the temperatures.
+    """Whole labellings from the Boltzmann law: exact where the graph is narrow, else sampled.
 
     Parameters
     ----------
     model : PottsModel
-    temperatures : array-like
-        Positive where the graph is too wide for the exact answer.
-    n_samples : int
+        What to draw from; n nodes.
+    temperatures : array-like of float
+        In the unit of the couplings; > 0 where the graph is too wide for the exact answer.
+    n_samples : int, default 256
+        Least number of labellings at each temperature, S.
     seed : int, SeedSequence or None
-    n_groups : int
+        Of random numbers; the same seed gives the same labellings.
+    n_groups : int, default 2
         Independent populations where they are sampled.
+
+    Returns
+    -------
+    list of int8 arrays (S, n)
+        One for every temperature.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.engines import draw_labellings
+    >>> model = PottsModel(Graph(3, [(0, 1), (1, 2)]), 2, clamped=[0, -1, -1])
+    >>> cold, hot = draw_labellings(model, [0.0, 1.0], 1000, seed=0)
+    >>> cold.shape, int(cold.max())  # at T = 0 all follow the label
+    ((1000, 3), 0)
+    >>> bool(abs(hot[:, 2].mean() - 0.393) < 0.05)  # exact: 0.393 in state 1
+    True
     """
     wanted = temperature_array(temperatures)
     if n_samples < 1:

@@ -27,12 +27,23 @@ CHUNK = 1 << 14  # labellings held at once
 
 @dataclass(kw_only=True)
 class Enumeration(Settings):
-    """Exact engine for a few free nodes.
+    """Exact averages by listing all labellings, for a few free nodes.
+
+    The oracle that other engines are tested against.
 
     Parameters
     ----------
-    max_states : int
-        Budget: a model with more labellings, q^n_free, is refused.
+    max_states : int, default 2**20
+        Budget: a model with more labellings, q to the number of free nodes, is refused.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.engines import Enumeration
+    >>> triangle = PottsModel(Graph(3, [(0, 1), (1, 2), (0, 2)]), 3)
+    >>> found = Enumeration().run(triangle, [1.0])
+    >>> found.mean_energy.round(4).tolist(), found.edge_agreement.round(4).tolist()
+    ([1.0058], [[0.6647, 0.6647, 0.6647]])
     """
 
     max_states: int = 1 << 20
@@ -40,7 +51,17 @@ class Enumeration(Settings):
     name: ClassVar[str] = "enumeration"
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """Why the model has too many labellings, or None."""
+        """Why the model has too many labellings, or None.
+
+        Parameters
+        ----------
+        model : PottsModel
+            The model to be treated.
+
+        Returns
+        -------
+        str or None
+        """
         n_free, q = len(model.free_nodes), model.n_states
         if n_free * np.log(q) > np.log(self.max_states) + 1e-9:
             return (
@@ -57,7 +78,23 @@ class Enumeration(Settings):
         seed: Seed = None,
         callback: Callback | None = None,
     ) -> Equilibrium:
-        """Exact averages at all temperatures; `seed` is not used."""
+        """Exact averages at all temperatures.
+
+        Parameters
+        ----------
+        model : PottsModel
+            What to average over; n nodes, m edges, q states.
+        temperatures : array-like of float
+            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
+        seed : ignored
+            There for the interface of engines.
+        callback : callable, optional
+            Called with a progress report now and then; a true answer stops the run.
+
+        Returns
+        -------
+        Equilibrium
+        """
         values = temperature_array(temperatures)
         reason = self.unsupported(model)
         if reason is not None:
@@ -114,7 +151,21 @@ class Enumeration(Settings):
     def pair_marginals(
         self, model: PottsModel, temperatures: npt.ArrayLike, edge_ids: npt.ArrayLike
     ) -> FloatArray:
-        """p_uv(s_u, s_v; T) of the requested edges, (T, ids, q, q), by clamping one end in turn."""
+        """Joint probabilities p_uv(s_u, s_v; T) of the ends of edges, by holding one end in turn.
+
+        Parameters
+        ----------
+        model : PottsModel
+            The model.
+        temperatures : array-like of float
+            In the unit of the couplings.
+        edge_ids : array-like of int
+            Rows of ``model.graph.edges``.
+
+        Returns
+        -------
+        float array (T, ids, q, q)
+        """
         wanted = np.atleast_1d(np.asarray(edge_ids))
         values = temperature_array(temperatures)
         q = model.n_states

@@ -32,19 +32,39 @@ from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelEr
 
 @dataclass(kw_only=True)
 class JunctionTree(Settings):
-    """Exact engine for graphs of small treewidth.
+    """Exact averages for graphs of small treewidth: chains, trees, strips, sparse neighbour graphs.
+
+    Nodes are eliminated one by one; the cost is exponential in the width of the graph, and is
+    predicted before any work is done. All temperatures are treated in one call, T = 0 and infinity
+    included.
 
     Parameters
     ----------
-    max_memory_gb : float
-        Budget. A model whose pass over a single temperature needs more is refused.
-    max_operations : float
+    max_memory_gb : float, default 6
+        Budget, in GiB. A model whose pass over a single temperature needs more is refused.
+    max_operations : float, default 2e9
         Budget of clique states per temperature (4 to 30 ns each); wider models are refused.
-    max_seconds : float or None
+    max_seconds : float or None, default None
         Limit of a run, of a draw, and of a later request for other temperatures. What is predicted
-        to take longer is refused before any work, what takes longer all the same ends with the
-        same error; what ends in time does not depend on it. Compiling, once on a machine, is not
-        counted.
+        to take longer is refused before any work, and what takes longer all the same ends with the
+        same error. Results do not depend on it. Compiling, once on a machine, is not counted.
+
+    References
+    ----------
+    S. L. Lauritzen and D. J. Spiegelhalter, Local computations with probabilities on graphical
+    structures, J. R. Statist. Soc. B 50, 157 (1988).
+
+    Examples
+    --------
+    A chain of 50 points with one end held in state 0: the other end has forgotten it.
+
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.engines import JunctionTree
+    >>> chain = Graph(50, [(i, i + 1) for i in range(49)])
+    >>> model = PottsModel(chain, 2, clamped=[0] + 49 * [-1])
+    >>> found = JunctionTree().run(model, [0.0, 0.5, 1.0])
+    >>> found.marginals[:, -1, 0].round(4).tolist()
+    [1.0, 0.5, 0.5]
     """
 
     max_memory_gb: float = 6.0
@@ -56,12 +76,37 @@ class JunctionTree(Settings):
     def plan(self, model: PottsModel, n_temperatures: int = 1) -> Plan:
         """Width, memory and cost of the exact answer, found without computing it.
 
-        Raises UnsupportedModelError when the budget does not suffice.
+        Parameters
+        ----------
+        model : PottsModel
+            The model to be treated.
+        n_temperatures : int, default 1
+            Number of temperatures.
+
+        Returns
+        -------
+        Plan
+            With the attributes ``width``, ``operations`` and others.
+
+        Raises
+        ------
+        UnsupportedModelError
+            If the budget does not suffice.
         """
         return self._plan(FreePart.of(model), n_temperatures, TimeLimit(self.max_seconds))
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """Why the model is too wide for this engine's budget, or None."""
+        """Why the model is too wide for this engine's budget, or None.
+
+        Parameters
+        ----------
+        model : PottsModel
+            The model to be treated.
+
+        Returns
+        -------
+        str or None
+        """
         try:
             self.plan(model)
         except UnsupportedModelError as error:
@@ -76,13 +121,43 @@ class JunctionTree(Settings):
         seed: Seed = None,
         callback: Callback | None = None,
     ) -> Equilibrium:
-        """Exact averages at all temperatures; `seed` is not used."""
+        """Exact averages at all temperatures.
+
+        Parameters
+        ----------
+        model : PottsModel
+            What to average over; n nodes, m edges, q states.
+        temperatures : array-like of float
+            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
+        seed : ignored
+            There for the interface of engines.
+        callback : callable, optional
+            Called with a progress report now and then; a true answer stops the run.
+
+        Returns
+        -------
+        Equilibrium
+        """
         return self._solve(model, temperature_array(temperatures), callback)[0]
 
     def pair_marginals(
         self, model: PottsModel, temperatures: npt.ArrayLike, edge_ids: npt.ArrayLike
     ) -> FloatArray:
-        """p_uv(s_u, s_v; T) of the requested edges (u, v) = graph.edges[id], (T, ids, q, q)."""
+        """Joint probabilities p_uv(s_u, s_v; T) of the ends of edges.
+
+        Parameters
+        ----------
+        model : PottsModel
+            The model.
+        temperatures : array-like of float
+            In the unit of the couplings.
+        edge_ids : array-like of int
+            Rows of ``model.graph.edges``.
+
+        Returns
+        -------
+        float array (T, ids, q, q)
+        """
         wanted = np.atleast_1d(np.asarray(edge_ids))
         n_edges = model.graph.n_edges
         if wanted.dtype.kind not in "iu" or np.any((wanted < 0) | (wanted >= n_edges)):
@@ -94,7 +169,23 @@ class JunctionTree(Settings):
     def draw(
         self, model: PottsModel, temperature: float, n_samples: int, *, seed: Seed = None
     ) -> StateArray:
-        """Independent labellings (S, n) from the exact law at one temperature."""
+        """Independent labellings from the exact law at one temperature.
+
+        Parameters
+        ----------
+        model : PottsModel
+            The model.
+        temperature : float
+            In the unit of the couplings.
+        n_samples : int
+            How many labellings, S.
+        seed : int, SeedSequence or None
+            Of random numbers.
+
+        Returns
+        -------
+        int8 array (S, n)
+        """
         limit = TimeLimit(self.max_seconds)
         free = FreePart.of(model)
         plan = self._plan(free, 1, limit)

@@ -22,7 +22,7 @@ BlockMeans = tuple[npt.NDArray[np.int64], FloatArray, FloatArray]
 
 
 class LadderSnapshot:
-    """See `spinlearn.core.stopping.Snapshot`."""
+    """What independent ladders have measured so far, as `spinlearn.core.stopping.Snapshot` asks."""
 
     def __init__(self, run: LadderRun) -> None:
         self._run = run

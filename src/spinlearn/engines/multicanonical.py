@@ -28,7 +28,50 @@ from spinlearn.engines.walkers import walkers_for
 
 @dataclass(kw_only=True)
 class Multicanonical(Sampler):
-    """The paper's engine, for graphs too wide for an exact answer; parameters as in `Sampler`."""
+    """Walkers that roam all energies, reweighted to every temperature: the paper's engine.
+
+    For graphs too wide for an exact answer. One run gives the density of states, ln Z, and averages
+    with error bars at all temperatures of its range, also at those asked for later.
+
+    Parameters
+    ----------
+    tol : float or None, default None
+        Stop when the largest standard error of a marginal or an agreement, over all temperatures,
+        is below this. None: stop when the answer that the averages are for is settled, where there
+        is one (`spinlearn.PottsClassifier`), else at 0.012.
+    max_seconds : float or None, default None
+        Stop after this time, whatever is reached. Results then depend on how busy the machine is.
+    max_sweeps : int or None, default None
+        Stop after this many sweeps of every walker, not counting those before equilibrium. None:
+        after some minutes' work, counted in sweeps, so that a seed gives the same result on any
+        machine.
+    n_groups : int, default 1
+        Groups of walkers with local moves (64 or 256 walkers each) that can run on cores of their
+        own. It has no effect where every temperature has walkers of its own.
+    n_jobs : int, default 1
+        Threads. The result does not depend on it.
+    checkpoint : path or None, default None
+        File in which the run is saved now and then. If it exists, the run goes on from there and
+        ends with the result that an uninterrupted run would have had.
+    checkpoint_seconds : float, default 30
+        Time between two savings.
+
+    References
+    ----------
+    B. A. Berg and T. Neuhaus, Multicanonical ensemble: a new approach to simulate first-order phase
+    transitions, Phys. Rev. Lett. 68, 9 (1992).
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.engines import Multicanonical
+    >>> model = PottsModel(Graph(3, [(0, 1), (1, 2)]), 2, clamped=[0, -1, -1])
+    >>> found = Multicanonical(tol=0.02).run(model, [0.5, 1.0], seed=0)
+    >>> bool(abs(found.marginals[1, 2, 0] - 0.607) < 0.1)  # exact: 0.607
+    True
+    >>> found.at([0.7]).temperatures.tolist()  # another temperature, from the same samples
+    [0.7]
+    """
 
     name: ClassVar[str] = "multicanonical"
 

@@ -40,32 +40,53 @@ ELSEWHERE = 2**31  # marks the random streams of temperatures that are asked for
 
 @dataclass(kw_only=True)
 class PopulationAnnealing(Settings):
-    """Population annealing, for graphs too wide for an exact answer.
+    """Sampling by a population of walkers that is cooled together.
+
+    For graphs too wide for an exact answer, and for energies with terms in whole classes. One pass
+    serves all temperatures. At every step walkers of high energy are replaced by copies of others.
+    The population is kept on its way down, so that other temperatures cost one more step each.
 
     Parameters
     ----------
-    n_walkers : int
+    n_walkers : int, default 768
         Size of the population, rounded up to whole groups of walkers (64 or 256).
-    n_sweeps : int
-        Sweeps of all walkers at every temperature step; local moves make LOCAL_SWEEPS of one.
-    step : float
-        Length of a step in beta, in standard deviations of 1/E: smaller steps copy fewer walkers.
-    memory : float
+    n_sweeps : int, default 4
+        Sweeps of all walkers at every temperature step; where single nodes move, four times as
+        many.
+    step : float, default 1
+        Length of a step in 1/T, in units of one over the standard deviation of the energy: smaller
+        steps copy fewer walkers.
+    memory : float, default 0.3
         Correlation of the walkers' energies before and after the sweeps of a step, above which the
         population is resampled. 0 resamples at every step.
-    n_reads : int
+    n_reads : int, default 8
         Times the population is read at every temperature asked for, a sweep apart.
-    tol : float
+    tol : float, default 0.03
         A temperature counts as converged when no standard error of a marginal exceeds this.
-    max_seconds : float or None
+    max_seconds : float or None, default None
         Stop cooling after this time; lower temperatures are then left out of the result.
-    n_jobs : int
+    n_jobs : int, default 1
         Threads, for groups of walkers. The result does not depend on it.
-    checkpoint : path or None
-        File in which the run is saved now and then; if it exists, the run goes on from there and
-        ends with the result an uninterrupted run would have had.
-    checkpoint_seconds : float
+    checkpoint : path or None, default None
+        File in which the run is saved now and then. If it exists, the run goes on from there and
+        ends with the result that an uninterrupted run would have had.
+    checkpoint_seconds : float, default 30
         Time between two savings.
+
+    References
+    ----------
+    K. Hukushima and Y. Iba, Population annealing and its application to a spin glass, AIP Conf.
+    Proc. 690, 200 (2003); J. Machta, Population annealing with weighted averages, Phys. Rev. E 82,
+    026704 (2010).
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.engines import PopulationAnnealing
+    >>> model = PottsModel(Graph(3, [(0, 1), (1, 2)]), 2, clamped=[0, -1, -1])
+    >>> found = PopulationAnnealing(n_walkers=256).run(model, [1.0], seed=0)
+    >>> bool(abs(found.marginals[0, 2, 0] - 0.607) < 0.05)  # exact: 0.607
+    True
     """
 
     n_walkers: int = 768
@@ -82,7 +103,17 @@ class PopulationAnnealing(Settings):
     name: ClassVar[str] = "population_annealing"
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """None: there are walkers for every model."""
+        """None: there are walkers for every model.
+
+        Parameters
+        ----------
+        model : PottsModel
+            The model to be treated.
+
+        Returns
+        -------
+        str or None
+        """
         return None
 
     def run(
@@ -93,7 +124,23 @@ class PopulationAnnealing(Settings):
         seed: Seed = None,
         callback: Callback | None = None,
     ) -> Equilibrium:
-        """Sampled averages with standard errors at all temperatures."""
+        """Sampled averages with standard errors at all temperatures.
+
+        Parameters
+        ----------
+        model : PottsModel
+            What to average over; n nodes, m edges, q states.
+        temperatures : array-like of float
+            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
+        seed : int, SeedSequence or None
+            Of random numbers; the same seed gives the same result.
+        callback : callable, optional
+            Called with a progress report now and then; a true answer stops the run.
+
+        Returns
+        -------
+        Equilibrium
+        """
         wanted = temperature_array(temperatures)
         for name in ("n_walkers", "n_sweeps", "step", "n_reads", "tol"):
             value = getattr(self, name)

@@ -20,5 +20,5 @@ def restoring() -> Iterator[None]:
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise CheckpointError(
             f"the checkpoint does not fit its own run ({error}): it was damaged or changed; "
-            "delete it to start anew"
+            "delete it to start again"
         ) from error

@@ -27,16 +27,55 @@ from spinlearn.errors import InvalidInputError
 
 @dataclass(kw_only=True)
 class Tempering(Sampler):
-    """Replica exchange, for graphs of any width and size.
+    """Replica exchange: walkers at all temperatures, which exchange what they found.
+
+    For graphs of any width and size. Several independent ladders of walkers are run, half of them
+    from what belief propagation expects and half from the coldest labelling known. A temperature at
+    which the two still differ is marked as not equilibrated. A run without `tol` ends when the
+    answer is settled.
 
     Parameters
     ----------
-    moves : {"auto", "cluster", "local"}
-        Swendsen-Wang clusters need couplings >= 0 and the Potts pair cost. "auto" takes what has
-        the least error per second: the bits of words for q = 2 and equal couplings, else clusters
-        where they can be, else local moves.
-    tol, max_seconds, max_sweeps, n_groups, n_jobs, checkpoint, checkpoint_seconds
-        See `Sampler`.
+    tol : float or None, default None
+        Stop when the largest standard error of a marginal or an agreement, over all temperatures,
+        is below this. None: stop when the answer that the averages are for is settled, where there
+        is one (`spinlearn.PottsClassifier`), else at 0.012.
+    max_seconds : float or None, default None
+        Stop after this time, whatever is reached. Results then depend on how busy the machine is.
+    max_sweeps : int or None, default None
+        Stop after this many sweeps of every walker, not counting those before equilibrium. None:
+        after some minutes' work, counted in sweeps, so that a seed gives the same result on any
+        machine.
+    n_groups : int, default 1
+        Groups of walkers with local moves (64 or 256 walkers each) that can run on cores of their
+        own. It has no effect where every temperature has walkers of its own.
+    n_jobs : int, default 1
+        Threads. The result does not depend on it.
+    checkpoint : path or None, default None
+        File in which the run is saved now and then. If it exists, the run goes on from there and
+        ends with the result that an uninterrupted run would have had.
+    checkpoint_seconds : float, default 30
+        Time between two savings.
+    moves : {"auto", "cluster", "local"}, default "auto"
+        How walkers move: Swendsen-Wang clusters, which need couplings >= 0 and the Potts pair cost,
+        or single nodes. "auto" takes what has the least error per second: single nodes, 256 walkers
+        at a time, for two states and equal couplings, else clusters where they can be, else single
+        nodes.
+
+    References
+    ----------
+    K. Hukushima and K. Nemoto, Exchange Monte Carlo method and application to spin glass
+    simulations, J. Phys. Soc. Jpn. 65, 1604 (1996).
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.engines import Tempering
+    >>> chain = Graph(3, [(0, 1), (1, 2)], weights=[1.0, 0.5])
+    >>> model = PottsModel(chain, 2, clamped=[0, -1, -1])
+    >>> found = Tempering(tol=0.02).run(model, [0.5, 1.0], seed=0)
+    >>> bool(found.converged.all()), found.std_error.shape
+    (True, (2, 3, 2))
     """
 
     moves: str = "auto"
@@ -61,7 +100,47 @@ class Tempering(Sampler):
 
 @dataclass(kw_only=True)
 class SwendsenWang(Sampler):
-    """Swendsen-Wang at every temperature on its own; parameters as in `Sampler`."""
+    """The Swendsen-Wang method: cluster moves, every temperature on its own.
+
+    One of the standard methods of the paper's section 4, here so that one can see where it fails.
+    Every run starts from a random labelling, and no walkers are exchanged between temperatures.
+
+    Parameters
+    ----------
+    tol : float or None, default None
+        Stop when the largest standard error of a marginal or an agreement, over all temperatures,
+        is below this. None: stop when the answer that the averages are for is settled, where there
+        is one (`spinlearn.PottsClassifier`), else at 0.012.
+    max_seconds : float or None, default None
+        Stop after this time, whatever is reached. Results then depend on how busy the machine is.
+    max_sweeps : int or None, default 5000
+        Stop after this many sweeps of every walker, not counting those before equilibrium. None:
+        after some minutes' work, counted in sweeps.
+    n_groups : int, default 1
+        Groups of walkers with local moves (64 or 256 walkers each) that can run on cores of their
+        own. It has no effect where every temperature has walkers of its own.
+    n_jobs : int, default 1
+        Threads. The result does not depend on it.
+    checkpoint : path or None, default None
+        File in which the run is saved now and then. If it exists, the run goes on from there and
+        ends with the result that an uninterrupted run would have had.
+    checkpoint_seconds : float, default 30
+        Time between two savings.
+
+    References
+    ----------
+    R. H. Swendsen and J.-S. Wang, Nonuniversal critical dynamics in Monte Carlo simulations, Phys.
+    Rev. Lett. 58, 86 (1987).
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.engines import SwendsenWang
+    >>> model = PottsModel(Graph(3, [(0, 1), (1, 2)]), 2, clamped=[0, -1, -1])
+    >>> found = SwendsenWang(tol=0.02).run(model, [1.0], seed=0)
+    >>> bool(abs(found.marginals[0, 2, 0] - 0.607) < 0.1)  # exact: 0.607
+    True
+    """
 
     max_sweeps: int | None = 5_000
 
@@ -77,7 +156,47 @@ class SwendsenWang(Sampler):
 
 @dataclass(kw_only=True)
 class Metropolis(Sampler):
-    """Metropolis at every temperature on its own; parameters as in `Sampler`."""
+    """The Metropolis method: moves of single nodes, every temperature on its own.
+
+    One of the standard methods of the paper's section 4, here so that one can see where it fails.
+    Every run starts from a random labelling, and no walkers are exchanged between temperatures.
+
+    Parameters
+    ----------
+    tol : float or None, default None
+        Stop when the largest standard error of a marginal or an agreement, over all temperatures,
+        is below this. None: stop when the answer that the averages are for is settled, where there
+        is one (`spinlearn.PottsClassifier`), else at 0.012.
+    max_seconds : float or None, default None
+        Stop after this time, whatever is reached. Results then depend on how busy the machine is.
+    max_sweeps : int or None, default 5000
+        Stop after this many sweeps of every walker, not counting those before equilibrium. None:
+        after some minutes' work, counted in sweeps.
+    n_groups : int, default 1
+        Groups of walkers with local moves (64 or 256 walkers each) that can run on cores of their
+        own. It has no effect where every temperature has walkers of its own.
+    n_jobs : int, default 1
+        Threads. The result does not depend on it.
+    checkpoint : path or None, default None
+        File in which the run is saved now and then. If it exists, the run goes on from there and
+        ends with the result that an uninterrupted run would have had.
+    checkpoint_seconds : float, default 30
+        Time between two savings.
+
+    References
+    ----------
+    N. Metropolis, A. W. Rosenbluth, M. N. Rosenbluth, A. H. Teller and E. Teller, Equation of state
+    calculations by fast computing machines, J. Chem. Phys. 21, 1087 (1953).
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.engines import Metropolis
+    >>> model = PottsModel(Graph(3, [(0, 1), (1, 2)]), 2, clamped=[0, -1, -1])
+    >>> found = Metropolis(tol=0.02).run(model, [1.0], seed=0)
+    >>> bool(abs(found.marginals[0, 2, 0] - 0.607) < 0.1)  # exact: 0.607
+    True
+    """
 
     max_sweeps: int | None = 5_000
 

@@ -28,7 +28,7 @@ def check_answer_settings(estimator: Any) -> None:
     number = isinstance(eta_min, (int, float, np.number))
     if eta_min is not None and not (number and eta_min >= 0):
         raise InvalidInputError(
-            f"eta_min={eta_min!r} is no stability: use None or a number >= 0, in points times "
+            f"eta_min={eta_min!r} is not a stability: use None or a number >= 0, in points times "
             "temperature"
         )
     if estimator.callback is not None and not callable(estimator.callback):

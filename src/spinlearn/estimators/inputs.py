@@ -54,7 +54,22 @@ class LabelledScore(ClassifierMixin):
     """A classifier whose `score` knows that y may have points without a label."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of the labelled points among X that are given their label; others do not count."""
+        """Share of the labelled points among X that are given their label; others do not count.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Points, as for `predict`.
+        y : array-like of shape (n,)
+            True classes; -1 (None, NaN, "") where unknown.
+        sample_weight : array-like of shape (n,), optional
+            How much each point counts.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
         given = read_labels(y, len(y))
         known = given.states >= 0
         if not np.any(known):

@@ -56,19 +56,24 @@ from spinlearn.viz.pictures import Pictures
 class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     """Classification from a handful of labels by the thermal equilibrium of a Potts model.
 
+    Every point is a spin with one state per class; similar points are coupled and labelled ones are
+    held. The answer is read off the distribution of all labellings, P(s) ~ exp(-E(s)/T): a point is
+    called by a class, is undecided between named classes, or is in a new class that nobody
+    labelled. It follows scikit-learn's interface. Axes are n points, d features.
+
     Parameters
     ----------
     method : {"auto", "messages", "paper"}, default "auto"
         How the answer is found where nothing else is said. "paper": that of Getz, Shental & Domany
-        throughout: mutual neighbours, the minimum cut, exact or multicanonical averages, T* of
+        throughout: mutual neighbours, the minimum cut, exact or sampled averages, T* of
         section 6.1. "messages": homogeneous couplings, the cut beside a null model whose strength
         the labels choose, belief propagation, a temperature at which probabilities are calibrated.
         "auto": "messages", unless left-out labels speak clearly for the paper's energy. Whatever
         is chosen is in `choices_` with its reason, and any of the settings below overrides it.
     graph : str or graph builder, default "auto"
         How points become a graph: "knn" (10 nearest neighbours), "mutual_knn" (mutual 10 nearest
-        neighbours plus minimum spanning tree), or a builder such as `KNN(n_neighbors=5,
-        metric="cosine")` or `PixelGrid()` for the mask of an image. "auto" is "knn", and
+        neighbours plus minimum spanning tree), or a builder such as ``KNN(n_neighbors=5,
+        metric="cosine")`` or ``PixelGrid()`` for the mask of an image. "auto" is "knn", and
         "mutual_knn" for method="paper". Not used when `fit` is given a graph.
     n_components : "auto", int or None, default "auto"
         Principal components in which neighbours are looked for; None: all features. "auto" reduces
@@ -81,17 +86,17 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         The energy over labellings: "min_cut" (the paper's), "lgc", "harmonic", "balanced_cut",
         "diffused_cut" (for one or two labels a class and classes of similar size), "modularity"
         (the cut against what chance would join), "normalized_cut", "ratio_cut"; the same with
-        settings, such as `BalancedCut(strength=3)`; `Custom(...)` with arrays of your own; or a
+        settings, such as ``BalancedCut(strength=3)``; ``Custom(...)`` with arrays of your own; or a
         function of (graph, labels, n_states, label_strength=...) that returns a PottsModel. With
-        one of these nothing is weighed.
-    proportions : array-like (n_classes,) or None
-        Shares of the classes in all points, for those who know them.
-    label_noise : float or None
+        one of these, no other energy is considered.
+    proportions : array-like of shape (n_classes,) or None, default None
+        Shares of the classes in all points, if you know them.
+    label_noise : float or None, default None
         Share of the labels that may be wrong, below 0.5: labels become finite fields that the data
         can overrule. None or 0: they hold.
     novelty : {"careful", "off", "eager"}, default "careful"
-        How readily groups without a label become new classes, see `spinlearn.methods.discovery`.
-        Of the method "messages"; the paper's rule has its own.
+        How readily groups without a label become new classes, for the method
+        "messages"; the paper's rule has its own.
     label_strength : float or array-like of shape (n,), default inf
         h of eq. 2: infinite holds labelled points in their class, a finite value lets the data
         overrule a label.
@@ -104,26 +109,26 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         super-paramagnetic and paramagnetic phases, T = 0 included.
     temperature : float or str, default "auto"
         Temperature of the answer. "calibrated": where classes have just formed and probabilities
-        are about right, see `spinlearn.answers.calibrated`; "information": where the decision says
-        most about the points; "discovery": near that, but where small new classes stand too;
-        "paper": T* of the paper's section 6.1, the most stable change from the ground state;
-        "paper_strict": the same, blind to new classes, see `spinlearn.answers.stability`. "auto":
-        that of the method; "calibrated" for an approximation, else "information".
+        are about right; "information": where the decision says most about the points; "discovery":
+        near that, but where small new classes stand too; "paper": T* of the paper's section 6.1,
+        the most stable change from the ground state; "paper_strict": the same, without regard to
+        new classes (`spinlearn.answers.stability`). "auto": that of the method; "calibrated" for an
+        approximation, else "information".
     tau : float, default 0.1
         A point is confident when its two largest probabilities differ by more than this.
     small_groups : {"join", "outlier", "new"}, default "join"
-        What becomes of one or two points that agree with no others enough: part of the neighbour
-        with which they agree most (if that is no such group itself, else outliers), or outliers,
-        or, as in the paper, new classes.
+        What becomes of one or two points that agree with no others enough. "join": part of the
+        larger group with which they agree most, or outliers where they touch none; "outlier":
+        outliers; "new": new classes, as in the paper.
     eta_min : float or None, default None
         With the paper's rules, the smallest stability, in points times temperature, for which
         T* > 0 is chosen (the paper's eta_0). None: one point in a hundred over the whole grid.
     n_states : int or None, default None
         q; None means the number of different labels, at least 2. States beyond the labels stand for
         classes without a name.
-    callback : callable or None
-        Called with a `Progress` now and then; a true answer stops the run.
-    random_state : int or None
+    callback : callable or None, default None
+        Called with a progress report now and then; a true answer stops the run.
+    random_state : int or None, default None
         Seed of sampling engines; exact engines do not use it.
 
     Attributes
@@ -132,7 +137,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         The labels given, sorted.
     answer_ : Answer
         Everything below in one piece: calls, status, probabilities, confidence, profile, new
-        classes, what is not trusted and why. `decide(T)` gives the same at another temperature.
+        classes, what is not trusted and why. ``decide(T)`` gives the same at another temperature.
     equilibrium_ : Equilibrium
         All thermal averages over the grid.
     profile_ : Profile
@@ -141,7 +146,8 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         Temperature of the answer.
     transduction_ : array (n,)
         The call of every point. With whole-number labels, confused points and outliers are -1 and
-        new classes -2, -3, ...; with text, 'confused:A|B', 'outlier' and 'new:1', 'new:2', ...
+        new classes -2, -3, ...; with text, ``confused:A|B``, ``outlier`` and
+        ``new:1``, ``new:2``, ...
     names_ : object array (n,)
         The same in words, whatever the kind of labels.
     status_ : str array (n,)
@@ -152,11 +158,11 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         How far each call can be relied on, in [0, 1]; meaningful at T = 0 too, where probabilities
         are not.
     forced_labels_ : array (n,)
-        The most probable named class, for those who need one everywhere.
+        The most probable named class, where you need one for every point.
     new_classes_ : dict
         Members (row numbers) of every new class, by its name.
     choices_ : list of Choice
-        What was chosen, each with its reason; `print(*clf.choices_, sep="\\n")`.
+        What was chosen for you, each with its reason.
     plan_ : Plan
         The same for programs.
     class_shares_ : float array (n_classes, 2)
@@ -165,11 +171,18 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         The similarities, as built or given; unseen points are judged by these.
     model_ : PottsModel
         What was computed with. Its graph has the same edges with the weights that `couplings` asks
-        for, and so have `answer_.graph` and stored answers.
+        for, and so have ``answer_.graph`` and stored answers.
     graph_summary_ : GraphSummary
         Size, components, isolated points.
+    new_class_strengths_ : dict
+        How many times more weakly than by chance each new class is coupled to a named one.
     nodes_ : list
         The nodes of a networkx graph, in the order of all answers.
+
+    References
+    ----------
+    G. Getz, N. Shental and E. Domany, Semi-supervised learning - a statistical physics approach,
+    ICML 2005.
 
     Examples
     --------
@@ -233,10 +246,14 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         ----------
         X : array-like or data frame (n, d); or a Graph, SciPy sparse matrix or networkx graph
             Points, or their precomputed similarity graph. A sparse X is always a graph. With
-            graph=PixelGrid(), the mask of an image.
-        y : array-like (n,), or mapping
+            ``graph=PixelGrid()``, the mask of an image.
+        y : array-like of shape (n,), or mapping
             Labels; -1 (or None, NaN, "") marks an unlabelled point. For the mask of an image, an
             image of labels will do, for a networkx graph a dict of the labels of some nodes.
+
+        Returns
+        -------
+        self
         """
         check_answer_settings(self)
         asked = self._asked()
@@ -389,7 +406,12 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         Parameters
         ----------
         temperature : float or str
-            A number, or the name of a rule, as for the parameter `temperature`.
+            A number, in the unit of the couplings, or the name of a rule, as for the parameter
+            `temperature`.
+
+        Returns
+        -------
+        Answer
         """
         return self._answer.at(temperature)
 
@@ -462,32 +484,55 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         return np.column_stack([p.mean(axis=0), np.sqrt(variance)])
 
     def name_of(self, outcome: int) -> str:
-        """An outcome of `profile_` in words: 'A', 'new:1', 'confused:A|B'."""
+        """An outcome of `profile_` in words, for instance ``A``, ``new:1`` or ``confused:A|B``.
+
+        Parameters
+        ----------
+        outcome : int
+            As in ``profile_.outcomes``.
+
+        Returns
+        -------
+        str
+        """
         return self._answer.name_of(outcome)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of the named classes for unseen points, (n_new, n_classes).
+        """Probability of the named classes for unseen points.
 
-        From the point's own couplings to training points, made as theirs were, at the temperature
-        of the answer, see `spinlearn.answers.unseen`. Rows sum to 1 where all states are named; as
-        in `label_distributions_`, what a row lacks is the probability of new classes and of other
+        It follows from the point's own couplings to training points, made as theirs were, at the
+        temperature of the answer. Rows sum to 1 where all states are named; as in
+        `label_distributions_`, what a row lacks is the probability of new classes and of other
         states without a name. All states are equally probable where a point resembles no training
         point.
 
         Parameters
         ----------
-        X : array-like (n_new, d)
+        X : array-like of shape (n_new, d)
             Unseen points; after fitting a graph, their similarities to its nodes, (n_new, n).
+
+        Returns
+        -------
+        float array (n_new, n_classes)
         """
         return self._unseen(X)[1][:, : len(self.classes_)]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Labels of unseen points, encoded as `transduction_`.
+        """Calls of unseen points, written as in `transduction_`.
 
         A point takes the class, or new class, of its largest probability when the first two differ
         by more than tau; otherwise the outcome that prevails among its neighbours: a class, a new
         class, or confused. A point that resembles no training point, or those of several outcomes
         equally, is unknown (-1 or 'unknown').
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, d)
+            Unseen points; after fitting a graph, their similarities to its nodes, (n_new, n).
+
+        Returns
+        -------
+        array (n_new,)
         """
         outcomes = unseen_outcomes(self._answer, *self._unseen(X))
         return encode_outcomes(outcomes, self.classes_, self._answer.decision.confused_sets)

@@ -25,10 +25,39 @@ __all__ = [
 ]
 
 BUILDERS: dict[str, type[GraphBuilder]] = {"knn": KNN, "mutual_knn": MutualKNN, "radius": Radius}
+"""The graph builders by name, as ``PottsClassifier(graph=...)`` takes them.
+
+Examples
+--------
+>>> from spinlearn.graphs import BUILDERS
+>>> list(BUILDERS)
+['knn', 'mutual_knn', 'radius']
+"""
 
 
 def make_builder(spec: Any) -> GraphBuilder:
-    """A graph builder from its name, with default settings; a builder is returned as it is."""
+    """A graph builder from its name, with default settings; a builder is returned as it is.
+
+    Parameters
+    ----------
+    spec : str or graph builder
+        A name from `BUILDERS`, or an object with ``build(X)`` and ``attach(X_new, X)``.
+
+    Returns
+    -------
+    GraphBuilder
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such builder.
+
+    Examples
+    --------
+    >>> from spinlearn.graphs import make_builder
+    >>> make_builder("mutual_knn")
+    MutualKNN(n_neighbors=10, metric='euclidean', weights='gaussian', spanning_tree=True)
+    """
     if isinstance(spec, str):
         if spec not in BUILDERS:
             raise InvalidInputError(

@@ -18,14 +18,23 @@ def from_networkx(graph: Any, weight: str | None = "weight") -> tuple[Graph, lis
     ----------
     graph : networkx.Graph or networkx.MultiGraph
         Undirected; the weights of parallel edges add up, self-loops are dropped.
-    weight : str or None
+    weight : str or None, default "weight"
         Edge attribute that holds the weight; edges without it, or all if None, weigh 1.
 
     Returns
     -------
     graph : Graph
+        The same edges between numbers.
     names : list
         Name of every node, in the order of their numbers.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from spinlearn.graphs import from_networkx
+    >>> graph, names = from_networkx(nx.Graph([("ann", "bob"), ("bob", "cid")]))
+    >>> graph.edges.tolist(), names
+    ([[0, 1], [1, 2]], ['ann', 'bob', 'cid'])
     """
     if graph.is_directed():
         raise InvalidInputError(
@@ -45,7 +54,30 @@ def from_networkx(graph: Any, weight: str | None = "weight") -> tuple[Graph, lis
 
 
 def as_graph(graph: Any) -> Graph:
-    """A Graph as it is; a SciPy sparse matrix or array, or a networkx graph, converted."""
+    """A graph of this library from one of another.
+
+    Parameters
+    ----------
+    graph : Graph, SciPy sparse matrix or array, or networkx graph
+        A Graph is returned as it is.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    InvalidInputError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> from scipy.sparse import coo_array
+    >>> from spinlearn.graphs import as_graph
+    >>> weights = coo_array(([0.5, 0.5], ([0, 1], [1, 0])), shape=(2, 2))
+    >>> as_graph(weights)
+    Graph(n_nodes=2, n_edges=1)
+    """
     if isinstance(graph, Graph):
         return graph
     if hasattr(graph, "tocoo"):

@@ -25,21 +25,38 @@ _STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
 
 @dataclass(kw_only=True)
 class PixelGrid(Settings):
-    """Join adjacent pixels of a mask, with unit weights or by what the image shows.
+    """Join adjacent pixels of a mask, all alike or by how alike they look.
 
-    As `graph=PixelGrid()` of an estimator it takes the mask as X and, as y, an image of labels of
-    the same shape or one label per True pixel.
+    As ``graph=PixelGrid()`` of a classifier it takes the mask as X and, as y, an image of labels of
+    the same shape or one label per True pixel. With the image itself, weights are exp(-(v_i -
+    v_j)^2 / (2 contrast^2)).
 
     Parameters
     ----------
-    connectivity : {4, 8}
+    connectivity : {4, 8}, default 4
         4 joins pixels that share a side, 8 also those that share a corner.
-    values : array (height, width) or (height, width, channels), optional
+    values : array of shape (height, width) or (height, width, channels), optional
         The image itself: pixels of like values hold together, and borders follow its edges. None
         joins all alike.
     contrast : float, optional
         The difference of values that counts as one. Default: the root of the mean square over all
         pairs of adjacent pixels.
+
+    References
+    ----------
+    Y. Boykov and M.-P. Jolly, Interactive graph cuts for optimal boundary and region segmentation
+    of objects in N-D images, ICCV 2001.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spinlearn.graphs import PixelGrid
+    >>> mask = np.array([[True, True], [True, False]])
+    >>> PixelGrid().build(mask).edges.tolist()
+    [[0, 1], [0, 2]]
+    >>> image = np.array([[0.0, 0.1], [0.9, 0.0]])
+    >>> PixelGrid(values=image, contrast=0.5).build(mask).weights.round(2).tolist()
+    [0.98, 0.2]
     """
 
     connectivity: int = 4
@@ -47,7 +64,17 @@ class PixelGrid(Settings):
     contrast: float | None = None
 
     def build(self, mask: Any) -> Graph:
-        """Graph over the True pixels of a 2-D mask, numbered row by row."""
+        """The graph of the True pixels, numbered row by row.
+
+        Parameters
+        ----------
+        mask : bool array (height, width)
+            Which pixels are points.
+
+        Returns
+        -------
+        Graph
+        """
         if self.connectivity not in _STEPS:
             raise InvalidInputError(
                 f"connectivity={self.connectivity!r} is unknown: use 4 (pixels that share a side) "
@@ -86,22 +113,43 @@ class PixelGrid(Settings):
             scale = float(self.contrast) ** 2
         else:
             raise InvalidInputError(
-                f"contrast={self.contrast!r} is no positive number: give the difference of values "
-                "that counts as one"
+                f"contrast={self.contrast!r} is not a positive number: give the difference of "
+                "values that counts as one"
             )
         if scale == 0:  # the image is the same everywhere
             return np.ones(len(pairs))
         return np.asarray(np.maximum(np.exp(-apart / (2 * scale)), WEAKEST))
 
     def attach(self, X_new: Any, X: Any) -> Any:
-        """Refused: a pixel that is not in the image has no neighbours in it."""
+        """Refused: a pixel that is not in the image has no neighbours in it.
+
+        Parameters
+        ----------
+        X_new, X : ignored
+            There for the interface of graph builders.
+
+        Raises
+        ------
+        InvalidInputError
+            Always.
+        """
         raise InvalidInputError(
             "pixels outside the image it was made from cannot be attached to a pixel grid: fit the "
             "larger image"
         )
 
     def coordinates(self, mask: Any) -> IntArray:
-        """Row and column of every node, shape (n, 2), in the order of `build`."""
+        """Row and column of every node, in the order of `build`.
+
+        Parameters
+        ----------
+        mask : bool array (height, width)
+            Which pixels are points.
+
+        Returns
+        -------
+        int32 array (n, 2)
+        """
         return frozen(np.argwhere(_checked_mask(mask)), np.int32)
 
 

@@ -45,7 +45,7 @@ class PointBuilder(Settings):
     recall_ = None  # no annotation: it is no setting
 
     def build(self, X: Any, callback: Callback | None = None) -> Graph:
-        """Graph over the rows of `X`.
+        """The graph of points.
 
         Parameters
         ----------
@@ -115,18 +115,36 @@ class PointBuilder(Settings):
 class KNN(PointBuilder):
     """Join every point to its k nearest neighbours.
 
+    Two points are joined if either is among the neighbours of the other.
+
     Parameters
     ----------
-    n_neighbors : int
+    n_neighbors : int, default 10
         k >= 1; where there are fewer other points, all of them.
-    metric : {"euclidean", "cosine", "correlation", "precomputed"}
-    weights : {"gaussian", "local", "constant"}
-        Similarity as a function of distance, see `spinlearn.graphs.weights`.
-    search : {"auto", "exact", "faiss"} or transformer
-        How neighbours are found: exactly; by faiss (`pip install 'spinlearn[ann]'`), some of them
-        missed, see `recall_`; or by a neighbour transformer in scikit-learn's style, which is given
+    metric : {"euclidean", "cosine", "correlation", "precomputed"}, default "euclidean"
+        How far apart two points are; "precomputed" takes a matrix of distances as X.
+    weights : {"gaussian", "local", "constant"}, default "gaussian"
+        Similarity w of two points at distance d: exp(-d^2 / a^2) with a the mean distance over all
+        edges; exp(-d^2 / (a_i a_j)) with the mean distances of the two points' own edges; or 1.
+    search : {"auto", "exact", "faiss"} or transformer, default "auto"
+        How neighbours are found: exactly; by faiss (``pip install 'spinlearn[ann]'``), which misses
+        some of them; or by a neighbour transformer in scikit-learn's style, which is given
         coordinates whose Euclidean distances order points as the metric does. "auto" is exact up to
         50,000 points, or where faiss is not installed.
+
+    Attributes
+    ----------
+    recall_ : float or None
+        After `build`: the measured share of the true neighbours that were found, None where all
+        are.
+
+    Examples
+    --------
+    >>> from spinlearn import KNN
+    >>> points = [[0.0], [1.0], [3.0], [3.5]]
+    >>> graph = KNN(n_neighbors=1).build(points)
+    >>> graph.edges.tolist(), graph.weights.round(2).tolist()
+    ([[0, 1], [2, 3]], [0.17, 0.64])
     """
 
     n_neighbors: int = 10
@@ -164,13 +182,29 @@ class MutualKNN(PointBuilder):
 
     Parameters
     ----------
-    n_neighbors : int
+    n_neighbors : int, default 10
         k >= 1; where there are fewer other points, all of them.
-    metric : {"euclidean", "cosine", "correlation", "precomputed"}
-    weights : {"gaussian", "local", "constant"}
-        Similarity as a function of distance, see `spinlearn.graphs.weights`.
-    spanning_tree : bool
-        Whether to add the minimum spanning tree of all points, so that none stays isolated.
+    metric : {"euclidean", "cosine", "correlation", "precomputed"}, default "euclidean"
+        How far apart two points are; "precomputed" takes a matrix of distances as X.
+    weights : {"gaussian", "local", "constant"}, default "gaussian"
+        Similarity w of two points at distance d: exp(-d^2 / a^2) with a the mean distance over all
+        edges; exp(-d^2 / (a_i a_j)) with the mean distances of the two points' own edges; or 1.
+    spanning_tree : bool, default True
+        Whether to add the minimum spanning tree of all points, so that the graph is in one piece.
+
+    References
+    ----------
+    M. Blatt, S. Wiseman and E. Domany, Data clustering using a model granular magnet, Neural
+    Computation 9, 1805 (1997).
+
+    Examples
+    --------
+    >>> from spinlearn import MutualKNN
+    >>> points = [[0.0], [1.0], [3.0], [3.5]]
+    >>> MutualKNN(n_neighbors=1).build(points).edges.tolist()
+    [[0, 1], [1, 2], [2, 3]]
+    >>> MutualKNN(n_neighbors=1, spanning_tree=False).build(points).edges.tolist()
+    [[0, 1], [2, 3]]
     """
 
     n_neighbors: int = 10
@@ -213,9 +247,17 @@ class Radius(PointBuilder):
     ----------
     radius : float
         Largest distance, > 0, in the unit of the metric; points exactly that far apart are joined.
-    metric : {"euclidean", "cosine", "correlation", "precomputed"}
-    weights : {"gaussian", "local", "constant"}
-        Similarity as a function of distance, see `spinlearn.graphs.weights`.
+    metric : {"euclidean", "cosine", "correlation", "precomputed"}, default "euclidean"
+        How far apart two points are; "precomputed" takes a matrix of distances as X.
+    weights : {"gaussian", "local", "constant"}, default "gaussian"
+        Similarity w of two points at distance d: exp(-d^2 / a^2) with a the mean distance over all
+        edges; exp(-d^2 / (a_i a_j)) with the mean distances of the two points' own edges; or 1.
+
+    Examples
+    --------
+    >>> from spinlearn.graphs import Radius
+    >>> Radius(radius=1.0).build([[0.0], [1.0], [3.0], [3.5]]).edges.tolist()
+    [[0, 1], [2, 3]]
     """
 
     radius: float
@@ -227,7 +269,7 @@ class Radius(PointBuilder):
         usable = isinstance(self.radius, Real) and not isinstance(self.radius, bool)
         if not (usable and 0 < self.radius < np.inf):
             raise InvalidInputError(
-                f"radius={self.radius!r} is no distance: give a finite number > 0, for example "
+                f"radius={self.radius!r} is not a distance: give a finite number > 0, for example "
                 "the mean distance to the tenth neighbour"
             )
 
@@ -250,7 +292,7 @@ def _check_n_neighbors(n_neighbors: Any) -> None:
     whole = isinstance(n_neighbors, Integral) and not isinstance(n_neighbors, bool)
     if not (whole and n_neighbors >= 1):
         raise InvalidInputError(
-            f"n_neighbors={n_neighbors!r} is no number of neighbours: give a whole number >= 1"
+            f"n_neighbors={n_neighbors!r} is not a number of neighbours: give a whole number >= 1"
         )
 
 

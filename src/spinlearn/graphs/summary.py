@@ -11,17 +11,29 @@ from spinlearn.core.graph import Graph
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphSummary:
-    """The shape of a graph.
+    """The shape of a graph, in a few numbers; `describe` makes one.
 
     Attributes
     ----------
-    n_nodes, n_edges, n_components : int
+    n_nodes : int
+        Number of nodes.
+    n_edges : int
+        Number of edges.
+    n_components : int
+        Parts of the graph that no edge joins.
     n_isolated : int
         Nodes without an edge; each is a component of its own.
     component_sizes : tuple of int
         Number of nodes in each component, largest first.
     mean_degree : float
-        Edges per node, counted at both ends.
+        Neighbours of a node, on average.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.graphs import describe
+    >>> describe(Graph(4, [(0, 1), (1, 2)])).component_sizes
+    (3, 1)
     """
 
     n_nodes: int
@@ -33,7 +45,24 @@ class GraphSummary:
 
 
 def describe(graph: Graph) -> GraphSummary:
-    """Size, components and mean degree of a graph."""
+    """Size, components and mean degree of a graph.
+
+    Parameters
+    ----------
+    graph : Graph
+
+    Returns
+    -------
+    GraphSummary
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.graphs import describe
+    >>> summary = describe(Graph(4, [(0, 1), (1, 2)]))
+    >>> summary.n_components, summary.n_isolated, summary.mean_degree
+    (2, 1, 1.0)
+    """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 

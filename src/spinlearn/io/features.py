@@ -136,7 +136,7 @@ def _sort_column(found: _Sorted, table: Table, name: str, chosen: bool) -> None:
     if len(read.infinite):
         raise InvalidInputError(
             f"{table.path} has {shown(cells[read.infinite[0]])} in column {name!r}, "
-            f"{table.place(int(read.infinite[0]))}, which is no finite number: correct it, or "
+            f"{table.place(int(read.infinite[0]))}, which is not a finite number: correct it, or "
             "leave the column out with --features"
         )
     if are_numbered_dates(read.values):
@@ -196,7 +196,7 @@ def _sort_text(found: _Sorted, table: Table, name: str, read: Cells, chosen: boo
         )
     found.use(name, *one_hot(name, cells, words))
     found.remarks.append(
-        f"{name!r} stands as 0 and 1 for each of its {len(words)} values (one-hot): "
+        f"{name!r} is used as a column of 0 and 1 for each of its {len(words)} values: "
         + ", ".join(map(repr, words))
     )
 

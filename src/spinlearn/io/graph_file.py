@@ -175,7 +175,7 @@ def _check_widths(path: Path, rows: list[Row]) -> None:
     width = len(rows[0][1])
     if width not in (2, 3) or rows[0][1][0].endswith((",", ";")):
         raise InvalidInputError(
-            f"{path} is no edge list of two or three columns (id, id, weight): its line "
+            f"{path} is not an edge list of two or three columns (id, id, weight): its line "
             f"{rows[0][0]} has {width}; check the delimiter"
         )
     for line, cells in rows:

@@ -63,7 +63,7 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
     name = one_array(path, named_representations(adata), options)
     if name is not None and options.neighbors is not None:
         raise InvalidInputError(
-            f"{path}: --features {name} builds a graph anew, --neighbors {options.neighbors} names "
+            f"{path}: --features {name} builds a new graph, --neighbors {options.neighbors} names "
             "one that is there: leave one of them out"
         )
     with errors_about(path):
@@ -107,7 +107,7 @@ def _check_sizes(path: Path) -> None:
         if part.nbytes > max(LITTLE, MOST_PACKED * stored):
             raise InvalidInputError(
                 f"{path} claims {part.nbytes} bytes for {name!r}, of which {stored} are stored: it "
-                "is damaged; get it anew"
+                "is damaged; get it again"
             )
 
     with h5py.File(path, "r") as file:

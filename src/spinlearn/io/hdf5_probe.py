@@ -67,4 +67,4 @@ def check_hdf5_ends(path: Path) -> None:
     if done.returncode == 0 or (lines and lines[-1].startswith("ModuleNotFoundError")):
         return
     said = lines[-1] if done.returncode == 1 and lines else f"exit code {done.returncode}"
-    raise InvalidInputError(f"{path} is damaged: HDF5 cannot read it ({said}); get it anew")
+    raise InvalidInputError(f"{path} is damaged: HDF5 cannot read it ({said}); get it again")

@@ -74,7 +74,7 @@ def _heading(path: Path) -> _Heading:
         known = words[:1] == ["matrix"] and kind in ("coordinate", "array")
         if not known or field not in FIELDS or symmetry not in SYMMETRIES:
             raise InvalidInputError(
-                f"{path} begins with {' '.join(words)!r}, which is no graph: write 'matrix "
+                f"{path} begins with {' '.join(words)!r}, which is not a graph: write 'matrix "
                 "coordinate', then real, integer or pattern, then symmetric or general"
             )
         line, text = 1, b"%"
@@ -114,7 +114,7 @@ def _check_entries(path: Path, heading: _Heading) -> None:
                 if one.fullmatch(text) is None:
                     raise InvalidInputError(
                         f"{path} has {text.strip()[:40].decode('ascii', errors='replace')!r} in "
-                        f"line {line + 1 + k}, which is no entry of a matrix: "
+                        f"line {line + 1 + k}, which is not an entry of a matrix: "
                         + ("give row, column" if heading.coordinate else "give one")
                         + (" and a finite number" if value else "")
                     )

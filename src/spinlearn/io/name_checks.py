@@ -29,6 +29,6 @@ def check_names(path: Path, what: str, names: Iterable[object]) -> None:
             )
         if any("\ud800" <= letter <= "\udfff" for letter in name):
             raise InvalidInputError(
-                f"{path} has {what} {name!r}, which is no text that could be written: correct it "
+                f"{path} has {what} {name!r}, which is not text that could be written: correct it "
                 "there, or name the encoding of the file"
             )

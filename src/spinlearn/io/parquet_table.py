@@ -43,7 +43,7 @@ def _check_size(path: Path, n_rows: int) -> None:
     if n_rows > max(MANY_ROWS, ROWS_PER_BYTE * path.stat().st_size):
         raise InvalidInputError(
             f"{path} claims {n_rows} rows in {path.stat().st_size} bytes, more than it can hold: "
-            "get it anew"
+            "get it again"
         )
 
 

@@ -42,7 +42,7 @@ class Preparation:
         if self.clip is not None:
             low, high = self.clip
             if not low < high:
-                raise InvalidInputError(f"clip {low:g},{high:g} is no range: give LOW,HIGH")
+                raise InvalidInputError(f"clip {low:g},{high:g} is not a range: give LOW,HIGH")
             points = np.clip(points, low, high)
         if self.log2:
             if points.size and points.min() <= 0:

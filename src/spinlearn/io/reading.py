@@ -69,8 +69,8 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
     check_choice(options.missing)
     if options.neighbors is not None and kind != ".h5ad":
         raise InvalidInputError(
-            f"{path} is no .h5ad file, so --neighbors {options.neighbors!r} names nothing in it: "
-            "leave it out"
+            f"{path} is not an .h5ad file, so --neighbors {options.neighbors!r} names nothing in "
+            "it: leave it out"
         )
     label_table = read_label_table(options)
     reader = READERS[".edges" if options.edges and kind in TEXT_KINDS else kind]

@@ -52,15 +52,62 @@ PLAIN = ("temperature", "rule", "tau", "small_groups", "eta_min")  # fields of A
 class Result(Answer, Pictures):
     """An `Answer` with the names of its points, its pictures, and how it was made.
 
-    Attributes
+    ``spinlearn fit`` writes one; `load` brings it back. The parameters are those of `Answer` and
+    the last four.
+
+    Parameters
     ----------
+    classes : array (k,)
+        Names of the classes, sorted, in the user's kind.
+    labels : int array (n,)
+        Position in `classes` of every label given, -1 where there is none.
+    equilibrium : Equilibrium
+        All thermal averages, ascending in temperature.
+    profile : Profile
+        The outcome of every point at every temperature.
+    temperature : float
+        Of the answer, in the unit of the couplings.
+    rule : str, default "given"
+        How it was chosen.
+    tau : float, default 0.1
+        Confidence threshold of the decision.
+    small_groups : {"join", "outlier", "new"}, default "join"
+        What became of groups of one or two points in which none is classified.
+    eta_min : float, optional
+        Of the paper's rules for the temperature.
+    calibration : float, optional
+        Of the rule "calibrated".
+    new_groups : bool, default True
+        Whether points that agree with no class may be a new one.
+    choices : tuple of str
+        What was chosen for the user, each with its reason.
+    second_opinion : SecondOpinion, optional
+        What a sampler says beside an approximation.
     ids : list of str
-    layout : float array (n, 2) or None
+        Name of every point.
+    layout : float array (n, 2), optional
         Where to draw the points, if the data say so.
-    components : float array (n, 2) or None
+    components : float array (n, 2), optional
         Else the first two principal components of their features, if they have any.
     settings : mapping
         How it was made: version, file, options, seed, seconds, warnings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spinlearn import PottsClassifier
+    >>> X = np.r_[np.linspace(0, 1, 10), np.linspace(3, 4, 10)][:, None]
+    >>> y = np.array(["", "", "left"] + 10 * [""] + ["right"] + 6 * [""], dtype=object)
+    >>> clf = PottsClassifier(method="paper").fit(X, y)
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from spinlearn import Result
+    >>> result = Result.of(clf, ids=[f"point {k}" for k in range(20)])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     result.save(Path(folder, "model.npz"))
+    ...     stored = Result.load(Path(folder, "model.npz"))
+    >>> stored.ids[0], stored.names[0], stored.temperature == clf.temperature_
+    ('point 0', 'left', True)
     """
 
     ids: list[str]
@@ -77,9 +124,22 @@ class Result(Answer, Pictures):
         layout: FloatArray | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Self:
-        """The result of a fitted PottsClassifier.
+        """The result of a fitted classifier.
 
-        Without a layout, points with features are drawn by these.
+        Parameters
+        ----------
+        fitted : PottsClassifier
+            After `fit`.
+        ids : list of str
+            Name of every point.
+        layout : float array (n, 2), optional
+            Where to draw the points; without it, points with features are drawn by these.
+        settings : mapping, optional
+            How it was made.
+
+        Returns
+        -------
+        Result
         """
         answer: Answer = fitted.answer_
         if len(ids) != answer.graph.n_nodes:
@@ -115,7 +175,13 @@ class Result(Answer, Pictures):
     # -- file ----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one .npz file of plain arrays; an existing file is replaced as a whole."""
+        """Write one .npz file of plain arrays; an existing file is replaced as a whole.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        """
         arrays: Arrays = {
             "ids": np.array(self.ids, dtype=np.str_),
             "classes": np.array([str(c) for c in self.classes], dtype=np.str_),
@@ -158,7 +224,11 @@ class Result(Answer, Pictures):
         Parameters
         ----------
         path : path-like
-            The folder that `spinlearn fit --out` made, or the file model.npz in it.
+            The folder that ``spinlearn fit --out`` made, or the file model.npz in it.
+
+        Returns
+        -------
+        Result
         """
         file = Path(path)
         if file.is_dir():
@@ -169,7 +239,7 @@ class Result(Answer, Pictures):
             )
         if file.suffix != ".npz":
             raise InvalidInputError(
-                f"{file} is no result of `spinlearn fit`: give the folder that it made"
+                f"{file} is not a result of `spinlearn fit`: give the folder that it made"
             )
         arrays = read_npz(file)
         try:
@@ -204,7 +274,7 @@ class Result(Answer, Pictures):
         _check_names(arrays)
         classes, ids = arrays["classes"], arrays["ids"]
         if ids.ndim != 1 or classes.ndim != 1 or ids.dtype.kind + classes.dtype.kind != "UU":
-            raise ValueError("ids and classes are no lists of names")
+            raise ValueError("ids and classes are not lists of names")
         if header["whole_numbers"]:
             classes = classes.astype(np.int64)
         if len(ids) != int(arrays["n_nodes"]):  # before anything is made of that size

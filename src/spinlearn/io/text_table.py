@@ -140,7 +140,7 @@ def _opened_text(path: Path, encoding: str) -> Iterator[IO[str]]:
         ) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InvalidInputError(
-            f"{path} is not a whole gzip file ({error}): get it anew"
+            f"{path} is not a whole gzip file ({error}): get it again"
         ) from error
 
 

@@ -20,7 +20,14 @@ from spinlearn.messages.reading import Reading
 
 
 class TableMessages:
-    """The messages of a model at one temperature; parameters as in `PottsMessages`."""
+    """The messages of a model at one temperature, for any table of pair costs.
+
+    Parameters
+    ----------
+    layout : MessageLayout
+    weights : float array (m,), optional
+        rho of the edges between free nodes, see `spinlearn.kernels.message_sweeps`; default ones.
+    """
 
     coarsest_tol = 0.0
     coldest = 0.0

@@ -1,7 +1,7 @@
 """Methods: how the pieces of the library are put together to one answer.
 
-"paper" is that of Getz, Shental & Domany throughout; "messages" weighs a null model against the cut
-and answers by belief propagation; "auto" takes the one for which the labels speak.
+"paper" is that of Getz, Shental & Domany throughout; "messages" sets a null model beside the cut
+and answers by belief propagation; "auto" takes the one that the labels favour.
 """
 
 from __future__ import annotations

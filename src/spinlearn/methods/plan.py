@@ -90,8 +90,8 @@ class Asked:
         number = isinstance(noise, (int, float, np.number)) and not isinstance(noise, bool)
         if noise is not None and not (number and 0 <= noise < 0.5):
             raise InvalidInputError(
-                f"label_noise={noise!r} is no share of wrong labels: use a number from 0 to below "
-                "0.5, or None for labels that are all right"
+                f"label_noise={noise!r} is not a share of wrong labels: use a number from 0 to "
+                "below 0.5, or None where no label is wrong"
             )
         if noise and np.any(np.isfinite(np.asarray(self.label_strength, dtype=np.float64))):
             raise InvalidInputError(
@@ -99,8 +99,8 @@ class Asked:
             )
         if self.proportions is not None and self.owns_model:
             raise InvalidInputError(
-                "proportions are of the energy that is chosen for you: with one of your own, give "
-                "them to it, as in energy=Modularity(proportions=[0.8, 0.2])"
+                "proportions belong to the energy that is chosen for you: with an energy of your "
+                "own, give them to that, as in energy=Modularity(proportions=[0.8, 0.2])"
             )
 
     def for_engine(self) -> Self:
@@ -111,7 +111,7 @@ class Asked:
         if engine.unsupported(Modularity()(Graph(2, [(0, 1)], [1.0]), [-1, -1], 2)) is None:
             return self
         name = getattr(engine, "name", type(engine).__name__)
-        return self.for_paper(f"{name} has no place for a null model")
+        return self.for_paper(f"{name} cannot treat a null model")
 
     def for_paper(self, why: str) -> Self:
         """The same with the paper's method, chosen for this reason."""
@@ -258,7 +258,11 @@ class _Weighing:
         self._report("drawing a sample", 0.0)
         found = thinned(self.graph, self.labels, SAMPLE, self.asked.seed)
         self.choices.append(
-            Choice("sample", f"{len(found.points)} of {n} points", "labels decide, and are in it")
+            Choice(
+                "sample",
+                f"{len(found.points)} of {n} points",
+                "choices are made on it; it holds all labels",
+            )
         )
         return replace(found, graph=self.coupled(found.graph))
 
@@ -318,10 +322,10 @@ class _Weighing:
             return engine
         listed = Enumeration(max_states=FEW_LABELLINGS)
         if listed.unsupported(model) is None:
-            self.choices.append(Choice("engine", listed.name, "exact, of so few points"))
+            self.choices.append(Choice("engine", listed.name, "exact: the points are few"))
             return listed
         self.choices.append(
-            Choice("engine", BeliefPropagation.name, "seconds; any other engine can be named")
+            Choice("engine", BeliefPropagation.name, "takes seconds; engine= names another")
         )
         return engine.by_messages(n_starts=1 if resolution == 0 else None)
 

@@ -73,7 +73,7 @@ def checked_components(asked: Any, n_points: int, n_features: int) -> int | None
         wanted = int(asked)
     else:
         raise InvalidInputError(
-            f"n_components={asked!r} is no number of components: use 'auto', None for all "
+            f"n_components={asked!r} is not a number of components: use 'auto', None for all "
             "features, or a whole number >= 1"
         )
     most = min(n_points - 1, n_features)

@@ -62,24 +62,77 @@ MINIMIZERS: dict[str, tuple[Minimizer, Reason]] = {
     "hasty": (lambda model, seed: multilevel(model, seed=seed, **IN_HASTE), contraction_reason),
     "class_annealing": (lambda model, seed: class_annealing(model, seed=seed), lambda model: None),
 }
+"""The minimisers by name, in the order in which ``minimize(model)`` tries them.
+
+Each is a pair: a function of a model and a seed, and one that says why it cannot treat a model.
+
+Examples
+--------
+>>> from spinlearn.minimizers import MINIMIZERS
+>>> list(MINIMIZERS)[:4]
+['min_cut', 'expansion', 'swap', 'annealing']
+"""
 
 
 def unsupported(model: PottsModel, method: str) -> str | None:
-    """Why a minimiser cannot treat the model, or None."""
-    return _minimizer(method)[1](model)
-
-
-def minimize(model: PottsModel, method: str = "auto", seed: int | None = None) -> Minimum:
-    """A labelling of least energy, exact where the method is (`Minimum.exact`).
+    """Why a minimiser cannot treat the model, or None if it can.
 
     Parameters
     ----------
     model : PottsModel
+        The energy.
     method : str
+        A name from `MINIMIZERS`.
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.minimizers import unsupported
+    >>> three = PottsModel(Graph(2, [(0, 1)]), n_states=3)
+    >>> print(unsupported(three, "min_cut"))  # doctest: +ELLIPSIS
+    the model has 3 states, but a cut has two sides: use ...
+    >>> print(unsupported(three, "expansion"))
+    None
+    """
+    return _minimizer(method)[1](model)
+
+
+def minimize(model: PottsModel, method: str = "auto", seed: int | None = None) -> Minimum:
+    """A labelling of least energy, exact where the method is: the limit T = 0.
+
+    Parameters
+    ----------
+    model : PottsModel
+        The energy.
+    method : str, default "auto"
         "min_cut", "expansion", "swap", "annealing", "multilevel", "hasty" (the same with a sixth of
         the effort), "class_annealing", or "auto": the first of them that the model allows.
     seed : int, optional
         Of the last four; the others are deterministic.
+
+    Returns
+    -------
+    Minimum
+        The labelling, its energy, and whether it is exact.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the method cannot treat the model.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> from spinlearn import minimize
+    >>> best = minimize(min_cut(chain, [0, -1, -1, 1], n_states=2))
+    >>> best.labels.tolist(), best.energy, best.exact
+    ([0, 0, 1, 1], 0.5, True)
     """
     if method != "auto":
         return _minimizer(method)[0](model, seed)

@@ -30,12 +30,33 @@ def annealing(
     Parameters
     ----------
     model : PottsModel
-        Without a class-level term.
-    n_sweeps : int
+        Without a term in whole classes.
+    n_sweeps : int, default 500
         Temperatures of a run, one sweep each.
-    n_runs : int
+    n_runs : int, default 4
         Runs from random labellings.
     seed : int, optional
+        Of random numbers; the same seed gives the same labelling.
+
+    Returns
+    -------
+    Minimum
+        The labelling, its energy, and whether it is exact.
+
+    References
+    ----------
+    S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, Optimization by simulated annealing, Science 220,
+    671 (1983).
+
+    Examples
+    --------
+    A ring of three points that repel each other cannot have all its wishes: one edge stays unhappy.
+
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.minimizers import annealing
+    >>> ring = PottsModel(Graph(3, [(0, 1), (1, 2), (0, 2)], [-1, -1, -1]), n_states=2)
+    >>> annealing(ring, seed=0).energy
+    -2.0
     """
     from spinlearn.kernels.annealing import anneal, descend
 
@@ -43,9 +64,7 @@ def annealing(
     if reason is not None:
         raise UnsupportedModelError(reason)
     if n_sweeps < 1 or n_runs < 1:
-        raise InvalidInputError(
-            f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1: that is no run at all"
-        )
+        raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
     free = model.free_nodes.astype(np.int32)
     graph, q = model.graph, model.n_states
     terms = (

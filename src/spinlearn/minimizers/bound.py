@@ -23,12 +23,35 @@ from spinlearn.minimizers.support import class_level_reason
 
 
 def isolation_bound(model: PottsModel, *, stop: Callable[[], bool] | None = None) -> float | None:
-    """No labelling has less energy than this; q minimum cuts. None where it does not apply.
-
-    None also when `stop`, asked before every cut, says true.
+    """A lower bound of the energy of all labellings, from q minimum cuts.
 
     It applies to couplings >= 0 and pair costs that are zero for equal states and positive for
     different ones; the smallest of these takes the place of Potts' 1.
+
+    Parameters
+    ----------
+    model : PottsModel
+        The energy.
+    stop : callable, optional
+        Asked before every cut; once it says true, the result is None.
+
+    Returns
+    -------
+    float or None
+        No labelling has less energy than this. None where the bound does not apply.
+
+    References
+    ----------
+    E. Dahlhaus et al., The complexity of multiterminal cuts, SIAM J. Comput. 23, 864 (1994).
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> from spinlearn.minimizers import isolation_bound
+    >>> isolation_bound(min_cut(chain, [0, -1, 1, 2], n_states=3))
+    1.5
     """
     q = model.n_states
     differ = model.pair_cost[~np.eye(q, dtype=np.bool_)]

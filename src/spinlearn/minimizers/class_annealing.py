@@ -30,22 +30,35 @@ FLIPS = 2  # of Wolff clusters after every heat-bath sweep
 def class_annealing(
     model: PottsModel, *, n_sweeps: int = N_SWEEPS, n_runs: int = N_RUNS, seed: int | None = None
 ) -> Minimum:
-    """The lowest labelling met by several annealing runs.
+    """The lowest labelling met by several annealing runs, for energies with terms in whole classes.
 
     Parameters
     ----------
     model : PottsModel
-        Any: with or without a class-level term, any pair cost, couplings of either sign.
-    n_sweeps : int
+        Any: with or without a term in whole classes, any pair cost, couplings of either sign.
+    n_sweeps : int, default 300
         Temperatures of a run, one sweep each.
-    n_runs : int
+    n_runs : int, default 16
         Runs from random labellings.
     seed : int, optional
+        Of random numbers; the same seed gives the same labelling.
+
+    Returns
+    -------
+    Minimum
+        The labelling, its energy, and whether it is exact.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import normalized_cut
+    >>> from spinlearn.minimizers import class_annealing
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> class_annealing(normalized_cut(chain, [0, -1, -1, 1], 2), seed=0).labels.tolist()
+    [0, 0, 1, 1]
     """
     if n_sweeps < 1 or n_runs < 1:
-        raise InvalidInputError(
-            f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1: that is no run at all"
-        )
+        raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
     best, sweeps = annealed(model, n_sweeps, n_runs, seed_sequence(seed))
     energies = np.atleast_1d(model.energy(best))
     lowest = int(np.argmin(energies))

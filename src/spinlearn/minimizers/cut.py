@@ -18,14 +18,37 @@ from spinlearn.minimizers.support import cut_reason
 
 
 def minimum_cut(model: PottsModel) -> MinimumCut:
-    """A labelling of least energy of a two-state model, with both extreme minimum cuts.
+    """The labelling of least energy of a two-state model, with both extreme minimum cuts.
 
-    Nodes that no clamp and no field reaches are undecided and take state 0 in `labels`.
+    Nodes that no clamp and no field reaches are undecided and take state 0.
 
     Parameters
     ----------
     model : PottsModel
-        q = 2, couplings >= 0 (or any that make a cut, see `cut_reason`); fields and clamps.
+        Two states, couplings >= 0; fields and clamps.
+
+    Returns
+    -------
+    MinimumCut
+        Exact.
+
+    Raises
+    ------
+    UnsupportedModelError
+        If the energy is no cut.
+
+    References
+    ----------
+    A. Blum and S. Chawla, Learning from labeled and unlabeled data using graph mincuts, ICML 2001.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> from spinlearn.minimizers import minimum_cut
+    >>> minimum_cut(min_cut(chain, [0, -1, -1, 1], n_states=2)).labels.tolist()
+    [0, 0, 1, 1]
     """
     reason = cut_reason(model)
     if reason is not None:

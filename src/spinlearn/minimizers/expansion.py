@@ -39,16 +39,36 @@ def alpha_expansion(
     Parameters
     ----------
     model : PottsModel
-        Couplings >= 0 and a metric pair cost, or any that `expansion_reason` accepts.
-    start : array-like of int (n,), optional
+        Couplings >= 0, and a pair cost that is a metric.
+    start : array-like of int, shape (n,), optional
         First labelling; default: all free nodes in the one state that costs least.
     max_moves : int, optional
         Stop after so many cuts; default: when none gains any more.
-    bound : bool
+    bound : bool, default False
         Also compute a lower bound, by q more cuts; the result is `exact` if it attains it.
     stop : callable, optional
         Asked before every cut; once it says true, the best labelling so far is returned, without a
         bound unless that was ready.
+
+    Returns
+    -------
+    Minimum
+        The labelling, its energy, and whether it is exact.
+
+    References
+    ----------
+    Y. Boykov, O. Veksler and R. Zabih, Fast approximate energy minimization via graph cuts, IEEE
+    PAMI 23, 1222 (2001).
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> from spinlearn.minimizers import alpha_expansion
+    >>> best = alpha_expansion(min_cut(chain, [0, -1, 1, 2], n_states=3), bound=True)
+    >>> best.labels.tolist(), best.energy, best.exact
+    ([0, 0, 1, 2], 1.5, True)
     """
     reason = expansion_reason(model)
     if reason is not None:

@@ -101,7 +101,7 @@ def warn_unless_converged(solution: Solution, tol: float) -> None:
 def check_solver_settings(tol: Any, max_iter: Any) -> None:
     """Refuse a tolerance or a number of steps that makes no sense."""
     if not (isinstance(tol, (int, float, np.number)) and 0 < tol < 1):
-        raise InvalidInputError(f"tol={tol!r} is no tolerance: use a number between 0 and 1")
+        raise InvalidInputError(f"tol={tol!r} is not a tolerance: use a number between 0 and 1")
     whole = isinstance(max_iter, (int, np.integer)) and not isinstance(max_iter, bool)
     if not (whole and max_iter >= 1):
         raise InvalidInputError(f"max_iter={max_iter!r} must be a whole number >= 1")

@@ -55,7 +55,7 @@ def multilevel(
     n_runs: int = 12,
     seed: int | None = None,
 ) -> Minimum:
-    """The lowest labelling found by annealing modules of the nodes; deterministic given a seed.
+    """The lowest labelling found by annealing modules of the nodes instead of single nodes.
 
     A model of at most 300 free nodes is annealed itself besides, with the same seed: the energy is
     never above that of `class_annealing` there.
@@ -63,22 +63,35 @@ def multilevel(
     Parameters
     ----------
     model : PottsModel
-        Its class-level term, if any, quadratic; any pair cost, couplings of either sign.
-    resolutions : sequence of float
+        Its term in whole classes, if any, is quadratic; any pair cost, couplings of either sign.
+    resolutions : sequence of float, default (2, 4, 8)
         One try for each, with modules at that resolution: the higher, the smaller they are.
-    n_sweeps : int
+    n_sweeps : int, default 100
         Temperatures of an annealing run, one sweep each.
-    n_runs : int
+    n_runs : int, default 12
         Annealing runs of every try; fewer where more than 2000 modules are left.
     seed : int, optional
+        Of random numbers; the same seed gives the same labelling.
+
+    Returns
+    -------
+    Minimum
+        The labelling, its energy, and whether it is exact.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import modularity
+    >>> from spinlearn.minimizers import multilevel
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> multilevel(modularity(chain, [0, -1, -1, -1], 2), seed=0).labels.tolist()
+    [0, 0, 1, 1]
     """
     reason = contraction_reason(model)
     if reason is not None:
         raise UnsupportedModelError(reason)
     if n_sweeps < 1 or n_runs < 1:
-        raise InvalidInputError(
-            f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1: that is no run at all"
-        )
+        raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
     tries = [float(r) for r in resolutions]
     if not tries or not all(0 < r < np.inf for r in tries):
         raise InvalidInputError(

@@ -25,7 +25,7 @@ from spinlearn.minimizers.support import class_level_reason
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Vote:
-    """The vote of noisy minimum cuts.
+    """The vote of noisy minimum cuts; `randomized_cut` makes one.
 
     Attributes
     ----------
@@ -35,6 +35,16 @@ class Vote:
         Cuts that passed the balance filter. If none did, all were counted.
     balances : float array (n_cuts,)
         Size of the smallest class of every cut in units of the fair share n / q.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> from spinlearn.minimizers import randomized_cut
+    >>> vote = randomized_cut(min_cut(chain, [0, -1, -1, 1], n_states=2), n_cuts=20, seed=0)
+    >>> vote.shares.shape, vote.n_balanced
+    ((4, 2), 20)
     """
 
     shares: FloatArray
@@ -55,15 +65,37 @@ def randomized_cut(
     Parameters
     ----------
     model : PottsModel
-        As for `minimum_cut` (q = 2) or `alpha_expansion`.
-    n_cuts : int
+        Couplings >= 0; two states are cut by `minimum_cut`, more by `alpha_expansion`.
+    n_cuts : int, default 100
         Cuts to be made.
-    noise : float
+    noise : float, default 0.2
         Largest noise, in units of the mean coupling.
-    min_balance : float
-        A cut counts only if its smallest class has at least this share of n / q nodes; 0.1 asks
-        for 5 % of the points on either side of a cut in two, as the paper does.
+    min_balance : float, default 0.1
+        A cut counts only if its smallest class has at least this share of n / q nodes; 0.1 asks for
+        5 % of the points on either side of a cut in two, as the authors do.
     seed : int, optional
+        Of random numbers; the same seed gives the same labelling.
+
+    Returns
+    -------
+    Vote
+
+    References
+    ----------
+    A. Blum, J. Lafferty, M. R. Rwebangira and R. Reddy, Semi-supervised learning using randomized
+    mincuts, ICML 2004.
+
+    Examples
+    --------
+    Equal weights: no edge of the chain is better than another, and the noise decides.
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.minimizers import randomized_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    >>> vote = randomized_cut(min_cut(chain, [0, -1, -1, 1], n_states=2), seed=0)
+    >>> bool(vote.shares[1, 0] > vote.shares[2, 0] > 0)  # the nearer label gets more votes
+    True
     """
     if isinstance(n_cuts, bool) or not isinstance(n_cuts, (int, np.integer)) or n_cuts < 1:
         raise InvalidInputError(f"n_cuts={n_cuts!r} must be a whole number, at least 1")

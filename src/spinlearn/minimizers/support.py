@@ -23,7 +23,7 @@ def class_level_reason(model: PottsModel) -> str | None:
     if model.class_penalty is None:
         return None
     return (
-        "the model has a class-level term, which is no sum over edges and points: use "
+        "the model has a class-level term, which is not a sum over edges and points: use "
         "method='class_annealing', or 'multilevel' if the term is quadratic"
     )
 
@@ -80,5 +80,5 @@ def _pair_reason(model: PottsModel, gain: FloatArray, move: str) -> str | None:
     if np.any(gain < -slack) and np.any(model.couplings > 0):
         law = "the triangle inequality" if move == "expansion" else "2V(a,b) >= V(a,a) + V(b,b)"
         other = "'swap' or 'annealing'" if move == "expansion" else "'annealing'"
-        return f"pair_cost violates {law}, so that the {move} is no minimum cut: use method={other}"
+        return f"pair_cost violates {law}, so the {move} is not a minimum cut: use method={other}"
     return None

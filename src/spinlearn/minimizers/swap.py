@@ -34,9 +34,31 @@ def alpha_beta_swap(
     Parameters
     ----------
     model : PottsModel
-        Couplings >= 0 and a semi-metric pair cost, or any that `swap_reason` accepts.
-    start, max_moves
-        As in `alpha_expansion`.
+        Couplings >= 0, and a pair cost that is a semi-metric: the triangle inequality is not
+        needed.
+    start : array-like of int, shape (n,), optional
+        First labelling; default: all free nodes in the one state that costs least.
+    max_moves : int, optional
+        Stop after so many cuts; default: when none gains any more.
+
+    Returns
+    -------
+    Minimum
+        The labelling, its energy, and whether it is exact.
+
+    References
+    ----------
+    Y. Boykov, O. Veksler and R. Zabih, Fast approximate energy minimization via graph cuts, IEEE
+    PAMI 23, 1222 (2001).
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> from spinlearn.minimizers import alpha_beta_swap
+    >>> alpha_beta_swap(min_cut(chain, [0, -1, 1, 2], n_states=3)).labels.tolist()
+    [0, 0, 1, 2]
     """
     reason = swap_reason(model)
     if reason is not None:

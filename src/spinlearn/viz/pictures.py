@@ -34,21 +34,37 @@ class Pictures:
     def plot_profile(
         self, point: int | str | None = None, *, name: str | None = None, ax: Any = None
     ) -> Any:
-        """Class probabilities of one point over temperature (matplotlib Axes).
+        """Class probabilities of one point over temperature.
 
         Parameters
         ----------
         point : int or str, optional
             Row number, or id of a `Result`. Without it the calls of all points: a row per point,
-            ordered by its call at T*.
+            ordered by its call at the temperature of the answer.
         name : str, optional
             For the title.
         ax : matplotlib Axes, optional
+            Where to draw; default: a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
         """
         return curves.plot_profile(self._pictured(), point, ids=self._ids(), name=name, ax=ax)
 
     def plot_phases(self, *, ax: Any = None) -> Any:
-        """Energy, heat capacity, susceptibility, largest cluster; phases shaded (Axes)."""
+        """Energy, heat capacity, susceptibility and largest cluster over temperature; phases are
+        shaded.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; default: a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         return curves.plot_phases(self._pictured(), ax=ax)
 
     def plot_map(
@@ -59,7 +75,23 @@ class Pictures:
         pixels: Any = None,
         ax: Any = None,
     ) -> Any:
-        """The points with their calls at a temperature, default T* (matplotlib Axes)."""
+        """The points with their calls at a temperature.
+
+        Parameters
+        ----------
+        temperature : float, optional
+            In the unit of the couplings; default: that of the answer.
+        coordinates : array-like of shape (n, 2), optional
+            x and y of every point; default: a layout made from the graph or the features.
+        pixels : array-like of int, shape (n, 2), optional
+            Row and column of every point of an image, instead of coordinates.
+        ax : matplotlib Axes, optional
+            Where to draw; default: a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
         answer = self._pictured()
         places = self._sources(coordinates, pixels)
         layout = layouts(answer.graph, **places, first_only=True)[0]
@@ -80,13 +112,20 @@ class Pictures:
         Parameters
         ----------
         path : path-like
-        ids : sequence (n,), optional
-            Names of the points; default those of a `Result`, else row numbers.
-        coordinates : array-like (n, 2), optional
-            x and y of every point; default a layout made from the graph or the features.
-        pixels : array-like of int (n, 2), optional
+            The file.
+        ids : sequence of shape (n,), optional
+            Names of the points; default: those of a `Result`, else row numbers.
+        coordinates : array-like of shape (n, 2), optional
+            x and y of every point; default: a layout made from the graph or the features.
+        pixels : array-like of int, shape (n, 2), optional
             Row and column of every point of an image, instead of coordinates.
-        title : str
+        title : str, default "spinlearn"
+            Of the page.
+
+        Returns
+        -------
+        pathlib.Path
+            The file that was written.
         """
         answer = self._pictured()
         target = page_path(path)

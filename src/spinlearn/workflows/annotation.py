@@ -44,33 +44,56 @@ def annotate(
     random_state: Seed = 0,
     **settings: Any,
 ) -> Any:
-    """Classify all cells and write the answer into `adata`.
+    """Classify all cells of an AnnData object and write the answer into it.
+
+    Scanpy's neighbour graph is used where there is one. The answer is in the columns
+    ``spinlearn_call``, ``spinlearn_status``, ``spinlearn_confidence`` and ``spinlearn_new_class``
+    of obs, in ``spinlearn_probability`` and ``spinlearn_std_error`` of obsm, and in
+    ``uns["spinlearn"]``, where the choices and notes stand in words.
 
     Parameters
     ----------
     adata : AnnData
-    labels : str
+        Cells; it is changed in place.
+    labels : str, default "cell_type"
         Column of obs; missing or empty where a cell is unlabelled.
     neighbors_key : str, optional
-        Where `scanpy.pp.neighbors(key_added=...)` put its graph; default: the usual place. Without
-        any graph one is built from `use_rep`.
+        Where ``scanpy.pp.neighbors(key_added=...)`` put its graph; default: the usual place.
+        Without any graph one is built from `use_rep`.
     use_rep : str, optional
-        Build a graph from obsm[use_rep] (or "X") even if there is one already.
-    unlabelled : str or sequence of str
+        Build a graph from ``obsm[use_rep]`` (or "X") even if there is one already.
+    unlabelled : str or sequence of str, optional
         Further values that mean "no label", for instance "unknown".
-    key_added : str
+    key_added : str, default "spinlearn"
         Prefix of everything that is written.
-    random_state : int, generator or None
+    temperature : float or str, default "auto"
+        Temperature of the answer, a number in the unit of the couplings or the name of a rule.
+    random_state : int, generator or None, default 0
         Seed; the number used is written to uns.
-    temperature, **settings
-        As in `PottsClassifier`: method, novelty, proportions, engine, tau, graph, ... The method
-        applies to scanpy's graph as to one that is built; its weights are kept as they are by
-        couplings="weights".
+    **settings
+        Parameters of `PottsClassifier`: method, novelty, proportions, engine, tau, graph, ... The
+        method applies to scanpy's graph as to one that is built; its weights are kept as they are
+        by ``couplings="weights"``.
 
     Returns
     -------
     PottsClassifier
-        Fitted; its `decide(T)` gives the answer at other temperatures.
+        Fitted; its ``decide(T)`` gives the answer at other temperatures.
+
+    Examples
+    --------
+    >>> import anndata
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import spinlearn
+    >>> X = np.r_[np.linspace(0, 1, 10), np.linspace(3, 4, 10)][:, None]
+    >>> types = [None] * 20
+    >>> types[2], types[12] = "B cell", "T cell"
+    >>> obs = pd.DataFrame({"cell_type": types}, index=[f"cell {k}" for k in range(20)])
+    >>> cells = anndata.AnnData(X, obs=obs)
+    >>> clf = spinlearn.annotate(cells, "cell_type", method="paper")
+    >>> cells.obs["spinlearn_call"].value_counts().to_dict()
+    {'B cell': 10, 'T cell': 10}
     """
     if not all(hasattr(adata, part) for part in ("obs", "obsm", "obsp", "uns", "n_obs")):
         raise InvalidInputError(

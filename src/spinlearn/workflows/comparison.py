@@ -73,47 +73,55 @@ def compare(
 ) -> Any:
     """Run several methods on one graph and tabulate what they did.
 
+    Every method sees the same graph and the same labels. Each energy is sampled at T* as well as
+    minimised.
+
     Parameters
     ----------
     X : points or graph
         As for `PottsClassifier.fit`.
-    y : array-like (n,)
+    y : array-like of shape (n,)
         Labels, -1 (None, NaN, "") where there is none.
-    truth : array-like (n,), optional
+    truth : array-like of shape (n,), optional
         True classes; without them nothing is said about errors.
-    energy : energy or list of energies
-        Names ("balanced_cut") or settings (`BalancedCut(strength=3)`). Each gives two rows,
-        "sampled" at T* and "minimised". `energy_reached` is in the first of them for all methods.
+    energy : energy or list of energies, default "min_cut"
+        Names ("balanced_cut") or settings (``BalancedCut(strength=3)``). Each gives two rows,
+        "sampled" at T* and "minimised". The column ``energy_reached`` is in the first of them for
+        all methods.
     methods : list or dict, optional
         Further methods: names of `spinlearn.baselines.BASELINES`; "messages", "paper" or "auto" for
-        the `PottsClassifier` of that method; or estimators (scikit-learn's `LabelSpreading` too,
+        the `PottsClassifier` of that method; or estimators (scikit-learn's ``LabelSpreading`` too,
         which is then given the adjacency matrix). A dict gives them names. Default: "messages" and
         all baselines.
-    graph : str or graph builder
+    graph : str or graph builder, default "mutual_knn"
         How points become a graph; not used when X is a graph.
-    couplings : {"weights", "homogeneous"}
+    couplings : {"weights", "homogeneous"}, default "weights"
         What the sampled and minimised energies take from the graph, as in `PottsClassifier`; the
         other methods are given the graph itself.
-    label_strength : float or array-like (n,)
-        Of the labels, for the sampled and minimised energies.
+    label_strength : float or array-like of shape (n,), default inf
+        Of the labels, for the sampled and minimised energies, in the unit of the couplings.
     random_state : int, optional
+        Seed of all methods that draw random numbers.
     **settings
-        Of the `PottsClassifier` of the sampled rows: engine, temperatures, temperature, tau, ...
+        Parameters of the `PottsClassifier` of the sampled rows: engine, temperatures, temperature,
+        tau, ...
 
     Returns
     -------
     pandas.DataFrame
         Columns method, energy, temperature, errors, forced_errors, abstentions, new_classes,
-        seconds, energy_reached; one row per method, in the order asked for.
+        seconds, energy_reached; one row per method, in the order asked for. An abstention is a
+        point left without a class; it counts as an error, but not in forced_errors, where every
+        point takes its most probable named class.
 
     Examples
     --------
     >>> from spinlearn import compare
     >>> from spinlearn.datasets import two_bands
     >>> toy = two_bands()
-    >>> table = compare(toy.graph(), toy.labels, toy.truth, methods=[])
-    >>> table.set_index("method").errors.to_dict()  # doctest: +SKIP
-    {'sampled': 18, 'minimised': 677}
+    >>> table = compare(toy.graph(), toy.labels, toy.truth, methods=["lgc"], temperatures=[0, 0.7])
+    >>> table.set_index("method").forced_errors.to_dict()
+    {'sampled': 0, 'minimised': 677, 'lgc': 5}
     """
     try:
         import pandas as pd
@@ -255,7 +263,7 @@ def _chosen(methods: Any, own: Mapping[str, PottsClassifier]) -> dict[str, Any]:
         pairs = [(m if isinstance(m, str) else _name_of(m), m) for m in methods]
     else:
         raise InvalidInputError(
-            f"methods={methods!r} is no list: give names and estimators in a list, or a dict"
+            f"methods={methods!r} is not a list: give names and estimators in a list, or a dict"
         )
     chosen: dict[str, Any] = {}
     for name, method in pairs:
@@ -267,7 +275,7 @@ def _chosen(methods: Any, own: Mapping[str, PottsClassifier]) -> dict[str, Any]:
                 )
             method = own[method] if method in own else BASELINES[method]()
         if isinstance(method, type) or not hasattr(method, "fit"):
-            raise InvalidInputError(f"{method!r} is no method: pass a name or an estimator")
+            raise InvalidInputError(f"{method!r} is not a method: pass a name or an estimator")
         while name in chosen:
             name += "'"
         chosen[name] = method

@@ -101,7 +101,7 @@ def make_graph_builder(spec: str, *, has_graph: bool = False) -> GraphBuilder | 
         key, equals, value = option.partition("=")
         if not equals or key not in known:
             raise InvalidInputError(
-                f"graph {spec!r}: {option!r} is no option of {name}; it has "
+                f"graph {spec!r}: {option!r} is not an option of {name}; it has "
                 + ", ".join(f"{k}=..." for k in known)
             )
         values[key] = value if key in ("metric", "weights") else _option(value, known[key], spec)
@@ -142,7 +142,7 @@ def _check_numbers(settings: FitSettings) -> None:
         least = 0.0 if name == "checkpoint_seconds" else np.nextafter(0.0, 1.0)
         if value is not None and not value >= least:
             option = name.replace("_", "-")
-            raise InvalidInputError(f"--{option} {value:g} is no number above 0: raise it")
+            raise InvalidInputError(f"--{option} {value:g} is not a number above 0: raise it")
     if settings.n_jobs == 0:
         raise InvalidInputError("--jobs 0 would do nothing: give a number of threads, -1 for all")
     if settings.seed < 0:
@@ -156,8 +156,8 @@ def parse_components(text: str, *, has_graph: bool = False) -> int | str | None:
     none = text == "none"
     if not none and not (text.isascii() and text.isdigit() and int(text) >= 1):
         raise InvalidInputError(
-            f"--components {text!r} is no number of principal components: write auto, none for all "
-            "features, or a whole number >= 1"
+            f"--components {text!r} is not a number of principal components: write auto, none for "
+            "all features, or a whole number >= 1"
         )
     if has_graph and not none:
         raise InvalidInputError(
@@ -204,7 +204,7 @@ def _named_shares(text: str, names: Sequence[str]) -> dict[str, float]:
         name = piece[1].strip()
         if name not in names:
             raise InvalidInputError(
-                f"--proportions {text!r}: {name!r} is no class among the labels: these are "
+                f"--proportions {text!r}: {name!r} is not a class among the labels: these are "
                 f"{_listed(names)}"
             )
         if name in given:
@@ -228,7 +228,7 @@ def _share(part: str, text: str) -> float:
         value = np.nan
     if not 0 <= value < np.inf:
         raise InvalidInputError(
-            f"--proportions {text!r}: {part.strip()!r} is no share: write numbers >= 0, for "
+            f"--proportions {text!r}: {part.strip()!r} is not a share: write numbers >= 0, for "
             "example A=0.8,B=0.2 or 0.8,0.2"
         )
     return value

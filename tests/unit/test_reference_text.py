@@ -1,0 +1,147 @@
+"""The text of the reference: every public name says what it takes, and its example runs."""
+
+from __future__ import annotations
+
+import doctest
+import enum
+import inspect
+from dataclasses import dataclass
+
+import pytest
+from numpydoc.docscrape import NumpyDocString
+
+from spinlearn.engines import ENGINES, Engine
+from tests.public_names import PublicName, public_methods, public_names
+
+NAMES = {found.name: found for found in public_names()}
+CLASSES = {name: found for name, found in NAMES.items() if inspect.isclass(found.value)}
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def arguments(value) -> list[str]:
+    """What a caller may give."""
+    if inspect.isclass(value):
+        own = (enum.Enum, BaseException)
+        if issubclass(value, own) and "__init__" not in vars(value):
+            return []
+        if getattr(value, "_is_protocol", False):
+            return []
+    parameters = inspect.signature(value).parameters
+    return [("**" if p.kind is p.VAR_KEYWORD else "") + p.name
+            for p in parameters.values() if p.name not in ("self", "cls")]  # fmt: skip
+
+
+def documented(sections: NumpyDocString, *which: str) -> list[str]:
+    """Names in some sections; one line may name several."""
+    lines = [entry.name for section in which for entry in sections[section]]
+    return [name.strip() for line in lines for name in line.split(",")]
+
+
+def complaints(value, text: str, *, example: bool = True) -> list[str]:
+    """What a docstring lacks."""
+    sections = NumpyDocString(text)
+    if not " ".join(sections["Summary"]).strip():
+        return ["no summary"]
+    found = []
+    if callable(value):
+        taken = arguments(value)
+        told = documented(sections, "Parameters")
+        known = [*told, *documented(sections, "Attributes")]
+        if taken != ["**parts"]:  # made by class methods only
+            found += [f"{name} is not described" for name in taken if name not in known]
+        found += [f"there is no {name}" for name in told if name not in taken]
+        gives = inspect.isfunction(value) and value.__annotations__.get("return") != "None"
+        if gives and taken and not (sections["Returns"] or sections["Raises"]):
+            found.append("what it returns is not described")
+    if example and not any(line.startswith(">>>") for line in sections["Examples"]):
+        found.append("no example")
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_public_names_are_described_with_an_example(name):
+    found = NAMES[name]
+    assert complaints(found.value, found.text) == []
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_their_methods_are_described(name):
+    kind = CLASSES[name].value
+    is_engine = kind is not Engine and kind in ENGINES.values()
+    interface = engine_methods() if is_engine else {}
+    for method, value in public_methods(kind):
+        if method in ("get_params", "set_params"):  # scikit-learn's
+            continue
+        text = inspect.getdoc(value) or ""
+        if method in interface and "Parameters" not in text:  # then it has the interface's alone
+            assert text
+            assert set(arguments(value)) <= interface[method], method
+        else:
+            assert complaints(value, text, example=False) == [], method
+
+
+def engine_methods() -> dict[str, set[str]]:
+    """Arguments of what all engines have, as `Engine` and, for samplers, `Until` describe them."""
+    return {
+        "run": {*documented(NumpyDocString(inspect.getdoc(Engine.run)), "Parameters"), "until"},
+        "unsupported": {"model"},
+        "keeps_levels": {"model"},
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_their_examples_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    failures = run_example(NAMES[name])
+    assert failures.attempted > 0
+    assert failures.failed == 0, "".join(failures.said)
+    assert list(tmp_path.iterdir()) == []  # an example leaves nothing behind
+
+
+@dataclass
+class Outcome:
+    failed: int
+    attempted: int
+    said: list[str]
+
+
+def run_example(found: PublicName) -> Outcome:
+    examples = doctest.DocTestParser().get_doctest(found.text, {}, found.name, None, 0)
+    said: list[str] = []
+    result = doctest.DocTestRunner(optionflags=OPTIONS).run(examples, out=said.append)
+    return Outcome(result.failed, result.attempted, said)
+
+
+# -- the checks can fail -----------------------------------------------------------------------
+
+
+def half_described(one: int, two: int) -> int:
+    """Add.
+
+    Parameters
+    ----------
+    one : int
+    three : int
+    """
+    return one + two
+
+
+def test_what_is_missing_is_named():
+    text = inspect.getdoc(half_described)
+    assert complaints(half_described, text) == [
+        "two is not described",
+        "there is no three",
+        "what it returns is not described",
+        "no example",
+    ]
+    assert complaints(half_described, "") == ["no summary"]
+
+
+def test_a_wrong_example_fails():
+    outcome = run_example(PublicName("wrong", None, ">>> 1 + 1\n3\n"))
+    assert (outcome.failed, outcome.attempted) == (1, 1)
+
+
+def test_constants_without_a_text_are_found():
+    assert NAMES["spinlearn.energies.ENERGIES"].text.startswith("The energies")
+    assert complaints({}, "") == ["no summary"]
