@@ -23,6 +23,7 @@ _HOME = {
     "MutualKNN": "spinlearn.graphs",
     "annotate": "spinlearn.workflows.annotation",
     "compare": "spinlearn.workflows.comparison",
+    "label": "spinlearn.labelling.notebook",
     "minimize": "spinlearn.minimizers",
     "suggest": "spinlearn.advice",
     "suspects": "spinlearn.advice",

@@ -53,6 +53,10 @@ class InvalidInputError(SpinlearnError, ValueError):
     """
 
 
+class UnreachedTemperatureError(InvalidInputError):
+    """Samples of other temperatures say nothing about the one asked for."""
+
+
 class UnsupportedModelError(SpinlearnError, ValueError):
     """The engine or minimiser cannot treat this model (too wide, too many states, ...).
 

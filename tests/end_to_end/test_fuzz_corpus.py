@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spinlearn.engines import ENGINES
 from tests.end_to_end.tool import spinlearn_here
+from tests.fuzz import kills
 from tests.fuzz.mutations import mutated
 from tests.fuzz.seeds import SEEDS, write_seeds
 from tests.fuzz.verdict import judged
@@ -94,3 +96,7 @@ def test_damage_is_damage_and_the_same_every_time():
     again = [mutated(content, np.random.default_rng(k)) for k in range(50)]
     assert some == again
     assert sum(one != content for one in some) > 45
+
+
+def test_runs_of_every_engine_are_killed():
+    assert set(kills.ENGINES) == set(ENGINES)

@@ -51,7 +51,7 @@ def test_snippets_run(guide, tmp_path):
 
 
 def test_there_are_the_guides_and_their_links_lead_somewhere():
-    assert len(GUIDES) == 10
+    assert len(GUIDES) == 11
     assert set(REPORTS) | set(WORDS) <= set(PAGES)
     for guide in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", (DOCS / guide).read_text(encoding="utf-8")):

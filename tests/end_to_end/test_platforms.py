@@ -74,6 +74,24 @@ def test_commands_work_where_calls_of_linux_are_absent(tmp_path):
     assert not [name for name in leftovers(tmp_path) if name.endswith(".lock")]
 
 
+@pytest.mark.parametrize("letters", ["ascii", "cp1252"])
+def test_names_are_told_where_the_terminal_lacks_their_letters(tmp_path, letters):
+    """Windows gives pipes its own encoding."""
+    (tmp_path / "t.csv").write_text(TABLE.replace("links", "Möwe 日本"), encoding="utf-8")
+    fit = ("fit", "t.csv", "--labels", "kind", "--id", "id", "--temperatures", "0.25")
+    done = subprocess.run(
+        [sys.executable, "-m", "spinlearn", *fit, "--out", "out"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONIOENCODING": letters},
+        capture_output=True,
+        encoding=letters,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "\\u65e5\\u672c" in done.stdout
+    assert "Möwe 日本" in (tmp_path / "out" / "labels.csv").read_text(encoding="utf-8")
+
+
 def test_the_doctor_counts_cores_where_nobody_says_which_may_be_used(monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     assert usable_cores() == (os.cpu_count() or 1)

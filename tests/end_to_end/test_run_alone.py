@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from spinlearn.core.processes import is_running
+from spinlearn.errors import InvalidInputError
 from spinlearn.io.run_lock import only_run
 from tests.end_to_end.tool import leftovers, spinlearn_here, until
 
@@ -103,6 +104,19 @@ def test_a_lock_is_gone_whatever_ends_the_run(tmp_path):
 
     with pytest.raises(ZeroDivisionError):
         failing_run()
+    assert leftovers(tmp_path) == set()
+
+
+def test_no_lock_is_left_where_there_is_no_room_for_one(tmp_path, monkeypatch):
+    """An empty one would keep every later run from beginning."""
+
+    def no_room(path, *arguments, **settings):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", no_room)
+    refused = pytest.raises(InvalidInputError, match=r"out cannot be written \(No space left")
+    with refused, only_run(tmp_path / "out"):
+        pass
     assert leftovers(tmp_path) == set()
 
 

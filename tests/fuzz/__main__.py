@@ -14,7 +14,7 @@ from tests.end_to_end.tool import spinlearn_here
 from tests.fuzz.seeds import SEEDS, write_seeds
 from tests.fuzz.worker import damaged_file
 
-BATCH = 500
+BATCH = 2000  # files a process, which takes seconds to start
 FAILURES = Path(__file__).parent / "failures"
 Case = tuple[str, int]
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -25,8 +26,23 @@ ENGINES = {
     "belief_propagation": (),
     "metropolis": ("--method", "paper", "--tol", "0.05"),
     "swendsen_wang": ("--method", "paper", "--tol", "0.05"),
+    "auto": (),
+    "generalized_bp": ("--method", "paper",),
+    "junction_tree": ("--method", "paper",),
+    "enumeration": ("--method", "paper",),
 }  # fmt: skip
-ANSWER = ("labels.csv", "profile.csv")
+FEW = ("enumeration",)  # engines for a dozen points
+ANSWER = ("labels.csv", "profile.csv", "labels.parquet")
+SAVED_FIRST = 0.5  # share of the kills that wait for a checkpoint, where there is one
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """An undisturbed run: its answer, and its seconds until it is first saved and in all."""
+
+    answer: list[bytes]
+    until_saved: float | None
+    seconds: float
 
 
 def main() -> int:
@@ -34,83 +50,111 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--engines", nargs="*", choices=ENGINES, default=list(ENGINES))
     given = parser.parse_args()
     rng = np.random.default_rng(given.seed)
     folder = Path(tempfile.mkdtemp(prefix="spinlearn-kills-"))
-    bad = resumed = 0
+    tries = killed = resumed = bad = 0
     try:
-        _write_table(folder, rng)
-        whole = {engine: _undisturbed(folder, engine) for engine in ENGINES}
-        for k in range(given.times):
-            engine = list(ENGINES)[k % len(ENGINES)]
-            answer, seconds = whole[engine]
-            moment = float(rng.uniform(0.0, 1.0)) * seconds
-            went_on = _killed(folder, engine, moment)
+        _write_table(folder / "data.csv", 40, rng)
+        _write_table(folder / "few.csv", 4, rng)
+        whole = {engine: _undisturbed(folder, engine) for engine in given.engines}
+        while killed < given.times:
+            engine = given.engines[tries % len(given.engines)]
+            tries += 1
+            was_killed, went_on, moment = _killed(folder, engine, whole[engine], rng)
+            killed += was_killed
             resumed += went_on
-            if _files(folder / "killed") != answer:
+            if _files(folder / "killed") != whole[engine].answer:
                 bad += 1
-                print(f"\n{engine}, killed {moment:.2f} s after its first saving: another answer")
-            shutil.rmtree(folder / "killed")
-            (folder / ".killed.finished.npz").unlink(missing_ok=True)
-            print(f"\r{k + 1} kills, {resumed} resumed half way, {bad} bad", end="", flush=True)
+                print(f"\n{engine}, killed {moment}: another answer")
+            _clear(folder, "killed")
+            print(f"\r{killed} kills, {resumed} resumed half way, {bad} bad", end="", flush=True)
         print()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return 1 if bad else 0
 
 
-def _write_table(folder: Path, rng: np.random.Generator) -> None:
-    points = np.concatenate([rng.normal(c, 0.8, (40, 2)) for c in (0, 3, 6)])
+def _write_table(path: Path, n_each: int, rng: np.random.Generator) -> None:
+    points = np.concatenate([rng.normal(c, 0.8, (n_each, 2)) for c in (0, 3, 6)])
+    kinds = {0: "left", n_each: "middle", 2 * n_each: "right"}
     lines = ["key,kind,a,b"]
-    for k, (a, b) in enumerate(points):
-        kind = {0: "left", 40: "middle", 80: "right"}.get(k, "")
-        lines.append(f"p{k},{kind},{a:.4f},{b:.4f}")
-    (folder / "data.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines += [f"p{k},{kinds.get(k, '')},{a:.4f},{b:.4f}" for k, (a, b) in enumerate(points)]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _command(engine: str, out: str, *more: str) -> list[str]:
+    data = "few.csv" if engine in FEW else "data.csv"
     named = ("--engine", engine, *ENGINES[engine])
-    fit = (sys.executable, "-m", "spinlearn", "fit", "data.csv", *OWN, *COMMON, *named)
+    fit = (sys.executable, "-m", "spinlearn", "fit", data, *OWN, *COMMON, *named)
     return [*fit, "--out", out, *more]
 
 
-def _undisturbed(folder: Path, engine: str) -> tuple[list[bytes], float]:
-    """The answer, and how long the run goes on after it was first saved."""
-    run = subprocess.Popen(_command(engine, "whole"), cwd=folder, stdout=subprocess.DEVNULL)
-    _until_saved(folder / ".whole.checkpoint.npz", run)
+def _started(folder: Path, engine: str, out: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(_command(engine, out), cwd=folder, stdout=subprocess.DEVNULL)
+
+
+def _undisturbed(folder: Path, engine: str) -> Whole:
     began = time.monotonic()
-    assert run.wait() == 0
+    run = _started(folder, engine, "whole")
+    saved = _is_saved(folder / ".whole.checkpoint.npz", run)
+    until_saved = time.monotonic() - began if saved else None
+    assert run.wait() == 0, engine
     seconds = time.monotonic() - began
     found = _files(folder / "whole")
-    shutil.rmtree(folder / "whole")
-    (folder / ".whole.finished.npz").unlink(missing_ok=True)
-    return found, seconds
+    _clear(folder, "whole")
+    return Whole(found, until_saved, seconds)
 
 
-def _killed(folder: Path, engine: str, moment: float) -> bool:
-    """Start, kill, resume to the end; whether there was a checkpoint to go on from."""
-    run = subprocess.Popen(_command(engine, "killed"), cwd=folder, stdout=subprocess.DEVNULL)
-    _until_saved(folder / ".killed.checkpoint.npz", run)
+def _killed(
+    folder: Path, engine: str, whole: Whole, rng: np.random.Generator
+) -> tuple[bool, bool, str]:
+    """Start, kill, resume to the end.
+
+    Whether the run was killed before it was done, whether there was a checkpoint to go on from, and
+    the moment in words.
+    """
+    share, late = float(rng.random()), rng.random() < SAVED_FIRST
+    run = _started(folder, engine, "killed")
+    if late and whole.until_saved is not None:
+        _is_saved(folder / ".killed.checkpoint.npz", run)
+        seconds, after = share * (whole.seconds - whole.until_saved), "its first saving"
+    else:
+        seconds, after = share * whole.seconds, "its start"
+    was_killed = False
     try:
-        run.wait(moment)
+        run.wait(seconds)
     except subprocess.TimeoutExpired:
         run.kill()
-        run.wait()
+        was_killed = run.wait() != 0
     half_way = (folder / ".killed.checkpoint.npz").exists()
     if half_way or not (folder / "killed").exists():
         subprocess.run(
             _command(engine, "killed", "--resume"),
             cwd=folder, check=True, stdout=subprocess.DEVNULL,
         )  # fmt: skip
-    left = {p.name for p in folder.iterdir()} - {"data.csv", "killed", ".killed.finished.npz"}
+    known = {"data.csv", "few.csv", "killed", ".killed.finished.npz"}
+    # A run that was killed after its answer stood has nobody to clear its lock before the next.
+    if was_killed and not half_way:
+        known.add(".killed.lock")
+    left = {p.name for p in folder.iterdir()} - known
     assert not left, left
-    return half_way
+    return was_killed, half_way, f"{seconds:.2f} s after {after}"
 
 
-def _until_saved(checkpoint: Path, run: subprocess.Popen[bytes]) -> None:
-    """Wait for the first checkpoint of a run, or its end."""
+def _is_saved(checkpoint: Path, run: subprocess.Popen[bytes]) -> bool:
+    """Wait for the first checkpoint of a run, or its end; whether there is one."""
     while run.poll() is None and not checkpoint.exists():
         time.sleep(0.002)
+    return checkpoint.exists()
+
+
+def _clear(folder: Path, out: str) -> None:
+    """Remove the answer of a run and what stands beside it."""
+    shutil.rmtree(folder / out)
+    for rest in ("finished.npz", "lock"):
+        (folder / f".{out}.{rest}").unlink(missing_ok=True)
 
 
 def _files(folder: Path) -> list[bytes]:

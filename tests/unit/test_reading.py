@@ -464,6 +464,86 @@ def test_a_quote_that_never_ends_is_refused(tmp_path):
         read_graph(tmp_path, 'a\t"b\nb\tc\nc\td\n')
 
 
+def test_a_quote_that_takes_in_the_rest_of_a_table_is_refused(tmp_path):
+    rows = 'a,b,lab\n1,2,x\n2,3,"y\n' + "3,4,\n" * 9
+    assert "the row that begins in line 3" in refused(tmp_path / "t.csv", rows, labels="lab")
+
+
+def test_a_row_is_told_by_the_line_in_which_it_begins(tmp_path):
+    rows = 'a,b,lab\n1,2,x\n"2\n\n",3\n'
+    assert "2 cells in line 3" in refused(tmp_path / "t.csv", rows, labels="lab")
+
+
+def test_a_line_that_fills_the_memory_is_refused(tmp_path, monkeypatch):
+    import gzip
+
+    from spinlearn.io import text_table
+
+    monkeypatch.setattr(text_table, "LONGEST_LINE", 1 << 16)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a" * (1 << 20)))
+    assert "a line of more than" in refused(path, labels="lab")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "undefined", "hex"])
+def test_a_wrong_encoding_is_told(tmp_path, encoding):
+    (tmp_path / "t.csv").write_bytes("a,b,lab\n1,2,ö\n".encode("latin-1"))
+    with pytest.raises(InvalidInputError, match="encoding"):
+        read(tmp_path / "t.csv", labels="lab", encoding=encoding)
+
+
+def test_the_line_in_which_excel_is_told_the_delimiter_is_understood(tmp_path):
+    data = read(tmp_path / "t.csv", "sep=;\na;b;lab\n1;2,x;x\n".replace("2,x", "2"), labels="lab")
+    assert data.feature_names == ["a", "b"]
+    assert data.labels.tolist() == ["x"]
+
+
+def test_empty_rows_at_the_end_are_skipped_and_others_are_not(tmp_path):
+    data = read(tmp_path / "t.csv", "a,lab\n1,x\n2,y\n,\n , \n", labels="lab")
+    assert data.n_points == 2
+    assert "skipped 2 empty rows at the end" in data.notes
+    said = refused(tmp_path / "t.csv", "a,lab\n1,x\n,\n2,y\n", labels="lab")
+    assert "line 3" in said  # row numbers are ids: none may shift
+
+
+def test_what_a_spreadsheet_did_not_find_is_no_label(tmp_path):
+    data = read(tmp_path / "t.csv", "a,lab\n1,x\n2,#N/A\n3,y\n", labels="lab")
+    assert data.labels.tolist() == ["x", None, "y"]
+
+
+def test_checksums_of_parquet_are_compared(tmp_path):
+    from pyarrow import Table, parquet
+
+    table = Table.from_pandas(pd.DataFrame({"lab": ["x", "y", ""] * 4, "a": np.arange(12.0)}))
+    settings = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    parquet.write_table(table, tmp_path / "t.parquet", **settings)
+    assert read(tmp_path / "t.parquet", labels="lab").n_points == 12
+    damaged = bytearray((tmp_path / "t.parquet").read_bytes())
+    damaged[damaged.index(np.arange(3.0, 8.0).tobytes()) + 6] ^= 1  # 3 becomes another number
+    (tmp_path / "t.parquet").write_bytes(damaged)
+    assert "checksum" in refused(tmp_path / "t.parquet", labels="lab")
+
+
+def test_a_pipe_is_refused_at_once(tmp_path):
+    import os
+
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no pipes in this file system")
+    os.mkfifo(tmp_path / "t.csv")
+    assert "save it as a file" in refused(tmp_path / "t.csv", labels="lab")
+
+
+def test_entries_of_one_place_are_added_up_with_a_note(tmp_path):
+    heading = "%%MatrixMarket matrix coordinate real symmetric\n"
+    (tmp_path / "labels.csv").write_text("id,kind\n1,left\n3,right\n")
+    data = read(
+        tmp_path / "g.mtx", heading + "3 3 3\n2 1 1\n2 1 2\n3 2 1\n",
+        labels_file=tmp_path / "labels.csv",
+    )  # fmt: skip
+    assert edges_of(data) == {("1", "2", 3.0), ("2", "3", 1.0)}
+    assert any("added up" in note for note in data.notes)
+
+
 def test_commas_and_spaces_are_not_guessed(tmp_path):
     with pytest.raises(InvalidInputError, match="check the delimiter"):
         read_graph(tmp_path, "a, b\nb, d\n")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from spinlearn import PottsClassifier
 from spinlearn.core.array_file import read_npz
-from spinlearn.energies import BalancedCut
-from spinlearn.engines import Multicanonical
-from spinlearn.errors import InvalidInputError
+from spinlearn.energies import BalancedCut, min_cut
+from spinlearn.engines import Enumeration, Multicanonical
+from spinlearn.errors import InvalidInputError, UnreachedTemperatureError
 from spinlearn.io.result import Result
+from spinlearn.io.stored_averages import equilibrium_arrays
 from tests.conftest import grid_graph
 
 
@@ -66,6 +68,22 @@ def with_value(arrays, name, value):
     values = arrays[name].astype(np.result_type(arrays[name], type(value)))
     values.flat[0] = value
     return arrays | {name: values}
+
+
+def test_an_answer_is_kept_where_samples_do_not_reach_between_its_temperatures():
+    """As after a run of little time; such temperatures are left out, not the whole answer."""
+    model = min_cut(grid_graph(3, 3), [0, *[-1] * 7, 1], n_states=2)
+    grid = [0.5, 1.0, 1.5]
+    whole = Enumeration().run(model, grid)
+
+    def reaching_below_one(temperatures, callback=None):
+        if np.any((temperatures > 1) & (temperatures < 1.5)):
+            raise UnreachedTemperatureError("energies do not overlap")
+        return Enumeration().run(model, temperatures)
+
+    sampled = replace(whole, evaluate=reaching_below_one, reweights=True)
+    kept = equilibrium_arrays(sampled)["temperatures"]
+    np.testing.assert_allclose(kept, [0.5, 0.625, 0.75, 0.875, 1.0, 1.5])
 
 
 @pytest.mark.slow

@@ -60,6 +60,29 @@ def test_whole_numbers_that_are_all_different_are_no_feature_unless_named(writte
     assert written(frame, features=("a", "ring")).feature_names == ["a", "ring"]
 
 
+@pytest.mark.parametrize("kind", ["float64", "Int64"])
+def test_a_gap_makes_no_feature_of_such_numbers(written, kind):
+    """pandas writes 7 as 7.0 where a number is missing."""
+    rings = pd.Series(RINGS).astype(kind)
+    rings[4] = None
+    for how in ("error", "median", "drop"):
+        data = written(FRAME.assign(ring=rings), missing=how)
+        assert data.feature_names == ["a", "b"]
+        assert data.n_points == N
+
+
+def test_numbers_that_floats_cannot_tell_apart_are_all_different(written):
+    frame = FRAME.assign(ring=[str(10**17 + k) for k in range(N)])
+    assert written(frame).feature_names == ["a", "b"]
+
+
+def test_such_numbers_are_used_with_a_note_where_there_is_little_else(written):
+    frame = FRAME[["lab", "a"]].assign(ring=RINGS, weight=RINGS[::-1])
+    data = written(frame)
+    assert data.feature_names == ["a", "ring", "weight"]
+    assert "if one only numbers the rows" in said(data, "used 'ring', 'weight'")
+
+
 def test_whole_numbers_that_repeat_or_were_measured_are_features(written):
     twice = RINGS.copy()
     twice[0] = twice[1]
@@ -160,6 +183,23 @@ def test_dates_of_pandas_are_dates(tmp_path):
 @pytest.mark.parametrize("date", ["01/02/2024", "1.2.24", "2024/1/2", "2024-02-30"])
 def test_dates_that_may_be_read_in_two_ways_are_not_guessed(written, date):
     frame = FRAME.assign(day=[date] * N)
+    assert "dates" in said(written(frame), "left out 'day'")
+    with pytest.raises(InvalidInputError, match="write them as 2024-12-31"):
+        written(frame, features=("day",))
+
+
+@pytest.mark.parametrize("form", ["%Y%m%d", "%Y/%m/%d", "%Y.%m.%d"])
+def test_dates_that_begin_with_the_year_are_dates(written, form):
+    days = pd.date_range("2023-12-27", periods=N).strftime(form)
+    frame = FRAME.assign(day=[*days[:-1], days[0]])  # one twice: no serial number
+    assert "dates" in said(written(frame), "left out 'day'")
+    data = written(frame, features=("a", "day"))
+    np.testing.assert_allclose(data.points[:, 1], [*range(N - 1), 0])
+
+
+@pytest.mark.parametrize("form", ["%d-%b-%Y", "%b %d, %Y", "%d. %B %Y"])
+def test_dates_with_names_of_months_are_told_from_words(written, form):
+    frame = FRAME.assign(day=pd.date_range("2023-12-27", periods=N).strftime(form))
     assert "dates" in said(written(frame), "left out 'day'")
     with pytest.raises(InvalidInputError, match="write them as 2024-12-31"):
         written(frame, features=("day",))
@@ -269,6 +309,45 @@ def test_years_are_left_out_unless_named(written, name):
     assert "years" in said(written(frame), f"left out {name!r}")
     assert written(frame, features=(name,)).feature_names == [name]
     assert "weight" in written(frame.rename(columns={name: "weight"})).feature_names
+
+
+def test_a_gap_makes_no_feature_of_years(written):
+    frame = FRAME.assign(year=[2007.0 + k % 3 if k else np.nan for k in range(N)])
+    assert written(frame).feature_names == ["a", "b"]
+
+
+def test_words_that_hardly_repeat_are_no_categories(written):
+    frame = FRAME.assign(where=[f"place {chr(65 + k)}" for k in range(N)])
+    with pytest.raises(InvalidInputError, match="30 different values in 30 rows: encode it"):
+        written(frame, features=("a", "where"))
+
+
+# -- numbers with something beside them ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("form", "what"),
+    [
+        ("{}%", "percent signs"),
+        ("$ {}", "signs of a currency"),
+        ("{}€", "signs of a currency"),
+        ("{} mm", "the unit 'mm'"),
+        ("{}°C", "the unit '°C'"),
+        ("1 00{b}", "separators of thousands"),
+        ("1'00{b}", "separators of thousands"),
+        ("1_00{b}", "separators of thousands"),
+    ],
+)
+def test_numbers_with_marks_are_not_taken_for_words(written, form, what):
+    """Left out like words, a measure would be lost with a misleading reason."""
+    frame = FRAME.assign(a=[form.format(a, b=b) for a, b in zip(FRAME.a, FRAME.b, strict=True)])
+    with pytest.raises(InvalidInputError, match=rf"has {what} beside the numbers of column 'a'"):
+        written(frame)
+
+
+def test_names_with_numbers_in_them_are_words(written):
+    for names in ([f"{k}A" for k in range(N)], [f"P{k}" for k in range(N)]):
+        assert "text, with 30" in said(written(FRAME.assign(plot=names)), "left out 'plot'")
 
 
 def test_underscores_make_no_numbers(written):

@@ -19,6 +19,7 @@ conditioned on it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,7 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.core.graph import Graph
+from spinlearn.errors import StoppedError
 from spinlearn.methods.walks import Walks
 
 MAX_POINTS = 1000  # that may be chosen, and whose errors count; of more, so many are drawn
@@ -50,6 +52,7 @@ def explaining_batch(
     errors: FloatArray,
     n: int,
     generator: np.random.Generator,
+    stop: Callable[[], bool] = lambda: False,
 ) -> list[Explaining]:
     """The n points without a label that explain most, one after the other.
 
@@ -64,11 +67,13 @@ def explaining_batch(
         At most the number of points without a label.
     generator : numpy.random.Generator
         Draws the points that are looked at where there are many.
+    stop : callable
+        Asked between blocks of columns.
     """
     free = np.flatnonzero(~labelled)
     points = _some(free, n, graph.n_nodes, generator)
     each = len(free) / len(points)  # points that one stands for
-    field = _covariance(graph, ~labelled, points)
+    field = _covariance(graph, ~labelled, points, stop)
     left = np.asarray(errors, dtype=np.float64)[points]
     tiny = 1e-9 * np.diag(field)
     chosen: list[Explaining] = []
@@ -91,13 +96,16 @@ def explaining_batch(
     return chosen
 
 
-def _covariance(graph: Graph, free: BoolArray, points: npt.NDArray[np.intp]) -> FloatArray:
+def _covariance(
+    graph: Graph, free: BoolArray, points: npt.NDArray[np.intp], stop: Callable[[], bool]
+) -> FloatArray:
     """C between the points, (points, points)."""
     walks = Walks(graph, free, TOLERANCE)
-    blocks = [
-        walks.columns(points[begin : begin + BLOCK], POWER)[points]
-        for begin in range(0, len(points), BLOCK)
-    ]
+    blocks = []
+    for begin in range(0, len(points), BLOCK):
+        if stop():
+            raise StoppedError("stopped while looking for points to label")
+        blocks.append(walks.columns(points[begin : begin + BLOCK], POWER)[points])
     field = np.concatenate(blocks, axis=1)
     return np.asarray(0.5 * (field + field.T))
 

@@ -24,7 +24,7 @@ Wolsey & Fisher 1978).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,6 +92,7 @@ def suggest(
     temperatures: npt.ArrayLike | None = None,
     n_samples: int = N_SAMPLES,
     seed: Seed = 0,
+    stop: Callable[[], bool] = lambda: False,
 ) -> list[Suggestion]:
     """The next points to label, most useful first.
 
@@ -111,6 +112,8 @@ def suggest(
         Labellings at each of them.
     seed : int, SeedSequence or None, default 0
         Of random numbers.
+    stop : callable, optional
+        Asked now and then; if true, nothing is suggested (`spinlearn.errors.StoppedError`).
 
     Returns
     -------
@@ -144,7 +147,8 @@ def suggest(
         at = answer.temperature if isinstance(answer, Answer) else calibrated_temperature(whole)
         errors = expected_errors(whole, at, labels, n_classes)
         graph = model.graph.with_weights(model.couplings)
-        batch = explaining_batch(graph, labels >= 0, errors, n, np.random.default_rng(root))
+        generator = np.random.default_rng(root)
+        batch = explaining_batch(graph, labels >= 0, errors, n, generator, stop)
         return [Suggestion(*item) for item in batch]
     wanted = telling_temperatures(equilibrium) if temperatures is None else temperatures
     labellings = draw_labellings(model, wanted, n_samples, seed=root)

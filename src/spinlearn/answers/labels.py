@@ -25,7 +25,8 @@ UNLABELLED = -1
 LARGEST = 2**63 - 2**32  # of a whole-number label; new classes are numbered below the smallest
 TOO_LARGE = f"y holds whole numbers beyond {LARGEST} in size: give smaller ones, or text"
 SUSPECTS = ("nan", "NaN", "<NA>")
-MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>")  # cells of files that hold nothing
+# Cells of files that hold nothing; a spreadsheet that looks up a label in vain writes #N/A.
+MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>", "#n/a", "#na")
 # 007 and 1e3 are names; pandas writes whole numbers with a gap among them as 1.0.
 WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})(\.0+)?")
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import wraps
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
 
 from spinlearn import __version__
-from spinlearn.cli import compare, demo, doctor, explore, fit, reproduce, suggest, suspects
+from spinlearn.cli import compare, demo, doctor, explore, fit, label, reproduce, suggest, suspects
 from spinlearn.cli.console import printable
 from spinlearn.errors import SpinlearnError, StoppedError
 
@@ -66,12 +67,15 @@ def _telling(command: Callable[..., None]) -> Callable[..., None]:
     return run_command
 
 
-for module in (fit, explore, compare, suggest, suspects, reproduce, demo, doctor):
+for module in (fit, label, explore, compare, suggest, suspects, reproduce, demo, doctor):
     app.command()(_telling(getattr(module, module.__name__.rpartition(".")[2])))
 
 
 def run() -> None:
     """Run the command line and leave with an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # names may hold letters that a terminal has not
+            stream.reconfigure(errors="backslashreplace")
     debug = "--debug" in sys.argv[1:]
     sys.argv[1:] = [a for a in sys.argv[1:] if a != "--debug"] or ["--help"]
     try:

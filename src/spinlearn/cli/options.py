@@ -239,6 +239,32 @@ Jobs = Annotated[int, typer.Option(help="Threads.", rich_help_panel=RUN)]
 Seed = Annotated[int, typer.Option(help="Same seed, same answer.", rich_help_panel=RUN)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.", rich_help_panel=RUN)]
 Out = Annotated[Path, typer.Option(help="Folder for the answer.", rich_help_panel=RUN)]
+LabellingOut = Annotated[
+    Path | None,
+    typer.Option(help="Folder for log and answer. Default: DATA-labels.", rich_help_panel=RUN),
+]
+Who = Annotated[
+    str | None,
+    typer.Option(help="Your name in the log. Default: that of your account.", rich_help_panel=RUN),
+]
+Port = Annotated[
+    int, typer.Option(help="Of the page. Default: any that is free.", rich_help_panel=RUN)
+]
+ShowPage = Annotated[
+    bool, typer.Option("--open/--no-open", help="Open the page.", rich_help_panel=RUN)
+]
+Images = Annotated[
+    Path | None,
+    typer.Option(help="Folder of picture files that are named by ids.", rich_help_panel=READING),
+]
+Pixels = Annotated[
+    str | None,
+    typer.Option(
+        help="Size of the pictures that the features are: 28x28, 32x32x3; none if they are none. "
+        "Default: by their number and names.",
+        rich_help_panel=READING,
+    ),
+]
 Scheduler = Annotated[
     str | None,
     typer.Option(

@@ -31,7 +31,7 @@ from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.engines.ground_state import ground_law
 from spinlearn.engines.limits import log_partition
-from spinlearn.errors import ConvergenceWarning, InvalidInputError
+from spinlearn.errors import ConvergenceWarning, UnreachedTemperatureError
 from spinlearn.minimizers.minimum import Minimum
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class Measured:
         with np.errstate(divide="ignore"):
             known = 1 / self.rows[::-1]
         near = known[np.argsort(np.abs(known - wrong))[:2]]
-        raise InvalidInputError(
+        raise UnreachedTemperatureError(
             f"T = {wrong:g} was not sampled, and energies at the nearest temperatures that were "
             f"({_listed(np.sort(near))}) do not overlap with those there: ask for it among the "
             "temperatures of the run"

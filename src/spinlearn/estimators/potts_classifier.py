@@ -31,6 +31,7 @@ from spinlearn.errors import (
     ContradictionWarning,
     GraphWarning,
     StoppedError,
+    UnreachedTemperatureError,
     UnsupportedModelError,
 )
 from spinlearn.estimators.checks import check_answer_settings
@@ -162,6 +163,8 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         Members (row numbers) of every new class, by its name.
     choices_ : list of Choice
         What was chosen for you, each with its reason.
+    plan_ : Plan
+        The same for programs.
     class_shares_ : float array (n_classes, 2)
         Share of every named class in all points, with its standard error.
     graph_ : Graph
@@ -259,23 +262,46 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         self._training = read_graph(self, X, builder, n_components, self.callback)
         self.graph_ = self._training.graph
         self.graph_summary_ = describe(self.graph_)
-        self._label_code = training_labels(y, self._training)
         if self._training.nodes is not None:
             self.nodes_ = self._training.nodes
+        return self.relabel(y)
+
+    def relabel(self, y: Any) -> Self:
+        """Classify the points of the last `fit` again from other labels.
+
+        The answer is that of `fit` with these labels; the graph is not built again.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,), or mapping
+            As for `fit`.
+
+        Returns
+        -------
+        self
+        """
+        check_is_fitted(self, "graph_")
+        asked = self._asked()
+        self._label_code = training_labels(y, self._training)
         self.classes_ = self._label_code.classes
         self._warn()
         chosen = plan(self.graph_, self._label_code.states, len(self.classes_), asked)
+        self._take(chosen, asked)
+        answer = partial(self._answer_from, chosen)
+        self.answer_ = answer(self._equilibrium(chosen, answer)).checked(self.random_state)
+        return self
+
+    def _take(self, chosen: Plan, asked: Asked) -> None:
+        """Go by this plan."""
         self.choices_ = [
             *graph_choice(
                 self._training, self.n_features_in_, asked.method, self.graph, self.n_components
             ),
             *chosen.choices,
         ]
+        self.plan_ = chosen
         self.model_ = chosen.model
         self._weighed = chosen.weighed
-        answer = partial(self._answer_from, chosen)
-        self.answer_ = answer(self._equilibrium(chosen, answer)).checked(self.random_state)
-        return self
 
     def _answer_from(
         self, chosen: Plan, equilibrium: Equilibrium, temperature: float | None = None
@@ -326,29 +352,28 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         if one_by_one:
             run = partial(run, until=SettledCalls(answer_of))
         if not isinstance(chosen.temperatures, str):
-            return self._with_answer(run, run(np.unique(temperature_array(chosen.temperatures))))
+            return run(self._with_own(temperature_array(chosen.temperatures)))
         if one_by_one:
-            return self._with_answer(run, run(approximate_grid(self.model_, self.callback)))
-        grid = temperature_grid(self.model_, COARSE_SIZE)
+            return run(self._with_own(approximate_grid(self.model_, self.callback)))
+        grid = self._with_own(temperature_grid(self.model_, COARSE_SIZE))
         coarse = run(grid)
         if len(coarse.temperatures) < len(grid):  # stopped
             return coarse
-        grid = refined_grid(coarse)
+        grid = self._with_own(refined_grid(coarse))
         try:
             if coarse.other_temperatures:
                 finer = coarse.at(grid, callback=self.callback)
             else:
                 finer = run(grid)
-        except (StoppedError, UnsupportedModelError):  # no time for more temperatures
+        # No time for more temperatures, or too little of it for samples to reach them.
+        except (StoppedError, UnsupportedModelError, UnreachedTemperatureError):
             return coarse
-        return self._with_answer(run, finer if len(finer.temperatures) == len(grid) else coarse)
+        return finer if len(finer.temperatures) == len(grid) else coarse
 
-    def _with_answer(self, run: Callable[..., Equilibrium], found: Equilibrium) -> Equilibrium:
-        """With the temperature asked for among its rows, where it could not be had later."""
-        if isinstance(self.temperature, str) or found.other_temperatures:
-            return found
-        wanted = one_temperature(self.temperature)
-        return found if np.any(found.temperatures == wanted) else found.ascending(run([wanted]))
+    def _with_own(self, grid: FloatArray) -> FloatArray:
+        """The grid with the temperature asked for, which might not be had later."""
+        own = [] if isinstance(self.temperature, str) else [one_temperature(self.temperature)]
+        return np.unique(np.concatenate([grid, own]))
 
     def _warn(self) -> None:
         """Say what is legal but probably not meant."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,3 +105,17 @@ def map_of(adata: Any) -> FloatArray | None:
                 if np.all(np.isfinite(flat)):
                     return flat
     return None
+
+
+def gene_readers(adata: Any) -> dict[str, Callable[[], FloatArray]]:
+    """By name of a gene, what reads its values of all cells, (n,)."""
+    if adata.X is None:
+        return {}
+    matrix = adata.X.tocsc() if hasattr(adata.X, "tocsc") else np.asarray(adata.X)
+
+    def values(column: int) -> FloatArray:
+        found = matrix[:, [column]]
+        dense = found.toarray() if hasattr(found, "toarray") else found
+        return np.asarray(dense, dtype=np.float64).ravel()
+
+    return {str(name): partial(values, column) for column, name in enumerate(adata.var_names)}

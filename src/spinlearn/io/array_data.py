@@ -22,14 +22,15 @@ def read_array_data(path: Path, options: ReadOptions, label_table: Table | None)
     """Points or a sparse matrix among arrays."""
     kind = path.suffix.lower()
     arrays: Arrays = {"X": read_npy(path)} if kind == ".npy" else read_npz(path)
-    if kind == ".npy" and options.labels_file is None:
+    alone = options.labels_file is None and not options.for_labelling
+    if kind == ".npy" and alone:
         raise InvalidInputError(
             f"{path} holds features alone: give the labels in a second file with --labels-file"
         )
     if is_sparse(arrays):
         refuse_features(path, options)
         graph, notes = sparse_graph(path, arrays)
-        if options.labels_file is None and (options.labels or "y") not in arrays:
+        if alone and (options.labels or "y") not in arrays:
             raise InvalidInputError(GRAPH_ALONE.format(path))
         ids, labels = _array_rows(path, arrays, options, label_table, graph.n_nodes)
         return Dataset(source=path, ids=ids, labels=labels, graph=graph, notes=notes)
@@ -60,7 +61,7 @@ def _array_rows(
     path: Path, arrays: Arrays, options: ReadOptions, label_table: Table | None, n_points: int
 ) -> tuple[list[str], npt.NDArray[np.object_]]:
     """Ids and labels among the arrays of a file."""
-    if options.labels is None:
+    if options.labels is None and not (options.for_labelling and "y" not in arrays):
         options = replace(options, labels="y")
     id_column = own_id_column(path, tuple(arrays), options, label_table)
     own = options.labels if options.labels_file is None else None

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray
+from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 
@@ -43,6 +45,9 @@ class ReadOptions:
         What is done about features without a value.
     neighbors : str or None
         Of an .h5ad: which of its neighbour graphs to use, as scanpy's `key_added` named it.
+    for_labelling : bool
+        Someone will look at the points and label them: labels may be missing altogether, and what
+        is no feature is kept beside.
     """
 
     labels: str | None = None
@@ -56,6 +61,7 @@ class ReadOptions:
     unlabelled: tuple[str, ...] = ()
     missing: str = "error"
     neighbors: str | None = None
+    for_labelling: bool = False
 
     @property
     def gaps_allowed(self) -> bool:
@@ -81,8 +87,17 @@ class Dataset:
         distances they count as one.
     layout : float array (n, 2) or None
         Where to draw the points, if the file says so.
+    pixels : int array (n, 2) or None
+        Row and column of every point, if they are the pixels of a picture.
+    colours : uint8 array (n, 3) or None
+        Red, green and blue of such pixels.
     table : bool
         Whether the points are columns of a table, whose units may differ.
+    cells : dict
+        By name, further columns to look at, (n,) each; kept for labelling alone.
+    numbers : dict
+        By name, what reads further numbers of all points, (n,), such as those of a gene; kept for
+        labelling alone.
     notes : tuple of str
         What the user should know about the reading.
     """
@@ -95,7 +110,11 @@ class Dataset:
     feature_names: list[str] = field(default_factory=list)
     shared: dict[str, int] = field(default_factory=dict)
     layout: FloatArray | None = None
+    pixels: IntArray | None = None
+    colours: npt.NDArray[np.uint8] | None = None
     table: bool = False
+    cells: dict[str, Sequence[Any]] = field(default_factory=dict)
+    numbers: dict[str, Callable[[], FloatArray]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property

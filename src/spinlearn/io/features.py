@@ -4,8 +4,8 @@ Numbers are features. What names, numbers or dates the rows is left out unless i
 numbers that are all different, years, dates. So are words, which become columns of 0 and 1 if they
 are named: a word that has nothing to do with the classes tears them apart. (Penguins, five labels a
 species, six draws: 0.97 right by four measures, 0.83 with island, sex and year beside them.) A
-column that mixes text and numbers, or has commas in its numbers, is an error, because leaving it
-out or guessing would change the answer in silence.
+column that mixes text and numbers, or has commas, percent signs or units in its numbers, is an
+error, because leaving it out or guessing would change the answer in silence.
 """
 
 from __future__ import annotations
@@ -19,13 +19,22 @@ import numpy.typing as npt
 from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.categories import MOST, are_few, categories, one_hot
-from spinlearn.io.cells import Cells, all_whole, has_comma, read_cells
-from spinlearn.io.column_notes import left_out_notes, used_note
-from spinlearn.io.dates import are_dates, are_years, days
+from spinlearn.io.cells import (
+    Cells,
+    are_serial,
+    has_comma,
+    is_empty,
+    marked_numbers,
+    read_cells,
+    shown,
+)
+from spinlearn.io.column_notes import left_out_notes, named, used_note
+from spinlearn.io.dates import are_dates, are_numbered_dates, are_years, days
 from spinlearn.io.table import Table, listed
 
 ROW_NUMBERS = ("index", "id", "row")  # names of columns that may count rows
-FEWEST_ROWS = 10  # from which whole numbers that never repeat are no accident
+FEWEST_ROWS = 10  # from which whole numbers that never repeat are no accident, nor words that do
+MOST_WORDS = 0.5  # of the rows: words that hardly repeat set every row apart from all others
 MOST_SERIALS = 3  # columns of such numbers; more are measurements, as counts of genes are
 
 INDEX = "it names the rows, as pandas writes its index"
@@ -91,7 +100,7 @@ def read_features(
     found = _Sorted()
     for name in names:
         _sort_column(found, table, name, chosen)
-    _leave_out_serials(found)
+    _leave_out_serials(found, table.columns)
     if found.gaps and not gaps_allowed:
         name, row = found.gaps[0]
         raise InvalidInputError(
@@ -126,24 +135,30 @@ def _sort_column(found: _Sorted, table: Table, name: str, chosen: bool) -> None:
         return
     if len(read.infinite):
         raise InvalidInputError(
-            f"{table.path} has {str(cells[read.infinite[0]])!r} in column {name!r}, "
+            f"{table.path} has {shown(cells[read.infinite[0]])} in column {name!r}, "
             f"{table.place(int(read.infinite[0]))}, which is not a finite number: correct it, or "
             "leave the column out with --features"
         )
+    if are_numbered_dates(read.values):
+        _use_dates(found, table, name)
+        return
     found.use(name, read.values[:, None], [name])
-    if not chosen and _is_serial(cells, read.values):
+    many = table.n_rows - len(read.missing) >= FEWEST_ROWS
+    if not chosen and many and are_serial(cells, read.values):
         found.serials.append(name)
 
 
 def _no_feature(table: Table, name: str, read: Cells) -> str | None:
     """Why a column that nobody named is none, whatever else it holds; or None."""
+    if len(read.missing) == table.n_rows:
+        return EMPTY
     if name in table.index:
         return INDEX
     if _counts_rows(name, read.values):
         return COUNTS
     if are_years(name, read.values):
         return YEARS
-    return EMPTY if len(read.missing) == table.n_rows else None
+    return DATES if not len(read.texts) and are_numbered_dates(read.values) else None
 
 
 def _sort_text(found: _Sorted, table: Table, name: str, read: Cells, chosen: bool) -> None:
@@ -152,29 +167,29 @@ def _sort_text(found: _Sorted, table: Table, name: str, read: Cells, chosen: boo
     if any(has_comma(cells[row]) for row in read.texts):
         raise InvalidInputError(_with_commas(table, name, read.texts))
     if are_dates(cells):
-        if not chosen:
+        if chosen:
+            _use_dates(found, table, name)
+        else:
             found.left_out[name] = DATES
-            return
-        counted = days(cells)
-        if counted is None:
-            raise InvalidInputError(
-                f"{table.path} has dates in column {name!r} that may be read in two ways "
-                f"({str(cells[read.texts[0]])!r}): write them as 2024-12-31"
-            )
-        found.use(name, counted[:, None], [name])
-        found.remarks.append(f"{name!r} is used as the number of days since its first date")
         return
+    place = f"({shown(cells[read.texts[0]])} in {table.place(int(read.texts[0]))})"
     if read.n_numbers:
-        place = f"({str(cells[read.texts[0]])!r} in {table.place(int(read.texts[0]))})"
         raise InvalidInputError(
             f"{table.path} mixes numbers and text in column {name!r} {place}: correct it, or name "
             "the columns to use with --features"
+        )
+    marks = marked_numbers([cells[row] for row in read.texts])
+    if marks is not None:
+        raise InvalidInputError(
+            f"{table.path} has {marks} beside the numbers of column {name!r} {place}: write the "
+            "numbers alone, or name the columns to use with --features"
         )
     words = categories(cells)
     if not chosen:
         found.left_out[name] = _about(words, table.n_rows)
         return
-    if words is None or not 2 <= len(words) <= MOST:
+    most = min(MOST, MOST_WORDS * max(table.n_rows, FEWEST_ROWS))
+    if words is None or not 2 <= len(words) <= most:
         raise InvalidInputError(
             f"{table.path} has no numbers in column {name!r}, which was named as a feature, but "
             f"{_about(words, table.n_rows)}: encode it as numbers, or leave it out"
@@ -193,33 +208,51 @@ def _about(words: list[str] | None, n_rows: int) -> str:
     if len(words) == 1:
         return "the same word in all rows"
     if are_few(words, n_rows):
-        return f"words, {len(words)} different ones; name it with --features to use it one-hot"
+        return (
+            f"words, {len(words)} different ones; to use it one-hot, name it with --features "
+            "beside the others"
+        )
     return f"text, with {len(words)} different values in {n_rows} rows"
 
 
 def _with_commas(table: Table, name: str, texts: npt.NDArray[np.intp]) -> str:
     row = next(int(row) for row in texts if has_comma(table.cells[name][row]))
-    where = f"column {name!r} ({str(table.cells[name][row])!r} in {table.place(row)})"
+    where = f"column {name!r} ({shown(table.cells[name][row])} in {table.place(row)})"
     return (
         f"{table.path} has commas in the numbers of {where}: write decimal points, and no "
         "separators of thousands"
     )
 
 
-def _leave_out_serials(found: _Sorted) -> None:
+def _leave_out_serials(found: _Sorted, columns: Sequence[str]) -> None:
     """Columns that number the rows; many of that kind are measurements."""
     serials = found.serials
-    if len(serials) > min(MOST_SERIALS, len(found.points) / 2):
+    if len(serials) > MOST_SERIALS:
+        return
+    if len(serials) > len(found.points) / 2:
+        found.remarks.append(
+            f"used {named([repr(name) for name in serials], columns)}, whole numbers that are all "
+            "different, as there is little else; if one only numbers the rows, name the others "
+            "with --features"
+        )
         return
     for name in serials:
         found.left_out[name] = SERIAL
         del found.points[name], found.names[name]
+    found.gaps = [(name, row) for name, row in found.gaps if name not in serials]
 
 
-def _is_serial(cells: Sequence[object], values: FloatArray) -> bool:
-    if len(values) < FEWEST_ROWS or len(np.unique(values)) < len(values):
-        return False
-    return all_whole(cells)
+def _use_dates(found: _Sorted, table: Table, name: str) -> None:
+    cells = table.cells[name]
+    counted = days(cells)
+    if counted is None:
+        first = next(cell for cell in cells if not is_empty(cell))
+        raise InvalidInputError(
+            f"{table.path} has dates in column {name!r} ({shown(first)}) whose day, month and year "
+            "may be taken for each other: write them as 2024-12-31, or leave the column out"
+        )
+    found.use(name, counted[:, None], [name])
+    found.remarks.append(f"{name!r} is used as the number of days since its first date")
 
 
 def _counts_rows(name: str, values: FloatArray) -> bool:

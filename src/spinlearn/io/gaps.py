@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
+from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.column_notes import named
 from spinlearn.io.dataset import Dataset
@@ -42,7 +45,7 @@ def without_gaps(data: Dataset, how: str) -> Dataset:
             f"{named(columns, data.feature_names)}"
         )
         return replace(data, points=points, notes=(*data.notes, note))
-    kept = ~gaps.any(axis=1)
+    kept: BoolArray = np.asarray(~gaps.any(axis=1))
     if kept.sum() < 2:
         raise InvalidInputError(
             f"{data.source} lacks a value in all rows but {int(kept.sum())}: say --missing median, "
@@ -53,11 +56,18 @@ def without_gaps(data: Dataset, how: str) -> Dataset:
         f"dropped {len(dropped)} of {data.n_points} rows, which lack a value in "
         f"{named(columns, data.feature_names)}: {listed(dropped, most=20)}"
     )
+    rows = np.flatnonzero(kept).tolist()
     return replace(
         data,
-        ids=[data.ids[row] for row in np.flatnonzero(kept)],
+        ids=[data.ids[row] for row in rows],
         labels=data.labels[kept],
         points=data.points[kept],
         layout=None if data.layout is None else data.layout[kept],
+        cells={name: [cells[row] for row in rows] for name, cells in data.cells.items()},
+        numbers={name: partial(_some, read, kept) for name, read in data.numbers.items()},
         notes=(*data.notes, note),
     )
+
+
+def _some(read: Callable[[], FloatArray], kept: BoolArray) -> FloatArray:
+    return read()[kept]

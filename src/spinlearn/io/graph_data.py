@@ -17,10 +17,10 @@ from spinlearn.io.table import Table
 
 def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
     """The nodes of a graph."""
-    if options.labels_file is None:
+    if options.labels_file is None and not options.for_labelling:
         raise InvalidInputError(GRAPH_ALONE.format(path))
     refuse_features(path, options)
-    own_id_column(options.labels_file, (), options, label_table)
+    own_id_column(options.labels_file or path, (), options, label_table)
     if path.suffix.lower() == ".mtx":
         read = read_matrix_market(path)
     else:

@@ -66,10 +66,13 @@ def matrix_graph(path: Path, matrix: Any) -> tuple[Graph, tuple[str, ...]]:
             "genes as rows, read it with scanpy and save it as .h5ad"
         )
     notes: tuple[str, ...] = ()
+    again = getattr(matrix, "nnz", square.nnz) - square.nnz
+    if again:
+        notes = (f"{again} entries stand where there is one already: they are added up",)
     upper, lower = triu(square, 1).count_nonzero(), tril(square, -1).count_nonzero()
     if upper + lower and 0 in (upper, lower):
         half = "upper" if upper else "lower"
-        notes = (f"entries stand in the {half} triangle alone: they are taken as symmetric",)
+        notes += (f"entries stand in the {half} triangle alone: they are taken as symmetric",)
         square = csr_array(square + square.T)
     other = square.T.tocsr()
     excess = (abs(square - other) - SAME * abs(square).maximum(abs(other))).tocoo()

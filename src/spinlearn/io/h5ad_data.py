@@ -9,6 +9,7 @@ from typing import Any
 from spinlearn.core.array_file import MOST_PACKED
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.io.anndata_parts import (
+    gene_readers,
     map_of,
     named_representations,
     neighbour_graph,
@@ -82,6 +83,8 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
         feature_names=[] if points is None else [f"{name}[{k}]" for k in range(points.shape[1])],
         layout=map_of(adata),
         notes=(*notes, used),
+        cells={str(c): adata.obs[c].tolist() for c in adata.obs} if options.for_labelling else {},
+        numbers=gene_readers(adata) if options.for_labelling else {},
     )
 
 

@@ -7,13 +7,17 @@ met in: attributes and text of any length.
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 from spinlearn.errors import InvalidInputError
 
-MOST_SECONDS = 15.0  # a sound file of any size takes a fraction of one, beside the start of Python
+MOST_SECONDS = 12  # of the processor, for a small file; most take a fraction of one
+BYTES_PER_SECOND = 5_000_000  # of a large file; text takes a fifth of that time
+OUT_OF_TIME = -getattr(signal, "SIGXCPU", 0) or None  # no such exit code on Windows
+SLOWEST = 10  # seconds by the clock for one of the processor, on a busy machine
 PROBE = """
 import os
 import sys
@@ -21,6 +25,8 @@ import h5py
 
 try:  # where a process can bound itself
     import resource
+    seconds = int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     most = (3 << 29) + 20 * os.path.getsize(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 except (ImportError, OSError, ValueError):
@@ -40,19 +46,23 @@ with h5py.File(sys.argv[1], "r") as file:
 
 def check_hdf5_ends(path: Path) -> None:
     """Refuse a file in which HDF5 loses itself, or finds an error."""
+    seconds = MOST_SECONDS + path.stat().st_size // BYTES_PER_SECOND
+    endless = InvalidInputError(
+        f"{path} is damaged: HDF5 does not finish reading its text; get it again"
+    )
     try:
         done = subprocess.run(
-            [sys.executable, "-c", PROBE, str(path)],
+            [sys.executable, "-c", PROBE, str(path), str(seconds)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             check=False,
-            timeout=MOST_SECONDS,
+            timeout=SLOWEST * seconds,
         )
     except subprocess.TimeoutExpired as error:
-        raise InvalidInputError(
-            f"{path} is damaged: HDF5 does not finish reading its text; get it again"
-        ) from error
+        raise endless from error
+    if done.returncode == OUT_OF_TIME:
+        raise endless
     lines = done.stderr.decode("utf-8", errors="replace").strip().splitlines()
     if done.returncode == 0 or (lines and lines[-1].startswith("ModuleNotFoundError")):
         return

@@ -48,7 +48,7 @@ def write_label_parquet(path: Path, result: Result) -> None:
     reasons = result.reasons
     if reasons:
         columns["reason"] = [reasons.get(i, "") for i in range(len(result.ids))]
-    parquet.write_table(pa.table(columns), path, compression="zstd")
+    parquet.write_table(pa.table(columns), path, compression="zstd", write_page_checksum=True)
 
 
 def _by_class(result: Result, values: FloatArray) -> list[tuple[str, FloatArray]]:

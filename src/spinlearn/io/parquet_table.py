@@ -23,7 +23,7 @@ def read_parquet_table(path: Path, needed: Needed) -> Table:
             "Parquet files need pyarrow, which is not installed: pip install pyarrow"
         ) from error
     try:
-        file = parquet.ParquetFile(path)
+        file = parquet.ParquetFile(path, page_checksum_verification=True)
         columns = tuple(file.schema_arrow.names)
         check_columns(path, columns, needed(columns))
         _check_size(path, file.metadata.num_rows)

@@ -7,6 +7,7 @@
     .h5ad              an AnnData object: labels in obs, scanpy's neighbour graph or X_pca or X
     .mtx               a graph (Matrix Market); labels come from a second file
     .edges             a graph, as a list of edges with ids; labels come from a second file
+    .png .jpg ...      a picture: its pixels; labels come from a second file
 
 A second file with labels is a table, or a .npy array with one label per point.
 
@@ -27,6 +28,7 @@ from spinlearn.io.gaps import check_choice, without_gaps
 from spinlearn.io.graph_data import read_graph_data
 from spinlearn.io.h5ad_data import read_h5ad_data
 from spinlearn.io.names import check_ids, looked_up, one_per_point, read_label_table
+from spinlearn.io.picture_data import KINDS, read_picture_data
 from spinlearn.io.table import Table
 from spinlearn.io.table_data import read_table_data
 
@@ -41,6 +43,7 @@ READERS: dict[str, Reader] = {
     ".h5ad": read_h5ad_data,
     ".mtx": read_graph_data,
     ".edges": read_graph_data,
+    **dict.fromkeys(KINDS, read_picture_data),
 }
 
 
@@ -50,6 +53,10 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
         raise InvalidInputError(f"{path} does not exist: check the path")
     if path.is_dir():
         raise InvalidInputError(f"{path} is a folder: give a data file")
+    if not path.is_file():
+        raise InvalidInputError(
+            f"{path} is a pipe or a device, and readers go back and forth: save it as a file first"
+        )
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     kind = plain.suffix.lower()
     if kind not in READERS:

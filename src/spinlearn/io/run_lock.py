@@ -29,8 +29,7 @@ def only_run(target: Path) -> Iterator[None]:
     own = f"{os.getpid()}@{platform.node()}"
     for _ in range(MOST_TRIES):
         try:
-            with open(lock, "x", encoding="utf-8", newline="\n") as file:
-                file.write(own + "\n")
+            _make(target, lock, own)
             break
         except FileExistsError:
             _clear_if_dead(target, lock)
@@ -43,6 +42,20 @@ def only_run(target: Path) -> Iterator[None]:
         yield
     finally:
         lock.unlink(missing_ok=True)
+
+
+def _make(target: Path, lock: Path, own: str) -> None:
+    """A lock where there is none."""
+    with open(lock, "x", encoding="utf-8", newline="\n"):
+        pass
+    try:
+        lock.write_text(own + "\n", encoding="utf-8", newline="\n")
+    except OSError as error:
+        lock.unlink(missing_ok=True)
+        raise InvalidInputError(
+            f"{target} cannot be written ({error.strerror or error}): name another folder, or make "
+            "room"
+        ) from error
 
 
 def _clear_if_dead(target: Path, lock: Path) -> None:
@@ -64,10 +77,10 @@ def _clear_if_dead(target: Path, lock: Path) -> None:
         os.replace(lock, taken)
     except FileNotFoundError:
         return
-    changed = taken.read_text(encoding="utf-8", errors="replace").strip() != held
-    if changed:
+    there = taken.read_text(encoding="utf-8", errors="replace").strip()
+    if there != held:  # that of a run that began meanwhile
         with suppress(FileExistsError):
-            os.link(taken, lock)  # of a run that began meanwhile
+            _make(target, lock, there)
     taken.unlink(missing_ok=True)
 
 

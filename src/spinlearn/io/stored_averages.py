@@ -24,7 +24,11 @@ from spinlearn.core.equilibrium import AVERAGES, OPTIONAL_AVERAGES, VERDICTS, Eq
 from spinlearn.core.model import PottsModel
 from spinlearn.core.temperature_cells import nearest_row
 from spinlearn.engines import run_exactly
-from spinlearn.errors import ConvergenceWarning, InvalidInputError
+from spinlearn.errors import (
+    ConvergenceWarning,
+    InvalidInputError,
+    UnreachedTemperatureError,
+)
 
 FINER = 4
 MAX_FINE_BYTES = 3e8
@@ -74,7 +78,18 @@ def _refined(equilibrium: Equilibrium) -> Equilibrium:
     wanted = np.unique(np.concatenate([fine, equilibrium.temperatures]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # was said of the grid itself
-        return equilibrium.at(wanted)
+        try:
+            return equilibrium.at(wanted)
+        except UnreachedTemperatureError:  # a run of little time
+            return equilibrium.at([t for t in wanted if _is_reached(equilibrium, float(t))])
+
+
+def _is_reached(equilibrium: Equilibrium, temperature: float) -> bool:
+    try:
+        equilibrium.at([temperature])
+    except UnreachedTemperatureError:
+        return False
+    return True
 
 
 def equilibrium_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.chosen_columns import chosen_columns, feature_columns
@@ -54,7 +55,14 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         shared=features.shared,
         table=True,
         notes=(*table.notes, *features.notes),
+        cells=_beside(table, features.names, options) if options.for_labelling else {},
     )
+
+
+def _beside(table: Table, used: Sequence[str], options: ReadOptions) -> dict[str, Sequence[Any]]:
+    """Columns that are neither features nor labels nor ids: what else a row says."""
+    others = {*used, options.labels, options.id}
+    return {name: cells for name, cells in table.cells.items() if name not in others}
 
 
 def _read_table(path: Path, needed: Needed, options: ReadOptions) -> Table:
@@ -66,7 +74,7 @@ def _read_table(path: Path, needed: Needed, options: ReadOptions) -> Table:
 def _needed_columns(
     path: Path, options: ReadOptions, label_table: Table | None, columns: Sequence[str]
 ) -> list[str]:
-    if options.labels is None and options.labels_file is None:
+    if options.labels is None and options.labels_file is None and not options.for_labelling:
         raise InvalidInputError(f"{path}: which column holds the labels? Name it with --labels")
     own = [options.labels] if options.labels is not None and options.labels_file is None else []
     return [*own, *chosen_columns(columns, options), *needed_ids(options, label_table)]

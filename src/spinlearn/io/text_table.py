@@ -1,7 +1,8 @@
 """Tables of text (CSV, TSV), gzipped or not, checked before they are read.
 
 The first block of a file tells whether it is text at all, so that a large file of another kind is
-refused at once. Every cell stays text here; `spinlearn.io.features` makes numbers of them.
+refused at once. Quotes must close: one that does not would take the rest of the file into a cell.
+Every cell stays text here; `spinlearn.io.features` makes numbers of them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import codecs
 import csv
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +26,8 @@ DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".edges": "\t", ".txt": "
 WIDE = ("utf-16", "utf16", "utf_16", "utf-32", "utf32", "utf_32")  # encodings
 NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
 COMMENTS = ("#", "%")
+EXCEL = re.compile(r"sep=([^\r\n])[\r\n]*")  # a first line that tells Excel the delimiter
+LONGEST_LINE = 1 << 27  # letters: a few bytes of gzip can stand for a line that fills the memory
 Row = tuple[int, list[str]]  # line in the file, cells
 
 
@@ -50,7 +54,7 @@ def read_text_table(
     """
     with _opened_text(path, encoding) as text:
         mark = _delimiter(path, delimiter, text, others)
-        return _parsed(path, _rows(text, mark), mark, needed)
+        return _parsed(path, _rows(path, text, mark), mark, needed)
 
 
 def read_text_rows(
@@ -59,12 +63,34 @@ def read_text_rows(
     """The lines of a file without a heading, comments left out; split at spaces if at nothing."""
     with _opened_text(path, encoding) as text:
         mark = _delimiter(path, delimiter, text, others=" ")
-        return [(line, row) for line, row in _rows(text, mark) if not row[0].startswith(COMMENTS)]
+        rows = _rows(path, text, mark)
+        return [(line, row) for line, row in rows if not row[0].startswith(COMMENTS)]
 
 
-def _rows(text: IO[str], mark: str) -> Iterator[Row]:
-    reader = csv.reader(text, delimiter=mark)
-    return ((reader.line_num, row) for row in reader if row)
+def _rows(path: Path, text: IO[str], mark: str) -> Iterator[Row]:
+    """Rows that hold anything, each with the line in which it begins."""
+    reader = csv.reader(_lines(path, text), delimiter=mark, strict=True)
+    line = 1
+    try:
+        for row in reader:
+            if row:
+                yield line, row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InvalidInputError(
+            f"{path} cannot be read as a table ({error}, in the row that begins in line {line}): "
+            "check for a missing quote or a wrong delimiter there"
+        ) from error
+
+
+def _lines(path: Path, text: IO[str]) -> Iterator[str]:
+    while line := text.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise InvalidInputError(
+                f"{path} has a line of more than {LONGEST_LINE >> 20} million letters: it is "
+                "damaged, or no table"
+            )
+        yield line
 
 
 def _delimiter(path: Path, given: str | None, text: IO[str], others: Iterable[str]) -> str:
@@ -77,9 +103,13 @@ def _delimiter(path: Path, given: str | None, text: IO[str], others: Iterable[st
         return given
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     marks = (DELIMITERS.get(plain.suffix.lower(), ","), *filter(None, others))
-    lines = (line for line in text if line.strip() and not line.startswith(COMMENTS))
+    lines = _lines(path, text)
+    lines = (line for line in lines if line.strip() and not line.startswith(COMMENTS))
     first = next(lines, "").partition("{")[0]  # networkx writes attributes in braces
     text.seek(0)
+    said = EXCEL.fullmatch(first)
+    if said is not None:
+        return said[1]
     return next((mark for mark in marks if mark in first), marks[0])
 
 
@@ -90,7 +120,7 @@ def _opened_text(path: Path, encoding: str) -> Iterator[IO[str]]:
         encoding = "utf-8-sig"  # a byte order mark is no part of the first name
     try:
         "".encode(encoding)
-    except LookupError as error:
+    except (LookupError, UnicodeError) as error:
         raise InvalidInputError(
             f"encoding {encoding!r} is unknown: try utf-8 or latin-1"
         ) from error
@@ -104,9 +134,9 @@ def _opened_text(path: Path, encoding: str) -> Iterator[IO[str]]:
             f"{path} is not {error.encoding} text (byte 0x{error.object[error.start]:02x}): save "
             "it as UTF-8 or name its encoding, for example --encoding latin-1"
         ) from error
-    except csv.Error as error:
+    except UnicodeError as error:  # a stream without its mark
         raise InvalidInputError(
-            f"{path} cannot be read as a table ({error}): check the file and its delimiter"
+            f"{path} is not {encoding} text ({error}): save it as UTF-8 or name its encoding"
         ) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise InvalidInputError(
@@ -145,7 +175,8 @@ def _parsed(path: Path, rows: Iterator[Row], mark: str, needed: Needed) -> Table
     for _, row in rows:
         columns = tuple(name.strip() for name in row)
         wanted = needed(columns)
-        if not (columns[0].startswith("#") and _names_nothing(columns, wanted)):
+        is_comment = columns[0].startswith("#") and _names_nothing(columns, wanted)
+        if not is_comment and EXCEL.fullmatch(mark.join(row)) is None:
             break
         comments += 1
     else:
@@ -162,9 +193,15 @@ def _parsed(path: Path, rows: Iterator[Row], mark: str, needed: Needed) -> Table
             )
         cells.append(row)
         lines.append(line)
+    empty = _empty_at_end(cells) if len(columns) > 1 else 0
+    del cells[len(cells) - empty :], lines[len(lines) - empty :]
     by_name = {name: [row[k] for row in cells] for k, name in enumerate(columns)}
     return Table(
-        path=path, cells=by_name, index=nameless(columns), lines=lines, notes=_skipped(comments)
+        path=path,
+        cells=by_name,
+        index=nameless(columns),
+        lines=lines,
+        notes=_skipped(comments, empty),
     )
 
 
@@ -173,8 +210,18 @@ def _names_nothing(columns: Sequence[str], wanted: Sequence[str]) -> bool:
     return set(wanted).isdisjoint(columns) if wanted else len(columns) == 1
 
 
-def _skipped(comments: int) -> tuple[str, ...]:
-    return (f"skipped {comments} lines of comments before the heading",) if comments else ()
+def _empty_at_end(rows: list[list[str]]) -> int:
+    """How many rows of nothing follow the data, as spreadsheets write them."""
+    filled = (any(map(str.strip, row)) for row in reversed(rows))
+    return next((k for k, is_filled in enumerate(filled) if is_filled), len(rows))
+
+
+def _skipped(comments: int, empty: int) -> tuple[str, ...]:
+    notes = (
+        f"skipped {comments} lines of comments before the heading" if comments else "",
+        f"skipped {empty} empty rows at the end" if empty else "",
+    )
+    return tuple(filter(None, notes))
 
 
 def _check_delimiter(

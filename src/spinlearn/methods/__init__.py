@@ -8,6 +8,6 @@ from __future__ import annotations
 
 from spinlearn.methods.choices import Choice
 from spinlearn.methods.discovery import NOVELTY
-from spinlearn.methods.plan import METHODS, Plan, plan
+from spinlearn.methods.plan import METHODS, Plan, plan, replanned
 
-__all__ = ["METHODS", "NOVELTY", "Choice", "Plan", "plan"]
+__all__ = ["METHODS", "NOVELTY", "Choice", "Plan", "plan", "replanned"]

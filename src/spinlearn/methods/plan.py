@@ -143,6 +143,8 @@ class Plan:
     found : tuple of Found
         New classes that are held in states after the named ones.
     weighed : Weighed or None
+    resolution : float or None
+        Of the null model; None where the model is the user's own or the paper's.
     """
 
     model: PottsModel
@@ -154,6 +156,7 @@ class Plan:
     choices: tuple[Choice, ...] = ()
     found: tuple[Found, ...] = ()
     weighed: Weighed | None = None
+    resolution: float | None = None
 
 
 def plan(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
@@ -179,6 +182,27 @@ def plan(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
     if asked.owns_model:
         return _own_model(graph, labels, n_classes, asked)
     return _Weighing(graph, np.asarray(labels), n_classes, asked).plan()
+
+
+def replanned(
+    graph: Graph, labels: Labels, n_classes: int, asked: Asked, earlier: Plan
+) -> Plan | None:
+    """The plan for other labels with the choices of an earlier one; None where it made none.
+
+    A new class in which a point has a label now is new no more.
+
+    Parameters
+    ----------
+    graph, labels, n_classes, asked
+        As for `plan`; the graph that of the earlier plan.
+    earlier : Plan
+    """
+    if earlier.resolution is None:
+        return None
+    new = [group for group in earlier.found if not np.any(labels[group.points] >= 0)]
+    new = new[: MAX_STATES - n_classes]
+    weighing = _Weighing(graph, np.asarray(labels), n_classes, asked)
+    return weighing.following(new, earlier.resolution, earlier.weighed)
 
 
 def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
@@ -251,7 +275,10 @@ class _Weighing:
                 chosen = self.asked.for_paper(f"{paper}; method='messages' overrides this")
                 own = _own_model(self.similarities, self.labels, self.n_classes, chosen)
                 return replace(own, weighed=weighed)
-        found = self._new_classes()
+        return self.following(self._new_classes(), resolution, weighed)
+
+    def following(self, found: list[Found], resolution: float, weighed: Weighed | None) -> Plan:
+        """The plan once new classes and the strength of the null model are known."""
         held = self.labels.copy()
         for k, group in enumerate(found):
             held[group.centre] = self.n_classes + k
@@ -282,6 +309,7 @@ class _Weighing:
             choices=tuple(self.choices),
             found=tuple(found),
             weighed=weighed,
+            resolution=resolution,
         )
 
     def _engine(self, model: PottsModel, resolution: float) -> Engine:
@@ -329,6 +357,7 @@ class _Weighing:
             _scale(graph),
             label_strength=strength,
             seed=self.asked.seed,
+            check=lambda: self._report("weighing models", 0.1),
         )
         name = "min_cut" if weighed.resolution == 0 else "modularity"
         self.choices.append(

@@ -25,6 +25,7 @@ to the graph, and labels decide where that does not do.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -143,6 +144,7 @@ def weigh(
     *,
     label_strength: npt.ArrayLike = np.inf,
     seed: int = 0,
+    check: Callable[[], None] = lambda: None,
 ) -> Weighed:
     """Resolutions, and temperatures around the calibrated one, by what they say of the labels.
 
@@ -157,11 +159,14 @@ def weigh(
     label_strength
         As in `modularity`.
     seed : int
+    check : callable
+        Called before each resolution; it may raise to end the work.
     """
     ladder = [factor * temperature for factor in FACTORS]
     walks = LabelWalks(graph)
     candidates: list[Candidate] = []
     for resolution in RESOLUTIONS:
+        check()
         if resolution == 0 and candidates[1].best > candidates[0].best + WORSE:
             break  # labels want a stronger null model than the weak one: none would be worse still
         energy = Modularity(resolution=resolution)

@@ -87,6 +87,7 @@ def explorer_content(
     pixels: npt.ArrayLike | None = None,
     points: npt.ArrayLike | None = None,
     components: npt.ArrayLike | None = None,
+    places: tuple[Layout, ...] | None = None,
     title: str = "spinlearn",
 ) -> ExplorerContent:
     """Collect what the explorer shows.
@@ -104,6 +105,8 @@ def explorer_content(
         Features, for the layout by principal components.
     components : array-like (n, 2), optional
         Their principal components, if these are known and the features are not.
+    places : tuple of Layout, optional
+        Layouts that were made before, instead of all these.
     title : str
     """
     equilibrium, found = answer.equilibrium, answer.profile
@@ -119,7 +122,11 @@ def explorer_content(
         answer=answer,
         ids=tuple(str(i) for i in ids),
         classes=tuple(str(c) for c in answer.classes),
-        layouts=layouts(answer.graph, coordinates, pixels, points, components),
+        layouts=(
+            layouts(answer.graph, coordinates, pixels, points, components)
+            if places is None
+            else places
+        ),
         confidence=np.array([confidence(equilibrium, found, row, usable) for row in rows]),
         susceptibility=state.susceptibility,
         grains=_largest_grains(equilibrium),

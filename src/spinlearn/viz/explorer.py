@@ -44,6 +44,7 @@ MAX_VALUES = 12_000_000  # probabilities embedded; fewer points beyond, but not 
 FEWEST = 2_000
 MAX_AGREEMENTS = 4_000_000  # pair agreements embedded; fewer temperatures beyond
 MAX_TABLED = 100_000  # points whose table is embedded; beyond, labels.csv has it
+THOROUGH, HASTY = 6, 1  # levels of compression, of a file and of an answer that someone waits for
 LISTED_GROUPS = 12  # new classes and confused sets listed per temperature
 SCRIPTS = (
     "elements.js",
@@ -68,6 +69,7 @@ SCRIPTS = (
     "keys.js",
     "main.js",
 )  # main.js, which starts the page, comes last
+LABELLING_SCRIPTS = ("live.js", "looks.js", "tools.js", "labelling.js")  # before it, to label
 
 
 def write_explorer(
@@ -115,13 +117,50 @@ def explorer_html(content: ExplorerContent, *, max_points: int = MAX_POINTS) -> 
     """The explorer's page as text."""
     if max_points < 1:
         raise InvalidInputError(f"max_points={max_points} shows nothing: use at least 1")
-    script = "(() => {\n'use strict';\n" + "\n".join(_page(name) for name in SCRIPTS) + "\n})();\n"
+    return _assembled(content.title, explorer_payload(content, max_points))
+
+
+def labelling_html(title: str, settings: dict[str, Any], socket: str) -> str:
+    """The explorer's page in labelling mode, which asks the server that sent it for answers.
+
+    Parameters
+    ----------
+    title : str
+    settings : dict
+        What the page has to know before the first answer, see `page/labelling.js`.
+    socket : str
+        Origin of the server's WebSocket, ws://127.0.0.1:8000.
+    """
+    data = {"labelling": settings, "title": title, "version": __version__}
+    return _assembled(
+        title,
+        data,
+        scripts=(*SCRIPTS[:-1], *LABELLING_SCRIPTS, SCRIPTS[-1]),
+        style=_page("style.css") + _page("labelling.css"),
+        card=_page("labelling.html"),
+        policy=f" connect-src 'self' {socket}; img-src 'self' data: blob:;",
+    )
+
+
+def _assembled(
+    title: str,
+    data: dict[str, Any],
+    *,
+    scripts: tuple[str, ...] = SCRIPTS,
+    style: str = "",
+    card: str = "",
+    policy: str = " img-src data: blob:;",
+) -> str:
+    """The page with its scripts and data in it."""
+    script = "(() => {\n'use strict';\n" + "\n".join(_page(name) for name in scripts) + "\n})();\n"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
-        "{{title}}": html.escape(content.title),
+        "{{title}}": html.escape(title),
         "{{script-hash}}": f"sha256-{digest}",
-        "{{style}}": _page("style.css"),
-        "{{data}}": embedded_json(_payload(content, max_points)),
+        "{{policy}}": policy,
+        "{{style}}": style or _page("style.css"),
+        "{{labelling}}": card,
+        "{{data}}": embedded_json(data),
         "{{script}}": script,
     }
     page = _page("page.html")
@@ -142,7 +181,7 @@ def embedded_json(value: Any) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def packed(values: npt.NDArray[Any]) -> dict[str, Any]:
+def packed(values: npt.NDArray[Any], level: int = THOROUGH) -> dict[str, Any]:
     """An array as differences along the first axis, byte planes, deflated, base64."""
     array = np.ascontiguousarray(values)
     if array.dtype.kind in "iu" and len(array) > 1:
@@ -155,18 +194,40 @@ def packed(values: npt.NDArray[Any]) -> dict[str, Any]:
     return {
         "type": values.dtype.name,
         "shape": list(values.shape),
-        "data": base64.b64encode(zlib.compress(planes.tobytes(), 6)).decode(),
+        "data": base64.b64encode(zlib.compress(planes.tobytes(), level)).decode(),
     }
 
 
-def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
-    answer, found, k = content.answer, content.profile, len(content.classes)
-    equilibrium = answer.equilibrium
-    affordable = MAX_VALUES // max(len(found.temperatures) * k, 1)
-    most = min(max_points, max(affordable, FEWEST))
+def points_on_display(content: ExplorerContent, max_points: int = MAX_POINTS) -> IntArray:
+    """Row numbers of the points that the page shows, ascending."""
+    values = len(content.profile.temperatures) * len(content.classes)
+    most = min(max_points, max(MAX_VALUES // max(values, 1), FEWEST))
     shown = sample_for_display(content, most)
     if content.n_points > MAX_TABLED:  # undecided points are for someone to look at: all, if few
         shown = np.union1d(shown, undecided_points(content, most)).astype(np.int32)
+    return shown
+
+
+def explorer_payload(
+    content: ExplorerContent, max_points: int = MAX_POINTS, *, shown: IntArray | None = None
+) -> dict[str, Any]:
+    """What the page is given of an answer.
+
+    Parameters
+    ----------
+    content : ExplorerContent
+    max_points : int
+        On display.
+    shown : int array, optional
+        In labelling mode, row numbers of the points on display, ascending: the page is told them,
+        and the table of all points is left out.
+    """
+    answer, found, k = content.answer, content.profile, len(content.classes)
+    equilibrium = answer.equilibrium
+    live = shown is not None
+    level = HASTY if live else THOROUGH
+    if shown is None:
+        shown = points_on_display(content, max_points)
     sampled = len(shown) < content.n_points
     edges, weights, agreement, agreement_rows = _shown_edges(content, shown)
     arrays: dict[str, npt.NDArray[Any]] = {
@@ -181,8 +242,10 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
     }
     if equilibrium.std_error is not None:
         arrays["error"] = whole_steps(equilibrium.std_error[:, shown, :k])
+    if live:
+        arrays["points"] = shown.astype(np.int32)
     texts = {"ids": json.dumps([content.ids[i] for i in shown.tolist()])}
-    if sampled and content.n_points <= MAX_TABLED:
+    if sampled and content.n_points <= MAX_TABLED and not live:
         texts["labels"] = answer.table(content.ids).csv()
     rows = range(len(found.temperatures))
     return {
@@ -229,7 +292,7 @@ def _payload(content: ExplorerContent, max_points: int) -> dict[str, Any]:
             "statusShapes": palette.STATUS_SHAPES,
             "phaseColours": palette.PHASE_COLOURS,
         },
-        "arrays": {name: packed(values) for name, values in arrays.items()},
+        "arrays": {name: packed(values, level) for name, values in arrays.items()},
         "texts": {name: _packed_text(text) for name, text in texts.items()},
     }
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import asdict
+from functools import cached_property
 from time import perf_counter
 from typing import Any
 
@@ -36,54 +38,94 @@ def fit_dataset(
 ) -> tuple[Result, list[str]]:
     """Classify a dataset; the result and the warnings on the way."""
     data.check_labels()
-    began = perf_counter()
-    has_graph = data.graph is not None
-    builder = make_graph_builder(settings.graph, has_graph=has_graph)
-    n_components = parse_components(settings.n_components, has_graph=has_graph)
-    classes = parse_labels(data.labels, data.n_points).classes
-    proportions = parse_proportions(settings.proportions, classes.tolist())
-    engine = configured_engine(settings)
-    temperatures = parse_temperatures(settings.temperatures)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", SpinlearnWarning)
-        X: Any = data.graph
-        if X is None:
-            X = prepared_points(data, settings)
-        classifier = PottsClassifier(
-            method=settings.method,
-            graph="auto" if builder is None else builder,
-            n_components=n_components,
-            couplings=settings.couplings,
-            energy=settings.energy,
-            proportions=proportions,
-            label_noise=settings.label_noise,
-            novelty=settings.novelty,
-            engine=engine,
-            label_strength=settings.label_strength,
-            temperatures=temperatures,
-            temperature=parse_temperature(settings.temperature),
-            tau=settings.tau,
-            small_groups=settings.small_groups,
-            callback=callback,
-            random_state=settings.seed,
-        ).fit(X, data.labels)
-    notes = list(data.notes)
-    if settings.top_variance is not None and data.points is not None:
-        notes.append(f"the {X.shape[1]} features of largest variance are used")
-    messages = notes + _messages(caught, classifier.equilibrium_, data.ids)
-    layout = data.layout
-    if layout is None and data.points is not None and data.points.shape[1] == 2:
-        layout = data.points  # axes that the user knows
-    record = {
-        "version": __version__,
-        "data": _writable(data.source.name),
-        "options": _plain(asdict(settings)),
-        "seconds": round(perf_counter() - began, 3),
-        "warnings": messages,
-        "diagnostics": _plain(dict(classifier.equilibrium_.diagnostics)),
-    }
-    result = Result.of(classifier, data.ids, layout=layout, settings=record)
-    return result, messages
+    return Fitting(data, settings).result(data.labels, callback)
+
+
+class Fitting:
+    """One dataset that may be classified several times, with other labels each time.
+
+    What does not depend on labels, above all the graph, is found once. Every result is the one that
+    `fit_dataset` gives with the same labels.
+
+    Parameters
+    ----------
+    data : Dataset
+    settings : FitSettings
+    """
+
+    def __init__(self, data: Dataset, settings: FitSettings) -> None:
+        self.data, self.settings = data, settings
+        has_graph = data.graph is not None
+        builder = make_graph_builder(settings.graph, has_graph=has_graph)
+        self._options: dict[str, Any] = {
+            "method": settings.method,
+            "graph": "auto" if builder is None else builder,
+            "n_components": parse_components(settings.n_components, has_graph=has_graph),
+            "couplings": settings.couplings,
+            "energy": settings.energy,
+            "label_noise": settings.label_noise,
+            "novelty": settings.novelty,
+            "engine": configured_engine(settings),
+            "label_strength": settings.label_strength,
+            "temperatures": parse_temperatures(settings.temperatures),
+            "temperature": parse_temperature(settings.temperature),
+            "tau": settings.tau,
+            "small_groups": settings.small_groups,
+            "random_state": settings.seed,
+        }
+        self.fitted: PottsClassifier | None = None  # the first, which holds the graph
+        self.last: PottsClassifier | None = None
+
+    @cached_property
+    def points(self) -> Any:
+        """What is classified: the graph of the file, or its points as they are prepared."""
+        return prepared_points(self.data, self.settings) if self.data.graph is None else (
+            self.data.graph
+        )  # fmt: skip
+
+    def classifier(
+        self, labels: npt.NDArray[np.object_], callback: Callback | None = None
+    ) -> PottsClassifier:
+        """A classifier fitted to these labels."""
+        classes = parse_labels(labels, self.data.n_points).classes
+        proportions = parse_proportions(self.settings.proportions, classes.tolist())
+        if self.fitted is None:
+            found = PottsClassifier(**self._options, proportions=proportions, callback=callback)
+            self.last = self.fitted = found.fit(self.points, labels)
+        else:
+            again = copy(self.fitted)
+            again.proportions, again.callback = proportions, callback
+            self.last = again.relabel(labels)
+        return self.last
+
+    def result(
+        self, labels: npt.NDArray[np.object_], callback: Callback | None = None
+    ) -> tuple[Result, list[str]]:
+        """The answer to these labels, and the warnings on the way."""
+        data, settings = self.data, self.settings
+        began = perf_counter()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", SpinlearnWarning)
+            classifier = self.classifier(labels, callback)
+        notes = list(data.notes)
+        if settings.top_variance is not None and data.points is not None:
+            notes.append(f"the {self.points.shape[1]} features of largest variance are used")
+        messages = notes + _messages(caught, classifier.equilibrium_, data.ids)
+        layout = data.layout
+        if layout is None and data.points is not None and data.points.shape[1] == 2:
+            layout = data.points  # axes that the user knows
+        options = asdict(settings)
+        del options["checkpoint"]  # where a run was saved is no part of its answer
+        record = {
+            "version": __version__,
+            "data": _writable(data.source.name),
+            "options": _plain(options),
+            "seconds": round(perf_counter() - began, 3),
+            "warnings": messages,
+            "diagnostics": _plain(dict(classifier.equilibrium_.diagnostics)),
+        }
+        result = Result.of(classifier, data.ids, layout=layout, settings=record)
+        return result, messages
 
 
 def _writable(name: str) -> str:

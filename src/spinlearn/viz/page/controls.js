@@ -28,12 +28,17 @@ function renderControls({ data, state, actions }) {
   byId('map').setAttribute('aria-label', `Map of ${data.n} points at T = ${t}: ` + data.statusNames.map((name, s) => `${counts[s]} ${name}`).join(', ') + '. Enter picks a point, Shift with an arrow the next one that way');
 }
 
+// How far the slider reaches, and where it begins.
+function renderExtent(data) {
+  byId('slider').max = data.nRows - 1;
+  byId('go-answer').textContent = `T* = ${temperatureText(data.temperatures[data.answerRow])}`;
+}
+
 function connectControls({ data, state, map, actions }) {
   const { setRow, setColour, zoom, update } = actions;
   const slider = byId('slider');
-  slider.max = data.nRows - 1;
+  renderExtent(data);
   slider.addEventListener('input', () => setRow(Number(slider.value)));
-  byId('go-answer').textContent = `T* = ${temperatureText(data.temperatures[data.answerRow])}`;
   byId('go-answer').addEventListener('click', () => setRow(data.answerRow));
   let playing = 0;
   byId('play').addEventListener('click', () => {

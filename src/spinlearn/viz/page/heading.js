@@ -14,5 +14,8 @@ function renderHeading(data) {
     byId('download-note').textContent = data.allLabels === null ? `the ${shown} on display; labels.csv beside this page has all ${all}` : `all ${all} points at T*, elsewhere the ${shown} on display`;
   }
   byId('notice').hidden = !lines.length;
-  byId('notice').replaceChildren(...lines);
+  if (data.labelling && distrust === null) { // the map needs the room
+    const open = Boolean(byId('notice').querySelector('details[open]'));
+    byId('notice').replaceChildren(el('details', { open }, el('summary', {}, 'How this answer was found'), ...lines));
+  } else byId('notice').replaceChildren(...lines);
 }

@@ -8,6 +8,7 @@ function renderHelp(data) {
     ['/', 'find a point by id'], [modes.map((_, m) => m + 1).join(' '), `colour by ${modes.join(', ')}`], ['+ − 0', 'zoom in, out, show all'],
     ['D', 'light or dark'], ['Esc', 'close, deselect'],
   ];
+  if (data.labelling) keys.unshift(...LABELLING_KEYS);
   const theme = { ink: '#444444', paper: '#ffffff' };
   const signs = data.statusNames.map((name, s) => {
     const mark = { shape: 'circle', colour: '#0072B2', fill: STATUS_FILL[s], ...theme };
@@ -20,7 +21,7 @@ function renderHelp(data) {
     el('h2', {}, 'Keys'), table(keys.map(([key, meaning]) => [el('kbd', {}, key), meaning])),
     el('h2', {}, 'Signs'), table(signs),
     el('h2', {}, 'Confidence'), el('p', {}, CONFIDENCE_MEANING + '. It means something at T = 0 too, where probabilities do not.'),
-    el('p', { class: 'quiet' }, `Drag to move the map, wheel to zoom. Made by spinlearn ${data.version}; this file works offline and sends nothing.`),
+    el('p', { class: 'quiet' }, `Drag to move the map, wheel to zoom. Made by spinlearn ${data.version}; ${data.labelling ? 'nothing leaves this machine' : 'this file works offline and sends nothing'}.`),
   );
 }
 

@@ -2,17 +2,27 @@
 
 function legendEntries(data, state, actions) {
   if (state.colourBy === 'confidence') return confidenceLegend(state.theme);
+  if (state.colourBy === 'column') return columnLegend(state);
   if (state.colourBy === 'status') return statusLegend(data, state.theme);
   return callsLegend(data, state, actions);
 }
 
-function confidenceLegend(theme) {
+function columnLegend({ column, theme }) {
+  if (!column) return [el('span', { class: 'quiet' }, 'Type the name of a column')];
+  return [el('span', { class: 'ramp' }, `${column.name} ${shortNumber(column.low)} `, rampSteps(theme), ` ${shortNumber(column.high)}`)];
+}
+
+function rampSteps(theme) {
   const steps = Array.from({ length: 24 }, (_, i) => {
     const step = el('span', { class: 'step' });
     step.style.background = rampColour(i / 23, theme);
     return step;
   });
-  return [el('span', { class: 'ramp', title: CONFIDENCE_MEANING }, 'confidence 0 ', el('span', { class: 'steps' }, ...steps), ' 1')];
+  return el('span', { class: 'steps' }, ...steps);
+}
+
+function confidenceLegend(theme) {
+  return [el('span', { class: 'ramp', title: CONFIDENCE_MEANING }, 'confidence 0 ', rampSteps(theme), ' 1')];
 }
 
 function statusLegend(data, theme) {

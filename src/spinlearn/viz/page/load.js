@@ -34,8 +34,7 @@ async function unpack(item) {
   return values;
 }
 
-async function loadData() {
-  const raw = JSON.parse(document.getElementById('data').textContent);
+async function unpackData(raw) {
   const data = { ...raw, n: raw.nShown, k: raw.classes.length, nRows: raw.temperatures.length };
   const names = Object.keys(raw.arrays);
   const arrays = await Promise.all(names.map((name) => unpack(raw.arrays[name])));

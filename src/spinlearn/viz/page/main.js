@@ -15,16 +15,18 @@ async function start() {
     byId('notice').textContent = 'This browser is too old for this page: it needs one of 2023 or later.';
     return;
   }
-  const data = await loadData();
+  const raw = JSON.parse(byId('data').textContent);
+  const live = raw.labelling ? new Live(raw) : null; // in labelling mode a server sends the answers
+  const data = live ? await live.firstAnswer() : await unpackData(raw);
   const state = {
     row: data.answerRow, colourBy: COLOUR_MODES[0][0], selected: -1, hover: -1, group: null,
     hidden: data.statusNames.map(() => false), theme: null,
   };
   const map = new PointMap(data, byId('map'), byId('map-over'), byId('map-frame'));
-  const actions = { update, setRow, setColour, select, walk, pickGroup, showGroup, clear, zoom, toggleTheme };
+  const actions = { update, setRow, setColour, select, walk, pickGroup, showGroup, clear, zoom, toggleTheme, replaceData };
   const page = { data, state, map, actions };
   const panel = new Panel(data, byId('selection'), actions);
-  const charts = overviewCharts(data, setRow);
+  let charts = overviewCharts(data, setRow);
 
   // parts: over (the pointer moved), view (the map moved), map (what is shown changed), size (the
   // room changed), all (colours changed). A change of room repaints pictures alone: whatever is
@@ -38,6 +40,7 @@ async function start() {
     if (part !== 'over') map.paint(state);
     map.paintOverlay(state);
     if (part === 'over' || part === 'view') return;
+    if (page.labelling) page.labelling.render();
     for (const chart of charts) chart.paintNow(state.row, state.theme);
     if (part === 'size') panel.repaint(state);
     else {
@@ -108,6 +111,31 @@ async function start() {
     update('view');
   }
 
+  // Another answer about the same points: what is picked stays, and so does the temperature.
+  // `adjust` is told before anything is painted.
+  function replaceData(fresh, adjust) {
+    const atAnswer = state.row === data.answerRow;
+    const temperature = data.temperatures[state.row];
+    const selected = state.selected >= 0 ? data.points[state.selected] : -1;
+    const group = state.group === null ? null : outcomeName(data, state.group);
+    for (const name of Object.keys(data)) if (!(name in fresh)) delete data[name];
+    Object.assign(data, fresh);
+    const far = data.temperatures.map((t) => Math.abs(t - temperature));
+    state.row = atAnswer ? data.answerRow : far.indexOf(Math.min(...far));
+    state.selected = data.points.indexOf(selected);
+    const kept = data.groups[state.row].listed.find(([code]) => outcomeName(data, code) === group);
+    state.group = kept ? kept[0] : null;
+    state.hover = -1;
+    map.adopt();
+    panel.shown = '';
+    charts = overviewCharts(data, setRow);
+    byId('curves').replaceChildren(...charts.map((chart) => chart.node));
+    renderHeading(data);
+    renderExtent(data);
+    adjust();
+    update('all');
+  }
+
   // The system's preference holds until one is chosen here.
   const prefersDark = window.matchMedia('(prefers-color-scheme: dark)');
   let chosenTheme = null;
@@ -142,6 +170,7 @@ async function start() {
 
   byId('curves').replaceChildren(...charts.map((chart) => chart.node));
   renderHeading(data);
+  if (live) page.labelling = new Labelling(page, live);
   renderHelp(data);
   connectControls(page);
   connectPointer(page);
@@ -150,9 +179,10 @@ async function start() {
   prefersDark.addEventListener('change', applyTheme);
   applyTheme();
   watchRoom();
+  if (live) page.labelling.start();
   // For tests and the curious: what is on the screen.
   window.spinlearnExplorer = {
-    data, state, map, labelsCsv: () => labelsCsv(data, state.row),
+    data, state, map, labelling: page.labelling, labelsCsv: () => labelsCsv(data, state.row),
     placeOf: (point) => { const { a, bx, by, layout } = map.transform(); return [a * layout.x[point] + bx, a * layout.y[point] + by]; },
   };
 }

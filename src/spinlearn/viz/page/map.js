@@ -14,6 +14,13 @@ class PointMap {
     this.resetView();
   }
 
+  // Another answer: the number of points on display may have changed.
+  adopt() {
+    this.order = new Int32Array(this.data.n);
+    this.layer = null;
+    this.sprites.clear();
+  }
+
   resetView() { this.view = { zoom: 1, x: 0, y: 0 }; }
 
   resize() {
@@ -62,7 +69,10 @@ class PointMap {
       const at = row * data.n + point;
       const code = data.outcomes[at];
       const status = data.status[at];
-      const level = colourBy === 'confidence' ? Math.round((31 * data.confidence[at]) / data.stepsPerUnit) : 0;
+      if (colourBy === 'picture' && status !== LABELLED) return this.pictured(point, theme, cache);
+      let level = 0;
+      if (colourBy === 'confidence') level = Math.round((31 * data.confidence[at]) / data.stepsPerUnit);
+      else if (colourBy === 'column') level = state.column ? state.column.levels[point] : 0;
       let shown = code;
       if (code >= data.k && !listed.has(code)) shown = UNLISTED;
       const key = colourBy === 'status' ? status : (shown + 40000) * 256 + status * 32 + level;
@@ -72,7 +82,7 @@ class PointMap {
         if (colourBy === 'status') mark = statusMark(data, status, theme);
         else {
           mark = outcomeMark(data, code, status, theme, listed);
-          if (colourBy === 'confidence') {
+          if (colourBy === 'confidence' || colourBy === 'column') {
             const colour = rampColour(level / 31, theme);
             mark = { ...mark, colour, second: colour };
           }
@@ -82,6 +92,17 @@ class PointMap {
       }
       return found;
     };
+  }
+
+  // The pixel of the picture itself, in 16 shades of each colour.
+  pictured(point, theme, cache) {
+    const shade = (c) => this.data.picture[3 * point + c] >> 4;
+    const key = -1 - ((shade(0) << 8) | (shade(1) << 4) | shade(2));
+    if (!cache.has(key)) {
+      const colour = '#' + [0, 1, 2].map((c) => (17 * shade(c)).toString(16).padStart(2, '0')).join('');
+      cache.set(key, { key: 'picture' + key, mark: { shape: 'square', fill: 'plain', colour, ink: theme.ink, paper: theme.paper } });
+    }
+    return cache.get(key);
   }
 
   // A mark as pixels, of `size` screen units; drawn once.
@@ -244,6 +265,7 @@ class PointMap {
       ring(state.selected, radius + 5, 5, state.theme.paper);
       ring(state.selected, radius + 5, 2.4, state.theme.accent);
     }
+    if (state.overlay) state.overlay({ ctx, at, ring, radius, layout, a });
     if (state.hover >= 0 && state.hover !== state.selected) ring(state.hover, radius + 3, 1.6, state.theme.ink);
   }
 

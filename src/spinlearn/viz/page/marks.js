@@ -164,6 +164,12 @@ function drawCell(ctx, x, y, s, mark) {
   ctx.rect(x, y, s, s);
   ctx.clip();
   const middle = [x + s / 2, y + s / 2];
+  if (mark.fill === 'plain') {
+    ctx.fillStyle = mark.colour;
+    ctx.fillRect(x, y, s, s);
+    ctx.restore();
+    return;
+  }
   if (mark.fill === 'cross') {
     ctx.fillStyle = mark.paper;
     ctx.fillRect(x, y, s, s);

@@ -21,13 +21,16 @@ function connectPointer({ data, state, map, actions }) {
   };
   const release = (event) => {
     down.delete(event.pointerId);
+    state.path = null;
     drag = pinch = null;
   };
   frame.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
     const [x, y] = place(event);
     down.set(event.pointerId, [x, y]);
-    drag = down.size === 1 ? { x, y, moved: false, from: { ...map.view } } : null;
+    // With a tool, or with Shift where points can be labelled, a path is drawn instead.
+    const path = actions.drawn && (state.tool !== 'pick' || event.shiftKey) ? [[x, y]] : null;
+    drag = down.size === 1 ? { x, y, moved: false, from: { ...map.view }, path } : null;
     pinch = down.size === 2 ? between() : null;
     frame.setPointerCapture(event.pointerId);
   });
@@ -45,7 +48,11 @@ function connectPointer({ data, state, map, actions }) {
     }
     if (drag) {
       if (Math.hypot(x - drag.x, y - drag.y) > 4) drag.moved = true;
-      if (drag.moved) {
+      if (drag.moved && drag.path) {
+        drag.path.push([x, y]);
+        state.path = drag.path;
+        later('over');
+      } else if (drag.moved) {
         map.view.x = drag.from.x + x - drag.x;
         map.view.y = drag.from.y + y - drag.y;
         later('view');
@@ -58,10 +65,14 @@ function connectPointer({ data, state, map, actions }) {
   });
   frame.addEventListener('pointerup', (event) => {
     const [x, y] = place(event);
-    if (drag && !drag.moved) {
+    if (drag && drag.moved && drag.path) {
+      state.path = null;
+      actions.drawn(drag.path);
+    } else if (drag && !drag.moved) {
       byId('map').focus({ preventScroll: true });
       const point = map.pick(x, y, state);
-      if (point >= 0) actions.select(point);
+      if (point >= 0 && event.shiftKey && actions.add) actions.add(point);
+      else if (point >= 0) actions.select(point);
       else actions.clear();
     }
     release(event);

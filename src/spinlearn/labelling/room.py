@@ -1,0 +1,445 @@
+"""The room where everyone who labels meets: labels, answers, advice, and who is told of them.
+
+Actions are checked, put into the log, taken into the history, and then told to everybody, one
+after the other. Two threads follow: one gives the quick answer and the advice, the other the
+answer that `spinlearn fit` gives, which ends when a label comes in between.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from spinlearn.core.arrays import IntArray
+from spinlearn.core.protocols import Progress
+from spinlearn.errors import InvalidInputError, SpinlearnError, StoppedError
+from spinlearn.labelling.advice import doubted, new_groups, next_points
+from spinlearn.labelling.class_names import checked_class
+from spinlearn.labelling.files import write_answer_folder, write_given
+from spinlearn.labelling.history import History
+from spinlearn.labelling.log import NAME, LabelLog
+from spinlearn.labelling.looks import Looks
+from spinlearn.labelling.loop import Loop, Shown
+from spinlearn.viz.content import explorer_content
+from spinlearn.viz.explorer import explorer_payload, packed, points_on_display
+from spinlearn.viz.places import Layout, layouts
+
+MOST_LISTED = 400  # labels that are listed one by one on the page
+WHO_LONGEST = 60
+HEAD_START = 0.25  # seconds that pages have to paint a quick answer before further work begins
+
+Listener = Callable[[dict[str, Any]], None]
+
+
+class Room:
+    """One labelling.
+
+    Parameters
+    ----------
+    loop : Loop
+    looks : Looks
+    folder : Path
+        Where the log and the answer go; exists.
+    unlabelled : tuple of str
+        Words that mean "no label".
+    """
+
+    def __init__(
+        self, loop: Loop, looks: Looks, folder: Path, unlabelled: tuple[str, ...] = ()
+    ) -> None:
+        self.loop, self.looks, self.folder = loop, looks, folder
+        self.data = loop.fitting.data
+        self._unlabelled = unlabelled
+        given = [None if name is None else str(name) for name in self.data.labels]
+        self.history = History(self.data.ids, given)
+        self.log = LabelLog(folder / NAME, self.data)
+        for entry in self.log.entries:
+            self.history.take(entry)
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._files = threading.Lock()
+        self._listeners: list[Listener] = []
+        self._closed = False
+        self.version = len(self.log.entries)  # of the labels
+        self._halted = -1  # version whose thorough answer was stopped by hand
+        self._quick_done = self._advised = self._thorough_done = -1
+        self._shown: Shown | None = None
+        self._shown_version = -1
+        self._finished: tuple[int, Shown] | None = None  # the last thorough answer
+        self._places: tuple[Layout, ...] | None = None
+        self._on_display: IntArray | None = None
+        self._wanted: set[int] = set()  # points that someone asked to see
+        self.payload: bytes | None = None
+        self.advice: dict[str, Any] = {"kind": "advice", "next": [], "wrong": []}
+        self._progress: dict[str, Any] = {"kind": "progress", "phase": "starting", "fraction": 0.0}
+        self._trouble = ""
+        self._threads = [
+            threading.Thread(target=work, name=f"spinlearn-{work.__name__.strip('_')}", daemon=True)
+            for work in (self._prompt, self._thorough)
+        ]
+
+    # -- coming and going ------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """Start to answer."""
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """End all work; nothing that was acknowledged is lost by it."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(timeout=60)
+        with self._files, self._lock:
+            write_given(self.folder, self.data.ids, self.history.labels)
+            self.log.close()
+
+    def listen(self, listener: Listener) -> list[dict[str, Any]]:
+        """Tell this one of all that happens from now on; what it has to know now."""
+        with self._lock:
+            self._listeners.append(listener)
+            seen = [self._labels_message(), self.advice, self._progress, self._answer_message()]
+        self._tell({"kind": "people", "count": len(self._listeners)})
+        return seen
+
+    def leave(self, listener: Listener) -> None:
+        """Tell this one no more."""
+        with self._lock, suppress(ValueError):
+            self._listeners.remove(listener)
+        self._tell({"kind": "people", "count": len(self._listeners)})
+
+    def _tell(self, message: dict[str, Any]) -> None:
+        for listener in tuple(self._listeners):
+            listener(message)
+
+    # -- what people do --------------------------------------------------------------------------
+
+    def act(self, asked: Mapping[str, Any], who: str) -> dict[str, Any]:
+        """Do what someone asks for; it is in the log when this returns.
+
+        Returns
+        -------
+        dict
+            The entry of the log, or what else there is to say.
+        """
+        do = asked.get("do")
+        if do in ("stop", "go"):
+            return self._stop(go_on=do == "go")
+        if do == "show":
+            return self._show(asked.get("id"))
+        if do == "export":
+            return self.export()
+        with self._changed:
+            if self._closed:
+                raise InvalidInputError("the server is ending: start it again")
+            action = self._action(asked, who)
+            self.history.check(action)
+            entry = self.log.append(action, who)
+            self.history.take(entry)
+            self.version = entry["n"]
+            message = self._labels_message()
+            # In the order of the log, so told before the next action can be taken.
+            self._tell(message | {"entry": self._entry_message(entry)})
+            self._changed.notify_all()
+        return entry
+
+    def _action(self, asked: Mapping[str, Any], who: str) -> dict[str, Any]:
+        """What is asked for as the log has it."""
+        do = asked.get("do")
+        if do in ("undo", "redo"):
+            of = self.history.undoable(who) if do == "undo" else self.history.redoable(who)
+            if of is None:
+                raise InvalidInputError(f"there is nothing of {who} to {do}")
+            return {"do": do, "of": of}
+        if do in ("rename", "merge"):
+            old = asked.get("class")
+            new = checked_class(asked.get("to"), self._unlabelled)
+            if not isinstance(old, str) or old == new:
+                raise InvalidInputError("a class cannot be joined with itself: pick another")
+            known = new in self.history.counts
+            return {"do": "merge" if known else "rename", "class": old, "to": new}
+        if do not in ("label", "name", "clear"):
+            raise InvalidInputError(f"{do!r} is nothing that can be done here")
+        action = {"do": do, "points": self._ids(asked.get("points"))}
+        if do != "clear":
+            action["class"] = checked_class(asked.get("class"), self._unlabelled)
+        if do == "name":
+            group = asked.get("group")
+            if not isinstance(group, str) or len(group) > WHO_LONGEST:
+                raise InvalidInputError("which new class is meant? Pick one of the list")
+            action["group"] = group
+        return action
+
+    def _ids(self, rows: object) -> list[str]:
+        """Ids of points from their row numbers."""
+        n = self.data.n_points
+        if not isinstance(rows, list) or not rows:
+            raise InvalidInputError("no point is picked: pick one first")
+        if not all(type(row) is int and 0 <= row < n for row in rows):
+            raise InvalidInputError("a point that is not there was picked: load the page again")
+        return [self.data.ids[row] for row in dict.fromkeys(rows)]
+
+    def _stop(self, go_on: bool) -> dict[str, Any]:
+        """End the thorough answer under way, or take it up again; the quick one stays."""
+        with self._changed:
+            self._halted = -1 if go_on else self.version
+            self._changed.notify_all()
+        if not go_on:
+            self._report("stopped", 1.0)
+        return {"do": "go" if go_on else "stop"}
+
+    def _show(self, name: object) -> dict[str, Any]:
+        """Put a point on display that is not."""
+        try:
+            row = self.data.ids.index(str(name))
+        except ValueError:
+            raise InvalidInputError(f"no point has the id {name!r}: check it") from None
+        with self._lock:
+            self._wanted.add(row)
+            shown, version = self._shown, self._shown_version
+        if shown is not None:
+            self._publish(shown, version)
+        return {"do": "show", "point": row}
+
+    # -- what is known ---------------------------------------------------------------------------
+
+    @property
+    def labels(self) -> list[str | None]:
+        """The class of every labelled point."""
+        with self._lock:
+            return list(self.history.labels)
+
+    @property
+    def answered(self) -> bool:
+        """Whether the answer that `fit` gives to the labels of now is known."""
+        found = self._finished
+        return found is not None and found[0] == self.version and found[1].result is not None
+
+    @property
+    def on_display(self) -> IntArray:
+        """Row numbers of the points on the page, ascending."""
+        shown = self._on_display
+        return np.empty(0, dtype=np.int32) if shown is None else shown
+
+    @property
+    def shown(self) -> Shown | None:
+        """The answer on the page."""
+        return self._shown
+
+    def wait(self, seconds: float = 600.0) -> Shown:
+        """The thorough answer to the labels of now, once it is there."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._thorough_done == self.version or self._closed, seconds
+            )
+            if self._finished is None or self._thorough_done != self.version:
+                raise StoppedError(self._trouble or "there is no answer yet")
+            return self._finished[1]
+
+    def _labels_message(self) -> dict[str, Any]:
+        given = {row: name for row, name in enumerate(self.history.labels) if name is not None}
+        recent = sorted(given, key=lambda row: -self.history.last.get(row, 0))[:MOST_LISTED]
+        return {
+            "kind": "labels",
+            "version": self.version,
+            "classes": sorted(self.history.counts.items()),
+            "count": len(given),
+            "labels": [[row, given[row]] for row in recent],
+        }
+
+    def _entry_message(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """An entry as the page tells of it."""
+        known = {key: entry[key] for key in ("n", "who", "do", "class", "to", "of") if key in entry}
+        return known | {"size": len(entry.get("points", ()))}
+
+    def _answer_message(self) -> dict[str, Any]:
+        kind = None if self._shown is None else self._shown.kind
+        return {"kind": "answer", "version": self._shown_version, "how": kind,
+                "trouble": self._trouble}  # fmt: skip
+
+    def _report(self, phase: str, fraction: float) -> None:
+        self._progress = {"kind": "progress", "phase": phase, "fraction": round(fraction, 3)}
+        self._tell(self._progress)
+
+    # -- the two threads -------------------------------------------------------------------------
+
+    def _prompt(self) -> None:
+        """Quick answers, then advice."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(self._prompt_wanted)
+                if self._closed:
+                    return
+                version, names = self.version, list(self.history.labels)
+                fresh = self._quick_done != version
+            try:
+                if fresh:
+                    self._quick(version, names)
+                else:
+                    self._advise(version)
+            except StoppedError:
+                continue
+            except SpinlearnError as error:
+                self._fail(str(error), version)
+
+    def _prompt_wanted(self) -> bool:
+        advisable = self._shown_version == self.version and self._advised != self.version
+        return self._closed or self._quick_done != self.version or advisable
+
+    def _quick(self, version: int, names: list[str | None]) -> None:
+        try:
+            shown = self.loop.quick(names, lambda report: self._closed)
+            if shown is not None and self._thorough_done != version:
+                self._publish(shown, version)
+                self._let_pages_paint(version)
+        finally:
+            with self._changed:
+                self._quick_done = version
+                self._changed.notify_all()
+        with self._files:
+            write_given(self.folder, self.data.ids, names)
+
+    def _let_pages_paint(self, version: int) -> None:
+        """Leave the processor to those who wait for the picture."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self.version != version, HEAD_START)
+
+    def _advise(self, version: int) -> None:
+        shown = self._shown
+        assert shown is not None
+        answer = shown.answer
+        found: dict[str, Any] = {
+            "kind": "advice",
+            "version": version,
+            "wrong": doubted(answer),
+            "next": next_points(answer, lambda: self._closed or self.version != version),
+        }
+        with self._changed:
+            self._advised = version
+            self.advice = found
+        rows = [p["point"] for p in (*found["next"], *found["wrong"])]
+        if self._on_display is not None and not np.all(np.isin(rows, self._on_display)):
+            self._publish(shown, version)
+        self._tell(found)
+
+    def _thorough(self) -> None:
+        """The answers that `fit` gives."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(self._thorough_wanted)
+                if self._closed:
+                    return
+                version, names = self.version, list(self.history.labels)
+            try:
+                self._report("classifying", 0.0)
+                shown = self.loop.thorough(names, partial(self._watch, version))
+                with self._changed:
+                    self._thorough_done = version
+                    self._finished = version, shown
+                self._trouble = ""
+                self._publish(shown, version)
+                self._report("done", 1.0)
+                with self._changed:
+                    self._changed.notify_all()
+            except StoppedError:
+                continue
+            except SpinlearnError as error:
+                self._fail(str(error), version)
+            except Exception as error:  # an error of the program: said, not silent
+                self._fail(f"unexpected {type(error).__name__}: {error}", version)
+
+    def _thorough_wanted(self) -> bool:
+        ready = self._quick_done == self.version != self._thorough_done
+        return self._closed or (ready and self._halted != self.version)
+
+    def _watch(self, version: int, report: Progress) -> bool:
+        """Told of progress; whether to end."""
+        over = self._closed or self.version != version or self._halted == version
+        if not over:
+            self._report(report.phase, report.fraction)
+        return over
+
+    def _fail(self, text: str, version: int) -> None:
+        """Say why there is no answer; the labels are safe."""
+        with self._changed:
+            self._trouble = text
+            self._thorough_done = version
+            self._advised = version
+            self._changed.notify_all()
+        self._report("failed", 1.0)
+        self._tell(self._answer_message())
+
+    # -- what the page is sent -------------------------------------------------------------------
+
+    def _publish(self, shown: Shown, version: int) -> None:
+        """Make an answer the one on the page."""
+        with self._lock:
+            if version < self._shown_version:
+                return
+        if self._places is None:
+            self._report("drawing the map", 0.9)
+            self._places = self._layouts()
+        content = explorer_content(
+            shown.answer, ids=self.data.ids, places=self._places, title=self.data.source.name
+        )
+        unnamed = new_groups(shown.answer)
+        with self._lock:
+            if self._on_display is None:
+                self._on_display = points_on_display(content)
+            rows = [*np.flatnonzero(shown.answer.labels >= 0).tolist(), *self._wanted]
+            rows += [p["point"] for p in (*self.advice["next"], *self.advice["wrong"])]
+            rows += [row for group in unnamed for row in group["points"]]
+            wanted = np.array(rows, dtype=np.int32)
+            self._on_display = np.union1d(self._on_display, wanted).astype(np.int32)
+            display = self._on_display
+        payload = explorer_payload(content, shown=display)
+        if self.data.colours is not None:
+            payload["arrays"]["picture"] = packed(self.data.colours[display])
+        payload |= {"how": shown.kind, "labelVersion": version, "unnamed": unnamed}
+        text = json.dumps(payload, allow_nan=False, separators=(",", ":")).encode()
+        with self._changed:
+            if version < self._shown_version:
+                return
+            self.payload = text
+            self._shown, self._shown_version = shown, version
+            self._changed.notify_all()
+            message = self._answer_message()
+        self._tell(message)
+
+    def _layouts(self) -> tuple[Layout, ...]:
+        training = self.loop.training
+        data = self.data
+        points = data.points if data.points is not None and data.points.shape[1] == 2 else None
+        return layouts(
+            training.graph,
+            coordinates=None if data.pixels is not None else data.layout,
+            pixels=data.pixels,
+            points=training.points if points is None else points,
+        )
+
+    # -- files -----------------------------------------------------------------------------------
+
+    def export(self) -> dict[str, Any]:
+        """Write the answer folder, as `spinlearn fit` does with these labels."""
+        with self._lock:
+            names, version = list(self.history.labels), self.version
+            finished = self._finished
+        shown = finished[1] if finished is not None and finished[0] == version else None
+        if shown is None or shown.result is None:
+            self.loop.check(names)  # says why there is none
+            shown = self.loop.thorough(names)
+        assert shown.result is not None
+        with self._files:
+            write_given(self.folder, self.data.ids, names)
+            written = write_answer_folder(self.folder, shown.result)
+        return {"do": "export", "folder": str(written), "labels": version}

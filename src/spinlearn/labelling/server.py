@@ -1,0 +1,182 @@
+"""The server: the page, the answer, what points look like, and one socket for all that happens.
+
+    GET  /            the page
+    GET  /answer      the answer on it, as the explorer's data
+    GET  /look        what some points look like: ?points=3,17
+    GET  /image       the picture of a point: ?point=3
+    GET  /colour      a column of numbers for the points on display: ?column=NAME
+    WS   /live        actions of people, each answered once it is in the log; news for everybody
+
+All of it behind `Guard`. Of what comes in only JSON of the kinds below is read, and never run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from spinlearn.errors import SpinlearnError
+from spinlearn.labelling.room import WHO_LONGEST, Room
+from spinlearn.viz.explorer import labelling_html, packed
+
+MOST_TABS = 50
+MOST_LOOKS = 64  # points at a time
+MOST_NEWS = 1000  # that a tab may be behind before it is let go
+AWAY = 1013  # code with which a socket is closed that is one too many
+
+
+def application(room: Room, who: str) -> Starlette:
+    """The application of a room.
+
+    Parameters
+    ----------
+    room : Room
+    who : str
+        What people are called who give no name.
+    """
+    pages = _Pages(room, who)
+    return Starlette(
+        routes=[
+            Route("/", pages.page),
+            Route("/answer", pages.answer),
+            Route("/look", pages.look),
+            Route("/image", pages.image),
+            Route("/colour", pages.colour),
+            WebSocketRoute("/live", pages.live),
+        ]
+    )
+
+
+class _Pages:
+    """What is behind each address."""
+
+    def __init__(self, room: Room, who: str) -> None:
+        self._room, self._who, self._tabs = room, who, 0
+
+    async def page(self, request: Request) -> Response:
+        """The explorer in labelling mode."""
+        room = self._room
+        settings = {
+            "who": self._who,
+            "shape": room.looks.shape,
+            "images": bool(room.looks.pictures),
+            "columns": room.looks.colours(),
+            "strokes": room.data.pixels is not None,
+            "folder": str(room.folder),
+        }
+        title = room.data.source.name
+        socket = f"ws://{request.headers['host'].lower()}"  # one of ours: the guard has seen to it
+        return Response(labelling_html(title, settings, socket), media_type="text/html")
+
+    async def answer(self, request: Request) -> Response:
+        """The data of the page."""
+        payload = self._room.payload
+        if payload is None:
+            return Response("there is no answer yet\n", 404, media_type="text/plain")
+        return Response(payload, media_type="application/json")
+
+    async def look(self, request: Request) -> Response:
+        """What points look like."""
+        try:
+            rows = [int(text) for text in request.query_params.get("points", "").split(",")]
+        except ValueError:
+            return _bad("points are row numbers between commas")
+        if len(rows) > MOST_LOOKS or not all(0 <= r < self._room.data.n_points for r in rows):
+            return _bad(f"at most {MOST_LOOKS} points that are there")
+        found = await run_in_threadpool(lambda: [self._room.looks.look(row) for row in rows])
+        return JSONResponse(found)
+
+    async def image(self, request: Request) -> Response:
+        """A picture from the folder that the user named."""
+        text = request.query_params.get("point", "")
+        picture = self._room.looks.pictures.get(int(text) if text.isdecimal() else -1)
+        if picture is None or not picture.path.is_file():
+            return Response("there is no picture of this point\n", 404, media_type="text/plain")
+        return FileResponse(picture.path, media_type=picture.kind)
+
+    async def colour(self, request: Request) -> Response:
+        """A column for the points on display."""
+        name = request.query_params.get("column", "")
+        try:
+            values = await run_in_threadpool(self._room.looks.colour, name)
+        except SpinlearnError as error:
+            return _bad(str(error))
+        shown = self._room.on_display
+        numbers = np.asarray(values, dtype=np.float64)[shown]
+        finite = numbers[np.isfinite(numbers)]
+        low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+        share = np.nan_to_num((numbers - low) / (high - low if high > low else 1.0))
+        return JSONResponse({
+            "column": name, "low": low, "high": high, "points": packed(shown.astype(np.int32)),
+            "shares": packed(np.rint(65535 * np.clip(share, 0, 1)).astype(np.uint16)),
+        })  # fmt: skip
+
+    async def live(self, socket: WebSocket) -> None:
+        """Everything that happens, in both directions."""
+        await socket.accept()
+        if self._tabs >= MOST_TABS:
+            await socket.close(AWAY, f"{MOST_TABS} tabs are open: close some")
+            return
+        news: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def listener(message: dict[str, Any]) -> None:
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(news.put_nowait, message)
+
+        self._tabs += 1
+        sender: asyncio.Task[None] | None = None
+        try:
+            for message in await run_in_threadpool(self._room.listen, listener):
+                news.put_nowait(message)
+            sender = asyncio.create_task(_send_all(socket, news))
+            while True:
+                await self._take(await socket.receive_text(), news)
+        except (WebSocketDisconnect, RuntimeError, KeyError):
+            pass  # the tab is gone
+        finally:
+            self._tabs -= 1
+            if sender is not None:
+                sender.cancel()
+            await run_in_threadpool(self._room.leave, listener)
+
+    async def _take(self, text: str, news: asyncio.Queue[dict[str, Any]]) -> None:
+        """Do what a tab asks for, and tell it that it is done, or why not."""
+        ref: Any = None
+        try:
+            asked = json.loads(text)
+            if not isinstance(asked, dict):
+                raise ValueError("no action")
+            ref = asked.get("ref") if isinstance(asked.get("ref"), int) else None
+            who = asked.get("who")
+            if not isinstance(who, str) or not who.strip() or not who.isprintable():
+                who = self._who
+            entry = await run_in_threadpool(self._room.act, asked, who.strip()[:WHO_LONGEST])
+            told: dict[str, Any] = {"kind": "done", "ref": ref}
+            told |= {key: entry[key] for key in ("n", "do", "point", "folder") if key in entry}
+            news.put_nowait(told)
+        except (ValueError, RecursionError, SpinlearnError, OSError) as error:
+            why = str(error) if isinstance(error, (SpinlearnError, OSError)) else "not understood"
+            news.put_nowait({"kind": "refused", "ref": ref, "why": why})
+
+
+async def _send_all(socket: WebSocket, news: asyncio.Queue[dict[str, Any]]) -> None:
+    while True:
+        message = await news.get()
+        if news.qsize() > MOST_NEWS:
+            await socket.close(AWAY, "too far behind")
+            return
+        await socket.send_text(json.dumps(message, allow_nan=False))
+
+
+def _bad(why: str) -> Response:
+    return Response(why + "\n", 400, media_type="text/plain")

@@ -1,0 +1,96 @@
+"""A server that is killed at any moment: no label that it acknowledged is missing afterwards."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import random
+import threading
+
+import pytest
+from websockets.exceptions import WebSocketException
+
+from spinlearn.labelling.log import read_log
+from tests.end_to_end.labelling_client import Client, blobs
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+KILLS = 20
+
+
+def serve(folder, told):
+    """What the killed process does."""
+    from spinlearn.labelling.notebook import label
+
+    under_way = label(blobs()[0], out=folder)
+    told.send(under_way.address)
+    threading.Event().wait()
+
+
+def test_no_acknowledged_label_is_missing_after_twenty_kills(tmp_path):
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["spinlearn.labelling.notebook", "spinlearn.labelling.server"])
+    rng = random.Random(5)
+    kept: dict[int, dict] = {}  # what was acknowledged, by number
+    tried = 0
+    for _ in range(KILLS):
+        told, tell = context.Pipe(duplex=False)
+        process = context.Process(target=serve, args=(tmp_path / "out", tell), daemon=True)
+        process.start()
+        tell.close()
+        assert told.poll(120), "the server did not start"
+        killer = threading.Timer(rng.uniform(0.0, 0.05), process.kill)
+        before = rng.randrange(12)  # labels that this life acknowledges at the least
+        with Client(told.recv()) as client:
+            labels = client.until(lambda m: m["kind"] == "labels")
+            assert labels["version"] >= max(kept, default=0)
+            try:
+                for number in itertools.count():
+                    if number == before:
+                        killer.start()
+                    tried += 1
+                    points, name = [rng.randrange(60)], rng.choice("xyz")
+                    done = client.act(do="label", points=points, **{"class": name})
+                    assert done["kind"] == "done"
+                    kept[done["n"]] = {"points": [str(p) for p in points], "class": name}
+            except (WebSocketException, OSError, TimeoutError):
+                pass  # killed
+        killer.join()
+        process.join()
+        told.close()
+        entries = {e["n"]: e for e in read_log(tmp_path / "out" / "log.jsonl")[1]}
+        lost = {n for n, action in kept.items() if not action.items() <= entries[n].items()}
+        assert not lost
+    assert len(kept) >= 3 * KILLS  # the kills fell among labels, not before them
+    assert tried > len(kept)  # and some cut one off
+
+
+def test_a_labelling_goes_on_where_it_was(tmp_path):
+    from spinlearn.labelling.notebook import label
+
+    X, _ = blobs()
+    with label(X, out=tmp_path / "out") as first, Client(first.address) as client:
+        client.act(do="label", points=[0, 1], **{"class": "x"})
+        client.act(do="label", points=[30], **{"class": "y"})
+    with label(X, out=tmp_path / "out") as again, Client(again.address) as client:
+        assert again.labels[[0, 1, 30]].tolist() == ["x", "x", "y"]
+        assert client.act(do="undo")["kind"] == "done"
+        assert again.labels[30] is None
+        client.act(do="redo")
+    assert again.labels[30] == "y"
+
+
+def test_two_servers_do_not_share_a_log(tmp_path):
+    from spinlearn.errors import InvalidInputError
+    from spinlearn.labelling.notebook import label
+
+    context = multiprocessing.get_context("forkserver")
+    told, tell = context.Pipe(duplex=False)
+    process = context.Process(target=serve, args=(tmp_path / "out", tell), daemon=True)
+    process.start()
+    try:
+        assert told.poll(120)
+        with pytest.raises(InvalidInputError, match="another run"):
+            label(blobs()[0], out=tmp_path / "out")
+    finally:
+        process.kill()
+        process.join()

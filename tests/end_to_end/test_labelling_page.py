@@ -1,0 +1,386 @@
+"""Labelling in a real headless Chromium: what a person sees and does."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.datasets import load_digits
+
+from tests.end_to_end.browser import chromium, complaints, requests_made
+from tests.end_to_end.labelling_client import Client, blobs, served
+from tests.end_to_end.tool import read_rows, spinlearn
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+NAME = "window.spinlearnExplorer.labelling"
+STATE = "window.spinlearnExplorer.state"
+DATA = "window.spinlearnExplorer.data"
+HOSTILE = '</script><img src=x onerror="window.hacked=1">{{data}}'
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory):
+    opened = chromium(tmp_path_factory.mktemp("chromium"))
+    yield opened
+    opened.quit()
+
+
+class Page:
+    """The page of a labelling, as a person uses it."""
+
+    def __init__(self, driver, address):
+        self.driver = driver
+        requests_made(driver)
+        complaints(driver)
+        driver.get(address)
+        self.origin = "/".join(address.split("/")[:3])
+        self.until("document.documentElement.dataset.ready === 'true'")
+
+    def ask(self, expression):
+        return self.driver.execute_script(f"return {expression}")
+
+    def until(self, condition, seconds=120):
+        deadline = time.monotonic() + seconds
+        while not self.ask(condition):
+            assert time.monotonic() < deadline, (condition, self.ask("document.body.innerText"))
+            time.sleep(0.02)
+
+    def keys(self, *keys):
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def by_id(self, name):
+        return self.driver.find_element("id", name)
+
+    def click(self, css):
+        self.driver.execute_script("arguments[0].click()", self.find(css))
+
+    def find(self, css):
+        return self.driver.find_element("css selector", css)
+
+    def settled(self, how="fit"):
+        """The thorough answer and the advice to all labels are on the page."""
+        self.until(f"{DATA}.labelVersion === {NAME}.version && {DATA}.how === '{how}'")
+        self.advised()
+
+    def advised(self):
+        self.until(f"{NAME}.advice.version === {NAME}.version")
+
+    def drag(self, path):
+        from selenium.webdriver.common.action_chains import ActionChains
+
+        frame = self.by_id("map-frame")
+        box = frame.rect
+        chain = ActionChains(self.driver, duration=20)
+        first, *rest = [(x - box["width"] / 2, y - box["height"] / 2) for x, y in path]
+        chain.move_to_element_with_offset(frame, *first).click_and_hold()
+        for place in rest:
+            chain.move_to_element_with_offset(frame, *place)
+        chain.release().perform()
+
+    def places(self, rows):
+        return [self.ask(f"window.spinlearnExplorer.placeOf({row})") for row in rows]
+
+    def quiet(self):
+        """Neither a complaint on the console nor a request to anyone else."""
+        assert complaints(self.driver) == []
+        local = (self.origin, self.origin.replace("http", "ws"), "chrome")
+        assert [url for url in requests_made(self.driver) if not url.startswith(local)] == []
+
+
+def around(places, margin=14):
+    """A lasso around places on the screen."""
+    (left, top), (right, bottom) = np.min(places, axis=0), np.max(places, axis=0)
+    left, top, right, bottom = left - margin, top - margin, right + margin, bottom + margin
+    return [(left, top), (right, top), (right, bottom), (left, bottom), (left, top + 1)]
+
+
+def test_from_a_table_without_labels_to_the_answer_of_fit(driver, tmp_path):
+    X, truth = load_digits(return_X_y=True)
+    rows = np.random.default_rng(0).permutation(len(X))[:290]
+    X, truth = X[rows], truth[rows]
+    lines = [",".join(f"pixel{k}" for k in range(64)), *(",".join(f"{v:g}" for v in x) for x in X)]
+    (tmp_path / "digits.csv").write_text("\n".join(lines) + "\n")
+    command = [sys.executable, "-m", "spinlearn", "label", "digits.csv", "--no-open"]
+    server = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    try:
+        while not (match := re.search(r"http://127\.0\.0\.1:\S+", server.stdout.readline())):
+            pass
+        page = Page(driver, match[0])
+        page.settled("clusters")
+        assert len(page.ask(f"{DATA}.unnamed")) >= 5
+        given = {}
+        page.keys("n")
+        while len(set(given.values())) < 10:
+            assert len(given) < 20, "twenty suggested labels do not name ten classes"
+            page.advised()
+            row = page.ask(f"{NAME}.advice.next[0].point")
+            page.until(f"{DATA}.points[{STATE}.selected] === {row}")
+            given[row] = f"digit {truth[row]}"
+            page.keys("l", given[row], "\ue007")
+            page.until(f"{NAME}.version === {len(given)}")
+        page.settled()
+        page.click("#export")
+        page.until("document.getElementById('label-note').textContent.startsWith('Written')")
+        shown = page.ask(f"{NAME}.data && window.spinlearnExplorer.labelsCsv()")
+        page.quiet()
+    finally:
+        server.send_signal(signal.SIGINT)
+        said, _ = server.communicate(timeout=60)
+    assert server.returncode == 0
+    assert "the answer is in digits-labels/answer" in said
+    assert {int(r["id"]) - 1: r["label"] for r in read_rows(
+        tmp_path / "digits-labels" / "given.csv")} == given  # fmt: skip
+    fitted = spinlearn(
+        "fit", "digits.csv", "--labels-file", "digits-labels/given.csv", "--labels", "label",
+        "--out", "fitted", cwd=tmp_path,
+    )  # fmt: skip
+    assert fitted.returncode == 0, fitted.stderr
+    answer = tmp_path / "digits-labels" / "answer"
+    names = sorted(path.name for path in (tmp_path / "fitted").iterdir())
+    assert sorted(path.name for path in answer.iterdir()) == names
+    for name in set(names) - {"model.npz"}:
+        assert (answer / name).read_bytes() == (tmp_path / "fitted" / name).read_bytes(), name
+    assert_same_model(answer / "model.npz", tmp_path / "fitted" / "model.npz")
+    assert shown == (answer / "labels.csv").read_text()
+
+
+def assert_same_model(one, other):
+    """Equal arrays and settings; how long it took is a fact of each run."""
+    with np.load(one) as a, np.load(other) as b:
+        assert set(a) == set(b)
+        for name in set(a) - {"header"}:
+            np.testing.assert_array_equal(a[name], b[name])
+        heads = [json.loads(str(part["header"])) for part in (a, b)]
+    for head in heads:
+        del head["settings"]["seconds"]
+        head["settings"]["diagnostics"].pop("seconds", None)
+        head["equilibrium"].get("diagnostics", {}).pop("seconds", None)
+    assert heads[0] == heads[1]
+
+
+def test_by_keyboard_alone_on_a_narrow_screen(driver, tmp_path):
+    X, truth = blobs()
+    driver.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 380, "height": 740, "deviceScaleFactor": 1, "mobile": False},
+    )
+    try:
+        with served(tmp_path, X) as under_way:
+            page = Page(driver, under_way.address)
+            page.settled("clusters")
+            assert page.ask("document.documentElement.scrollWidth") <= 380
+            for k in range(3):
+                page.advised()
+                page.keys("n")
+                row = page.ask(f"{DATA}.points[{STATE}.selected]")
+                page.keys("l", f"c{truth[row]}", "\ue007")
+                page.until(f"{NAME}.version === {k + 1}")
+            page.settled()
+            assert (under_way.answer.names == [f"c{k}" for k in truth]).all()
+            assert page.ask("document.documentElement.scrollWidth") <= 380
+            page.keys("u")
+            page.until(f"{NAME}.count === 2")
+            page.keys("u", "u")
+            page.until(f"{NAME}.count === 0")
+            page.keys("r", "r", "r")
+            page.until(f"{NAME}.count === 3")
+            # A number labels with that class of the list, X takes it away again.
+            page.settled()
+            page.keys("n")
+            row = page.ask(f"{DATA}.points[{STATE}.selected]")
+            page.keys("2")
+            page.until(f"{NAME}.count === 4")
+            assert under_way.labels[row] == page.ask(f"{NAME}.classes[1][0]")
+            page.settled()
+            page.driver.execute_script(f"{NAME}.go({row})")
+            page.keys("x")
+            page.until(f"{NAME}.count === 3")
+            # A group: Space adds the picked point, Shift and an arrow goes to the next.
+            page.driver.execute_script("document.getElementById('map').focus()")
+            page.keys(" ", "g")
+            assert page.ask(f"{NAME}.picked.size") > 1
+            # Merge by Tab and Enter.
+            page.driver.execute_script("document.querySelector('[data-key^=\"merge\"]').focus()")
+            page.keys("\ue007")
+            page.until(f"{NAME}.merging !== null")
+            page.driver.execute_script("[...document.querySelectorAll('.pick')][1].focus()")
+            page.keys("\ue007")
+            page.until(f"{NAME}.classes.length === 2")
+            page.quiet()
+    finally:
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_two_tabs_and_a_third_person_see_each_other_at_once(driver, tmp_path):
+    with served(tmp_path) as under_way:
+        page = Page(driver, under_way.address)
+        page.settled("clusters")
+        first = driver.current_window_handle
+        driver.switch_to.new_window("tab")
+        try:
+            second = Page(driver, under_way.address)
+            with Client(under_way.address, who="bob") as bob:
+                bob.act(do="label", points=[0], **{"class": "x"})
+                second.until(f"{NAME}.labels.get(0) === 'x'", 10)
+                assert "bob: labelled one point x" in second.by_id("label-note").text
+                driver.switch_to.window(first)
+                page.until(f"{NAME}.labels.get(0) === 'x'", 10)
+                page.driver.execute_script(f"{NAME}.go(30)")
+                page.keys("l", "y", "\ue007")
+                bob.until(lambda m: m["kind"] == "labels" and m["version"] == 2)
+                bob.act(do="undo")  # takes back what bob did, and nothing else
+            page.until(f"{NAME}.version === 3")
+            assert under_way.labels[[0, 30]].tolist() == [None, "y"]
+            driver.switch_to.window(driver.window_handles[-1])
+            second.until(f"{NAME}.version === 3 && {NAME}.labels.size === 1", 10)
+            second.quiet()
+        finally:
+            driver.switch_to.window(driver.window_handles[-1])
+            driver.close()
+            driver.switch_to.window(first)
+
+
+def test_lasso_names_merges_values_columns_and_changed_calls(driver, tmp_path):
+    X, truth = blobs(90)
+    with served(tmp_path, X, np.where(np.arange(90) == 0, "a", "").astype(object)) as under_way:
+        page = Page(driver, under_way.address)
+        page.settled("clusters")
+        # Its values are shown, and can be colours.
+        page.driver.execute_script(f"{NAME}.go(4)")
+        page.until("document.querySelector('.values') !== null")
+        assert f"{X[4, 0]:.6g}" in page.by_id("look").text
+        page.driver.execute_script(f"{NAME}.setColumn('X[1]')")
+        page.until(f"{STATE}.colourBy === 'column'")
+        levels = page.ask(f"[...{STATE}.column.levels]")
+        order = np.argsort(X[:, 1])
+        assert (levels[order[0]], levels[order[-1]]) == (0, 31)
+        assert np.all(np.diff(np.array(levels)[order]) >= 0)
+        page.driver.execute_script("document.querySelector('[data-mode=\"class\"]').click()")
+        # One click names a class that was found.
+        group = page.ask(f"{DATA}.unnamed[0]")
+        page.click(".name-it")
+        page.until(f"{NAME}.count === {1 + len(group['points'])}")
+        assert {under_way.labels[p] for p in group["points"]} == {"class 1"}
+        page.settled()
+        # A lasso around the others, and a class for all of them.
+        rest = truth[group["points"][0]]
+        others = np.flatnonzero((truth != rest) & (truth != 0))
+        page.click("[data-tool='lasso']")
+        page.drag(around(page.places(others)))
+        assert set(page.ask(f"[...{NAME}.picked]")) == set(others.tolist())
+        before = under_way.answer.names
+        page.keys("l", "late", "\ue007")
+        page.settled()
+        assert set(under_way.labels[others]) == {"late"}
+        after = under_way.answer.names
+        changed = {int(k) for k in np.flatnonzero(before != after)}
+        assert set(page.ask(f"{NAME}.changed")) == changed
+        assert len(changed) >= 20
+        assert "calls changed" in page.by_id("changed-note").text
+        # Two clicks merge two classes.
+        page.click("[data-key='mergelate']")
+        page.click("[data-key='classa']")
+        page.until(f"{NAME}.classes.length === 2")
+        assert set(under_way.labels[others]) == {"a"}
+        page.click("#undo")
+        page.until(f"{NAME}.classes.length === 3")
+        # The temperature slider works meanwhile.
+        page.settled()
+        page.keys("\ue010")  # End: the highest
+        assert page.ask(f"{STATE}.row === {DATA}.nRows - 1")
+        page.keys("t")
+        page.quiet()
+
+
+def test_strokes_paint_a_picture(driver, tmp_path):
+    pixels = np.random.default_rng(0).integers(0, 30, (14, 20, 3), dtype=np.uint8)
+    pixels[:, 10:] += 200
+    Image.fromarray(pixels).save(tmp_path / "halves.png")
+    command = [sys.executable, "-m", "spinlearn", "label", "halves.png", "--no-open"]
+    server = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
+    try:
+        while not (match := re.search(r"http://127\.0\.0\.1:\S+", server.stdout.readline())):
+            pass
+        page = Page(driver, match[0])
+        page.settled("clusters")
+        assert page.ask(f"{STATE}.tool") == "stroke"
+        for k, (column, name) in enumerate([(3, "dark"), (16, "light")]):
+            top, bottom = page.places([4 * 20 + column, 9 * 20 + column])
+            page.drag([tuple(top), tuple(bottom)])
+            assert page.ask(f"{NAME}.picked.size") >= 6
+            page.keys("l", name, "\ue007")
+            page.until(f"{NAME}.version === {k + 1}")
+        page.settled()
+        page.click("#export")
+        page.until("document.getElementById('label-note').textContent.startsWith('Written')")
+        page.quiet()
+    finally:
+        server.send_signal(signal.SIGINT)
+        server.communicate(timeout=60)
+    calls = {r["id"]: r["call"] for r in read_rows(
+        tmp_path / "halves-labels" / "answer" / "labels.csv")}  # fmt: skip
+    right = [calls[f"r{r}c{c}"] == ("dark" if c < 10 else "light")
+             for r in range(14) for c in range(20)]  # fmt: skip
+    assert np.mean(right) > 0.97
+
+
+def test_hostile_names_are_shown_as_text(driver, tmp_path):
+    X, _ = blobs()
+    ids = [HOSTILE, *(f"p{k}" for k in range(59))]
+    with served(tmp_path, X, ids=ids) as under_way:
+        page = Page(driver, under_way.address)
+        page.settled("clusters")
+        page.driver.execute_script(f"{NAME}.go(0)")
+        assert page.by_id("look-id").text == HOSTILE
+        page.keys("l", HOSTILE, "\ue007")
+        page.until(f"{NAME}.version === 1")
+        page.driver.execute_script(f"{NAME}.go(30)")
+        page.keys("l", "<b>y</b>", "\ue007")
+        page.settled()
+        shown = [row.text for row in driver.find_elements("css selector", ".class-row .name")]
+        assert shown == sorted([HOSTILE, "<b>y</b>"])
+        assert page.ask("window.hacked") is None
+        assert page.ask("document.querySelectorAll('#labelling img').length") == 0
+        page.quiet()
+
+
+def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
+    from spinlearn.labelling.loop import Loop
+
+    whole = Loop.thorough
+
+    def slow(loop, names, callback=None):
+        from spinlearn.core.protocols import Progress
+        from spinlearn.errors import StoppedError
+
+        for k in range(400 if any(names) else 0):
+            if callback is not None and callback(Progress(phase="slow work", fraction=k / 400)):
+                raise StoppedError("stopped")
+            time.sleep(0.05)
+        return whole(loop, names, callback)
+
+    monkeypatch.setattr(Loop, "thorough", slow)
+    with served(tmp_path) as under_way:
+        page = Page(driver, under_way.address)
+        page.settled("clusters")
+        page.driver.execute_script(f"{NAME}.go(0)")
+        page.keys("l", "x", "\ue007")
+        page.until("!document.getElementById('progress').hidden", 20)
+        assert page.by_id("progress-phase").text == "slow work"
+        page.click("#stop")
+        page.until("document.getElementById('stop').textContent === 'Go on'", 20)
+        page.until(f"{DATA}.how === 'quick' && {DATA}.labelVersion === 1")
+        # A label while it works ends the work on the one before.
+        page.driver.execute_script(f"{NAME}.go(30)")
+        page.keys("l", "y", "\ue007")
+        page.until(f"{NAME}.version === 2", 10)
+        page.quiet()

@@ -1,0 +1,193 @@
+"""The log of a labelling and the labels that it leaves."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spinlearn.errors import InvalidInputError
+from spinlearn.io.dataset import Dataset
+from spinlearn.labelling.class_names import checked_class
+from spinlearn.labelling.history import History
+from spinlearn.labelling.log import LabelLog, read_log
+
+IDS = ["a", "b", "c", "d"]
+
+
+def dataset(**other):
+    points = np.arange(8.0).reshape(4, 2)
+    labels = np.full(4, None, dtype=object)
+    parts = {"source": Path("d.csv"), "ids": IDS, "labels": labels, "points": points}
+    return Dataset(**parts | other)
+
+
+def filled(path):
+    log = LabelLog(path, dataset())
+    log.append({"do": "label", "points": ["a", "b"], "class": "x"}, "ada")
+    log.append({"do": "clear", "points": ["b"]}, "bob")
+    log.append({"do": "undo", "of": 2}, "bob")
+    log.close()
+    return path.read_bytes()
+
+
+def labels_of(entries):
+    history = History(IDS, [None] * 4)
+    for entry in entries:
+        history.take(entry)
+    return history.labels
+
+
+def test_what_was_appended_is_read_again(tmp_path):
+    filled(tmp_path / "log")
+    again = LabelLog(tmp_path / "log", dataset())
+    assert [(e["n"], e["who"], e["do"]) for e in again.entries] == [
+        (1, "ada", "label"), (2, "bob", "clear"), (3, "bob", "undo"),
+    ]  # fmt: skip
+    assert labels_of(again.entries) == ["x", "x", None, None]
+    assert again.append({"do": "clear", "points": ["a"]}, "ada")["n"] == 4
+    again.close()
+
+
+def test_a_log_cut_off_anywhere_keeps_all_whole_lines(tmp_path):
+    whole = filled(tmp_path / "log")
+    ends = [k + 1 for k, byte in enumerate(whole) if byte == ord("\n")]
+    for length in range(len(whole) + 1):
+        path = tmp_path / "cut"
+        path.write_bytes(whole[:length])
+        log = LabelLog(path, dataset())
+        assert len(log.entries) == max(sum(end <= length for end in ends) - 1, 0)
+        log.append({"do": "clear", "points": ["c"]}, "ada")
+        log.close()
+        assert read_log(path)[1][-1]["points"] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b'"n": 2', b'"n": 3'),
+        (b'"do": "clear"', b'"do": "drop_"'),
+        (b'["b"]', b'[7.5]'),
+        (b'"of": 2', b'"of":"2'),
+        (b"spinlearn", b"something"),
+    ],
+)  # fmt: skip
+def test_a_line_that_is_none_is_refused(tmp_path, old, new):
+    whole = filled(tmp_path / "log")
+    assert old in whole
+    (tmp_path / "log").write_bytes(whole.replace(old, new, 1))
+    with pytest.raises(InvalidInputError, match="not a line of a labelling log"):
+        LabelLog(tmp_path / "log", dataset())
+
+
+def test_the_log_of_other_data_is_refused(tmp_path):
+    filled(tmp_path / "log")
+    other = np.arange(8.0).reshape(4, 2)
+    other[0, 0] = 1e-9
+    given_labels = np.array(["x", None, None, None], dtype=object)
+    for data in (dataset(points=other), dataset(labels=given_labels),
+                 replace(dataset(), ids=["a", "b", "c", "e"])):  # fmt: skip
+        with pytest.raises(InvalidInputError, match="other data"):
+            LabelLog(tmp_path / "log", data)
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
+    log = LabelLog(tmp_path / "log", dataset())
+    before = (tmp_path / "log").read_bytes()
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        log.append({"do": "clear", "points": ["a"]}, "ada")
+    assert (tmp_path / "log").read_bytes() == before
+    assert log.entries == []
+    log.close()
+
+
+actions = st.lists(
+    st.tuples(
+        st.sampled_from(["ada", "bob"]),
+        st.one_of(
+            st.builds(lambda p, c: {"do": "label", "points": p, "class": c},
+                      st.lists(st.sampled_from(IDS), min_size=1, max_size=3),
+                      st.sampled_from(["x", "y", "z"])),
+            st.builds(lambda p: {"do": "clear", "points": [p]}, st.sampled_from(IDS)),
+            st.builds(lambda a, b: {"do": "merge", "class": a, "to": b},
+                      st.sampled_from(["x", "y"]), st.sampled_from(["y", "z"])),
+            st.sampled_from([{"do": "undo"}, {"do": "redo"}]),
+        ),
+    ),
+    max_size=25,
+)  # fmt: skip
+
+
+def done(history, asked):
+    """The entries that asked-for actions make."""
+    entries = []
+    for who, action in asked:
+        if action["do"] in ("undo", "redo"):
+            of = (history.undoable if action["do"] == "undo" else history.redoable)(who)
+            if of is None:
+                continue
+            action = action | {"of": of}
+        entries.append({"n": len(entries) + 1, "who": who, **action})
+        history.take(entries[-1])
+    return entries
+
+
+@settings(max_examples=60, deadline=None)
+@given(actions)
+def test_undoing_everything_and_redoing_it_leaves_the_same_labels(asked):
+    history = History(IDS, ["x", None, None, None])
+    entries = done(history, asked)
+    there = list(history.labels)
+    n = len(entries)
+    order = []
+    for who in ("ada", "bob"):
+        while (of := history.undoable(who)) is not None:
+            n += 1
+            history.take({"n": n, "who": who, "do": "undo", "of": of})
+            order.append(who)
+    assert history.labels == ["x", None, None, None]
+    for who in reversed(order):
+        n += 1
+        of = history.redoable(who)
+        history.take({"n": n, "who": who, "do": "redo", "of": of})
+    assert history.labels == there
+
+
+@settings(max_examples=60, deadline=None)
+@given(actions)
+def test_labels_follow_from_the_log_alone(asked):
+    history = History(IDS, [None] * 4)
+    entries = done(history, asked)
+    assert labels_of(json.loads(json.dumps(entries))) == history.labels
+
+
+def test_an_undo_takes_nothing_of_another_away():
+    history = History(IDS, [None] * 4)
+    done(history, [("ada", {"do": "label", "points": ["a"], "class": "x"}),
+                   ("bob", {"do": "label", "points": ["b"], "class": "y"}),
+                   ("ada", {"do": "undo"})])  # fmt: skip
+    assert history.labels == [None, "y", None, None]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "  ", "new:1", "confused:a|b", "outlier", "NA", "nan", "-1", "=1+1", "@x", "a\x07", "?",
+     "x" * 201, 7, None, "a\ud800"],
+)  # fmt: skip
+def test_names_that_a_table_cannot_hold_are_refused(name):
+    with pytest.raises(InvalidInputError):
+        checked_class(name, ("?",))
+
+
+def test_names_are_kept_as_they_will_be_read():
+    assert checked_class("  <b>sévère</b> \n 2 ") == "<b>sévère</b> 2"

@@ -1,0 +1,158 @@
+"""What a point looks like, and what is read for someone who labels."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from spinlearn.errors import InvalidInputError
+from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.reading import read_dataset
+from spinlearn.labelling.looks import looks_of, pictures_in, pixel_shape
+
+LABELLING = ReadOptions(for_labelling=True)
+
+
+def points(values, names=None, **other):
+    n, d = np.shape(values)
+    parts = {"ids": [f"p{k}" for k in range(n)], "labels": np.full(n, None, dtype=object)}
+    names = names or [f"v{k}" for k in range(d)]
+    return Dataset(
+        source=Path("x"), points=np.array(values, float), feature_names=names, **parts, **other
+    )
+
+
+def test_pixels_are_the_picture_itself():
+    values = np.zeros((3, 16))
+    values[1] = np.arange(16)
+    looks = looks_of(points(values, [f"pixel{k}" for k in range(16)]))
+    assert looks.shape == (4, 4, 1)
+    shown = np.frombuffer(base64.b64decode(looks.look(1)["pixels"]), np.uint8)
+    np.testing.assert_array_equal(shown, 17 * np.arange(16))
+    assert not np.frombuffer(base64.b64decode(looks.look(0)["pixels"]), np.uint8).any()
+
+
+@pytest.mark.parametrize(
+    ("said", "names", "shape"),
+    [
+        (None, [f"pixel{k}" for k in range(64)], (8, 8, 1)),
+        (None, [f"X[{k}]" for k in range(64)], (8, 8, 1)),
+        (None, [f"pixel_{k // 5}_{k % 5}" for k in range(25)], (5, 5, 1)),
+        (None, [f"pixel{k}" for k in range(63)], None),
+        (None, ["height", "weight", *(f"pixel{k}" for k in range(14))], None),
+        (None, [f"pixel{k}" for k in range(9)], None),  # nine numbers are more often a table
+        ("none", [f"pixel{k}" for k in range(64)], None),
+        ("4x16", [f"a{k}" for k in range(64)], (4, 16, 1)),
+        ("2x3x3", [f"a{k}" for k in range(18)], (2, 3, 3)),
+    ],
+)
+def test_pictures_are_recognised(said, names, shape):
+    assert pixel_shape(said, names) == shape
+
+
+@pytest.mark.parametrize("said", ["8", "8x9", "0x64", "-8x-8", "8x8x2", "x"])
+def test_sizes_that_do_not_fit_are_refused(said):
+    with pytest.raises(InvalidInputError, match="--pixels"):
+        pixel_shape(said, [f"pixel{k}" for k in range(64)])
+
+
+def test_unusual_values_are_shown_and_text_beside_them():
+    values = np.zeros((50, 40))
+    values[7, 33], values[7, 2] = 5.0, -4.0
+    values[8] = 0.01
+    looks = looks_of(points(values, cells={"title": [f"row {k}" for k in range(50)]}))
+    seen = looks.look(7)
+    assert seen["values"][0] == ["title", "row 7"]
+    assert ["v33", "5"] in seen["values"]
+    assert ["v2", "-4"] in seen["values"]
+    assert seen["more"] == 40 - 16
+    np.testing.assert_array_equal(looks.colour("v33"), values[:, 33])
+    with pytest.raises(InvalidInputError, match="no column"):
+        looks.colour("title")
+
+
+def test_pictures_are_found_by_id_and_nothing_else(tmp_path):
+    for name in ("a.png", "b.JPG", "c.txt", "d.svg", "f.png.gif"):
+        (tmp_path / name).write_bytes(b"x")
+    (tmp_path / "e.png").mkdir()
+    found = pictures_in(tmp_path, ["a", "b", "c", "d", "e", "f.png", "g"])
+    assert {row: picture.kind for row, picture in found.items()} == {
+        0: "image/png", 1: "image/jpeg", 5: "image/gif",
+    }  # fmt: skip
+    with pytest.raises(InvalidInputError, match="named by an id"):
+        pictures_in(tmp_path, ["z"])
+    with pytest.raises(InvalidInputError, match="no folder"):
+        pictures_in(tmp_path / "nowhere", ["a"])
+
+
+def test_a_table_without_labels_is_read_for_labelling_alone(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("name,a,b\nx,1,2\ny,2,3.5\nz,3,1\n")
+    with pytest.raises(InvalidInputError, match="which column holds the labels"):
+        read_dataset(path, ReadOptions())
+    data = read_dataset(path, LABELLING)
+    assert data.labels.tolist() == [None] * 3
+    assert data.cells["name"] == ["x", "y", "z"]
+    np.save(tmp_path / "x.npy", data.points)
+    assert read_dataset(tmp_path / "x.npy", LABELLING).n_points == 3
+    (tmp_path / "g.edges").write_text("a\tb\t1\nb\tc\t1\n")
+    assert read_dataset(tmp_path / "g.edges", LABELLING).ids == ["a", "b", "c"]
+
+
+def test_what_is_beside_goes_with_rows_that_are_dropped(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("name,a,b\nx,1,2\ny,,3.5\nz,3,1\n")
+    data = read_dataset(path, ReadOptions(for_labelling=True, missing="drop"))
+    assert data.cells["name"] == ["x", "z"]
+
+
+def test_genes_are_colours(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    from scipy.sparse import csr_matrix
+
+    values = np.arange(12.0).reshape(4, 3)
+    adata = anndata.AnnData(csr_matrix(values))
+    adata.var_names = ["CD4", "MS4A1", "LYZ"]
+    adata.obs["donor"] = ["s1", "s1", "s2", "s2"]
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    data = read_dataset(tmp_path / "cells.h5ad", LABELLING)
+    looks = looks_of(data)
+    assert looks.colours()[:3] == ["CD4", "MS4A1", "LYZ"]
+    np.testing.assert_array_equal(looks.colour("MS4A1"), values[:, 1])
+    assert ["donor", "s2"] in looks.look(2)["values"]
+
+
+def test_a_picture_is_its_pixels(tmp_path):
+    image = np.zeros((4, 5, 3), dtype=np.uint8)
+    image[:, 3:] = (200, 10, 10)
+    image[0, 0] = (0, 0, 5)
+    Image.fromarray(image).save(tmp_path / "p.png")
+    data = read_dataset(tmp_path / "p.png", LABELLING)
+    assert data.ids[:2] == ["r0c0", "r0c1"]
+    np.testing.assert_array_equal(data.pixels[6], [1, 1])
+    np.testing.assert_array_equal(data.colours.reshape(4, 5, 3), image)
+    weights = {
+        tuple(e): w for e, w in zip(data.graph.edges.tolist(), data.graph.weights, strict=True)
+    }
+    assert weights[6, 7] > 0.9 > 0.1 > weights[7, 8]
+    with pytest.raises(InvalidInputError, match="paint them with `spinlearn label`"):
+        read_dataset(tmp_path / "p.png", ReadOptions())
+
+
+def test_a_picture_of_two_values_is_a_mask(tmp_path):
+    mask = np.zeros((3, 4), dtype=np.uint8)
+    mask[1:, 1:] = 255
+    Image.fromarray(mask).save(tmp_path / "m.png")
+    data = read_dataset(tmp_path / "m.png", LABELLING)
+    assert data.ids == ["r1c1", "r1c2", "r1c3", "r2c1", "r2c2", "r2c3"]
+    assert set(data.graph.weights) == {1.0}
+
+
+def test_a_file_that_is_no_picture_is_refused(tmp_path):
+    (tmp_path / "p.png").write_bytes(b"\x89PNG nonsense")
+    with pytest.raises(InvalidInputError, match="cannot be read as a picture"):
+        read_dataset(tmp_path / "p.png", LABELLING)
