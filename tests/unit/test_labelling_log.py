@@ -81,7 +81,7 @@ def test_a_line_that_is_none_is_refused(tmp_path, old, new):
     whole = filled(tmp_path / "log")
     assert old in whole
     (tmp_path / "log").write_bytes(whole.replace(old, new, 1))
-    with pytest.raises(InvalidInputError, match="no line of a labelling log"):
+    with pytest.raises(InvalidInputError, match="not a line of a labelling log"):
         LabelLog(tmp_path / "log", dataset())
 
 

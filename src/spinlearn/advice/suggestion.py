@@ -113,7 +113,7 @@ def suggest(
     seed : int, SeedSequence or None, default 0
         Of random numbers.
     stop : callable, optional
-        Asked now and then; if true, nothing is suggested (`StoppedError`).
+        Asked now and then; if true, nothing is suggested (`spinlearn.errors.StoppedError`).
 
     Returns
     -------

@@ -273,8 +273,12 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
 
         Parameters
         ----------
-        y : array-like (n,), or mapping
+        y : array-like of shape (n,), or mapping
             As for `fit`.
+
+        Returns
+        -------
+        self
         """
         check_is_fitted(self, "graph_")
         asked = self._asked()

@@ -252,7 +252,7 @@ def _use_dates(found: _Sorted, table: Table, name: str) -> None:
             "may be taken for each other: write them as 2024-12-31, or leave the column out"
         )
     found.use(name, counted[:, None], [name])
-    found.remarks.append(f"{name!r} stands as days since its first date")
+    found.remarks.append(f"{name!r} is used as the number of days since its first date")
 
 
 def _counts_rows(name: str, values: FloatArray) -> bool:

@@ -48,7 +48,7 @@ def check_hdf5_ends(path: Path) -> None:
     """Refuse a file in which HDF5 loses itself, or finds an error."""
     seconds = MOST_SECONDS + path.stat().st_size // BYTES_PER_SECOND
     endless = InvalidInputError(
-        f"{path} is damaged: HDF5 comes to no end in reading its text; get it anew"
+        f"{path} is damaged: HDF5 does not finish reading its text; get it again"
     )
     try:
         done = subprocess.run(

@@ -129,15 +129,15 @@ def read_log(path: Path) -> tuple[dict[str, Any] | None, list[dict[str, Any]], i
             entry = json.loads(line)
             if number == 1:
                 if entry["log"] != MAGIC or entry["version"] != VERSION:
-                    raise ValueError("it is no log of this version")
+                    raise ValueError("it is not a log of this version")
                 first = entry
             else:
                 check_entry(entry, len(entries) + 1)
                 entries.append(entry)
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise InvalidInputError(
-                f"{path}, line {number}, is no line of a labelling log ({error}): mend it or name "
-                "another folder"
+                f"{path}, line {number}, is not a line of a labelling log ({error}): mend it or "
+                "name another folder"
             ) from error
     return first, entries, whole
 
@@ -154,7 +154,7 @@ def check_entry(entry: Any, number: int) -> None:
     if not isinstance(points, list) or not all(isinstance(v, str) for v in [*texts, *points]):
         raise ValueError("a part that should be text is not")
     if "of" in entry and type(entry["of"]) is not int:
-        raise ValueError("'of' is no number")
+        raise ValueError("'of' is not a number")
 
 
 def fingerprint(data: Dataset) -> str:

@@ -127,7 +127,7 @@ def pixel_shape(said: str | None, names: Sequence[str]) -> tuple[int, int, int] 
         match = SHAPE.fullmatch(said)
         if match is None:
             raise InvalidInputError(
-                f"--pixels {said!r} is no size of a picture: write HEIGHTxWIDTH, as 28x28, or "
+                f"--pixels {said!r} is not a size of a picture: write HEIGHTxWIDTH, as 28x28, or "
                 "32x32x3 for colours, or none"
             )
         shape = (int(match[1]), int(match[2]), int(match[3][1]) if match[3] else 1)
@@ -147,7 +147,7 @@ def pictures_in(folder: Path | None, ids: Sequence[str]) -> dict[int, Picture]:
     if folder is None:
         return {}
     if not folder.is_dir():
-        raise InvalidInputError(f"--images {folder} is no folder: give the one with the pictures")
+        raise InvalidInputError(f"--images {folder} is not a folder: name that of the pictures")
     place = {name: row for row, name in enumerate(ids)}
     found: dict[int, Picture] = {}
     for path in sorted(folder.iterdir()):

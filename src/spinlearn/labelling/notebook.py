@@ -122,32 +122,51 @@ def label(
 ) -> Labelling:
     """Label points by looking at them, in a page that this machine alone can open.
 
-    In a notebook, the value of this call shows the page; `.labels` are the labels so far, `.answer`
-    the answer to them, `.stop()` ends the server and hands the labels back. Every label is in
-    `out`/log.jsonl before the page shows it, and the same call goes on from there.
+    In a notebook, the value of this call shows the page. Its ``labels`` are the labels so far, its
+    ``answer`` is the answer to them, and ``stop()`` ends the server and hands the labels back.
+    Every label is in the file log.jsonl of `out` before the page shows it, and the same call goes
+    on from there.
 
     Parameters
     ----------
-    X : array-like or data frame (n, d); a Graph, SciPy sparse matrix or networkx graph; or the mask
-        of an image, (height, width) of True and False
-    y : array-like (n,), optional
+    X : array-like or data frame (n, d); a Graph, SciPy sparse matrix or networkx graph; or a mask
+        Points, their similarity graph, or the mask of an image, (height, width) of True and False.
+    y : array-like of shape (n,), optional
         Labels to begin with; -1, None, NaN or "" where there is none.
-    ids : sequence (n,), optional
+    ids : sequence of shape (n,), optional
         Names of the points; default: the index of a data frame, nodes, row numbers from 0.
-    out : path-like
+    out : path-like, default "spinlearn-labels"
         Folder for the log and the answer.
     images : path-like, optional
         Folder of picture files named by ids.
     pixels : str, optional
         Size of the pictures that the features are, "28x28".
-    picture : array (height, width) or (height, width, channels), optional
+    picture : array of shape (height, width) or (height, width, channels), optional
         The image that the mask X is of: pixels are joined by how alike they are.
     who : str, optional
         Your name in the log; default: that of your account.
-    port : int
-        0 is any that is free.
+    port : int, default 0
+        Of the page; 0 is any that is free.
     **settings
-        Of `spinlearn.workflows.settings.FitSettings`, as in novelty="eager".
+        Settings of the answer, such as ``novelty="eager"``.
+
+    Returns
+    -------
+    Labelling
+        With the attributes ``labels``, ``answer`` and ``address``, and the methods ``export`` and
+        ``stop``; in a ``with`` statement it stops at the end.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import spinlearn
+    >>> X = np.r_[np.linspace(0, 1, 12), np.linspace(5, 6, 12)][:, None]
+    >>> y = np.array(["left"] + 22 * [""] + ["right"], dtype=object)
+    >>> with tempfile.TemporaryDirectory() as folder, spinlearn.label(X, y, out=folder) as session:
+    ...     given = session.labels.tolist()
+    >>> given[0], given[1], given[23]
+    ('left', None, 'right')
     """
     data = _dataset(X, y, ids, picture)
     looks = looks_of(data, images=None if images is None else Path(images), pixels=pixels)
