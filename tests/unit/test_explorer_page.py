@@ -22,6 +22,7 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
 from spinlearn.viz.content import explorer_content, sample_for_display
 from spinlearn.viz.explorer import (
+    LABELLING_SCRIPTS,
     SCRIPTS,
     _page,
     embedded_json,
@@ -119,7 +120,8 @@ def test_every_file_of_the_page_is_short_and_has_one_job(name):
 
 def test_every_script_is_part_of_the_page():
     folder = files("spinlearn.viz").joinpath("page")
-    assert {p.name for p in folder.iterdir() if p.name.endswith(".js")} == set(SCRIPTS)
+    there = {p.name for p in folder.iterdir() if p.name.endswith(".js")}
+    assert there == {*SCRIPTS, *LABELLING_SCRIPTS}
 
 
 def payload(content):
