@@ -131,8 +131,9 @@ def test_building_tells_how_far_it_is_and_stops(points):
         KNN().build(points, callback=lambda progress: True)
 
 
-def test_cost_is_linear_in_points_and_near_what_was_measured():
+def test_cost_is_near_what_was_measured():
     small, large = (predicted_cost(n, 10, 10) for n in (10**6, 10**7))
-    assert 4.0e9 < small.memory < 6.0e9  # 4.9 GB were measured
-    assert 9 < large.memory / small.memory < 10
+    assert 2.5e9 < small.memory < 3.5e9  # 3.0 GB were measured
+    assert 5 < large.memory / small.memory < 8  # rows of temperatures wait on the disk
+    assert large.memory < 20e9
     assert "GB" in str(small)

@@ -19,12 +19,71 @@ Found = TypeVar("Found")
 RETRIES = 3  # of a task whose worker is lost
 
 
+class SentOnce:
+    """Large objects that many calls of `each` have in common, such as a graph.
+
+    They go to each worker once, as long as this object lives; wherever they occur in what is shared
+    later, a reference is sent in their place.
+
+    Parameters
+    ----------
+    objects
+        Told apart by identity; not to be changed.
+    """
+
+    def __init__(self, *objects: Any) -> None:
+        self.objects = objects
+        self._client: Any = None
+        self._futures: list[Any] = []
+
+    def futures(self, client: Any) -> list[Any]:
+        """The objects on the workers."""
+        if self._client is not client:
+            self._futures = client.scatter(list(self.objects), broadcast=True, hash=False)
+            self._client = client
+        return self._futures
+
+    def packed(self, value: Any) -> bytes:
+        """A value without the objects."""
+        import io
+
+        from cloudpickle import Pickler
+
+        numbers = {id(thing): number for number, thing in enumerate(self.objects)}
+
+        class WithoutObjects(Pickler):  # type: ignore[misc]
+            def persistent_id(self, thing: Any) -> int | None:
+                return numbers.get(id(thing))
+
+        buffer = io.BytesIO()
+        WithoutObjects(buffer, protocol=5).dump(value)
+        return buffer.getvalue()
+
+
+def _unpacked(packed: bytes, objects: Sequence[Any]) -> Any:
+    import io
+    from pickle import Unpickler
+
+    class WithObjects(Unpickler):
+        def persistent_load(self, number: int) -> Any:
+            return objects[number]
+
+    return WithObjects(io.BytesIO(packed)).load()
+
+
+def _call_beside(
+    function: Callable[[Any, Any], Found], packed: bytes, item: Any, objects: list[Any]
+) -> Found:
+    return function(_unpacked(packed, objects), item)
+
+
 def each(
     function: Callable[[Shared, Item], Found],
     shared: Shared,
     items: Sequence[Item],
     *,
     n_jobs: int = 1,
+    beside: SentOnce | None = None,
 ) -> list[Found]:
     """function(shared, item) of every item.
 
@@ -37,10 +96,12 @@ def each(
     items : sequence
     n_jobs : int
         Threads, where there is no cluster; -1 for one per core.
+    beside : SentOnce, optional
+        Parts of `shared` that other calls share too.
     """
     client = active_client()
     if client is not None:
-        return _on_cluster(client, function, shared, items)
+        return _on_cluster(client, function, shared, items, beside or SentOnce())
     if n_jobs == 1 or len(items) < 2:
         return [function(shared, item) for item in items]
     from joblib import Parallel, delayed
@@ -61,12 +122,20 @@ def active_client() -> Any:
 
 
 def _on_cluster(
-    client: Any, function: Callable[..., Found], shared: Any, items: Sequence[Any]
+    client: Any,
+    function: Callable[..., Found],
+    shared: Any,
+    items: Sequence[Any],
+    beside: SentOnce,
 ) -> list[Found]:
     from distributed import KilledWorker
 
-    sent = client.scatter(shared, broadcast=True, hash=False)
-    futures = [client.submit(function, sent, item, pure=False, retries=RETRIES) for item in items]
+    objects = beside.futures(client) if beside.objects else []
+    sent = client.scatter(beside.packed(shared), broadcast=True, hash=False)
+    futures = [
+        client.submit(_call_beside, function, sent, item, objects, pure=False, retries=RETRIES)
+        for item in items
+    ]
     try:
         found: list[Found] = client.gather(futures)
     except KilledWorker as error:

@@ -19,6 +19,7 @@ from spinlearn.messages.layout import aligned_ones, lanes_for
 from spinlearn.messages.potts_messages import LARGE, LARGEST_EXPONENT, TINY
 
 Ids = npt.NDArray[np.int64]
+BLOCK = 1 << 18  # edges that are treated at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +137,11 @@ class MessageBlock:
                 for b, rows in _by_block(block[outer], a.nodes[own[outer]], other[outer]).items()
             },
             "receivers": own,
+            # Edges are told of by the end with the lower number.
+            "lower": np.flatnonzero(a.nodes[own] < other),
         }
+        told = self._state["lower"]
+        self._state["ends"] = np.column_stack([a.nodes[own[told]], other[told]])
         self.arrays = BlockArrays(
             a.nodes, a.fields, a.sizes, a.own[:0], a.other[:0], a.block[:0], a.couplings[:0]
         )
@@ -204,9 +209,9 @@ class MessageBlock:
         s["volumes"][0, :q] = self.own_volumes() + others + self.term.held
         nodes = np.arange(n, dtype=np.int32)
         order = nodes if forth else np.ascontiguousarray(nodes[::-1])
-        movement = np.zeros(2)
+        movement, lanes = np.zeros(2), (0,) * s["fields"].shape[1]
         sweep_potts(
-            (0,) * s["fields"].shape[1], order, max(1 / self.temperature, TINY), tol, s["indptr"],
+            lanes, lanes, order, max(1 / self.temperature, TINY), tol, s["indptr"],
             s["neighbors"], s["reverse"], s["unlike"], s["slope"], s["weights"], s["heavy"],
             s["fields"], self.term.coefficient, self.arrays.sizes, s["targets"], s["volumes"],
             s["messages"], s["beliefs"], s["work"], damping, s["pending"], threshold, movement,
@@ -219,6 +224,28 @@ class MessageBlock:
     def marginals(self) -> FloatArray:
         """Beliefs of the block's nodes, (n, q), as of the last sweep."""
         return np.array(self._state["beliefs"][:, : self.n_states])
+
+    def agreements(self) -> tuple[Ids, FloatArray]:
+        """Edges (m, 2) by global numbers, the lower first, and C_ij of each; from both messages.
+
+        The law of a node without a neighbour, h, is in what it sends there: m = w + (1 - w) h for
+        J >= 0, and m = 1 - (1 - w) h for J < 0.
+        """
+        s, q = self._state, self.n_states
+        found = np.empty(len(s["lower"]))
+        for begin in range(0, len(found), BLOCK):
+            rows = s["lower"][begin : begin + BLOCK]
+            attractive = s["slope"][rows] >= 0
+            w = np.where(attractive, s["unlike"][rows], -s["slope"][rows])
+            laws = []
+            for slots in (rows, s["reverse"][rows]):
+                m = s["messages"][slots, :q].astype(np.float64)
+                h = np.maximum(np.where(attractive[:, None], m - w[:, None], 1 - m), 0.0)
+                laws.append(h / h.sum(axis=1, keepdims=True))
+            same = np.sum(laws[0] * laws[1], axis=1)
+            like, differ = np.where(attractive, 1.0, w), np.where(attractive, w, 1.0)
+            found[begin : begin + BLOCK] = same * like / (same * like + (1 - same) * differ)
+        return s["ends"], found
 
 
 def _padded(values: FloatArray, lanes: int) -> FloatArray:

@@ -33,6 +33,7 @@ import numpy.typing as npt
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
+from spinlearn.core.parallel import SentOnce
 from spinlearn.energies import Modularity
 from spinlearn.methods.evidence import Evidence, Labels, cavity_evidence, left_out_evidence
 from spinlearn.methods.label_walks import LabelWalks
@@ -159,7 +160,7 @@ def weigh(
     seed : int
     """
     ladder = [factor * temperature for factor in FACTORS]
-    walks = LabelWalks(graph)
+    walks, beside = LabelWalks(graph), SentOnce(graph)
     candidates: list[Candidate] = []
     for resolution in RESOLUTIONS:
         if resolution == 0 and candidates[1].best > candidates[0].best + WORSE:
@@ -170,7 +171,7 @@ def weigh(
             model = energy(graph, kept, n_states, label_strength=label_strength)
             return walks.added(model, kept, temperature)
 
-        left_out = left_out_evidence(labels, model_of, ladder)
+        left_out = left_out_evidence(labels, model_of, ladder, beside)
         first = Candidate(resolution, left_out, None)
         if not candidates and first.clear:
             return Weighed((first,))
