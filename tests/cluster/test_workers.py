@@ -21,6 +21,7 @@ from spinlearn.cli.main import app
 from spinlearn.core.model import PottsModel
 from spinlearn.core.parallel import SentOnce, each
 from spinlearn.engines import BeliefPropagation, Multicanonical, Tempering
+from spinlearn.engines.rounds_elsewhere import RoundsElsewhere
 from spinlearn.errors import ClusterError, InvalidInputError
 from spinlearn.graphs import KNN
 from spinlearn.io.message_parts import MessageParts, whole_marginals, write_message_parts
@@ -125,11 +126,14 @@ def ladder_model():
 
 
 @pytest.mark.parametrize("make", [Tempering, Multicanonical])
-def test_ladders_on_workers_find_the_same_bit_for_bit(client, make):
+def test_ladders_on_workers_find_the_same_bit_for_bit(client, make, monkeypatch):
     model, engine = ladder_model(), make(max_sweeps=200, tol=1e-6)
     alone = engine.run(model, [0.4, 1.0, 2.0], seed=3)
+    rounds, run = [], RoundsElsewhere.run
+    monkeypatch.setattr(RoundsElsewhere, "run", lambda *a: rounds.append(1) or run(*a))
     with parallel_config("dask", client=client):
         shared = engine.run(model, [0.4, 1.0, 2.0], seed=3)
+    assert rounds
     assert np.array_equal(alone.marginals, shared.marginals)
     assert np.array_equal(alone.edge_agreement, shared.edge_agreement)
     assert np.array_equal(alone.std_error, shared.std_error)

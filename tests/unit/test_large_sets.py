@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -78,6 +80,15 @@ def test_a_stop_on_the_way_down_leaves_what_is_found(monkeypatch):
     monkeypatch.setattr("spinlearn.engines.cooled_run.REPORT_SECONDS", 0.0)
     with pytest.raises(StoppedError):
         BeliefPropagation().run(clouds(), [1.0], callback=lambda progress: True)
+
+
+def test_very_many_points_have_three_temperatures(monkeypatch):
+    plan = sys.modules["spinlearn.methods.plan"]  # the package has a function of that name
+    model = clouds()
+    assert len(plan.message_grid(model, 2.0, 0.8)) > 6
+    monkeypatch.setattr(plan, "VERY_MANY", 300)
+    assert np.allclose(plan.message_grid(model, 2.0, 0.8), [1.6 / 1.5, 1.6, 2.4])
+    assert len(plan.message_grid(model, 2.0)) > 3  # no label chose one of them
 
 
 def test_density_counts_every_point_and_shows_the_majority():

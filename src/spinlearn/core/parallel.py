@@ -17,6 +17,8 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 RETRIES = 3  # of a task whose worker is lost
+LOOK_SECONDS = 1.0  # between two looks whether what tasks share is still there
+WAIT_SECONDS = 60.0  # for a worker to come, or to come back
 
 
 class SentOnce:
@@ -42,6 +44,10 @@ class SentOnce:
             self._futures = client.scatter(list(self.objects), broadcast=True, hash=False)
             self._client = client
         return self._futures
+
+    def forget(self) -> None:
+        """They are on no worker any more."""
+        self._client, self._futures = None, []
 
     def packed(self, value: Any) -> bytes:
         """A value without the objects."""
@@ -121,6 +127,10 @@ def active_client() -> Any:
     return getattr(backend, "client", None)
 
 
+class _DataLostError(Exception):
+    """What tasks share is no more: all workers that had it are lost."""
+
+
 def _on_cluster(
     client: Any,
     function: Callable[..., Found],
@@ -128,8 +138,30 @@ def _on_cluster(
     items: Sequence[Any],
     beside: SentOnce,
 ) -> list[Found]:
-    from distributed import KilledWorker
+    for _ in range(RETRIES + 1):
+        try:
+            return _attempt(client, function, shared, items, beside)
+        except _DataLostError:
+            beside.forget()
+            _wait_for_a_worker(client)
+    raise ClusterError(
+        f"all workers were lost {RETRIES + 1} times, most likely for want of memory: give workers "
+        "more, or use fewer of them"
+    )
 
+
+def _attempt(
+    client: Any,
+    function: Callable[..., Found],
+    shared: Any,
+    items: Sequence[Any],
+    beside: SentOnce,
+) -> list[Found]:
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker, wait
+
+    _wait_for_a_worker(client)
     objects = beside.futures(client) if beside.objects else []
     sent = client.scatter(beside.packed(shared), broadcast=True, hash=False)
     futures = [
@@ -137,7 +169,16 @@ def _on_cluster(
         for item in items
     ]
     try:
-        found: list[Found] = client.gather(futures)
+        while True:
+            try:
+                wait(futures, timeout=LOOK_SECONDS)
+                found: list[Found] = client.gather(futures)
+                return found
+            except TimeoutError:
+                if not all(client.who_has([sent, *objects]).values()):
+                    raise _DataLostError from None  # tasks would wait for it forever
+    except CancelledError as error:
+        raise _DataLostError from error
     except KilledWorker as error:
         raise ClusterError(
             f"{RETRIES + 1} workers were lost with the same task, which most likely needs more "
@@ -145,4 +186,12 @@ def _on_cluster(
         ) from error
     finally:
         client.cancel([*futures, sent])
-    return found
+
+
+def _wait_for_a_worker(client: Any) -> None:
+    try:
+        client.wait_for_workers(1, timeout=WAIT_SECONDS)
+    except TimeoutError as error:
+        raise ClusterError(
+            f"no worker came within {WAIT_SECONDS:.0f} s: start some, or check the address"
+        ) from error
