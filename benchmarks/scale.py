@@ -97,6 +97,8 @@ def measure(X: np.ndarray, labels: np.ndarray, truth: np.ndarray | None) -> None
             suggest(stored, 5)
         with steps.step("suspects"):
             suspects(stored)
+        with steps.step("explore"):
+            stored.explore(Path(folder) / "again.html")
     with steps.step("predict 10,000 points"):
         classifier.predict(builder.attach(X[:10_000] + 0.01, X))
     print(", ".join(f"{name} {size:.1f} MB" for name, size in sizes.items()))
@@ -112,23 +114,24 @@ def sweeps(sizes: list[int]) -> None:
     """Processor time of one whole sweep over the number of nodes, and the exponent between."""
     from spinlearn.energies import Modularity
     from spinlearn.graphs import KNN
-    from spinlearn.messages.layout import MessageLayout
-    from spinlearn.messages.propagation import Propagation
+    from spinlearn.messages.large_layout import LargeLayout
+    from spinlearn.messages.large_messages import LargeMessages
 
     print("| nodes | messages | ms per sweep | ns per message | exponent |\n|---|---|---|---|---|")
     before = None
     for n in sizes:
         X, labels, _, _ = clouds(n, 10)
         model = Modularity()(KNN().build(X).homogeneous(), labels, 10)
-        layout = MessageLayout(model)
-        run = Propagation(layout, tol=1e-12, max_sweeps=2, schedule="sequential")
-        run.start()
-        run.settle(3.0)  # compiled by now
+        layout = LargeLayout(model)
+        messages = LargeMessages(layout)
+        messages.set_temperature(3.0)
+        order = np.arange(layout.n_nodes, dtype=np.int32)
+        messages.sweep(order, 1e-12, 0.0, -1.0)  # compiled by now
         best = np.inf
-        for _ in range(3):
+        for _ in range(4):
             began = time.process_time()
-            run.settle(3.0)
-            best = min(best, (time.process_time() - began) / 2)
+            messages.sweep(order, 1e-12, 0.0, -1.0)
+            best = min(best, time.process_time() - began)
         exponent = (
             "" if before is None else f"{np.log(best / before[1]) / np.log(n / before[0]):.2f}"
         )

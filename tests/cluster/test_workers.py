@@ -9,19 +9,24 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import parallel_config
 from sklearn.datasets import make_blobs
 from typer.testing import CliRunner
 
-from spinlearn import compare
+from spinlearn import Graph, compare
 from spinlearn.cli import cluster
 from spinlearn.cli.main import app
-from spinlearn.core.parallel import each
-from spinlearn.engines import BeliefPropagation
+from spinlearn.core.model import PottsModel
+from spinlearn.core.parallel import SentOnce, each
+from spinlearn.engines import BeliefPropagation, Multicanonical, Tempering
+from spinlearn.engines.rounds_elsewhere import RoundsElsewhere
 from spinlearn.errors import ClusterError, InvalidInputError
+from spinlearn.graphs import KNN
 from spinlearn.io.message_parts import MessageParts, whole_marginals, write_message_parts
 from spinlearn.methods.evidence import left_out_evidence
+from spinlearn.workflows.block_engine import BlockPropagation
 from spinlearn.workflows.distributed import propagate_parts
 from tests.cluster.models import clouds
 
@@ -84,6 +89,67 @@ def test_left_out_labels_say_the_same_bit_for_bit(client):
     assert np.array_equal(alone.shares, shared.shares)
 
 
+class Counted:
+    """Counts how often it is sent."""
+
+    def __init__(self) -> None:
+        self.sent = 0
+
+    def __reduce__(self):
+        self.sent += 1
+        return Counted, ()
+
+
+def kind_of(shared: dict, item: int) -> tuple[str, int]:
+    return type(shared["thing"]).__name__, shared["number"] * item
+
+
+def test_what_calls_have_in_common_is_sent_once(client):
+    thing = Counted()
+    beside = SentOnce(thing)
+    with parallel_config("dask", client=client):
+        for number in (1, 2, 3):
+            found = each(kind_of, {"thing": thing, "number": number}, [1, 2], beside=beside)
+            assert found == [("Counted", number), ("Counted", 2 * number)]
+        assert thing.sent == 1
+        each(kind_of, {"thing": thing, "number": 1}, [1, 2])
+        assert thing.sent == 2
+
+
+def ladder_model():
+    """A model with a null model, and one without, both small."""
+    whole = clouds()
+    keep = np.arange(60)
+    inside = np.all(np.isin(whole.graph.edges, keep), axis=1)
+    graph = Graph(60, whole.graph.edges[inside], whole.graph.weights[inside])
+    return PottsModel(graph, whole.n_states, clamped=np.array(whole.clamped[:60]))
+
+
+@pytest.mark.parametrize("make", [Tempering, Multicanonical])
+def test_ladders_on_workers_find_the_same_bit_for_bit(client, make, monkeypatch):
+    model, engine = ladder_model(), make(max_sweeps=200, tol=1e-6)
+    alone = engine.run(model, [0.4, 1.0, 2.0], seed=3)
+    rounds, run = [], RoundsElsewhere.run
+    monkeypatch.setattr(RoundsElsewhere, "run", lambda *a: rounds.append(1) or run(*a))
+    with parallel_config("dask", client=client):
+        shared = engine.run(model, [0.4, 1.0, 2.0], seed=3)
+    assert rounds
+    assert np.array_equal(alone.marginals, shared.marginals)
+    assert np.array_equal(alone.edge_agreement, shared.edge_agreement)
+    assert np.array_equal(alone.std_error, shared.std_error)
+    assert np.array_equal(alone.mean_energy, shared.mean_energy)
+
+
+def test_a_ladder_whose_worker_is_killed_is_swept_again(client):
+    model, engine = ladder_model(), Tempering(max_sweeps=300, tol=1e-6)
+    alone = engine.run(model, [0.5, 1.0], seed=1)
+    timer = kill_a_worker_after(client, 0.3)
+    with parallel_config("dask", client=client):
+        shared = engine.run(model, [0.5, 1.0], seed=1)
+    timer.join()
+    assert np.array_equal(alone.marginals, shared.marginals)
+
+
 def test_compare_finds_the_same_rows(client):
     model = clouds()
     y = np.array(model.clamped)
@@ -119,6 +185,22 @@ def test_a_lost_block_is_computed_again(client, parts):
     assert np.abs(again.marginals - whole.marginals).max() < 1e-8
 
 
+def test_blocks_as_an_engine_give_all_averages(client):
+    model = clouds()
+    alone = BeliefPropagation(n_starts=1, tol=1e-10).run(model, TEMPERATURES, seed=0)
+    with parallel_config("dask", client=client):
+        shared = BlockPropagation(n_blocks=3, tol=1e-10).run(model, TEMPERATURES)
+    assert shared.converged.all()
+    assert np.abs(shared.marginals - alone.marginals).max() < 1e-6
+    assert np.abs(shared.edge_agreement - alone.edge_agreement).max() < 1e-6
+    assert np.allclose(shared.mean_energy, alone.mean_energy, rtol=1e-6)
+
+
+def test_blocks_without_workers_are_one_clear_line():
+    with pytest.raises(ClusterError, match="--scheduler"):
+        BlockPropagation(n_blocks=2).run(clouds(), [1.0])
+
+
 def test_parts_without_a_header_are_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="write_message_parts"):
         MessageParts.open(Path(tmp_path))
@@ -137,6 +219,57 @@ def test_the_command_gives_the_same_answer_on_a_cluster(client, tmp_path):
         assert run.exit_code == 0, run.output
         texts.append((out / "labels.csv").read_text())
     assert texts[0] == texts[1]
+
+
+def edge_files(folder: Path) -> list[str]:
+    """A graph of three clouds as two Parquet parts, and its labels; the options for them."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    X, truth = make_blobs(300, centers=3, n_features=4, random_state=1)
+    graph = KNN().build(X)
+    (folder / "edges").mkdir()
+    for k, part in enumerate(np.array_split(np.arange(graph.n_edges), 2)):
+        u, v = graph.edges[part].T + 1000
+        table = pa.table({"source": u, "target": v, "weight": graph.weights[part]})
+        parquet.write_table(table, folder / "edges" / f"part-{k}.parquet")
+    rows = "".join(f"{i + 1000},{'ABC'[truth[i]]}\n" for i in range(15))
+    (folder / "labels.csv").write_text("id,label\n" + rows)
+    return [str(folder / "edges"), "--edges", "--labels-file", str(folder / "labels.csv")]
+
+
+def test_the_command_passes_messages_in_blocks(client, tmp_path):
+    files, calls = edge_files(tmp_path), []
+    blocks = ["--scheduler", client.scheduler.address, "--blocks", "2"]
+    for name, where in (("alone", []), ("shared", [*blocks, "--parts", str(tmp_path / "parts")])):
+        out = tmp_path / name
+        run = CliRunner().invoke(app, ["fit", *files, "--quiet", "--out", str(out), *where])
+        assert run.exit_code == 0, run.output
+        table = pd.read_csv(out / "labels.csv")
+        calls.append(dict(zip(table["id"], table["call"], strict=True)))
+    assert calls[0] == calls[1]
+    assert (tmp_path / "parts" / "edges-1.parquet").exists()
+
+
+def test_a_worker_killed_while_the_command_runs_changes_nothing(client, tmp_path):
+    files = edge_files(tmp_path)
+    where = ["--scheduler", client.scheduler.address, "--blocks", "2", "--quiet"]
+    texts = []
+    for name, seconds in (("whole", None), ("wounded", 1.0)):
+        timer = None if seconds is None else kill_a_worker_after(client, seconds)
+        out = tmp_path / name
+        run = CliRunner().invoke(app, ["fit", *files, *where, "--out", str(out)])
+        if timer is not None:
+            timer.join()
+        assert run.exit_code == 0, run.output
+        texts.append((out / "labels.csv").read_text())
+    assert texts[0] == texts[1]
+
+
+def test_blocks_need_a_scheduler(tmp_path):
+    run = CliRunner().invoke(app, ["fit", *edge_files(tmp_path), "--blocks", "2"])
+    assert run.exit_code != 0
+    assert "--scheduler" in str(run.exception)
 
 
 def test_a_scheduler_that_does_not_answer_is_one_clear_line(monkeypatch):

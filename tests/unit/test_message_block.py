@@ -45,6 +45,19 @@ def test_blocks_reach_the_fixed_point_of_the_whole(tmp_path, n_blocks):
     assert np.abs(whole_marginals(model, found) - whole.marginals).max() < 1e-8
 
 
+def test_large_blocks_are_packed_and_say_the_same(tmp_path, monkeypatch):
+    model = clouds()
+    parts = write_message_parts(model, tmp_path / "parts", 2)
+    usual = settled(parts)
+    monkeypatch.setattr("spinlearn.messages.block.LARGE", 10_570)  # between the two of them
+    sizes = [MessageBlock(b, parts.read(b), parts.term).n_bytes for b in range(2)]
+    assert np.abs(settled(parts) - usual).max() < 1e-5
+    monkeypatch.setattr("spinlearn.messages.block.LARGE", 10)
+    packed = [MessageBlock(b, parts.read(b), parts.term).n_bytes for b in range(2)]
+    assert np.abs(settled(parts) - usual).max() < 1e-5
+    assert sum(packed) < sum(sizes)
+
+
 def test_without_exchange_they_do_not(tmp_path):
     model = clouds()
     parts = write_message_parts(model, tmp_path / "parts", 2)

@@ -18,7 +18,7 @@ import numpy as np
 
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.methods.walks import Walks, sharpened
+from spinlearn.methods.walks import Walks, precision, sharpened
 
 SECOND = 0.25  # weight of the walks
 
@@ -49,10 +49,12 @@ def expected_errors(
 def walked(equilibrium: Equilibrium, labels: IntArray, n_classes: int) -> FloatArray:
     """Probabilities of classes from the walks of their labels, (n, n_classes)."""
     model = equilibrium.model
-    given = np.zeros((len(labels), n_classes))
+    tol, dtype = precision(len(labels))
+    given = np.zeros((len(labels), n_classes), dtype=dtype)
     labelled = np.flatnonzero(labels >= 0)
     given[labelled, labels[labelled]] = 1.0
-    arriving = Walks(model.graph.with_weights(model.couplings)).carried(given)
-    total = arriving.sum(axis=0)
+    graph = model.graph.with_weights(model.couplings)
+    arriving = Walks(graph, tol=tol, dtype=dtype).carried(given)
+    total = arriving.sum(axis=0, dtype=np.float64)
     shares = arriving * len(labels) / np.where(total > 0, total, 1.0)
     return sharpened(shares, total > 0)

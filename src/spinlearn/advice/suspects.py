@@ -38,7 +38,7 @@ from spinlearn.core.graph import Graph
 from spinlearn.energies.label_terms import checked_labels
 from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
-from spinlearn.methods.walks import Walks, sharpened
+from spinlearn.methods.walks import Walks, precision, sharpened
 
 MARGIN = 0.5
 BLOCK = 64  # columns of G at a time
@@ -198,7 +198,8 @@ class LeftOut:
     def __init__(
         self, graph: Graph, points: npt.NDArray[np.intp], states: Labels, n_states: int
     ) -> None:
-        self._walks = Walks(graph)
+        tol, dtype = precision(graph.n_nodes)
+        self._walks = Walks(graph, tol=tol, dtype=dtype)
         self._points, self._states = points, states
         self._n_points = graph.n_nodes
         self._rows = np.arange(len(points))

@@ -99,10 +99,8 @@ def joined(
 
 def connected_parts(n_nodes: int, edges: IntArray) -> IntArray:
     """Number of the connected part of every node, given the edges that count."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    from spinlearn.kernels.connected import connect
 
-    u, v = edges.T
-    links = coo_array((np.ones(len(u), dtype=np.int8), (u, v)), shape=(n_nodes, n_nodes))
-    found: IntArray = connected_components(links, directed=False)[1]
-    return found
+    parts = np.empty(n_nodes, dtype=np.int32)
+    connect(np.ascontiguousarray(edges, dtype=np.int32), parts)
+    return parts

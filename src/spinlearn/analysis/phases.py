@@ -29,6 +29,7 @@ from spinlearn.core.temperature_cells import cell_ends
 WHOLE = 0.9  # share of the points in the largest grain, above which all act as one
 GRAIN = 0.03  # share (at least GRAIN_POINTS) below which even the largest grain is none
 GRAIN_POINTS = 3
+GRAINS = 4  # the largest, whose sizes are kept
 
 
 class Phase(Enum):
@@ -61,6 +62,8 @@ class Phases:
     susceptibility : float array (T,)
         Mean size of the grain of a point.
     heat_capacity : float array (T,)
+    grains : float array (T, GRAINS)
+        Shares of all points in the largest grains, descending.
     """
 
     temperatures: FloatArray
@@ -68,6 +71,7 @@ class Phases:
     largest_grain: FloatArray
     susceptibility: FloatArray
     heat_capacity: FloatArray
+    grains: FloatArray
 
     def intervals(self) -> list[PhaseInterval]:
         """Maximal ranges of one phase, see `cell_ends`."""
@@ -101,6 +105,7 @@ def phases(equilibrium: Equilibrium) -> Phases:
         largest_grain=largest,
         susceptibility=np.array([float(np.sum(s.astype(float) ** 2)) / n for s in sizes]),
         heat_capacity=equilibrium.heat_capacity[order],
+        grains=np.array([_largest(s) / n for s in sizes]).reshape(-1, GRAINS),
     )
 
 
@@ -108,3 +113,9 @@ def grain_sizes(equilibrium: Equilibrium, row: int) -> npt.NDArray[np.int64]:
     """Number of points in every grain at the row-th temperature."""
     q = equilibrium.model.n_states
     return np.bincount(grains(equilibrium, row, (1 + 1 / q) / 2))
+
+
+def _largest(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The largest sizes, descending, zeros after the last, (GRAINS,)."""
+    found = np.sort(sizes)[::-1][:GRAINS]
+    return np.pad(found, (0, GRAINS - len(found)))

@@ -24,6 +24,8 @@ from spinlearn.core.model import PottsModel
 COARSE_SIZE = 16
 DEFAULT_SIZE = 32
 SPAN = 40.0  # highest over lowest non-zero temperature
+STEPS = 60  # of power iteration; the root is then right to a few percent, which is enough
+MANY, FEWER_STEPS = 200_000, 15  # nodes from which on each step takes its time
 
 
 def temperature_grid(model: PottsModel, size: int = DEFAULT_SIZE) -> FloatArray:
@@ -60,8 +62,8 @@ def mean_field_temperature(model: PottsModel) -> float:
     return float(factor * spread * _largest_eigenvalue(model))
 
 
-def _largest_eigenvalue(model: PottsModel, steps: int = 60) -> float:
-    """Perron root of the matrix |J| by power iteration (to a few percent, which is enough)."""
+def _largest_eigenvalue(model: PottsModel) -> float:
+    """Perron root of the matrix |J| by power iteration."""
     from scipy.sparse import csr_array
 
     strength = np.abs(model.effective_couplings)
@@ -73,7 +75,7 @@ def _largest_eigenvalue(model: PottsModel, steps: int = 60) -> float:
     matrix = csr_array((strength[graph.edge_ids], graph.neighbors, graph.indptr), shape=(n, n))
     vector = np.ones(n)
     value = 0.0
-    for _ in range(steps):
+    for _ in range(STEPS if n <= MANY else FEWER_STEPS):
         # (plus the vector itself: without that shift bipartite graphs would oscillate)
         image: FloatArray = matrix @ vector + vector
         value = float(np.linalg.norm(image) / np.linalg.norm(vector))

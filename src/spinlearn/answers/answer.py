@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.analysis.grains import TIE
-from spinlearn.analysis.phases import PhaseInterval, phases
+from spinlearn.analysis.phases import PhaseInterval, Phases, phases
 from spinlearn.answers.calibrated import calibrated_temperature
 from spinlearn.answers.confidence import confidence, mean_confidence
 from spinlearn.answers.labels import LabelCode
@@ -193,9 +193,14 @@ class Answer(NotebookTable):
         return self.profile.temperatures
 
     @cached_property
+    def grid_phases(self) -> Phases:
+        """The phase at every temperature of the grid, with what shows it."""
+        return phases(self.equilibrium)
+
+    @property
     def phases(self) -> list[PhaseInterval]:
         """Ferromagnetic, super-paramagnetic, paramagnetic: ranges of temperature, ascending."""
-        return phases(self.equilibrium).intervals()
+        return self.grid_phases.intervals()
 
     @property
     def row(self) -> int:

@@ -23,13 +23,15 @@ variants on ten other draws, M in place of R cost up to 0.05, leaving out the ne
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-import numpy.typing as npt
 
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import Decision, Status
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.core.model import PottsModel
 
 STANDING = 0.02
 
@@ -50,34 +52,69 @@ def confidence(
     usable : bool array (T,), optional
         Temperatures to look at, see `Trust.usable`; default all.
     """
+    return np.asarray(confidence_rows(equilibrium, found, [row], usable)[0])
+
+
+def confidence_rows(
+    equilibrium: Equilibrium,
+    found: Profile,
+    rows: Sequence[int],
+    usable: BoolArray | None = None,
+) -> FloatArray:
+    """The same at several rows, (rows, n)."""
     weights = _standing(found, usable)
-    calls = found.outcomes[row]
-    model, n = equilibrium.model, equilibrium.model.n_nodes
-    rows = np.flatnonzero(weights)
-    mean = np.zeros((n, found.n_classes))
-    for k in rows:  # one temperature at a time: a copy of all would not fit
-        mean += weights[k] * equilibrium.marginals[k, :, : found.n_classes]
-    named = _against_all(mean, found.status[row] != Status.LABELLED)
+    mean = np.zeros((equilibrium.model.n_nodes, found.n_classes))
+    for t in np.flatnonzero(weights):  # one temperature at a time: a copy of all would not fit
+        mean += weights[t] * equilibrium.marginals[t, :, : found.n_classes]
+    result = np.empty((len(rows), len(mean)))
+    named, against = mean, None
+    for k, row in enumerate(rows):
+        unlabelled = found.status[row] != Status.LABELLED
+        if against is None or np.any(against != unlabelled):
+            named, against = _against_all(mean, unlabelled), unlabelled
+        result[k] = _of_row(equilibrium.model, found, row, named, weights)
+    return result
 
-    def membership(points: npt.NDArray[np.intp], call: IntArray) -> FloatArray:
-        """R of the points in the class of a call each; zero where there is no call."""
-        member = np.zeros(len(points))
-        known = (call >= 0) & (call < found.n_classes)
-        member[known] = named[points[known], call[known]]
-        new = np.flatnonzero(call >= found.n_classes)
-        for k in rows if len(new) else ():
-            member[new] += weights[k] * (found.outcomes[k, points[new]] == call[new])
-        return member
 
-    coupling = np.abs(model.couplings)
+def _of_row(
+    model: PottsModel, found: Profile, row: int, named: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Confidence at one row, from R of the named classes, (n, k)."""
+    from spinlearn.kernels.neighbor_means import beside_sums
+
+    n, calls = model.n_nodes, found.outcomes[row]
     beside, total = np.zeros(n), np.zeros(n)
-    for one, other in (model.graph.edges.T, model.graph.edges.T[::-1]):
-        beside += np.bincount(one, coupling * membership(other, calls[one]), n)
-        total += np.bincount(one, coupling, n)
-    own = membership(np.arange(n), calls)
+    beside_sums(model.graph.edges, model.couplings, named, calls, beside, total)
+    own = np.zeros(n)
+    known = np.flatnonzero((calls >= 0) & (calls < found.n_classes))
+    own[known] = named[known, calls[known]]
+    if np.any(calls >= found.n_classes):
+        _add_new(model, found, calls, weights, own, beside)
     sure = own * np.divide(beside, total, out=np.ones(n), where=total > 0)
     sure[found.status[row] == Status.LABELLED] = 1.0
     return np.clip(sure, 0.0, 1.0)
+
+
+def _add_new(
+    model: PottsModel,
+    found: Profile,
+    calls: IntArray,
+    weights: FloatArray,
+    own: FloatArray,
+    beside: FloatArray,
+) -> None:
+    """R of new classes: the share of temperatures at which a point is called so too."""
+    new = calls >= found.n_classes
+    rows = np.flatnonzero(weights)
+    for k in rows:
+        own[new] += weights[k] * (found.outcomes[k, new] == calls[new])
+    for one, other in ((0, 1), (1, 0)):
+        edge_ids = np.flatnonzero(new[model.graph.edges[:, one]])
+        ends = model.graph.edges[edge_ids]
+        coupling, call = np.abs(model.couplings[edge_ids]), calls[ends[:, one]]
+        for k in rows:
+            same = found.outcomes[k, ends[:, other]] == call
+            beside += np.bincount(ends[:, one], weights[k] * coupling * same, len(own))
 
 
 def mean_confidence(sure: FloatArray, decision: Decision, outcome: int) -> float:

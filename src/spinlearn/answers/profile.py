@@ -198,20 +198,24 @@ class Profile(NotebookTable):
             for a, b in zip(starts, stops, strict=True)
         ]
 
-    def call_ranges(self, row: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    def call_ranges(
+        self, row: int, points: slice = slice(None)
+    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
         """Where the outcome at a row begins and ends, for every point.
 
         Parameters
         ----------
         row : int
             Row of the grid.
+        points : slice, optional
+            Which points; default all.
 
         Returns
         -------
         first, last : int arrays (n,)
             Positions in `boundaries`.
         """
-        same = self.outcomes == self.outcomes[row]
+        same = self.outcomes[:, points] == self.outcomes[row, points]
         before = np.argmin(same[row::-1], axis=0)  # steps down to the first that differs, 0 if none
         after = np.argmin(same[row:], axis=0)
         low = np.where(before > 0, row - before + 1, 0)

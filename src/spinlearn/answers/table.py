@@ -88,31 +88,26 @@ def label_table(
         raise InvalidInputError(
             f"there are {len(ids)} ids for {n_points} points: give one id per point"
         )
-    codes, inverse = np.unique(found.outcomes[row], return_inverse=True)
+    codes, inverse = np.unique(found.outcomes[row, points], return_inverse=True)
     names = [safe_name(outcome_name(int(c), classes, found.confused_sets)) for c in codes]
-    low, high = found.call_ranges(row)
+    low, high = found.call_ranges(row, points)
     ends = [temperature_text(t) for t in found.boundaries().tolist()]
-    probabilities = whole_steps(marginals[:, :n_classes])
-    sure = whole_steps(confidence)
+    probabilities = whole_steps(marginals[points, :n_classes])
+    sure = whole_steps(confidence[points])
     text = [step_text(k) for k in range(STEPS + 1)]
-    errors = np.zeros_like(probabilities)
-    error_text = text
-    if std_error is not None:
-        errors = whole_steps(std_error[:, :n_classes])
-    elif errors_unknown:
-        error_text = [""]
+    blank = ("" if std_error is None and errors_unknown else text[0],) * n_classes
+    errors = None if std_error is None else whole_steps(std_error[points, :n_classes])
     why = {} if reasons is None else reasons
+    numbers = range(n_points)[points]
+    listed = (inverse, found.status[row, points], sure, probabilities, low, high)
     rows = tuple(
-        (
-            safe_name(str(ids[i])),
-            names[inverse[i]],
-            STATUS_NAMES[found.status[row, i]],
-            text[sure[i]],
+        (safe_name(str(name)), names[call], STATUS_NAMES[status], text[certain])
+        + tuple([text[k] for k in laws])
+        + (blank if errors is None else tuple(text[k] for k in errors[at]))
+        + (ends[first], ends[last], why.get(numbers[at], ""))
+        for at, (name, call, status, certain, laws, first, last) in enumerate(
+            zip(ids[points], *(values.tolist() for values in listed), strict=True)
         )
-        + tuple(text[k] for k in probabilities[i])
-        + tuple(error_text[k] for k in errors[i])
-        + (ends[low[i]], ends[high[i]], why.get(i, ""))
-        for i in range(n_points)[points]
     )
     columns: tuple[str, ...] = ("id", "call", "status", "confidence")
     columns += tuple(f"p:{c}" for c in classes) + tuple(f"se:{c}" for c in classes)

@@ -59,6 +59,8 @@ def fit(
     max_seconds: options.MaxSeconds = None,
     jobs: options.Jobs = 1,
     scheduler: options.Scheduler = None,
+    blocks: options.Blocks = None,
+    parts: options.Parts = None,
     seed: options.Seed = 0,
     quiet: options.Quiet = False,
 ) -> None:
@@ -79,12 +81,20 @@ def fit(
         spinlearn fit atlas.h5ad --labels cell_type --novelty eager
 
         spinlearn fit cells.csv --labels type --method paper --temperatures 0:1:21 --seed 7
+
+        spinlearn fit edges/ --edges --labels-file labels.csv --labels class --scheduler
+        tcp://10.0.0.1:8786 --blocks 8 --parts /shared/parts
     """
     from spinlearn.io.folder import check_target, parent_folder
     from spinlearn.io.run_lock import only_run
     from spinlearn.workflows.settings import FitSettings
 
     check_target(out)
+    if (blocks is not None and scheduler is None) or (parts is not None and blocks is None):
+        raise InvalidInputError(
+            "--blocks needs workers to live on, and --parts needs --blocks: give --scheduler "
+            "ADDRESS --blocks N, or leave both out"
+        )
     read = options.read_options(
         labels, id, features, labels_file, edges, delimiter, encoding, unlabelled, missing,
         neighbors,
@@ -111,6 +121,8 @@ def fit(
         tol=tol,
         max_seconds=max_seconds,
         n_jobs=jobs,
+        n_blocks=blocks,
+        parts=parts,
         checkpoint=_run_files(out)[0],
         checkpoint_seconds=checkpoint_seconds,
         seed=seed,

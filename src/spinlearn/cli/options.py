@@ -74,7 +74,9 @@ LabelsFile = Annotated[
 Edges = Annotated[
     bool,
     typer.Option(
-        "--edges", help="The .tsv or .csv is a list of edges: id, id, weight.",
+        "--edges",
+        help="The .tsv, .csv or .parquet, or the folder of .parquet parts, is a list of edges: "
+        "id, id, weight.",
         rich_help_panel=READING,
     ),
 ]  # fmt: skip
@@ -270,6 +272,24 @@ Scheduler = Annotated[
     typer.Option(
         metavar="ADDRESS",
         help="Of a Dask cluster, tcp://...:8786, whose workers share independent work.",
+        rich_help_panel=RUN,
+    ),
+]
+Blocks = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        help="With --scheduler: pass messages in N blocks of nodes that live on the workers, for a "
+        "graph whose messages no machine holds alone.",
+        rich_help_panel=RUN,
+    ),
+]
+Parts = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="With --blocks: new folder for the parts of the model, which all workers can read; "
+        "default: one for temporary files.",
         rich_help_panel=RUN,
     ),
 ]

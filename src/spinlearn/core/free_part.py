@@ -42,7 +42,7 @@ class FreePart:
         local[nodes] = np.arange(len(nodes), dtype=np.int32)
         u, v = edges[:, 0], edges[:, 1]
         inner = np.flatnonzero(free[u] & free[v])
-        fields = model.fields[nodes].copy()
+        fields = model.fields[nodes]
         for end, other in ((u, v), (v, u)):
             border = np.flatnonzero(free[end] & ~free[other])
             costs = model.couplings[border, None] * model.pair_cost[clamped[other[border]]]

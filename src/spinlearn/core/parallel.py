@@ -17,6 +17,70 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 RETRIES = 3  # of a task whose worker is lost
+LOOK_SECONDS = 1.0  # between two looks whether what tasks share is still there
+WAIT_SECONDS = 60.0  # for a worker to come, or to come back
+
+
+class SentOnce:
+    """Large objects that many calls of `each` have in common, such as a graph.
+
+    They go to each worker once, as long as this object lives; wherever they occur in what is shared
+    later, a reference is sent in their place.
+
+    Parameters
+    ----------
+    objects
+        Told apart by identity; not to be changed.
+    """
+
+    def __init__(self, *objects: Any) -> None:
+        self.objects = objects
+        self._client: Any = None
+        self._futures: list[Any] = []
+
+    def futures(self, client: Any) -> list[Any]:
+        """The objects on the workers."""
+        if self._client is not client:
+            self._futures = client.scatter(list(self.objects), broadcast=True, hash=False)
+            self._client = client
+        return self._futures
+
+    def forget(self) -> None:
+        """They are on no worker any more."""
+        self._client, self._futures = None, []
+
+    def packed(self, value: Any) -> bytes:
+        """A value without the objects."""
+        import io
+
+        from cloudpickle import Pickler
+
+        numbers = {id(thing): number for number, thing in enumerate(self.objects)}
+
+        class WithoutObjects(Pickler):  # type: ignore[misc]
+            def persistent_id(self, thing: Any) -> int | None:
+                return numbers.get(id(thing))
+
+        buffer = io.BytesIO()
+        WithoutObjects(buffer, protocol=5).dump(value)
+        return buffer.getvalue()
+
+
+def _unpacked(packed: bytes, objects: Sequence[Any]) -> Any:
+    import io
+    from pickle import Unpickler
+
+    class WithObjects(Unpickler):
+        def persistent_load(self, number: int) -> Any:
+            return objects[number]
+
+    return WithObjects(io.BytesIO(packed)).load()
+
+
+def _call_beside(
+    function: Callable[[Any, Any], Found], packed: bytes, item: Any, objects: list[Any]
+) -> Found:
+    return function(_unpacked(packed, objects), item)
 
 
 def each(
@@ -25,6 +89,7 @@ def each(
     items: Sequence[Item],
     *,
     n_jobs: int = 1,
+    beside: SentOnce | None = None,
 ) -> list[Found]:
     """function(shared, item) of every item.
 
@@ -37,10 +102,12 @@ def each(
     items : sequence
     n_jobs : int
         Threads, where there is no cluster; -1 for one per core.
+    beside : SentOnce, optional
+        Parts of `shared` that other calls share too.
     """
     client = active_client()
     if client is not None:
-        return _on_cluster(client, function, shared, items)
+        return _on_cluster(client, function, shared, items, beside or SentOnce())
     if n_jobs == 1 or len(items) < 2:
         return [function(shared, item) for item in items]
     from joblib import Parallel, delayed
@@ -60,15 +127,58 @@ def active_client() -> Any:
     return getattr(backend, "client", None)
 
 
-def _on_cluster(
-    client: Any, function: Callable[..., Found], shared: Any, items: Sequence[Any]
-) -> list[Found]:
-    from distributed import KilledWorker
+class _DataLostError(Exception):
+    """What tasks share is no more: all workers that had it are lost."""
 
-    sent = client.scatter(shared, broadcast=True, hash=False)
-    futures = [client.submit(function, sent, item, pure=False, retries=RETRIES) for item in items]
+
+def _on_cluster(
+    client: Any,
+    function: Callable[..., Found],
+    shared: Any,
+    items: Sequence[Any],
+    beside: SentOnce,
+) -> list[Found]:
+    for _ in range(RETRIES + 1):
+        try:
+            return _attempt(client, function, shared, items, beside)
+        except _DataLostError:
+            beside.forget()
+            _wait_for_a_worker(client)
+    raise ClusterError(
+        f"all workers were lost {RETRIES + 1} times, most likely for want of memory: give workers "
+        "more, or use fewer of them"
+    )
+
+
+def _attempt(
+    client: Any,
+    function: Callable[..., Found],
+    shared: Any,
+    items: Sequence[Any],
+    beside: SentOnce,
+) -> list[Found]:
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker, wait
+
+    _wait_for_a_worker(client)
+    objects = beside.futures(client) if beside.objects else []
+    sent = client.scatter(beside.packed(shared), broadcast=True, hash=False)
+    futures = [
+        client.submit(_call_beside, function, sent, item, objects, pure=False, retries=RETRIES)
+        for item in items
+    ]
     try:
-        found: list[Found] = client.gather(futures)
+        while True:
+            try:
+                wait(futures, timeout=LOOK_SECONDS)
+                found: list[Found] = client.gather(futures)
+                return found
+            except TimeoutError:
+                if not all(client.who_has([sent, *objects]).values()):
+                    raise _DataLostError from None  # tasks would wait for it forever
+    except CancelledError as error:
+        raise _DataLostError from error
     except KilledWorker as error:
         raise ClusterError(
             f"{RETRIES + 1} workers were lost with the same task, which most likely needs more "
@@ -76,4 +186,12 @@ def _on_cluster(
         ) from error
     finally:
         client.cancel([*futures, sent])
-    return found
+
+
+def _wait_for_a_worker(client: Any) -> None:
+    try:
+        client.wait_for_workers(1, timeout=WAIT_SECONDS)
+    except TimeoutError as error:
+        raise ClusterError(
+            f"no worker came within {WAIT_SECONDS:.0f} s: start some, or check the address"
+        ) from error

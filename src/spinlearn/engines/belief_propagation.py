@@ -30,7 +30,7 @@ from spinlearn.engines.cooled_run import CooledRun
 from spinlearn.engines.message_run import MANY_MESSAGES, MessageRun
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
 from spinlearn.messages.pairs import pair_laws
-from spinlearn.messages.propagation import SCHEDULES
+from spinlearn.messages.settling import SCHEDULES
 from spinlearn.minimizers import MINIMIZERS
 
 HUGE_MESSAGES = 500_000  # beyond which one cooled start is followed and nothing kept on the way

@@ -18,11 +18,11 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
+from spinlearn.engines.message_ways import message_way
+from spinlearn.engines.waiting_rows import WaitingRows
 from spinlearn.errors import StoppedError
-from spinlearn.messages.layout import MessageLayout
-from spinlearn.messages.propagation import Propagation, Settled
 from spinlearn.messages.reading import Reading
-from spinlearn.messages.symmetry import Symmetry
+from spinlearn.messages.settling import Settled
 
 if TYPE_CHECKING:
     from spinlearn.engines.belief_propagation import BeliefPropagation
@@ -57,14 +57,13 @@ class CooledRun:
         callback: Callback | None,
     ) -> None:
         self.model, self.callback, self.root = model, callback, root
-        self.layout = MessageLayout(model)
-        self.symmetry = Symmetry.of(self.layout)
         self.wanted = sorted(set(wanted.tolist()), reverse=True)
-        self.way = _way_down(self.wanted, 1.1 * mean_field_temperature(model))
+        self.way = way_down(self.wanted, 1.1 * mean_field_temperature(model))
         self.started = self.reported = perf_counter()
         self.done = 0
-        self.propagation = Propagation(
-            self.layout,
+        self.messages = message_way(
+            model,
+            self.wanted[-1],
             tol=max(float(settings.tol), COARSE_TOL),
             max_sweeps=int(settings.max_sweeps) * PARTIAL,
             schedule=settings.schedule,
@@ -73,28 +72,26 @@ class CooledRun:
 
     def equilibrium(self, engine: str) -> Equilibrium:
         """Averages at the temperatures asked for, or at those reached before a stop."""
-        generator = np.random.default_rng(self.root) if self.symmetry.exists else None
-        self.propagation.start(generator, NOISE)
-        model, n_wanted = self.model, len(self.wanted)
-        marginals = np.zeros((n_wanted, model.n_nodes, model.n_states), dtype=np.float32)
-        agreement = np.empty((n_wanted, model.graph.n_edges), dtype=np.float32)
+        messages, model, n_wanted = self.messages, self.model, len(self.wanted)
+        del self.messages  # freed before the rows come back
+        messages.start(self.root, NOISE)
+        marginals = WaitingRows(n_wanted, (model.n_nodes, model.n_states))
+        agreement = WaitingRows(n_wanted, (model.graph.n_edges,))
         found: list[tuple[float, Settled, Reading, int]] = []
         for temperature in self.way:
-            settled = self.propagation.settle(temperature, hasty=temperature not in self.wanted)
-            if self.propagation.stopped:
+            settled = messages.settle(temperature, hasty=temperature not in self.wanted)
+            if messages.stopped:
                 break
             self.done += 1
             if temperature in self.wanted:
-                reading = self.propagation.read()
-                laws, broken = self.symmetry.averaged(reading.marginals)
-                row = len(found)
-                full = self.layout.free.full_marginals(laws[None])
-                marginals[row] = full[0]
-                agreement[row] = self.layout.free.full_agreement(reading.agreement[None], full)[0]
-                found.append((temperature, settled, reading.sums(), int(broken.sum())))
+                reading, broken = messages.read(marginals.next(), agreement.next())
+                marginals.keep()
+                agreement.keep()
+                found.append((temperature, settled, reading, broken))
         if not found:
             raise StoppedError("stopped before messages settled at any temperature")
-        return self._collected(engine, found, marginals, agreement)
+        del messages
+        return self._collected(engine, found, marginals.stacked(), agreement.stacked())
 
     def _collected(
         self,
@@ -105,16 +102,14 @@ class CooledRun:
     ) -> Equilibrium:
         temperatures = np.array([t for t, *_ in found])
         energies = np.array([reading.energy for _, _, reading, _ in found])
-        for values in (marginals, agreement):
-            values.flags.writeable = False  # handed over as they are
         rows = len(found)
         return Equilibrium(
             model=self.model,
             temperatures=temperatures,
-            marginals=marginals if rows == len(self.wanted) else marginals[:rows],
-            edge_agreement=agreement if rows == len(self.wanted) else agreement[:rows],
+            marginals=marginals,
+            edge_agreement=agreement,
             mean_energy=energies,
-            heat_capacity=_slopes(temperatures, energies),
+            heat_capacity=energy_slopes(temperatures, energies),
             log_partition=np.array([r.log_partition(t) for t, _, r, _ in found]),
             converged=np.array([settled.settled for _, settled, _, _ in found]),
             engine=engine,
@@ -138,7 +133,7 @@ class CooledRun:
         return bool(self.callback(Progress(phase=PHASE, fraction=share)))
 
 
-def _way_down(wanted: list[float], top: float) -> list[float]:
+def way_down(wanted: list[float], top: float) -> list[float]:
     """Temperatures from the disordered phase down, no step larger than STEP."""
     way: list[float] = []
     above = max(top, wanted[0])
@@ -152,7 +147,7 @@ def _way_down(wanted: list[float], top: float) -> list[float]:
     return way
 
 
-def _slopes(temperatures: FloatArray, energies: FloatArray) -> FloatArray:
+def energy_slopes(temperatures: FloatArray, energies: FloatArray) -> FloatArray:
     """d<E>/dT between neighbouring temperatures, never below zero; zero if there is one only."""
     if len(temperatures) < 2:
         return np.zeros(len(temperatures))

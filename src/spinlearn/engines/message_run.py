@@ -26,9 +26,10 @@ from spinlearn.engines.saved_state import restoring
 from spinlearn.errors import StoppedError
 from spinlearn.messages.layout import MessageLayout
 from spinlearn.messages.potts_messages import PottsMessages, is_two_valued
-from spinlearn.messages.propagation import Propagation, Settled
+from spinlearn.messages.propagation import Propagation
 from spinlearn.messages.reading import labelling_reading
 from spinlearn.messages.reweighted import SecondOpinion
+from spinlearn.messages.settling import Settled
 from spinlearn.messages.symmetry import Symmetry
 from spinlearn.messages.table_messages import TableMessages
 from spinlearn.messages.uniqueness import has_one_fixed_point
@@ -164,7 +165,7 @@ class MessageRun:
         if saved is not None:
             self._restore(*saved)
         if self._asked_to_stop():
-            self.propagation.stopped = True
+            self.propagation.settling.stopped = True
         while self.under_way < len(self.passes) and not self.propagation.stopped:
             if self._follow(self.passes[self.under_way]):
                 self.under_way, self.rung, self.kept = self.under_way + 1, -1, {}

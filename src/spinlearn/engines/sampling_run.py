@@ -21,6 +21,7 @@ from spinlearn.analysis.energy_bins import EnergyBins
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
+from spinlearn.core.parallel import active_client
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.stopping import Until
 from spinlearn.engines import checkpoint
@@ -30,6 +31,7 @@ from spinlearn.engines.ladder import requested_levels
 from spinlearn.engines.plan import Plan
 from spinlearn.engines.regions import Regions
 from spinlearn.engines.rounds import Pace, Round
+from spinlearn.engines.rounds_elsewhere import RoundsElsewhere
 from spinlearn.engines.run_state import put_state, state_of
 from spinlearn.engines.sampled import Measured
 from spinlearn.engines.tallies import Tallies
@@ -223,7 +225,10 @@ class SamplingRun:
             )
             for g, group in enumerate(self.groups)
         ]
-        if self.plan.n_jobs == 1 or len(self.groups) == 1:
+        elsewhere = len(work) > 1 and active_client() is not None
+        if elsewhere and RoundsElsewhere.worthwhile(self.tallies, len(work)):
+            results = self.elsewhere.run(work)
+        elif self.plan.n_jobs == 1 or len(self.groups) == 1:
             results = [one() for one in work]
         else:
             from joblib import Parallel, delayed
@@ -236,6 +241,11 @@ class SamplingRun:
         if measure:
             self.tallies.end_round()
         return np.asarray(np.sum(occupancy, axis=0)), np.asarray(np.sum(met, axis=0))
+
+    @cached_property
+    def elsewhere(self) -> RoundsElsewhere:
+        """Where rounds are done if the user gave joblib a cluster."""
+        return RoundsElsewhere(self.model)
 
     # -- time, progress, result ----------------------------------------------------------------
 

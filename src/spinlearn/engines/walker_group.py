@@ -57,6 +57,16 @@ class Walkers:
         self.levels[:] = 0
         self.apply_levels()
 
+    @property
+    def ladder(self) -> FloatArray:
+        """The inverse temperatures of all levels."""
+        return self._betas
+
+    @property
+    def regions(self) -> Regions:
+        """The regions that `move_regions` tries."""
+        return self._regions
+
     def use_ladder_of(self, other: Walkers) -> None:
         """Share the ladder of another group of the same kind and model."""
         self.use_ladder(other._betas)

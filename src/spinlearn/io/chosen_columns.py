@@ -70,4 +70,6 @@ def array_of_points(
     if options.gaps_allowed and np.any(gaps):
         checked_points(np.where(gaps, 0, values), said)
         return np.array(values, dtype=np.float64)
-    return checked_points(values, said)
+    points = checked_points(values, said)
+    points.flags.writeable = False  # shared by all that need it, not copied
+    return points

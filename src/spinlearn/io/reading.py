@@ -6,7 +6,8 @@
     .npy               features alone; labels come from a second file
     .h5ad              an AnnData object: labels in obs, scanpy's neighbour graph or X_pca or X
     .mtx               a graph (Matrix Market); labels come from a second file
-    .edges             a graph, as a list of edges with ids; labels come from a second file
+    .edges             a graph, as a list of edges with ids; labels come from a second file. A .csv,
+                       a .parquet or a folder of .parquet parts is one where the user says so
     .png .jpg ...      a picture: its pixels; labels come from a second file
 
 A second file with labels is a table, or a .npy array with one label per point.
@@ -24,6 +25,7 @@ from pathlib import Path
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.array_data import read_array_data
 from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions
+from spinlearn.io.edge_parts import is_edge_parts
 from spinlearn.io.gaps import check_choice, without_gaps
 from spinlearn.io.graph_data import read_graph_data
 from spinlearn.io.h5ad_data import read_h5ad_data
@@ -51,14 +53,17 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
     """Read a file of any kind that is understood, by its ending."""
     if not path.exists():
         raise InvalidInputError(f"{path} does not exist: check the path")
-    if path.is_dir():
-        raise InvalidInputError(f"{path} is a folder: give a data file")
-    if not path.is_file():
+    parts = options.edges and is_edge_parts(path)
+    if path.is_dir() and not parts:
+        raise InvalidInputError(
+            f"{path} is a folder: give a data file, or a folder of .parquet parts with --edges"
+        )
+    if not path.is_file() and not parts:
         raise InvalidInputError(
             f"{path} is a pipe or a device, and readers go back and forth: save it as a file first"
         )
     plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    kind = plain.suffix.lower()
+    kind = ".parquet" if parts else plain.suffix.lower()
     if kind not in READERS:
         raise InvalidInputError(
             f"{path} ends in {kind or 'nothing'}, which is not a kind that is read here: give one "
@@ -73,7 +78,8 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
             "it: leave it out"
         )
     label_table = read_label_table(options)
-    reader = READERS[".edges" if options.edges and kind in TEXT_KINDS else kind]
+    listed = options.edges and kind in (*TEXT_KINDS, ".parquet")
+    reader = READERS[".edges" if listed else kind]
     data = reader(path, options, label_table)
     check_ids(path, data.ids)
     if label_table is not None:

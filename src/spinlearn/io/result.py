@@ -20,7 +20,7 @@ from spinlearn.answers.rule import SMALL_GROUPS, label_holders
 from spinlearn.answers.second_opinion import SecondOpinion
 from spinlearn.answers.temperature import TEMPERATURE_RULES
 from spinlearn.core.array_checks import FINITE, within
-from spinlearn.core.array_file import Arrays, read_npz
+from spinlearn.core.array_file import Arrays, read_npz, write_npz
 from spinlearn.core.arrays import FloatArray, frozen
 from spinlearn.core.atomic_write import atomic_write
 from spinlearn.core.model import PottsModel
@@ -187,7 +187,7 @@ class Result(Answer, Pictures):
             "classes": np.array([str(c) for c in self.classes], dtype=np.str_),
             "labels": self.labels,
         }
-        arrays |= model_arrays(self.model)
+        arrays |= model_arrays(self.model, large=self.equilibrium.marginals.dtype == np.float32)
         arrays |= equilibrium_arrays(self.equilibrium)
         arrays |= profile_arrays(self.profile)
         for name in PLACES:
@@ -213,9 +213,7 @@ class Result(Answer, Pictures):
             "settings": dict(self.settings),
         }
         with atomic_write(path) as file:
-            np.savez_compressed(
-                file, allow_pickle=False, header=np.array(json.dumps(header)), **arrays
-            )
+            write_npz(file, {"header": np.array(json.dumps(header))} | arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -15,8 +15,8 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 
 
-def model_arrays(model: PottsModel) -> Arrays:
-    """The arrays that define a model."""
+def model_arrays(model: PottsModel, *, large: bool = False) -> Arrays:
+    """The arrays that define a model; those of a large one in single precision."""
     arrays: Arrays = {
         "n_nodes": np.array(model.n_nodes),
         "edges": model.graph.edges,
@@ -26,6 +26,11 @@ def model_arrays(model: PottsModel) -> Arrays:
         "fields": model.fields,
         "clamped": model.clamped,
     }
+    if large:
+        if model.couplings is model.graph.weights:
+            del arrays["couplings"]
+        for name in arrays.keys() & {"weights", "couplings", "fields"}:
+            arrays[name] = arrays[name].astype(np.float32)
     penalty = model.class_penalty
     if penalty is not None:
         arrays |= {f"penalty_{f.name}": np.array(getattr(penalty, f.name)) for f in fields(penalty)}
@@ -44,7 +49,7 @@ def model_of(arrays: Arrays) -> PottsModel:
     return PottsModel(
         graph,
         len(arrays["pair_cost"]),
-        couplings=arrays["couplings"],
+        couplings=arrays.get("couplings"),  # missing: the weights
         pair_cost=arrays["pair_cost"],
         fields=arrays["fields"],
         clamped=arrays["clamped"],

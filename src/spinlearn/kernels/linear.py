@@ -22,6 +22,16 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
+def split_rows(indptr, indices, middle):
+    """Where the entries above the diagonal begin in every row."""
+    for i in range(len(middle)):
+        e = indptr[i]
+        while e < indptr[i + 1] and indices[e] < i:
+            e += 1
+        middle[i] = e
+
+
+@njit(cache=True, nogil=True)
 def backward(middle, indptr, indices, values, right, out):
     """out = (I - Up)^-1 right; out may be right."""
     n, k = right.shape

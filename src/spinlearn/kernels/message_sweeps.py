@@ -30,7 +30,14 @@ import math
 from numba import njit
 
 from spinlearn.kernels.elementary import exp, log
-from spinlearn.kernels.rows import fetch_row, row_of, set_row
+from spinlearn.kernels.rows import (
+    fetch_row,
+    live_lanes,
+    packed_row,
+    row_of,
+    set_packed_row,
+    set_row,
+)
 from spinlearn.kernels.simd import lane_max, lane_sum, larger, other_lanes_sum
 
 
@@ -57,28 +64,28 @@ def _message(cavity, unlike, slope):
 
 
 @njit(cache=True, nogil=True)
-def _send(lanes, cavity, unlike, slope, messages, row, damping):
+def _send(lanes, columns, cavity, unlike, slope, messages, row, damping):
     """Replace a message; returns it with how far its entries moved."""
-    old = row_of(lanes, messages, row)
+    old = packed_row(lanes, columns, messages, row)
     new = _message(cavity, unlike, slope)
     new = new + (old - new) * damping
-    set_row(messages, row, new)
-    change = new - old
+    set_packed_row(columns, messages, row, new)
+    change = (new - old) * live_lanes(lanes, columns)
     return new, larger(change, change * -1.0)
 
 
 @njit(cache=True, nogil=True)
 def sweep_potts(
-    lanes, order, beta, tol, indptr, neighbors, reverse, unlike, slope, weights, heavy, fields,
-    coefficient, sizes, targets, volumes, messages, beliefs, work, damping, pending, threshold,
-    movement,
+    lanes, columns, order, beta, tol, indptr, neighbors, reverse, unlike, slope, weights, heavy,
+    fields, coefficient, sizes, targets, volumes, messages, beliefs, work, damping, pending,
+    threshold, movement,
 ):  # fmt: skip
     """Update nodes in the given order; see the module's docstring.
 
     Parameters
     ----------
-    lanes : tuple
-        Its length is the number of lanes.
+    lanes, columns : tuples
+        Their lengths are the number of lanes and of those that a message takes in memory.
     order : int32 array (n,)
     indptr, neighbors, reverse : int32 arrays (n + 1,), (slots,), (slots,)
     unlike, slope, weights : float arrays (slots,)
@@ -86,7 +93,7 @@ def sweep_potts(
     heavy : bool array (n,)
     fields : float array (n, lanes)
     sizes : float array (n,); targets, volumes : float arrays (1, lanes)
-    messages : float array (slots, lanes), changed in place
+    messages : float array (slots, columns), changed in place
     beliefs : float array (n, lanes), changed in place
     work : float array (largest degree + 1, lanes)
     damping : float
@@ -111,21 +118,21 @@ def sweep_potts(
         if at + 1 < len(order):  # the rows that the next node will write to lie anywhere
             following = order[at + 1]
             for k in range(indptr[following], indptr[following + 1]):
-                fetch_row(lanes, messages, reverse[k])
+                fetch_row(columns, messages, reverse[k])
         exponent, _ = node_field(
             lanes, i, beta, fields, coefficient, sizes, targets, volumes, beliefs
         )
         if heavy[i]:
             total = exponent
             for k in range(begin, end):
-                logarithm = log(1.0 / row_of(lanes, messages, k))  # -ln m, m <= 1
+                logarithm = log(1.0 / packed_row(lanes, columns, messages, k))  # -ln m, m <= 1
                 set_row(work, k - begin, logarithm)
                 total = total - logarithm * weights[k]
             for k in range(begin, end):
                 cavity = total + row_of(lanes, work, k - begin)
                 cavity = exp(cavity - lane_max(cavity))
                 new, change = _send(
-                    lanes, cavity, unlike[k], slope[k], messages, reverse[k], damping
+                    lanes, columns, cavity, unlike[k], slope[k], messages, reverse[k], damping
                 )
                 moved = larger(moved, change)
                 excess = larger(excess, change - new * tol)
@@ -136,14 +143,14 @@ def sweep_potts(
             forward = exp(exponent)
             for k in range(begin, end):
                 set_row(work, k - begin, forward)
-                forward = forward * row_of(lanes, messages, k)
+                forward = forward * packed_row(lanes, columns, messages, k)
             belief = forward
             backward = zero + 1.0
             for k in range(end - 1, begin - 1, -1):
                 cavity = row_of(lanes, work, k - begin) * backward
-                backward = backward * row_of(lanes, messages, k)
+                backward = backward * packed_row(lanes, columns, messages, k)
                 new, change = _send(
-                    lanes, cavity, unlike[k], slope[k], messages, reverse[k], damping
+                    lanes, columns, cavity, unlike[k], slope[k], messages, reverse[k], damping
                 )
                 moved = larger(moved, change)
                 excess = larger(excess, change - new * tol)
@@ -160,39 +167,44 @@ def sweep_potts(
 
 @njit(cache=True, nogil=True)
 def node_sums(
-    lanes, beta, indptr, weights, heavy, fields, coefficient, sizes, targets, volumes, messages,
-    beliefs, new_beliefs, log_sums,
+    lanes, columns, beta, indptr, weights, heavy, fields, coefficient, sizes, targets, volumes,
+    messages, beliefs, new_beliefs, log_sums,
 ):  # fmt: skip
-    """Beliefs (n, lanes) and ln sum_s phi_i(s) prod_k m_k(s)^rho_k, (n,), of fixed messages."""
+    """Beliefs (n, lanes) and ln sum_s phi_i(s) prod_k m_k(s)^rho_k, (n,), of fixed messages.
+
+    `new_beliefs` may be `beliefs`.
+    """
     for i in range(len(indptr) - 1):
         total, top = node_field(
             lanes, i, beta, fields, coefficient, sizes, targets, volumes, beliefs
         )
         if heavy[i]:
             for k in range(indptr[i], indptr[i + 1]):
-                total = total - log(1.0 / row_of(lanes, messages, k)) * weights[k]
+                total = total - log(1.0 / packed_row(lanes, columns, messages, k)) * weights[k]
             most = lane_max(total)
             belief = exp(total - most)
         else:
             most = 0.0
             belief = exp(total)
             for k in range(indptr[i], indptr[i + 1]):
-                belief = belief * row_of(lanes, messages, k)
+                belief = belief * packed_row(lanes, columns, messages, k)
         whole = lane_sum(belief)
         log_sums[i] = top + most + math.log(whole)
         set_row(new_beliefs, i, belief * (1.0 / whole))
 
 
 @njit(cache=True, nogil=True)
-def edge_sums(lanes, at_u, at_v, u, v, unlike, slope, messages, beliefs, agreement, log_sums):
+def edge_sums(
+    lanes, columns, at_u, at_v, u, v, unlike, slope, messages, beliefs, agreement, log_sums
+):
     """C_e and ln Z_e of every edge: Z_e = sum_{s,s'} psi_e(s, s') h_u(s) h_v(s').
 
     h_u ~ p_u/m is the law of u without the edge, m the message that came along it.
     """
     for e in range(len(at_u)):
         k = at_u[e]
-        one = row_of(lanes, beliefs, u[e]) / row_of(lanes, messages, k)
-        other = row_of(lanes, beliefs, v[e]) / row_of(lanes, messages, at_v[e])
+        one = row_of(lanes, beliefs, u[e]) / packed_row(lanes, columns, messages, k)
+        other = row_of(lanes, beliefs, v[e]) / packed_row(lanes, columns, messages, at_v[e])
         one = one * (1.0 / lane_sum(one))
         other = other * (1.0 / lane_sum(other))
         like = lane_sum(one * other) * (1.0 if slope[k] >= 0.0 else -slope[k])

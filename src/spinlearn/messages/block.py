@@ -19,6 +19,7 @@ from spinlearn.messages.layout import aligned_ones, lanes_for
 from spinlearn.messages.potts_messages import LARGE, LARGEST_EXPONENT, TINY
 
 Ids = npt.NDArray[np.int64]
+BLOCK = 1 << 18  # edges that are treated at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,13 +117,13 @@ class MessageBlock:
             "neighbors": neighbors,
             "reverse": reverse,
             "couplings": a.couplings[order],
-            "weights": np.ones(slots),
+            "weights": np.broadcast_to(np.ones(1), (slots,)),
             "fields": fields,
             "targets": _padded(self.term.targets, lanes),
             "volumes": np.zeros((1, lanes)),
-            "messages": aligned_ones(
-                slots + len(outer), lanes, np.float32 if large else np.float64
-            ),
+            "messages": np.ones((slots + len(outer), q), dtype=np.float32)
+            if large
+            else aligned_ones(slots + len(outer), lanes, np.float64),
             "beliefs": beliefs,
             "work": np.empty((int(degrees.max(initial=0)) + 1, lanes)),
             "pending": np.full(n + 1, np.inf),
@@ -136,7 +137,11 @@ class MessageBlock:
                 for b, rows in _by_block(block[outer], a.nodes[own[outer]], other[outer]).items()
             },
             "receivers": own,
+            # Edges are told of by the end with the lower number.
+            "lower": np.flatnonzero(a.nodes[own] < other).astype(np.int32),
         }
+        told = self._state["lower"]
+        self._state["other_ends"] = other[told]
         self.arrays = BlockArrays(
             a.nodes, a.fields, a.sizes, a.own[:0], a.other[:0], a.block[:0], a.couplings[:0]
         )
@@ -149,7 +154,8 @@ class MessageBlock:
     @property
     def n_bytes(self) -> int:
         """Memory that the graph and the messages take here."""
-        kept = (v for v in self._state.values() if isinstance(v, np.ndarray))
+        arrays = (v for v in self._state.values() if isinstance(v, np.ndarray))
+        kept = (v for v in arrays if 0 not in v.strides)  # ones that take no memory
         return sum(v.nbytes for v in kept) + self.arrays.fields.nbytes + self.arrays.sizes.nbytes
 
     def own_volumes(self) -> FloatArray:
@@ -162,8 +168,9 @@ class MessageBlock:
         exponent = np.abs(s["couplings"]) / temperature
         w, rest = np.exp(-exponent), -np.expm1(-exponent)
         attractive = s["couplings"] >= 0
-        s["unlike"] = np.where(attractive, w, 1.0)
-        s["slope"] = np.where(attractive, rest, -w)
+        kind = s["messages"].dtype
+        s["unlike"] = np.where(attractive, w, 1.0).astype(kind)
+        s["slope"] = np.where(attractive, rest, -w).astype(kind)
         classes = abs(self.term.coefficient) * self.arrays.sizes * (total_size + s["class_size"])
         heavy: BoolArray = (s["stiffness"] + classes) / temperature > LARGEST_EXPONENT
         s["heavy"] = heavy
@@ -190,28 +197,28 @@ class MessageBlock:
         others : float array (q,)
             Class sizes of all nodes of other blocks.
         arriving : dict
-            Messages (rows, lanes) by the block that they come from; none at first.
+            Messages (rows, q) by the block that they come from; none at first.
         """
         from spinlearn.kernels.message_sweeps import sweep_potts
 
-        s, n = self._state, len(self.arrays.nodes)
+        s, n, q = self._state, len(self.arrays.nodes), self.n_states
         for b, rows in s["arriving"].items():
             if b in arriving:
-                change = np.abs(arriving[b] - s["messages"][rows]).max(axis=1, initial=0.0)
+                change = np.abs(arriving[b] - s["messages"][rows, :q]).max(axis=1, initial=0.0)
                 np.maximum.at(s["pending"], s["receivers"][rows], change)
-                s["messages"][rows] = arriving[b]
-        q = self.n_states
+                s["messages"][rows, :q] = arriving[b]
         s["volumes"][0, :q] = self.own_volumes() + others + self.term.held
         nodes = np.arange(n, dtype=np.int32)
         order = nodes if forth else np.ascontiguousarray(nodes[::-1])
         movement = np.zeros(2)
+        lanes, columns = ((0,) * s[name].shape[1] for name in ("fields", "messages"))
         sweep_potts(
-            (0,) * s["fields"].shape[1], order, max(1 / self.temperature, TINY), tol, s["indptr"],
+            lanes, columns, order, max(1 / self.temperature, TINY), tol, s["indptr"],
             s["neighbors"], s["reverse"], s["unlike"], s["slope"], s["weights"], s["heavy"],
             s["fields"], self.term.coefficient, self.arrays.sizes, s["targets"], s["volumes"],
             s["messages"], s["beliefs"], s["work"], damping, s["pending"], threshold, movement,
         )  # fmt: skip
-        leaving = {b: s["messages"][rows] for b, rows in s["leaving"].items()}
+        leaving = {b: s["messages"][rows, :q] for b, rows in s["leaving"].items()}
         pending = float(s["pending"][:n].max(initial=0.0))
         told = Swept(float(movement[0]), float(movement[1]), pending, self.own_volumes())
         return told, leaving
@@ -219,6 +226,29 @@ class MessageBlock:
     def marginals(self) -> FloatArray:
         """Beliefs of the block's nodes, (n, q), as of the last sweep."""
         return np.array(self._state["beliefs"][:, : self.n_states])
+
+    def agreements(self) -> tuple[Ids, FloatArray]:
+        """Edges (m, 2) by global numbers, the lower first, and C_ij of each; from both messages.
+
+        The law of a node without a neighbour, h, is in what it sends there: m = w + (1 - w) h for
+        J >= 0, and m = 1 - (1 - w) h for J < 0.
+        """
+        s, q = self._state, self.n_states
+        found = np.empty(len(s["lower"]))
+        for begin in range(0, len(found), BLOCK):
+            rows = s["lower"][begin : begin + BLOCK]
+            attractive = s["slope"][rows] >= 0
+            w = np.where(attractive, s["unlike"][rows], -s["slope"][rows])
+            laws = []
+            for slots in (rows, s["reverse"][rows]):
+                m = s["messages"][slots, :q].astype(np.float64)
+                h = np.maximum(np.where(attractive[:, None], m - w[:, None], 1 - m), 0.0)
+                laws.append(h / h.sum(axis=1, keepdims=True))
+            same = np.sum(laws[0] * laws[1], axis=1)
+            like, differ = np.where(attractive, 1.0, w), np.where(attractive, w, 1.0)
+            found[begin : begin + BLOCK] = same * like / (same * like + (1 - same) * differ)
+        own = self.arrays.nodes[s["receivers"][s["lower"]]]
+        return np.column_stack([own, s["other_ends"]]), found
 
 
 def _padded(values: FloatArray, lanes: int) -> FloatArray:

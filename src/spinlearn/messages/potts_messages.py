@@ -129,7 +129,7 @@ class PottsMessages:
 
         a = self.layout
         sweep_potts(
-            self.lanes, order, self.beta, tol, a.indptr, a.neighbors, a.reverse,
+            self.lanes, self.lanes, order, self.beta, tol, a.indptr, a.neighbors, a.reverse,
             self.unlike, self.slope, self.weights, self.heavy, self.fields, a.coefficient, a.sizes,
             self.targets, self.volumes, self.messages, self.beliefs, self.work, damping,
             self.pending, threshold, self.movement,
@@ -143,14 +143,15 @@ class PottsMessages:
         q, m = a.model.n_states, len(free.edges)
         beliefs, node_logs = np.empty_like(self.beliefs), np.empty(a.n_nodes)
         node_sums(
-            self.lanes, beta, a.indptr, self.weights, self.heavy, self.fields, a.coefficient,
-            a.sizes, self.targets, self.volumes, self.messages, self.beliefs, beliefs, node_logs,
+            self.lanes, self.lanes, beta, a.indptr, self.weights, self.heavy, self.fields,
+            a.coefficient, a.sizes, self.targets, self.volumes, self.messages, self.beliefs,
+            beliefs, node_logs,
         )  # fmt: skip
         agreement, edge_logs = np.empty(m), np.empty(m)
         u, v = a.place[free.edges].T.astype(np.int32)
         edge_sums(
-            self.lanes, a.at_u, a.at_v, u, v, self.unlike, self.slope, self.messages, beliefs,
-            agreement, edge_logs,
+            self.lanes, self.lanes, a.at_u, a.at_v, u, v, self.unlike, self.slope, self.messages,
+            beliefs, agreement, edge_logs,
         )  # fmt: skip
         laws = beliefs[:, :q]
         couplings = self.couplings[a.at_u]

@@ -19,6 +19,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from spinlearn.core.arrays import BoolArray, FloatArray
+from spinlearn.core.free_part import FreePart
+from spinlearn.messages.large_layout import LargeLayout
 from spinlearn.messages.layout import MessageLayout
 
 BROKEN = 1e-3  # difference in probability of states in one orbit that counts as breaking
@@ -43,9 +45,15 @@ class Symmetry:
     exchanges: list[list[npt.NDArray[np.intp]]]
 
     @classmethod
-    def of(cls, layout: MessageLayout) -> Symmetry:
-        """The symmetries of a model's free part, looked for in every connected part of it."""
-        free, model = layout.free, layout.model
+    def of(cls, layout: MessageLayout | LargeLayout, free: FreePart | None = None) -> Symmetry:
+        """The symmetries of a model's free part, looked for in every connected part of it.
+
+        A `LargeLayout` does not know that part, which is then to be given.
+        """
+        if free is None:
+            assert isinstance(layout, MessageLayout)
+            free = layout.free
+        model = layout.model
         n, q = layout.n_nodes, model.n_states
         if layout.coefficient != 0.0:
             # Class sizes tie all parts together.

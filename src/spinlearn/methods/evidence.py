@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.model import PottsModel
-from spinlearn.core.parallel import each
+from spinlearn.core.parallel import SentOnce, each
 from spinlearn.methods.quick_messages import QuickMessages
 
 GROUPS = 5
@@ -61,7 +61,10 @@ class Evidence:
 
 
 def left_out_evidence(
-    labels: Labels, model_of: Callable[[Labels], PottsModel], temperatures: Sequence[float]
+    labels: Labels,
+    model_of: Callable[[Labels], PottsModel],
+    temperatures: Sequence[float],
+    beside: SentOnce | None = None,
 ) -> Evidence | None:
     """Evidence from labels left out in groups; None where there is nothing to leave out.
 
@@ -73,13 +76,15 @@ def left_out_evidence(
         From labels to the model.
     temperatures : sequence of float
         Descending.
+    beside : SentOnce, optional
+        What `model_of` shares with those of other calls: the graph.
     """
     groups = label_groups(labels)
     if not groups:
         return None
     task = (labels, model_of, tuple(temperatures))
     n_jobs = -1 if len(labels) > MANY else 1  # threads change nothing but the time
-    found = each(_without, task, groups, n_jobs=n_jobs)
+    found = each(_without, task, groups, n_jobs=n_jobs, beside=beside)
     joined = [np.concatenate(at) for at in zip(*(laws for laws, _ in found), strict=True)]
     given = np.concatenate([labels[group] for group in groups])
     return judged(joined, given, np.array([shares for _, shares in found]))

@@ -36,7 +36,7 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.methods.evidence import Labels
-from spinlearn.methods.walks import FAINT, Walks
+from spinlearn.methods.walks import FAINT, Walks, precision
 
 REACH = 2.4  # times sqrt(n): steps of a walk
 MANY = 15_000  # points beyond which walks get no longer: REACH was settled on smaller sets
@@ -68,22 +68,30 @@ class LabelWalks:
             States, -1 where there is none.
         n_states : int
         """
-        start = (labels[:, None] == np.arange(n_states)).astype(np.float64)
+        dtype = precision(len(labels))[1]
+        start = (labels[:, None] == np.arange(n_states)).astype(dtype)
         known = start.any(axis=0)
-        laws = np.ones((len(labels), n_states))
+        laws = np.ones((len(labels), n_states), dtype=dtype)
         if np.any(known):
             free = labels < 0
-            walks = Walks(self._graph, free, TOLERANCE, self._alpha)
+            walks = Walks(self._graph, free, TOLERANCE, self._alpha, dtype)
             found = walks.carried(walks.first_steps(start[:, known]))
-            sent = found[free].mean(axis=0) if np.any(free) else np.ones(found.shape[1])
+            labelled = start[:, known].sum(axis=0, dtype=np.float64)
+            del walks, start
+            sent = np.ones(found.shape[1])
+            if np.any(free):
+                sent = found.mean(axis=0, where=free[:, None], dtype=np.float64)
             sent = np.where(sent > 0, sent, 1.0)
-            doubt = DOUBT / (DOUBT + start[:, known].sum(axis=0) - 1)
-            laws[:, known] = found / (sent**doubt * sent.mean() ** (1 - doubt)) + FAINT
+            doubt = DOUBT / (DOUBT + labelled - 1)
+            found /= sent**doubt * sent.mean() ** (1 - doubt)
+            laws[:, known] = found + dtype(FAINT)
             laws[:, ~known] = laws[:, known].mean(axis=1, keepdims=True)
-        return np.asarray(laws / laws.sum(axis=1, keepdims=True))
+        laws /= laws.sum(axis=1, keepdims=True)
+        return laws
 
     def added(self, model: PottsModel, labels: Labels, temperature: float) -> PottsModel:
         """The model with the fields of these labels at its points without label."""
-        fields = -temperature * np.log(self.laws(labels, model.n_states))
+        fields = np.log(self.laws(labels, model.n_states))
+        fields *= -temperature
         fields[labels >= 0] = 0.0
         return model.replace(fields=model.fields + fields)

@@ -50,6 +50,8 @@ FEW_LABELLINGS = 256  # that are enumerated rather than passed messages about
 GRID_RATIO = 1.12  # of neighbouring temperatures around that of the answer
 COLDEST = 3.0  # the calibrated temperature over the lowest of the grid
 COARSE_RATIO = 1.25  # of neighbouring temperatures in large sets, where each costs memory and time
+VERY_MANY = 2_000_000  # points beyond which there are three of them,
+WIDE_RATIO = 1.5  # so far apart, that of the answer among them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,7 +304,7 @@ class _Weighing:
         return Plan(
             model=model,
             engine=self._engine(model, resolution),
-            temperatures=message_grid(model, self.temperature) if _is_open(grid) else grid,
+            temperatures=message_grid(model, self.temperature, factor) if _is_open(grid) else grid,
             temperature=temperature,
             calibration=factor,
             new_groups=self.n_classes == 0 or self.asked.novelty == "eager",
@@ -435,8 +437,13 @@ def _is_open(value: Any) -> bool:
     return isinstance(value, str) and value == AUTO
 
 
-def message_grid(model: PottsModel, temperature: float) -> FloatArray:
-    """Temperatures around that of the answer, up to where nothing is ordered, ascending."""
+def message_grid(model: PottsModel, temperature: float, factor: float | None = None) -> FloatArray:
+    """Temperatures around that of the answer, up to where nothing is ordered, ascending.
+
+    `factor` is what left-out labels make of the temperature; None where there are none.
+    """
+    if model.n_nodes > VERY_MANY and factor is not None:
+        return temperature * factor * WIDE_RATIO ** np.arange(-1.0, 2.0)
     top = max(1.1 * mean_field_temperature(model), 1.5 * temperature)
     if temperature <= 0:
         return np.array([1.0])

@@ -34,6 +34,7 @@ import numpy.typing as npt
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
+from spinlearn.core.parallel import SentOnce
 from spinlearn.energies import Modularity
 from spinlearn.methods.evidence import Evidence, Labels, cavity_evidence, left_out_evidence
 from spinlearn.methods.label_walks import LabelWalks
@@ -163,7 +164,7 @@ def weigh(
         Called before each resolution; it may raise to end the work.
     """
     ladder = [factor * temperature for factor in FACTORS]
-    walks = LabelWalks(graph)
+    walks, beside = LabelWalks(graph), SentOnce(graph)
     candidates: list[Candidate] = []
     for resolution in RESOLUTIONS:
         check()
@@ -175,7 +176,7 @@ def weigh(
             model = energy(graph, kept, n_states, label_strength=label_strength)
             return walks.added(model, kept, temperature)
 
-        left_out = left_out_evidence(labels, model_of, ladder)
+        left_out = left_out_evidence(labels, model_of, ladder, beside)
         first = Candidate(resolution, left_out, None)
         if not candidates and first.clear:
             return Weighed((first,))

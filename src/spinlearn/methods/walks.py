@@ -9,19 +9,23 @@ long walks forget where they began. G is also the covariance of a Gaussian field
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.energies.pairwise import weighted_degrees
-from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, weight_matrix
+from spinlearn.minimizers.linear_system import System, inverse_roots, scaled, weight_matrix
 
 REACH = 16.0  # on mutual neighbours of the digits 100 steps, the alpha = 0.99 of Zhou et al. (2004)
 FEWEST_STEPS = 2.0
 FAINT = 0.3  # of the walks that come by a point on average
 SHARPNESS = 2.0
 TOLERANCE = 1e-8
+VERY_MANY = 500_000  # points beyond which single precision is enough, and half the memory,
+SINGLE_TOLERANCE = 1e-5  # with what it allows
 MAX_STEPS = 10_000
 
 
@@ -50,6 +54,12 @@ def sharpened(shares: FloatArray, known: BoolArray) -> FloatArray:
     return np.asarray(values / np.where(total > 0, total, 1.0))
 
 
+def precision(n_points: int) -> tuple[float, Any]:
+    """Tolerance and number type of walks among so many points."""
+    many = n_points > VERY_MANY
+    return (SINGLE_TOLERANCE, np.float32) if many else (TOLERANCE, np.float64)
+
+
 class Walks:
     """Columns of G.
 
@@ -63,6 +73,8 @@ class Walks:
         Of the linear systems.
     alpha : float, optional
         Share of the walks that go on at every step; default: `alpha_of`.
+    dtype : {float64, float32}
+        Single precision halves the memory, and allows a tol of 1e-6 at best.
     """
 
     def __init__(
@@ -71,19 +83,23 @@ class Walks:
         open_points: BoolArray | None = None,
         tol: float = TOLERANCE,
         alpha: float | None = None,
+        dtype: Any = np.float64,
     ) -> None:
-        graph = graph.with_weights(np.maximum(graph.weights, 0.0))
+        if np.any(graph.weights < 0):
+            graph = graph.with_weights(np.maximum(graph.weights, 0.0))
         scale = inverse_roots(weighted_degrees(graph))
         entered = scale if open_points is None else np.where(open_points, scale, 0.0)
         alpha = alpha_of(graph) if alpha is None else alpha
-        weights = weight_matrix(graph)
-        self._matrix = scaled(weights, entered, alpha)
-        self._weights, self._left, self._entered = weights, scale, alpha * entered
+        weights = weight_matrix(graph, dtype)
+        self._system = System(scaled(weights, entered, alpha))
+        self._n_nodes, self._dtype = graph.n_nodes, dtype
+        self._weights, self._left = weights, scale.astype(dtype)
+        self._entered = (alpha * entered).astype(dtype)
         self._tol = tol
 
     def columns(self, points: npt.NDArray[np.intp], power: int = 1) -> FloatArray:
         """Columns of a power of G at the points, (n, points)."""
-        values = np.zeros((self._matrix.shape[0], len(points)))
+        values = np.zeros((self._n_nodes, len(points)), dtype=self._dtype)
         values[points, np.arange(len(points))] = 1.0
         for _ in range(power):
             values = self._solve(values)
@@ -99,7 +115,8 @@ class Walks:
 
     def total(self) -> FloatArray:
         """sum_i G_il of every point l, (n,)."""
-        return self._solve(np.ones((self._matrix.shape[0], 1)))[:, 0]
+        return self._solve(np.ones((self._n_nodes, 1), dtype=self._dtype))[:, 0]
 
     def _solve(self, right: FloatArray) -> FloatArray:
-        return np.maximum(solve(self._matrix, right, tol=self._tol, max_iter=MAX_STEPS).x, 0.0)
+        found = self._system.solve(right, tol=self._tol, max_iter=MAX_STEPS).x
+        return np.maximum(found, 0.0, out=found)

@@ -3,7 +3,7 @@
 Both quadratic costs lead here after scaling by the square roots of the diagonal: N is symmetric,
 non-negative, with zero diagonal and spectral radius below one. Solved by conjugate gradients with
 symmetric Gauss-Seidel as preconditioner, all right-hand sides at once (`kernels/linear.py`), in
-reverse Cuthill-McKee order, which keeps neighbours close in memory. Converged means
+an order that keeps neighbours close in memory. Converged means
 
     |B_c - (I - N) X_c| <= tol |B_c|    for every column c,
 
@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from spinlearn.analysis.node_order import near_order
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
@@ -35,11 +37,11 @@ class Solution:
     residual: float
 
 
-def weight_matrix(graph: Graph) -> Any:
+def weight_matrix(graph: Graph, dtype: Any = np.float64) -> Any:
     """W as a symmetric csr_array with sorted columns."""
     from scipy.sparse import csr_array
 
-    values = graph.weights[graph.edge_ids]
+    values = graph.weights.astype(dtype)[graph.edge_ids]
     shape = (graph.n_nodes, graph.n_nodes)
     # Copies: SciPy sorts and scales in place, the graph's arrays are read-only.
     return csr_array((values, graph.neighbors.copy(), graph.indptr.copy()), shape=shape)
@@ -48,7 +50,10 @@ def weight_matrix(graph: Graph) -> Any:
 def scaled(matrix: Any, scale: FloatArray, factor: float = 1.0) -> Any:
     """factor * diag(scale) W diag(scale)."""
     result = matrix.copy()
-    result.data *= factor * np.repeat(scale, np.diff(matrix.indptr)) * scale[matrix.indices]
+    scale = scale.astype(matrix.dtype)
+    result.data *= np.repeat(scale, np.diff(matrix.indptr))
+    result.data *= scale[matrix.indices]
+    result.data *= factor
     return result
 
 
@@ -67,24 +72,73 @@ def solve(matrix: Any, right: FloatArray, *, tol: float, max_iter: int) -> Solut
     matrix : csr_array (n, n)
         N, see the module's docstring.
     right : float array (n, k)
-        B.
+        B. In single precision, as the matrix, where there are very many rows.
     tol : float
         Largest |residual_c| / |B_c|.
     max_iter : int
         Most steps of CG in all.
     """
-    n, k = right.shape
-    if n == 0 or k == 0:
-        return Solution(np.zeros((n, k)), 0, 0.0)
-    if n < REORDERED:
-        return _solve_in_order(matrix, right, tol, max_iter)
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
+    return System(matrix).solve(right, tol=tol, max_iter=max_iter)
 
-    order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
-    found = _solve_in_order(matrix[order][:, order], right[order], tol, max_iter)
-    x = np.empty_like(found.x)
-    x[order] = found.x
-    return Solution(x, found.n_iter, found.residual)
+
+class System:
+    """One matrix N, in a good order, for several right-hand sides.
+
+    Parameters
+    ----------
+    matrix : csr_array (n, n)
+    """
+
+    def __init__(self, matrix: Any) -> None:
+        from spinlearn.kernels import linear
+
+        self._order: npt.NDArray[np.int32] | None = None
+        if matrix.shape[0] >= REORDERED:
+            self._order = near_order(matrix.indptr, matrix.indices)
+            matrix = matrix[self._order][:, self._order]
+        matrix.sort_indices()
+        self._matrix = matrix
+        indptr, indices = (v.astype(np.int32, copy=False) for v in (matrix.indptr, matrix.indices))
+        middle = np.empty(len(indptr) - 1, dtype=np.int32)
+        linear.split_rows(indptr, indices, middle)
+        self._arrays = (middle, indptr, indices, matrix.data)
+
+    def solve(self, right: FloatArray, *, tol: float, max_iter: int) -> Solution:
+        """Solve (I - N) X = B; parameters as in the function of this name."""
+        n, k = right.shape
+        if n == 0 or k == 0:
+            return Solution(np.zeros((n, k)), 0, 0.0)
+        if self._order is None:
+            return self._in_order(right, tol, max_iter)
+        found = self._in_order(right[self._order], tol, max_iter)
+        x = np.empty_like(found.x)
+        x[self._order] = found.x
+        return Solution(x, found.n_iter, found.residual)
+
+    def _in_order(self, right: FloatArray, tol: float, max_iter: int) -> Solution:
+        from spinlearn.kernels import linear
+
+        matrix, arrays = self._matrix, self._arrays
+        right = np.ascontiguousarray(right, dtype=matrix.dtype)
+        size = _lengths(right)
+        x, residual = np.zeros_like(right), right
+        n_iter, worst = 0, 1.0
+        for _ in range(RESTARTS):
+            z, r, t, y = (np.zeros_like(right) for _ in range(4))
+            linear.forward(*arrays, residual, r)
+            rho, work = np.sum(r * r, axis=0, dtype=np.float64), np.zeros((3, right.shape[1]))
+            goal = (tol * size) ** 2
+            n_iter += linear.iterate(
+                *arrays, z, r, r.copy(), t, y, rho, goal, *work, max_iter - n_iter
+            )
+            linear.backward(*arrays, z, z)
+            x += z
+            residual = right - x + matrix @ x
+            shares = _lengths(residual) / np.where(size > 0, size, 1.0)
+            worst = float(shares.max())
+            if worst <= tol or n_iter >= max_iter:
+                break
+        return Solution(x, n_iter, worst)
 
 
 def warn_unless_converged(solution: Solution, tol: float) -> None:
@@ -107,30 +161,6 @@ def check_solver_settings(tol: Any, max_iter: Any) -> None:
         raise InvalidInputError(f"max_iter={max_iter!r} must be a whole number >= 1")
 
 
-def _solve_in_order(matrix: Any, right: FloatArray, tol: float, max_iter: int) -> Solution:
-    from spinlearn.kernels import linear
-
-    matrix.sort_indices()
-    indptr, indices = matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32)
-    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
-    below = np.bincount(rows[indices < rows], minlength=len(indptr) - 1)
-    arrays = ((indptr[:-1] + below).astype(np.int32), indptr, indices, matrix.data)
-
-    right = np.ascontiguousarray(right, dtype=np.float64)
-    size = np.linalg.norm(right, axis=0)
-    x, residual = np.zeros_like(right), right
-    n_iter, worst = 0, 1.0
-    for _ in range(RESTARTS):
-        z, r, t, y = (np.zeros_like(right) for _ in range(4))
-        linear.forward(*arrays, residual, r)
-        rho, work = np.sum(r * r, axis=0), np.zeros((3, right.shape[1]))
-        goal = (tol * size) ** 2
-        n_iter += linear.iterate(*arrays, z, r, r.copy(), t, y, rho, goal, *work, max_iter - n_iter)
-        linear.backward(*arrays, z, z)
-        x += z
-        residual = right - x + matrix @ x
-        shares = np.linalg.norm(residual, axis=0) / np.where(size > 0, size, 1.0)
-        worst = float(shares.max())
-        if worst <= tol or n_iter >= max_iter:
-            break
-    return Solution(x, n_iter, worst)
+def _lengths(columns: FloatArray) -> FloatArray:
+    """Norm of every column, (k,)."""
+    return np.asarray(np.sqrt(np.einsum("ik,ik->k", columns, columns, dtype=np.float64)))

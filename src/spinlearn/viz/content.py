@@ -13,17 +13,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.phases import PhaseInterval, grain_sizes, phases
+from spinlearn.analysis.phases import PhaseInterval
 from spinlearn.answers.answer import Answer
-from spinlearn.answers.confidence import confidence
+from spinlearn.answers.confidence import confidence_rows
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import Status
 from spinlearn.core.arrays import FloatArray, IntArray
-from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.errors import InvalidInputError
 from spinlearn.viz.places import Layout, layouts
-
-GRAINS = 4  # curves of the largest clusters
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -40,7 +37,7 @@ class ExplorerContent:
     confidence : float array (T, n)
         Of the calls at every temperature.
     susceptibility : float array (T,)
-    grains : float array (T, GRAINS)
+    grains : float array (T, 4)
         Shares of all points in the largest clusters, descending.
     phases : tuple of PhaseInterval
     title : str
@@ -115,7 +112,7 @@ def explorer_content(
         ids = range(n)
     if len(ids) != n:
         raise InvalidInputError(f"there are {len(ids)} ids for {n} points: give one id per point")
-    state = phases(equilibrium)
+    state = answer.grid_phases
     usable = answer.trust.usable
     rows = range(len(found.temperatures))
     return ExplorerContent(
@@ -127,9 +124,9 @@ def explorer_content(
             if places is None
             else places
         ),
-        confidence=np.array([confidence(equilibrium, found, row, usable) for row in rows]),
+        confidence=confidence_rows(equilibrium, found, rows, usable),
         susceptibility=state.susceptibility,
-        grains=_largest_grains(equilibrium),
+        grains=state.grains,
         phases=tuple(state.intervals()),
         title=title,
         facts=_facts(answer),
@@ -144,14 +141,6 @@ def _facts(answer: Answer) -> dict[str, str]:
         "labels": f"{int(np.sum(answer.labels >= 0)):,}",
         "engine": f"{answer.equilibrium.engine.replace('_', ' ')} ({answer.equilibrium.kind})",
     }
-
-
-def _largest_grains(equilibrium: Equilibrium) -> FloatArray:
-    shares = np.zeros((len(equilibrium.temperatures), GRAINS))
-    for row in range(len(shares)):
-        sizes = np.sort(grain_sizes(equilibrium, row))[::-1][:GRAINS]
-        shares[row, : len(sizes)] = sizes / equilibrium.model.n_nodes
-    return shares
 
 
 def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:

@@ -1,24 +1,27 @@
 """What a large set will cost, said before the work begins.
 
-Bytes are counted over the arrays that stand at the peak, while messages are passed: the messages
-themselves, in rows of a power of two; the graph and where messages lie; fields and beliefs; points;
-and what is kept of each temperature. Measured peaks were SPARE times that. Processor time is that
-of the default answer, measured with ten classes.
+Bytes are counted over the arrays that stand at the peak, while messages are passed
+(`spinlearn.messages.large_messages`): the messages, packed, with where they lie; the graph, with
+the weights given and those of the energy; fields and beliefs; points and their names; averages of
+all temperatures, or of one where the others wait on the disk. Measured peaks were SPARE times that.
+Processor time is that of the default answer, measured with ten classes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spinlearn.engines.waiting_rows import SMALL
 from spinlearn.messages.layout import lanes_for
+from spinlearn.methods.plan import VERY_MANY
 
-EDGES_PER_NEIGHBOR = 0.8  # of a point, where either of two neighbours may have chosen the other
-TEMPERATURES = 7
-PER_MESSAGE, PER_EDGE = 72, 48  # bytes of places and couplings, beside the message itself
-COPIES_OF_FIELDS, COPIES_OF_POINTS = 6, 4
-PROGRAM = 4e8  # bytes
+EDGES_PER_NEIGHBOR = 0.75  # of a point, where either of two neighbours may have chosen the other
+TEMPERATURES, FEWER_TEMPERATURES = 6, 3  # the second of very many points
+PER_MESSAGE, PER_EDGE = 16, 48  # bytes beside the message itself
+PER_NODE, PER_NAME = 48, 65
+PROGRAM = 7e8  # bytes
 SPARE = 1.1
-SECONDS_PER_MESSAGE = 3.6e-5  # with ten classes, all sweeps of all temperatures, one core
+SECONDS_PER_MESSAGE = 2.2e-5  # with ten classes, all sweeps of all temperatures, one core
 SECONDS_OF_CHOICES = 60.0
 
 
@@ -48,10 +51,11 @@ def predicted_cost(
         Of a graph that is given; else that of ten neighbours.
     """
     edges = 10 * EDGES_PER_NEIGHBOR * n_points if n_edges is None else float(n_edges)
-    lanes = lanes_for(max(n_classes, 2))
-    memory = 2 * edges * (4 * lanes + PER_MESSAGE) + edges * PER_EDGE
-    memory += n_points * (16 * lanes + 8 * n_classes * COPIES_OF_FIELDS)
-    memory += n_points * n_features * 8 * COPIES_OF_POINTS
-    memory += TEMPERATURES * 4 * (n_points * n_classes + edges)
-    seconds = SECONDS_OF_CHOICES + 2 * edges * SECONDS_PER_MESSAGE * lanes / 16
+    q = max(n_classes, 2)
+    memory = 2 * edges * (4 * q + PER_MESSAGE) + edges * PER_EDGE
+    memory += n_points * (8 * q + 8 * lanes_for(q) + PER_NODE + PER_NAME + 8 * n_features)
+    rows = TEMPERATURES if n_points <= VERY_MANY else FEWER_TEMPERATURES
+    for row in (4 * q * n_points, 4 * edges):
+        memory += row if rows * row > SMALL else rows * row
+    seconds = SECONDS_OF_CHOICES + 2 * edges * SECONDS_PER_MESSAGE * q / 10
     return Cost(PROGRAM + SPARE * memory, seconds)

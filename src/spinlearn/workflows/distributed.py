@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, temperature_array
-from spinlearn.errors import ClusterError, InvalidInputError
+from spinlearn.core.protocols import Callback, Progress
+from spinlearn.errors import ClusterError, InvalidInputError, StoppedError
 from spinlearn.io.message_parts import MessageParts
 from spinlearn.messages.block import MessageBlock, Swept
 
@@ -47,6 +48,8 @@ class Propagated:
         Descending.
     marginals : float array (T, n, q)
         Of the free nodes.
+    agreement : float array (T, m)
+        C_ij of the edges between them, in the order of both ends.
     settled : bool array (T,)
     sweeps : int array (T,)
     worker_bytes : dict
@@ -57,6 +60,7 @@ class Propagated:
 
     temperatures: FloatArray
     marginals: FloatArray
+    agreement: FloatArray
     settled: npt.NDArray[np.bool_]
     sweeps: npt.NDArray[np.int64]
     worker_bytes: dict[str, int]
@@ -68,28 +72,34 @@ def propagate_parts(
     temperatures: npt.ArrayLike,
     client: Any,
     *,
+    through: Sequence[float] = (),
     tol: float = 1e-8,
     max_sweeps: int = 1000,
+    callback: Callback | None = None,
 ) -> Propagated:
-    """Marginals at temperatures above 0, cooled from the highest.
+    """Averages at temperatures above 0, cooled from the highest.
 
     Parameters
     ----------
     parts : MessageParts
     temperatures : array-like
     client : distributed.Client
+    through : sequence of float
+        Further temperatures that are passed on the way.
     tol : float
         Messages are settled when no entry changes by more than this part of itself in a sweep.
     max_sweeps : int
         At one temperature.
+    callback : callable, optional
+        Told of the progress between sweeps; a true answer stops with a StoppedError.
     """
     wanted = np.unique(temperature_array(temperatures))[::-1]
     if wanted[-1] <= 0 or not np.isfinite(wanted[0]):
         raise InvalidInputError("messages in parts are passed at finite temperatures above 0 only")
     for losses in range(MOST_LOSSES + 1):
-        run = _Run(parts, client, tol, max_sweeps)
+        run = _Run(parts, client, tol, max_sweeps, callback)
         try:
-            return run.down(wanted, losses)
+            return run.down(wanted, through, losses)
         except _WorkerLostError:
             continue
         finally:
@@ -104,8 +114,16 @@ def propagate_parts(
 class _Run:
     """One attempt, with blocks on the workers that are there now."""
 
-    def __init__(self, parts: MessageParts, client: Any, tol: float, max_sweeps: int) -> None:
+    def __init__(
+        self,
+        parts: MessageParts,
+        client: Any,
+        tol: float,
+        max_sweeps: int,
+        callback: Callback | None,
+    ) -> None:
         self.parts, self.client, self.tol, self.max_sweeps = parts, client, tol, max_sweeps
+        self.callback, self.done = callback, 0.0
         self.key = uuid.uuid4().hex
         try:
             client.wait_for_workers(1, timeout=WAIT_SECONDS)
@@ -116,22 +134,33 @@ class _Run:
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
         self.home = [workers[b % len(workers)] for b in range(parts.n_blocks)]
 
-    def down(self, wanted: FloatArray, losses: int) -> Propagated:
+    def down(self, wanted: FloatArray, through: Sequence[float], losses: int) -> Propagated:
         """Through all temperatures."""
         blocks = range(self.parts.n_blocks)
         sizes = self._each(_open_block, [(self.parts,)] * len(blocks))
         laws = np.zeros((len(wanted), self.parts.n_nodes, self.parts.n_states))
+        agreement: list[FloatArray] = []
         settled, sweeps = np.zeros(len(wanted), dtype=bool), np.zeros(len(wanted), dtype=np.int64)
         leaving: list[Any] = [None] * len(blocks)
-        for k, temperature in enumerate(wanted.tolist()):
+        way = np.unique(np.concatenate([wanted, through]))[::-1]
+        for step, temperature in enumerate(way.tolist()):
+            self.done = step / len(way)
             told = self._each(_cool_block, [(temperature, self.parts.total_size)] * len(blocks))
-            settled[k], sweeps[k], leaving = self._settle(told, leaving)
-            for nodes, own in self._each(_read_block, [()] * len(blocks)):
+            reached, n_sweeps, leaving = self._settle(told, leaving)
+            k = int(np.argmin(np.abs(wanted - temperature)))
+            if wanted[k] != temperature:
+                continue
+            settled[k], sweeps[k] = reached, n_sweeps
+            found = self._each(_read_block, [()] * len(blocks))
+            for nodes, own, _, _ in found:
                 laws[k, nodes] = own
+            ends = np.concatenate([pairs for _, _, pairs, _ in found])
+            values = np.concatenate([own for _, _, _, own in found])
+            agreement.append(values[np.lexsort((ends[:, 1], ends[:, 0]))])
         held: dict[str, int] = {}
         for home, size in zip(self.home, sizes, strict=True):
             held[home] = held.get(home, 0) + size
-        return Propagated(wanted, laws, settled, sweeps, held, losses)
+        return Propagated(wanted, laws, np.array(agreement), settled, sweeps, held, losses)
 
     def _settle(self, volumes: list[FloatArray], leaving: list[Any]) -> tuple[bool, int, list[Any]]:
         """Sweep until messages are settled."""
@@ -146,6 +175,7 @@ class _Run:
             told: list[Swept] = self._gathered([self._part(f, 0, b) for b, f in enumerate(done)])
             leaving = [self._part(future, 1, b) for b, future in enumerate(done)]
             volumes = [t.volumes for t in told]
+            self._report()
             moved, most = max(t.moved for t in told), max(t.pending for t in told)
             # A sweep that passes nodes over is no check; what has just left is pending elsewhere.
             if threshold <= 0 and max(t.excess for t in told) <= 0:
@@ -156,6 +186,12 @@ class _Run:
                     damping = DAMPING
                 before = moved
         return False, self.max_sweeps, leaving
+
+    def _report(self) -> None:
+        if self.callback is None:
+            return
+        if self.callback(Progress(phase="belief propagation in blocks", fraction=self.done)):
+            raise StoppedError("stopped before messages settled on the cluster")
 
     def forget(self) -> None:
         """Free the blocks of workers that are still there."""
@@ -228,9 +264,9 @@ def _sweep_block(
     return told, {(block, b): rows for b, rows in leaving.items()}
 
 
-def _read_block(run: str, block: int, _: Any, __: Any) -> tuple[Any, FloatArray]:
+def _read_block(run: str, block: int, _: Any, __: Any) -> tuple[Any, FloatArray, Any, FloatArray]:
     held = _BLOCKS[run, block]
-    return held.arrays.nodes, held.marginals()
+    return held.arrays.nodes, held.marginals(), *held.agreements()
 
 
 def _close_blocks(run: str) -> None:

@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from spinlearn.answers.temperature import TEMPERATURE_RULES
 from spinlearn.core.protocols import Engine, GraphBuilder
-from spinlearn.engines import ENGINES
+from spinlearn.engines import ENGINES, BeliefPropagation
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs import BUILDERS
+from spinlearn.workflows.block_engine import BlockPropagation
 
 MOST_TEMPERATURES = 10_000
 SIZES = {"knn": "n_neighbors", "mutual_knn": "n_neighbors", "radius": "radius"}
@@ -49,6 +50,8 @@ class FitSettings:
         "auto": standard for tables, whose columns may have different units, none for arrays.
     tol, max_seconds, n_jobs, checkpoint, checkpoint_seconds
         Of a sampling engine.
+    n_blocks, parts
+        Of belief propagation on a cluster, see `BlockPropagation`.
     """
 
     method: str = "auto"
@@ -72,6 +75,8 @@ class FitSettings:
     tol: float | None = None
     max_seconds: float | None = None
     n_jobs: int = 1
+    n_blocks: int | None = None
+    parts: Path | None = None
     checkpoint: Path | None = None
     checkpoint_seconds: float | None = None
     seed: int = 0
@@ -120,6 +125,12 @@ def configured_engine(settings: FitSettings) -> Engine:
             f"engine {settings.engine!r} is unknown: use one of {', '.join(ENGINES)}"
         )
     _check_numbers(settings)
+    if settings.n_blocks is not None:
+        if settings.engine not in ("auto", BeliefPropagation.name):
+            raise InvalidInputError(
+                f"--blocks shares out belief propagation, not {settings.engine!r}: leave one out"
+            )
+        return BlockPropagation(n_blocks=settings.n_blocks, folder=settings.parts)
     engine = ENGINES[settings.engine]()
     known = engine.get_params()  # type: ignore[attr-defined]
     wanted = {

@@ -1,0 +1,86 @@
+"""Orders of nodes, connected parts and lists of neighbours: laws that hold at any size."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.datasets import make_blobs
+
+from spinlearn import Graph
+from spinlearn.analysis import node_order
+from spinlearn.analysis.grains import connected_parts
+from spinlearn.graphs import approximate
+from spinlearn.graphs.search import Search
+from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, weight_matrix
+
+
+def grid(side: int) -> Graph:
+    """A square grid with its nodes in random order."""
+    number = np.random.default_rng(0).permutation(side * side).reshape(side, side)
+    across = np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()])
+    down = np.column_stack([number[:-1].ravel(), number[1:].ravel()])
+    return Graph(side * side, np.concatenate([across, down]))
+
+
+def gaps(graph: Graph, order: np.ndarray) -> np.ndarray:
+    """How far apart neighbours are in an order."""
+    place = np.empty(graph.n_nodes, dtype=int)
+    place[order] = np.arange(len(order))
+    return np.abs(np.diff(place[graph.edges], axis=1))
+
+
+def test_every_node_is_listed_once_and_neighbours_are_close(monkeypatch):
+    monkeypatch.setattr(node_order, "BALL", 50)
+    graph = grid(40)
+    order = node_order.near_order(graph.indptr, graph.neighbors)
+    assert np.array_equal(np.sort(order), np.arange(1600))
+    assert np.median(gaps(graph, order)) < 0.1 * np.median(gaps(graph, np.arange(1600)))
+
+
+def test_nodes_that_are_left_out_are_not_listed(monkeypatch):
+    monkeypatch.setattr(node_order, "BALL", 50)
+    graph, out = grid(20), np.arange(400) % 7 == 0
+    order = node_order.near_order(graph.indptr, graph.neighbors, out)
+    assert np.array_equal(np.sort(order), np.flatnonzero(~out))
+
+
+@pytest.mark.parametrize("n_edges", [0, 30, 90, 300])
+def test_connected_parts_are_those_of_scipy(n_edges):
+    edges = np.random.default_rng(n_edges).integers(0, 100, (n_edges, 2)).astype(np.int32)
+    links = coo_array((np.ones(n_edges), tuple(edges.T)), shape=(100, 100))
+    known = connected_components(links, directed=False)[1]
+    assert np.array_equal(connected_parts(100, edges), known)
+
+
+def test_single_precision_solves_to_its_tolerance():
+    graph = grid(80)
+    roots = inverse_roots(np.bincount(graph.edges.ravel(), minlength=6400).astype(float))
+    right = np.random.default_rng(1).random((6400, 3))
+    full = solve(scaled(weight_matrix(graph), roots, 0.95), right, tol=1e-8, max_iter=1000)
+    matrix = scaled(weight_matrix(graph, np.float32), roots, 0.95)
+    half = solve(matrix, right.astype(np.float32), tol=1e-5, max_iter=1000)
+    assert half.x.dtype == np.float32
+    assert half.residual <= 1e-5
+    assert np.abs(half.x - full.x).max() < 1e-3 * np.abs(full.x).max()
+
+
+def test_rounds_of_neighbours_of_neighbours_find_the_rest(monkeypatch):
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(approximate, "ROUGH_LISTS", 2)
+    points = make_blobs(3000, centers=5, n_features=6, random_state=2)[0]
+    search = approximate.FaissSearch(points, 10)
+    own = np.arange(3000)
+    found = search.nearest(points, 10, own)
+    exact = Search(points).nearest(points, 10, own)
+    shares = [len(np.intersect1d(a, b)) / 10 for a, b in zip(found.ids, exact.ids, strict=True)]
+    assert search.recall >= approximate.RECALL
+    assert np.mean(shares) >= search.recall - 0.02
+    assert not np.any(found.ids == own[:, None])
+    assert np.all(np.diff(found.distances, axis=1) >= 0)
+    monkeypatch.setattr(approximate, "MOST_ROUNDS", 0)
+    without = approximate.FaissSearch(points, 10)
+    without.nearest(points, 10, own)
+    assert without._listed is None  # two lists alone are not enough: more are looked through
+    assert without.recall >= approximate.RECALL

@@ -1,0 +1,99 @@
+"""Messages of large models in little memory, held against those of small ones in full precision."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spinlearn import Graph
+from spinlearn.core.class_penalty import ClassPenalty
+from spinlearn.core.model import PottsModel
+from spinlearn.engines import message_ways
+from spinlearn.engines.message_ways import message_way
+from spinlearn.engines.waiting_rows import WaitingRows
+
+TOL = {"tol": 1e-7, "max_sweeps": 400, "schedule": "residual", "stop": lambda: False}
+
+
+def some_model(q: int, *, signs: bool = False, sizes: bool = False, held: int = 6) -> PottsModel:
+    """A ring of 60 nodes with chords, fields, and clamped nodes, two of them neighbours."""
+    generator = np.random.default_rng(q)
+    edges = [(i, (i + d) % 60) for i in range(60) for d in (1, 7)]
+    weights = generator.uniform(0.2, 1.0, len(edges))
+    if signs:
+        weights *= generator.choice([1.0, -1.0], len(edges))
+    clamped = np.full(60, -1)
+    clamped[[0, 1, 20, 33, 41, 55][:held]] = generator.integers(q, size=6)[:held]
+    penalty = None
+    if sizes:
+        own = generator.uniform(0.5, 1.5, 60)
+        goal = np.full(q, own.sum() / q)
+        penalty = ClassPenalty.quadratic(own, 2.0, n_states=q, targets=goal)
+    return PottsModel(
+        Graph(60, edges, weights),
+        q,
+        fields=generator.normal(size=(60, q)) * 0.3,
+        clamped=clamped,
+        class_penalty=penalty,
+    )
+
+
+def averages(way, temperatures, model):
+    """What a way down reads at every temperature."""
+    way.start(np.random.SeedSequence(0), 1e-3)
+    found = []
+    for temperature in temperatures:
+        assert way.settle(temperature, hasty=False).settled
+        p = np.empty((model.n_nodes, model.n_states), dtype=np.float32)
+        c = np.empty(model.graph.n_edges, dtype=np.float32)
+        reading, broken = way.read(p, c)
+        found.append((p, c, reading.energy, reading.log_partition(temperature), broken))
+    return found
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        some_model(2),
+        some_model(3, signs=True),
+        some_model(5, sizes=True),
+        some_model(10, sizes=True, held=0),
+        some_model(10, signs=True, sizes=True),
+    ],
+    ids=["two", "signs", "sizes", "free", "all"],
+)
+def test_lean_messages_say_what_others_say(model):
+    temperatures = [2.0, 1.2]
+    lean = message_way(model, 1.2, **TOL)
+    table = message_ways._TableWay(model, *TOL.values())
+    assert isinstance(lean, message_ways._LeanWay)
+    both = averages(lean, temperatures, model), averages(table, temperatures, model)
+    for one, other in zip(*both, strict=True):
+        assert np.abs(one[0] - other[0]).max() < 2e-6
+        assert np.abs(one[1] - other[1]).max() < 2e-6
+        assert np.allclose(one[2:4], other[2:4], rtol=1e-5, atol=1e-4)
+
+
+def test_two_states_that_are_alike_share_alike():
+    graph = some_model(3).graph
+    model = PottsModel(graph, 3, clamped=np.r_[0, np.full(59, -1)])
+    for p, _, _, _, _ in averages(message_way(model, 0.3, **TOL), [2.0, 0.3], model):
+        assert np.allclose(p[:, 1], p[:, 2], atol=1e-6)
+
+
+def test_where_it_is_too_cold_for_single_precision_it_is_not_used():
+    model = some_model(3)
+    assert isinstance(message_way(model, 0.005, **TOL), message_ways._TableWay)
+
+
+@pytest.mark.parametrize("small", [1e9, 0.0])
+def test_rows_come_back_as_they_were(monkeypatch, small):
+    monkeypatch.setattr("spinlearn.engines.waiting_rows.SMALL", small)
+    rows, kept = WaitingRows(4, (5, 2)), []
+    for k in range(3):
+        rows.next()[:] = k + np.arange(10).reshape(5, 2) / 10
+        kept.append(rows.next().copy())
+        rows.keep()
+    found = rows.stacked()
+    assert np.array_equal(found, np.stack(kept))
+    assert not found.flags.writeable
