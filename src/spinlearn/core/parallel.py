@@ -17,7 +17,7 @@ Item = TypeVar("Item")
 Found = TypeVar("Found")
 
 RETRIES = 3  # of a task whose worker is lost
-LOOK_SECONDS = 1.0  # between two looks whether what tasks share is still there
+LOOK_SECONDS = 1.0  # between two looks whether there are workers
 WAIT_SECONDS = 60.0  # for a worker to come, or to come back
 
 
@@ -41,13 +41,12 @@ class SentOnce:
     def futures(self, client: Any) -> list[Any]:
         """The objects on the workers."""
         if self._client is not client:
-            self._futures = client.scatter(list(self.objects), broadcast=True, hash=False)
+            self._futures = [
+                client.submit(_unpacked, _held(client, _NOTHING.packed(thing)), [], pure=False)
+                for thing in self.objects
+            ]
             self._client = client
         return self._futures
-
-    def forget(self) -> None:
-        """They are on no worker any more."""
-        self._client, self._futures = None, []
 
     def packed(self, value: Any) -> bytes:
         """A value without the objects."""
@@ -64,6 +63,9 @@ class SentOnce:
         buffer = io.BytesIO()
         WithoutObjects(buffer, protocol=5).dump(value)
         return buffer.getvalue()
+
+
+_NOTHING = SentOnce()
 
 
 def _unpacked(packed: bytes, objects: Sequence[Any]) -> Any:
@@ -127,10 +129,6 @@ def active_client() -> Any:
     return getattr(backend, "client", None)
 
 
-class _DataLostError(Exception):
-    """What tasks share is no more: all workers that had it are lost."""
-
-
 def _on_cluster(
     client: Any,
     function: Callable[..., Found],
@@ -138,47 +136,23 @@ def _on_cluster(
     items: Sequence[Any],
     beside: SentOnce,
 ) -> list[Found]:
-    for _ in range(RETRIES + 1):
-        try:
-            return _attempt(client, function, shared, items, beside)
-        except _DataLostError:
-            beside.forget()
-            _wait_for_a_worker(client)
-    raise ClusterError(
-        f"all workers were lost {RETRIES + 1} times, most likely for want of memory: give workers "
-        "more, or use fewer of them"
-    )
+    from distributed import KilledWorker
 
-
-def _attempt(
-    client: Any,
-    function: Callable[..., Found],
-    shared: Any,
-    items: Sequence[Any],
-    beside: SentOnce,
-) -> list[Found]:
-    from concurrent.futures import CancelledError
-
-    from distributed import KilledWorker, wait
-
-    _wait_for_a_worker(client)
-    objects = beside.futures(client) if beside.objects else []
-    sent = client.scatter(beside.packed(shared), broadcast=True, hash=False)
+    objects = beside.futures(client)
+    sent = _held(client, beside.packed(shared))
     futures = [
         client.submit(_call_beside, function, sent, item, objects, pure=False, retries=RETRIES)
         for item in items
     ]
+    found: list[Found] = []
     try:
-        while True:
+        while len(found) < len(futures):
             try:
-                wait(futures, timeout=LOOK_SECONDS)
-                found: list[Found] = client.gather(futures)
-                return found
-            except TimeoutError:
-                if not all(client.who_has([sent, *objects]).values()):
-                    raise _DataLostError from None  # tasks would wait for it forever
-    except CancelledError as error:
-        raise _DataLostError from error
+                found.append(futures[len(found)].result(timeout=LOOK_SECONDS))
+            except (TimeoutError, UnboundLocalError):
+                # The second: Dask's own, where what waits is cancelled at the moment it ends.
+                _wait_for_a_worker(client)  # or tasks would wait for one forever
+        return found
     except KilledWorker as error:
         raise ClusterError(
             f"{RETRIES + 1} workers were lost with the same task, which most likely needs more "
@@ -186,6 +160,23 @@ def _attempt(
         ) from error
     finally:
         client.cancel([*futures, sent])
+
+
+def _held(client: Any, packed: bytes) -> Any:
+    """Bytes on the cluster, as the result of a task, which is repeated where it is lost.
+
+    Each worker fetches it once. (Data that are scattered are gone with their workers, and
+    scattering to a worker that dies never ends.)
+    """
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that it is large
+        return client.submit(_same, packed, pure=False, retries=RETRIES)
+
+
+def _same(packed: bytes) -> bytes:
+    return packed
 
 
 def _wait_for_a_worker(client: Any) -> None:

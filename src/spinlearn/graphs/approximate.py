@@ -32,6 +32,8 @@ JUDGED = 1_000  # points for which it is measured
 CENTRES = 4.0  # times the root of the number of points
 PER_CENTRE, ROUNDS = 40, 10  # points from which centres are found, and steps of k-means
 ROUGH_LISTS = 4  # looked through for the points themselves, to begin with
+FEW_CENTRES = 3_000  # that are all compared with a point
+LINKS, WIDTH = 16, 24  # of the graph of more centres, and how many are followed at a time
 BACK = 8  # points that list a point, looked at beside those that it lists
 MOST_ROUNDS = 4  # of neighbours of neighbours
 BESIDE, BALL = 8, 100  # neighbours of a centre, and centres in a row that are near each other
@@ -201,8 +203,9 @@ class FaissSearch(_CandidateSearch):
         """The nearest centres of every point with their distances; points enter the lists."""
         faiss, n = _faiss(), len(self._points)
         gaps, near = np.empty((n, lists), dtype=np.float32), np.empty((n, lists), dtype=np.int64)
+        centres = self._quick_centres()
         for rows in _blocks(n):
-            gaps[rows], near[rows] = self._centres.search(self._points[rows], lists)
+            gaps[rows], near[rows] = centres.search(self._points[rows], lists)
             own = np.ascontiguousarray(near[rows, 0])
             numbers = np.arange(rows.start, rows.stop, dtype=np.int64)
             self._index.add_core(
@@ -211,6 +214,21 @@ class FaissSearch(_CandidateSearch):
             )  # fmt: skip
         self._index.nprobe = lists
         return gaps, near
+
+    def _quick_centres(self) -> Any:
+        """What finds the nearest centres; many are looked for along a graph of them."""
+        if self._n_centres <= FEW_CENTRES:
+            return self._centres
+        faiss = _faiss()
+        quick = faiss.IndexHNSWFlat(self._points.shape[1], LINKS)
+        quick.hnsw.efSearch = WIDTH
+        threads = faiss.omp_get_max_threads()
+        faiss.omp_set_num_threads(1)  # several would build another graph every time
+        try:
+            quick.add(self._centres.reconstruct_n(0, self._n_centres))
+        finally:
+            faiss.omp_set_num_threads(threads)
+        return quick
 
     def _centre_order(self) -> npt.NDArray[np.int32]:
         """Centres, neighbours close together."""

@@ -97,13 +97,15 @@ def propagate_parts(
     if wanted[-1] <= 0 or not np.isfinite(wanted[0]):
         raise InvalidInputError("messages in parts are passed at finite temperatures above 0 only")
     for losses in range(MOST_LOSSES + 1):
-        run = _Run(parts, client, tol, max_sweeps, callback)
+        run = None
         try:
+            run = _Run(parts, client, tol, max_sweeps, callback)
             return run.down(wanted, through, losses)
         except _WorkerLostError:
             continue
         finally:
-            run.forget()
+            if run is not None:
+                run.forget()
     raise ClusterError(
         f"workers were lost {MOST_LOSSES + 1} times during belief propagation, most likely for "
         f"want of memory: write the model in more than {parts.n_blocks} blocks, or give workers "
@@ -131,7 +133,9 @@ class _Run:
             raise ClusterError(
                 f"no worker came within {WAIT_SECONDS:.0f} s: start some, or check the address"
             ) from error
-        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        workers = sorted(self._alive())
+        if not workers:  # gone again
+            raise _WorkerLostError
         self.home = [workers[b % len(workers)] for b in range(parts.n_blocks)]
 
     def down(self, wanted: FloatArray, through: Sequence[float], losses: int) -> Propagated:
@@ -197,8 +201,7 @@ class _Run:
         """Free the blocks of workers that are still there."""
         from distributed import fire_and_forget
 
-        alive = set(self.client.scheduler_info(n_workers=-1)["workers"])
-        for home in sorted(alive.intersection(self.home)):
+        for home in sorted(self._alive().intersection(self.home)):
             fire_and_forget(self.client.submit(_close_blocks, self.key, workers=[home], pure=False))
 
     def _each(self, function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -227,17 +230,20 @@ class _Run:
 
         found: list[Any] = []
         while len(found) < len(futures):
-            alive = set(self.client.scheduler_info(n_workers=-1)["workers"])
-            if not alive.issuperset(self.home):
+            if not self._alive().issuperset(self.home):
                 raise _WorkerLostError
             try:
                 found.append(futures[len(found)].result(timeout=LOOK_SECONDS))
-            except TimeoutError:
+            except (TimeoutError, UnboundLocalError):
+                # The second: Dask's own, where what waits is cancelled at the moment it ends.
                 continue
             except (OSError, KeyError, KilledWorker, CancelledError) as error:
                 # KeyError: a new worker of the same name, which has no block.
                 raise _WorkerLostError from error
         return found
+
+    def _alive(self) -> set[str]:
+        return set(self.client.scheduler_info(n_workers=-1)["workers"])
 
 
 def _open_block(run: str, block: int, arguments: tuple[MessageParts], _: Any) -> int:
