@@ -9,6 +9,7 @@ before the end.
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -113,7 +114,7 @@ class _Run:
             raise ClusterError(
                 f"no worker came within {WAIT_SECONDS:.0f} s: start some, or check the address"
             ) from error
-        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        workers = sorted(_workers_of(client))
         self.home = [workers[b % len(workers)] for b in range(parts.n_blocks)]
 
     def down(self, wanted: FloatArray, losses: int) -> Propagated:
@@ -161,7 +162,7 @@ class _Run:
         """Free the blocks of workers that are still there."""
         from distributed import fire_and_forget
 
-        alive = set(self.client.scheduler_info(n_workers=-1)["workers"])
+        alive = _workers_of(self.client)
         for home in sorted(alive.intersection(self.home)):
             fire_and_forget(self.client.submit(_close_blocks, self.key, workers=[home], pure=False))
 
@@ -190,18 +191,28 @@ class _Run:
         from distributed import KilledWorker
 
         found: list[Any] = []
-        while len(found) < len(futures):
-            alive = set(self.client.scheduler_info(n_workers=-1)["workers"])
-            if not alive.issuperset(self.home):
-                raise _WorkerLostError
+        for future in futures:
+            # `result(timeout=)` may lose an answer that comes just then.
+            done = threading.Event()
+            future.add_done_callback(lambda _, done=done: done.set())
+            while not done.wait(LOOK_SECONDS):
+                if not _workers_of(self.client).issuperset(self.home):
+                    raise _WorkerLostError
             try:
-                found.append(futures[len(found)].result(timeout=LOOK_SECONDS))
-            except TimeoutError:
-                continue
+                found.append(future.result())
             except (OSError, KeyError, KilledWorker, CancelledError) as error:
                 # KeyError: a new worker of the same name, which has no block.
                 raise _WorkerLostError from error
         return found
+
+
+def _workers_of(client: Any) -> set[str]:
+    """Addresses of the workers that are there.
+
+    Not by `scheduler_info`: the client overwrites what that returns, now and then, with a list of
+    no workers, and all would seem lost.
+    """
+    return set(client.nthreads())
 
 
 def _open_block(run: str, block: int, arguments: tuple[MessageParts], _: Any) -> int:
