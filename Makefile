@@ -13,7 +13,7 @@ export MPLBACKEND := Agg
 SPINLEARN_DATA ?= $(wildcard $(CURDIR)/../shared/data)
 export SPINLEARN_DATA
 
-.PHONY: demo reproduce test test-fast fuzz browser lint format bench dist clean
+.PHONY: demo reproduce test test-fast fuzz browser lint format bench docs docs-test dist clean
 
 demo: $(VENV)/.app
 	$(BIN)/spinlearn demo --out demo
@@ -63,6 +63,16 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/baselines.py
 	$(BIN)/python benchmarks/minimizers.py
 
+# The site, in docs/_build/html: three explorers, every gallery script run, warnings are errors.
+# Nothing is fetched once the packages are there.
+docs: $(VENV)/.docs
+	$(BIN)/python docs/explorers.py docs/_explorers/explorers
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+# Looks at every page in Chromium, wide and narrow, light and dark; follows every link.
+docs-test: docs $(VENV)/.dev browser
+	$(BIN)/python -m pytest tests/site
+
 # A release: sdist and wheel in dist/, checked, the wheel tried out in a new environment from an
 # empty folder. PYTHON=python3.13 tries it with another Python.
 RELEASE := .cache/release
@@ -88,5 +98,10 @@ $(VENV)/.dev: pyproject.toml $(VENV)/.app
 	$(BIN)/python -m pip install --quiet -e '.[app,dev]'
 	touch $@
 
+$(VENV)/.docs: pyproject.toml $(VENV)/.app
+	$(BIN)/python -m pip install --quiet -e '.[app,docs]'
+	touch $@
+
 clean:
-	rm -rf $(VENV) .cache dist demo reproduction .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .cache dist demo reproduction docs/_build docs/_explorers docs/auto_gallery \
+	  docs/reference/generated .pytest_cache .mypy_cache .ruff_cache .hypothesis

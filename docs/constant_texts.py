@@ -30,5 +30,6 @@ def describe(app: Any, what: str, name: str, value: Any, options: Any, lines: li
 
 def setup(app: Any) -> dict[str, Any]:
     """Connect to autodoc."""
+    app.setup_extension("sphinx.ext.autodoc")  # which knows the event
     app.connect("autodoc-process-docstring", describe, priority=BEFORE_NUMPYDOC)
     return {"parallel_read_safe": True}

@@ -205,6 +205,14 @@ def test_blocks_without_workers_are_one_clear_line():
         BlockPropagation(n_blocks=2).run(clouds(), [1.0])
 
 
+def test_workers_are_not_lost_when_the_client_forgets_to_list_them(client, parts, monkeypatch):
+    # The client refreshes its picture of the scheduler with a list of no workers, at any moment.
+    monkeypatch.setattr(client, "scheduler_info", lambda n_workers=5: {"workers": {}})
+    found = propagate_parts(parts, TEMPERATURES[:1], client)
+    assert found.losses == 0
+    assert len(found.worker_bytes) == 2
+
+
 def test_parts_without_a_header_are_refused(tmp_path):
     with pytest.raises(InvalidInputError, match="write_message_parts"):
         MessageParts.open(Path(tmp_path))

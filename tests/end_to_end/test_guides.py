@@ -9,22 +9,39 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tests.end_to_end.tool import spinlearn_here
 
 DOCS = Path(__file__).parents[2] / "docs"
-REPORTS = ("few-labels.md",)  # tables that a benchmark writes
-WORDS = ("glossary.md",)  # nothing in them runs
-PAGES = sorted(path.name for path in DOCS.glob("*.md"))
-GUIDES = [name for name in PAGES if name not in (*REPORTS, *WORDS)]
+INCLUDED = ("CHANGELOG.md", "CONTRIBUTING.md")  # from above, by Sphinx
+WITHOUT_CODE = (
+    *("background.md", "benchmarks.md", "explorers.md", "few-labels.md", "glossary.md"),
+    *("guides.md", "install.md"),
+)
+PAGES = sorted(path.name for path in DOCS.glob("*.md") if path.name not in INCLUDED)
+GUIDES = [name for name in PAGES if name not in WITHOUT_CODE]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+TOLD = (  # what a page must be about, by its first heading
+    *(
+        "spinlearn",
+        "Start in five minutes",
+        "Labels",
+        "Label by looking",
+        "Reading a profile",
+        "New classes",
+    ),
+    *("Choosing a graph", "Which energy", "Which engine", "How far to trust a probability"),
+    *("Many points", "Coming from another tool", "The physics on one page"),
+    *("The paper, claim by claim", "Benchmarks", "Glossary"),
+)
 
 
 def run_console(text: str, folder: Path) -> None:
     """Lines that begin with $; spinlearn in this process, others by the shell."""
     for line in text.splitlines():
-        if not line.startswith("$ "):
+        if not line.startswith("$ ") or line.startswith("$ pip install"):
             continue
         words = shlex.split(line[2:])
         if words[0] == "spinlearn":
@@ -36,23 +53,108 @@ def run_console(text: str, folder: Path) -> None:
         assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("guide", GUIDES)
-def test_snippets_run(guide, tmp_path):
-    blocks = BLOCK.findall((DOCS / guide).read_text(encoding="utf-8"))
-    assert blocks, f"{guide} shows nothing that runs"
+def run_page(page: str, folder: Path) -> dict:
+    """What a page has made when all of it has run."""
+    blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
+    assert blocks, f"{page} shows nothing that runs"
     namespace: dict = {}
     for kind, text in blocks:
         if kind == "console":
-            run_console(text, tmp_path)
+            run_console(text, folder)
         else:
-            with contextlib.chdir(tmp_path), contextlib.redirect_stdout(io.StringIO()):
-                exec(compile(text, guide, "exec"), namespace)
+            with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(text, page, "exec"), namespace)
+    return namespace
+
+
+# -- what some of them must find -------------------------------------------------------------------
+
+
+def a_labelled_table_and_an_explorer(made: dict, folder: Path) -> None:
+    assert (folder / "answer" / "labels.csv").exists()
+    assert (folder / "answer" / "report.html").exists()
+
+
+def the_unlabelled_blob(made: dict, folder: Path) -> None:
+    members = made["clf"].new_classes_["new:1"]
+    assert np.mean(made["truth"][members] == 3) > 0.95
+    assert len(members) > 0.8 * np.sum(made["truth"] == 3)
+
+
+def the_errors_of_rivals(made: dict, folder: Path) -> None:
+    table = made["table"].set_index("method")
+    assert table.loc["min_cut", "forced_errors"] == 677
+    assert table.loc["lgc", "forced_errors"] == 5
+    assert table.loc["sgt", "forced_errors"] == 7
+
+
+def exact_averages_of_a_ring(made: dict, folder: Path) -> None:
+    run = made["run"]
+    np.testing.assert_allclose(run.marginals[0, :, 0], 1.0)
+    np.testing.assert_allclose(run.marginals[3, 1:], 1 / 3)
+
+
+def a_converged_run(made: dict, folder: Path) -> None:
+    assert made["run"].converged.all()
+    assert made["run"].std_error.max() <= 0.02
+
+
+def the_planted_label_error(made: dict, folder: Path) -> None:
+    planted = np.flatnonzero(made["y"] == "barolo")[0]
+    assert planted in [one.point for one in made["suspects"](made["doubted"])]
+
+
+FOUND = {
+    "index.md": a_labelled_table_and_an_explorer,
+    "default-answer.md": the_unlabelled_blob,
+    "energies.md": the_errors_of_rivals,
+    "physics.md": exact_averages_of_a_ring,
+    "engines.md": a_converged_run,
+    "labels.md": the_planted_label_error,
+}
+
+
+@pytest.fixture
+def users_table(tmp_path):
+    """The table that the first page speaks of."""
+    rng = np.random.default_rng(0)
+    kinds = np.arange(90) % 3
+    rows = [
+        f"{rng.normal(5 * kind):.3f},{rng.normal():.3f},{'abc'[kind] if i < 9 else ''}"
+        for i, kind in enumerate(kinds)
+    ]
+    (tmp_path / "table.csv").write_text("\n".join(["width,length,species", *rows]) + "\n")
+    return tmp_path
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("guide", GUIDES)
+def test_snippets_run(guide, users_table):
+    made = run_page(guide, users_table)
+    if guide in FOUND:
+        FOUND[guide](made, users_table)
 
 
 def test_there_are_the_guides_and_their_links_lead_somewhere():
-    assert len(GUIDES) == 11
-    assert set(REPORTS) | set(WORDS) <= set(PAGES)
-    for guide in PAGES:
-        for target in re.findall(r"\]\(([^)#]+)\)", (DOCS / guide).read_text(encoding="utf-8")):
-            assert target.startswith("http") or (DOCS / target).exists(), f"{guide}: {target}"
+    texts = {page: (DOCS / page).read_text(encoding="utf-8") for page in PAGES}
+    headings = {text.splitlines()[0].removeprefix("# ") for text in texts.values()}
+    assert set(TOLD) <= headings
+    assert set(WITHOUT_CODE) | set(FOUND) <= set(PAGES)
+    made = "auto_gallery/"  # by Sphinx, from docs/gallery
+    for page, text in texts.items():
+        for target in re.findall(r"\]\(([^)#]+)\)", text):
+            source = DOCS / target
+            if target.startswith(made):
+                source = DOCS / "gallery" / Path(target).with_suffix(".py").name
+            reached = source.exists() or target in INCLUDED
+            assert target.startswith("http") or reached, f"{page}: {target}"
+
+
+def test_every_table_of_the_benchmarks_names_its_command():
+    text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
+    sections = text.split("\n## ")[1:]
+    for section in sections:
+        if "\n|" in section:
+            assert re.search(r"`(python benchmarks/\w+\.py|make )", section), section.split("\n")[0]
+    for script in re.findall(r"benchmarks/(\w+\.py)", text):
+        assert (DOCS.parent / "benchmarks" / script).exists(), script

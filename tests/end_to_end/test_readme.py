@@ -1,8 +1,7 @@
-"""Every Python snippet of the README runs, in order, and says what the README says."""
+"""The README: its snippet runs and says what it says, and it stays a screen and a half."""
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -10,54 +9,59 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-pytestmark = pytest.mark.slow
+from tests.end_to_end.tool import spinlearn_here
+
 README = Path(__file__).parents[2] / "README.md"
+TEXT = README.read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def namespace(tmp_path_factory):
-    os.chdir(tmp_path_factory.mktemp("readme"))  # the snippets write a file
-    snippets = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(snippets) == 5
-    scopes = []
-    shared: dict = {}
-    for snippet in snippets:
-        exec(compile(snippet, "README.md", "exec"), shared)
-        scopes.append(dict(shared))
-    return scopes
-
-
-def test_first_snippet(namespace):
-    clf, toy = namespace[0]["clf"], namespace[0]["toy"]
+@pytest.mark.slow
+def test_the_snippet_says_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # it writes a file
+    (snippet,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    found: dict = {}
+    exec(compile(snippet, "README.md", "exec"), found)
+    clf, toy = found["clf"], found["toy"]
     assert clf.temperature_ == pytest.approx(0.7)
     assert np.sum(clf.transduction_ != toy.truth) == 8
+    assert (tmp_path / "report.html").exists()
+    assert np.sum(clf.decide(0.0).calls != toy.truth) == 677
     other = clone(clf).set_params(temperature="information").fit(toy.graph(), toy.labels)
     assert other.temperature_ == pytest.approx(0.6)
     assert np.sum(other.transduction_ != toy.truth) == 14
-    assert np.sum(clf.decide(0.0).calls != toy.truth) == 677
 
 
-def test_second_snippet_finds_the_unlabelled_blob(namespace):
-    clf, truth = namespace[1]["clf"], namespace[1]["truth"]
-    members = clf.new_classes_["new:1"]
-    assert np.mean(truth[members] == 3) > 0.95
-    assert len(members) > 0.8 * np.sum(truth == 3)
+@pytest.mark.slow
+def test_the_command_leaves_what_it_says(tmp_path):
+    (line,) = re.findall(r"^spinlearn (fit .*)$", TEXT, re.MULTILINE)
+    rng = np.random.default_rng(0)
+    rows = [f"{rng.normal(4 * (i % 2)):.3f},{rng.normal():.3f},{'ab'[i % 2] if i < 6 else ''}"
+            for i in range(60)]  # fmt: skip
+    (tmp_path / "table.csv").write_text("\n".join(["x,y,species", *rows]) + "\n")
+    done = spinlearn_here(*line.split(), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for name in ("labels.csv", "report.html"):
+        assert (tmp_path / "answer" / name).exists()
 
 
-def test_third_snippet(namespace):
-    table = namespace[2]["table"].set_index("method")
-    assert table.loc["min_cut", "forced_errors"] == 677
-    assert table.loc["lgc", "forced_errors"] == 5
-    assert table.loc["sgt", "forced_errors"] == 7
+def test_it_is_a_screen_and_a_half_and_its_links_lead_somewhere():
+    assert len(TEXT.splitlines()) <= 80
+    for target in re.findall(r"\]\(([^)#]+)\)", TEXT):
+        assert target.startswith("http") or (README.parent / target).exists(), target
 
 
-def test_fourth_snippet(namespace):
-    run = namespace[3]["run"]
-    np.testing.assert_allclose(run.marginals[0, :, 0], 1.0)
-    np.testing.assert_allclose(run.marginals[3, 1:], 1 / 3)
+def test_the_two_commands_are_there():
+    makefile = (README.parent / "Makefile").read_text(encoding="utf-8")
+    for name in ("demo", "test"):
+        assert re.search(rf"^make {name}\b", TEXT, re.MULTILINE)
+        assert re.search(rf"^{name}:", makefile, re.MULTILINE)
 
 
-def test_fifth_snippet(namespace):
-    run = namespace[4]["run"]
-    assert run.converged.all()
-    assert run.std_error.max() <= 0.02
+def test_its_table_is_that_of_the_benchmarks_page():
+    page = (README.parent / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for row in re.findall(r"^\| (?:1|3|10) \|.*$", TEXT, re.MULTILINE):
+        numbers = re.findall(r"\d+\.\d", row)
+        assert len(numbers) == 5
+        labels = row.split("|")[1].strip()
+        (there,) = re.findall(rf"^\| {labels} \| \*\*.*$", page, re.MULTILINE)
+        assert set(numbers) <= set(re.findall(r"\d+\.\d", there))

@@ -9,6 +9,7 @@ before the end.
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -229,21 +230,27 @@ class _Run:
         from distributed import KilledWorker
 
         found: list[Any] = []
-        while len(found) < len(futures):
-            if not self._alive().issuperset(self.home):
-                raise _WorkerLostError
+        for future in futures:
+            # `result(timeout=)` may lose an answer that comes just then.
+            done = threading.Event()
+            future.add_done_callback(lambda _, done=done: done.set())
+            while not done.wait(LOOK_SECONDS):
+                if not self._alive().issuperset(self.home):
+                    raise _WorkerLostError
             try:
-                found.append(futures[len(found)].result(timeout=LOOK_SECONDS))
-            except (TimeoutError, UnboundLocalError):
-                # The second: Dask's own, where what waits is cancelled at the moment it ends.
-                continue
+                found.append(future.result())
             except (OSError, KeyError, KilledWorker, CancelledError) as error:
                 # KeyError: a new worker of the same name, which has no block.
                 raise _WorkerLostError from error
         return found
 
     def _alive(self) -> set[str]:
-        return set(self.client.scheduler_info(n_workers=-1)["workers"])
+        """Addresses of the workers that are there.
+
+        Not by `scheduler_info`: the client overwrites what that returns, now and then, with a list
+        of no workers, and all would seem lost.
+        """
+        return set(self.client.nthreads())
 
 
 def _open_block(run: str, block: int, arguments: tuple[MessageParts], _: Any) -> int:
