@@ -33,6 +33,7 @@ from spinlearn.viz.places import Layout, layouts
 
 MOST_LISTED = 400  # labels that are listed one by one on the page
 WHO_LONGEST = 60
+LONGEST_WAIT = 24 * 3600.0  # seconds for an answer that is to be written
 HEAD_START = 0.25  # seconds that pages have to paint a quick answer before further work begins
 
 Listener = Callable[[dict[str, Any]], None]
@@ -242,7 +243,7 @@ class Room:
             self._changed.wait_for(
                 lambda: self._thorough_done == self.version or self._closed, seconds
             )
-            if self._finished is None or self._thorough_done != self.version:
+            if self._finished is None or self._finished[0] != self.version:
                 raise StoppedError(self._trouble or "there is no answer yet")
             return self._finished[1]
 
@@ -431,15 +432,14 @@ class Room:
 
     def export(self) -> dict[str, Any]:
         """Write the answer folder, as `spinlearn fit` does with these labels."""
+        self.loop.check(self.labels)  # says why there can be none
+        self._stop(go_on=True)
+        self.wait(LONGEST_WAIT)
         with self._lock:
-            names, version = list(self.history.labels), self.version
-            finished = self._finished
-        shown = finished[1] if finished is not None and finished[0] == version else None
-        if shown is None or shown.result is None:
-            self.loop.check(names)  # says why there is none
-            shown = self.loop.thorough(names)
-        assert shown.result is not None
+            names, version, finished = list(self.history.labels), self.version, self._finished
+        if finished is None or finished[0] != version or finished[1].result is None:
+            raise InvalidInputError("labels came in while it was computed: write the answer again")
         with self._files:
             write_given(self.folder, self.data.ids, names)
-            written = write_answer_folder(self.folder, shown.result)
+            written = write_answer_folder(self.folder, finished[1].result)
         return {"do": "export", "folder": str(written), "labels": version}

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,7 @@ class _Pages:
         loop = asyncio.get_running_loop()
 
         def listener(message: dict[str, Any]) -> None:
-            if not loop.is_closed():
+            with suppress(RuntimeError):  # the server has just ended
                 loop.call_soon_threadsafe(news.put_nowait, message)
 
         self._tabs += 1
