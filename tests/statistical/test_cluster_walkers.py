@@ -11,7 +11,7 @@ from spinlearn.engines.cluster_walkers import ClusterWalkers
 from tests.statistical.chi_square import FAIL, PASS, Configurations, p_value
 
 BETA = 0.9
-N_GROUPS = 400  # times 64 walkers
+N_GROUPS = 800  # times 64 walkers
 
 
 def small_model(q: int, fields: bool) -> PottsModel:

@@ -32,7 +32,7 @@ def large_run():
     model = min_cut(KNN().build(X), labels, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return Tempering(tol=0.05, max_sweeps=60).run(model, [0.4, 0.8, 1.6], seed=0)
+        return Tempering(tol=0.05, max_sweeps=80).run(model, [0.4, 0.8, 1.6], seed=0)
 
 
 def test_temperatures_out_of_reach_are_refused_and_near_ones_move_little(large_run):

@@ -82,7 +82,9 @@ def test_other_estimators_and_clusterings_take_part(blobs):
     methods = {
         "propagation": LabelPropagation(kernel=lambda a, b: a, max_iter=2000),
         "spectral": SpectralClustering(3, affinity="precomputed", random_state=0),
-        "hot": PottsClassifier(method="paper", temperatures=[0.1, 50.0], temperature=50.0),
+        "hot": PottsClassifier(
+            method="paper", temperatures=[0.1, 50.0], temperature=50.0, small_groups="outlier"
+        ),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scikit-learn, about convergence and connectedness

@@ -85,7 +85,7 @@ def test_pictures_are_found_by_id_and_nothing_else(tmp_path):
     }  # fmt: skip
     with pytest.raises(InvalidInputError, match="named by an id"):
         pictures_in(tmp_path, ["z"])
-    with pytest.raises(InvalidInputError, match="no folder"):
+    with pytest.raises(InvalidInputError, match="not a folder"):
         pictures_in(tmp_path / "nowhere", ["a"])
 
 

@@ -220,7 +220,7 @@ def test_it_belongs_to_its_temperature(fitted):
 def test_disagreement_is_a_warning_worth_having():
     """Calls on which the two disagree are wrong far more often than the others."""
     right, wrong = np.zeros(2), np.zeros(2)
-    for seed in range(4):
+    for seed in range(6):
         model, truth = cancer(seed)
         answer = model.answer_
         differs = answer.second_opinion.says >= 0

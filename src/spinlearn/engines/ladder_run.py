@@ -59,8 +59,9 @@ FEW_WORK = 1.2e5  # they cost as much as all the rest of a step, but no fewer an
 FEW_REPEATS = (8, 32)  # no more times than this
 CHEAP = 2_000  # nodes and edges, below which a step has several sweeps,
 MOST_REPEATS = 8  # but no more than this
-PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely,
-LAGGING = 0.5  # and so are those with less than this part of the largest error
+PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely;
+FAR_OFF = 4.0  # times the tolerance: while the largest error is beyond, so are levels
+LAGGING = 0.5  # with less than this part of it
 MAX_WORK = 2e10  # node and edge visits of all walkers, about five minutes
 OWN_NUMBERS = ("joined", "window", "window_round", "apart", "looks", "settled", "changing")
 
@@ -297,8 +298,10 @@ class LadderRun(SamplingRun):
         self.worst = float(each.max())
         rows = np.searchsorted(self.betas, self.requested)
         if self.until is None or self.plan.tol is not None:
-            needy = each > max(PRECISE * self.tol_or_default, LAGGING * self.worst)
-            self._turn_to(rows[needy])
+            least = PRECISE * self.tol_or_default
+            if self.worst > FAR_OFF * self.tol_or_default:
+                least = max(least, LAGGING * self.worst)
+            self._turn_to(rows[each > least])
             if self.worst > self.tol_or_default:
                 return False
             # What is told in the end may be reweighted: to T = 0, for instance.
