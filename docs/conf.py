@@ -28,7 +28,13 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "sphinx-mathjax-offline",
 ]
-exclude_patterns = ["_build", "_templates", "gallery", "**/sg_execution_times.rst"]
+exclude_patterns = [
+    "_build",
+    "_templates",
+    "gallery",
+    "sg_execution_times.rst",
+    "**/sg_execution_times.rst",
+]
 templates_path = ["_templates"]
 nitpicky = True
 
