@@ -13,7 +13,10 @@ their spread says how well: the run is settled when
 
 s the standard deviation of the f_k and t the quantile of Student's t with B - 1 degrees of freedom
 at 1 - a_l, where the l-th look spends a_l = (1 - CONFIDENCE) / (l (l + 1)): over all looks together
-the rule errs with probability 1 - CONFIDENCE at most. (Gandy, Hahn & Ding, Scand. J. Statist. 2020,
+the rule would err with probability 1 - CONFIDENCE at most if the K moves were independent. They
+come of the same B ladders, so the limit is a little hopeful: on breast cancer (min cut, ten labels
+a class) five runs that stopped at limits of 0.3 to 0.44 % differed from a long one in 0, 0.2, 0.9,
+0.5 and 0.2 % of their calls. (Gandy, Hahn & Ding, Scand. J. Statist. 2020,
 stop on the side of a threshold in this spirit: what is undecided for long is too close to matter.)
 """
 
