@@ -84,3 +84,20 @@ def test_rounds_of_neighbours_of_neighbours_find_the_rest(monkeypatch):
     without.nearest(points, 10, own)
     assert without._listed is None  # two lists alone are not enough: more are looked through
     assert without.recall >= approximate.RECALL
+
+
+@pytest.mark.parametrize("n_features", [6, 50])
+def test_unseen_points_may_come_before_those_of_the_graph(n_features):
+    """In many dimensions no number of lists is enough, and all points are looked through."""
+    pytest.importorskip("faiss")
+    points = np.random.default_rng(3).normal(size=(3000, n_features))
+    search, own = approximate.FaissSearch(points, 10), np.arange(3000)
+    unseen = search.nearest(points[:100] + 0.01, 10)
+    assert search._exhaustive == (n_features == 50)
+    found = search.nearest(points, 10, own)
+    again = search.nearest(points[:100] + 0.01, 10)
+    assert np.array_equal(unseen.ids, again.ids)
+    exact = Search(points).nearest(points, 10, own)
+    shares = [len(np.intersect1d(a, b)) / 10 for a, b in zip(found.ids, exact.ids, strict=True)]
+    assert np.mean(shares) >= approximate.RECALL
+    assert all(len(np.unique(row)) == 10 for row in found.ids)

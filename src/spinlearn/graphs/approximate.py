@@ -130,7 +130,7 @@ class FaissSearch(_CandidateSearch):
         self._index.cp.niter = ROUNDS
         self._index.train(self._points)
         self._listed: npt.NDArray[np.int32] | None = None  # candidates of the points themselves
-        self._tuned = False
+        self._tuned, self._exhaustive = False, False
 
     @cached_property
     def _judged(self) -> tuple[Ids, Ids]:
@@ -153,7 +153,7 @@ class FaissSearch(_CandidateSearch):
         self, queries: FloatArray, k: int, own: Ids | None = None, report: Report | None = None
     ) -> Neighbors:
         """The k nearest points of every query, as far as they were found; see `Search`."""
-        if own is not None and self._listed is None:
+        if own is not None and self._listed is None and not self._exhaustive:
             self._list_all(k + SPARE, report)
         if self._listed is None or report is None:
             return super().nearest(queries, k, own, report)
@@ -163,7 +163,7 @@ class FaissSearch(_CandidateSearch):
         """Candidates of all points."""
         n, width = len(self._points), min(width, len(self._points) - 1)
         # Near each other in memory what is near in space: by list, lists by their centres.
-        lists = min(ROUGH_LISTS, self._n_centres)
+        lists, wide = min(ROUGH_LISTS, self._n_centres), self._index.nprobe
         gaps, near = self._assigned(lists)
         rank = np.empty(self._n_centres, dtype=np.int32)
         rank[self._centre_order()] = np.arange(self._n_centres, dtype=np.int32)
@@ -183,6 +183,8 @@ class FaissSearch(_CandidateSearch):
             found[rows] = np.take_along_axis(ids, kept, axis=1)
             if report is not None:
                 report(0.5 * rows.stop / n)
+        if self._tuned:
+            self._index.nprobe = wide  # for unseen points
         asked, recall = self._judged[0], 0.0
         for round_ in range(MOST_ROUNDS + 1):
             recall = self._share_found(_back(order, found[place[asked]]))
@@ -201,11 +203,13 @@ class FaissSearch(_CandidateSearch):
 
     def _assigned(self, lists: int) -> tuple[npt.NDArray[np.float32], Ids]:
         """The nearest centres of every point with their distances; points enter the lists."""
-        faiss, n = _faiss(), len(self._points)
+        faiss, n, filled = _faiss(), len(self._points), self._index.ntotal > 0
         gaps, near = np.empty((n, lists), dtype=np.float32), np.empty((n, lists), dtype=np.int64)
         centres = self._quick_centres()
         for rows in _blocks(n):
             gaps[rows], near[rows] = centres.search(self._points[rows], lists)
+            if filled:
+                continue
             own = np.ascontiguousarray(near[rows, 0])
             numbers = np.arange(rows.start, rows.stop, dtype=np.int64)
             self._index.add_core(
@@ -260,6 +264,7 @@ class FaissSearch(_CandidateSearch):
             self._index.nprobe *= 2
             if self._index.nprobe > self._n_centres * MOST_LISTS:
                 # Products of whole matrices are faster than so many lists.
+                self._exhaustive = True
                 self._index = _faiss().IndexFlatL2(self._points.shape[1])
                 self._index.add(self._points)
                 recall = 1.0

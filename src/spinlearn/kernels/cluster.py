@@ -167,22 +167,34 @@ def add_node_law(parent, law_row, law, node_sum, free_sum):
 
 @njit(cache=True, nogil=True)
 def add_edge_law(parent, law_row, law, edge_u, edge_v, edge_sum):
-    """Add P(s_u = s_v | bonds) to edge_sum float32 [m]."""
-    one = np.float32(1.0)
+    """Add P(s_u = s_v | bonds) to edge_sum float32 [m].
+
+    Without branches but for edges between clusters that both draw from a law: they come after, some
+    edges at a time.
+    """
     q = law.shape[1]
-    uniform_chance = np.float32(1.0 / q)
-    for e in range(edge_u.size):
-        a = parent[edge_u[e]]
-        b = parent[edge_v[e]]
-        if a == b:
-            edge_sum[e] += one
-            continue
-        row_a = law_row[a]
-        row_b = law_row[b]
-        if row_a < 0 or row_b < 0:
-            edge_sum[e] += uniform_chance
-        else:
+    m = edge_u.size
+    certain = np.array([1.0 / q, 1.0, 0.0], np.float32)  # apart; together; to be found
+    key = np.empty(parent.size, np.int32)  # of the cluster: its row, or < 0 if it has none
+    for i in range(parent.size):
+        row = law_row[parent[i]]
+        key[i] = row if row >= 0 else -1 - parent[i]
+    between = np.empty(AT_A_TIME + 1, np.uint32)
+    for first in range(0, m, AT_A_TIME):
+        last = min(first + AT_A_TIME, m)
+        count = 0
+        for e in range(first, last):
+            a = key[edge_u[e]]
+            b = key[edge_v[e]]
+            uncertain = (a != b) & (min(a, b) >= 0)
+            between[count] = e
+            count += uncertain
+            edge_sum[e] += certain[(a == b) + 2 * uncertain]
+        for k in range(count):
+            e = between[k]
+            a = key[edge_u[e]]
+            b = key[edge_v[e]]
             chance = 0.0
             for c in range(q):
-                chance += law[row_a, c] * law[row_b, c]
+                chance += law[a, c] * law[b, c]
             edge_sum[e] += np.float32(chance)
