@@ -1,8 +1,9 @@
 """Averages at the levels of a temperature ladder, from independent blocks of walkers.
 
 Every round of a block gives one average per measured level (a row). Rounds are added up by block,
-their squares over all blocks. Two variances of the mean follow for every entry: `within`, as if
-all rounds were independent, and `between`, from the block means alone. The first has many degrees
+with the number of their samples as weight, their squares over all blocks. Two variances of the mean
+follow for every entry: `within`, as if all rounds were independent with variances like
+1 / weight, and `between`, from the block means alone. The first has many degrees
 of freedom but misses slow motion; the factor by which blocks differ more than their rounds explain,
 over all entries of a row, repairs that. The squared standard error is the mean of the two, where
 blocks that differ less than their rounds explain do so by luck, and do not lower it.
@@ -53,11 +54,12 @@ class LevelSums:
         self.edges = np.zeros((places, m), dtype=np.float32)
         self.counts = np.zeros(places, dtype=np.int64)
         self.visits = np.zeros(places, dtype=np.int64)  # samples in a row of one step count once
-        self.node_means = np.zeros((places, n, q), dtype=np.float32)
-        self.edge_means = np.zeros((places, m), dtype=np.float32)
-        self.node_squares = np.zeros((n_rows, n, q))
+        self.node_totals = np.zeros((places, n, q), dtype=np.float32)
+        self.edge_totals = np.zeros((places, m), dtype=np.float32)
+        self.node_squares = np.zeros((n_rows, n, q))  # of the rounds' means, times their weights
         self.edge_squares = np.zeros((n_rows, m))
         self.rounds = np.zeros(places, dtype=np.int64)
+        self.weights = np.zeros(places, dtype=np.int64)  # counts of all rounds
         self.samples = np.zeros(places, dtype=np.int64)
 
     @staticmethod
@@ -68,8 +70,8 @@ class LevelSums:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """What is kept between rounds, by name, for a checkpoint."""
-        names = ("node_means", "edge_means", "node_squares", "edge_squares", "rounds", "samples")
-        return {name: getattr(self, name) for name in names}
+        names = ("node_totals", "edge_totals", "node_squares", "edge_squares")
+        return {name: getattr(self, name) for name in (*names, "rounds", "weights", "samples")}
 
     def clear(self) -> None:
         """Forget everything."""
@@ -95,17 +97,15 @@ class LevelSums:
         q = np.float32(self.nodes.shape[2])
         for place in np.flatnonzero(self.counts):
             row = place % self.n_rows
-            count = np.float32(self.counts[place])
             nodes: Float32Array = self.nodes[place]
             nodes += self.undecided[place, :, None] / q
-            nodes /= count
-            self.node_means[place] += nodes
-            self.node_squares[row] += nodes.astype(np.float64) ** 2
+            self.node_totals[place] += nodes
+            self.node_squares[row] += nodes.astype(np.float64) ** 2 / self.counts[place]
             edges: Float32Array = self.edges[place]
-            edges /= count
-            self.edge_means[place] += edges
-            self.edge_squares[row] += edges.astype(np.float64) ** 2
+            self.edge_totals[place] += edges
+            self.edge_squares[row] += edges.astype(np.float64) ** 2 / self.counts[place]
             self.rounds[place] += 1
+            self.weights[place] += self.counts[place]
             self.samples[place] += self.visits[place]
         self.nodes[...] = 0
         self.undecided[...] = 0
@@ -119,10 +119,10 @@ class LevelSums:
         for row in range(self.n_rows):
             spread, samples = self._quality(row)
             largest = max(
-                float(self._error(means, squares, row, spread).max(initial=0.0))
-                for means, squares in (
-                    (self.node_means, self.node_squares),
-                    (self.edge_means, self.edge_squares),
+                float(self._error(totals, squares, row, spread).max(initial=0.0))
+                for totals, squares in (
+                    (self.node_totals, self.node_squares),
+                    (self.edge_totals, self.edge_squares),
                 )
             )
             worst[row] = np.sqrt(largest + samples**-2)
@@ -131,7 +131,8 @@ class LevelSums:
     def block_means(self, row: int) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
         """Blocks that have been at a row, their marginals (B, n, q) and agreements (B, m)."""
         blocks = np.flatnonzero(self.rounds[row :: self.n_rows])
-        return blocks, self._blocks(self.node_means, row)[0], self._blocks(self.edge_means, row)[0]
+        nodes, edges = (self._blocks(t, row)[0] for t in (self.node_totals, self.edge_totals))
+        return blocks, nodes, edges
 
     def averages(self) -> LevelAverages:
         """Means and standard errors of all rows."""
@@ -147,13 +148,13 @@ class LevelSums:
             spread[row], samples[row] = self._quality(row)
             contrasts[row] = self._contrast(row, float(samples[row]))
             floor = samples[row] ** -2
-            marginals[row] = self._mean(self.node_means, row)
-            agreement[row] = self._mean(self.edge_means, row)
-            for out, means, squares in (
-                (errors, self.node_means, self.node_squares),
-                (agreement_error, self.edge_means, self.edge_squares),
+            marginals[row] = self._mean(self.node_totals, row)
+            agreement[row] = self._mean(self.edge_totals, row)
+            for out, totals, squares in (
+                (errors, self.node_totals, self.node_squares),
+                (agreement_error, self.edge_totals, self.edge_squares),
             ):
-                out[row] = np.sqrt(self._error(means, squares, row, spread[row]) + floor)
+                out[row] = np.sqrt(self._error(totals, squares, row, spread[row]) + floor)
         marginals /= marginals.sum(axis=2, keepdims=True)  # one, but for rounding
         all_marginals = free.full_marginals(marginals)
         all_errors = free.full_marginals(errors)
@@ -173,47 +174,47 @@ class LevelSums:
 
         A difference below what as many independent samples can see counts for nothing.
         """
-        parts = self._blocks(self.node_means, row)[0]
+        parts = self._blocks(self.node_totals, row)[0]
         blocks = np.flatnonzero(self.rounds[row :: self.n_rows])
         return contrast(parts, blocks % 2, floor=parts[0].size * samples**-2)
 
-    def _blocks(self, means: Float32Array, row: int) -> tuple[FloatArray, FloatArray]:
-        """Block means (B, ...) and number of rounds (B,) of the blocks that have any."""
-        rounds = self.rounds[row :: self.n_rows]
-        some = np.flatnonzero(rounds)
+    def _blocks(self, totals: Float32Array, row: int) -> tuple[FloatArray, FloatArray]:
+        """Block means (B, ...) and weights (B,) of the blocks that have any."""
+        weights = self.weights[row :: self.n_rows]
+        some = np.flatnonzero(weights)
         if len(some) < 2:
             raise ValueError("a level was never visited by two blocks")
-        parts = means[row :: self.n_rows][some].astype(np.float64)
-        count = rounds[some].astype(np.float64)
-        return parts / count.reshape(-1, *[1] * (parts.ndim - 1)), count
+        parts = totals[row :: self.n_rows][some].astype(np.float64)
+        weight = weights[some].astype(np.float64)
+        return parts / weight.reshape(-1, *[1] * (parts.ndim - 1)), weight
 
-    def _mean(self, means: Float32Array, row: int) -> FloatArray:
-        parts, count = self._blocks(means, row)
-        return np.asarray(np.tensordot(count / count.sum(), parts, axes=1))
+    def _mean(self, totals: Float32Array, row: int) -> FloatArray:
+        parts, weight = self._blocks(totals, row)
+        return np.asarray(np.tensordot(weight / weight.sum(), parts, axes=1))
 
     def _variances(
-        self, means: Float32Array, squares: FloatArray, row: int
+        self, totals: Float32Array, squares: FloatArray, row: int
     ) -> tuple[FloatArray, FloatArray]:
         """Variance of the mean from all rounds as if independent, and from the blocks."""
-        parts, count = self._blocks(means, row)
-        total = count.sum()
-        share = count / total
+        parts, weight = self._blocks(totals, row)
+        share = weight / weight.sum()
         mean = np.tensordot(share, parts, axes=1)
-        within = np.maximum(squares[row] / total - mean**2, 0.0) / max(total - 1, 1)
+        rounds = int(self.rounds[row :: self.n_rows].sum())
+        within = np.maximum(squares[row] / weight.sum() - mean**2, 0.0) / max(rounds - 1, 1)
         deviations = (parts - mean) ** 2
         between = np.tensordot(share**2, deviations, axes=1) * len(parts) / (len(parts) - 1)
         return within, np.asarray(between)
 
     def _error(
-        self, means: Float32Array, squares: FloatArray, row: int, spread: float
+        self, totals: Float32Array, squares: FloatArray, row: int, spread: float
     ) -> FloatArray:
-        within, between = self._variances(means, squares, row)
+        within, between = self._variances(totals, squares, row)
         within *= spread
         return np.asarray(0.5 * (within + np.maximum(between, within)))
 
     def _quality(self, row: int) -> tuple[float, float]:
         """Spread of a row, and the number of independent samples it leaves."""
-        within, between = self._variances(self.node_means, self.node_squares, row)
+        within, between = self._variances(self.node_totals, self.node_squares, row)
         top, bottom = float(between.sum()), float(within.sum())
         spread = max(1.0, top / bottom) if bottom > 0 else 1.0
         samples = float(self.samples[row :: self.n_rows].sum())

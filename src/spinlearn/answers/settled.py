@@ -13,10 +13,10 @@ their spread says how well: the run is settled when
 
 s the standard deviation of the f_k and t the quantile of Student's t with B - 1 degrees of freedom
 at 1 - a_l, where the l-th look spends a_l = (1 - CONFIDENCE) / (l (l + 1)): over all looks together
-the rule errs with probability 1 - CONFIDENCE at most, as far as the K moves are independent. That
-is the expected share; calls that change together (a slow mode) make single runs differ from it, so
-that no more than 1 - CONFIDENCE of the f_k themselves may be beyond LIMIT. (Gandy, Hahn & Ding, Scand. J. Statist. 2020,
-stop on the side of a threshold in this spirit: what is undecided for long is too close to matter.)
+the rule errs with probability 1 - CONFIDENCE at most, as far as the K moves are independent. Calls
+are whole: LIMIT is rounded down to a number of points, but no lower than to half a point, and where
+one point wavers for long, to one. (Gandy, Hahn & Ding, Scand. J. Statist. 2020, stop on the side of
+a threshold in this spirit: what is undecided for long is too close to matter.)
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from spinlearn.core.stopping import Snapshot, Verdict
 
 LIMIT = 0.005  # share of calls that change still
 CONFIDENCE = 0.95
-PATIENCE = 6  # looks, after which one call may change, however few there are
+PATIENCE = 4  # looks, after which one call may change, however few there are
 MOST_MOVES = 64  # K; no fewer than there are ladders, and fewer where points are many:
 MOVED_POINTS = 400_000  # in all of them together
-FAR_OFF = 3.0  # times the limit, beyond which the first B moves tell enough
+FAR_OFF = 3.0  # times the limit: beyond, the first B moves at one temperature tell enough
 
 
 class SettledCalls:
@@ -57,20 +57,19 @@ class SettledCalls:
         most = max(n_ladders, min(MOST_MOVES, MOVED_POINTS // len(answer.names)))
         signs = np.random.default_rng(look).choice([-1.0, 1.0], (most, n_ladders))
         moves = signs / np.sqrt(n_ladders * (n_ladders - 1))
-        limit = LIMIT if look <= PATIENCE else max(LIMIT, 1 / len(answer.names))
-        # One temperature costs little; only where its calls stand, the choice of it is doubted too.
+        limit = _limit(len(answer.names), look)
+        # One temperature costs little; the choice of it is doubted once its calls nearly stand.
         shares: list[float] = []
         for move in moves:
             shares.append(_changed(answer, self._answer_of(snapshot.moved(move, here), here)))
             if len(shares) == n_ladders and np.mean(shares) > FAR_OFF * limit:
                 break
-        changing = _upper_limit(shares, n_ladders, look)
-        if changing > limit:
-            return Verdict(settled=False, changing=changing, temperatures=np.array([here]))
-        moved = [self._answer_of(snapshot.moved(move), None) for move in moves[:n_ladders]]
-        shares = [_changed(answer, other) for other in moved]
-        changing = max(changing, _upper_limit(shares, n_ladders, look))
-        chosen = np.unique([here, *(other.temperature for other in moved)])
+        changing, chosen = _upper_limit(shares, n_ladders, look), np.array([here])
+        if changing <= FAR_OFF * limit:
+            moved = [self._answer_of(snapshot.moved(move), None) for move in moves[:n_ladders]]
+            shares = [_changed(answer, other) for other in moved]
+            changing = max(changing, _upper_limit(shares, n_ladders, look))
+            chosen = np.unique([here, *(other.temperature for other in moved)])
         trusted = bool(answer.trust.rows[answer.row])
         return Verdict(
             settled=changing <= limit and trusted, changing=changing, temperatures=chosen
@@ -85,12 +84,15 @@ def _changed(answer: Answer, other: Answer) -> float:
     return float(np.mean(other.names != answer.names))
 
 
+def _limit(n_points: int, look: int) -> float:
+    """Share of calls that may change, in whole points where they are few."""
+    return max(np.floor(LIMIT * n_points), 0.5 if look <= PATIENCE else 1.0) / n_points
+
+
 def _upper_limit(shares: list[float], n_ladders: int, look: int) -> float:
-    """Of the share of calls that change: of its expectation, and in most of the moves."""
+    """Of the expected share of calls that change."""
     from scipy.special import stdtrit
 
     error = (1 - CONFIDENCE) / (look * (look + 1))
     quantile = float(stdtrit(n_ladders - 1, 1 - error))
-    expected = np.mean(shares) + quantile * np.std(shares, ddof=1) / np.sqrt(len(shares))
-    most = np.quantile(shares, CONFIDENCE, method="inverted_cdf")
-    return float(max(expected, most))
+    return float(np.mean(shares) + quantile * np.std(shares, ddof=1) / np.sqrt(len(shares)))

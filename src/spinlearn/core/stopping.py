@@ -33,7 +33,7 @@ class Verdict:
     ----------
     settled : bool
     changing : float
-        Upper limit of the share of points whose call would change still.
+        Upper limit of the share of points whose call is expected to change still.
     temperatures : float array
         Those on which the answer rests, or may come to rest: they get the time.
     """
