@@ -1,8 +1,9 @@
 """LadderRun: independent ladders of walkers, one at every level, which stay at their temperature.
 
 With the dynamics `components`, neighbours exchange the parts in which they differ. Half of the
-ladders start from what belief propagation expects at their temperatures, the others in the coldest
-labelling known at all of them: averages in which the two kinds differ have not forgotten the start.
+ladders start from what belief propagation expects at their temperatures, cooled where valleys part,
+the others in the coldest labelling known at all of them: averages in which the two kinds differ
+have not forgotten the start.
 With `held` nothing is exchanged, and every walker starts at random.
 
 Phases: *start*; *burn-in*, until the two kinds of start agree, or do not come nearer any more;
@@ -28,6 +29,7 @@ from spinlearn.analysis.equilibration import (
     drift,
     slope_breaks,
 )
+from spinlearn.analysis.temperature_grid import COARSE_SIZE, temperature_grid
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.engines.approximation import Approximation
@@ -39,6 +41,7 @@ from spinlearn.engines.rounds import Pace
 from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
 from spinlearn.engines.start import cold_regions, region_tries
 from spinlearn.engines.tallies import Tallies, blocks_by_energy, refuse_large_sums
+from spinlearn.engines.walker_group import Walkers
 from spinlearn.minimizers import minimize
 from spinlearn.minimizers.minimum import Minimum
 
@@ -52,6 +55,7 @@ BURN_WINDOWS = 7
 HELD_STEPS = 60  # of burn-in where nothing is exchanged
 FIRST_CHECK = 16  # steps of production
 CHECK_GROWTH = 1.5
+CLEARLY_HOTTER = 1.2  # times the hottest temperature asked for: levels above are of use
 RARE = 8  # steps from one sweep to the next of levels that are of no concern
 NEIGHBOURS = 2  # levels on either side of one that matters, which matter too
 FEW = 2  # levels on which all depends: they are swept so often that, in node and edge visits,
@@ -91,32 +95,60 @@ class LadderRun(SamplingRun):
         self._report("ladder", 0.02)
         free = len(self.model.free_nodes)
         self.log_z_first = free * float(np.log(self.model.n_states))
-        asked = self.requested if self.requested[0] == 0 else np.append(0.0, self.requested)
-        found = Approximation.of(self.model, asked, self._stop_start)
+        found = Approximation.of(self.model, self._places(), self._stop_start)
         if found is None:
             self._start_cooled()
         else:
             self._start_from(found)
         self.phase = "burn-in"
 
+    def _places(self) -> FloatArray:
+        """Inverse temperatures at which to look first: 0, and down to all that are requested.
+
+        Where only cold ones are, levels above them lead to where walkers forget.
+        """
+        hottest = self.requested[0]
+        if hottest == 0:
+            return self.requested
+        grid = temperature_grid(self.model, COARSE_SIZE)[1:]
+        above = 1 / grid[grid * hottest > CLEARLY_HOTTER]
+        return np.concatenate([[0.0], np.sort(above), self.requested])
+
     def _stop_start(self) -> bool:
         return self._report("start", 0.05) or self._late(0.3)
 
     def _start_from(self, found: Approximation) -> None:
         """Ladders by the law of an approximation, and in the coldest labelling."""
-        n_hot = len(found.betas) - len(self.requested)
+        first = int(self.requested[0] > 0)
         self.betas, self.joined = place_levels(
-            self.requested, found.energies[n_hot:], float(found.energies[0])
+            found.betas[first:], found.energies[first:], float(found.energies[0])
         )
         means = np.interp(self.betas, found.betas, found.energies)
         slopes = -np.gradient(means, self.betas) if len(self.betas) > 1 else np.zeros(1)
         widths = np.sqrt(np.maximum(slopes, 0.0)) + 1e-9 * (self.model.energy_scale or 1.0)
-        labellings = np.unique(found.likeliest, axis=0)
-        self._lay_out_levels(means, widths, labellings)
-        for g, group in enumerate(self.groups):
-            if g % 2 == 0:
-                random = np.random.default_rng(self.seeds[g])
-                group.put_states(self._held(found.draw(self.betas, random)))
+        self._lay_out_levels(means, widths)
+        labellings = [np.unique(found.likeliest, axis=0)]
+        for g in range(0, self.n_blocks, 2):
+            random = np.random.default_rng(self.seeds[g])
+            self.groups[g].put_states(self._held(found.draw(self.betas, random)))
+            labellings.append(self._cooled(self.groups[g]))
+        self._start_coldest(np.concatenate(labellings))
+
+    def _cooled(self, group: Walkers) -> StateArray:
+        """Cold walkers of a ladder, each come from the one before it; their labellings.
+
+        Belief propagation knows one valley; whoever is cooled falls into one of several.
+        """
+        states = group.states()
+        cold = np.arange(self.first_cold + 1, len(self.betas))
+        for level in cold:
+            states[level] = states[level - 1]
+            group.active = np.array([level])
+            group.put_active_states(states[level : level + 1])
+            group.sweep(group.cooling_sweeps)
+            states[level] = group.active_states()[0]
+        group.active = np.arange(group.n_walkers)
+        return np.asarray(states[cold])
 
     def _start_cooled(self) -> None:
         """The same with a pilot that is cooled, one walker for every ladder."""
@@ -129,30 +161,30 @@ class LadderRun(SamplingRun):
         self.betas, self.joined = ladder.betas, False
         self.log_z_first = ladder.log_z_first
         self.log_z_first_error = ladder.log_z_first_error
-        cold = np.concatenate(ladder.states[ladder.first_cold :])
-        self._lay_out_levels(ladder.means, ladder.deviations, cold)
-        for g, group in enumerate(self.groups):
-            if g % 2 == 0:
-                # Neighbouring levels start from different walkers, hence in different valleys.
-                group.put_states(
-                    np.stack([s[(g + k) % len(s)] for k, s in enumerate(ladder.states)])
-                )
+        self._lay_out_levels(ladder.means, ladder.deviations)
+        for g in range(0, self.n_blocks, 2):
+            # Neighbouring levels start from different walkers, hence in different valleys.
+            states = np.stack([s[(g + k) % len(s)] for k, s in enumerate(ladder.states)])
+            self.groups[g].put_states(states)
+        self._start_coldest(np.concatenate(ladder.states[ladder.first_cold :]))
 
-    def _lay_out_levels(
-        self, means: FloatArray, widths: FloatArray, labellings: StateArray
-    ) -> None:
-        """Sums, groups, regions; all ladders in the coldest labelling known."""
-        model, ground = self.model, self._minimum.labels
+    def _lay_out_levels(self, means: FloatArray, widths: FloatArray) -> None:
+        """Sums and groups, by what is expected of the energies at all levels."""
         lowest = float(min(self._minimum.energy, means.min()))
-        self.lay_out(EnergyBins.of(model, means, widths, lowest))
+        self.lay_out(EnergyBins.of(self.model, means, widths, lowest))
         peak = int(np.argmax(widths))
         beyond = np.flatnonzero(widths[peak:] < 0.8 * widths[peak])
         self.first_cold = peak + int(beyond[0]) if len(beyond) else len(self.betas) - 1
+
+    def _start_coldest(self, labellings: StateArray) -> None:
+        """Every other ladder in the coldest labelling known; regions in which cold ones differ."""
+        model, ground = self.model, self._minimum.labels
         self.regions, coldest = cold_regions(model, labellings, ground, self.library_seed)
         self.tries = region_tries(model, self.regions)
-        for group in self.groups:
+        for g, group in enumerate(self.groups):
             group.use_regions(self.regions)
-            group.put_states(np.tile(coldest, (len(self.betas), 1)))
+            if g % 2 == 1:
+                group.put_states(np.tile(coldest, (len(self.betas), 1)))
 
     def _held(self, states: StateArray) -> StateArray:
         """Labellings with clamped nodes in their states."""
@@ -187,7 +219,8 @@ class LadderRun(SamplingRun):
         steps = ROUND_WORK / max(self._step_work * plan.kind.sweeps_per_step, 1)
         self.round_steps = int(np.clip(steps, 1, ROUND_STEPS))
         self.pace = Pace.even(n_levels, self._repeats)
-        self.pace.strides[self.betas < self.requested[0]] = RARE
+        melted = 1 / temperature_grid(model)[-1]
+        self.pace.strides[self.betas < min(melted, self.requested[0])] = RARE
         most = max(int(MAX_WORK / self._step_work), 2 * FIRST_CHECK)
         self.max_sweeps = most if plan.max_sweeps is None else plan.max_sweeps
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import temperature_array
+from spinlearn.core.arrays import FloatArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
@@ -102,5 +103,16 @@ class Sampler(Settings):
         reason = self.unsupported(model)
         if reason is not None:
             raise UnsupportedModelError(reason)
+        return self._averages(plan, model, wanted, seed_sequence(seed), callback, until)
+
+    def _averages(
+        self,
+        plan: Plan,
+        model: PottsModel,
+        wanted: FloatArray,
+        root: np.random.SeedSequence,
+        callback: Callback | None,
+        until: Until | None,
+    ) -> Equilibrium:
         run = LadderRun if plan.pinned else RoamingRun
-        return run(plan, model, wanted, seed_sequence(seed), callback, until).result()
+        return run(plan, model, wanted, root, callback, until).result()

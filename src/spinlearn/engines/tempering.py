@@ -15,10 +15,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from spinlearn.core.arrays import FloatArray
+from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
+from spinlearn.core.protocols import Callback
+from spinlearn.core.stopping import Until
 from spinlearn.engines.class_walkers import ClassClusterWalkers
 from spinlearn.engines.cluster_walkers import ClusterWalkers
+from spinlearn.engines.contraction import Contraction, checked_budget
 from spinlearn.engines.node_walkers import MetropolisWalkers
+from spinlearn.engines.plan import Plan
 from spinlearn.engines.sampler import Sampler
 from spinlearn.engines.walker_group import Walkers
 from spinlearn.engines.walkers import walkers_for
@@ -61,6 +69,11 @@ class Tempering(Sampler):
         or single nodes. "auto" takes what has the least error per second: single nodes, 256 walkers
         at a time, for two states and equal couplings, else clusters where they can be, else single
         nodes.
+    contract : float or None, default None
+        Sample a smaller model, in which nodes that agree almost surely are one: no probability
+        changes by more than this, see `spinlearn.engines.contraction`. The bound that was found is
+        in ``diagnostics["contraction"]`` and in every error bar. It helps where all temperatures
+        are low; where nothing can be contracted, the model is sampled whole. It needs clusters.
 
     References
     ----------
@@ -79,8 +92,29 @@ class Tempering(Sampler):
     """
 
     moves: str = "auto"
+    contract: float | None = None
 
     name: ClassVar[str] = "tempering"
+
+    def _averages(
+        self,
+        plan: Plan,
+        model: PottsModel,
+        wanted: FloatArray,
+        root: np.random.SeedSequence,
+        callback: Callback | None,
+        until: Until | None,
+    ) -> Equilibrium:
+        if self.contract is None or not plan.pinned:
+            return super()._averages(plan, model, wanted, root, callback, until)
+        budget = checked_budget(self.contract, plan, until)
+        pilot, own = root.spawn(2)
+        smaller = Contraction.of(plan, model, wanted, pilot, callback, budget)
+        if smaller is None:
+            return super()._averages(plan, model, wanted, own, callback, until)
+        asking, rest = until and smaller.asking(until), smaller.rest_of(plan, until)
+        found = super()._averages(rest, smaller.small, wanted, own, callback, asking)
+        return smaller.expanded(found)
 
     def unsupported(self, model: PottsModel) -> str | None:
         """Why the moves asked for cannot treat the model, or None."""
@@ -93,7 +127,8 @@ class Tempering(Sampler):
                 f"moves={self.moves!r} is unknown: use 'auto', 'cluster' or 'local'"
             )
         kind: type[Walkers] = ClusterWalkers
-        if self.moves != "cluster":
+        modules = self.contract is not None and ClusterWalkers.unsupported(model) is None
+        if self.moves == "local" or (self.moves == "auto" and not modules):
             kind = walkers_for(model, local=self.moves == "local")
         return kind, "components" if kind in (ClusterWalkers, ClassClusterWalkers) else "exchanged"
 
