@@ -58,3 +58,10 @@ def requests_made(driver: Any) -> list[str]:
 def complaints(driver: Any) -> list[str]:
     """Warnings and errors on the console since the last call."""
     return [e["message"] for e in driver.get_log("browser") if e["level"] in ("WARNING", "SEVERE")]
+
+
+def painted(driver: Any) -> None:
+    """Waits until what was asked of the page so far is painted: with the next frame."""
+    driver.execute_script(
+        "return new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))"
+    )

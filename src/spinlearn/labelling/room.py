@@ -7,7 +7,6 @@ answer that `spinlearn fit` gives, which ends when a label comes in between.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -20,16 +19,15 @@ import numpy as np
 from spinlearn.core.arrays import IntArray
 from spinlearn.core.protocols import Progress
 from spinlearn.errors import InvalidInputError, SpinlearnError, StoppedError
-from spinlearn.labelling.advice import doubted, new_groups, next_points
+from spinlearn.labelling.advice import doubted, next_points
 from spinlearn.labelling.class_names import checked_class
+from spinlearn.labelling.display import Display
 from spinlearn.labelling.files import write_answer_folder, write_given
+from spinlearn.labelling.finding import Finder
 from spinlearn.labelling.history import History
 from spinlearn.labelling.log import NAME, LabelLog
 from spinlearn.labelling.looks import Looks
 from spinlearn.labelling.loop import Loop, Shown
-from spinlearn.viz.content import explorer_content
-from spinlearn.viz.explorer import explorer_payload, packed, points_on_display
-from spinlearn.viz.places import Layout, layouts
 
 MOST_LISTED = 400  # labels that are listed one by one on the page
 WHO_LONGEST = 60
@@ -73,10 +71,12 @@ class Room:
         self._quick_done = self._advised = self._thorough_done = -1
         self._shown: Shown | None = None
         self._shown_version = -1
+        self._edition = 0  # of what the page is sent; one answer may be sent with further points
         self._finished: tuple[int, Shown] | None = None  # the last thorough answer
-        self._places: tuple[Layout, ...] | None = None
-        self._on_display: IntArray | None = None
+        self._display = Display(loop)
+        self._publishing = threading.Lock()  # of answers, one after the other
         self._wanted: set[int] = set()  # points that someone asked to see
+        self._finder = Finder(self.data.ids)
         self.payload: bytes | None = None
         self.advice: dict[str, Any] = {"kind": "advice", "next": [], "wrong": []}
         self._progress: dict[str, Any] = {"kind": "progress", "phase": "starting", "fraction": 0.0}
@@ -137,7 +137,7 @@ class Room:
         if do in ("stop", "go"):
             return self._stop(go_on=do == "go")
         if do == "show":
-            return self._show(asked.get("id"))
+            return self._show(asked.get("point"))
         if do == "export":
             return self.export()
         with self._changed:
@@ -199,18 +199,22 @@ class Room:
             self._report("stopped", 1.0)
         return {"do": "go" if go_on else "stop"}
 
-    def _show(self, name: object) -> dict[str, Any]:
+    def _show(self, row: object) -> dict[str, Any]:
         """Put a point on display that is not."""
-        try:
-            row = self.data.ids.index(str(name))
-        except ValueError:
-            raise InvalidInputError(f"no point has the id {name!r}: check it") from None
-        with self._lock:
-            self._wanted.add(row)
-            shown, version = self._shown, self._shown_version
-        if shown is not None:
-            self._publish(shown, version)
+        self._ids([row])
+        assert isinstance(row, int)
+        self._wanted.add(row)
+        self._bring_on_display([row])
         return {"do": "show", "point": row}
+
+    def find(self, text: str) -> list[dict[str, Any]]:
+        """Points by their ids, with the calls on the page."""
+        shown = self._shown
+        return [
+            {"point": row, "id": self.data.ids[row],
+             "call": "" if shown is None else str(shown.answer.names[row])}
+            for row in self._finder.rows(text)
+        ]  # fmt: skip
 
     # -- what is known ---------------------------------------------------------------------------
 
@@ -229,8 +233,7 @@ class Room:
     @property
     def on_display(self) -> IntArray:
         """Row numbers of the points on the page, ascending."""
-        shown = self._on_display
-        return np.empty(0, dtype=np.int32) if shown is None else shown
+        return self._display.rows
 
     @property
     def shown(self) -> Shown | None:
@@ -265,8 +268,8 @@ class Room:
 
     def _answer_message(self) -> dict[str, Any]:
         kind = None if self._shown is None else self._shown.kind
-        return {"kind": "answer", "version": self._shown_version, "how": kind,
-                "trouble": self._trouble}  # fmt: skip
+        return {"kind": "answer", "version": self._shown_version, "edition": self._edition,
+                "how": kind, "trouble": self._trouble}  # fmt: skip
 
     def _report(self, phase: str, fraction: float) -> None:
         self._progress = {"kind": "progress", "phase": phase, "fraction": round(fraction, 3)}
@@ -328,9 +331,7 @@ class Room:
         with self._changed:
             self._advised = version
             self.advice = found
-        rows = [p["point"] for p in (*found["next"], *found["wrong"])]
-        if self._on_display is not None and not np.all(np.isin(rows, self._on_display)):
-            self._publish(shown, version)
+        self._bring_on_display(_advised_rows(found))
         self._tell(found)
 
     def _thorough(self) -> None:
@@ -383,50 +384,30 @@ class Room:
     # -- what the page is sent -------------------------------------------------------------------
 
     def _publish(self, shown: Shown, version: int) -> None:
-        """Make an answer the one on the page."""
-        with self._lock:
-            if version < self._shown_version:
+        """Make an answer the one on the page, unless a later or a more thorough one is there."""
+        with self._publishing:
+            there = self._shown
+            if there is not None and _rank(shown, version) < _rank(there, self._shown_version):
                 return
-        if self._places is None:
-            self._report("drawing the map", 0.9)
-            self._places = self._layouts()
-        content = explorer_content(
-            shown.answer, ids=self.data.ids, places=self._places, title=self.data.source.name
-        )
-        unnamed = new_groups(shown.answer)
-        with self._lock:
-            if self._on_display is None:
-                self._on_display = points_on_display(content)
-            rows = [*np.flatnonzero(shown.answer.labels >= 0).tolist(), *self._wanted]
-            rows += [p["point"] for p in (*self.advice["next"], *self.advice["wrong"])]
-            rows += [row for group in unnamed for row in group["points"]]
-            wanted = np.array(rows, dtype=np.int32)
-            self._on_display = np.union1d(self._on_display, wanted).astype(np.int32)
-            display = self._on_display
-        payload = explorer_payload(content, shown=display)
-        if self.data.colours is not None:
-            payload["arrays"]["picture"] = packed(self.data.colours[display])
-        payload |= {"how": shown.kind, "labelVersion": version, "unnamed": unnamed}
-        text = json.dumps(payload, allow_nan=False, separators=(",", ":")).encode()
-        with self._changed:
-            if version < self._shown_version:
-                return
-            self.payload = text
-            self._shown, self._shown_version = shown, version
-            self._changed.notify_all()
-            message = self._answer_message()
+            if not self._display.mapped:
+                self._report("drawing the map", 0.9)
+            wanted = [*self._wanted, *_advised_rows(self.advice)]
+            facts = {"how": shown.kind, "labelVersion": version, "edition": self._edition + 1}
+            text = self._display.payload(shown, wanted, facts)
+            with self._changed:
+                self.payload = text
+                self._edition += 1
+                self._shown, self._shown_version = shown, version
+                self._changed.notify_all()
+                message = self._answer_message()
         self._tell(message)
 
-    def _layouts(self) -> tuple[Layout, ...]:
-        training = self.loop.training
-        data = self.data
-        points = data.points if data.points is not None and data.points.shape[1] == 2 else None
-        return layouts(
-            training.graph,
-            coordinates=None if data.pixels is not None else data.layout,
-            pixels=data.pixels,
-            points=training.points if points is None else points,
-        )
+    def _bring_on_display(self, rows: list[int]) -> None:
+        """Send the answer on the page again while some of these points are not on it."""
+        while (shown := self._shown) is not None:
+            if np.all(np.isin(rows, self._display.rows)):
+                return
+            self._publish(shown, self._shown_version)
 
     # -- files -----------------------------------------------------------------------------------
 
@@ -443,3 +424,12 @@ class Room:
             write_given(self.folder, self.data.ids, names)
             written = write_answer_folder(self.folder, finished[1].result)
         return {"do": "export", "folder": str(written), "labels": version}
+
+
+def _rank(shown: Shown, version: int) -> tuple[int, bool]:
+    """Which of two answers belongs on the page: the larger."""
+    return version, shown.kind != "quick"
+
+
+def _advised_rows(advice: Mapping[str, Any]) -> list[int]:
+    return [p["point"] for p in (*advice["next"], *advice["wrong"])]

@@ -30,6 +30,7 @@ class Panel {
   // In another width.
   repaint({ row, theme }) {
     if (!this.chart) return;
+    this.chart.measure();
     this.chart.paint(theme);
     this.chart.paintNow(row, theme);
   }
@@ -56,6 +57,7 @@ class Panel {
         this.bars,
         this.near,
       );
+      this.chart.measure();
       this.chart.paint(theme);
     }
     const mark = outcomeMark(data, code, status, theme, null);
