@@ -1,8 +1,8 @@
 """The room where everyone who labels meets: labels, answers, advice, and who is told of them.
 
 Actions are checked, put into the log, taken into the history, and then told to everybody, one
-after the other. Two threads follow: one gives the quick answer and the advice, the other the
-answer that `spinlearn fit` gives, which ends when a label comes in between.
+after the other. Three threads follow: one gives the quick answer; two that stand back for it give
+the advice, and the answer that `spinlearn fit` gives. These end when a label comes in between.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from spinlearn.labelling.history import History
 from spinlearn.labelling.log import NAME, LabelLog
 from spinlearn.labelling.looks import Looks
 from spinlearn.labelling.loop import Loop, Shown
+from spinlearn.labelling.priority import step_back
 
 MOST_LISTED = 400  # labels that are listed one by one on the page
 WHO_LONGEST = 60
@@ -35,6 +37,16 @@ LONGEST_WAIT = 24 * 3600.0  # seconds for an answer that is to be written
 HEAD_START = 0.25  # seconds that pages have to paint a quick answer before further work begins
 
 Listener = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What a thread does: when, what with version and labels, and whom it tells of errors."""
+
+    wanted: Callable[[], bool]
+    work: Callable[[int, list[str | None]], None]
+    failed: Callable[[str, int], None]
+    background: bool = False
 
 
 class Room:
@@ -81,9 +93,16 @@ class Room:
         self.advice: dict[str, Any] = {"kind": "advice", "next": [], "wrong": []}
         self._progress: dict[str, Any] = {"kind": "progress", "phase": "starting", "fraction": 0.0}
         self._trouble = ""
+        tasks = {
+            "quick": _Task(self._quick_wanted, self._quick, self._complain),
+            "advice": _Task(self._advice_wanted, self._advise, self._complain, background=True),
+            "thorough": _Task(self._thorough_wanted, self._thorough, self._fail, background=True),
+        }
         self._threads = [
-            threading.Thread(target=work, name=f"spinlearn-{work.__name__.strip('_')}", daemon=True)
-            for work in (self._prompt, self._thorough)
+            threading.Thread(
+                target=self._follow, args=(task,), name=f"spinlearn-{name}", daemon=True
+            )
+            for name, task in tasks.items()
         ]
 
     # -- coming and going ------------------------------------------------------------------------
@@ -275,30 +294,29 @@ class Room:
         self._progress = {"kind": "progress", "phase": phase, "fraction": round(fraction, 3)}
         self._tell(self._progress)
 
-    # -- the two threads -------------------------------------------------------------------------
+    # -- the three threads -----------------------------------------------------------------------
 
-    def _prompt(self) -> None:
-        """Quick answers, then advice."""
+    def _follow(self, task: _Task) -> None:
+        """Do a task whenever there is need, until the end."""
+        if task.background:
+            step_back()
         while True:
             with self._changed:
-                self._changed.wait_for(self._prompt_wanted)
+                self._changed.wait_for(lambda: self._closed or task.wanted())
                 if self._closed:
                     return
                 version, names = self.version, list(self.history.labels)
-                fresh = self._quick_done != version
             try:
-                if fresh:
-                    self._quick(version, names)
-                else:
-                    self._advise(version)
+                task.work(version, names)
             except StoppedError:
                 continue
             except SpinlearnError as error:
-                self._fail(str(error), version)
+                task.failed(str(error), version)
+            except Exception as error:  # an error of the program: said, not silent
+                task.failed(f"unexpected {type(error).__name__}: {error}", version)
 
-    def _prompt_wanted(self) -> bool:
-        advisable = self._shown_version == self.version and self._advised != self.version
-        return self._closed or self._quick_done != self.version or advisable
+    def _quick_wanted(self) -> bool:
+        return self._quick_done != self.version
 
     def _quick(self, version: int, names: list[str | None]) -> None:
         try:
@@ -318,51 +336,44 @@ class Room:
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self.version != version, HEAD_START)
 
-    def _advise(self, version: int) -> None:
+    def _advice_wanted(self) -> bool:
+        ready = self._shown_version == self._quick_done == self.version
+        return ready and self._advised != self.version
+
+    def _advise(self, version: int, names: list[str | None]) -> None:
+        """Advice by the answer on the page."""
         shown = self._shown
         assert shown is not None
-        answer = shown.answer
-        found: dict[str, Any] = {
-            "kind": "advice",
-            "version": version,
-            "wrong": doubted(answer),
-            "next": next_points(answer, lambda: self._closed or self.version != version),
-        }
-        with self._changed:
+        try:
+            found: dict[str, Any] = {
+                "kind": "advice",
+                "version": version,
+                "wrong": doubted(shown.answer),
+                "next": next_points(shown.answer, lambda: self._closed or self.version != version),
+            }
+        finally:
             self._advised = version
+        with self._changed:
             self.advice = found
         self._bring_on_display(_advised_rows(found))
         self._tell(found)
 
-    def _thorough(self) -> None:
-        """The answers that `fit` gives."""
-        while True:
-            with self._changed:
-                self._changed.wait_for(self._thorough_wanted)
-                if self._closed:
-                    return
-                version, names = self.version, list(self.history.labels)
-            try:
-                self._report("classifying", 0.0)
-                shown = self.loop.thorough(names, partial(self._watch, version))
-                with self._changed:
-                    self._thorough_done = version
-                    self._finished = version, shown
-                self._trouble = ""
-                self._publish(shown, version)
-                self._report("done", 1.0)
-                with self._changed:
-                    self._changed.notify_all()
-            except StoppedError:
-                continue
-            except SpinlearnError as error:
-                self._fail(str(error), version)
-            except Exception as error:  # an error of the program: said, not silent
-                self._fail(f"unexpected {type(error).__name__}: {error}", version)
-
     def _thorough_wanted(self) -> bool:
         ready = self._quick_done == self.version != self._thorough_done
-        return self._closed or (ready and self._halted != self.version)
+        return ready and self._halted != self.version
+
+    def _thorough(self, version: int, names: list[str | None]) -> None:
+        """The answer that `fit` gives."""
+        self._report("classifying", 0.0)
+        shown = self.loop.thorough(names, partial(self._watch, version))
+        with self._changed:
+            self._thorough_done = version
+            self._finished = version, shown
+        self._trouble = ""
+        self._publish(shown, version)
+        self._report("done", 1.0)
+        with self._changed:
+            self._changed.notify_all()
 
     def _watch(self, version: int, report: Progress) -> bool:
         """Told of progress; whether to end."""
@@ -371,15 +382,18 @@ class Room:
             self._report(report.phase, report.fraction)
         return over
 
+    def _complain(self, text: str, version: int) -> None:
+        """Say what went wrong."""
+        self._trouble = text
+        self._tell(self._answer_message())
+
     def _fail(self, text: str, version: int) -> None:
         """Say why there is no answer; the labels are safe."""
         with self._changed:
-            self._trouble = text
             self._thorough_done = version
-            self._advised = version
             self._changed.notify_all()
         self._report("failed", 1.0)
-        self._tell(self._answer_message())
+        self._complain(text, version)
 
     # -- what the page is sent -------------------------------------------------------------------
 
