@@ -61,7 +61,5 @@ def complaints(driver: Any) -> list[str]:
 
 
 def painted(driver: Any) -> None:
-    """Waits until what was asked of the page so far is painted: with the next frame."""
-    driver.execute_script(
-        "return new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))"
-    )
+    """Waits until what was asked of the explorer so far is on the screen."""
+    driver.execute_script("return window.spinlearnExplorer.settled()")

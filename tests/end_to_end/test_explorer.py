@@ -21,7 +21,7 @@ SET_ROW = """
 const slider = document.getElementById('slider');
 slider.value = arguments[0];
 slider.dispatchEvent(new Event('input', { bubbles: true }));
-return new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0))); // painted
+return window.spinlearnExplorer.settled();
 """
 # Reads from a copy: reading the page's own canvas would make the browser treat it differently.
 COLOUR_AT = """

@@ -257,8 +257,11 @@ class Labelling {
     if (!columns.length) return;
     const list = el('datalist', { id: 'columns' }, ...columns.slice(0, 5000).map((name) => el('option', { value: name })));
     const box = el('input', { id: 'column', type: 'text', list: 'columns', placeholder: 'Column or gene', 'aria-label': 'Column or gene to colour by', autocomplete: 'off' });
-    box.addEventListener('change', () => this.setColumn(box.value.trim()));
-    box.addEventListener('keydown', (event) => event.stopPropagation());
+    box.addEventListener('change', () => { if (box.value.trim()) this.setColumn(box.value.trim()); });
+    box.addEventListener('keydown', (event) => {
+      event.stopPropagation(); // letters are text here; Enter goes back to where they are commands
+      if (event.key === 'Enter' || event.key === 'Escape') byId('map').focus({ preventScroll: true });
+    });
     byId('colour-by').after(box, list);
   }
 

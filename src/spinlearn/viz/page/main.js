@@ -11,6 +11,9 @@ function readTheme(name) {
   };
 }
 
+const REST = 40; // milliseconds without a step of the slider
+const LONGEST_LAG = 300; // milliseconds that lists may be behind it
+
 // Frames are not painted while nobody looks.
 function nextFrame() {
   return new Promise((resolve) => { if (document.hidden) setTimeout(resolve, 0); else requestAnimationFrame(resolve); });
@@ -47,14 +50,31 @@ async function start() {
     if (part !== 'over') map.paint(state);
     map.paintOverlay(state);
     if (part === 'over' || part === 'view') return;
-    if (part === 'size') panel.repaint(state);
-    else {
-      panel.render(state); // first: it asks where lists are scrolled to, of a page that is laid out
-      renderControls(page);
-    }
-    if (page.labelling && part === 'row') page.labelling.renderLook();
-    else if (page.labelling) page.labelling.render();
+    if (part === 'row') {
+      renderTemperature(page);
+      listsLater();
+    } else if (part === 'size') panel.repaint(state);
+    else renderLists();
+    if (page.labelling && part !== 'row') page.labelling.render();
     for (const chart of charts) chart.paintNow(state.row, state.theme);
+  }
+
+  // What is told in words about the temperature. While it moves, the picture goes first: the lists
+  // follow when it rests, or now and then.
+  let resting = 0;
+  let listed = 0; // when
+  function renderLists() {
+    clearTimeout(resting);
+    resting = 0;
+    panel.render(state); // first: it asks where lists are scrolled to, of a page that is laid out
+    renderControls(page);
+    if (page.labelling) page.labelling.renderLook();
+    listed = performance.now();
+  }
+
+  function listsLater() {
+    clearTimeout(resting);
+    resting = setTimeout(renderLists, performance.now() - listed > LONGEST_LAG ? 0 : REST);
   }
 
   function paintCurves() {
@@ -155,8 +175,7 @@ async function start() {
     renderExtent(data);
     map.paint(state);
     map.paintOverlay(state);
-    panel.render(state);
-    renderControls(page);
+    renderLists();
     await nextFrame();
     page.labelling.render();
     renderHeading(data);
@@ -165,6 +184,14 @@ async function start() {
     byId('curves').replaceChildren(...charts.map((chart) => chart.node));
     paintCurves();
     for (const chart of charts) chart.paintNow(state.row, state.theme);
+  }
+
+  // Once all that was asked for is on the screen.
+  function settled() {
+    return new Promise((resolve) => {
+      const look = () => { if (due || resting) setTimeout(look, 5); else resolve(); };
+      requestAnimationFrame(() => setTimeout(look, 0));
+    });
   }
 
   // The system's preference holds until one is chosen here.
@@ -213,7 +240,7 @@ async function start() {
   if (live) page.labelling.start();
   // For tests and the curious: what is on the screen.
   window.spinlearnExplorer = {
-    data, state, map, labelling: page.labelling, labelsCsv: () => labelsCsv(data, state.row),
+    data, state, map, settled, labelling: page.labelling, labelsCsv: () => labelsCsv(data, state.row),
     placeOf: (point) => { const { a, bx, by, layout } = map.transform(); return [a * layout.x[point] + bx, a * layout.y[point] + by]; },
   };
 }
