@@ -195,6 +195,30 @@ def test_slider_recolours_the_map(page, blocks):
     assert page.execute_script("return document.getElementById('slider').value") == str(answer)
 
 
+def test_input_in_a_burst_is_painted_once_as_it_stands_in_the_end(page, blocks):
+    last = len(blocks.content.profile.temperatures) - 1
+    paints = page.execute_script(
+        """
+        const { map, settled } = window.spinlearnExplorer;
+        const slider = document.getElementById('slider');
+        const own = map.paint;
+        let paints = 0;
+        map.paint = function (...given) { paints++; return own.apply(this, given); };
+        for (let k = 0; k < 40; k++) {
+          slider.value = k % 2 ? arguments[0] : 0;
+          slider.dispatchEvent(new Event('input', { bubbles: true }));
+        }
+        return settled().then(() => paints);
+        """,
+        last,
+    )
+    assert paints == 1
+    temperature = blocks.content.profile.temperatures[last]
+    shown = "T = ∞" if np.isinf(temperature) else f"T = {temperature:.3g}"
+    assert text(page, "#now") == shown
+    assert text(page, "#selection h2") == f"Calls at {shown}"
+
+
 def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):
     content = blocks.content
     row = content.answer_row

@@ -21,7 +21,7 @@ from spinlearn.core.arrays import IntArray
 from spinlearn.core.protocols import Progress
 from spinlearn.errors import InvalidInputError, SpinlearnError, StoppedError
 from spinlearn.labelling.advice import doubted, next_points
-from spinlearn.labelling.class_names import checked_class
+from spinlearn.labelling.class_names import as_known, checked_class
 from spinlearn.labelling.display import Display
 from spinlearn.labelling.files import write_answer_folder, write_given
 from spinlearn.labelling.finding import Finder
@@ -183,7 +183,7 @@ class Room:
             return {"do": do, "of": of}
         if do in ("rename", "merge"):
             old = asked.get("class")
-            new = checked_class(asked.get("to"), self._unlabelled)
+            new = self._class(asked.get("to"), but=old)
             if not isinstance(old, str) or old == new:
                 raise InvalidInputError("a class cannot be joined with itself: pick another")
             known = new in self.history.counts
@@ -192,13 +192,20 @@ class Room:
             raise InvalidInputError(f"{do!r} is nothing that can be done here")
         action = {"do": do, "points": self._ids(asked.get("points"))}
         if do != "clear":
-            action["class"] = checked_class(asked.get("class"), self._unlabelled)
+            action["class"] = self._class(asked.get("class"))
         if do == "name":
             group = asked.get("group")
             if not isinstance(group, str) or len(group) > WHO_LONGEST:
                 raise InvalidInputError("which new class is meant? Pick one of the list")
             action["group"] = group
         return action
+
+    def _class(self, name: object, but: object = None) -> str:
+        """A class by its name, a known one (`but` one) by all ways to write it."""
+        if isinstance(name, str) and name in self.history.counts:
+            return name
+        text = checked_class(name, self._unlabelled)
+        return as_known(text, (known for known in self.history.counts if known != but))
 
     def _ids(self, rows: object) -> list[str]:
         """Ids of points from their row numbers."""
