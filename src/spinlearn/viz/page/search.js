@@ -42,7 +42,7 @@ function connectSearch({ data, state, actions }) {
   };
   const words = ({ point, id, call }) => (point >= 0
     ? [data.ids[point], outcomeName(data, data.outcomes[state.row * data.n + point])]
-    : [id, `${call}, not on display yet`]);
+    : [id, call]);
   const nothing = () => {
     if (looking) return 'Looking for it …';
     return actions.find ? 'No point has this id' : 'No point on display has this id';
