@@ -7,7 +7,7 @@ import sys
 import threading
 from contextlib import suppress
 
-BACK = 5  # levels of nice: about a third of the time of a process that does not stand back
+BACK = 3  # levels of nice: half the time of a thread that does not stand back
 
 
 def step_back() -> None:

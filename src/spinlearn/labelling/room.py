@@ -1,8 +1,8 @@
 """The room where everyone who labels meets: labels, answers, advice, and who is told of them.
 
 Actions are checked, put into the log, taken into the history, and then told to everybody, one
-after the other. Three threads follow: one gives the quick answer; two that stand back for it give
-the advice, and the answer that `spinlearn fit` gives. These end when a label comes in between.
+after the other. Three threads follow: for the quick answer, for the advice, and, standing back for
+both, for the answer that `spinlearn fit` gives. The latter two end when a label comes in between.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Room:
         self._trouble = ""
         tasks = {
             "quick": _Task(self._quick_wanted, self._quick, self._complain),
-            "advice": _Task(self._advice_wanted, self._advise, self._complain, background=True),
+            "advice": _Task(self._advice_wanted, self._advise, self._complain),
             "thorough": _Task(self._thorough_wanted, self._thorough, self._fail, background=True),
         }
         self._threads = [
