@@ -7,8 +7,9 @@
 clicks: ten classes of blobs, two labels of each to begin with; then single labels as suggested.
 Wall time from the key that labels to the frame after the new calls are painted; the quick answer
 has them first. Beside it the processor time of the server for a label, all its threads together.
-responsive: keys pressed every 50 ms while labels are given and answers arrive, each timed from its
-event to the frame after; and the longest tasks that Chromium saw.
+responsive: steps of the slider every 50 ms from a label until the quick answer, the thorough one
+and the advice have followed, each timed from its event to the frame after; and the longest tasks
+that Chromium saw.
 accuracy: digits (a draw of 600 for every seed), from no label at all; suggestions as the page has
 them, the answers those of `fit`.
 """
@@ -150,11 +151,11 @@ def clicks(sizes: list[int], times: int) -> None:
 
 
 WATCH = """
-const done = arguments[arguments.length - 1];
-const [row, name, seconds] = arguments;
-const { labelling } = window.spinlearnExplorer;
+const [row, name, most] = arguments;
+const { labelling, data } = window.spinlearnExplorer;
 const waits = [];
 const tasks = [];
+const answers = [];
 const observer = new PerformanceObserver((list) => {
   for (const task of list.getEntries()) tasks.push(task.duration);
 });
@@ -164,19 +165,32 @@ const slider = document.getElementById('slider');
 const clock = 'setInterval(() => postMessage(performance.timeOrigin + performance.now()), 50)';
 const worker = new Worker(URL.createObjectURL(new Blob([clock])));
 const now = () => performance.timeOrigin + performance.now();
+const began = now();
+let told = '';
 worker.onmessage = ({ data: pressed }) => {
   slider.value = (Number(slider.value) + 1) % (Number(slider.max) + 1);
   slider.dispatchEvent(new Event('input', { bubbles: true }));
   requestAnimationFrame(() => setTimeout(() => waits.push(now() - pressed), 0));
+  const answer = document.documentElement.dataset.answer || '';
+  if (answer !== told) answers.push([told = answer, (now() - began) / 1000]);
+  const advised = labelling.advice.version === labelling.version;
+  const whole = data.labelVersion === labelling.version && data.how === 'fit' && advised;
+  if (now() - began < most * 1000 && !(labelling.version > before && whole)) return;
+  worker.terminate();
+  setTimeout(() => { window.watched = [waits, tasks, answers]; }, 1000);
 };
+const before = labelling.version;
 labelling.go(row);
-labelling.label(name);
-setTimeout(() => { worker.terminate(); done([waits, tasks]); }, seconds * 1000);
+(function whenPicked() { // a point that was not on display takes a moment
+  if (labelling.selectedRow() === row) labelling.label(name);
+  else setTimeout(whenPicked, 20);
+})();
 """
+LONGEST_WATCH = 300.0  # seconds for the quick answer, the thorough one and the advice
 
 
 def responsive(n: int) -> None:
-    """How long input waits while answers come in."""
+    """How long input waits from a label until the last answer to it has come in."""
     points, truth = blobs(n)
     began = time.monotonic()
     with served(points, begun(truth)) as (driver, _):
@@ -185,15 +199,34 @@ def responsive(n: int) -> None:
         driver.refresh()
         until(driver, "document.documentElement.dataset.ready === 'true'", 3600)
         row = int(np.flatnonzero(truth == 3)[7])
-        version = driver.execute_script(f"return {PAGE}.data.labelVersion")
-        waits, tasks = driver.execute_async_script(WATCH, row, "c3", 60)
-        came = driver.execute_script(f"return {PAGE}.data.labelVersion") > version
-        shown = driver.execute_script(f"return {PAGE}.data.n")
-        print(f"{n:,} points, {shown:,} on display; a new answer came in meanwhile: {came}")
-        print(f"{len(waits)} keys: median {np.median(waits):.0f} ms, 95 % below "
-              f"{np.quantile(waits, 0.95):.0f}, worst {max(waits):.0f} ms (limit 100)")  # fmt: skip
-        print(f"longest tasks of the page: {sorted(map(round, tasks))[-5:]} ms; "
-              f"load {os.getloadavg()[0]:.1f}")  # fmt: skip
+        watch(driver, row, "c3", n)
+
+
+def page_seconds(driver) -> float:
+    """Processor time of the page's own thread so far."""
+    found = driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    return next(entry["value"] for entry in found if entry["name"] == "TaskDuration")
+
+
+def watch(driver, row: int, name: str, n: int) -> None:
+    """Label a point and press the slider until everything has followed."""
+    driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    work = page_seconds(driver)
+    driver.execute_script(WATCH, row, name, LONGEST_WATCH)
+    while not (watched := driver.execute_script("return window.watched")):
+        time.sleep(1)
+    waits, tasks, answers = watched
+    shown = driver.execute_script(f"return {PAGE}.data.n")
+    came = ", ".join(f"{what} after {seconds:.1f} s" for what, seconds in answers)
+    print(f"{n:,} points, {shown:,} on display; answers that came in meanwhile: {came or 'none'}")
+    late = sum(wait > 100 for wait in waits)
+    median, high = np.quantile(waits, [0.5, 0.99])
+    print(f"{len(waits)} keys: median {median:.0f} ms, 99 % below {high:.0f}, worst "
+          f"{max(waits):.0f} ms; {late} above 100")  # fmt: skip
+    work = 1000 * (page_seconds(driver) - work) / len(waits)
+    print(f"processor time of the page's thread: {work:.0f} ms a key")
+    print(f"longest tasks of the page: {sorted(map(round, tasks))[-5:]} ms; "
+          f"load {os.getloadavg()[0]:.1f}")  # fmt: skip
 
 
 def accuracy(seeds: int, n_labels: int, n_points: int) -> None:

@@ -58,3 +58,8 @@ def requests_made(driver: Any) -> list[str]:
 def complaints(driver: Any) -> list[str]:
     """Warnings and errors on the console since the last call."""
     return [e["message"] for e in driver.get_log("browser") if e["level"] in ("WARNING", "SEVERE")]
+
+
+def painted(driver: Any) -> None:
+    """Waits until what was asked of the explorer so far is on the screen."""
+    driver.execute_script("return window.spinlearnExplorer.settled()")

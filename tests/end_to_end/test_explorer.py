@@ -11,7 +11,7 @@ from spinlearn.answers.rule import STATUS_NAMES, Status
 from spinlearn.estimators import PottsClassifier
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
-from tests.end_to_end.browser import chromium, complaints, requests_made
+from tests.end_to_end.browser import chromium, complaints, painted, requests_made
 from tests.end_to_end.tool import until
 from tests.explorer_cases import NASTY, doubted, many_points, three_blocks
 
@@ -21,6 +21,7 @@ SET_ROW = """
 const slider = document.getElementById('slider');
 slider.value = arguments[0];
 slider.dispatchEvent(new Event('input', { bubbles: true }));
+return window.spinlearnExplorer.settled();
 """
 # Reads from a copy: reading the page's own canvas would make the browser treat it differently.
 COLOUR_AT = """
@@ -49,13 +50,15 @@ function step() {
   const began = performance.now();
   slider.value = row % explorer.data.nRows;
   slider.dispatchEvent(new Event('input', { bubbles: true }));
-  // Reading a copy waits until the picture is painted, not only ordered.
-  ctx.drawImage(document.getElementById('map'), 0, 0);
-  ctx.getImageData(0, 0, 1, 1);
-  times.push(performance.now() - began);
-  row += 5;
-  if (times.length < 30) requestAnimationFrame(step);
-  else done(times);
+  requestAnimationFrame(() => {
+    // Reading a copy waits until the picture is painted, not only ordered.
+    ctx.drawImage(document.getElementById('map'), 0, 0);
+    ctx.getImageData(0, 0, 1, 1);
+    times.push(performance.now() - began);
+    row += 5;
+    if (times.length < 30) step();
+    else done(times);
+  });
 }
 requestAnimationFrame(step);
 """
@@ -137,6 +140,7 @@ def press(driver, *keys):
     from selenium.webdriver import ActionChains
 
     ActionChains(driver).send_keys(*keys).perform()
+    painted(driver)
 
 
 def press_with_shift(driver, key):
@@ -144,6 +148,7 @@ def press_with_shift(driver, key):
     from selenium.webdriver.common.keys import Keys
 
     ActionChains(driver).key_down(Keys.SHIFT).send_keys(key).key_up(Keys.SHIFT).perform()
+    painted(driver)
 
 
 @pytest.fixture
@@ -188,6 +193,30 @@ def test_slider_recolours_the_map(page, blocks):
         press(page, Keys.ARROW_RIGHT)
     assert page.execute_script(COLOUR_AT, third) == before
     assert page.execute_script("return document.getElementById('slider').value") == str(answer)
+
+
+def test_input_in_a_burst_is_painted_once_as_it_stands_in_the_end(page, blocks):
+    last = len(blocks.content.profile.temperatures) - 1
+    paints = page.execute_script(
+        """
+        const { map, settled } = window.spinlearnExplorer;
+        const slider = document.getElementById('slider');
+        const own = map.paint;
+        let paints = 0;
+        map.paint = function (...given) { paints++; return own.apply(this, given); };
+        for (let k = 0; k < 40; k++) {
+          slider.value = k % 2 ? arguments[0] : 0;
+          slider.dispatchEvent(new Event('input', { bubbles: true }));
+        }
+        return settled().then(() => paints);
+        """,
+        last,
+    )
+    assert paints == 1
+    temperature = blocks.content.profile.temperatures[last]
+    shown = "T = ∞" if np.isinf(temperature) else f"T = {temperature:.3g}"
+    assert text(page, "#now") == shown
+    assert text(page, "#selection h2") == f"Calls at {shown}"
 
 
 def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):

@@ -24,6 +24,7 @@ from spinlearn.viz.content import explorer_content, sample_for_display
 from spinlearn.viz.explorer import (
     LABELLING_SCRIPTS,
     SCRIPTS,
+    WORKER_SCRIPTS,
     _page,
     embedded_json,
     explorer_html,
@@ -109,11 +110,14 @@ def test_packed_arrays_come_back(dtype, shape):
     np.testing.assert_array_equal(unpacked(packed(values)), values)
 
 
-@pytest.mark.parametrize("name", [*SCRIPTS, "style.css", "page.html"])
+ALL_SCRIPTS = sorted({*SCRIPTS, *LABELLING_SCRIPTS, *WORKER_SCRIPTS})
+
+
+@pytest.mark.parametrize("name", [*ALL_SCRIPTS, "style.css", "page.html"])
 def test_every_file_of_the_page_is_short_and_has_one_job(name):
     lines = _page(name).splitlines()
     assert len(lines) <= 500
-    if name in SCRIPTS:
+    if name in ALL_SCRIPTS:
         assert lines[0].startswith("// ")
         assert not re.search(r"\band\b", lines[0])
 
@@ -121,7 +125,7 @@ def test_every_file_of_the_page_is_short_and_has_one_job(name):
 def test_every_script_is_part_of_the_page():
     folder = files("spinlearn.viz").joinpath("page")
     there = {p.name for p in folder.iterdir() if p.name.endswith(".js")}
-    assert there == {*SCRIPTS, *LABELLING_SCRIPTS}
+    assert there == {*SCRIPTS, *LABELLING_SCRIPTS, *WORKER_SCRIPTS}
 
 
 def payload(content):

@@ -121,9 +121,16 @@ def test_genes_are_colours(tmp_path):
     adata.write_h5ad(tmp_path / "cells.h5ad")
     data = read_dataset(tmp_path / "cells.h5ad", LABELLING)
     looks = looks_of(data)
-    assert looks.colours()[:3] == ["CD4", "MS4A1", "LYZ"]
+    assert data.feature_names == looks.colours() == ["CD4", "MS4A1", "LYZ"]
     np.testing.assert_array_equal(looks.colour("MS4A1"), values[:, 1])
     assert ["donor", "s2"] in looks.look(2)["values"]
+    assert ["LYZ", "8"] in looks.look(2)["values"]
+    adata.obsm["X_pca"] = values[:, :2]
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    assert read_dataset(tmp_path / "cells.h5ad", LABELLING).feature_names == [
+        "X_pca[0]",
+        "X_pca[1]",
+    ]
 
 
 def test_a_picture_is_its_pixels(tmp_path):

@@ -87,6 +87,14 @@ def representation(adata: Any, name: str | None) -> tuple[FloatArray, str]:
     return _dense(adata.X, name), "X"
 
 
+def feature_names(adata: Any, used: str, count: int) -> list[str]:
+    """Names of the columns that `representation` found: those of the genes where they are genes."""
+    if not used.startswith("obsm") and adata.var_names.is_unique:
+        return [str(name) for name in adata.var_names]
+    key = used.partition("'")[2].strip("']") or used  # obsm['X_pca'] -> X_pca
+    return [f"{key}[{k}]" for k in range(count)]
+
+
 def _dense(values: Any, name: str) -> FloatArray:
     dense = values.toarray() if hasattr(values, "toarray") else values
     try:

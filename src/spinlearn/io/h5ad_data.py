@@ -9,6 +9,7 @@ from typing import Any
 from spinlearn.core.array_file import MOST_PACKED
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.io.anndata_parts import (
+    feature_names,
     gene_readers,
     map_of,
     named_representations,
@@ -71,8 +72,10 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
         if graph is None:
             values, used = representation(adata, name)
     if graph is None:
-        points, used = array_of_points(path, used, values, options), f"features: {used}"
+        points = array_of_points(path, used, values, options)
+        names, used = feature_names(adata, used, points.shape[1]), f"features: {used}"
     else:
+        names = []
         points, used = None, f"graph: scanpy's neighbours ({_which(adata, options.neighbors)})"
     return Dataset(
         source=path,
@@ -80,7 +83,7 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
         labels=labels,
         points=points,
         graph=graph,
-        feature_names=[] if points is None else [f"{name}[{k}]" for k in range(points.shape[1])],
+        feature_names=names,
         layout=map_of(adata),
         notes=(*notes, used),
         cells={str(c): adata.obs[c].tolist() for c in adata.obs} if options.for_labelling else {},

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 
 from spinlearn.answers.labels import clean_labels
 from spinlearn.answers.names import RESERVED
@@ -38,3 +39,16 @@ def checked_class(name: object, unlabelled: Sequence[str] = ()) -> str:
     if clean_labels([text], unlabelled, "the page")[0] is None:
         raise InvalidInputError(f"{text!r} means that there is no label: type another")
     return text
+
+
+def as_known(name: str, known: Iterable[str]) -> str:
+    """The known class that looks the same as a name, or else the name.
+
+    Letters with accents can be written in two ways, and a file may have two blanks where a page
+    shows one.
+    """
+    return {_look(other): other for other in known}.get(_look(name), name)
+
+
+def _look(name: str) -> str:
+    return unicodedata.normalize("NFC", " ".join(name.split()))

@@ -94,7 +94,7 @@ class Looks:
     def colours(self) -> list[str]:
         """Names that `colour` takes."""
         own = [] if self.values is None or self.shape is not None else list(self.names)
-        return [*self.columns, *own]
+        return list(dict.fromkeys((*self.columns, *own)))
 
     def _pixels(self, row: int) -> npt.NDArray[np.uint8]:
         assert self.values is not None

@@ -1,16 +1,16 @@
 """The room where everyone who labels meets: labels, answers, advice, and who is told of them.
 
 Actions are checked, put into the log, taken into the history, and then told to everybody, one
-after the other. Two threads follow: one gives the quick answer and the advice, the other the
-answer that `spinlearn fit` gives, which ends when a label comes in between.
+after the other. Three threads follow: for the quick answer, for the advice, and, standing back for
+both, for the answer that `spinlearn fit` gives. The latter two end when a label comes in between.
 """
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,16 @@ import numpy as np
 from spinlearn.core.arrays import IntArray
 from spinlearn.core.protocols import Progress
 from spinlearn.errors import InvalidInputError, SpinlearnError, StoppedError
-from spinlearn.labelling.advice import doubted, new_groups, next_points
-from spinlearn.labelling.class_names import checked_class
+from spinlearn.labelling.advice import doubted, next_points
+from spinlearn.labelling.class_names import as_known, checked_class
+from spinlearn.labelling.display import Display
 from spinlearn.labelling.files import write_answer_folder, write_given
+from spinlearn.labelling.finding import Finder
 from spinlearn.labelling.history import History
 from spinlearn.labelling.log import NAME, LabelLog
 from spinlearn.labelling.looks import Looks
 from spinlearn.labelling.loop import Loop, Shown
-from spinlearn.viz.content import explorer_content
-from spinlearn.viz.explorer import explorer_payload, packed, points_on_display
-from spinlearn.viz.places import Layout, layouts
+from spinlearn.labelling.priority import step_back
 
 MOST_LISTED = 400  # labels that are listed one by one on the page
 WHO_LONGEST = 60
@@ -37,6 +37,16 @@ LONGEST_WAIT = 24 * 3600.0  # seconds for an answer that is to be written
 HEAD_START = 0.25  # seconds that pages have to paint a quick answer before further work begins
 
 Listener = Callable[[dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What a thread does: when, what with version and labels, and whom it tells of errors."""
+
+    wanted: Callable[[], bool]
+    work: Callable[[int, list[str | None]], None]
+    failed: Callable[[str, int], None]
+    background: bool = False
 
 
 class Room:
@@ -73,17 +83,26 @@ class Room:
         self._quick_done = self._advised = self._thorough_done = -1
         self._shown: Shown | None = None
         self._shown_version = -1
+        self._edition = 0  # of what the page is sent; one answer may be sent with further points
         self._finished: tuple[int, Shown] | None = None  # the last thorough answer
-        self._places: tuple[Layout, ...] | None = None
-        self._on_display: IntArray | None = None
+        self._display = Display(loop)
+        self._publishing = threading.Lock()  # of answers, one after the other
         self._wanted: set[int] = set()  # points that someone asked to see
+        self._finder = Finder(self.data.ids)
         self.payload: bytes | None = None
         self.advice: dict[str, Any] = {"kind": "advice", "next": [], "wrong": []}
         self._progress: dict[str, Any] = {"kind": "progress", "phase": "starting", "fraction": 0.0}
         self._trouble = ""
+        tasks = {
+            "quick": _Task(self._quick_wanted, self._quick, self._complain),
+            "advice": _Task(self._advice_wanted, self._advise, self._complain),
+            "thorough": _Task(self._thorough_wanted, self._thorough, self._fail, background=True),
+        }
         self._threads = [
-            threading.Thread(target=work, name=f"spinlearn-{work.__name__.strip('_')}", daemon=True)
-            for work in (self._prompt, self._thorough)
+            threading.Thread(
+                target=self._follow, args=(task,), name=f"spinlearn-{name}", daemon=True
+            )
+            for name, task in tasks.items()
         ]
 
     # -- coming and going ------------------------------------------------------------------------
@@ -137,7 +156,7 @@ class Room:
         if do in ("stop", "go"):
             return self._stop(go_on=do == "go")
         if do == "show":
-            return self._show(asked.get("id"))
+            return self._show(asked.get("point"))
         if do == "export":
             return self.export()
         with self._changed:
@@ -164,7 +183,7 @@ class Room:
             return {"do": do, "of": of}
         if do in ("rename", "merge"):
             old = asked.get("class")
-            new = checked_class(asked.get("to"), self._unlabelled)
+            new = self._class(asked.get("to"), but=old)
             if not isinstance(old, str) or old == new:
                 raise InvalidInputError("a class cannot be joined with itself: pick another")
             known = new in self.history.counts
@@ -173,13 +192,20 @@ class Room:
             raise InvalidInputError(f"{do!r} is nothing that can be done here")
         action = {"do": do, "points": self._ids(asked.get("points"))}
         if do != "clear":
-            action["class"] = checked_class(asked.get("class"), self._unlabelled)
+            action["class"] = self._class(asked.get("class"))
         if do == "name":
             group = asked.get("group")
             if not isinstance(group, str) or len(group) > WHO_LONGEST:
                 raise InvalidInputError("which new class is meant? Pick one of the list")
             action["group"] = group
         return action
+
+    def _class(self, name: object, but: object = None) -> str:
+        """A class by its name, a known one (`but` one) by all ways to write it."""
+        if isinstance(name, str) and name in self.history.counts:
+            return name
+        text = checked_class(name, self._unlabelled)
+        return as_known(text, (known for known in self.history.counts if known != but))
 
     def _ids(self, rows: object) -> list[str]:
         """Ids of points from their row numbers."""
@@ -199,18 +225,22 @@ class Room:
             self._report("stopped", 1.0)
         return {"do": "go" if go_on else "stop"}
 
-    def _show(self, name: object) -> dict[str, Any]:
+    def _show(self, row: object) -> dict[str, Any]:
         """Put a point on display that is not."""
-        try:
-            row = self.data.ids.index(str(name))
-        except ValueError:
-            raise InvalidInputError(f"no point has the id {name!r}: check it") from None
-        with self._lock:
-            self._wanted.add(row)
-            shown, version = self._shown, self._shown_version
-        if shown is not None:
-            self._publish(shown, version)
+        self._ids([row])
+        assert isinstance(row, int)
+        self._wanted.add(row)
+        self._bring_on_display([row])
         return {"do": "show", "point": row}
+
+    def find(self, text: str) -> list[dict[str, Any]]:
+        """Points by their ids, with the calls on the page."""
+        shown = self._shown
+        return [
+            {"point": row, "id": self.data.ids[row],
+             "call": "" if shown is None else str(shown.answer.names[row])}
+            for row in self._finder.rows(text)
+        ]  # fmt: skip
 
     # -- what is known ---------------------------------------------------------------------------
 
@@ -229,8 +259,7 @@ class Room:
     @property
     def on_display(self) -> IntArray:
         """Row numbers of the points on the page, ascending."""
-        shown = self._on_display
-        return np.empty(0, dtype=np.int32) if shown is None else shown
+        return self._display.rows
 
     @property
     def shown(self) -> Shown | None:
@@ -265,37 +294,36 @@ class Room:
 
     def _answer_message(self) -> dict[str, Any]:
         kind = None if self._shown is None else self._shown.kind
-        return {"kind": "answer", "version": self._shown_version, "how": kind,
-                "trouble": self._trouble}  # fmt: skip
+        return {"kind": "answer", "version": self._shown_version, "edition": self._edition,
+                "how": kind, "trouble": self._trouble}  # fmt: skip
 
     def _report(self, phase: str, fraction: float) -> None:
         self._progress = {"kind": "progress", "phase": phase, "fraction": round(fraction, 3)}
         self._tell(self._progress)
 
-    # -- the two threads -------------------------------------------------------------------------
+    # -- the three threads -----------------------------------------------------------------------
 
-    def _prompt(self) -> None:
-        """Quick answers, then advice."""
+    def _follow(self, task: _Task) -> None:
+        """Do a task whenever there is need, until the end."""
+        if task.background:
+            step_back()
         while True:
             with self._changed:
-                self._changed.wait_for(self._prompt_wanted)
+                self._changed.wait_for(lambda: self._closed or task.wanted())
                 if self._closed:
                     return
                 version, names = self.version, list(self.history.labels)
-                fresh = self._quick_done != version
             try:
-                if fresh:
-                    self._quick(version, names)
-                else:
-                    self._advise(version)
+                task.work(version, names)
             except StoppedError:
                 continue
             except SpinlearnError as error:
-                self._fail(str(error), version)
+                task.failed(str(error), version)
+            except Exception as error:  # an error of the program: said, not silent
+                task.failed(f"unexpected {type(error).__name__}: {error}", version)
 
-    def _prompt_wanted(self) -> bool:
-        advisable = self._shown_version == self.version and self._advised != self.version
-        return self._closed or self._quick_done != self.version or advisable
+    def _quick_wanted(self) -> bool:
+        return self._quick_done != self.version
 
     def _quick(self, version: int, names: list[str | None]) -> None:
         try:
@@ -315,53 +343,44 @@ class Room:
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self.version != version, HEAD_START)
 
-    def _advise(self, version: int) -> None:
+    def _advice_wanted(self) -> bool:
+        ready = self._shown_version == self._quick_done == self.version
+        return ready and self._advised != self.version
+
+    def _advise(self, version: int, names: list[str | None]) -> None:
+        """Advice by the answer on the page."""
         shown = self._shown
         assert shown is not None
-        answer = shown.answer
-        found: dict[str, Any] = {
-            "kind": "advice",
-            "version": version,
-            "wrong": doubted(answer),
-            "next": next_points(answer, lambda: self._closed or self.version != version),
-        }
-        with self._changed:
+        try:
+            found: dict[str, Any] = {
+                "kind": "advice",
+                "version": version,
+                "wrong": doubted(shown.answer),
+                "next": next_points(shown.answer, lambda: self._closed or self.version != version),
+            }
+        finally:
             self._advised = version
+        with self._changed:
             self.advice = found
-        rows = [p["point"] for p in (*found["next"], *found["wrong"])]
-        if self._on_display is not None and not np.all(np.isin(rows, self._on_display)):
-            self._publish(shown, version)
+        self._bring_on_display(_advised_rows(found))
         self._tell(found)
-
-    def _thorough(self) -> None:
-        """The answers that `fit` gives."""
-        while True:
-            with self._changed:
-                self._changed.wait_for(self._thorough_wanted)
-                if self._closed:
-                    return
-                version, names = self.version, list(self.history.labels)
-            try:
-                self._report("classifying", 0.0)
-                shown = self.loop.thorough(names, partial(self._watch, version))
-                with self._changed:
-                    self._thorough_done = version
-                    self._finished = version, shown
-                self._trouble = ""
-                self._publish(shown, version)
-                self._report("done", 1.0)
-                with self._changed:
-                    self._changed.notify_all()
-            except StoppedError:
-                continue
-            except SpinlearnError as error:
-                self._fail(str(error), version)
-            except Exception as error:  # an error of the program: said, not silent
-                self._fail(f"unexpected {type(error).__name__}: {error}", version)
 
     def _thorough_wanted(self) -> bool:
         ready = self._quick_done == self.version != self._thorough_done
-        return self._closed or (ready and self._halted != self.version)
+        return ready and self._halted != self.version
+
+    def _thorough(self, version: int, names: list[str | None]) -> None:
+        """The answer that `fit` gives."""
+        self._report("classifying", 0.0)
+        shown = self.loop.thorough(names, partial(self._watch, version))
+        with self._changed:
+            self._thorough_done = version
+            self._finished = version, shown
+        self._trouble = ""
+        self._publish(shown, version)
+        self._report("done", 1.0)
+        with self._changed:
+            self._changed.notify_all()
 
     def _watch(self, version: int, report: Progress) -> bool:
         """Told of progress; whether to end."""
@@ -370,63 +389,46 @@ class Room:
             self._report(report.phase, report.fraction)
         return over
 
+    def _complain(self, text: str, version: int) -> None:
+        """Say what went wrong."""
+        self._trouble = text
+        self._tell(self._answer_message())
+
     def _fail(self, text: str, version: int) -> None:
         """Say why there is no answer; the labels are safe."""
         with self._changed:
-            self._trouble = text
             self._thorough_done = version
-            self._advised = version
             self._changed.notify_all()
         self._report("failed", 1.0)
-        self._tell(self._answer_message())
+        self._complain(text, version)
 
     # -- what the page is sent -------------------------------------------------------------------
 
     def _publish(self, shown: Shown, version: int) -> None:
-        """Make an answer the one on the page."""
-        with self._lock:
-            if version < self._shown_version:
+        """Make an answer the one on the page, unless a later or a more thorough one is there."""
+        with self._publishing:
+            there = self._shown
+            if there is not None and _rank(shown, version) < _rank(there, self._shown_version):
                 return
-        if self._places is None:
-            self._report("drawing the map", 0.9)
-            self._places = self._layouts()
-        content = explorer_content(
-            shown.answer, ids=self.data.ids, places=self._places, title=self.data.source.name
-        )
-        unnamed = new_groups(shown.answer)
-        with self._lock:
-            if self._on_display is None:
-                self._on_display = points_on_display(content)
-            rows = [*np.flatnonzero(shown.answer.labels >= 0).tolist(), *self._wanted]
-            rows += [p["point"] for p in (*self.advice["next"], *self.advice["wrong"])]
-            rows += [row for group in unnamed for row in group["points"]]
-            wanted = np.array(rows, dtype=np.int32)
-            self._on_display = np.union1d(self._on_display, wanted).astype(np.int32)
-            display = self._on_display
-        payload = explorer_payload(content, shown=display)
-        if self.data.colours is not None:
-            payload["arrays"]["picture"] = packed(self.data.colours[display])
-        payload |= {"how": shown.kind, "labelVersion": version, "unnamed": unnamed}
-        text = json.dumps(payload, allow_nan=False, separators=(",", ":")).encode()
-        with self._changed:
-            if version < self._shown_version:
-                return
-            self.payload = text
-            self._shown, self._shown_version = shown, version
-            self._changed.notify_all()
-            message = self._answer_message()
+            if not self._display.mapped:
+                self._report("drawing the map", 0.9)
+            wanted = [*self._wanted, *_advised_rows(self.advice)]
+            facts = {"how": shown.kind, "labelVersion": version, "edition": self._edition + 1}
+            text = self._display.payload(shown, wanted, facts)
+            with self._changed:
+                self.payload = text
+                self._edition += 1
+                self._shown, self._shown_version = shown, version
+                self._changed.notify_all()
+                message = self._answer_message()
         self._tell(message)
 
-    def _layouts(self) -> tuple[Layout, ...]:
-        training = self.loop.training
-        data = self.data
-        points = data.points if data.points is not None and data.points.shape[1] == 2 else None
-        return layouts(
-            training.graph,
-            coordinates=None if data.pixels is not None else data.layout,
-            pixels=data.pixels,
-            points=training.points if points is None else points,
-        )
+    def _bring_on_display(self, rows: list[int]) -> None:
+        """Send the answer on the page again while some of these points are not on it."""
+        while (shown := self._shown) is not None:
+            if np.all(np.isin(rows, self._display.rows)):
+                return
+            self._publish(shown, self._shown_version)
 
     # -- files -----------------------------------------------------------------------------------
 
@@ -443,3 +445,12 @@ class Room:
             write_given(self.folder, self.data.ids, names)
             written = write_answer_folder(self.folder, finished[1].result)
         return {"do": "export", "folder": str(written), "labels": version}
+
+
+def _rank(shown: Shown, version: int) -> tuple[int, bool]:
+    """Which of two answers belongs on the page: the larger."""
+    return version, shown.kind != "quick"
+
+
+def _advised_rows(advice: Mapping[str, Any]) -> list[int]:
+    return [p["point"] for p in (*advice["next"], *advice["wrong"])]

@@ -1,9 +1,11 @@
 """The server: the page, the answer, what points look like, and one socket for all that happens.
 
     GET  /            the page
+    GET  /worker.js   what unpacks answers beside it
     GET  /answer      the answer on it, as the explorer's data
     GET  /look        what some points look like: ?points=3,17
     GET  /image       the picture of a point: ?point=3
+    GET  /find        points by their ids, on display or not: ?text=PART
     GET  /colour      a column of numbers for the points on display: ?column=NAME
     WS   /live        actions of people, each answered once it is in the log; news for everybody
 
@@ -27,7 +29,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from spinlearn.errors import SpinlearnError
 from spinlearn.labelling.room import WHO_LONGEST, Room
-from spinlearn.viz.explorer import labelling_html, packed
+from spinlearn.viz.explorer import labelling_html, packed, worker_script
 
 MOST_TABS = 50
 MOST_LOOKS = 64  # points at a time
@@ -48,9 +50,11 @@ def application(room: Room, who: str) -> Starlette:
     return Starlette(
         routes=[
             Route("/", pages.page),
+            Route("/worker.js", pages.worker),
             Route("/answer", pages.answer),
             Route("/look", pages.look),
             Route("/image", pages.image),
+            Route("/find", pages.find),
             Route("/colour", pages.colour),
             WebSocketRoute("/live", pages.live),
         ]
@@ -78,6 +82,11 @@ class _Pages:
         socket = f"ws://{request.headers['host'].lower()}"  # one of ours: the guard has seen to it
         return Response(labelling_html(title, settings, socket), media_type="text/html")
 
+    async def worker(self, request: Request) -> Response:
+        """The thread that unpacks answers: it may ask this server, and no one else."""
+        policy = {"Content-Security-Policy": "default-src 'none'; connect-src 'self'"}
+        return Response(worker_script(), media_type="text/javascript", headers=policy)
+
     async def answer(self, request: Request) -> Response:
         """The data of the page."""
         payload = self._room.payload
@@ -103,6 +112,11 @@ class _Pages:
         if picture is None or not picture.path.is_file():
             return Response("there is no picture of this point\n", 404, media_type="text/plain")
         return FileResponse(picture.path, media_type=picture.kind)
+
+    async def find(self, request: Request) -> Response:
+        """Points by their ids."""
+        text = request.query_params.get("text", "")
+        return JSONResponse(await run_in_threadpool(self._room.find, text))
 
     async def colour(self, request: Request) -> Response:
         """A column for the points on display."""

@@ -69,7 +69,15 @@ SCRIPTS = (
     "keys.js",
     "main.js",
 )  # main.js, which starts the page, comes last
-LABELLING_SCRIPTS = ("live.js", "looks.js", "tools.js", "labelling.js")  # before it, to label
+LABELLING_SCRIPTS = (
+    "fetching.js",
+    "live.js",
+    "looks.js",
+    "tools.js",
+    "changes.js",
+    "labelling.js",
+)  # before it, to label
+WORKER_SCRIPTS = ("load.js", "fetching.js", "worker.js")  # of the thread that unpacks answers
 
 
 def write_explorer(
@@ -138,8 +146,13 @@ def labelling_html(title: str, settings: dict[str, Any], socket: str) -> str:
         scripts=(*SCRIPTS[:-1], *LABELLING_SCRIPTS, SCRIPTS[-1]),
         style=_page("style.css") + _page("labelling.css"),
         card=_page("labelling.html"),
-        policy=f" connect-src 'self' {socket}; img-src 'self' data: blob:;",
+        policy=f" connect-src 'self' {socket}; img-src 'self' data: blob:; worker-src 'self';",
     )
+
+
+def worker_script() -> str:
+    """What unpacks answers beside the page in labelling mode."""
+    return "'use strict';\n" + "\n".join(_page(name) for name in WORKER_SCRIPTS)
 
 
 def _assembled(

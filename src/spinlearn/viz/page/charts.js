@@ -68,8 +68,12 @@ class Chart {
     return this.bottom - ((value - this.low) / (this.high - this.low || 1)) * (this.bottom - this.top);
   }
 
-  paint(theme) {
+  // Apart from `paint`: to measure after something was painted makes the browser lay out the page.
+  measure() {
     this.width = Math.max(120, this.frame.getBoundingClientRect().width);
+  }
+
+  paint(theme) {
     const ctx = sizedCanvas(this.lower, this.width, this.height);
     sizedCanvas(this.upper, this.width, this.height);
     const finite = this.series.flatMap((s) => s.values).filter((v) => v !== null && Number.isFinite(v));

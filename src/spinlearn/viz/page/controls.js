@@ -2,8 +2,7 @@
 
 const COLOUR_MODES = [['class', 'Call'], ['confidence', 'Confidence'], ['status', 'Status']];
 
-function renderControls({ data, state, actions }) {
-  const { row } = state;
+function renderTemperature({ data, state: { row } }) {
   const t = temperatureText(data.temperatures[row]);
   const phase = phaseName(data, row);
   byId('slider').value = row;
@@ -11,6 +10,13 @@ function renderControls({ data, state, actions }) {
   byId('now').textContent = `T = ${t}`;
   byId('phase-now').textContent = phase;
   byId('go-answer').setAttribute('aria-disabled', String(row === data.answerRow));
+}
+
+function renderControls(page) {
+  const { data, state, actions } = page;
+  const { row } = state;
+  const t = temperatureText(data.temperatures[row]);
+  renderTemperature(page);
   byId('warning').textContent = doubt(data, row);
   byId('warning').hidden = !byId('warning').textContent;
   byId('download').title = `labels at T = ${t}, as in labels.csv`;

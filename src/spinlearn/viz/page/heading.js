@@ -11,7 +11,8 @@ function renderHeading(data) {
     const [shown, all] = [data.nShown, data.nPoints].map((count) => count.toLocaleString('en'));
     lines.push(el('p', { class: 'note' }, `${shown} of ${all} points are on display: a sample that keeps labelled points and small groups. Counts and curves are those of all points.`));
     byId('download-note').hidden = false;
-    byId('download-note').textContent = data.allLabels === null ? `the ${shown} on display; labels.csv beside this page has all ${all}` : `all ${all} points at T*, elsewhere the ${shown} on display`;
+    const elsewhere = data.labelling ? `Write answer writes all ${all}` : `labels.csv beside this page has all ${all}`;
+    byId('download-note').textContent = data.allLabels === null ? `the ${shown} on display; ${elsewhere}` : `all ${all} points at T*, elsewhere the ${shown} on display`;
   }
   byId('notice').hidden = !lines.length;
   if (data.labelling && distrust === null) { // the map needs the room

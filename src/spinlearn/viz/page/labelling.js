@@ -25,8 +25,9 @@ class Labelling {
     this.advance = false;
     this.busy = 0;
     this.clicked = 0;
+    this.awaited = null; // the row to go to once it is on display, and where from
     Object.assign(this.state, { tool: live.settings.strokes ? 'stroke' : 'pick', path: null, overlay: (brush) => this.paint(brush) });
-    Object.assign(page.actions, { drawn: (path) => this.drawn(path), add: (point) => this.toggle(point) });
+    Object.assign(page.actions, { drawn: (path) => this.drawn(path), add: (point) => this.toggle(point), find: (text) => this.find(text), show: (row) => this.go(row) });
     if (this.data.picture) {
       COLOUR_MODES.unshift(['picture', 'Picture']);
       this.state.colourBy = 'picture';
@@ -70,15 +71,15 @@ class Labelling {
     }
   }
 
-  async fetchAnswer({ version, trouble }) {
+  async fetchAnswer({ version, edition, trouble }) {
     if (trouble) this.note(trouble);
-    if (version < 0) return;
+    if (version < 0 || edition === this.data.edition) return;
     if (this.fetching) { this.again = true; return; }
     this.fetching = true;
     try {
       do {
         this.again = false;
-        this.take(await this.live.answer());
+        await this.take(await this.live.answer());
       } while (this.again);
     } catch (error) {
       this.note(error.message);
@@ -86,14 +87,13 @@ class Labelling {
     this.fetching = false;
   }
 
-  take(fresh) {
+  async take(fresh) {
     const { data } = this;
     const newer = fresh.labelVersion > data.labelVersion;
-    if (newer || !this.before) this.before = callsByRow(data);
+    if (newer || !this.before) this.before = callsOf(data);
     const kept = [...this.picked].map((point) => data.points[point]);
-    this.page.actions.replaceData(fresh, () => {
-      const place = new Map(kept.length ? [...data.points].map((row, point) => [row, point]) : []);
-      this.picked = new Set(kept.map((row) => place.get(row)).filter((point) => point !== undefined));
+    const whole = this.page.actions.replaceData(fresh, () => {
+      this.picked = new Set(kept.map((row) => placeOfRow(data, row)).filter((point) => point >= 0));
       this.changed = changedCalls(data, this.before);
     });
     if (this.state.colourBy === 'column' && this.state.column) this.setColumn(this.state.column.name);
@@ -102,6 +102,9 @@ class Labelling {
       this.clicked = 0;
       requestAnimationFrame(() => setTimeout(() => this.times.push(performance.now() - began), 0));
     }
+    await whole;
+    if (this.awaited && this.awaited.from !== this.selectedRow()) this.awaited = null; // gone elsewhere
+    if (this.awaited && placeOfRow(data, this.awaited.row) >= 0) this.go(this.awaited.row);
     document.documentElement.dataset.answer = `${fresh.labelVersion}:${fresh.how}`;
   }
 
@@ -160,14 +163,28 @@ class Labelling {
   // To the row of a list; one that is not on display is put there.
   go(row) {
     this.advance = false;
-    const point = this.data.points.indexOf(row);
+    const point = placeOfRow(this.data, row);
     this.picked.clear();
+    this.awaited = point >= 0 ? null : { row, from: this.selectedRow() };
     if (point >= 0) this.page.actions.select(point);
+    else this.act({ do: 'show', point: row });
+  }
+
+  selectedRow() {
+    return this.state.selected >= 0 ? this.data.points[this.state.selected] : -1;
+  }
+
+  async find(text) {
+    try {
+      return await this.live.get(`find?text=${encodeURIComponent(text)}`);
+    } catch {
+      return null; // the connection is told of elsewhere
+    }
   }
 
   goNext(list) {
     if (!list.length) return;
-    const row = this.state.selected >= 0 ? this.data.points[this.state.selected] : -1;
+    const row = this.selectedRow();
     const at = list.findIndex(({ point }) => point === row);
     this.go(list[(at + 1) % list.length].point);
   }
@@ -240,8 +257,11 @@ class Labelling {
     if (!columns.length) return;
     const list = el('datalist', { id: 'columns' }, ...columns.slice(0, 5000).map((name) => el('option', { value: name })));
     const box = el('input', { id: 'column', type: 'text', list: 'columns', placeholder: 'Column or gene', 'aria-label': 'Column or gene to colour by', autocomplete: 'off' });
-    box.addEventListener('change', () => this.setColumn(box.value.trim()));
-    box.addEventListener('keydown', (event) => event.stopPropagation());
+    box.addEventListener('change', () => { if (box.value.trim()) this.setColumn(box.value.trim()); });
+    box.addEventListener('keydown', (event) => {
+      event.stopPropagation(); // letters are text here; Enter goes back to where they are commands
+      if (event.key === 'Enter' || event.key === 'Escape') byId('map').focus({ preventScroll: true });
+    });
     byId('colour-by').after(box, list);
   }
 
@@ -383,10 +403,10 @@ class Labelling {
   }
 
   renderAdvice() {
-    const { data, state } = this;
-    const chosen = state.selected >= 0 ? data.points[state.selected] : -1;
+    const { data } = this;
+    const chosen = this.selectedRow();
     const entry = (key) => ({ point, why }) => el('button', { type: 'button', class: 'advice-row', 'data-key': key + point, 'aria-current': String(point === chosen), onclick: () => this.go(point) },
-      this.looks.thumb(point, 36), el('span', { class: 'why' }, el('b', {}, data.ids[data.points.indexOf(point)] || ''), ' ', why));
+      this.looks.thumb(point, 36), el('span', { class: 'why' }, el('b', {}, data.ids[placeOfRow(data, point)] || ''), ' ', why));
     const next = this.advice.next.filter(({ point }) => !this.labels.has(point));
     const wrong = this.advice.wrong.filter(({ point, given }) => this.labels.get(point) === given);
     this.replace('next', [el('h3', {}, 'Label this next', el('span', { class: 'value' }, 'N')), ...(next.length ? next.map(entry('next')) : [el('p', { class: 'quiet' }, 'being looked for …')])]);
@@ -432,13 +452,11 @@ class Labelling {
       ctx.globalAlpha = 1;
     }
     if (this.picked.size) for (const point of this.picked) ring(point, radius + 2, 2, state.theme.accent);
-    const place = new Map();
-    const placeOf = (row) => { if (!place.size) data.points.forEach((r, i) => place.set(r, i)); return place.get(row); };
     ctx.font = '600 11px system-ui, sans-serif';
     ctx.textAlign = 'left';
     this.advice.next.forEach(({ point: row }, k) => {
-      const point = placeOf(row);
-      if (point === undefined || this.labels.has(row)) return;
+      const point = placeOfRow(data, row);
+      if (point < 0 || this.labels.has(row)) return;
       const [x, y] = at(point);
       ring(point, radius + 4, 4, state.theme.paper);
       ring(point, radius + 4, 2, state.theme.ink);
@@ -450,8 +468,8 @@ class Labelling {
     });
     if (data.labelVersion < this.version) {
       for (const row of this.labels.keys()) {
-        const point = placeOf(row);
-        if (point !== undefined && data.status[data.answerRow * data.n + point] !== LABELLED) ring(point, radius + 3, 3, state.theme.accent);
+        const point = placeOfRow(data, row);
+        if (point >= 0 && data.status[data.answerRow * data.n + point] !== LABELLED) ring(point, radius + 3, 3, state.theme.accent);
       }
     }
     paintPath(brush, state);
@@ -459,25 +477,3 @@ class Labelling {
 }
 
 Labelling.prototype.times = [];
-
-// Calls of the answer by row number.
-function callsByRow(data) {
-  const calls = new Map();
-  const base = data.answerRow * data.n;
-  const names = new Map();
-  for (let i = 0; i < data.n; i++) {
-    const code = data.outcomes[base + i];
-    if (!names.has(code)) names.set(code, code >= data.k ? 'new' : outcomeName(data, code));
-    calls.set(data.points[i], names.get(code));
-  }
-  return calls;
-}
-
-// Points on display whose call is another than before; new classes are not told apart.
-function changedCalls(data, before) {
-  const changed = [];
-  for (const [row, call] of callsByRow(data)) if (before.has(row) && before.get(row) !== call) changed.push(row);
-  const place = new Map();
-  data.points.forEach((row, point) => place.set(row, point));
-  return changed.map((row) => place.get(row));
-}

@@ -1,4 +1,4 @@
-// The connection to the server: actions go out and are answered once they are kept; news come in.
+// The connection to the server: actions go out, each answered once it is kept; news come in.
 
 const RETRY = 1000; // milliseconds
 
@@ -10,7 +10,7 @@ class Live {
     this.ref = 0;
     this.latest = {}; // the last news of every kind
     this.listener = null;
-    this.fetching = null;
+    this.worker = new Worker(`${this.base}worker.js`);
     this.who = this.settings.who;
     this.connect();
   }
@@ -58,16 +58,20 @@ class Live {
     });
   }
 
-  async get(what) {
-    const response = await fetch(this.base + what, { cache: 'no-store', credentials: 'omit' });
-    if (!response.ok) throw new Error((await response.text()).trim());
-    return response.json();
+  get(what) {
+    return fetchJson(this.base + what);
   }
 
-  async answer() {
-    const data = await unpackData(await this.get('answer'));
-    data.labelling = this.settings;
-    return data;
+  // One at a time.
+  answer() {
+    return new Promise((resolve, reject) => {
+      this.worker.onerror = () => reject(new Error('the answer cannot be read: load the page again'));
+      this.worker.onmessage = ({ data: { data, error } }) => {
+        if (error) reject(new Error(error));
+        else resolve({ ...data, labelling: this.settings });
+      };
+      this.worker.postMessage(`${this.base}answer`);
+    });
   }
 
   async firstAnswer() {

@@ -20,6 +20,18 @@ function callRange(data, point, row) {
   return [low, high];
 }
 
+// Where a row of the data is on display, or -1; rows on display ascend.
+function placeOfRow(data, row) {
+  let low = 0;
+  let high = data.n;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (data.points[middle] < row) low = middle + 1;
+    else high = middle;
+  }
+  return low < data.n && data.points[low] === row ? low : -1;
+}
+
 function neighboursOf(data, point, row) {
   let kept = 0;
   data.agreementRows.forEach((r, a) => {

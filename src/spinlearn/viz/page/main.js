@@ -1,4 +1,6 @@
-// Puts the page together: every change goes through `update`.
+// Puts the page together: every change goes through `update`, what can come fast through `later`.
+
+const PARTS = ['', 'over', 'view', 'size', 'row', 'map', 'all']; // each has in it what the one before makes known
 
 function readTheme(name) {
   const style = getComputedStyle(document.documentElement);
@@ -7,6 +9,14 @@ function readTheme(name) {
     name, ink: value('--ink'), paper: value('--paper'), quiet: value('--quiet'), line: value('--line'),
     accent: value('--accent'), ghost: value('--ghost'), warn: value('--warn'), tint: Number(value('--tint')),
   };
+}
+
+const REST = 40; // milliseconds without a step of the slider
+const LONGEST_LAG = 300; // milliseconds that lists may be behind it
+
+// Frames are not painted while nobody looks.
+function nextFrame() {
+  return new Promise((resolve) => { if (document.hidden) setTimeout(resolve, 0); else requestAnimationFrame(resolve); });
 }
 
 async function start() {
@@ -23,30 +33,62 @@ async function start() {
     hidden: data.statusNames.map(() => false), theme: null,
   };
   const map = new PointMap(data, byId('map'), byId('map-over'), byId('map-frame'));
-  const actions = { update, setRow, setColour, select, walk, pickGroup, showGroup, clear, zoom, toggleTheme, replaceData };
+  const actions = { update, later, setRow, setColour, select, walk, pickGroup, showGroup, clear, zoom, toggleTheme, replaceData };
   const page = { data, state, map, actions };
   const panel = new Panel(data, byId('selection'), actions);
   let charts = overviewCharts(data, setRow);
 
-  // parts: over (the pointer moved), view (the map moved), map (what is shown changed), size (the
-  // room changed), all (colours changed). A change of room repaints pictures alone: whatever is
-  // about to be clicked or has the focus stays.
+  // parts: over (the pointer moved), view (the map moved), row (the temperature changed), map (what
+  // is shown changed), size (the room changed), all (colours changed). A change of room repaints
+  // pictures alone: whatever is about to be clicked or has the focus stays.
   function update(part) {
+    if (PARTS.indexOf(part) >= PARTS.indexOf(due)) due = '';
     if (part === 'size' || part === 'all') {
       map.resize();
-      for (const chart of charts) chart.paint(state.theme);
-      paintStrip(data, byId('strip'), state.theme);
+      paintCurves();
     }
     if (part !== 'over') map.paint(state);
     map.paintOverlay(state);
     if (part === 'over' || part === 'view') return;
-    if (page.labelling) page.labelling.render();
+    if (part === 'row') {
+      renderTemperature(page);
+      listsLater();
+    } else if (part === 'size') panel.repaint(state);
+    else renderLists();
+    if (page.labelling && part !== 'row') page.labelling.render();
     for (const chart of charts) chart.paintNow(state.row, state.theme);
-    if (part === 'size') panel.repaint(state);
-    else {
-      renderControls(page);
-      panel.render(state);
-    }
+  }
+
+  // What is told in words about the temperature. While it moves, the picture goes first: the lists
+  // follow when it rests, or now and then.
+  let resting = 0;
+  let listed = 0; // when
+  function renderLists() {
+    clearTimeout(resting);
+    resting = 0;
+    panel.render(state); // first: it asks where lists are scrolled to, of a page that is laid out
+    renderControls(page);
+    if (page.labelling) page.labelling.renderLook();
+    listed = performance.now();
+  }
+
+  function listsLater() {
+    clearTimeout(resting);
+    resting = setTimeout(renderLists, performance.now() - listed > LONGEST_LAG ? 0 : REST);
+  }
+
+  function paintCurves() {
+    for (const chart of charts) chart.measure();
+    for (const chart of charts) chart.paint(state.theme);
+    paintStrip(data, byId('strip'), state.theme);
+  }
+
+  // Input can come faster than pictures are painted. What comes in until the next frame is painted
+  // in it once, as it stands then; nothing queues up.
+  let due = '';
+  function later(part) {
+    if (!due) requestAnimationFrame(() => { if (due) update(due); });
+    if (PARTS.indexOf(part) > PARTS.indexOf(due)) due = part;
   }
 
   // -- what can be done ---------------------------------------------------------------------------
@@ -55,7 +97,7 @@ async function start() {
     const wanted = Math.max(0, Math.min(data.nRows - 1, row));
     if (wanted === state.row) return;
     state.row = wanted;
-    update('map');
+    later('row');
     announce();
   }
 
@@ -70,18 +112,18 @@ async function start() {
     }, 600);
   }
 
-  function select(point) {
+  function select(point, paint = update) {
     state.selected = point;
     state.group = null;
     map.reveal(point);
-    update('map');
+    paint('map');
     announce();
   }
 
   // To the nearest point in a direction from the selected one; without one, to that in the middle.
   function walk(dx, dy) {
     const point = state.selected >= 0 ? map.beyond(state.selected, dx, dy, state) : map.nearest(map.width / 2, map.height / 2, state);
-    if (point >= 0) select(point);
+    if (point >= 0) select(point, later);
   }
 
   function pickGroup(code) {
@@ -108,12 +150,13 @@ async function start() {
   function zoom(factor) {
     if (factor) map.zoomAt(map.width / 2, map.height / 2, factor);
     else map.resetView();
-    update('view');
+    later('view');
   }
 
   // Another answer about the same points: what is picked stays, and so does the temperature.
-  // `adjust` is told before anything is painted.
-  function replaceData(fresh, adjust) {
+  // `adjust` is told before anything is painted. The map and what names its points comes first, the
+  // rest in frames of its own, which is when this is over: no input waits for all of it.
+  async function replaceData(fresh, adjust) {
     const atAnswer = state.row === data.answerRow;
     const temperature = data.temperatures[state.row];
     const selected = state.selected >= 0 ? data.points[state.selected] : -1;
@@ -122,18 +165,33 @@ async function start() {
     Object.assign(data, fresh);
     const far = data.temperatures.map((t) => Math.abs(t - temperature));
     state.row = atAnswer ? data.answerRow : far.indexOf(Math.min(...far));
-    state.selected = data.points.indexOf(selected);
+    state.selected = selected < 0 ? -1 : placeOfRow(data, selected);
     const kept = data.groups[state.row].listed.find(([code]) => outcomeName(data, code) === group);
     state.group = kept ? kept[0] : null;
     state.hover = -1;
     map.adopt();
     panel.shown = '';
+    adjust();
+    renderExtent(data);
+    map.paint(state);
+    map.paintOverlay(state);
+    renderLists();
+    await nextFrame();
+    page.labelling.render();
+    renderHeading(data);
+    await nextFrame();
     charts = overviewCharts(data, setRow);
     byId('curves').replaceChildren(...charts.map((chart) => chart.node));
-    renderHeading(data);
-    renderExtent(data);
-    adjust();
-    update('all');
+    paintCurves();
+    for (const chart of charts) chart.paintNow(state.row, state.theme);
+  }
+
+  // Once all that was asked for is on the screen.
+  function settled() {
+    return new Promise((resolve) => {
+      const look = () => { if (due || resting) setTimeout(look, 5); else resolve(); };
+      requestAnimationFrame(() => setTimeout(look, 0));
+    });
   }
 
   // The system's preference holds until one is chosen here.
@@ -182,7 +240,7 @@ async function start() {
   if (live) page.labelling.start();
   // For tests and the curious: what is on the screen.
   window.spinlearnExplorer = {
-    data, state, map, labelling: page.labelling, labelsCsv: () => labelsCsv(data, state.row),
+    data, state, map, settled, labelling: page.labelling, labelsCsv: () => labelsCsv(data, state.row),
     placeOf: (point) => { const { a, bx, by, layout } = map.transform(); return [a * layout.x[point] + bx, a * layout.y[point] + by]; },
   };
 }

@@ -116,7 +116,7 @@ class PointMap {
       const ctx = scratch.getContext('2d', { willReadFrequently: true });
       ctx.scale(this.scale, this.scale);
       draw(ctx);
-      sprite = { side, pixels: new Uint32Array(ctx.getImageData(0, 0, side, side).data.buffer) };
+      sprite = cropped(new Uint32Array(ctx.getImageData(0, 0, side, side).data.buffer), side);
       if (this.sprites.size > 3000) this.sprites.clear();
       this.sprites.set(key, sprite);
     }
@@ -128,10 +128,10 @@ class PointMap {
     const { pixels, side } = sprite;
     const target = this.pixels;
     const width = this.canvas.width;
-    const fromX = Math.max(0, -left);
-    const toX = Math.min(wide, side, width - left);
-    const fromY = Math.max(0, -top);
-    const toY = Math.min(high, side, this.canvas.height - top);
+    const fromX = Math.max(sprite.left, -left);
+    const toX = Math.min(wide, sprite.right, width - left);
+    const fromY = Math.max(sprite.top, -top);
+    const toY = Math.min(high, sprite.bottom, this.canvas.height - top);
     for (let y = fromY; y < toY; y++) {
       let source = y * side + fromX;
       let at = (top + y) * width + left + fromX;
@@ -374,4 +374,19 @@ class PointMap {
     }
     return false;
   }
+}
+
+// A sprite, and the box that holds all of it that can be seen.
+function cropped(pixels, side) {
+  const sprite = { pixels, side, left: side, top: side, right: 0, bottom: 0 };
+  for (let at = 0; at < pixels.length; at++) {
+    if (pixels[at] >>> 24 === 0) continue;
+    const x = at % side;
+    const y = (at - x) / side;
+    sprite.left = Math.min(sprite.left, x);
+    sprite.right = Math.max(sprite.right, x + 1);
+    sprite.top = Math.min(sprite.top, y);
+    sprite.bottom = Math.max(sprite.bottom, y + 1);
+  }
+  return sprite;
 }

@@ -253,10 +253,26 @@ function statusMark(data, status, theme) {
   };
 }
 
-// A small picture of a mark for legends and tables.
+// A small picture of a mark for legends and tables. Lists are rendered anew with every step of the
+// slider, and a canvas is dear to make: one that has left the page is used again.
+const SWATCHES = new Map();
+const handedOut = new Set(); // not on the page yet, but about to be
+
 function swatch(mark, size = 16) {
-  const canvas = document.createElement('canvas');
   const scale = window.devicePixelRatio || 1;
+  const key = `${size}/${scale}/${JSON.stringify(mark)}`;
+  if (SWATCHES.size > 500) SWATCHES.clear();
+  if (!SWATCHES.has(key)) SWATCHES.set(key, []);
+  const drawn = SWATCHES.get(key);
+  let canvas = drawn.find((c) => !c.isConnected && !handedOut.has(c));
+  if (!canvas) drawn.push(canvas = drawnSwatch(mark, size, scale));
+  if (!handedOut.size) queueMicrotask(() => handedOut.clear());
+  handedOut.add(canvas);
+  return canvas;
+}
+
+function drawnSwatch(mark, size, scale) {
+  const canvas = document.createElement('canvas');
   canvas.width = canvas.height = Math.round(size * scale);
   canvas.style.width = canvas.style.height = size + 'px';
   canvas.setAttribute('aria-hidden', 'true');

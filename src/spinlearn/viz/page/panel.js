@@ -30,6 +30,7 @@ class Panel {
   // In another width.
   repaint({ row, theme }) {
     if (!this.chart) return;
+    this.chart.measure();
     this.chart.paint(theme);
     this.chart.paintNow(row, theme);
   }
@@ -56,6 +57,7 @@ class Panel {
         this.bars,
         this.near,
       );
+      this.chart.measure();
       this.chart.paint(theme);
     }
     const mark = outcomeMark(data, code, status, theme, null);
@@ -218,7 +220,7 @@ class Panel {
     this.repaint(state);
     const shownMembers = members.slice(0, 400);
     const list = el('div', { class: 'members', id: 'group-members' }, ...shownMembers.map((i) => this.link(i)));
-    const elsewhere = data.allLabels === null && sampled ? '; labels.csv beside this page has them' : data.allLabels !== null && row !== data.answerRow ? '' : '; the CSV has them';
+    const elsewhere = data.allLabels === null && sampled ? `; ${data.labelling ? 'Write answer writes them' : 'labels.csv beside this page has them'}` : data.allLabels !== null && row !== data.answerRow ? '' : '; the CSV has them';
     const more = total > shownMembers.length ? el('p', { class: 'quiet' }, `${(total - shownMembers.length).toLocaleString('en')} further members are not listed${elsewhere}.`) : null;
     this.node.append(el('h3', {}, 'Members'), list, ...(more ? [more] : []));
   }

@@ -9,12 +9,7 @@ function connectPointer({ data, state, map, actions }) {
     const box = frame.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
-  let waiting = false;
-  const later = (part) => {
-    if (waiting) return;
-    waiting = true;
-    requestAnimationFrame(() => { waiting = false; actions.update(part); });
-  };
+  const { later } = actions;
   const between = () => {
     const [[x, y], [u, v]] = [...down.values()];
     return { x: (x + u) / 2, y: (y + v) / 2, apart: Math.max(1, Math.hypot(x - u, y - v)) };

@@ -17,34 +17,64 @@ function matchingPoints(data, wanted) {
   return (exact >= 0 ? [exact, ...found] : found).slice(0, MOST_MATCHES);
 }
 
+const PAUSE = 120; // milliseconds without a further letter, before the server is asked
+
+// What is found: { point } on display, or { row, id, call } of those that the server knows beside
+// them, where there is one (`actions.find`).
 function connectSearch({ data, state, actions }) {
   const box = byId('search');
   const list = byId('results');
   let matches = [];
   let active = 0;
+  let asking = 0;
+  let looking = false; // elsewhere, with no word yet
 
   const open = (shown) => {
     list.hidden = !shown;
     box.setAttribute('aria-expanded', String(shown));
   };
   const choose = (m) => {
-    if (matches[m] === undefined) return;
+    if (!matches[m]) return;
     open(false);
-    actions.select(matches[m]);
+    const { point, row } = matches[m];
+    if (point >= 0) actions.select(point);
+    else actions.show(row);
+  };
+  const words = ({ point, id, call }) => (point >= 0
+    ? [data.ids[point], outcomeName(data, data.outcomes[state.row * data.n + point])]
+    : [id, call]);
+  const nothing = () => {
+    if (looking) return 'Looking for it …';
+    return actions.find ? 'No point has this id' : 'No point on display has this id';
   };
   const render = () => {
-    const items = matches.map((point, m) => el('li', {
-      role: 'option', id: `match-${m}`, 'aria-selected': String(m === active), onpointerdown: (event) => { event.preventDefault(); choose(m); },
-    }, el('span', { class: 'name' }, data.ids[point]), el('span', { class: 'quiet' }, outcomeName(data, data.outcomes[state.row * data.n + point]))));
-    list.replaceChildren(...(items.length ? items : [el('li', { class: 'quiet' }, 'No point on display has this id')]));
+    const items = matches.map((match, m) => {
+      const [id, call] = words(match);
+      return el('li', {
+        role: 'option', id: `match-${m}`, 'aria-selected': String(m === active), onpointerdown: (event) => { event.preventDefault(); choose(m); },
+      }, el('span', { class: 'name' }, id), el('span', { class: 'quiet' }, call));
+    });
+    list.replaceChildren(...(items.length ? items : [el('li', { class: 'quiet' }, nothing())]));
     box.setAttribute('aria-activedescendant', items.length ? `match-${active}` : '');
     if (items.length) items[active].scrollIntoView({ block: 'nearest' });
   };
   const search = () => {
     const wanted = box.value.trim().toLowerCase();
-    matches = matchingPoints(data, wanted);
+    matches = matchingPoints(data, wanted).map((point) => ({ point }));
     active = 0;
+    looking = Boolean(wanted && actions.find && data.nShown < data.nPoints);
+    clearTimeout(asking);
+    if (looking) asking = setTimeout(() => searchElsewhere(wanted), PAUSE);
     open(wanted !== '');
+    render();
+  };
+  const searchElsewhere = async (wanted) => {
+    const found = await actions.find(wanted);
+    if (box.value.trim().toLowerCase() !== wanted) return;
+    looking = false;
+    const chosen = matches[active];
+    if (found) matches = found.map(({ point: row, id, call }) => ({ point: placeOfRow(data, row), row, id, call }));
+    active = Math.max(0, matches.findIndex((match) => chosen && match.point === chosen.point && match.point >= 0));
     render();
   };
   const move = (step) => {

@@ -1,0 +1,135 @@
+"""The room of a labelling: which answer is on the page, with which points, whatever goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from spinlearn.errors import InvalidInputError
+from spinlearn.labelling import display, room
+from spinlearn.labelling.class_names import as_known
+from spinlearn.labelling.finding import Finder
+from spinlearn.labelling.looks import Looks
+from spinlearn.labelling.loop import Loop
+from spinlearn.labelling.notebook import _dataset
+from spinlearn.labelling.priority import BACK, step_back
+from spinlearn.workflows.fitting import Fitting
+from spinlearn.workflows.settings import FitSettings
+from tests.end_to_end.labelling_client import blobs
+
+
+@contextmanager
+def opened(folder, n_shown=20):
+    """A room of three blobs, each with a label; `n_shown` of the 60 points are on display."""
+    X, _ = blobs()
+    y = np.full(60, None, dtype=object)
+    y[[0, 20, 40]] = ["a", "b", "c"]
+    ids = [f"Point{k}" for k in range(60)]
+    found = room.Room(Loop(Fitting(_dataset(X, y, ids, None), FitSettings())), Looks(), folder)
+    whole = display.points_on_display
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(display, "points_on_display", lambda content: whole(content, n_shown))
+        found.open()
+        try:
+            yield found
+        finally:
+            found.close()
+
+
+def heard(found, wanted):
+    """Waits until everyone is told what is wanted."""
+    told = threading.Event()
+    for message in found.listen(lambda m: told.set() if wanted(m) else None):
+        if wanted(message):
+            told.set()
+    assert told.wait(120)
+
+
+def test_advice_that_comes_late_leaves_the_thorough_answer_on_the_page(tmp_path, monkeypatch):
+    with opened(tmp_path) as found:
+        hidden = []
+
+        def late(answer, stop):
+            found.wait()
+            hidden.append(next(k for k in range(60) if k not in found.on_display))
+            return [{"point": hidden[-1], "call": "a", "why": ""}]
+
+        found.wait()
+        monkeypatch.setattr(room, "next_points", late)
+        found.act({"do": "label", "points": [5], "class": "a"}, "ada")
+        heard(found, lambda m: m["kind"] == "advice" and m.get("version") == 1)
+        assert hidden[-1] in found.on_display
+        assert found.shown.kind == "fit"
+        sent = json.loads(found.payload)
+        assert (sent["how"], sent["labelVersion"]) == ("fit", 1)
+
+
+def test_advice_that_fails_is_told_and_answers_go_on(tmp_path, monkeypatch):
+    def broken(answer, stop):
+        raise ZeroDivisionError("no advice today")
+
+    with opened(tmp_path) as found:
+        found.wait()
+        monkeypatch.setattr(room, "next_points", broken)
+        seen = threading.Event()
+        found.listen(lambda m: seen.set() if "no advice today" in m.get("trouble", "") else None)
+        found.act({"do": "label", "points": [5], "class": "a"}, "ada")
+        assert seen.wait(120)
+        found.act({"do": "label", "points": [25], "class": "b"}, "ada")
+        assert found.wait().kind == "fit"
+
+
+def test_points_are_found_and_put_on_display(tmp_path):
+    with opened(tmp_path) as found:
+        found.wait()
+        heard(found, lambda m: m["kind"] == "advice" and m.get("version") == 0)
+        hidden = next(k for k in range(59, 0, -1) if k not in found.on_display)
+        (match,) = [m for m in found.find(f"point{hidden}") if m["point"] == hidden]
+        assert match["id"] == f"Point{hidden}"
+        assert match["call"] == found.shown.answer.names[hidden]
+        before = json.loads(found.payload)
+        assert found.act({"do": "show", "point": hidden}, "ada") == {"do": "show", "point": hidden}
+        after = json.loads(found.payload)
+        assert hidden in found.on_display
+        assert after["nShown"] > before["nShown"]
+        assert after["edition"] > before["edition"]
+        for wrong in (60, -1, None, "3", True, [3]):
+            with pytest.raises(InvalidInputError):
+                found.act({"do": "show", "point": wrong}, "ada")
+
+
+def test_an_id_comes_before_those_that_begin_with_it_before_those_that_hold_it():
+    ids = ["xa1", "A12", "b", "A1", "a13", *(f"za1{k}" for k in range(30))]
+    assert Finder(ids).rows(" a1 ")[:5] == [3, 1, 4, 0, 5]
+    assert len(Finder(ids).rows("a1")) == 12
+    assert Finder(ids).rows("  ") == Finder(ids).rows("nowhere") == []
+
+
+def test_a_class_is_known_by_all_ways_to_write_it():
+    assert as_known("caf\u00e9 1", ["cafe\u0301  1", "b"]) == "cafe\u0301  1"
+    assert as_known("Caf\u00e9 1", ["cafe\u0301  1", "b"]) == "Caf\u00e9 1"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux counts threads for themselves")
+def test_a_thread_that_steps_back_does_so_alone():
+    def level():
+        return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+    levels = []
+
+    def work():
+        step_back()
+        levels.append(level())
+
+    before = level()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert levels == [min(before + BACK, 19)]
+    assert level() == before
