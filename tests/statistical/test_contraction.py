@@ -67,7 +67,7 @@ def test_a_model_that_melts_is_left_whole(model):
 
 
 def test_class_sizes_add_up():
-    """Two groups joined by a weak link, with the term of modularity: enumeration says what is so."""
+    """Two groups joined by a weak link, with the term of modularity, against enumeration."""
     groups = [(i + k, j + k) for k in (0, 5) for i in range(5) for j in range(i)]
     graph = Graph(10, [*groups, (0, 5)], 20 * [1.0] + [0.5])
     model = Modularity()(graph, np.array([0] + 8 * [-1] + [1]), 2)

@@ -39,7 +39,7 @@ def test_every_sample_counts_the_same():
 
 
 def test_stated_errors_are_those_of_all_samples():
-    """Rounds of two samples would make the error nearly three times as large if they counted alike."""
+    """Rounds of two samples would make the error nearly three times as large, counted alike."""
     rng = np.random.default_rng(1)
     found = [sums_of(rng)[0].averages() for _ in range(300)]
     off = np.array([one.marginals[0, :, 1] - CHANCE for one in found])

@@ -14,9 +14,9 @@ their spread says how well: the run is settled when
 s the standard deviation of the f_k and t the quantile of Student's t with B - 1 degrees of freedom
 at 1 - a_l, where the l-th look spends a_l = (1 - CONFIDENCE) / (l (l + 1)): over all looks together
 the rule errs with probability 1 - CONFIDENCE at most, as far as the K moves are independent. Calls
-are whole: LIMIT is rounded down to a number of points, but no lower than to half a point, and where
-one point wavers for long, to one. (Gandy, Hahn & Ding, Scand. J. Statist. 2020, stop on the side of
-a threshold in this spirit: what is undecided for long is too close to matter.)
+are whole: LIMIT is rounded down to a number of points, but no lower than to l / PATIENCE of one at
+the l-th look. (Gandy, Hahn & Ding, Scand. J. Statist. 2020, stop on the side of a threshold in this
+spirit: what is undecided for long is too close to matter.)
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from spinlearn.core.stopping import Snapshot, Verdict
 
 LIMIT = 0.005  # share of calls that change still
 CONFIDENCE = 0.95
-PATIENCE = 4  # looks, after which one call may change, however few there are
+PATIENCE = 6  # looks, after which one call may change, however few there are
 MOST_MOVES = 64  # K; no fewer than there are ladders, and fewer where points are many:
 MOVED_POINTS = 400_000  # in all of them together
 FAR_OFF = 3.0  # times the limit: beyond, the first B moves at one temperature tell enough
@@ -86,7 +86,7 @@ def _changed(answer: Answer, other: Answer) -> float:
 
 def _limit(n_points: int, look: int) -> float:
     """Share of calls that may change, in whole points where they are few."""
-    return max(np.floor(LIMIT * n_points), 0.5 if look <= PATIENCE else 1.0) / n_points
+    return float(max(np.floor(LIMIT * n_points), look / PATIENCE) / n_points)
 
 
 def _upper_limit(shares: list[float], n_ladders: int, look: int) -> float:

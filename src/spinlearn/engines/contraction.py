@@ -84,9 +84,7 @@ class Contraction:
         if contraction_reason(model) is not None or len(model.free_nodes) == 0:
             return None
         time = None if plan.max_seconds is None else PILOT_TIME * plan.max_seconds
-        limits = replace(
-            plan, tol=TINY, max_seconds=time, max_sweeps=PILOT_SWEEPS, checkpoint=None
-        )
+        limits = replace(plan, tol=TINY, max_seconds=time, max_sweeps=PILOT_SWEEPS, checkpoint=None)
         pilot = LadderRun(limits, model, wanted, root, callback)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -54,11 +54,11 @@ BURN_GROWTH = 1.5  # of a window over the one before
 BURN_WINDOWS = 7
 HELD_STEPS = 60  # of burn-in where nothing is exchanged
 FIRST_CHECK = 16  # steps of production
-CHECK_GROWTH = 1.5
+CHECK_GROWTH = 1.35
 CLEARLY_HOTTER = 1.2  # times the hottest temperature asked for: levels above are of use
 RARE = 8  # steps from one sweep to the next of levels that are of no concern
 NEIGHBOURS = 2  # levels on either side of one that matters, which matter too
-FEW = 2  # levels on which all depends: they are swept so often that, in node and edge visits,
+FEW = 4  # levels on which all depends: they are swept so often that, in node and edge visits,
 FEW_WORK = 5e5  # they cost more than all the rest of a step, but no fewer and
 FEW_REPEATS = (8, 256)  # no more times than this
 CHEAP = 2_000  # nodes and edges, below which a step has several sweeps,
@@ -347,7 +347,8 @@ class LadderRun(SamplingRun):
         self._turn_to(levels)
         if len(levels) <= FEW:
             size = self.model.n_nodes + self.model.graph.n_edges
-            self.pace.repeats[levels] = np.clip(FEW_WORK / max(size, 1), *FEW_REPEATS)
+            often = FEW_WORK / (max(size, 1) * len(levels))
+            self.pace.repeats[levels] = np.clip(often, *FEW_REPEATS)
         return verdict.settled
 
     def _turn_to(self, levels: npt.NDArray[np.intp]) -> None:
