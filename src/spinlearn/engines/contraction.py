@@ -17,7 +17,7 @@ near the melting of the classes, where the answer mostly rests, nearly all of th
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -91,23 +91,23 @@ class Contraction:
             found = pilot.result()
         if not np.all(np.asarray(found.equilibrated)):
             return None  # what has not been reached cannot be judged
-        apart = _apart(pilot, judges=False).mean(axis=1).max(axis=0)
+        apart = np.max([row.mean(axis=0) for row in _apart(pilot, judges=False)], axis=0)
         expected = rough_messages(model, wanted)  # tells apart what samples have not seen
         if expected is not None:
             apart = np.maximum(apart, (1 - expected.edge_agreement).max(axis=0))
         forest, lengths = _forest(model, apart)
         samples = np.asarray(found.diagnostics["effective_samples"]) / 2
-        judged = _apart(pilot, judges=True)
+        judged = np.stack([row[:, forest] for row in _apart(pilot, judges=True)])
         within, share = np.cumsum(lengths), CHOSEN
         for _ in range(MOST_TRIES):
-            chosen = forest[: int(np.searchsorted(within, share * budget))]
-            bound = _upper_limit(judged[:, :, chosen].sum(axis=2), samples)
-            if len(chosen) == 0 or bound <= budget:
+            count = int(np.searchsorted(within, share * budget))
+            bound = _upper_limit(judged[:, :, :count].sum(axis=2), samples)
+            if count == 0 or bound <= budget:
                 break
             share /= 2
-        if len(chosen) == 0 or bound > budget:
+        if count == 0 or bound > budget:
             return None
-        member = numbered(connected_parts(model.n_nodes, model.graph.edges[chosen]))
+        member = numbered(connected_parts(model.n_nodes, model.graph.edges[forest[:count]]))
         return cls(model, contracted(model, member), member, bound, float(wanted.max()))
 
     def rest_of(self, plan: Plan, until: Until | None) -> Plan:
@@ -206,8 +206,8 @@ class _ExpandedSnapshot:
         return self._contraction.expanded(self._snapshot.moved(weights, temperature))
 
 
-def _apart(pilot: LadderRun, *, judges: bool) -> FloatArray:
-    """1 - C by row, ladder and edge, of the half of the ladders that choose or that judge.
+def _apart(pilot: LadderRun, *, judges: bool) -> Iterator[FloatArray]:
+    """1 - C by ladder and edge, row by row, of the half of the ladders that choose or that judge.
 
     Two in a row start differently, so both halves have both kinds. Edges between two labels, which
     never change, are infinitely far apart.
@@ -215,13 +215,11 @@ def _apart(pilot: LadderRun, *, judges: bool) -> FloatArray:
     model, sums = pilot.model, pilot.tallies.levels
     assert sums is not None
     half = (np.arange(pilot.n_blocks) // 2 % 2 == 1) == judges
-    rows = []
+    held = np.all(model.clamped[model.graph.edges] != FREE, axis=1)
     for row in range(sums.n_rows):
         _, nodes, edges = sums.block_means(row)
         marginals = sums.free.full_marginals(nodes[half])
-        rows.append(1 - sums.free.full_agreement(edges[half], marginals))
-    held = model.clamped[model.graph.edges] != FREE
-    return np.where(held.all(axis=1), np.inf, np.stack(rows))
+        yield np.where(held, np.inf, 1 - sums.free.full_agreement(edges[half], marginals))
 
 
 def _forest(model: PottsModel, apart: FloatArray) -> tuple[npt.NDArray[np.intp], FloatArray]:
