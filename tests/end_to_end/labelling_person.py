@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import numpy as np
@@ -40,6 +41,11 @@ class Page:
 
     def by_id(self, name):
         return self.driver.find_element("id", name)
+
+    def reads(self, name, text):
+        """Wait until a part of the page says this: what is drawn comes a frame later."""
+        said = f"(document.getElementById('{name}')?.innerText ?? '')"
+        self.until(f"{said}.includes({json.dumps(text)})", 20)
 
     def click(self, css):
         self.driver.execute_script("arguments[0].click()", self.find(css))

@@ -158,7 +158,7 @@ def test_two_tabs_and_a_third_person_see_each_other_at_once(driver, tmp_path):
             with Client(under_way.address, who="bob") as bob:
                 bob.act(do="label", points=[0], **{"class": "x"})
                 second.until(f"{NAME}.labels.get(0) === 'x'", 10)
-                assert "bob: labelled one point x" in second.by_id("label-note").text
+                second.reads("label-note", "bob: labelled one point x")
                 driver.switch_to.window(first)
                 page.until(f"{NAME}.labels.get(0) === 'x'", 10)
                 page.driver.execute_script(f"{NAME}.go(30)")
@@ -184,7 +184,7 @@ def test_lasso_names_merges_values_columns_and_changed_calls(driver, tmp_path):
         # Its values are shown, and can be colours.
         page.driver.execute_script(f"{NAME}.go(4)")
         page.until("document.querySelector('.values') !== null")
-        assert f"{X[4, 0]:.6g}" in page.by_id("look").text
+        page.reads("look", f"{X[4, 0]:.6g}")
         page.driver.execute_script(f"{NAME}.setColumn('X[1]')")
         page.until(f"{STATE}.colourBy === 'column'")
         levels = page.ask(f"[...{STATE}.column.levels]")
@@ -212,7 +212,7 @@ def test_lasso_names_merges_values_columns_and_changed_calls(driver, tmp_path):
         changed = {int(k) for k in np.flatnonzero(before != after)}
         assert set(page.ask(f"{NAME}.changed")) == changed
         assert len(changed) >= 20
-        assert "calls changed" in page.by_id("changed-note").text
+        page.reads("changed-note", "calls changed")
         # Two clicks merge two classes.
         page.click("[data-key='mergelate']")
         page.click("[data-key='classa']")
@@ -267,7 +267,7 @@ def test_hostile_names_are_shown_as_text(driver, tmp_path):
         page = Page(driver, under_way.address)
         page.settled("clusters")
         page.driver.execute_script(f"{NAME}.go(0)")
-        assert page.by_id("look-id").text == HOSTILE
+        page.reads("look-id", HOSTILE)
         page.keys("l", HOSTILE, "\ue007")
         page.until(f"{NAME}.version === 1")
         page.driver.execute_script(f"{NAME}.go(30)")
@@ -302,7 +302,7 @@ def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
         page.driver.execute_script(f"{NAME}.go(0)")
         page.keys("l", "x", "\ue007")
         page.until("!document.getElementById('progress').hidden", 20)
-        assert page.by_id("progress-phase").text == "slow work"
+        page.reads("progress-phase", "slow work")
         page.click("#stop")
         page.until("document.getElementById('stop').textContent === 'Go on'", 20)
         page.until(f"{DATA}.how === 'quick' && {DATA}.labelVersion === 1")
