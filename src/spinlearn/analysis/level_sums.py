@@ -2,11 +2,11 @@
 
 Every round of a block gives one average per measured level (a row). Rounds are added up by block,
 with the number of their samples as weight, their squares over all blocks. Two variances of the mean
-follow for every entry: `within`, as if all rounds were independent with variances like
-1 / weight, and `between`, from the block means alone. The first has many degrees
-of freedom but misses slow motion; the factor by which blocks differ more than their rounds explain,
-over all entries of a row, repairs that. The squared standard error is the mean of the two, where
-blocks that differ less than their rounds explain do so by luck, and do not lower it.
+follow for every entry: `within`, as if all rounds were independent with variances like 1 / weight,
+and `between`, from the block means alone. The first has many degrees of freedom but misses slow
+motion; the factor by which blocks differ more than their rounds explain, over all entries of a row,
+repairs that. The squared standard error is the mean of the two, where blocks that differ less than
+their rounds explain do so by luck, and do not lower it.
 """
 
 from __future__ import annotations
