@@ -68,3 +68,6 @@ def test_frozen_levels_and_uncrossed_jumps_break_the_slope():
     assert slope_breaks(betas, frozen, variances, errors)[6:].all()
     jump = np.where(np.arange(13) >= 6, means - 400, means)
     assert np.flatnonzero(slope_breaks(betas, jump, variances, errors)).tolist() == [5, 6]
+    crossed = np.arange(12) == 5
+    assert not slope_breaks(betas, jump, variances, errors, crossed).any()
+    assert slope_breaks(betas, frozen, variances, errors, np.ones(12, dtype=bool))[6:].all()

@@ -14,12 +14,12 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.methods.discovery import discover
 from spinlearn.methods.evidence import cavity_laws, label_groups, left_out_evidence
 from spinlearn.methods.label_walks import LabelWalks
-from spinlearn.methods.module_tree import ModuleTree
 from spinlearn.methods.quick_messages import QuickMessages, best_beliefs
 from spinlearn.methods.reduction import Reduction, checked_components, components_for
 from spinlearn.methods.resolution import weigh
 from spinlearn.methods.weakest_split import weakest_split
 from spinlearn.minimizers.linear_system import weight_matrix
+from spinlearn.minimizers.module_tree import ModuleTree
 
 
 def chain(n: int, weight: float = 1.0) -> Graph:
@@ -245,6 +245,9 @@ def test_the_tree_joins_what_holds_together():
     assert within > 1 > between
     within, between = tree.within_and_between(apart)
     assert between > 1 > within
+    groups = {group.tobytes() for group in tree.groups(20, 100)}
+    assert all(np.flatnonzero(truth == c).tobytes() in groups for c in range(4))
+    assert all(20 <= len(group) <= 100 for group in tree.groups(20, 100))
     assert np.isnan(tree.within_and_between(some_labels(truth, 1))[0])
     assert np.isnan(tree.within_and_between(np.where(labels == 0, 0, -1))[1])
 

@@ -80,7 +80,11 @@ def drift(first: FloatArray, second: FloatArray) -> FloatArray:
 
 
 def slope_breaks(
-    betas: FloatArray, means: FloatArray, variances: FloatArray, errors: FloatArray
+    betas: FloatArray,
+    means: FloatArray,
+    variances: FloatArray,
+    errors: FloatArray,
+    crossed: BoolArray | None = None,
 ) -> BoolArray:
     """Levels between which <E> does not fall as its fluctuations say, (K,); both ends count.
 
@@ -90,6 +94,8 @@ def slope_breaks(
         Ascending.
     means, variances, errors : float arrays (K,)
         Of the energy, and the standard errors of the means.
+    crossed : bool array (K - 1,), optional
+        Steps between levels across which walkers have come both ways: a steep fall is real there.
     """
     broken = np.zeros(len(betas), dtype=np.bool_)
     if len(betas) < 2:
@@ -99,7 +105,8 @@ def slope_breaks(
     least, most = step * ends.min(axis=0) / BENT, step * ends.max(axis=0) * BENT
     noise = np.hypot(errors[1:], errors[:-1])
     # A level's own fluctuation is known to a few per cent at best.
-    off = np.maximum(least - fall, fall - most) > MAX_SLOPE * noise + 0.1 * np.abs(fall)
+    steep = fall - most if crossed is None else np.where(crossed, -np.inf, fall - most)
+    off = np.maximum(least - fall, steep) > MAX_SLOPE * noise + 0.1 * np.abs(fall)
     broken[1:] |= off
     broken[:-1] |= off
     return broken

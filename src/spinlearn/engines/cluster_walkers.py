@@ -12,6 +12,7 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.core.class_layout import bond_thresholds
 from spinlearn.core.model import PottsModel
 from spinlearn.engines.free_walkers import FreeWalkers
+from spinlearn.engines.regions import Regions
 from spinlearn.engines.walker_group import Walkers
 
 
@@ -40,6 +41,8 @@ class ClusterWalkers(FreeWalkers):
         self._field_nodes = np.flatnonzero(np.any(free.fields != 0, axis=1)).astype(np.uint32)
         self._free_u = np.ascontiguousarray(free.edges[:, 0]).astype(np.uint32)
         self._free_v = np.ascontiguousarray(free.edges[:, 1]).astype(np.uint32)
+        self._place = np.zeros(len(free.nodes), dtype=np.int8)
+        self._region_law = np.empty(model.n_states)
         self._law_row = np.empty(len(free.nodes), dtype=np.int32)
         self._law = np.empty((len(self._field_nodes), model.n_states))
         empty = np.zeros((0, 0), dtype=np.float32)
@@ -55,6 +58,41 @@ class ClusterWalkers(FreeWalkers):
         assert isinstance(other, ClusterWalkers)
         self._thresholds = other._thresholds  # large: one float per level and edge
         super().use_ladder(other._betas)
+
+    def use_regions(self, regions: Regions) -> None:
+        super().use_regions(regions)
+        place = np.zeros(self._model.n_nodes, dtype=np.int32)
+        place[self._model.free_nodes] = np.arange(len(self._model.free_nodes))
+        self._region_nodes = place[regions.nodes]
+
+    def move_regions(self, n_tries: int) -> None:
+        """Redraw random regions: clusters inside them, in the fields of all that is around."""
+        from spinlearn.kernels.regions import redraw_regions
+
+        if self._regions.count == 0:
+            return
+        indptr, neighbors, weights = self._csr
+        redraw_regions(
+            self._states,
+            self.active,
+            self.levels,
+            self._betas,
+            self._thresholds,
+            self._regions.ptr,
+            self._region_nodes,
+            indptr,
+            neighbors,
+            self._edge_ids,
+            weights,
+            self._free.fields,
+            n_tries,
+            self.repeats,
+            self._place,
+            self._parent,
+            self._region_law,
+            self.region_moves,
+            self.stream,
+        )
 
     def sweep(self, n_sweeps: int) -> None:
         self._sweep(n_sweeps, *self._nothing)

@@ -30,6 +30,7 @@ class FreeWalkers(Walkers):
         self._free = free
         graph = Graph(len(free.nodes), free.edges)
         self._csr = graph.indptr, graph.neighbors, free.couplings[graph.edge_ids]
+        self._edge_ids = graph.edge_ids
         self._seen = np.zeros(len(free.nodes), dtype=np.bool_)
         self._parent = np.empty(len(free.nodes), dtype=np.int32)
         self.put_states(random_states(model, self.n_walkers, seed))

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.density import LevelEnergies, exchanged_eta, overlaps
+from spinlearn.analysis.density import exchanged_eta, overlaps
 from spinlearn.analysis.energy_bins import EnergyBins
 from spinlearn.analysis.equilibration import (
     FALSE_ALARM,
@@ -37,6 +37,7 @@ from spinlearn.engines.ground_state import deepest, least_energy
 from spinlearn.engines.ladder import COLDEST, cool
 from spinlearn.engines.ladder_snapshot import LadderSnapshot
 from spinlearn.engines.levels import place_levels
+from spinlearn.engines.regions import Regions
 from spinlearn.engines.rounds import Pace
 from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
 from spinlearn.engines.start import cold_regions, region_tries
@@ -55,6 +56,9 @@ BURN_WINDOWS = 7
 HELD_STEPS = 60  # of burn-in where nothing is exchanged
 FIRST_CHECK = 16  # steps of production
 CHECK_GROWTH = 1.35
+AGREED = 0.2  # of a fall in energy: two kinds of start that differ by less are on one side of it
+MOST_AFRESH = 3  # times that measurements begin again,
+UNSTEADY = 4.0  # where energies drift by so many standard errors
 CLEARLY_HOTTER = 1.2  # times the hottest temperature asked for: levels above are of use
 RARE = 8  # steps from one sweep to the next of levels that are of no concern
 NEIGHBOURS = 2  # levels on either side of one that matters, which matter too
@@ -67,7 +71,16 @@ PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely;
 FAR_OFF = 4.0  # times the tolerance: while the largest error is beyond, so are levels
 LAGGING = 0.5  # with less than this part of it
 MAX_WORK = 2e10  # node and edge visits of all walkers, about five minutes
-OWN_NUMBERS = ("joined", "window", "window_round", "apart", "looks", "settled", "changing")
+OWN_NUMBERS = (
+    "joined",
+    "window",
+    "window_round",
+    "apart",
+    "afresh",
+    "looks",
+    "settled",
+    "changing",
+)
 
 
 class LadderRun(SamplingRun):
@@ -78,7 +91,8 @@ class LadderRun(SamplingRun):
 
     joined = False  # whether energies of neighbouring levels overlap
     window, window_round = 0, 0  # of burn-in
-    apart = 0  # levels at the end of the last window that remembered their start
+    apart = 0.0  # energy by which, after the last window, levels remembered their start
+    afresh = 0  # times that measurements began again
     looks = 0  # at the answer
     settled = False  # what was said of it last,
     changing: float | None = None  # and the upper limit of the share that changes
@@ -135,20 +149,22 @@ class LadderRun(SamplingRun):
         self._start_coldest(np.concatenate(labellings))
 
     def _cooled(self, group: Walkers) -> StateArray:
-        """Cold walkers of a ladder, each come from the one before it; their labellings.
+        """Walkers of a ladder, each come from the one before it; the labellings of the cold ones.
 
-        Belief propagation knows one valley; whoever is cooled falls into one of several.
+        Belief propagation knows one valley; whoever is cooled falls into one of several. Where it
+        says that classes freeze, walkers come from above all the same: they may do so further down.
         """
-        states = group.states()
-        cold = np.arange(self.first_cold + 1, len(self.betas))
-        for level in cold:
-            states[level] = states[level - 1]
+        drawn = group.states()
+        states = drawn.copy()
+        for level in range(1, len(self.betas)):
+            before = drawn if level == self.first_cold + 1 else states
+            states[level] = before[level - 1]
             group.active = np.array([level])
             group.put_active_states(states[level : level + 1])
             group.sweep(group.cooling_sweeps)
             states[level] = group.active_states()[0]
         group.active = np.arange(group.n_walkers)
-        return np.asarray(states[cold])
+        return np.asarray(states[self.first_cold + 1 :])
 
     def _start_cooled(self) -> None:
         """The same with a pilot that is cooled, one walker for every ladder."""
@@ -179,12 +195,15 @@ class LadderRun(SamplingRun):
     def _start_coldest(self, labellings: StateArray) -> None:
         """Every other ladder in the coldest labelling known; regions in which cold ones differ."""
         model, ground = self.model, self._minimum.labels
-        self.regions, coldest = cold_regions(model, labellings, ground, self.library_seed)
-        self.tries = region_tries(model, self.regions)
-        for g, group in enumerate(self.groups):
-            group.use_regions(self.regions)
-            if g % 2 == 1:
-                group.put_states(np.tile(coldest, (len(self.betas), 1)))
+        regions, coldest = cold_regions(model, labellings, ground, self.library_seed)
+        self._use_regions(regions)
+        for group in self.groups[1::2]:
+            group.put_states(np.tile(coldest, (len(self.betas), 1)))
+
+    def _use_regions(self, regions: Regions) -> None:
+        self.regions, self.tries = regions, region_tries(self.model, regions)
+        for group in self.groups:
+            group.use_regions(regions)
 
     def _held(self, states: StateArray) -> StateArray:
         """Labellings with clamped nodes in their states."""
@@ -218,11 +237,16 @@ class LadderRun(SamplingRun):
         )  # fmt: skip
         steps = ROUND_WORK / max(self._step_work * plan.kind.sweeps_per_step, 1)
         self.round_steps = int(np.clip(steps, 1, ROUND_STEPS))
-        self.pace = Pace.even(n_levels, self._repeats)
-        melted = 1 / temperature_grid(model)[-1]
-        self.pace.strides[self.betas < min(melted, self.requested[0])] = RARE
+        self.pace = self._first_pace()
         most = max(int(MAX_WORK / self._step_work), 2 * FIRST_CHECK)
         self.max_sweeps = most if plan.max_sweeps is None else plan.max_sweeps
+
+    def _first_pace(self) -> Pace:
+        """All levels alike, but for those above all that are requested, where everything melts."""
+        pace = Pace.even(len(self.betas), self._repeats)
+        melted = 1 / temperature_grid(self.model)[-1]
+        pace.strides[self.betas < min(melted, self.requested[0])] = RARE
+        return pace
 
     @property
     def _repeats(self) -> int:
@@ -254,12 +278,17 @@ class LadderRun(SamplingRun):
             length = HELD_STEPS if held else BURN_STEPS * BURN_GROWTH**self.window
             if self._burn(int(length), self.window / windows):
                 return
-            apart = int(np.sum(self._apart(HASTY_ALARM) & self._concerned()))
+            differ = self._apart(HASTY_ALARM) & self._concerned()
+            apart = float(np.sum(self._gaps()[differ]))
             enough = self.sweeps >= 0.3 * self.max_sweeps or self._late(0.4)
             stuck = self.window >= 2 and apart >= self.apart
             self.window, self.window_round, self.apart = self.window + 1, 0, apart
             if apart == 0 or enough or stuck:
                 break
+            self._turn_to(np.flatnonzero(differ))
+        self.pace = self._first_pace()
+        moves = np.sum([group.region_moves for group in self.groups], axis=0)
+        self._use_regions(self.regions.busy(moves))
         self.burn_rounds, self.rounds = self.rounds, 0
         self.tallies.clear()
         self.phase, self.next_check = PRODUCTION, FIRST_CHECK
@@ -309,6 +338,11 @@ class LadderRun(SamplingRun):
             found[k] = contrast(means[:, k], starts) > limit
         return found
 
+    def _gaps(self) -> FloatArray:
+        """How far the energies of the two kinds of start are from each other, (K,)."""
+        means = self.tallies.energies.block_means
+        return np.asarray(np.abs(means[::2].mean(axis=0) - means[1::2].mean(axis=0)))
+
     # -- production ----------------------------------------------------------------------------
 
     def _produce(self) -> None:
@@ -319,10 +353,26 @@ class LadderRun(SamplingRun):
             if self.rounds * self.round_steps >= self.next_check or done:
                 self.next_check = int(CHECK_GROWTH * self.rounds * self.round_steps) + 1
                 done = self._check() or done
+                if not done and self._unsteady():
+                    self._begin_afresh()
             self._report(PRODUCTION, 1.0 if done else self._progress())
             self._save(now=done)  # more time may follow
             if done:
                 break
+
+    def _unsteady(self) -> bool:
+        """Whether levels that are swept at every step still drift, and there is time to wait."""
+        if self.afresh == MOST_AFRESH or self.sweeps >= 0.3 * self.max_sweeps or self._late(0.5):
+            return False
+        moved = drift(*self.tallies.series.halves())
+        return bool(np.any(moved[self.pace.strides == 1] > UNSTEADY))
+
+    def _begin_afresh(self) -> None:
+        """Count what was measured so far as burn-in: some barriers fall to many sweeps alone."""
+        self.afresh += 1
+        self.burn_rounds, self.rounds = self.burn_rounds + self.rounds, 0
+        self.tallies.clear()
+        self.next_check = FIRST_CHECK
 
     def _check(self) -> bool:
         """Look at the errors; turn to the levels that need it; true if all is well."""
@@ -334,7 +384,8 @@ class LadderRun(SamplingRun):
             least = PRECISE * self.tol_or_default
             if self.worst > FAR_OFF * self.tol_or_default:
                 least = max(least, LAGGING * self.worst)
-            self._turn_to(rows[each > least])
+            lagging = each > least
+            self._turn_to(rows[lagging], each[lagging])
             if self.worst > self.tol_or_default:
                 return False
             # What is told in the end may be reweighted: to T = 0, for instance.
@@ -343,18 +394,21 @@ class LadderRun(SamplingRun):
         self.looks += 1
         verdict = self.until(LadderSnapshot(self), self.looks)
         self.settled, self.changing = verdict.settled, verdict.changing
-        levels = self._levels_of(verdict.temperatures)
-        self._turn_to(levels)
-        if len(levels) <= FEW:
-            size = self.model.n_nodes + self.model.graph.n_edges
-            often = FEW_WORK / (max(size, 1) * len(levels))
-            self.pace.repeats[levels] = np.clip(often, *FEW_REPEATS)
+        self._turn_to(self._levels_of(verdict.temperatures))
         return verdict.settled
 
-    def _turn_to(self, levels: npt.NDArray[np.intp]) -> None:
-        """Sweep these levels and their neighbours at every step, others rarely."""
+    def _turn_to(self, levels: npt.NDArray[np.intp], errors: FloatArray | None = None) -> None:
+        """Sweep these levels and their neighbours at every step, others rarely.
+
+        A few are swept many times a step, in proportion to the squares of their errors.
+        """
         self.pace = Pace.even(len(self.betas), self._repeats)
         self.pace.strides[~self._with_neighbours(levels)] = RARE
+        if 0 < len(levels) <= FEW:
+            size = self.model.n_nodes + self.model.graph.n_edges
+            shares = np.ones(len(levels)) if errors is None else (errors / errors.max()) ** 2
+            often = FEW_WORK * shares / (max(size, 1) * shares.sum())
+            self.pace.repeats[levels] = np.clip(often, *FEW_REPEATS)
 
     def _progress(self) -> float:
         tol = self.tol_or_default
@@ -387,7 +441,25 @@ class LadderRun(SamplingRun):
             return np.zeros(len(self.betas), dtype=np.bool_)
         found = self._apart(FALSE_ALARM)
         found |= drift(*self.tallies.series.halves()) > MAX_DRIFT
-        return np.asarray(found | _energy_breaks(self.betas, self.tallies.energies))
+        return np.asarray(found | self._energy_breaks())
+
+    def _energy_breaks(self) -> BoolArray:
+        """Levels whose energies contradict their fluctuations, see `analysis.equilibration`.
+
+        Down to the first cold one, walkers have come to every level from above and from below.
+        Where those two kinds agree, a fall between two levels is no barrier, however steep.
+        """
+        energies = self.tallies.energies
+        seen = np.flatnonzero(energies.level_counts > 0)
+        means, gaps = energies.means[seen], self._gaps()[seen]
+        fall = np.abs(np.diff(means))
+        crossed = np.maximum(gaps[1:], gaps[:-1]) < AGREED * fall
+        crossed &= seen[1:] <= self.first_cold
+        broken = np.zeros(len(self.betas), dtype=np.bool_)
+        broken[seen] = slope_breaks(
+            self.betas[seen], means, energies.variances[seen], energies.errors[seen], crossed
+        )
+        return broken
 
     def _least(self) -> tuple[Minimum | None, StateArray | None]:
         if self.plan.dynamics == "held":
@@ -420,12 +492,3 @@ class LadderRun(SamplingRun):
         for name in OWN_NUMBERS:
             setattr(self, name, header[name])
         self.pace = Pace(arrays["strides"], arrays["repeats"])
-
-
-def _energy_breaks(betas: FloatArray, energies: LevelEnergies) -> BoolArray:
-    """Levels whose energies contradict their fluctuations, see `analysis.equilibration`."""
-    seen = np.flatnonzero(energies.level_counts > 0)
-    broken = np.zeros(len(betas), dtype=np.bool_)
-    means, variances, errors = energies.means, energies.variances, energies.errors
-    broken[seen] = slope_breaks(betas[seen], means[seen], variances[seen], errors[seen])
-    return broken

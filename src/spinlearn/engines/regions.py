@@ -1,9 +1,9 @@
-"""Regions that move as one: pieces in which cold labellings differ.
+"""Regions that move as one: groups that the graph holds together, pieces where labellings differ.
 
 At low temperature the labellings fall into valleys that differ on whole regions (one class has
-taken over a band of another). Sweeps cannot carry a walker from one valley to the next, but
-exchanging two classes on such a region can. The library is collected once from cooled walkers and
-a ground state, and frozen: moves that use it are ordinary Metropolis moves.
+taken over a band of another). Sweeps cannot carry a walker from one valley to the next, but moves
+of such a region can. The library is collected once, from the tree of the graph's modules, cooled
+walkers and a ground state, and it is frozen before anything is measured.
 """
 
 from __future__ import annotations
@@ -15,9 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
-from spinlearn.core.model import PottsModel
+from spinlearn.core.model import FREE, PottsModel
+from spinlearn.minimizers.module_tree import ModuleTree
 
 MAX_REGIONS = 300
+SMALLEST, LARGEST = 1 / 50, 1 / 2  # of all nodes; of two parts the smaller one moves
+MANY = 300_000  # nodes, beyond which modules would take too long
+SELDOM = 1 / 50  # of the moves of the busiest region: others are not worth their tries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,6 +50,23 @@ class Regions:
         """Number of regions."""
         return len(self.ptr) - 1
 
+    def busy(self, moves: npt.NDArray[np.int64]) -> Regions:
+        """Those that move, by the number of moves of each."""
+        chosen = np.flatnonzero(moves > SELDOM * moves.max(initial=0))
+        nodes, ptr = _parts(self.nodes, self.ptr, chosen)
+        borders, border_ptr = _parts(self.borders, self.border_ptr, chosen)
+        couplings, _ = _parts(self.border_couplings, self.border_ptr, chosen)
+        return Regions(ptr, nodes, border_ptr, borders, couplings)
+
+
+def _parts(
+    values: npt.NDArray[Any], ptr: npt.NDArray[np.int64], chosen: npt.NDArray[np.intp]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Some of the parts of an array that `ptr` divides, and where they begin."""
+    parts = [values[ptr[k] : ptr[k + 1]] for k in chosen]
+    sizes = [len(part) for part in parts]
+    return np.concatenate([values[:0], *parts]), np.cumsum([0, *sizes], dtype=np.int64)
+
 
 def harvest(
     model: PottsModel,
@@ -53,25 +74,30 @@ def harvest(
     ground: StateArray | None,
     generator: np.random.Generator,
 ) -> Regions:
-    """The regions in which the labellings differ from each other and from the ground state."""
+    """All free nodes; groups of the graph; where labellings differ from others and the ground."""
     free = model.free_nodes
-    smallest = max(2, model.n_nodes // 50)
+    least, most = max(2, int(SMALLEST * model.n_nodes)), int(LARGEST * model.n_nodes)
     found: dict[bytes, npt.NDArray[np.intp]] = {}
     if len(free):
         found[free.tobytes()] = free
+    pieces: list[npt.NDArray[np.intp]] = []
+    if model.n_nodes <= MANY:
+        groups = ModuleTree(model.graph).groups(least, most)
+        pieces += [group[model.clamped[group] == FREE] for group in groups]
     for labelling in labellings:
         others = [labellings[generator.integers(len(labellings))]]
         if ground is not None:
             others.append(ground)
         for other in others:
-            for region in _pieces(model, labelling != other):
-                if len(region) >= smallest:
-                    found.setdefault(region.tobytes(), region)
+            pieces += _pieces(model, labelling != other)
+    for region in pieces:
+        if least <= len(region) <= most:
+            found.setdefault(region.tobytes(), region)
     sets = list(found.values())
     if len(sets) > MAX_REGIONS:
         chosen = 1 + generator.permutation(len(sets) - 1)[: MAX_REGIONS - 1]
         sets = [sets[0], *(sets[k] for k in np.sort(chosen))]
-    return _with_borders(model, sets)
+    return regions_of(model, sets)
 
 
 def _pieces(model: PottsModel, differ: BoolArray) -> list[npt.NDArray[np.intp]]:
@@ -95,7 +121,8 @@ def _pieces(model: PottsModel, differ: BoolArray) -> list[npt.NDArray[np.intp]]:
     return np.split(nodes[order], np.flatnonzero(np.diff(part[order])) + 1)
 
 
-def _with_borders(model: PottsModel, sets: list[npt.NDArray[np.intp]]) -> Regions:
+def regions_of(model: PottsModel, sets: list[npt.NDArray[np.intp]]) -> Regions:
+    """Sets of free nodes with their borders."""
     u, v = model.graph.edges.T
     borders, couplings, border_sizes = [], [], []
     for region in sets:

@@ -30,10 +30,8 @@ def cold_regions(
 
 def region_tries(model: PottsModel, regions: Regions) -> int:
     """Region moves per step that cost about as much as a sweep of one walker."""
-    # Under a class-level term all edges of a region are looked at, else those of its border.
-    looked_at = len(regions.borders if model.class_penalty is None else regions.nodes)
-    if model.class_penalty is not None:
-        looked_at *= 1 + int(2 * model.graph.n_edges / max(model.n_nodes, 1))
+    degree = 2 * model.graph.n_edges / max(model.n_nodes, 1)
+    looked_at = len(regions.nodes) * (1 + degree)  # nodes and edges, of all regions
     work = (model.n_nodes + model.graph.n_edges) * regions.count / (2 * max(looked_at, 1))
     return int(np.clip(work, *REGION_TRIES))
 

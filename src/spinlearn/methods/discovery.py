@@ -35,10 +35,10 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.energies import Modularity
 from spinlearn.methods.evidence import Labels
-from spinlearn.methods.module_tree import ModuleTree
 from spinlearn.methods.quick_messages import best_beliefs
 from spinlearn.methods.weakest_split import weakest_split
 from spinlearn.minimizers.linear_system import weight_matrix
+from spinlearn.minimizers.module_tree import ModuleTree
 
 RESOLUTION = 0.5  # of the null model in the search: a group must be half as coupled as by chance
 LEAST_POINTS = 3

@@ -12,12 +12,12 @@ of all resolutions.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
-from spinlearn.methods.evidence import Labels
 from spinlearn.minimizers.coarsening import numbered
 from spinlearn.minimizers.partition import small_modules
 
@@ -38,7 +38,7 @@ class ModuleTree:
     def __init__(self, graph: Graph, seed: int = 0) -> None:
         self.member = small_modules(graph, FINE, MOST_MODULES, seed)
         self._graph, self._seed = graph, seed
-        self.heights = _heights(graph, self.member)
+        self.heights, self.joined = _heights(graph, self.member)
 
     def modules_at(self, resolution: float) -> IntArray:
         """Module of every node, (n,), of all that are joined above this rho."""
@@ -46,7 +46,15 @@ class ModuleTree:
         _, part = connected_components(together, directed=False)
         return numbered(part[self.member])
 
-    def within_and_between(self, labels: Labels) -> tuple[float, float]:
+    def groups(self, least: int, most: int) -> list[npt.NDArray[np.intp]]:
+        """Nodes of all groups of `least` to `most` of them that come together on the way up."""
+        sizes = np.bincount(self.member)
+        nodes = np.split(np.argsort(self.member, kind="stable"), np.cumsum(sizes)[:-1])
+        every = [[m] for m in range(len(sizes))] + self.joined
+        fitting = [group for group in every if least <= sizes[group].sum() <= most]
+        return [np.sort(np.concatenate([nodes[m] for m in group])) for group in fitting]
+
+    def within_and_between(self, labels: npt.NDArray[np.integer]) -> tuple[float, float]:
         """rho at which labels of one class come together, and each with the nearest other class.
 
         Medians over pairs, or labels, then over classes; nan where there are no such pairs.
@@ -63,8 +71,11 @@ class ModuleTree:
         return median[0], median[1]
 
 
-def _heights(graph: Graph, member: IntArray) -> FloatArray:
-    """rho at which every two modules have come together, (k, k); infinite on the diagonal."""
+def _heights(graph: Graph, member: IntArray) -> tuple[FloatArray, list[list[int]]]:
+    """rho at which every two modules have come together, (k, k); infinite on the diagonal.
+
+    And the groups of modules that were made by it, one after the other.
+    """
     k = int(member.max(initial=-1)) + 1
     coupling = np.zeros((k, k))
     weights = np.maximum(graph.weights, 0.0)
@@ -82,6 +93,7 @@ def _heights(graph: Graph, member: IntArray) -> FloatArray:
     chance = np.outer(volume, volume)
     np.divide(coupling * total, chance, out=rho, where=chance > 0)
     np.fill_diagonal(rho, -1.0)
+    joined = []
     lowest = np.inf
     for _ in range(k - 1):
         a, b = np.unravel_index(int(np.argmax(rho)), rho.shape)
@@ -92,6 +104,7 @@ def _heights(graph: Graph, member: IntArray) -> FloatArray:
         heights[np.ix_(groups[b], groups[a])] = lowest
         groups[a] += groups[b]
         groups[b] = []
+        joined.append(list(groups[a]))
         alive[b] = False
         coupling[a] += coupling[b]
         coupling[a, a] = 0.0
@@ -101,4 +114,4 @@ def _heights(graph: Graph, member: IntArray) -> FloatArray:
         row[a] = -1.0
         rho[a], rho[:, a] = row, row
         rho[b], rho[:, b] = -1.0, -1.0
-    return heights
+    return heights, joined
