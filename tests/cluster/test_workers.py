@@ -189,6 +189,26 @@ def test_a_lost_block_is_computed_again(client, parts):
     assert np.abs(again.marginals - whole.marginals).max() < 1e-8
 
 
+def test_a_result_that_is_lost_with_its_worker_is_computed_again(client, parts, monkeypatch):
+    whole = propagate_parts(parts, TEMPERATURES, client, tol=1e-10)
+    gather, asked = client.gather, []
+
+    def gather_after_a_kill(futures):
+        asked.append(1)
+        if len(asked) == 5:
+            distributed.wait(futures)
+            process = next(iter(client.run(os.getpid).values()))
+            os.kill(process, signal.SIGKILL)
+            while process in client.run(os.getpid).values():
+                time.sleep(0.05)
+        return gather(futures)
+
+    monkeypatch.setattr(client, "gather", gather_after_a_kill)
+    again = propagate_parts(parts, TEMPERATURES, client, tol=1e-10)
+    assert again.losses == 1
+    assert np.abs(again.marginals - whole.marginals).max() < 1e-8
+
+
 def test_blocks_as_an_engine_give_all_averages(client):
     model = clouds()
     alone = BeliefPropagation(n_starts=1, tol=1e-10).run(model, TEMPERATURES, seed=0)

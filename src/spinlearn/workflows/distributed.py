@@ -9,9 +9,9 @@ before the end.
 
 from __future__ import annotations
 
-import threading
 import uuid
 from collections.abc import Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,6 +128,7 @@ class _Run:
         self.parts, self.client, self.tol, self.max_sweeps = parts, client, tol, max_sweeps
         self.callback, self.done = callback, 0.0
         self.key = uuid.uuid4().hex
+        self.asking = ThreadPoolExecutor(1)
         try:
             client.wait_for_workers(1, timeout=WAIT_SECONDS)
         except TimeoutError as error:
@@ -202,6 +203,7 @@ class _Run:
         """Free the blocks of workers that are still there."""
         from distributed import fire_and_forget
 
+        self.asking.shutdown(wait=False)
         for home in sorted(self._alive().intersection(self.home)):
             fire_and_forget(self.client.submit(_close_blocks, self.key, workers=[home], pure=False))
 
@@ -224,25 +226,23 @@ class _Run:
         return self.client.submit(_item, future, which, workers=[self.home[block]], pure=False)
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
-        """Results, or the news that a worker is lost: its task would wait for it forever."""
-        from concurrent.futures import CancelledError
+        """Results, or the news that a worker is lost: its task would wait for it forever.
 
+        So would whoever asks for a result that went with its worker once it was done; a thread
+        does, while this one looks at the workers.
+        """
         from distributed import KilledWorker
 
-        found: list[Any] = []
-        for future in futures:
-            # `result(timeout=)` may lose an answer that comes just then.
-            done = threading.Event()
-            future.add_done_callback(lambda _, done=done: done.set())
-            while not done.wait(LOOK_SECONDS):
-                if not self._alive().issuperset(self.home):
-                    raise _WorkerLostError
-            try:
-                found.append(future.result())
-            except (OSError, KeyError, KilledWorker, CancelledError) as error:
-                # KeyError: a new worker of the same name, which has no block.
-                raise _WorkerLostError from error
-        return found
+        asked = self.asking.submit(self.client.gather, futures)
+        while not wait([asked], timeout=LOOK_SECONDS).done:
+            if not self._alive().issuperset(self.home):
+                self.client.cancel(futures)
+                raise _WorkerLostError
+        try:
+            return list(asked.result())
+        except (OSError, KeyError, KilledWorker, CancelledError) as error:
+            # KeyError: a new worker of the same name, which has no block.
+            raise _WorkerLostError from error
 
     def _alive(self) -> set[str]:
         """Addresses of the workers that are there.
