@@ -16,12 +16,12 @@ def doctor() -> None:
 
         spinlearn doctor
     """
-    from spinlearn.cli.health import SELF_TEST_SECONDS, checks
+    from spinlearn.cli.health import checks
 
     screen = console()
     say(
         screen,
-        f"compiling, then testing for {SELF_TEST_SECONDS:g} seconds; the first time compiling "
+        "compiling, then testing for some seconds; the first time compiling "
         "takes about half a minute",
     )
     table = Table("check", "", "what was found")

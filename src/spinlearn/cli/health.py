@@ -23,9 +23,9 @@ from spinlearn.core.processes import usable_cores
 PACKAGE = Path(__file__).parents[1]
 NEEDED = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
 OPTIONAL = ("typer", "rich", "matplotlib", "pandas", "pyarrow", "anndata")
-SELF_TEST_SECONDS = 5.0
+SELF_TEST_TOL = 1e-3  # some seconds of work, however busy the machine is
 TEMPERATURES = (0.7, 1.5)
-MAX_OFF = 0.02  # of a probability; a slow machine comes within 0.005 in that time
+MAX_OFF = 0.02  # of a probability; with that tolerance it comes within 0.005
 MAX_Z = 6.0
 LEAST_ERROR = 1e-4  # standard errors below are themselves uncertain
 
@@ -105,8 +105,7 @@ def _sampled() -> Check:
 
     model = _ladder(10, 2)
     began = perf_counter()
-    # Too small to be reached: the test uses its time up.
-    found = _sample(model, tol=1e-6, seconds=SELF_TEST_SECONDS)
+    found = _sample(model, tol=SELF_TEST_TOL)
     seconds = perf_counter() - began
     return judged(found, JunctionTree().run(model, TEMPERATURES), seconds)
 
@@ -126,14 +125,10 @@ def judged(found: Equilibrium, exact: Equilibrium, seconds: float) -> Check:
     )
 
 
-def _sample(model: PottsModel, *, tol: float, seconds: float | None = None) -> Equilibrium:
-    import warnings
-
+def _sample(model: PottsModel, *, tol: float) -> Equilibrium:
     from spinlearn.engines import Multicanonical
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that time was up before tol
-        return Multicanonical(tol=tol, max_seconds=seconds).run(model, TEMPERATURES, seed=0)
+    return Multicanonical(tol=tol).run(model, TEMPERATURES, seed=0)
 
 
 def _ladder(length: int, n_states: int) -> PottsModel:
