@@ -25,7 +25,7 @@ reproduce: $(VENV)/.app
 test: $(VENV)/.dev browser
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-# Without the tests that are marked slow: about five minutes on two cores.
+# Without the tests that are marked slow: about a minute and a half on two cores.
 test-fast: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 

@@ -31,7 +31,10 @@ from spinlearn.workflows.distributed import propagate_parts
 from tests.cluster.models import clouds
 
 distributed = pytest.importorskip("distributed")
-pytestmark = pytest.mark.filterwarnings("ignore")  # of a cluster that is shut down
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),  # of a cluster that is shut down
+]
 
 TEMPERATURES = [2.0, 1.0]
 

@@ -23,6 +23,8 @@ from spinlearn.io.answer_files import ANSWER_FILES
 from spinlearn.io.dataset import Dataset
 from spinlearn.io.reading import READERS
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = Path(spinlearn.__file__).parent
 
 

@@ -15,6 +15,8 @@ import pytest
 from spinlearn.io.result import Result
 from tests.end_to_end.tool import leftovers, read_rows, spinlearn_here, until
 
+pytestmark = pytest.mark.slow
+
 SAMPLED = ("--method", "paper", "--engine", "multicanonical")
 ANSWER = {"labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html"}
 
@@ -47,7 +49,6 @@ def test_other_files_in_the_answers_folder_stay(table):
     assert leftovers(table) == {"data.csv", "out", "out/notes.txt", *(f"out/{n}" for n in ANSWER)}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_link_is_written_through(table, exists):
     if exists:
@@ -61,7 +62,6 @@ def test_a_link_is_written_through(table, exists):
     assert {p.name for p in table.iterdir()} == {"data.csv", "link", "real"}
 
 
-@pytest.mark.slow
 def test_what_a_killed_process_left_is_cleared_and_an_old_answer_put_back(table):
     """As after kill -9 between moving the old answer away and the new one into its place."""
     dead = subprocess.Popen([sys.executable, "-c", ""])
@@ -80,7 +80,6 @@ def test_what_a_killed_process_left_is_cleared_and_an_old_answer_put_back(table)
     assert {p.name for p in table.iterdir()} == {"data.csv", "out", alive.name}
 
 
-@pytest.mark.slow
 def test_characters_that_steer_a_terminal_are_written_out(table):
     text = (table / "data.csv").read_text()
     (table / "data.csv").write_text(text.replace("left", "\x1b[31mA\x1b]0;pwn\x07"))
@@ -101,7 +100,6 @@ def test_contradictory_labels_are_told_by_their_ids(table):
     assert "points p0 and p3 are identical but labelled left and right" in done.stdout
 
 
-@pytest.mark.slow
 def test_explore_keeps_the_temperature_that_was_asked_for(table):
     assert fit(table, "--temperature", 0.8).returncode == 0
     done = spinlearn_here("explore", "out", "--temperatures", "0:1:11", "--out", "x", cwd=table)
@@ -115,7 +113,6 @@ def test_explore_keeps_the_temperature_that_was_asked_for(table):
     assert "out/report.html" in named.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -142,7 +139,6 @@ def test_the_version_and_the_help():
     assert bare.stdout == asked.stdout
 
 
-@pytest.mark.slow
 def test_a_reader_that_leaves_does_not_stop_the_work(table):
     command = f"{sys.executable} -m spinlearn fit data.csv --labels kind --id id"
     line = f"set -o pipefail; {command} --temperatures 0,0.5,1 --out out | head -1"
@@ -175,7 +171,6 @@ def interrupted(folder: Path, seen: str, *options: str, times: int = 1, kind: in
     return run.returncode, out, err
 
 
-@pytest.mark.slow
 def test_control_c_while_the_answer_is_written_loses_nothing(table):
     code, out, err = interrupted(table, ".out.*.part/labels.csv", "--temperatures", "0:1:2000")
     assert code == 0, err
@@ -183,7 +178,6 @@ def test_control_c_while_the_answer_is_written_loses_nothing(table):
     assert {p.name for p in (table / "out").iterdir()} == ANSWER
 
 
-@pytest.mark.slow
 def test_control_c_twice_leaves_with_a_word_and_without_rubbish(table):
     options = ("--temperatures", "0:1:2000")
     code, _, err = interrupted(table, ".out.*.part/labels.csv", *options, times=2)
@@ -192,7 +186,6 @@ def test_control_c_twice_leaves_with_a_word_and_without_rubbish(table):
     assert leftovers(table) == {"data.csv"}
 
 
-@pytest.mark.slow
 def test_a_word_to_end_is_heard_like_control_c(table):
     """Batch systems and `timeout` send SIGTERM some time before they kill."""
     options = (*SAMPLED, "--tol", "1e-6", "--temperatures", "0.5,1")
@@ -246,7 +239,6 @@ def test_the_run_that_is_kept_and_the_features_used_are_told(table):
     assert "note: the 1 features of largest variance are used" in done.stdout
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("module", ["spinlearn.cli.main", "spinlearn.io.dataset"])
 def test_control_c_while_modules_are_loaded_is_no_traceback(table, module):
     """As if it came just when the command line, or what a command needs, is imported."""

@@ -15,7 +15,7 @@ from tests.end_to_end.browser import chromium, complaints, painted, requests_mad
 from tests.end_to_end.tool import until
 from tests.explorer_cases import NASTY, doubted, many_points, three_blocks
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:selenium")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:selenium")]
 
 SET_ROW = """
 const slider = document.getElementById('slider');
@@ -707,7 +707,6 @@ def test_download_is_labels_csv(page, blocks, tmp_path):
         assert made == blocks.table(row).csv()
 
 
-@pytest.mark.slow
 def test_twenty_thousand_points_repaint_in_100_ms_of_work(driver, large, tmp_path):
     path = write_explorer(tmp_path / "report.html", large.content)
     assert path.stat().st_size < 20e6

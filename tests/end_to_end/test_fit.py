@@ -228,6 +228,7 @@ def layouts_of(report: Path) -> list[dict]:
     return json.loads(start.split("</script>")[0])["layouts"]
 
 
+@pytest.mark.slow
 def test_the_maps_of_a_table_are_its_neighbours_and_principal_components_and_can_be_made_again(
     tmp_path,
 ):

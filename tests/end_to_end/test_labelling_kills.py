@@ -13,7 +13,7 @@ from websockets.exceptions import WebSocketException
 from spinlearn.labelling.log import read_log
 from tests.end_to_end.labelling_client import Client, blobs
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 KILLS = 20
 
 

@@ -19,7 +19,7 @@ from tests.end_to_end.labelling_client import Client, blobs, served
 from tests.end_to_end.labelling_person import DATA, NAME, STATE, Page, around
 from tests.end_to_end.tool import read_rows, spinlearn
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 HOSTILE = '</script><img src=x onerror="window.hacked=1">{{data}}'
 
 

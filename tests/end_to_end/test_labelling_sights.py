@@ -18,7 +18,7 @@ from tests.end_to_end.browser import chromium
 from tests.end_to_end.labelling_client import blobs, served
 from tests.end_to_end.labelling_person import DATA, NAME, STATE, Page
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 
 
 @pytest.fixture(scope="module")

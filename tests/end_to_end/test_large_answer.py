@@ -16,6 +16,8 @@ from spinlearn.io import answer_files
 from spinlearn.io.result import Result
 from spinlearn.viz import explorer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def answer(tmp_path, monkeypatch):

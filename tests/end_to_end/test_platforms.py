@@ -13,6 +13,8 @@ import pytest
 from spinlearn.core.processes import is_running, usable_cores
 from tests.end_to_end.tool import leftovers
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).parents[2] / "src" / "spinlearn"
 TABLE = "id,kind,a,b\n" + "".join(
     f"p{k},{ {0: 'links', 6: 'rechts'}.get(k, '') },{k // 6 * 9}.5,{k % 6 / 4}\n" for k in range(12)
@@ -57,7 +59,6 @@ def elsewhere(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
 def test_commands_work_where_calls_of_linux_are_absent(tmp_path):
     (tmp_path / "Maße.csv").write_text(TABLE, encoding="utf-8")
     (tmp_path / ".out.4194304@elsewhere.part").mkdir()  # another machine's, on a shared disk

@@ -17,6 +17,8 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.io.run_lock import only_run
 from tests.end_to_end.tool import leftovers, spinlearn_here, until
 
+pytestmark = pytest.mark.slow
+
 ANSWER = {"labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html"}
 LONG = (
     "--method", "paper", "--engine", "multicanonical", "--tol", "1e-6", "--temperatures", "0.5,1",
@@ -44,7 +46,6 @@ def dead_process() -> int:
     return ended.pid
 
 
-@pytest.mark.slow
 def test_a_second_run_into_one_folder_is_refused_with_the_process_of_the_first(table):
     first = subprocess.Popen(
         [sys.executable, "-m", "spinlearn", *command(*LONG)],

@@ -13,7 +13,7 @@ from spinlearn.viz.explorer import write_explorer
 from tests.end_to_end.browser import chromium, complaints
 from tests.end_to_end.test_explorer import SET_ROW, click_point, show, text
 
-pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:selenium")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:selenium")]
 
 
 @pytest.fixture(scope="module")

@@ -16,6 +16,8 @@ from spinlearn.messages.region_graph import RegionGraph
 from spinlearn.messages.region_solver import RegionSolver
 from tests.conftest import grid_graph, small_models
 
+pytestmark = pytest.mark.slow
+
 TEMPERATURES = [0.0, 0.05, 0.3, 1.0, 4.0, np.inf]
 
 

@@ -11,6 +11,8 @@ from spinlearn.engines.cluster_walkers import ClusterWalkers
 from spinlearn.engines.regions import regions_of
 from tests.statistical.chi_square import FAIL, PASS, Configurations, p_value
 
+pytestmark = pytest.mark.slow
+
 BETA = 0.9
 N_GROUPS = 800  # times 64 walkers
 

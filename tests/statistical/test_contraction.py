@@ -14,6 +14,8 @@ from spinlearn.engines import Enumeration, JunctionTree, Tempering
 from spinlearn.errors import InvalidInputError
 from tests.oracles import clique_chain
 
+pytestmark = pytest.mark.slow
+
 BUDGET, TOLERANCE = 0.025, 0.06
 COLD = [0.1, 0.15]
 

@@ -14,6 +14,8 @@ from spinlearn.engines import Auto, JunctionTree, Multicanonical, Tempering
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
 from tests.oracles import blob_tree, clique_chain, strip
 
+pytestmark = pytest.mark.slow
+
 
 def blobs(n_points: int, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
     """Overlapping classes with five labels each."""

@@ -33,6 +33,8 @@ from spinlearn.errors import (
 from tests.conftest import grid_graph
 from tests.end_to_end.tool import until
 
+pytestmark = pytest.mark.slow
+
 TEMPERATURES = np.array([0.0, 0.3, 0.6, 1.0, 2.0, np.inf])
 KINDS = {"bits": BitWalkers, "clusters": ClusterWalkers, "lockstep": LockstepWalkers}
 
@@ -62,7 +64,6 @@ def quick_run(model, temperatures, seed, **settings):
         return Multicanonical(**settings).run(model, temperatures, seed=seed)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_error_bars_cover_the_truth(kind):
     scores, agreement_scores = [], []
@@ -136,7 +137,6 @@ def kaufman(size: int, temperature: float) -> float:
     return float(log_ising - 2 * n * k)
 
 
-@pytest.mark.slow
 def test_toy_set_lies_on_the_exact_curve():
     toy = two_bands()
     model = min_cut(toy.graph(), toy.labels, 2)
@@ -168,7 +168,6 @@ def assert_same_run(a, b):
     np.testing.assert_array_equal(a.log_partition, b.log_partition)
 
 
-@pytest.mark.slow
 def test_result_does_not_depend_on_threads():
     model = small_model()
     runs = [quick_run(model, [0.5, 1.0], 3, n_groups=2, n_jobs=jobs) for jobs in (1, 2)]
@@ -213,7 +212,6 @@ def test_callback_and_ctrl_c_return_what_is_there():
         Multicanonical().run(model, [0.5], seed=0, callback=lambda p: True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("phase", ["weights", "production"])
 def test_resumed_run_is_bit_for_bit_the_uninterrupted_one(tmp_path, phase):
     path = tmp_path / "run.npz"
@@ -251,7 +249,6 @@ np.savez(sys.argv[2], marginals=run.marginals)
 """
 
 
-@pytest.mark.slow
 def test_killed_process_resumes(tmp_path):
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path, out = tmp_path / "run.npz", tmp_path / "out.npz"
@@ -270,7 +267,6 @@ def test_killed_process_resumes(tmp_path):
     assert list(tmp_path.glob(".*")) == []  # nothing half-written is left behind
 
 
-@pytest.mark.slow
 def test_unusable_checkpoints_are_refused_and_left_alone(tmp_path):
     path = tmp_path / "run.npz"
     model = small_model()

@@ -15,6 +15,8 @@ from spinlearn.engines import JunctionTree, Tempering
 from spinlearn.errors import ConvergenceWarning
 from tests.oracles import blob_tree, broken_laws, clique_chain, ribbon, scores, strip
 
+pytestmark = pytest.mark.slow
+
 TEMPERATURES = np.array([0.7, 1.0, 1.5])
 TOL = 0.05
 MAX_SWEEPS = 200

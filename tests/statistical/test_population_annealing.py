@@ -20,6 +20,8 @@ from spinlearn.errors import ConvergenceWarning, InvalidInputError, StoppedError
 from spinlearn.minimizers import minimum_cut
 from tests.energy_models import random_model
 
+pytestmark = pytest.mark.slow
+
 TEMPERATURES = np.array([0.0, 0.4, 0.8, 1.5, np.inf])
 
 
@@ -73,7 +75,6 @@ def test_bad_settings_are_refused(bad):
         PopulationAnnealing(**bad).run(model, [1.0])
 
 
-@pytest.mark.slow
 def test_one_label_a_class_is_answered_by_a_cooled_population():
     """Four digits, one label each: a population follows them, every error bar stays sane."""
     images, digits = load_digits(n_class=4, return_X_y=True)

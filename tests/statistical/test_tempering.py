@@ -22,6 +22,8 @@ from spinlearn.errors import (
 )
 from tests.conftest import grid_graph
 
+pytestmark = pytest.mark.slow
+
 TEMPERATURES = [0.0, 0.3, 0.6, 1.0, 2.0, np.inf]
 
 
@@ -53,7 +55,6 @@ def agreement_scores(run, exact) -> np.ndarray:
     return (error / run.agreement_std_error[run.converged][:, inner]).ravel()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("q", "either_sign"), [(2, False), (3, False), (5, False), (2, True), (3, True)]
 )
@@ -92,7 +93,6 @@ def test_planted_bug_is_noticed(monkeypatch):
     assert np.mean(z < 2) < 0.9
 
 
-@pytest.mark.slow
 def test_any_pair_cost_is_sampled_by_local_moves():
     rng = np.random.default_rng(1)
     half = rng.normal(size=(3, 3))
@@ -198,7 +198,6 @@ def test_callback_sees_progress_and_stops():
     assert not run.converged.any()
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
 def test_a_stop_never_loses_what_was_measured():
     """Whichever round is the last, also the one after which a long run starts afresh."""
@@ -231,7 +230,6 @@ def test_interrupt_returns_what_is_there(moves):
     assert not run.converged.any()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("phase", ["burn-in", "production"])
 @pytest.mark.parametrize("moves", ["cluster", "local"])
 def test_resumed_run_is_bit_for_bit_the_uninterrupted_one(tmp_path, moves, phase):
@@ -255,7 +253,6 @@ def test_resumed_run_is_bit_for_bit_the_uninterrupted_one(tmp_path, moves, phase
         np.testing.assert_array_equal(getattr(resumed, name), getattr(whole, name))
 
 
-@pytest.mark.slow
 def test_limits_are_kept_and_missed_tolerances_are_named():
     model = random_model(0)
     with pytest.warns(ConvergenceWarning, match=r"T = 0\.5, 1 .*max_seconds or max_sweeps"):
@@ -284,7 +281,6 @@ def test_unsuitable_models_and_settings_are_refused():
             Tempering(**bad).run(frustrated, [1.0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("engine", [Tempering(tol=0.03), Metropolis(tol=0.03)])
 @pytest.mark.parametrize(
     "model",

@@ -16,7 +16,7 @@ from spinlearn.errors import InvalidInputError
 from tests.conftest import grid_graph
 
 # Blobs apart are parts of the graph without a label, which is the point here.
-pytestmark = pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")]
 SIZES = (60, 120, 50, 20)  # of the blobs
 
 
@@ -92,7 +92,6 @@ def test_labels_that_may_be_wrong_are_not_asked_for_again():
     assert asked == set(np.flatnonzero(y < 0).tolist())
 
 
-@pytest.mark.slow
 def test_named_temperatures_draw_labellings():
     X, blob = blobs()
     fitted = PottsClassifier().fit(X, labels_in(blob, {0: 0, 1: 1}))

@@ -13,7 +13,10 @@ from spinlearn.io.anndata_parts import neighbour_graph
 from spinlearn.workflows.annotation import annotate
 
 anndata = pytest.importorskip("anndata")
-pytestmark = pytest.mark.filterwarnings("ignore")  # of anndata, scanpy and their dependencies
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore"),  # of anndata, scanpy and their dependencies
+]
 
 
 def blobs(n_points: int = 60):
@@ -94,7 +97,6 @@ def test_what_another_tool_keeps_is_not_written_over():
     assert adata.uns["neighbors"] == {"params": {}}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "random_state", [None, np.random.RandomState(3), np.random.default_rng(3), np.int64(7)]
 )
@@ -150,7 +152,6 @@ def test_an_object_on_disk_gives_the_same_answer(tmp_path, sparse):
     backed.file.close()
 
 
-@pytest.mark.slow
 def test_scanpys_own_graph_is_used_and_the_answer_round_trips(tmp_path):
     scanpy = pytest.importorskip("scanpy")
     with warnings.catch_warnings():

@@ -25,6 +25,8 @@ from spinlearn.engines import (
 from spinlearn.errors import CheckpointError, CheckpointWarning
 from tests.conftest import grid_graph
 
+pytestmark = pytest.mark.slow
+
 TEMPERATURES = [0.3, 0.6, 1.2]
 ENGINES = {
     "multicanonical": Multicanonical(tol=0.2),
@@ -99,7 +101,6 @@ def test_a_run_resumed_from_any_of_its_checkpoints_ends_where_an_undisturbed_one
             np.testing.assert_array_equal(getattr(found, average), getattr(whole, average))
 
 
-@pytest.mark.slow
 def test_arrays_that_would_be_stretched_to_fit_are_refused(interrupted, resumed, tmp_path):
     (tmp_path / "a.npz").write_bytes(interrupted[1])
     n_tried = 0
@@ -112,7 +113,6 @@ def test_arrays_that_would_be_stretched_to_fit_are_refused(interrupted, resumed,
     assert n_tried > 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("value", [-100, 100])
 def test_states_and_places_out_of_range_are_refused(interrupted, resumed, tmp_path, value):
     (tmp_path / "a.npz").write_bytes(interrupted[1])

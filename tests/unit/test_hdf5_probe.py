@@ -9,7 +9,10 @@ import pytest
 from spinlearn.errors import InvalidInputError
 from spinlearn.io import hdf5_probe
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no bound of processor time there")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(sys.platform == "win32", reason="no bound of processor time there"),
+]
 
 
 @pytest.fixture

@@ -23,6 +23,8 @@ from spinlearn.workflows.fitting import Fitting
 from spinlearn.workflows.settings import FitSettings
 from tests.end_to_end.labelling_client import blobs
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def opened(folder, n_shown=20):

@@ -15,6 +15,8 @@ from spinlearn.graphs import approximate
 from spinlearn.graphs.search import Search
 from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, weight_matrix
 
+pytestmark = pytest.mark.slow
+
 
 def grid(side: int) -> Graph:
     """A square grid with its nodes in random order."""

@@ -19,6 +19,8 @@ from spinlearn.viz.density import SIDE, density
 from spinlearn.workflows.costs import predicted_cost
 from tests.cluster.models import clouds
 
+pytestmark = pytest.mark.slow
+
 
 def two_rings(n: int) -> Graph:
     """Two rings of n nodes, each joined to the next three."""

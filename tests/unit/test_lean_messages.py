@@ -12,6 +12,8 @@ from spinlearn.engines import message_ways
 from spinlearn.engines.message_ways import message_way
 from spinlearn.engines.waiting_rows import WaitingRows
 
+pytestmark = pytest.mark.slow
+
 TOL = {"tol": 1e-7, "max_sweeps": 400, "schedule": "residual", "stop": lambda: False}
 
 

@@ -56,6 +56,7 @@ def test_energies_of_an_approximation_may_be_out_of_order():
     assert np.all(np.isin(wanted, levels))
 
 
+@pytest.mark.slow
 def test_levels_that_do_not_overlap_are_averaged_one_by_one(monkeypatch):
     apart = ladder_run.overlaps
     monkeypatch.setattr(ladder_run, "overlaps", lambda *given: np.zeros_like(apart(*given)))

@@ -18,6 +18,8 @@ from spinlearn.labelling.loop import Loop
 from spinlearn.workflows.fitting import Fitting, fit_dataset
 from spinlearn.workflows.settings import FitSettings
 
+pytestmark = pytest.mark.slow
+
 X, TRUTH = make_blobs(240, centers=4, n_features=5, cluster_std=1.6, random_state=2)
 NAMES = [f"c{k}" for k in TRUTH]
 
