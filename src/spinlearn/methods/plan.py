@@ -292,14 +292,15 @@ class _Weighing:
         if self.n_classes:
             model = LabelWalks(self.graph).added(model, held, self.temperature)
         grid, temperature = self.asked.temperatures, self.asked.temperature
-        factor = None if weighed is None else weighed.factor
+        few = self.graph.n_nodes > MOST_WHOLE  # temperatures
+        factor = None if weighed is None else weighed.fine_factor if few else weighed.factor
         if _is_open(temperature):
             temperature = "calibrated"
             why = f"{self.temperature:.4g}, a fifth of the mean summed coupling"
             if factor is None:
                 why += ", or below where classes form"
             else:
-                why += f", times {factor:g} by what left-out labels say"
+                why += f", times {factor:.3g} by what left-out labels say"
             self.choices.append(Choice("temperature", temperature, why))
         return Plan(
             model=model,
@@ -444,9 +445,11 @@ def message_grid(model: PottsModel, temperature: float, factor: float | None = N
     """
     if model.n_nodes > VERY_MANY and factor is not None:
         return temperature * factor * WIDE_RATIO ** np.arange(-1.0, 2.0)
-    top = max(1.1 * mean_field_temperature(model), 1.5 * temperature)
     if temperature <= 0:
         return np.array([1.0])
+    if model.n_nodes > MOST_WHOLE and factor is not None:
+        temperature *= factor
+    top = max(1.1 * mean_field_temperature(model), 1.5 * temperature)
     if model.n_nodes > MOST_WHOLE:
         near = temperature * COARSE_RATIO ** np.arange(-2.0, 4.0)
         return np.concatenate([[temperature / COLDEST], near[near < top], [top]])
