@@ -63,8 +63,8 @@ CLEARLY_HOTTER = 1.2  # times the hottest temperature asked for: levels above ar
 RARE = 8  # steps from one sweep to the next of levels that are of no concern
 NEIGHBOURS = 2  # levels on either side of one that matters, which matter too
 FEW = 4  # levels on which all depends: they are swept so often that, in node and edge visits,
-FEW_WORK = 5e5  # they cost more than all the rest of a step, but no fewer and
-FEW_REPEATS = (8, 256)  # no more times than this
+FEW_WORK = 5e5  # they cost more than all the rest of a step, but no fewer (where an answer
+FEW_REPEATS = (8, 256)  # is asked for) and no more times than this
 CHEAP = 2_000  # nodes and edges, below which a step has several sweeps,
 MOST_REPEATS = 8  # but no more than this
 PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely;
@@ -406,9 +406,12 @@ class LadderRun(SamplingRun):
         self.pace.strides[~self._with_neighbours(levels)] = RARE
         if 0 < len(levels) <= FEW:
             size = self.model.n_nodes + self.model.graph.n_edges
-            shares = np.ones(len(levels)) if errors is None else (errors / errors.max()) ** 2
+            least, most = FEW_REPEATS
+            shares = np.ones(len(levels))
+            if errors is not None:
+                least, shares = self._repeats, (errors / errors.max()) ** 2
             often = FEW_WORK * shares / (max(size, 1) * shares.sum())
-            self.pace.repeats[levels] = np.clip(often, *FEW_REPEATS)
+            self.pace.repeats[levels] = np.clip(often, least, most)
 
     def _progress(self) -> float:
         tol = self.tol_or_default
