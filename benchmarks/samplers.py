@@ -40,6 +40,7 @@ from spinlearn.baselines import SuperparamagneticClustering
 from spinlearn.datasets import two_bands
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree, Metropolis, Multicanonical, SwendsenWang, Tempering
+from spinlearn.engines.bit_walkers import BitWalkers
 from spinlearn.engines.walkers import walkers_for
 from spinlearn.errors import ConvergenceWarning
 
@@ -157,8 +158,9 @@ def part_a(report: Report, long: bool) -> None:
         make = partial(lattice_contestants, side)
         ratios = compare(report, name, LATTICE_TEMPERATURES, make, DWAVE)
         for q, least in ((2, 10.0), (3, 3.0)):
-            # with more than two states the multicanonical engine moves clusters, see part b
-            for run in (MULTICANONICAL, LOCAL) if q == 2 else (LOCAL,):
+            # else the multicanonical engine moves clusters, see part b
+            bits = walkers_for(lattice(side, q)) is BitWalkers
+            for run in (MULTICANONICAL, LOCAL) if bits else (LOCAL,):
                 targets.append((f"{name}: {run}, q={q}", ratios[f"{run}, q={q}"], least))
     absent = {"peapods, q=2": "lattices only"}
     name = "10-NN graph, n = 5000, real couplings"

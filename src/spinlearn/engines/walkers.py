@@ -18,7 +18,7 @@ from spinlearn.engines.cluster_walkers import ClusterWalkers
 from spinlearn.engines.lockstep_walkers import LockstepWalkers
 from spinlearn.engines.walker_group import Walkers
 
-MOST_BIT_NODES = 4_000
+MOST_BIT_NODES = 5_000
 
 
 def walkers_for(model: PottsModel, *, local: bool = False) -> type[Walkers]:
@@ -26,7 +26,8 @@ def walkers_for(model: PottsModel, *, local: bool = False) -> type[Walkers]:
 
     Bits flip a thousand million spins a second, but with more than two states clusters win: on the
     paper's second toy set (q = 3) by a factor of five in time to the same error. So they do where
-    the model is so large that walkers do not travel from its hottest to its coldest energies.
+    the model is so large that walkers do not travel from its hottest to its coldest energies; on a
+    lattice of 64 x 64 nodes bits still come closer to equilibrium in the same time.
     """
     kinds: list[type[Walkers]] = [BitWalkers, LockstepWalkers, GeneralWalkers]
     if not local:
