@@ -91,7 +91,8 @@ class LadderRun(SamplingRun):
 
     joined = False  # whether energies of neighbouring levels overlap
     window, window_round = 0, 0  # of burn-in
-    apart = 0.0  # energy by which, after the last window, levels remembered their start
+    apart = 0  # levels at the end of the last window that remembered their start
+    gap = 0.0  # energy by which those did where classes melt
     afresh = 0  # times that measurements began again
     looks = 0  # at the answer
     settled = False  # what was said of it last,
@@ -278,14 +279,17 @@ class LadderRun(SamplingRun):
             length = HELD_STEPS if held else BURN_STEPS * BURN_GROWTH**self.window
             if self._burn(int(length), self.window / windows):
                 return
-            differ = self._apart(HASTY_ALARM) & self._concerned()
-            apart = float(np.sum(self._gaps()[differ]))
+            differ = np.flatnonzero(self._apart(HASTY_ALARM) & self._concerned())
+            melting = differ[differ <= self.first_cold]
+            apart, gap = len(differ), float(np.sum(self._gaps()[melting]))
             enough = self.sweeps >= 0.3 * self.max_sweeps or self._late(0.4)
-            stuck = self.window >= 2 and apart >= self.apart
-            self.window, self.window_round, self.apart = self.window + 1, 0, apart
+            stuck = self.window >= 2 and apart >= self.apart and gap >= self.gap
+            self.window, self.window_round = self.window + 1, 0
+            self.apart, self.gap = apart, gap
             if apart == 0 or enough or stuck:
                 break
-            self._turn_to(np.flatnonzero(differ))
+            if len(melting):  # many sweeps help there, further down only exchanges do
+                self._turn_to(melting)
         self.pace = self._first_pace()
         moves = np.sum([group.region_moves for group in self.groups], axis=0)
         self._use_regions(self.regions.busy(moves))
