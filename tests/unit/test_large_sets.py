@@ -10,7 +10,7 @@ from sklearn.datasets import make_blobs
 from sklearn.neighbors import KNeighborsTransformer
 
 from spinlearn import Graph
-from spinlearn.engines import BeliefPropagation, belief_propagation
+from spinlearn.engines import BeliefPropagation, Tempering, belief_propagation
 from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.graphs import KNN
 from spinlearn.methods.evidence import Evidence
@@ -77,6 +77,24 @@ def test_one_way_down_finds_what_many_starts_find(monkeypatch):
     assert np.array_equal(large.temperatures, temperatures)
     assert np.abs(large.marginals - usual.marginals).max() < 2e-3
     assert np.allclose(large.log_partition, usual.log_partition, rtol=1e-5)
+
+
+def test_infinite_temperature_is_where_the_way_down_begins(monkeypatch):
+    model, temperatures = clouds(), [np.inf, 3.0, 1.5]
+    usual = BeliefPropagation(n_starts=1, second_opinion=False).run(model, temperatures)
+    monkeypatch.setattr(belief_propagation, "HUGE_MESSAGES", 100)
+    large = BeliefPropagation(n_starts=1, second_opinion=False).run(model, temperatures)
+    assert np.abs(large.marginals - usual.marginals).max() < 2e-3
+    assert np.allclose(large.log_partition, usual.log_partition, rtol=1e-5)
+    assert large.heat_capacity[0] == 0 < large.heat_capacity[1]
+    alone = BeliefPropagation(n_starts=1, second_opinion=False).run(model, [np.inf])
+    assert np.array_equal(alone.marginals[0], large.marginals[0])
+
+
+def test_tempering_starts_from_messages_of_large_models(monkeypatch):
+    monkeypatch.setattr(belief_propagation, "HUGE_MESSAGES", 100)
+    found = Tempering(tol=0.5).run(clouds(), [1.0], seed=0)
+    assert found.diagnostics["walkers"].endswith("ClusterWalkers")
 
 
 def test_a_stop_on_the_way_down_leaves_what_is_found(monkeypatch):

@@ -134,12 +134,15 @@ class CooledRun:
 
 
 def way_down(wanted: list[float], top: float) -> list[float]:
-    """Temperatures from the disordered phase down, no step larger than STEP."""
-    way: list[float] = []
-    above = max(top, wanted[0])
-    if wanted[0] * STEP < above:
+    """Temperatures from the disordered phase down, no finite step larger than STEP."""
+    finite = [temperature for temperature in wanted if np.isfinite(temperature)]
+    way = [temperature for temperature in wanted if not np.isfinite(temperature)]
+    if not finite:
+        return way
+    above = max(top, finite[0])
+    if finite[0] * STEP < above:
         way.append(above)
-    for temperature in wanted:
+    for temperature in finite:
         steps = int(np.ceil(np.log(max(above / temperature, 1.0)) / np.log(STEP) - 1e-9))
         between = above * (temperature / above) ** (np.arange(1, steps) / max(steps, 1))
         way += [*between.tolist(), temperature]
@@ -148,8 +151,13 @@ def way_down(wanted: list[float], top: float) -> list[float]:
 
 
 def energy_slopes(temperatures: FloatArray, energies: FloatArray) -> FloatArray:
-    """d<E>/dT between neighbouring temperatures, never below zero; zero if there is one only."""
-    if len(temperatures) < 2:
-        return np.zeros(len(temperatures))
-    slopes = np.maximum(np.diff(energies) / np.diff(temperatures), 0.0)
-    return np.concatenate([slopes[:1], slopes])
+    """d<E>/dT between neighbouring temperatures, never below zero; zero if there is one only.
+
+    At infinite temperature it is zero.
+    """
+    found = np.zeros(len(temperatures))
+    finite = np.flatnonzero(np.isfinite(temperatures))
+    if len(finite) > 1:
+        slopes = np.diff(energies[finite]) / np.diff(temperatures[finite])
+        found[finite] = np.maximum(np.concatenate([slopes[:1], slopes]), 0.0)
+    return found
