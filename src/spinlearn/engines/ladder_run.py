@@ -1,13 +1,14 @@
 """LadderRun: independent ladders of walkers, one at every level, which stay at their temperature.
 
 With the dynamics `components`, neighbours exchange the parts in which they differ. Half of the
-ladders start from what belief propagation expects at their temperatures, cooled where valleys part,
-the others in the coldest labelling known at all of them: averages in which the two kinds differ
-have not forgotten the start.
+ladders are cooled, from above to where belief propagation expects classes to freeze and on from
+what it expects there, the others start in the coldest labelling known: averages in which the two
+kinds differ have not forgotten the start.
 With `held` nothing is exchanged, and every walker starts at random.
 
 Phases: *start*; *burn-in*, until the two kinds of start agree, or do not come nearer any more;
-*production*. Levels on which the answer does not rest are swept every RARE steps.
+*production*, which begins afresh where energies still drift. Levels on which the answer does not
+rest are swept every RARE steps.
 """
 
 from __future__ import annotations
@@ -72,15 +73,8 @@ FAR_OFF = 4.0  # times the tolerance: while the largest error is beyond, so are 
 LAGGING = 0.5  # with less than this part of it
 MAX_WORK = 2e10  # node and edge visits of all walkers, about five minutes
 OWN_NUMBERS = (
-    "joined",
-    "window",
-    "window_round",
-    "apart",
-    "afresh",
-    "looks",
-    "settled",
-    "changing",
-)
+    "joined", "window", "window_round", "apart", "gap", "afresh", "looks", "settled", "changing"
+)  # fmt: skip
 
 
 class LadderRun(SamplingRun):
@@ -289,7 +283,7 @@ class LadderRun(SamplingRun):
             if apart == 0 or enough or stuck:
                 break
             if len(melting):  # many sweeps help there, further down only exchanges do
-                self._turn_to(melting)
+                self._turn_to(melting, np.ones(len(melting)))
         self.pace = self._first_pace()
         moves = np.sum([group.region_moves for group in self.groups], axis=0)
         self._use_regions(self.regions.busy(moves))

@@ -38,9 +38,9 @@ class Tempering(Sampler):
     """Replica exchange: walkers at all temperatures, which exchange what they found.
 
     For graphs of any width and size. Several independent ladders of walkers are run, half of them
-    from what belief propagation expects and half from the coldest labelling known. A temperature at
-    which the two still differ is marked as not equilibrated. A run without `tol` ends when the
-    answer is settled.
+    cooled, by what belief propagation expects, and half from the coldest labelling known. A
+    temperature at which the two still differ is marked as not equilibrated. A run without `tol`
+    ends when the answer is settled.
 
     Parameters
     ----------
