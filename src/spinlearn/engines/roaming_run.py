@@ -16,9 +16,10 @@ import numpy as np
 from spinlearn.analysis.density import LevelEnergies, exchanged_eta, integrated_log_z, overlaps
 from spinlearn.analysis.energy_bins import EnergyBins
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
+from spinlearn.engines.cluster_walkers import ClusterWalkers
 from spinlearn.engines.ladder import COLDEST, cool
 from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
-from spinlearn.engines.start import cold_regions, spread
+from spinlearn.engines.start import cold_regions, region_tries, spread
 from spinlearn.engines.tallies import BLOCKS, Tallies, blocks_by_energy
 from spinlearn.engines.trips import Trips
 from spinlearn.engines.walker_group import Walkers
@@ -95,8 +96,10 @@ class RoamingRun(SamplingRun):
 
     def _collect_regions(self, cold: StateArray, ground: StateArray | None) -> None:
         """Give all groups the regions in which cold labellings differ."""
-        self.tries = ROAMING_TRIES
         self.regions, _ = cold_regions(self.model, cold, ground, self.library_seed)
+        self.tries = ROAMING_TRIES
+        if issubclass(self.plan.kind, ClusterWalkers):  # redraws cost more than swaps
+            self.tries = min(self.tries, region_tries(self.model, self.regions))
         for group in self.groups:
             group.use_regions(self.regions)
 
