@@ -23,6 +23,8 @@ from spinlearn.core.free_part import FreePart
 from spinlearn.core.model import FREE
 
 CORRELATED = 3.0  # samples in a row that count as one
+UNSEEN = 2.0  # samples by which any average may be off: what is rare shows in no spread if it never
+# happened, and among a million averages some have missed what they expected half a dozen times
 
 Float32Array = npt.NDArray[np.float32]
 
@@ -125,7 +127,7 @@ class LevelSums:
                     (self.edge_totals, self.edge_squares),
                 )
             )
-            worst[row] = np.sqrt(largest + samples**-2)
+            worst[row] = np.sqrt(largest + (UNSEEN / samples) ** 2)
         return worst
 
     def block_means(self, row: int) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
@@ -147,7 +149,7 @@ class LevelSums:
         for row in rows:
             spread[row], samples[row] = self._quality(row)
             contrasts[row] = self._contrast(row, float(samples[row]))
-            floor = samples[row] ** -2
+            floor = (UNSEEN / samples[row]) ** 2
             marginals[row] = self._mean(self.node_totals, row)
             agreement[row] = self._mean(self.edge_totals, row)
             for out, totals, squares in (
