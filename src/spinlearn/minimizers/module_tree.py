@@ -19,10 +19,7 @@ from scipy.sparse.csgraph import connected_components
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.minimizers.coarsening import numbered
-from spinlearn.minimizers.partition import small_modules
-
-FINE = 4.0  # resolution of the smallest modules
-MOST_MODULES = 600  # else they are joined further before the tree is made
+from spinlearn.minimizers.partition import FINE, MOST_MODULES, small_modules
 
 
 class ModuleTree:
@@ -37,7 +34,6 @@ class ModuleTree:
 
     def __init__(self, graph: Graph, seed: int = 0) -> None:
         self.member = small_modules(graph, FINE, MOST_MODULES, seed)
-        self._graph, self._seed = graph, seed
         self.heights, self.joined = _heights(graph, self.member)
 
     def modules_at(self, resolution: float) -> IntArray:
