@@ -11,6 +11,7 @@ from spinlearn.analysis.equilibration import (
     contrast_limit,
     drift,
     slope_breaks,
+    start_bias,
 )
 
 STARTS = np.arange(8) % 2
@@ -38,6 +39,29 @@ def test_frozen_blocks_that_differ_are_infinitely_apart_and_equal_ones_not_at_al
     assert contrast(STARTS[:, None].astype(float), STARTS) == np.inf
     assert contrast(np.ones((8, 3)), STARTS) == 0
     assert contrast(np.ones((2, 3)), np.array([0, 1])) == 0  # one block of each tells nothing
+
+
+def test_blocks_that_remember_their_start_widen_the_error_by_half_of_what_they_differ_by():
+    """Blocks of one start are right, those of the other off by one: the mean is off by a half."""
+    rng = np.random.default_rng(3)
+    means = rng.normal(0.0, 0.01, size=(8, 50))
+    means[1::2, :5] += 1.0
+    bias = np.sqrt(start_bias(means, STARTS, contrast(means, STARTS)))
+    assert np.all(np.abs(bias[:5] - 0.5) < 0.02)
+    assert np.all(bias[5:] < 0.02)
+    alone = np.sqrt(start_bias(means, STARTS, together=1.0))  # hidden among very many others
+    assert np.all(np.abs(alone[:5] - 0.5) < 0.1)
+    assert np.all(alone[5:] == 0)
+
+
+def test_blocks_that_have_forgotten_their_start_hardly_widen_the_error():
+    rng = np.random.default_rng(4)
+    added = []
+    for _ in range(2_000):
+        means = rng.normal(size=(8, 3))
+        added.append(start_bias(means, STARTS, contrast(means, STARTS)).mean())
+    assert np.mean(added) < 0.05 / 8  # of the variance of the mean, 1 / 8
+    assert np.mean(np.array(added) > 0) < 0.05
 
 
 def test_drift_counts_standard_errors_and_skips_what_was_not_visited():

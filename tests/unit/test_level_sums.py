@@ -1,4 +1,4 @@
-"""Averages of rounds of unequal length."""
+"""Averages of rounds of unequal length, and what they say of their errors."""
 
 from __future__ import annotations
 
@@ -48,3 +48,49 @@ def test_stated_errors_are_those_of_all_samples():
     assert abs(np.sqrt(np.mean(off**2)) / exact - 1) < 0.15
     assert 0.95 < np.sqrt(np.mean(stated**2)) / exact < 1.35
     assert np.mean(np.abs(off) < 2 * stated) > 0.93
+
+
+N_NODES, FEW, SLOW = 40, 4, 10  # nodes, those of them that move slowly, rounds from move to move
+MANY_BLOCKS, ROUNDS = 16, 100
+
+
+def uneven_sums(rng: np.random.Generator) -> LevelSums:
+    """Nodes that are drawn anew for every sample, but for a few that change in steps of rounds."""
+    model = PottsModel(Graph(N_NODES, np.empty((0, 2), dtype=int)), 2)
+    sums = LevelSums(FreePart.of(model), MANY_BLOCKS, 1)
+    slow = np.zeros((MANY_BLOCKS, FEW))
+    for number in range(ROUNDS):
+        if number % SLOW == 0:
+            slow = rng.random((MANY_BLOCKS, FEW)) < CHANCE
+        for _ in range(3):
+            states = (rng.random((MANY_BLOCKS, N_NODES)) < CHANCE).astype(np.int8)
+            states[:, :FEW] = slow
+            sums.add(states, np.arange(MANY_BLOCKS))
+        sums.end_round()
+    return sums
+
+
+def test_a_few_averages_that_move_slowly_among_many_have_errors_of_their_own():
+    """The mean of what all have in common and of their own would be 1.2 times too small."""
+    rng = np.random.default_rng(2)
+    found = [uneven_sums(rng).averages() for _ in range(100)]
+    off = np.array([one.marginals[0, :, 1] - CHANCE for one in found])
+    stated = np.array([one.std_error[0, :, 1] for one in found])
+    for nodes in (slice(0, FEW), slice(FEW, None)):
+        assert np.mean(np.abs(off[:, nodes]) < 2 * stated[:, nodes]) > 0.92
+    exact = np.sqrt(CHANCE * (1 - CHANCE) / (MANY_BLOCKS * ROUNDS / SLOW))
+    assert 0.88 < np.sqrt(np.mean(stated[:, :FEW] ** 2)) / exact < 1.2
+
+
+def test_rounds_count_as_separate_as_far_as_blocks_differ_no_more_than_they_explain():
+    rng = np.random.default_rng(5)
+    independent = sums_of(rng)[0].qualities()[0]
+    assert 0.4 * len(LENGTHS) < independent.separate <= len(LENGTHS)
+    model = PottsModel(Graph(2, [(0, 1)]), 2)
+    frozen = LevelSums(FreePart.of(model), N_BLOCKS, 1)
+    states = (rng.random((N_BLOCKS, 2)) < 0.5).astype(np.int8)
+    for number in range(20):
+        states[0, 0] = number % 2  # one node of one block moves
+        frozen.add(states, np.arange(N_BLOCKS))
+        frozen.end_round()
+    assert frozen.qualities()[0].separate < 2

@@ -21,6 +21,7 @@ from spinlearn.core.arrays import BoolArray, FloatArray
 
 FALSE_ALARM = 1e-4  # chance that blocks which have forgotten their start are said not to have
 HASTY_ALARM = 1e-2  # the same where an alarm costs little
+NOTICED = 0.05  # the same where a start that seems remembered only widens error bars
 MAX_DRIFT = 6.0  # standard errors
 MAX_SLOPE = 5.0  # standard errors, beyond what the curve between two levels can explain
 BENT = 2.0  # times the larger variance, or part of the smaller, that a curve between levels takes
@@ -44,15 +45,45 @@ def contrast(block_means: FloatArray, starts: npt.NDArray[np.int64], floor: floa
         Squared difference of the two means over its expectation, both summed over the averages;
         about 1 if the start is forgotten, 0 where there is nothing to compare.
     """
-    kinds = [block_means[starts == k] for k in (0, 1)]
-    if min(len(part) for part in kinds) < 2:
-        return 0.0
-    difference = kinds[0].mean(axis=0) - kinds[1].mean(axis=0)
-    expected = sum(part.var(axis=0, ddof=1) / len(part) for part in kinds)
-    top, bottom = float(np.sum(difference**2)), float(np.sum(expected)) + floor
+    found, expected = _squared_difference(block_means, starts)
+    top, bottom = float(found.sum()), float(expected.sum()) + floor
     if bottom > 0:
         return top / bottom
     return 0.0 if top == 0 else np.inf
+
+
+def start_bias(
+    block_means: FloatArray, starts: npt.NDArray[np.int64], together: float
+) -> FloatArray:
+    """Squared error that memory of the start may have left in the mean of all blocks, (...).
+
+    If blocks of one start are right and those of the other are not, the mean is off by half of
+    their difference. It counts as far as chance does not explain it: that of all averages taken
+    together, or that of one alone where it is too large for chance to play with.
+
+    Parameters
+    ----------
+    block_means, starts
+        As for `contrast`.
+    together : float
+        The contrast of all averages that move with these.
+    """
+    found, expected = _squared_difference(block_means, starts)
+    noticed, certain = (contrast_limit(len(starts), alarm) for alarm in (NOTICED, FALSE_ALARM))
+    left = max(0.0, 1 - noticed / together) if together > 0 else 0.0
+    return np.asarray(np.maximum(left * found, found - certain * expected) / 4)
+
+
+def _squared_difference(
+    block_means: FloatArray, starts: npt.NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray]:
+    """Of the means of blocks of two starts, and what it would be if starts were forgotten."""
+    kinds = [block_means[starts == k] for k in (0, 1)]
+    if min(len(part) for part in kinds) < 2:
+        nothing = np.zeros(block_means.shape[1:])
+        return nothing, nothing
+    difference = kinds[0].mean(axis=0) - kinds[1].mean(axis=0)
+    return difference**2, sum(part.var(axis=0, ddof=1) / len(part) for part in kinds)
 
 
 def contrast_limit(n_blocks: int, alarm: float = FALSE_ALARM) -> float:

@@ -5,19 +5,21 @@ with the number of their samples as weight, their squares over all blocks. Two v
 follow for every entry: `within`, as if all rounds were independent with variances like 1 / weight,
 and `between`, from the block means alone. The first has many degrees of freedom but misses slow
 motion; the factor by which blocks differ more than their rounds explain, over all entries of a row,
-repairs that. The squared standard error is the mean of the two, where blocks that differ less than
-their rounds explain do so by luck, and do not lower it.
+repairs that. The squared standard error lies between the two, nearer to the second the more
+unevenly entries move; blocks that differ less than their rounds explain do so by luck, and do not
+lower it. Blocks of even and of odd number start differently: what they still differ by, beyond
+chance, is added.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.equilibration import contrast
+from spinlearn.analysis.equilibration import contrast, start_bias
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.free_part import FreePart
 from spinlearn.core.model import FREE
@@ -40,6 +42,15 @@ class LevelAverages:
     spread: FloatArray  # how much more blocks differ than their rounds explain, >= 1
     effective_samples: FloatArray
     contrast: FloatArray  # of blocks that started differently, see `analysis.equilibration`
+
+
+class RowQuality(NamedTuple):
+    """What holds for all averages of a row, see `LevelAverages`."""
+
+    spread: float
+    samples: float
+    contrast: float
+    separate: float  # rounds of a block that are as good as independent
 
 
 class LevelSums:
@@ -118,17 +129,20 @@ class LevelSums:
     def worst_errors(self) -> FloatArray:
         """Largest standard error of a marginal or an agreement in every row."""
         worst = np.empty(self.n_rows)
-        for row in range(self.n_rows):
-            spread, samples = self._quality(row)
+        for row, quality in enumerate(self.qualities()):
             largest = max(
-                float(self._error(totals, squares, row, spread).max(initial=0.0))
+                float(self._error(totals, squares, row, quality).max(initial=0.0))
                 for totals, squares in (
                     (self.node_totals, self.node_squares),
                     (self.edge_totals, self.edge_squares),
                 )
             )
-            worst[row] = np.sqrt(largest + (UNSEEN / samples) ** 2)
+            worst[row] = np.sqrt(largest)
         return worst
+
+    def qualities(self) -> list[RowQuality]:
+        """Of all rows."""
+        return [self._quality(row) for row in range(self.n_rows)]
 
     def block_means(self, row: int) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
         """Blocks that have been at a row, their marginals (B, n, q) and agreements (B, m)."""
@@ -138,25 +152,21 @@ class LevelSums:
 
     def averages(self) -> LevelAverages:
         """Means and standard errors of all rows."""
-        free, rows = self.free, range(self.n_rows)
+        free = self.free
         model = free.model
         marginals = np.empty((self.n_rows, *self.nodes.shape[1:]))
         errors = np.empty_like(marginals)
         agreement = np.empty((self.n_rows, self.edges.shape[1]))
         agreement_error = np.empty_like(agreement)
-        spread, samples = np.empty(self.n_rows), np.empty(self.n_rows)
-        contrasts = np.empty(self.n_rows)
-        for row in rows:
-            spread[row], samples[row] = self._quality(row)
-            contrasts[row] = self._contrast(row, float(samples[row]))
-            floor = (UNSEEN / samples[row]) ** 2
+        qualities = self.qualities()
+        for row, quality in enumerate(qualities):
             marginals[row] = self._mean(self.node_totals, row)
             agreement[row] = self._mean(self.edge_totals, row)
             for out, totals, squares in (
                 (errors, self.node_totals, self.node_squares),
                 (agreement_error, self.edge_totals, self.edge_squares),
             ):
-                out[row] = np.sqrt(self._error(totals, squares, row, spread[row]) + floor)
+                out[row] = np.sqrt(self._error(totals, squares, row, quality))
         marginals /= marginals.sum(axis=2, keepdims=True)  # one, but for rounding
         all_marginals = free.full_marginals(marginals)
         all_errors = free.full_marginals(errors)
@@ -166,19 +176,14 @@ class LevelSums:
             std_error=all_errors,
             edge_agreement=free.full_agreement(agreement, all_marginals),
             agreement_std_error=_full_agreement_error(free, agreement_error, all_errors),
-            spread=spread,
-            effective_samples=samples,
-            contrast=contrasts,
+            spread=np.array([quality.spread for quality in qualities]),
+            effective_samples=np.array([quality.samples for quality in qualities]),
+            contrast=np.array([quality.contrast for quality in qualities]),
         )
 
-    def _contrast(self, row: int, samples: float) -> float:
-        """Contrast of the marginals of blocks of even and odd number, which start differently.
-
-        A difference below what as many independent samples can see counts for nothing.
-        """
-        parts = self._blocks(self.node_totals, row)[0]
-        blocks = np.flatnonzero(self.rounds[row :: self.n_rows])
-        return contrast(parts, blocks % 2, floor=parts[0].size * samples**-2)
+    def _starts(self, row: int) -> npt.NDArray[np.int64]:
+        """0 or 1 for the blocks that have been at a row: those alike started alike."""
+        return np.flatnonzero(self.rounds[row :: self.n_rows]) % 2
 
     def _blocks(self, totals: Float32Array, row: int) -> tuple[FloatArray, FloatArray]:
         """Block means (B, ...) and weights (B,) of the blocks that have any."""
@@ -208,19 +213,44 @@ class LevelSums:
         return within, np.asarray(between)
 
     def _error(
-        self, totals: Float32Array, squares: FloatArray, row: int, spread: float
+        self, totals: Float32Array, squares: FloatArray, row: int, quality: RowQuality
     ) -> FloatArray:
+        """Squared standard errors of the averages of a row."""
         within, between = self._variances(totals, squares, row)
-        within *= spread
-        return np.asarray(0.5 * (within + np.maximum(between, within)))
+        within *= quality.spread
+        own = _own_share(within, between, len(self._starts(row)))
+        bias = start_bias(self._blocks(totals, row)[0], self._starts(row), quality.contrast)
+        unseen = (UNSEEN / quality.samples) ** 2
+        return np.asarray((1 - own) * within + own * np.maximum(between, within) + bias + unseen)
 
-    def _quality(self, row: int) -> tuple[float, float]:
-        """Spread of a row, and the number of independent samples it leaves."""
+    def _quality(self, row: int) -> RowQuality:
         within, between = self._variances(self.node_totals, self.node_squares, row)
         top, bottom = float(between.sum()), float(within.sum())
         spread = max(1.0, top / bottom) if bottom > 0 else 1.0
-        samples = float(self.samples[row :: self.n_rows].sum())
-        return spread, max(samples / (CORRELATED * spread), 1.0)
+        visits = float(self.samples[row :: self.n_rows].sum())
+        samples = max(visits / (CORRELATED * spread), 1.0)
+        # A difference below what as many independent samples can see counts for nothing.
+        parts = self._blocks(self.node_totals, row)[0]
+        apart = contrast(parts, self._starts(row), floor=parts[0].size * samples**-2)
+        separate = float(self.rounds[row :: self.n_rows].mean()) / spread
+        return RowQuality(spread, samples, apart, separate)
+
+
+def _own_share(expected: FloatArray, between: FloatArray, n_blocks: int) -> float:
+    """How far the spread of blocks is believed entry by entry, 0.5 to 1.
+
+    Relative to what is expected of all entries together it scatters by chance, a chi-square law of
+    n_blocks - 1 degrees of freedom; the rest is that some entries move more slowly than others.
+    """
+    noise = 2 / (n_blocks - 1)
+    weight = float(np.sum(expected**2))
+    if weight == 0:
+        return 0.5
+    # Entries count by the squares of their variances, so that the largest errors decide.
+    first = float(np.sum(expected * between)) / weight
+    second = float(np.sum(between**2)) / weight
+    uneven = max(second / (1 + noise) / first**2 - 1, 0.0) if first > 0 else 0.0
+    return max(0.5, uneven / (uneven + noise * (1 + uneven)))
 
 
 def _full_agreement_error(

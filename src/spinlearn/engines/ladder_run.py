@@ -58,8 +58,8 @@ HELD_STEPS = 60  # of burn-in where nothing is exchanged
 FIRST_CHECK = 16  # steps of production
 CHECK_GROWTH = 1.35
 AGREED = 0.2  # of a fall in energy: two kinds of start that differ by less are on one side of it
-MOST_AFRESH = 3  # times that measurements begin again,
-UNSTEADY = 4.0  # where energies drift by so many standard errors
+SEPARATE = 5.0  # independent rounds of a ladder: with fewer, what it began with still weighs
+UNSTEADY = 4.0  # standard errors by which energies drift where measurements begin again
 CLEARLY_HOTTER = 1.2  # times the hottest temperature asked for: levels above are of use
 RARE = 8  # steps from one sweep to the next of levels that are of no concern
 NEIGHBOURS = 2  # levels on either side of one that matters, which matter too
@@ -73,7 +73,8 @@ FAR_OFF = 4.0  # times the tolerance: while the largest error is beyond, so are 
 LAGGING = 0.5  # with less than this part of it
 MAX_WORK = 2e10  # node and edge visits of all walkers, about five minutes
 OWN_NUMBERS = (
-    "joined", "window", "window_round", "apart", "gap", "afresh", "looks", "settled", "changing"
+    "joined", "window", "window_round", "apart", "gap", "afresh", "stale", "unready", "looks",
+    "settled", "changing",
 )  # fmt: skip
 
 
@@ -88,6 +89,8 @@ class LadderRun(SamplingRun):
     apart = 0  # levels at the end of the last window that remembered their start
     gap = 0.0  # energy by which those did where classes melt
     afresh = 0  # times that measurements began again
+    stale = False  # whether they are to, at the next round: until then a stop has them
+    unready = False  # whether the averages are not to be told yet, however precise they are
     looks = 0  # at the answer
     settled = False  # what was said of it last,
     changing: float | None = None  # and the upper limit of the share that changes
@@ -345,29 +348,44 @@ class LadderRun(SamplingRun):
 
     def _produce(self) -> None:
         while not self.stopped:
+            if self.stale:
+                self._begin_afresh()
             self._advance(measure=True, pace=self.pace)
             self.rounds += 1
             done = self._used_up() or self._late(1.0)
             if self.rounds * self.round_steps >= self.next_check or done:
                 self.next_check = int(CHECK_GROWTH * self.rounds * self.round_steps) + 1
                 done = self._check() or done
-                if not done and self._unsteady():
-                    self._begin_afresh()
+                self.stale = not done and self._remembers()
             self._report(PRODUCTION, 1.0 if done else self._progress())
             self._save(now=done)  # more time may follow
             if done:
                 break
 
-    def _unsteady(self) -> bool:
-        """Whether levels that are swept at every step still drift, and there is time to wait."""
-        if self.afresh == MOST_AFRESH or self.sweeps >= 0.3 * self.max_sweeps or self._late(0.5):
+    def _remembers(self) -> bool:
+        """Whether levels that are swept at every step drift, or tell how their ladders started.
+
+        Measurements that begin again must first have gone on for twice as long as before: so no
+        more than half of the work is ever thrown away in vain.
+        """
+        steps = self.rounds * self.round_steps
+        if steps < FIRST_CHECK * 2**self.afresh or self.plan.dynamics == "held":
             return False
-        moved = drift(*self.tallies.series.halves())
-        return bool(np.any(moved[self.pace.strides == 1] > UNSTEADY))
+        if self.sweeps >= 0.3 * self.max_sweeps or self._late(0.5):
+            return False
+        assert self.tallies.levels is not None
+        moved = drift(*self.tallies.series.halves()) > UNSTEADY
+        limit = contrast_limit(self.n_blocks, HASTY_ALARM)
+        told = self.tol is not None and self.rounds >= 2 * SEPARATE
+        moved[np.searchsorted(self.betas, self.requested)] |= [
+            row.contrast > limit or (told and row.separate < SEPARATE)
+            for row in self.tallies.levels.qualities()
+        ]
+        return bool(np.any(moved & (self.pace.strides == 1)))
 
     def _begin_afresh(self) -> None:
         """Count what was measured so far as burn-in: some barriers fall to many sweeps alone."""
-        self.afresh += 1
+        self.afresh, self.stale = self.afresh + 1, False
         self.burn_rounds, self.rounds = self.burn_rounds + self.rounds, 0
         self.tallies.clear()
         self.next_check = FIRST_CHECK
@@ -382,13 +400,16 @@ class LadderRun(SamplingRun):
             least = PRECISE * self.tol_or_default
             if self.worst > FAR_OFF * self.tol_or_default:
                 least = max(least, LAGGING * self.worst)
+            qualities = self.tallies.levels.qualities()
+            remembers = np.array([row.separate < SEPARATE for row in qualities])
             lagging = each > least
-            self._turn_to(rows[lagging], each[lagging])
-            if self.worst > self.tol_or_default:
-                return False
-            # What is told in the end may be reweighted: to T = 0, for instance.
-            found = LadderSnapshot(self).equilibrium()
-            return bool(np.all(found.converged | ~np.asarray(found.equilibrated)))
+            self._turn_to(rows[lagging | remembers], (each * lagging)[lagging | remembers])
+            self.unready = bool(np.any(remembers))
+            if self.worst <= self.tol_or_default and not self.unready:
+                # What is told in the end may be reweighted: to T = 0, for instance.
+                found = LadderSnapshot(self).equilibrium()
+                self.unready = not np.all(found.converged | ~np.asarray(found.equilibrated))
+            return self._precise
         self.looks += 1
         verdict = self.until(LadderSnapshot(self), self.looks)
         self.settled, self.changing = verdict.settled, verdict.changing
@@ -398,16 +419,22 @@ class LadderRun(SamplingRun):
     def _turn_to(self, levels: npt.NDArray[np.intp], errors: FloatArray | None = None) -> None:
         """Sweep these levels and their neighbours at every step, others rarely.
 
-        A few are swept many times a step, in proportion to the squares of their errors.
+        A few are swept many times a step, in proportion to the squares of their errors if those
+        are given; but of cold ones none, for only what comes from above helps them.
         """
         self.pace = Pace.even(len(self.betas), self._repeats)
-        self.pace.strides[~self._with_neighbours(levels)] = RARE
+        matter = self._with_neighbours(levels)
+        least, most = FEW_REPEATS
+        shares = np.ones(len(levels))
+        if errors is not None:
+            cold = self.first_cold + NEIGHBOURS
+            matter[cold : levels.max(initial=0) + 1] = True
+            melting = (levels <= cold) & (errors > 0)
+            levels, errors = levels[melting], errors[melting]
+            least, shares = self._repeats, (errors / errors.max(initial=0.0)) ** 2
+        self.pace.strides[~matter] = RARE
         if 0 < len(levels) <= FEW:
             size = self.model.n_nodes + self.model.graph.n_edges
-            least, most = FEW_REPEATS
-            shares = np.ones(len(levels))
-            if errors is not None:
-                least, shares = self._repeats, (errors / errors.max()) ** 2
             often = FEW_WORK * shares / (max(size, 1) * shares.sum())
             self.pace.repeats[levels] = np.clip(often, least, most)
 
@@ -429,8 +456,11 @@ class LadderRun(SamplingRun):
     def finished(self) -> bool:
         if self.phase != PRODUCTION:
             return False
-        reached = self.settled if self.tol is None else self.worst <= self.tol_or_default
-        return reached or self._used_up()
+        return (self.settled if self.tol is None else self._precise) or self._used_up()
+
+    @property
+    def _precise(self) -> bool:
+        return self.worst <= self.tol_or_default and not self.unready
 
     def _used_up(self) -> bool:
         """Whether another round would exceed the limit in sweeps."""
