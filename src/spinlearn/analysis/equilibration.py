@@ -22,6 +22,8 @@ from spinlearn.core.arrays import BoolArray, FloatArray
 FALSE_ALARM = 1e-4  # chance that blocks which have forgotten their start are said not to have
 HASTY_ALARM = 1e-2  # the same where an alarm costs little
 NOTICED = 0.05  # the same where a start that seems remembered only widens error bars
+UNSEEN = 2.0  # samples by which any average may be off: what is rare shows in no spread if it never
+# happened, and among a million averages some have missed what they expected half a dozen times
 MAX_DRIFT = 6.0  # standard errors
 MAX_SLOPE = 5.0  # standard errors, beyond what the curve between two levels can explain
 BENT = 2.0  # times the larger variance, or part of the smaller, that a curve between levels takes

@@ -19,14 +19,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.equilibration import contrast, start_bias
+from spinlearn.analysis.equilibration import UNSEEN, contrast, start_bias
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.free_part import FreePart
 from spinlearn.core.model import FREE
 
 CORRELATED = 3.0  # samples in a row that count as one
-UNSEEN = 2.0  # samples by which any average may be off: what is rare shows in no spread if it never
-# happened, and among a million averages some have missed what they expected half a dozen times
 
 Float32Array = npt.NDArray[np.float32]
 

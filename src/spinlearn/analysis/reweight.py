@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from spinlearn.analysis.density import Density
 from spinlearn.analysis.energy_bins import FINE_PER_COARSE, EnergyBins
-from spinlearn.analysis.equilibration import contrast
+from spinlearn.analysis.equilibration import UNSEEN, contrast
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import PottsModel
 
@@ -179,11 +179,11 @@ def effective_samples(
 def guarded_errors(means: FloatArray, errors: FloatArray, samples: FloatArray) -> FloatArray:
     """Standard errors that do not trust a spread that is too small by luck.
 
-    A spread over few blocks can miss a rare state altogether: at least 0.7 of the error of as
-    many independent samples is stated, and a state never seen is not known to be impossible.
+    Among many averages some have blocks that agree by chance: at least the error of as many
+    independent samples is stated. What is rare shows in no spread if it never happened (UNSEEN).
     No estimate of a probability spreads by more than 0.5.
     """
     samples = samples.reshape(-1, *[1] * (means.ndim - 1))
     independent = np.sqrt(np.clip(means * (1 - means), 0, None) / samples)
-    guarded = np.sqrt(np.maximum(errors, 0.7 * independent) ** 2 + samples**-2.0)
+    guarded = np.hypot(np.maximum(errors, independent), UNSEEN / samples)
     return np.asarray(np.minimum(guarded, 0.5))
