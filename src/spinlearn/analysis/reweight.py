@@ -176,14 +176,16 @@ def effective_samples(
     return samples
 
 
-def guarded_errors(means: FloatArray, errors: FloatArray, samples: FloatArray) -> FloatArray:
+def guarded_errors(
+    means: FloatArray, errors: FloatArray, samples: FloatArray, least: float = 1.0
+) -> FloatArray:
     """Standard errors that do not trust a spread that is too small by luck.
 
     Among many averages some have blocks that agree by chance: at least the error of as many
-    independent samples is stated. What is rare shows in no spread if it never happened (UNSEEN).
-    No estimate of a probability spreads by more than 0.5.
+    independent samples, or the part `least` of it, is stated. What is rare shows in no spread if it
+    never happened (UNSEEN). No estimate of a probability spreads by more than 0.5.
     """
     samples = samples.reshape(-1, *[1] * (means.ndim - 1))
     independent = np.sqrt(np.clip(means * (1 - means), 0, None) / samples)
-    guarded = np.hypot(np.maximum(errors, independent), UNSEEN / samples)
+    guarded = np.hypot(np.maximum(errors, least * independent), UNSEEN / samples)
     return np.asarray(np.minimum(guarded, 0.5))

@@ -19,6 +19,7 @@ from spinlearn.engines.population import Population
 from spinlearn.minimizers import minimize
 
 BLOCKS = 32  # of families
+LEAST_ERROR = 0.7  # of that of as many independent samples as families, for copies part again
 
 # Averages at one temperature by name: marginals, std_error, edge_agreement, agreement_std_error,
 # mean_energy, heat_capacity, log_partition, blocks and samples (effective numbers).
@@ -119,16 +120,19 @@ def _averages(model: PottsModel, sums: list[Any], n_samples: int, n_walkers: int
     errors[:, 0] = _jackknife(zero_counts, counts)[1]
     agreement, agreement_error = _jackknife(edges, counts)
     samples = effective_samples(marginals[None], errors[None], np.array([float(n_samples)]))
-    # One family is one sample, however many copies of it there are.
+    # One family is one sample, however many copies of it there are: the fewest it can be.
     share = counts / counts.sum()
     samples = np.minimum(samples, max(n_walkers / BLOCKS, 1.0) / float(np.sum(share**2)))
-    errors = guarded_errors(marginals[None], errors[None], samples)[0]
+    errors, agreement_error = (
+        guarded_errors(mean[None], error[None], samples, LEAST_ERROR)[0]
+        for mean, error in ((marginals, errors), (agreement, agreement_error))
+    )
     errors[model.clamped >= 0] = 0.0
     return {
         "marginals": marginals,
         "std_error": errors,
         "edge_agreement": agreement,
-        "agreement_std_error": guarded_errors(agreement[None], agreement_error[None], samples)[0],
+        "agreement_std_error": agreement_error,
         "blocks": 1 / float(np.sum(share**2)),
         "samples": float(samples[0]),
     }
