@@ -369,6 +369,54 @@ def test_underscores_make_no_weights(tmp_path):
     assert "the weight '1_000' in line 2" in found
 
 
+# -- decimal commas ----------------------------------------------------------------------------
+
+COMMAS = FRAME.assign(a=[f"{x:.3f}".replace(".", ",") for x in FRAME.a])
+
+
+def test_decimal_commas_are_decimal_points_if_one_says_so(written):
+    np.testing.assert_array_equal(written(COMMAS, decimal=",").points, written(FRAME).points)
+
+
+def test_decimal_commas_are_not_guessed(written):
+    with pytest.raises(InvalidInputError, match="say --decimal , if they are decimal commas"):
+        written(COMMAS)
+
+
+@pytest.mark.parametrize("cell", ["1.5", "1.234", "1.234,5", "1.234.567", ".5", "2.", "1.5e3"])
+def test_points_beside_decimal_commas_are_refused(written, cell):
+    with pytest.raises(InvalidInputError, match=r"points in the numbers of column 'a'"):
+        written(COMMAS.assign(a=[cell, *COMMAS.a[1:]]), decimal=",")
+
+
+def test_dates_with_points_are_no_numbers_beside_decimal_commas(written):
+    day = [f"{k % 28 + 1:02}.11.2024" for k in range(N)]
+    assert written(COMMAS.assign(day=day), decimal=",").feature_names == ["a", "b"]
+
+
+def test_labels_and_ids_keep_their_commas(written):
+    frame = COMMAS.assign(lab=["1,5", "2,5"] + [""] * (N - 2), key=[f"{k},0" for k in range(N)])
+    data = written(frame, decimal=",", id="key")
+    assert list(data.labels[:2]) == ["1,5", "2,5"]
+    assert data.ids[:2] == ["0,0", "1,0"]
+
+
+def test_weights_may_have_decimal_commas(tmp_path):
+    (tmp_path / "g.edges").write_text("a\tb\t0,5\nb\tc\t2\n", encoding="utf-8")
+    (tmp_path / "k.csv").write_text("id,kind\na,x\nc,y\n", encoding="utf-8")
+    options = ReadOptions(labels_file=tmp_path / "k.csv", decimal=",")
+    data = read_dataset(tmp_path / "g.edges", options)
+    np.testing.assert_array_equal(data.graph.weights, [0.5, 2.0])
+    (tmp_path / "g.edges").write_text("a\tb\t0.5\nb\tc\t2\n", encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=r"the weight '0\.5' in line 1"):
+        read_dataset(tmp_path / "g.edges", options)
+
+
+def test_decimals_have_no_other_marks(written):
+    with pytest.raises(InvalidInputError, match=r"--decimal ';' is unknown: use \. or ,"):
+        written(FRAME, decimal=";")
+
+
 # -- genes as rows -----------------------------------------------------------------------------
 
 

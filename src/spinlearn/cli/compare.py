@@ -29,6 +29,7 @@ def compare(
     edges: options.Edges = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
+    decimal: options.Decimal = ".",
     missing: options.Missing = "error",
     neighbors: options.Neighbors = None,
     scale: options.Scale = "auto",
@@ -66,7 +67,7 @@ def compare(
         _check_table_file(out)
     read = options.read_options(
         labels, id, features, labels_file, edges, delimiter, encoding, unlabelled, missing,
-        neighbors,
+        neighbors, decimal,
     )  # fmt: skip
     if truth is not None:
         read = replace(read, exclude=(truth,))

@@ -31,6 +31,7 @@ def fit(
     edges: options.Edges = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
+    decimal: options.Decimal = ".",
     missing: options.Missing = "error",
     neighbors: options.Neighbors = None,
     scale: options.Scale = "auto",
@@ -97,7 +98,7 @@ def fit(
         )
     read = options.read_options(
         labels, id, features, labels_file, edges, delimiter, encoding, unlabelled, missing,
-        neighbors,
+        neighbors, decimal,
     )  # fmt: skip
     settings = FitSettings(
         method=method,

@@ -31,6 +31,7 @@ def label(
     edges: options.Edges = False,
     delimiter: options.Delimiter = None,
     encoding: options.Encoding = "utf-8",
+    decimal: options.Decimal = ".",
     missing: options.Missing = "error",
     neighbors: options.Neighbors = None,
     images: options.Images = None,
@@ -81,7 +82,7 @@ def label(
     screen = console()
     read = options.read_options(
         labels, id, features, labels_file, edges, delimiter, encoding, unlabelled, missing,
-        neighbors,
+        neighbors, decimal,
     )  # fmt: skip
     dataset = read_dataset(data, replace(read, for_labelling=True))
     settings = FitSettings(

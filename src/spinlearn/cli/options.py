@@ -87,6 +87,10 @@ Delimiter = Annotated[
     ),
 ]
 Encoding = Annotated[str, typer.Option(help="Of text files.", rich_help_panel=READING)]
+Decimal = Annotated[
+    str,
+    typer.Option(help="Mark before the decimals of numbers: . or ,", rich_help_panel=READING),
+]
 Scale = Annotated[
     str,
     typer.Option(
@@ -345,6 +349,7 @@ def read_options(
     unlabelled: list[str] | None,
     missing: str = "error",
     neighbors: str | None = None,
+    decimal: str = ".",
 ) -> ReadOptions:
     """The reading options as one value."""
     for text in features or ():
@@ -366,6 +371,7 @@ def read_options(
         ),
         missing=missing,
         neighbors=neighbors,
+        decimal=decimal,
     )
 
 

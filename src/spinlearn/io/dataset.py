@@ -39,6 +39,8 @@ class ReadOptions:
         Of the data, if it is text; `labels_file` shows its own.
     encoding : str
         Of text files.
+    decimal : {".", ","}
+        What stands before the decimals of numbers in text.
     unlabelled : tuple of str
         Further label values that mean "no label".
     missing : {"error", "median", "drop"}
@@ -58,6 +60,7 @@ class ReadOptions:
     edges: bool = False
     delimiter: str | None = None
     encoding: str = "utf-8"
+    decimal: str = "."
     unlabelled: tuple[str, ...] = ()
     missing: str = "error"
     neighbors: str | None = None

@@ -219,8 +219,8 @@ def _with_commas(table: Table, name: str, texts: npt.NDArray[np.intp]) -> str:
     row = next(int(row) for row in texts if has_comma(table.cells[name][row]))
     where = f"column {name!r} ({shown(table.cells[name][row])} in {table.place(row)})"
     return (
-        f"{table.path} has commas in the numbers of {where}: write decimal points, and no "
-        "separators of thousands"
+        f"{table.path} has commas in the numbers of {where}: say --decimal , if they are decimal "
+        "commas; else write decimal points, and no separators of thousands"
     )
 
 

@@ -27,6 +27,11 @@ def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None)
     elif path.suffix.lower() == ".mtx":
         read = read_matrix_market(path)
     else:
-        read = read_edge_list(path, delimiter=options.delimiter, encoding=options.encoding)
+        read = read_edge_list(
+            path,
+            delimiter=options.delimiter,
+            encoding=options.encoding,
+            decimal=options.decimal,
+        )
     none = np.full(len(read.ids), None, dtype=object)
     return Dataset(source=path, ids=read.ids, labels=none, graph=read.graph, notes=read.notes)

@@ -20,6 +20,7 @@ from spinlearn.answers.labels import is_missing
 from spinlearn.core.array_file import Arrays
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
+from spinlearn.io.decimals import has_point, pointed
 from spinlearn.io.text_table import Row, read_text_rows
 
 MANY_NODES = 10**6  # no graph is refused below, however few its edges
@@ -124,11 +125,13 @@ def errors_about(path: Path) -> Iterator[None]:
 
 
 def read_edge_list(
-    path: Path, *, delimiter: str | None = None, encoding: str = "utf-8"
+    path: Path, *, delimiter: str | None = None, encoding: str = "utf-8", decimal: str = "."
 ) -> ReadGraph:
     """Graph of a list of edges; ids in the order in which they first appear."""
     given = read_text_rows(path, delimiter=delimiter, encoding=encoding)
     rows = [(line, _without_attributes(path, line, cells)) for line, cells in given]
+    if decimal == ",":
+        rows = [(line, _with_point(path, line, cells)) for line, cells in rows]
     _check_widths(path, rows)
     if _is_heading(rows):
         rows = rows[1:]
@@ -167,6 +170,16 @@ def _without_attributes(path: Path, line: int, cells: list[str]) -> list[str]:
             "alone: write the list with networkx.write_weighted_edgelist"
         )
     return [*cells[:2], found["weight"] or "1"]
+
+
+def _with_point(path: Path, line: int, cells: list[str]) -> list[str]:
+    """Id, id and weight, whose decimal comma becomes a point."""
+    if any(map(has_point, cells[2:])):
+        raise InvalidInputError(
+            f"{path} has the weight {cells[2]!r} in line {line}, but --decimal , says that "
+            "decimals have commas: write all weights alike"
+        )
+    return [*cells[:2], *map(pointed, cells[2:])]
 
 
 def _check_widths(path: Path, rows: list[Row]) -> None:

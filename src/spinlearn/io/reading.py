@@ -25,6 +25,7 @@ from pathlib import Path
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.array_data import read_array_data
 from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions
+from spinlearn.io.decimals import check_mark
 from spinlearn.io.edge_parts import is_edge_parts
 from spinlearn.io.gaps import check_choice, without_gaps
 from spinlearn.io.graph_data import read_graph_data
@@ -72,6 +73,7 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
     if plain is not path and kind not in (*TEXT_KINDS, ".edges"):
         raise InvalidInputError(f"{path} is gzipped, which is read for text tables only: unpack it")
     check_choice(options.missing)
+    check_mark(options.decimal)
     if options.neighbors is not None and kind != ".h5ad":
         raise InvalidInputError(
             f"{path} is not an .h5ad file, so --neighbors {options.neighbors!r} names nothing in "

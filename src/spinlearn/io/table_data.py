@@ -10,6 +10,7 @@ from typing import Any
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.chosen_columns import chosen_columns, feature_columns
 from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.decimals import table_with_points
 from spinlearn.io.features import read_features
 from spinlearn.io.graph_file import is_edge_heading
 from spinlearn.io.names import ids_of, needed_ids, own_labels, row_numbers
@@ -37,9 +38,10 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         )
     if table.n_rows == 0:
         raise InvalidInputError(f"{path} has a heading but no rows: give at least 2 points")
+    columns = feature_columns(table.columns, options)
     features = read_features(
-        table,
-        feature_columns(table.columns, options),
+        table if options.decimal == "." else table_with_points(table, columns),
+        columns,
         chosen=bool(options.features),
         gaps_allowed=options.gaps_allowed,
     )
