@@ -48,7 +48,11 @@ CASES = {
     "empty file": ("data.csv", "", ["empty"]),
     "ragged rows": ("data.csv", GOOD.replace("r3,,5.3", "r3,,5.3,7"), ["line 5"]),
     "twice the same column": ("data.csv", GOOD.replace(",y\n", ",x\n"), ["twice", "'x'"]),
-    "no numeric feature": ("data.csv", "id,label,x\na,A,p\nb,B,q\nc,,r\n", ["no numeric feature"]),
+    "no feature": (
+        "data.csv",
+        "id,label,x\na,A,p\nb,B,q\nc,,r\n",
+        ["no feature column", "left out 'x': text"],
+    ),
     "unknown ending": ("data.xlsx", GOOD, [".xlsx", ".csv"]),
     "text named parquet": ("data.parquet", GOOD, ["not a Parquet file"]),
     "text named h5ad": ("data.h5ad", GOOD, ["not a HDF5 file"]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,7 +53,7 @@ def said(data, start: str) -> str:
 # -- columns that number the rows --------------------------------------------------------------
 
 
-@pytest.mark.parametrize("numbers", [RINGS, np.arange(1990, 1990 + N), np.arange(N)[::-1]])
+@pytest.mark.parametrize("numbers", [RINGS, np.arange(1990, 1990 + N)[::-1], np.arange(N)[::-1]])
 def test_whole_numbers_that_are_all_different_are_no_feature_unless_named(written, numbers):
     frame = FRAME.assign(ring=numbers)
     data = written(frame)
@@ -94,11 +96,61 @@ def test_few_rows_say_nothing_about_repetition(written):
     assert written(FRAME.assign(ring=RINGS)[:8]).feature_names == ["a", "b", "ring"]
 
 
-def test_many_columns_of_such_numbers_are_counts(written):
+def test_many_columns_of_such_numbers_are_counts_among_others(written):
     counts = {f"g{k}": RNG.choice(10**5, N, replace=False) for k in range(4)}
-    measured = {f"m{k}": RNG.normal(size=N) for k in range(9)}
-    data = written(FRAME.assign(**counts, **measured))
+    few = {f"f{k}": RNG.integers(0, 9, N) for k in range(9)}
+    data = written(FRAME.assign(**counts, **few))
     assert set(counts) <= set(data.feature_names)
+    assert "if one only numbers the rows" in said(data, "used 'g0', 'g1', 'g2', 'g3'")
+
+
+def test_many_columns_of_such_numbers_beside_measurements_number_the_rows(written):
+    numbers = {f"g{k}": RNG.choice(10**5, N, replace=False) for k in range(4)}
+    measured = {f"m{k}": RNG.normal(size=N) for k in range(9)}
+    data = written(FRAME.assign(**numbers, **measured))
+    assert data.feature_names == ["a", "b", *measured]
+    assert "as serial numbers" in said(data, "left out 'g0', 'g1', 'g2', 'g3'")
+
+
+@pytest.mark.parametrize("kind", [int, float])
+@pytest.mark.parametrize("first", [0, 1, 1000])
+def test_a_column_that_counts_the_rows_is_none_under_any_name(written, kind, first):
+    counter = np.arange(first, first + N).astype(kind)
+    data = written(FRAME[["lab", "a"]].assign(nr=counter, ring=RINGS))
+    assert data.feature_names == ["a"]
+    assert "it counts the rows" in said(data, "left out 'nr'")
+
+
+def test_numbers_without_a_gap_between_them_are_serial_as_floats_too(written):
+    data = written(FRAME.assign(serial=RNG.permutation(N).astype(float)))
+    assert data.feature_names == ["a", "b"]
+
+
+def test_a_counter_is_used_with_a_note_where_there_is_nothing_else(written):
+    data = written(FRAME[["lab"]].assign(x=np.arange(N)))
+    assert data.feature_names == ["x"]
+    assert "as there is little else" in said(data, "used 'x'")
+
+
+def test_whole_numbers_that_hardly_repeat_are_used_with_a_note(written):
+    twice = RINGS.copy()
+    twice[0] = twice[1]
+    data = written(FRAME.assign(ring=twice))
+    assert data.feature_names == ["a", "b", "ring"]
+    assert "whole numbers that hardly repeat" in said(data, "used 'ring'")
+
+
+@pytest.mark.parametrize("name", ["patient_id", "ID", "sampleId", "zip", "Phone"])
+def test_whole_numbers_that_are_called_codes_are_left_out(written, name):
+    data = written(FRAME.assign(**{name: RNG.integers(1000, 1009, N)}))
+    assert data.feature_names == ["a", "b"]
+    assert "its name calls ids or codes" in said(data, f"left out {name!r}")
+
+
+@pytest.mark.parametrize("name", ["amyloid", "rapid", "identity", "zipper"])
+def test_names_that_only_end_like_codes_are_features(written, name):
+    data = written(FRAME.assign(**{name: RNG.integers(1000, 1009, N)}))
+    assert data.feature_names == ["a", "b", name]
 
 
 @pytest.mark.slow
@@ -203,6 +255,68 @@ def test_dates_with_names_of_months_are_told_from_words(written, form):
     assert "dates" in said(written(frame), "left out 'day'")
     with pytest.raises(InvalidInputError, match="write them as 2024-12-31"):
         written(frame, features=("day",))
+
+
+@pytest.mark.parametrize("form", ["%Y%m", "%d%m%Y", "%m%d%Y"])
+def test_numbers_that_read_as_dates_are_left_out(written, form):
+    moments = pd.date_range("2019-11-27", periods=N, freq="23D").strftime(form).astype(int)
+    data = written(FRAME.assign(when=[*moments[:-1], moments[0]]))
+    assert data.feature_names == ["a", "b"]
+    assert "numbers that are dates or months" in said(data, "left out 'when'")
+
+
+@pytest.mark.parametrize("unit", [1, 1000])
+def test_moments_in_seconds_are_left_out(written, unit):
+    stamps = 1.7e9 * unit + RNG.random(N) * 1e6
+    assert written(FRAME.assign(Timestamp=stamps)).feature_names == ["a", "b"]
+    assert written(FRAME.assign(light=stamps)).feature_names == ["a", "b", "light"]
+
+
+@pytest.mark.parametrize("cell", ["2024-02-30", "0000-00-00"])
+def test_a_day_that_never_was_is_named(written, cell):
+    frame = FRAME.assign(day=[DAYS[0], cell, *DAYS[2:]])
+    with pytest.raises(InvalidInputError, match=rf"'{cell}' in .* no day of the calendar"):
+        written(frame, features=("day",))
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%Y", "%m/%d/%Y %H:%M", "%d %b %Y"])
+def test_what_is_said_of_dates_can_be_done(written, form):
+    days = pd.date_range("2023-12-27", periods=N).strftime(form)
+    note = said(written(FRAME.assign(day=days)), "left out 'day'")
+    assert "beside the others, written as 2024-12-31" in note
+
+
+# -- values that are none ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [-999.0, 1e12])
+def test_a_value_far_from_all_others_is_named(written, value):
+    data = written(FRAME.assign(a=[value, value, *FRAME.a[2:]]))
+    assert "if that stands for a missing value" in said(data, f"'a' is {value:g} in 2 rows")
+
+
+def test_values_with_long_tails_are_not_called_far(written):
+    tails = {f"t{k}": np.exp(RNG.normal(size=N)) for k in range(20)}
+    assert not [note for note in written(FRAME.assign(**tails)).notes if "far from" in note]
+
+
+@pytest.mark.parametrize("elsewhere", [0.0, np.nan])
+def test_a_column_that_tells_who_is_labelled_is_left_out(written, elsewhere):
+    code = [1.0, 2.0] + [elsewhere] * (N - 2)
+    data = written(FRAME.assign(code=code), missing="median")
+    assert data.feature_names == ["a", "b"]
+    assert "tells them apart" in said(data, "left out 'code'")
+    assert "code" in written(FRAME.assign(code=[1.0] * (N - 1) + [0.0])).feature_names
+
+
+def test_the_labels_themselves_are_no_feature(written):
+    with pytest.raises(InvalidInputError, match="'lab' holds the labels"):
+        written(FRAME, features=("a", "lab"))
+
+
+def test_columns_that_were_not_named_are_told(written):
+    data = written(FRAME.assign(c=1.5, d=2.5), features=("a",))
+    assert said(data, "left out 'b', 'c', 'd'").endswith("not named with --features")
 
 
 # -- gaps --------------------------------------------------------------------------------------
@@ -316,6 +430,25 @@ def test_a_gap_makes_no_feature_of_years(written):
     assert written(frame).feature_names == ["a", "b"]
 
 
+@pytest.mark.parametrize("name", ["birth_yr", "YearOfBirth", "Baujahr", "season"])
+def test_years_are_known_by_words_of_their_names(written, name):
+    frame = FRAME.assign(**{name: RNG.integers(1990, 2020, N)})
+    assert written(frame).feature_names == ["a", "b"]
+
+
+@pytest.mark.parametrize("name", ["yearly_rainfall", "light_years", "Jahresniederschlag"])
+def test_what_is_measured_in_years_is_a_feature(written, name):
+    frame = FRAME.assign(**{name: RNG.integers(1990, 2020, N)})
+    assert written(frame).feature_names == ["a", "b", name]
+
+
+def test_a_missing_word_becomes_the_most_frequent_one(written):
+    where = ["Dream", "Dream", "", *ISLANDS[3:]]
+    data = written(FRAME.assign(where=where), features=("a", "where"), missing="median")
+    assert data.points[2, 1:].tolist() == [0.0, 1.0, 0.0]  # Biscoe, Dream, Torgersen
+    assert said(data, "filled 1 missing values")
+
+
 def test_words_that_hardly_repeat_are_no_categories(written):
     frame = FRAME.assign(where=[f"place {chr(65 + k)}" for k in range(N)])
     with pytest.raises(InvalidInputError, match="30 different values in 30 rows: encode it"):
@@ -336,6 +469,14 @@ def test_words_that_hardly_repeat_are_no_categories(written):
         ("1 00{b}", "separators of thousands"),
         ("1'00{b}", "separators of thousands"),
         ("1_00{b}", "separators of thousands"),
+        ("$5,10{b}.00", "signs of a currency"),
+        ("EUR {}", "signs of a currency"),
+        ("{} mg/dL", "the unit 'mg/dL'"),
+        ("<{}", "signs of comparison"),
+        ("{}±0.1", "ranges of error"),
+        ("({})", "brackets"),
+        ("'{}", "apostrophes"),
+        ("\u2212{b}.5", "dashes instead of minus signs"),
     ],
 )
 def test_numbers_with_marks_are_not_taken_for_words(written, form, what):
@@ -345,9 +486,33 @@ def test_numbers_with_marks_are_not_taken_for_words(written, form, what):
         written(frame)
 
 
+def test_numbers_of_several_units_are_not_taken_for_words(written):
+    frame = FRAME.assign(a=[f"{a} {('mm', 'cm')[k % 2]}" for k, a in enumerate(FRAME.a)])
+    with pytest.raises(InvalidInputError, match="has the units cm, mm beside the numbers"):
+        written(frame)
+
+
+def test_thousands_and_decimals_the_other_way_round_are_no_text(written):
+    frame = FRAME.assign(a=[f"5.10{b},00" for b in FRAME.b])
+    with pytest.raises(InvalidInputError, match="commas in the numbers of column 'a'"):
+        written(frame)
+
+
 def test_names_with_numbers_in_them_are_words(written):
     for names in ([f"{k}A" for k in range(N)], [f"P{k}" for k in range(N)]):
         assert "text, with 30" in said(written(FRAME.assign(plot=names)), "left out 'plot'")
+
+
+def test_stages_and_grades_are_words(written):
+    stages = [f"{k % 3 + 1}{'ab'[k % 2]}" for k in range(N)]
+    assert "words, 6" in said(written(FRAME.assign(stage=stages)), "left out 'stage'")
+
+
+def test_underscores_make_no_numbers_of_bytes(tmp_path):
+    path = tmp_path / "d.parquet"
+    FRAME.assign(a=[b"1_000", *(f"{a}".encode() for a in FRAME.a[1:])]).to_parquet(path)
+    with pytest.raises(InvalidInputError, match="1_000"):
+        read_dataset(path, ReadOptions(labels="lab"))
 
 
 def test_underscores_make_no_numbers(written):
@@ -474,3 +639,143 @@ def test_a_neighbour_graph_is_asked_of_cells_alone(tmp_path):
     FRAME.to_csv(tmp_path / "d.csv", index=False)
     with pytest.raises(InvalidInputError, match=r"not an \.h5ad file"):
         read_dataset(tmp_path / "d.csv", ReadOptions(labels="lab", neighbors="second"))
+
+
+@pytest.mark.parametrize("name", ["g.csv", "g.tsv", "g.tsv.gz", "g.txt", "g.parquet"])
+def test_the_remedy_for_genes_as_rows_works(tmp_path, monkeypatch, name):
+    """What the error says is run as it stands; then the file is read."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / name
+    genes = pd.DataFrame(RNG.normal(size=(20, N)), index=[f"gene{k}" for k in range(20)])
+    genes.columns = [f"cell{k}" for k in range(N)]
+    if name.endswith("parquet"):
+        genes.to_parquet(path)
+    else:
+        genes.rename_axis("gene").to_csv(path, sep="," if name == "g.csv" else "\t")
+    pd.DataFrame({"cell": genes.columns, "kind": FRAME.lab}).to_csv("k.csv", index=False)
+    options = ReadOptions(labels="kind", labels_file=tmp_path / "k.csv")
+    with pytest.raises(InvalidInputError) as caught:
+        read_dataset(path, options)
+    remedy = str(caught.value).partition("for example by ")[2]
+    command, _, rest = remedy.partition(", and say ")
+    assert rest == "--id id"
+    exec(command, {"pandas": pd})
+    data = read_dataset(tmp_path / f"turned-{name}", replace(options, id="id"))
+    np.testing.assert_allclose(data.points, genes.T)
+    assert list(data.labels[:3]) == ["A", "B", None]
+
+
+# -- labels in a second file -------------------------------------------------------------------
+
+BIRDS = RNG.permutation(N) + 1
+
+
+def joined(folder, data: pd.DataFrame, labels: pd.DataFrame, **options):
+    data.to_csv(folder / "d.csv", index=False)
+    labels.to_csv(folder / "k.csv", index=False)
+    return read_dataset(folder / "d.csv", ReadOptions(labels_file=folder / "k.csv", **options))
+
+
+def test_labels_are_looked_up_by_a_column_that_both_files_have(tmp_path):
+    """Rows would be counted otherwise, and these ids look like their numbers."""
+    table = FRAME[["a"]].assign(bird=BIRDS)
+    labels = pd.DataFrame({"bird": BIRDS, "kind": FRAME.lab}).sort_values("bird")
+    data = joined(tmp_path, table, labels)
+    assert [c for c in data.labels if c is not None] == ["A", "B"]
+    assert list(data.labels[:2]) == ["A", "B"]
+    assert data.ids == [str(b) for b in BIRDS]
+    assert "are looked up by 'bird', which both files have" in said(data, "labels of")
+    np.savez(tmp_path / "d.npz", X=FRAME[["a"]], bird=BIRDS)
+    again = read_dataset(tmp_path / "d.npz", ReadOptions(labels_file=tmp_path / "k.csv"))
+    assert list(again.labels) == list(data.labels)
+
+
+def test_a_column_of_both_files_that_repeats_is_not_passed_over(tmp_path):
+    table = FRAME[["a"]].assign(plate=np.arange(N) % 4 + 1)
+    labels = pd.DataFrame({"plate": [1, 2], "kind": ["A", "B"]})
+    with pytest.raises(InvalidInputError, match="both have a column 'plate'"):
+        joined(tmp_path, table, labels)
+
+
+def test_blank_lines_are_named_where_rows_are_too_few(tmp_path):
+    with pytest.raises(InvalidInputError, match="NA and no blank line"):
+        joined(tmp_path, FRAME[["a"]], pd.DataFrame({"kind": ["A", "B"]}))
+
+
+# -- rows with gaps, dropped -------------------------------------------------------------------
+
+
+def test_labels_that_go_with_dropped_rows_are_counted(written):
+    frame = FRAME.assign(lab=["A", "B", "C", "B"] + [""] * (N - 4))
+    frame.loc[2, "a"] = np.nan
+    note = said(written(frame, missing="drop"), "dropped 1 of 30 rows")
+    assert note.endswith("; 1 of them labelled, so that no label is left of C")
+
+
+@pytest.mark.parametrize("which", ["with", "without"])
+def test_dropping_all_that_can_be_learned_from_is_refused(written, which):
+    labelled = (FRAME.lab != "").to_numpy()
+    gone = labelled if which == "with" else ~labelled
+    frame = FRAME.assign(a=np.where(gone, np.nan, FRAME.a))
+    with pytest.raises(InvalidInputError, match=f"in all rows {which} a label.*--missing median"):
+        written(frame, features=("a", "b"), missing="drop")
+
+
+# -- spreadsheets ------------------------------------------------------------------------------
+
+
+def read_text(path, text: str, **options):
+    path.write_text(text, encoding="utf-8")
+    return read_dataset(path, ReadOptions(labels="lab", **options))
+
+
+LINES = [f"{lab},{a},{b}" for lab, a, b in FRAME.itertuples(index=False)]
+
+
+def test_empty_cells_at_the_end_of_all_rows_are_no_columns(tmp_path):
+    text = "\n".join(f"{line},,," for line in ["lab,a,b", *LINES])
+    assert read_text(tmp_path / "d.csv", text).feature_names == ["a", "b"]
+    text = "\n".join(["lab,a,b,,", *(f"{line},1,2" for line in LINES)])
+    with pytest.raises(InvalidInputError, match="several columns that hold something"):
+        read_text(tmp_path / "d.csv", text)
+
+
+@pytest.mark.parametrize("title", ["Penguins of 2024", "Penguins of 2024,,"])
+def test_a_title_above_the_heading_is_named(tmp_path, title):
+    text = "\n".join([title, "", "lab,a,b", *LINES])
+    with pytest.raises(InvalidInputError, match=r"its heading in line 3, below 'Penguins of 2024'"):
+        read_text(tmp_path / "d.csv", text)
+
+
+@pytest.mark.parametrize("first", ["sep=;", "SEP=;", '"sep=;"'])
+def test_the_delimiter_that_excel_is_told_is_understood(tmp_path, first):
+    text = "\n".join([first, *("lab,a,b", *LINES)]).replace(",", ";")
+    assert read_text(tmp_path / "d.csv", text).feature_names == ["a", "b"]
+
+
+def test_a_heading_of_r_is_recognised(tmp_path):
+    text = "\n".join(["lab,a,b", *(f"{k},{line}" for k, line in enumerate(LINES))])
+    with pytest.raises(InvalidInputError, match=r"col\.names=NA"):
+        read_text(tmp_path / "d.csv", text)
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+    path = tmp_path / "d.csv"
+    path.write_bytes(("\ufeff" + "\n".join(["lab,a,b", *LINES])).encode("utf-16-le"))
+    data = read_dataset(path, ReadOptions(labels="lab", encoding="utf-16-le"))
+    assert data.feature_names == ["a", "b"]
+
+
+def test_a_column_that_was_misspelt_is_guessed(tmp_path):
+    more = ",".join(f"c{k}" for k in range(20))
+    text = "\n".join([f"{more},Species", "1," * 20 + "A"])
+    path = tmp_path / "d.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInputError, match=r"did you mean 'Species'\?"):
+        read_dataset(path, ReadOptions(labels="species"))
+
+
+def test_a_column_without_a_name_is_not_called_an_index(tmp_path):
+    text = "\n".join(["lab,a,", *LINES])
+    note = said(read_text(tmp_path / "d.csv", text), "left out ''")
+    assert "no name in the heading" in note

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any
 
 from spinlearn.core.array_file import Arrays, read_npy, read_npz
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.chosen_columns import GRAPH_ALONE, array_of_points, one_array, refuse_features
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.graph_file import is_sparse, sparse_graph
-from spinlearn.io.names import ids_of, own_id_column, own_labels, row_numbers
+from spinlearn.io.names import (
+    ids_of,
+    joined_note,
+    own_id_column,
+    own_labels,
+    row_numbers,
+    shared_id_column,
+)
 from spinlearn.io.table import Table, listed
 from spinlearn.io.turned import rows_are_features
 
@@ -32,8 +37,8 @@ def read_array_data(path: Path, options: ReadOptions, label_table: Table | None)
         graph, notes = sparse_graph(path, arrays)
         if alone and (options.labels or "y") not in arrays:
             raise InvalidInputError(GRAPH_ALONE.format(path))
-        ids, labels = _array_rows(path, arrays, options, label_table, graph.n_nodes)
-        return Dataset(source=path, ids=ids, labels=labels, graph=graph, notes=notes)
+        rows = _array_rows(path, arrays, options, label_table, graph.n_nodes)
+        return Dataset(source=path, graph=graph, **rows | {"notes": (*notes, *rows["notes"])})
     name = one_array(path, tuple(arrays), options) or "X"
     if name not in arrays:
         raise InvalidInputError(
@@ -46,12 +51,10 @@ def read_array_data(path: Path, options: ReadOptions, label_table: Table | None)
     n_points, n_features = points.shape
     own = arrays.get(options.labels or "y") if options.labels_file is None else None
     if own is not None and n_points != n_features and own.shape == (n_features,):
-        raise rows_are_features(path, f"there is a label for each column of {name!r}")
-    ids, labels = _array_rows(path, arrays, options, label_table, len(points))
+        raise rows_are_features(path, f"there is a label for each column of {name!r}", options)
     return Dataset(
         source=path,
-        ids=ids,
-        labels=labels,
+        **_array_rows(path, arrays, options, label_table, len(points)),
         points=points,
         feature_names=[f"{name}[{k}]" for k in range(points.shape[1])],
     )
@@ -59,11 +62,13 @@ def read_array_data(path: Path, options: ReadOptions, label_table: Table | None)
 
 def _array_rows(
     path: Path, arrays: Arrays, options: ReadOptions, label_table: Table | None, n_points: int
-) -> tuple[list[str], npt.NDArray[np.object_]]:
-    """Ids and labels among the arrays of a file."""
+) -> dict[str, Any]:
+    """Ids and labels among the arrays of a file, as parts of a `Dataset`."""
     if options.labels is None and not (options.for_labelling and "y" not in arrays):
         options = replace(options, labels="y")
-    id_column = own_id_column(path, tuple(arrays), options, label_table)
+    columns = {name: values for name, values in arrays.items() if values.shape == (n_points,)}
+    shared = shared_id_column(Table(path=path, cells=columns), options, label_table)
+    id_column = shared or own_id_column(path, tuple(arrays), options, label_table)
     own = options.labels if options.labels_file is None else None
     for name, what in ((own, "label"), (id_column, "id")):
         if name in arrays and arrays[name].shape != (n_points,):
@@ -73,4 +78,9 @@ def _array_rows(
             )
     table = Table(path=path, cells=arrays)
     ids = row_numbers(n_points) if id_column is None else ids_of(table, id_column)
-    return ids, own_labels(table, options, n_points)
+    return {
+        "ids": ids,
+        "id_column": shared,
+        "labels": own_labels(table, options, n_points),
+        "notes": joined_note(shared, options),
+    }

@@ -15,15 +15,22 @@ from spinlearn.core.arrays import BoolArray, FloatArray
 
 TRUTHS = {"true": 1.0, "false": 0.0}
 WHOLE = re.compile(r"\s*([-+]?[0-9]+)(\.0*)?\s*")
-EXACT = 2.0**53  # whole numbers up to here are all different as floats too
 LONGEST = 40  # letters of a cell in a message
 NUMBER = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?"
+GROUPED = r"[-+]?[0-9]{1,3}(?:[\s_'\u2019.,][0-9]{3})+(?:[.,][0-9]*)?"
+AMOUNT = rf"(?:{NUMBER}|{GROUPED})"
+CURRENCY = r"(?:[£$€¥]|EUR|USD|GBP|CHF|JPY)"
 MARKS = {
     "percent signs": re.compile(rf"{NUMBER}\s*%"),
-    "signs of a currency": re.compile(rf"-?[£$€¥]\s*{NUMBER}|{NUMBER}\s*[£$€¥]"),
-    "separators of thousands": re.compile(r"[-+]?[0-9]{1,3}([\s_'\u2019][0-9]{3})+(\.[0-9]*)?"),
+    "signs of a currency": re.compile(rf"-?{CURRENCY}\s*{AMOUNT}|{AMOUNT}\s*{CURRENCY}"),
+    "separators of thousands": re.compile(GROUPED),
+    "signs of comparison": re.compile(rf"[<>≤≥~≈]=?\s*{NUMBER}"),
+    "ranges of error": re.compile(rf"{NUMBER}\s*(?:±|\+/-)\s*{NUMBER}"),
+    "brackets": re.compile(rf"\(\s*{NUMBER}\s*\)"),
+    "apostrophes": re.compile(rf"['\u2019]{NUMBER}"),
+    "dashes instead of minus signs": re.compile(rf"[\u2212\u2013]\s*{NUMBER}"),
 }
-UNIT = re.compile(rf"({NUMBER})\s*((?!e[0-9])[^\W\d_]{{1,5}}|°[CF]?)")
+UNIT = re.compile(rf"({NUMBER})\s*((?!e[0-9])[^\W\d_]{{1,5}}(?:[/·][^\W_]{{1,5}})*|°[CF]?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +73,7 @@ def read_cells(cells: Sequence[Any]) -> Cells:
     """Numbers, gaps and text of a column."""
     is_text = np.zeros(len(cells), dtype=bool)
     try:
-        if any(isinstance(cell, str) and "_" in cell for cell in cells):
+        if any(_has_underscore(cell) for cell in cells):
             raise ValueError("Python would read 1_000 as a number")
         values = np.asarray(cells, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -82,8 +89,12 @@ def read_cells(cells: Sequence[Any]) -> Cells:
     return Cells(values, is_text)
 
 
+def _has_underscore(cell: Any) -> bool:
+    return (isinstance(cell, str) and "_" in cell) or (isinstance(cell, bytes) and b"_" in cell)
+
+
 def _number(cell: Any) -> float:
-    if isinstance(cell, str) and "_" in cell:
+    if _has_underscore(cell):
         raise ValueError(cell)
     return float(cell)
 
@@ -103,54 +114,32 @@ def is_empty(cell: object) -> bool:
 def has_comma(cell: object) -> bool:
     """Whether a cell is a number but for its commas, as in 1,5 or 1,000."""
     text = str(cell).strip().lower()
-    return re.fullmatch(r"[-+]?\d*(,\d+)+(\.\d*)?(e[-+]?\d+)?", text) is not None
+    form = r"[-+]?(\d*(,\d+)+(\.\d*)?|\d{1,3}(\.\d{3})+,\d*)(e[-+]?\d+)?"
+    return re.fullmatch(form, text) is not None
 
 
 def marked_numbers(cells: Sequence[Any]) -> str | None:
     """What stands beside the numbers that all cells are but for it, such as percent signs.
 
-    A unit that all share is such a thing too, unless the numbers are whole and all different: then
-    they are names, such as 12A and 13A.
+    So are units, unless the numbers are whole and all different, or of several units: then they are
+    names, such as 12A and 13A, or 3a and 3b.
     """
     texts = [str(cell).strip() for cell in cells]
     for what, form in MARKS.items():
         if all(form.fullmatch(text) for text in texts):
             return what
     found = [UNIT.fullmatch(text) for text in texts]
-    units = {None if one is None else one[2] for one in found}
-    if len(units) != 1 or None in units:
+    if None in found:
         return None
+    units = sorted({one[2] for one in found if one is not None})
     numbers = [one[1] for one in found if one is not None]
-    named = len(set(numbers)) == len(numbers) and all(map(WHOLE.fullmatch, numbers))
-    return None if named else f"the unit {units.pop()!r}"
+    whole = all(map(WHOLE.fullmatch, numbers))
+    if whole and (len(units) > 1 or len(set(numbers)) == len(numbers)):
+        return None
+    return f"the unit {units[0]!r}" if len(units) == 1 else f"the units {', '.join(units[:5])}"
 
 
 def shown(cell: object) -> str:
     """A cell in a message, cut short."""
     text = str(cell)
     return repr(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
-
-
-def are_serial(cells: Sequence[Any], values: FloatArray) -> bool:
-    """Whether all cells that are not empty are whole numbers, and no two the same.
-
-    They must be written as such, 3 and not 3.0; but where cells are empty pandas writes 3.0.
-    """
-    given = np.flatnonzero(~np.isnan(values))
-    exact = bool(np.all(np.abs(values[given]) < EXACT))
-    if exact and len(np.unique(values[given])) < len(given):
-        return False
-    gaps = len(given) < len(values)
-    numbers = [_whole(cells[int(row)], gaps) for row in given]
-    return None not in numbers and len(set(numbers)) == len(numbers)
-
-
-def _whole(cell: Any, gaps: bool) -> int | None:
-    """A cell as a whole number, if it is one."""
-    if isinstance(cell, str):
-        found = WHOLE.fullmatch(cell)
-        return int(found[1]) if found is not None and (gaps or not found[2]) else None
-    if isinstance(cell, (int, np.integer)) and not isinstance(cell, bool):
-        return int(cell)
-    is_float = gaps and isinstance(cell, float) and cell.is_integer()
-    return int(cell) if is_float else None

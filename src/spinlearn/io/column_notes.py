@@ -19,9 +19,13 @@ def left_out_notes(reasons: Mapping[str, str], columns: Sequence[str]) -> tuple[
     for name, reason in reasons.items():
         by_reason.setdefault(reason, []).append(name)
     return tuple(
-        f"left out {named([repr(n) for n in names], [repr(c) for c in columns])}: {reason}"
-        for reason, names in by_reason.items()
+        f"left out {quoted(names, columns)}: {reason}" for reason, names in by_reason.items()
     )
+
+
+def quoted(names: Sequence[str], columns: Sequence[str]) -> str:
+    """All names in quotes, so that blanks in them show."""
+    return named([repr(name) for name in names], [repr(name) for name in columns])
 
 
 def named(names: Sequence[str], columns: Sequence[str]) -> str:

@@ -80,6 +80,8 @@ class Dataset:
     ----------
     source : Path
     ids : list of str
+    id_column : str or None
+        Where the file has them, if that was found out and not said.
     labels : object array (n,)
         Text or whole numbers; None where there is no label.
     points : float array (n, d) or None
@@ -112,6 +114,7 @@ class Dataset:
     graph: Graph | None = None
     feature_names: list[str] = field(default_factory=list)
     shared: dict[str, int] = field(default_factory=dict)
+    id_column: str | None = None
     layout: FloatArray | None = None
     pixels: IntArray | None = None
     colours: npt.NDArray[np.uint8] | None = None

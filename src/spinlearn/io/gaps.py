@@ -30,7 +30,7 @@ def without_gaps(data: Dataset, how: str) -> Dataset:
     """
     if data.points is None or not np.any(np.isnan(data.points)):
         return data
-    gaps = np.isnan(data.points)
+    gaps: BoolArray = np.isnan(data.points)
     columns = [data.feature_names[k] for k in np.flatnonzero(gaps.any(axis=0))]
     if how == "median":
         if np.any(gaps.all(axis=0)):
@@ -39,12 +39,12 @@ def without_gaps(data: Dataset, how: str) -> Dataset:
                 f"{data.source} has no value at all in {empty!r}, so there is no median: leave it "
                 "out with --features"
             )
-        points = np.where(gaps, np.nanmedian(data.points, axis=0), data.points)
         note = (
-            f"filled {int(gaps.sum())} missing values with the median of their feature: "
-            f"{named(columns, data.feature_names)}"
+            f"filled {_n_cells(data, gaps)} missing values with the median of their feature"
+            + (", or its most frequent word: " if data.shared else ": ")
+            + named(columns, data.feature_names)
         )
-        return replace(data, points=points, notes=(*data.notes, note))
+        return replace(data, points=_filled(data, gaps), notes=(*data.notes, note))
     kept: BoolArray = np.asarray(~gaps.any(axis=1))
     if kept.sum() < 2:
         raise InvalidInputError(
@@ -56,6 +56,13 @@ def without_gaps(data: Dataset, how: str) -> Dataset:
         f"dropped {len(dropped)} of {data.n_points} rows, which lack a value in "
         f"{named(columns, data.feature_names)}: {listed(dropped, most=20)}"
     )
+    _check_what_is_left(data, kept)
+    given = [data.labels[row] for row in np.flatnonzero(~kept) if data.labels[row] is not None]
+    if given:
+        note += f"; {len(given)} of them labelled"
+        lost = sorted({str(c) for c in given} - {str(c) for c in data.labels[kept]})
+        if lost:
+            note += f", so that no label is left of {listed(lost)}"
     rows = np.flatnonzero(kept).tolist()
     return replace(
         data,
@@ -67,6 +74,41 @@ def without_gaps(data: Dataset, how: str) -> Dataset:
         numbers={name: partial(_some, read, kept) for name, read in data.numbers.items()},
         notes=(*data.notes, note),
     )
+
+
+def _groups(data: Dataset) -> list[slice]:
+    """The features that stem from one column each."""
+    groups: list[slice] = []
+    while (start := groups[-1].stop if groups else 0) < len(data.feature_names):
+        groups.append(slice(start, start + data.shared.get(data.feature_names[start], 1)))
+    return groups
+
+
+def _n_cells(data: Dataset, gaps: BoolArray) -> int:
+    return sum(int(gaps[:, group].any(axis=1).sum()) for group in _groups(data))
+
+
+def _filled(data: Dataset, gaps: BoolArray) -> FloatArray:
+    """Medians where values are missing; a word that is missing becomes one that is there."""
+    assert data.points is not None
+    middle = np.nanmedian(data.points, axis=0)
+    for group in _groups(data):
+        if group.stop - group.start > 1:
+            shares = np.nanmean(data.points[:, group], axis=0)
+            middle[group] = np.arange(len(shares)) == np.argmax(shares)
+    return np.asarray(np.where(gaps, middle, data.points))
+
+
+def _check_what_is_left(data: Dataset, kept: BoolArray) -> None:
+    """Refuse to drop all rows with a label, or all without: the error would seem another one."""
+    labelled = np.array([label is not None for label in data.labels], dtype=bool)
+    for rows, which in ((labelled, "with"), (~labelled, "without")):
+        if np.any(rows) and not np.any(rows & kept):
+            raise InvalidInputError(
+                f"{data.source} lacks a value in all rows {which} a label, so that --missing drop "
+                "leaves nothing to learn from or to classify: say --missing median, or leave "
+                "columns out with --features"
+            )
 
 
 def _some(read: Callable[[], FloatArray], kept: BoolArray) -> FloatArray:

@@ -54,7 +54,7 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
         and options.labels in adata.var
         and options.labels not in obs.columns
     ):
-        raise rows_are_features(path, f"var has {options.labels!r}, obs has not")
+        raise rows_are_features(path, f"var has {options.labels!r}, obs has not", options)
     labels = own_labels(obs, options, adata.n_obs)
     id_column = own_id_column(path, obs.columns, options, label_table)
     ids = [str(name) for name in adata.obs_names] if id_column is None else ids_of(obs, id_column)

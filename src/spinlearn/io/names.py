@@ -71,7 +71,9 @@ def one_per_point(path: Path, data: Dataset, options: ReadOptions) -> npt.NDArra
     values, n_points = read_npy(path), data.n_points
     if values.shape != (n_points,):
         if values.shape == (len(data.feature_names),):
-            raise rows_are_features(data.source, f"{path} holds a label for each of its columns")
+            raise rows_are_features(
+                data.source, f"{path} holds a label for each of its columns", options
+            )
         raise InvalidInputError(
             f"{path} has shape {values.shape}, but there are {n_points} points: give one label per "
             "point"
@@ -83,18 +85,23 @@ def looked_up(table: Table, data: Dataset, options: ReadOptions) -> npt.NDArray[
     """Labels of a second table, by ids, or row by row if it has none."""
     ids = data.ids
     path = table.path
-    columns = sorted(table.columns, key=lambda name: name in table.index)  # an index last
-    proper = [name for name in columns if name not in table.index] or columns
-    column = options.labels if options.labels is not None else proper[-1]
+    column = _label_column(table, options)
     cells = _cleaned(path, table.cells[column], options)
-    if len(columns) == 1:
+    own = _key(table, column)
+    if own is None:
+        if len(cells) == len(data.feature_names) != len(ids):
+            raise rows_are_features(
+                data.source, f"{path} holds a label for each of its columns", options
+            )
         if len(cells) != len(ids):
             raise InvalidInputError(
                 f"{path} has {len(cells)} rows and no column of ids, but there are {len(ids)} "
-                "points: give one row per point, or add a column of ids"
+                "points: give one row per point, NA and no blank line where there is no label, or "
+                "add a column of ids"
             )
         return cells
-    key = options.id if options.id in columns else next(c for c in columns if c != column)
+    wanted = options.id if data.id_column is None else data.id_column
+    key = wanted if wanted is not None and wanted in table.columns else own
     if key != options.id and nameless([key]) and ids == row_numbers(len(ids)):
         raise InvalidInputError(
             f"{path} has no column of ids but pandas' index {key!r}, which counts from 0 where row "
@@ -113,7 +120,7 @@ def looked_up(table: Table, data: Dataset, options: ReadOptions) -> npt.NDArray[
                 continue  # an annotation table may list more than the data have
             if name in data.feature_names:
                 raise rows_are_features(
-                    data.source, f"{path} labels {name!r}, which is one of its columns"
+                    data.source, f"{path} labels {name!r}, which is one of its columns", options
                 )
             raise InvalidInputError(
                 f"{path} labels {name!r} in {table.place(row)}, which is not among the {len(ids)} "
@@ -125,6 +132,47 @@ def looked_up(table: Table, data: Dataset, options: ReadOptions) -> npt.NDArray[
         seen.add(name)
         labels[place[name]] = cell
     return labels
+
+
+def _label_column(table: Table, options: ReadOptions) -> str:
+    """Where a second table has its labels: as the user says, or in its last column."""
+    if options.labels is not None:
+        return options.labels
+    columns = [name for name in table.columns if name not in table.index] or table.columns
+    return columns[-1]
+
+
+def shared_id_column(table: Table, options: ReadOptions, label_table: Table | None) -> str | None:
+    """The column of ids of a second table, where the data have one of that name, too.
+
+    Rows would be counted otherwise, although both files say which row is which.
+    """
+    if options.id is not None or label_table is None:
+        return None
+    key = _key(label_table, _label_column(label_table, options))
+    if key not in table.columns or key in (*table.index, *options.features):
+        return None
+    cells = [str(cell).strip() for cell in table.cells[key]]
+    if len(set(cells)) < len(cells) or any(map(is_missing, cells)):
+        raise InvalidInputError(
+            f"{table.path} and {label_table.path} both have a column {key!r}, but it does not tell "
+            f"all rows of {table.path} apart: name a column of ids with --id, or rename one of the "
+            "two to count rows"
+        )
+    return key
+
+
+def joined_note(column: str | None, options: ReadOptions) -> tuple[str, ...]:
+    """That labels are looked up by a column that nobody named."""
+    if column is None:
+        return ()
+    return (f"labels of {options.labels_file} are looked up by {column!r}, which both files have",)
+
+
+def _key(table: Table, label: str) -> str | None:
+    """Where a second table has its ids if nobody says so: in its first column, an index last."""
+    columns = sorted(table.columns, key=lambda name: name in table.index)
+    return next((name for name in columns if name != label), None)
 
 
 def own_id_column(

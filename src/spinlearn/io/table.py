@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -60,9 +61,16 @@ class MissingColumnError(InvalidInputError):
 
     def __init__(self, path: Path, column: str, columns: Sequence[str]) -> None:
         self.column = column
+        alike = get_close_matches(_folded(column), map(_folded, columns), n=1)
+        meant = next((name for name in columns if [_folded(name)] == alike), None)
         super().__init__(
-            f"{path} has no column {column!r}: it has {listed(columns) or 'none'}; name one of them"
+            f"{path} has no column {column!r}: it has {listed(columns) or 'none'}; "
+            + (f"did you mean {meant!r}?" if meant is not None else "name one of them")
         )
+
+
+def _folded(name: str) -> str:
+    return name.strip().casefold()
 
 
 def require(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:

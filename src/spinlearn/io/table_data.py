@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.chosen_columns import chosen_columns, feature_columns
@@ -13,7 +16,14 @@ from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.decimals import table_with_points
 from spinlearn.io.features import read_features
 from spinlearn.io.graph_file import is_edge_heading
-from spinlearn.io.names import ids_of, needed_ids, own_labels, row_numbers
+from spinlearn.io.names import (
+    ids_of,
+    joined_note,
+    needed_ids,
+    own_labels,
+    row_numbers,
+    shared_id_column,
+)
 from spinlearn.io.parquet_table import read_parquet_table
 from spinlearn.io.table import MissingColumnError, Needed, Table, listed
 from spinlearn.io.text_table import read_text_table
@@ -28,7 +38,7 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
     except MissingColumnError as error:
         turned = _read_table(path, lambda columns: (), options)
         if error.column in next(iter(turned.cells.values()), ()):
-            raise rows_are_features(path, f"a row is named {error.column!r}") from error
+            raise rows_are_features(path, f"a row is named {error.column!r}", options) from error
         raise
     alone = options.labels_file is not None and not options.features
     if alone and is_edge_heading(table.columns):
@@ -38,11 +48,22 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         )
     if table.n_rows == 0:
         raise InvalidInputError(f"{path} has a heading but no rows: give at least 2 points")
+    shared = shared_id_column(table, options, label_table)
+    if shared is not None:
+        options = replace(options, id=shared)
     columns = feature_columns(table.columns, options)
+    if options.labels in columns and options.labels_file is None:
+        raise InvalidInputError(
+            f"{path}: {options.labels!r} holds the labels, and is named as a feature, too: leave "
+            "it out of --features"
+        )
+    labels = own_labels(table, options, table.n_rows)
     features = read_features(
         table if options.decimal == "." else table_with_points(table, columns),
         columns,
         chosen=bool(options.features),
+        said=(options.labels, options.id, *options.exclude),
+        labelled=np.array([label is not None for label in labels], dtype=bool),
         gaps_allowed=options.gaps_allowed,
     )
     ids = row_numbers(table.n_rows)
@@ -51,12 +72,13 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
     return Dataset(
         source=path,
         ids=ids,
-        labels=own_labels(table, options, table.n_rows),
+        id_column=shared,
+        labels=labels,
         points=features.points,
         feature_names=features.names,
         shared=features.shared,
         table=True,
-        notes=(*table.notes, *features.notes),
+        notes=(*table.notes, *joined_note(shared, options), *features.notes),
         cells=_beside(table, features.names, options) if options.for_labelling else {},
     )
 

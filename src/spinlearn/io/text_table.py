@@ -15,6 +15,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from typing import IO, cast
 
@@ -26,7 +27,10 @@ DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".edges": "\t", ".txt": "
 WIDE = ("utf-16", "utf16", "utf_16", "utf-32", "utf32", "utf_32")  # encodings
 NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
 COMMENTS = ("#", "%")
-EXCEL = re.compile(r"sep=([^\r\n])[\r\n]*")  # a first line that tells Excel the delimiter
+# A first line that tells Excel the delimiter.
+EXCEL = re.compile(r'"?sep=([^\r\n])"?[\r\n]*', re.IGNORECASE)
+MOST_TITLES = 20  # lines above a heading among which it is looked for
+MARK = "\ufeff"  # of the byte order, where the encoding's name already says it
 LONGEST_LINE = 1 << 27  # letters: a few bytes of gzip can stand for a line that fills the memory
 Row = tuple[int, list[str]]  # line in the file, cells
 
@@ -93,6 +97,12 @@ def _lines(path: Path, text: IO[str]) -> Iterator[str]:
         yield line
 
 
+def default_delimiter(path: Path) -> str:
+    """What separates cells in a file with this ending."""
+    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    return DELIMITERS.get(plain.suffix.lower(), ",")
+
+
 def _delimiter(path: Path, given: str | None, text: IO[str], others: Iterable[str]) -> str:
     """What separates cells: as given, by the ending, or what else the first line shows."""
     if given is not None:
@@ -101,8 +111,7 @@ def _delimiter(path: Path, given: str | None, text: IO[str], others: Iterable[st
                 f"delimiter {given!r} is not one character: use for example ';'"
             )
         return given
-    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    marks = (DELIMITERS.get(plain.suffix.lower(), ","), *filter(None, others))
+    marks = (default_delimiter(path), *filter(None, others))
     lines = _lines(path, text)
     lines = (line for line in lines if line.strip() and not line.startswith(COMMENTS))
     first = next(lines, "").partition("{")[0]  # networkx writes attributes in braces
@@ -174,6 +183,7 @@ def _parsed(path: Path, rows: Iterator[Row], mark: str, needed: Needed) -> Table
     comments = 0
     for _, row in rows:
         columns = tuple(name.strip() for name in row)
+        columns = (columns[0].removeprefix(MARK), *columns[1:])
         wanted = needed(columns)
         is_comment = columns[0].startswith("#") and _names_nothing(columns, wanted)
         if not is_comment and EXCEL.fullmatch(mark.join(row)) is None:
@@ -181,11 +191,18 @@ def _parsed(path: Path, rows: Iterator[Row], mark: str, needed: Needed) -> Table
         comments += 1
     else:
         raise InvalidInputError(f"{path} is empty: give a table with a heading and rows")
+    _check_titles(path, columns, wanted, rows)
     _check_delimiter(path, columns, mark, wanted)
-    check_columns(path, columns, wanted)
+    # Spreadsheets end rows with several cells of nothing.
+    check_columns(path, [c for k, c in enumerate(columns) if c or "" not in columns[:k]], wanted)
     cells: list[list[str]] = []
     lines: list[int] = []
     for line, row in rows:
+        if len(row) == len(columns) + 1 and not cells and row[-1].strip():
+            raise InvalidInputError(
+                f"{path} has a cell more in line {line} than in its heading, as R's write.table "
+                "leaves it: write it with col.names=NA, or name the first column in the heading"
+            )
         if len(row) != len(columns):
             raise InvalidInputError(
                 f"{path} has {len(row)} cells in line {line}, but {len(columns)} columns: check "
@@ -195,14 +212,39 @@ def _parsed(path: Path, rows: Iterator[Row], mark: str, needed: Needed) -> Table
         lines.append(line)
     empty = _empty_at_end(cells) if len(columns) > 1 else 0
     del cells[len(cells) - empty :], lines[len(lines) - empty :]
-    by_name = {name: [row[k] for row in cells] for k, name in enumerate(columns)}
+    nothing = [
+        k for k, name in enumerate(columns)
+        if not name and name not in wanted and not any(row[k].strip() for row in cells)
+    ]  # fmt: skip
+    by_name = {
+        name: [row[k] for row in cells] for k, name in enumerate(columns) if k not in nothing
+    }
+    if len(by_name) + len(nothing) < len(columns):
+        raise InvalidInputError(
+            f"{path} has several columns that hold something but have no name in the heading: name "
+            "them, or delete them"
+        )
     return Table(
         path=path,
         cells=by_name,
-        index=nameless(columns),
+        index=nameless(tuple(by_name)),
         lines=lines,
         notes=_skipped(comments, empty),
     )
+
+
+def _check_titles(
+    path: Path, columns: Sequence[str], wanted: Sequence[str], rows: Iterator[Row]
+) -> None:
+    """Refuse a table with a title above its heading, and say where that is."""
+    if not wanted or set(wanted) <= set(columns) or len(list(filter(None, columns))) > 1:
+        return
+    for line, row in islice(rows, MOST_TITLES):
+        if set(wanted) <= {name.strip() for name in row}:
+            raise InvalidInputError(
+                f"{path} has its heading in line {line}, below {columns[0]!r}: delete the lines "
+                "above the heading"
+            )
 
 
 def _names_nothing(columns: Sequence[str], wanted: Sequence[str]) -> bool:
