@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from spinlearn import PottsClassifier
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.reading import read_dataset
@@ -157,6 +158,87 @@ def test_a_picture_of_two_values_is_a_mask(tmp_path):
     data = read_dataset(tmp_path / "m.png", LABELLING)
     assert data.ids == ["r1c1", "r1c2", "r1c3", "r2c1", "r2c2", "r2c3"]
     assert set(data.graph.weights) == {1.0}
+
+
+def disc(size: int = 12) -> np.ndarray:
+    """A noisy disc, brighter than what is around it, of 0 to 255."""
+    down, right = np.mgrid[:size, :size]
+    inside = (down - size / 2) ** 2 + (right - size / 2) ** 2 < (size / 3) ** 2
+    noise = np.random.default_rng(0).integers(0, 40, inside.shape)
+    return (150 * inside + 30 + noise).astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("name", "deeper"),
+    [
+        ("u16.png", lambda grey: (257 * grey.astype(int)).astype(np.uint16)),
+        ("u16.tif", lambda grey: (100 * grey.astype(int) + 1000).astype(np.uint16)),
+        ("big_endian.tif", lambda grey: (257 * grey.astype(int)).astype(">u2")),
+        ("i32.tif", lambda grey: 10**6 * grey.astype(np.int32) - 7),
+        ("f32.tif", lambda grey: (grey / 255).astype(np.float32)),
+    ],
+)
+def test_a_deeper_picture_is_the_same_picture(tmp_path, name, deeper):
+    grey = disc()
+    Image.fromarray(grey).save(tmp_path / "u8.png")
+    Image.fromarray(deeper(grey)).save(tmp_path / name)
+    plain, deep = (read_dataset(tmp_path / file, LABELLING) for file in ("u8.png", name))
+    np.testing.assert_array_equal(deep.graph.edges, plain.graph.edges)
+    np.testing.assert_allclose(deep.graph.weights, plain.graph.weights, rtol=1e-4)
+    assert "picture" in deep.notes[0]
+    # Shown from black to white, whatever the unit.
+    assert (deep.colours.min(), deep.colours.max()) == (0, 255)
+    order = np.argsort(plain.colours[:, 0], kind="stable")
+    assert np.all(np.diff(deep.colours[order, 0].astype(int)) >= 0)
+
+
+def test_a_deeper_picture_gets_the_same_answer(tmp_path):
+    grey = disc()
+    Image.fromarray(grey).save(tmp_path / "u8.png")
+    Image.fromarray(257 * grey.astype(np.uint16)).save(tmp_path / "u16.png")
+    labels = np.full(grey.shape, -1)
+    labels[[0, -1]] = labels[:, [0, -1]] = 0
+    labels[6, 6] = 1
+    calls = [
+        PottsClassifier()
+        .fit(read_dataset(tmp_path / file, LABELLING).graph, labels.ravel())
+        .forced_labels_
+        for file in ("u8.png", "u16.png")
+    ]
+    np.testing.assert_array_equal(calls[0].reshape(grey.shape), grey > 100)
+    np.testing.assert_array_equal(*calls)
+
+
+def test_a_deeper_picture_of_two_values_is_a_mask(tmp_path):
+    mask = np.zeros((3, 4), dtype=np.float32)
+    mask[1:, 1:] = 0.5
+    Image.fromarray(mask).save(tmp_path / "m.tif")
+    data = read_dataset(tmp_path / "m.tif", LABELLING)
+    assert data.ids == ["r1c1", "r1c2", "r1c3", "r2c1", "r2c2", "r2c3"]
+    assert set(data.graph.weights) == {1.0}
+    flat = np.full((3, 4), 900, dtype=np.uint16)
+    Image.fromarray(flat).save(tmp_path / "flat.png")
+    assert len(read_dataset(tmp_path / "flat.png", LABELLING).ids) == 12
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_picture_with_values_that_are_no_numbers_is_refused(tmp_path, value):
+    image = np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)
+    image[1, 2] = value
+    Image.fromarray(image).save(tmp_path / "p.tif")
+    with pytest.raises(InvalidInputError, match=r"1 NaN or infinite values.*r1c2.*fill them in"):
+        read_dataset(tmp_path / "p.tif", LABELLING)
+
+
+def test_a_picture_of_too_few_pixels_says_how_they_are_counted(tmp_path):
+    Image.fromarray(np.array([[0, 9]], dtype=np.uint8)).save(tmp_path / "p.png")
+    with pytest.raises(InvalidInputError, match=r"taken as a mask.*there is one, but at least 2"):
+        read_dataset(tmp_path / "p.png", LABELLING)
+    Image.fromarray(np.array([[7]], dtype=np.uint8)).save(tmp_path / "p.png")
+    with pytest.raises(InvalidInputError, match=r"too few pixels.*at least 2.*there is one"):
+        read_dataset(tmp_path / "p.png", LABELLING)
+    Image.fromarray(np.array([[7, 7]], dtype=np.uint8)).save(tmp_path / "p.png")
+    assert read_dataset(tmp_path / "p.png", LABELLING).ids == ["r0c0", "r0c1"]
 
 
 def test_a_file_that_is_no_picture_is_refused(tmp_path):
