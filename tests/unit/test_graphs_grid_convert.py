@@ -159,6 +159,32 @@ def test_a_classifier_takes_the_mask_of_an_image():
         PixelGrid().attach(mask, mask)
 
 
+@pytest.mark.parametrize(
+    ("shape", "said"),
+    [
+        ((9, 13), r"y has shape \(9, 13\), but the mask \(6, 11\): give one label per pixel"),
+        ((5, 11), r"y has shape \(5, 11\), but the mask \(6, 11\)"),
+        ((11, 6), r"y has shape \(11, 6\), but the mask \(6, 11\).*turned \(y\.T\)"),
+        ((6, 11, 3), r"y has shape \(6, 11, 3\), but the mask \(6, 11\)"),
+    ],
+)
+@pytest.mark.parametrize("kind", [np.asarray, np.ndarray.tolist])
+def test_strokes_of_another_size_than_the_mask_are_refused(shape, said, kind):
+    strokes = np.full(shape, -1)
+    strokes[0, 0], strokes[-1, -1] = 0, 1
+    with pytest.raises(InvalidInputError, match=said):
+        PottsClassifier(graph=PixelGrid()).fit(np.ones((6, 11), dtype=bool), kind(strokes))
+
+
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
+def test_labels_of_the_pixels_may_be_a_column_as_for_points():
+    mask = np.ones((2, 3), dtype=bool)
+    y = np.array([0, -1, -1, -1, -1, 1])
+    clf = PottsClassifier(graph=PixelGrid(), method="paper", temperature=0.2)
+    expected = clf.fit(mask, y).names_.tolist()
+    assert clf.fit(mask, y[:, None]).names_.tolist() == expected
+
+
 # -- what the image shows ----------------------------------------------------------------------
 
 
@@ -223,6 +249,9 @@ def test_pixels_outside_the_mask_may_hold_anything_and_a_flat_image_joins_all_al
         ({"values": [["a", "b"], ["c", "d"]]}, "values must be real numbers"),
         ({"values": np.eye(2), "contrast": 0}, "contrast=0 is not a positive number"),
         ({"values": np.eye(2), "contrast": np.nan}, "contrast=nan is not a positive number"),
+        ({"values": np.eye(2), "contrast": "a"}, "contrast='a' is not a positive number"),
+        ({"values": np.eye(2), "contrast": True}, "contrast=True is not a positive number"),
+        ({"contrast": [1.0]}, r"contrast=\[1.0\] is not a positive number"),
     ],
 )
 def test_images_that_do_not_fit_are_refused(settings, said):

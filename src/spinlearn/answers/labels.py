@@ -46,7 +46,7 @@ class LabelCode:
 
 def parse_labels(y: Any, n_points: int) -> LabelCode:
     """Check y and split it into classes and states."""
-    values = _as_array(y)
+    values = as_array(y)
     if values.shape != (n_points,):
         raise InvalidInputError(
             f"y has shape {values.shape}, but there are {n_points} points: give one label per "
@@ -75,7 +75,7 @@ def parse_labels(y: Any, n_points: int) -> LabelCode:
     return LabelCode(classes, states)
 
 
-def _as_array(y: Any) -> npt.NDArray[Any]:
+def as_array(y: Any) -> npt.NDArray[Any]:
     """y as an array, without NumPy's conversions that lose what the caller wrote.
 
     It would make text of ['a', nan] and [1, 'a'], floats of pandas' integers with gaps, and forget

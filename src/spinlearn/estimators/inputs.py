@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from spinlearn.answers.labels import LabelCode, parse_labels
+from spinlearn.answers.labels import LabelCode, as_array, parse_labels
 from spinlearn.answers.names import refuse_reserved
 from spinlearn.answers.unseen import NEGLIGIBLE
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen, restore
@@ -35,8 +35,8 @@ class TrainingGraph:
     """The graph of the training points and, unless it was given, what it was made from.
 
     `points` are the principal components of those given if `reduction` is not None. `pixels` are
-    row and column of every node, where an image was given, `nodes` their names where a networkx
-    graph was.
+    row and column of every node, where the mask of an image was given, and `shape` is that of the
+    mask; `nodes` are their names where a networkx graph was.
     """
 
     graph: Graph
@@ -45,6 +45,7 @@ class TrainingGraph:
     pixels: IntArray | None = None
     reduction: Reduction | None = None
     nodes: list[Hashable] | None = None
+    shape: tuple[int, ...] | None = None
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)
@@ -120,7 +121,7 @@ def read_graph(
     if isinstance(chosen, PixelGrid):
         graph = chosen.build(X)
         estimator.n_features_in_ = graph.n_nodes
-        return TrainingGraph(graph, pixels=chosen.coordinates(X))
+        return TrainingGraph(graph, pixels=chosen.coordinates(X), shape=np.shape(X))
     # A copy: the caller may change X.
     points = frozen(_checked(estimator, X, reset=True), np.float64)
     count = checked_components(n_components, *points.shape)
@@ -147,9 +148,17 @@ def training_labels(y: Any, training: TrainingGraph) -> LabelCode:
     """
     if isinstance(y, Mapping):
         y = _labels_in_order(y, training)
-    if training.pixels is None or np.ndim(y) != 2:
+    if training.pixels is None:
         return read_labels(y, training.graph.n_nodes)
-    image = np.asarray(y)
+    image = as_array(y)
+    if image.ndim < 2 or image.shape == (training.graph.n_nodes, 1) != training.shape:
+        return read_labels(y, training.graph.n_nodes)
+    if image.shape != training.shape:
+        turned = ", turned (y.T)" if image.shape[::-1] == training.shape else ""
+        raise InvalidInputError(
+            f"the image of labels y has shape {image.shape}, but the mask {training.shape}: give "
+            f"one label per pixel of the mask{turned}, or one per True pixel as a list"
+        )
     inside = read_labels(image[tuple(training.pixels.T)], training.graph.n_nodes)
     outside = int(np.sum(read_labels(image.ravel(), image.size).states >= 0))
     outside -= int(np.sum(inside.states >= 0))

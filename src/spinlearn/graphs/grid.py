@@ -8,6 +8,7 @@ with the values v of the image, of one channel or several.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,7 @@ class PixelGrid(Settings):
                 f"connectivity={self.connectivity!r} is unknown: use 4 (pixels that share a side) "
                 "or 8 (a side or a corner)"
             )
+        _check_contrast(self.contrast)
         pixels = _checked_mask(mask)
         height, width = pixels.shape
         nodes = np.cumsum(pixels).reshape(pixels.shape) - 1
@@ -109,13 +111,8 @@ class PixelGrid(Settings):
         apart = np.sum((inside[pairs[:, 0]] - inside[pairs[:, 1]]) ** 2, axis=1)
         if self.contrast is None:
             scale = float(apart.mean()) if len(apart) else 0.0
-        elif 0 < self.contrast < np.inf:
-            scale = float(self.contrast) ** 2
         else:
-            raise InvalidInputError(
-                f"contrast={self.contrast!r} is not a positive number: give the difference of "
-                "values that counts as one"
-            )
+            scale = float(self.contrast) ** 2
         if scale == 0:  # the image is the same everywhere
             return np.ones(len(pairs))
         return np.asarray(np.maximum(np.exp(-apart / (2 * scale)), WEAKEST))
@@ -151,6 +148,15 @@ class PixelGrid(Settings):
         int32 array (n, 2)
         """
         return frozen(np.argwhere(_checked_mask(mask)), np.int32)
+
+
+def _check_contrast(contrast: Any) -> None:
+    number = isinstance(contrast, Real) and not isinstance(contrast, bool)
+    if contrast is not None and not (number and 0 < contrast < np.inf):
+        raise InvalidInputError(
+            f"contrast={contrast!r} is not a positive number: give the difference of values that "
+            "counts as one"
+        )
 
 
 def _checked_mask(mask: Any) -> BoolArray:
