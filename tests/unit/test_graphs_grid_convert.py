@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 
 from spinlearn import PottsClassifier
+from spinlearn.baselines import LocalGlobalConsistency
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.graphs import PixelGrid, as_graph, describe, from_networkx
@@ -280,3 +282,78 @@ def test_a_dict_of_labels_counts_rows_where_nodes_have_no_names():
     assert clf.fit(X, {0: 7, 3: 9}).forced_labels_.tolist() == [7, 7, 9, 9]
     with pytest.raises(InvalidInputError, match="the rows 0 to 3"):
         clf.fit(X, {0: 7, 4: 9})
+
+
+# -- labels that come with the names of their points ---------------------------------------------
+
+
+NODES = ["a", "b", "c", "d", "e", "f"]
+QUICK = PottsClassifier(method="paper", temperature=0.2)
+
+
+def test_a_series_whose_index_is_nodes_is_a_dict_of_labels():
+    graph = nx.path_graph(NODES)
+    expected = clone(QUICK).fit(graph, {"a": "left", "f": "right"}).names_.tolist()
+    some = pd.Series({"f": "right", "a": "left"})
+    assert clone(QUICK).fit(graph, some).names_.tolist() == expected
+    turned = pd.Series(["right", None, None, None, None, "left"], index=NODES[::-1])
+    assert clone(QUICK).fit(graph, turned).names_.tolist() == expected
+    counted = pd.Series(["left", None, None, None, None, "right"])
+    assert clone(QUICK).fit(graph, counted).names_.tolist() == expected
+    shifted = nx.path_graph(range(1, 7))  # most of 0 .. 5 are nodes, but it only counts rows
+    assert clone(QUICK).fit(shifted, counted).names_.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        (pd.Series({"a": "left", "z": "right"}), "'z', which is not among the nodes of the graph"),
+        (pd.Series(["left", "right"], index=["a", "a"]), "more than one label for the node 'a'"),
+    ],
+)
+def test_a_series_that_does_not_fit_the_nodes_is_refused(y, said):
+    with pytest.raises(InvalidInputError, match=said):
+        clone(QUICK).fit(nx.path_graph(NODES), y)
+
+
+POINTS = np.array([[0.0], [1.0], [5.0], [6.0]])
+
+
+@pytest.mark.parametrize("rows", [list("wxyz"), [3, 0, 1, 2], [10, 11, 12, 13]])
+def test_keys_of_a_dict_are_the_index_of_a_data_frame(rows):
+    frame = pd.DataFrame(POINTS, index=rows, columns=["size"])
+    found = clone(QUICK).fit(frame, {rows[0]: 7, rows[3]: 9})
+    assert found.forced_labels_.tolist() == [7, 7, 9, 9]
+    with pytest.raises(InvalidInputError, match=r"99, which is not among the index of X \("):
+        clone(QUICK).fit(frame, {rows[0]: 7, 99: 9})
+
+
+def test_keys_that_an_index_has_twice_are_refused():
+    frame = pd.DataFrame(POINTS, index=["a", "a", "b", "c"], columns=["size"])
+    with pytest.raises(InvalidInputError, match=r"repeats.*reset_index\(drop=True\)"):
+        clone(QUICK).fit(frame, {"a": 7, "b": 9})
+
+
+def test_labels_with_the_rows_of_a_data_frame_in_another_order_are_refused():
+    frame = pd.DataFrame(POINTS, index=list("wxyz"), columns=["size"])
+    y = pd.Series([7, -1, -1, 9], index=list("wxyz"))
+    found = clone(QUICK).fit(frame, y)
+    assert found.forced_labels_.tolist() == [7, 7, 9, 9]
+    shuffled = y.loc[list("zxwy")]
+    said = r"row 0 is 'z' in y, 'w' in X.*pass y\.loc\[X\.index\]"
+    for use in (clone(QUICK).fit, found.score):
+        with pytest.raises(InvalidInputError, match=said):
+            use(frame, shuffled)
+    with pytest.raises(InvalidInputError, match=said):
+        LocalGlobalConsistency().fit(frame, shuffled)
+    with pytest.raises(InvalidInputError, match=said):
+        found.relabel(shuffled)
+    assert found.relabel(shuffled.loc[frame.index]).forced_labels_.tolist() == [7, 7, 9, 9]
+
+
+@pytest.mark.parametrize("rows", [list("wxyz"), list("wxxz"), [0, 1, 2, 3], list("abcd")])
+@pytest.mark.parametrize("others", [list("wxyt"), list("zxxw"), [5, 6, 7, 8]])
+def test_labels_with_other_rows_go_by_position(rows, others):
+    frame = pd.DataFrame(POINTS, index=rows, columns=["size"])
+    found = clone(QUICK).fit(frame, pd.Series([7, -1, -1, 9], index=others))
+    assert found.forced_labels_.tolist() == [7, 7, 9, 9]

@@ -96,8 +96,9 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
         ----------
         X : array-like or data frame (n, d); or a Graph, SciPy sparse matrix or networkx graph
             Points, or their precomputed similarity graph. A sparse X is always a graph.
-        y : array-like of shape (n,)
-            Labels; -1 (or None, NaN, "") marks an unlabelled point.
+        y : array-like of shape (n,), or mapping
+            Labels; -1 (or None, NaN, "") marks an unlabelled point. A dict as for
+            `PottsClassifier`.
 
         Returns
         -------

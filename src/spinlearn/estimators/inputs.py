@@ -8,7 +8,7 @@ nodes; rivals give them the mean over their neighbours, sum_j A_ij p_j / sum_j A
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen, resto
 from spinlearn.core.graph import Graph
 from spinlearn.core.protocols import Callback, GraphBuilder
 from spinlearn.errors import InvalidInputError, LabelWarning
+from spinlearn.estimators.label_order import index_of, labels_by_row, refuse_other_order
 from spinlearn.graphs import PixelGrid, as_graph, make_builder
 from spinlearn.graphs.neighbors import PointBuilder
 from spinlearn.graphs.points import checked_points
@@ -36,7 +37,7 @@ class TrainingGraph:
 
     `points` are the principal components of those given if `reduction` is not None. `pixels` are
     row and column of every node, where the mask of an image was given, and `shape` is that of the
-    mask; `nodes` are their names where a networkx graph was.
+    mask; `nodes` are their names where a networkx graph was, `index` is that of a data frame.
     """
 
     graph: Graph
@@ -46,6 +47,7 @@ class TrainingGraph:
     reduction: Reduction | None = None
     nodes: list[Hashable] | None = None
     shape: tuple[int, ...] | None = None
+    index: Any = None
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)
@@ -71,6 +73,7 @@ class LabelledScore(ClassifierMixin):
         float
             From 0 to 1.
         """
+        refuse_other_order(y, index_of(X))
         given = read_labels(y, len(y))
         known = given.states >= 0
         if not np.any(known):
@@ -129,7 +132,9 @@ def read_graph(
     if reduction is not None:
         points = frozen(reduction.apply(points), np.float64)
     told = {"callback": callback} if isinstance(chosen, PointBuilder) else {}
-    return TrainingGraph(chosen.build(points, **told), points, chosen, reduction=reduction)
+    return TrainingGraph(
+        chosen.build(points, **told), points, chosen, reduction=reduction, index=index_of(X)
+    )
 
 
 def require_labels(y: Any) -> None:
@@ -144,10 +149,11 @@ def require_labels(y: Any) -> None:
 def training_labels(y: Any, training: TrainingGraph) -> LabelCode:
     """Labels of the training points; for an image, y may be one of the same shape.
 
-    A mapping holds the labels of those that have one, by node or by row number.
+    A mapping holds the labels of those that have one: by node, by the index of a data frame, or by
+    row number. A pandas Series whose index is nodes of a networkx graph is such a mapping.
     """
-    if isinstance(y, Mapping):
-        y = _labels_in_order(y, training)
+    refuse_other_order(y, training.index)
+    y = labels_by_row(y, training.graph.n_nodes, training.nodes, training.index)
     if training.pixels is None:
         return read_labels(y, training.graph.n_nodes)
     image = as_array(y)
@@ -170,21 +176,6 @@ def training_labels(y: Any, training: TrainingGraph) -> LabelCode:
             stacklevel=3,
         )
     return inside
-
-
-def _labels_in_order(y: Mapping[Any, Any], training: TrainingGraph) -> npt.NDArray[np.object_]:
-    """One label per node from a mapping, None where there is none."""
-    n_nodes = training.graph.n_nodes
-    place = {node: k for k, node in enumerate(training.nodes or range(n_nodes))}
-    labels = np.full(n_nodes, None, dtype=object)
-    for node, label in y.items():
-        if node not in place:
-            among = "the nodes of the graph" if training.nodes else f"the rows 0 to {n_nodes - 1}"
-            raise InvalidInputError(
-                f"y has a label for {node!r}, which is not among {among}: correct its keys"
-            )
-        labels[place[node]] = label
-    return labels
 
 
 def read_labels(y: Any, n_points: int) -> LabelCode:

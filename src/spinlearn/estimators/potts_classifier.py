@@ -249,7 +249,10 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             ``graph=PixelGrid()``, the mask of an image.
         y : array-like of shape (n,), or mapping
             Labels; -1 (or None, NaN, "") marks an unlabelled point. For the mask of an image, an
-            image of labels will do, for a networkx graph a dict of the labels of some nodes.
+            image of labels will do. A dict holds the labels of some points: by node for a networkx
+            graph, which takes a pandas Series alike, by the index of a data frame, else by row
+            number. A Series goes by position, and is refused where its index is that of the data
+            frame X in another order.
 
         Returns
         -------
