@@ -37,3 +37,15 @@ def test_every_method_is_named_in_full_and_counted_right(tmp_path):
     rows = {r["method"]: r for r in read_rows(tmp_path / "table.csv")}
     assert rows["lgc"]["errors"] == "0"
     assert rows["alpha_beta_swap"]["errors"] == "0"
+
+
+def test_odd_names_of_classes_are_told(tmp_path):
+    labels = ["ash", "Ash", "unknown", *[""] * 5]
+    pd.DataFrame({"label": labels, "x": range(8)}).to_csv(tmp_path / "data.csv", index=False)
+    done = spinlearn_here(
+        "compare", "data.csv", "--labels", "label", "--method", "lgc", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "the classes 'Ash' and 'ash' are the same but for case" in said
+    assert "--unlabelled 'unknown'" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,9 @@ from spinlearn.answers.labels import LARGEST, parse_labels
 from spinlearn.answers.names import UNKNOWN, encode_outcomes, outcome_name, outcome_names
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.estimators.inputs import read_labels
+from spinlearn.io.dataset import Dataset
+from spinlearn.workflows.fitting import fit_dataset
+from spinlearn.workflows.settings import FitSettings
 
 TEXT = [
     ["a", None, "b", "a"],
@@ -112,6 +116,7 @@ def test_no_labels_at_all(y):
     assert encode_outcomes(np.array([0, 1]), code.classes, ()).tolist() == [-2, -3]
 
 
+@pytest.mark.filterwarnings("ignore:a class is named '-':spinlearn.errors.LabelWarning")
 def test_one_character_labels_are_no_prefix_of_the_mark():
     # In a one-character dtype "-1" shrinks to "-", which is a label.
     assert parse_labels(np.array(["-", "a", ""]), 3).states.tolist() == [0, 1, -1]
@@ -186,6 +191,51 @@ def test_text_that_was_a_missing_value_is_kept_with_a_warning(name):
     assert code.n_classes == 2
 
 
+NOTHINGS = [
+    "unknown", "Unknown", "?", "-", "tbd", "TBD", "n/a", "none", "None", "NA", "unlabelled",
+    "unlabeled", "missing", " ", "-1.0", "todo", "to do", "not labelled", "not_labeled", "null",
+    "unassigned", "Don't know",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOTHINGS)
+def test_a_word_for_nothing_is_a_class_with_a_warning(name):
+    said = f"named {name!r}, .* taken as a class.*-1, None or NaN.*--unlabelled {name!r}"
+    with pytest.warns(LabelWarning, match=said.replace("?", r"\?")):
+        code = parse_labels(["a", name, None], 3)
+    assert code.states.tolist() == [code.classes.tolist().index("a"), *code.states[1:2], -1]
+    assert code.n_classes == 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("T cell", "t cell"),
+        ("ash", "ash "),
+        ("T cell", "T  cell"),
+        ("T cell", "T\u00a0cell"),
+        ("Tcell", "T cell"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("\ufb01r", "fir"),
+        ("STRASSE", "stra\u00dfe"),
+        ("oak", "oak\u200b"),
+    ],
+)
+def test_classes_that_look_the_same_are_kept_with_a_warning_that_names_both(one, other):
+    with pytest.warns(LabelWarning) as heard:
+        code = parse_labels([one, other, "birch", ""], 4)
+    assert code.n_classes == 3
+    (said,) = (str(w.message) for w in heard)
+    assert ascii(one) in said
+    assert ascii(other) in said
+    assert "spell them alike" in said
+
+
+def test_ordinary_names_are_given_no_warning():
+    names = ["other", "new", "1", "10", "a-b", "a b c", "abd", "na\u00efve", "nothing else", "no"]
+    assert parse_labels([*names, None], 11).n_classes == 10  # a warning would be an error here
+
+
 CONFUSED = ((0, 1), (0, 1, 2), ())  # the last one: outliers
 
 
@@ -237,8 +287,8 @@ def test_labels_that_read_like_calls_are_refused(name):
 
 
 def test_labels_that_only_resemble_calls_are_labels():
-    labels = ["New:1", "a|b", "confused:x", "new", "new:A", "newer:1", "outliers", "unknown"]
-    code = read_labels([*labels, ""], 9)
+    labels = ["New:1", "a|b", "confused:x", "new", "new:A", "newer:1", "outliers"]
+    code = read_labels([*labels, ""], 8)
     assert code.classes.tolist() == labels
 
 
@@ -257,10 +307,47 @@ def test_whole_number_labels_come_back_as_they_went_in(labels):
 
 
 @given(st.lists(st.text(st.characters(exclude_characters="\x00"), max_size=4), min_size=1))
-@pytest.mark.filterwarnings("ignore:a class is named:spinlearn.errors.LabelWarning")
+@pytest.mark.filterwarnings("ignore::spinlearn.errors.LabelWarning")
 def test_text_labels_come_back_as_they_went_in(labels):
     code = parse_labels(labels, len(labels))
     encoded = as_they_went_in(code)
     missing = ("", "-1")
     new = -2 if code.n_classes == 0 else "new:1"
     assert encoded == [new if label in missing else label for label in labels]
+
+
+def dataset(labels):
+    n = len(labels)
+    ids = [str(k) for k in range(n)]
+    cells = np.array(labels, dtype=object)
+    return Dataset(source=Path("x.csv"), ids=ids, labels=cells, points=np.arange(n)[:, None] * 1.0)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (
+            ["?", "?", None],
+            r"all 2 labels are '\?'.*if '\?' \(2 of 2\) means none, say --unlabelled '\?'",
+        ),
+        (["a", "b", "unknown"], "every point has a label.*say --unlabelled 'unknown'"),
+        (["unknown"] * 3, "every point has a label.*'unknown' .3 of 3. .*--unlabelled 'unknown'"),
+    ],
+)
+def test_files_whose_labels_are_words_for_nothing_are_told_of_unlabelled(labels, said):
+    with pytest.raises(InvalidInputError, match=said):
+        dataset(labels).check_labels()
+
+
+@pytest.mark.parametrize("labels", [["a", "a", None], ["a", "b", "c"], [1, 2, 1]])
+def test_other_labels_from_which_nothing_is_learned_are_not(labels):
+    with pytest.raises(InvalidInputError) as refused:
+        dataset(labels).check_labels()
+    assert "--unlabelled" not in str(refused.value)
+
+
+def test_doubts_about_names_are_among_the_notes_of_a_file():
+    data = dataset(["T cell", "t cell", "unknown", *[None] * 5])
+    _, notes = fit_dataset(data, FitSettings(method="paper", temperatures="0.3", temperature="0.3"))
+    assert sum("'T cell' and 't cell' are the same but for case" in note for note in notes) == 1
+    assert sum("--unlabelled 'unknown'" in note for note in notes) == 1

@@ -18,13 +18,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.answers.odd_names import doubts
 from spinlearn.core.arrays import IntArray
 from spinlearn.errors import InvalidInputError, LabelWarning
 
 UNLABELLED = -1
 LARGEST = 2**63 - 2**32  # of a whole-number label; new classes are numbered below the smallest
 TOO_LARGE = f"y holds whole numbers beyond {LARGEST} in size: give smaller ones, or text"
-SUSPECTS = ("nan", "NaN", "<NA>")
 # Cells of files that hold nothing; a spreadsheet that looks up a label in vain writes #N/A.
 MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>", "#n/a", "#na")
 # 007 and 1e3 are names; pandas writes whole numbers with a gap among them as 1.0.
@@ -63,13 +63,9 @@ def parse_labels(y: Any, n_points: int) -> LabelCode:
         codes = np.empty(0, dtype=np.intp)
     else:
         classes, codes = np.unique(given, return_inverse=True)
-    if classes.dtype.kind == "U" and np.any(np.isin(classes, SUSPECTS)):
-        warnings.warn(
-            f"a class is named {classes[np.isin(classes, SUSPECTS)][0]!s}, which looks like a "
-            "missing label turned into text: mark unlabelled points with None, NaN or ''",
-            LabelWarning,
-            stacklevel=3,
-        )
+    if classes.dtype.kind == "U":
+        for doubt in doubts(classes.tolist()):
+            warnings.warn(doubt, LabelWarning, stacklevel=3)
     states = np.full(n_points, UNLABELLED, dtype=np.int32)
     states[known] = codes
     return LabelCode(classes, states)

@@ -53,6 +53,7 @@ def compare(
 
         spinlearn compare cells.csv --labels known --truth type
     """
+    from spinlearn.answers.odd_names import doubts
     from spinlearn.io.reading import read_dataset
     from spinlearn.workflows.comparison import compare as run
     from spinlearn.workflows.fitting import prepared_points
@@ -112,7 +113,8 @@ def compare(
     screen = console()
     screen.print(_shown(table))
     say(screen, f"{dataset.n_points} points, {sum(v is not None for v in dataset.labels)} labels")
-    for note in dataset.notes:
+    names = {label for label in dataset.labels if isinstance(label, str)}
+    for note in (*dataset.notes, *doubts(sorted(names))):
         say(screen, f"note: {note}", "yellow")
 
 

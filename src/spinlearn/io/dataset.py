@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.answers.odd_names import means_nothing
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
@@ -143,14 +144,23 @@ class Dataset:
         if len(given) == self.n_points:
             raise InvalidInputError(
                 f"{self.source}: every point has a label, so there is nothing to classify: leave "
-                "the label empty where it is unknown"
+                f"the label empty where it is unknown{_meant(given)}"
             )
         if len(set(given)) == 1:
             raise InvalidInputError(
                 f"{self.source}: {_all_labels(len(given))} {given[0]!r}, and one class alone "
-                "cannot be told from anything: label a few points of another class"
+                f"cannot be told from anything: label a few points of another class{_meant(given)}"
             )
 
 
 def _all_labels(count: int) -> str:
     return "the only label is" if count == 1 else f"all {count} labels are"
+
+
+def _meant(given: Sequence[Any]) -> str:
+    """What to say where some labels are words for nothing."""
+    words = sorted({label for label in given if means_nothing(label)})
+    if not words:
+        return ""
+    count = sum(label == words[0] for label in given)
+    return f"; if {words[0]!r} ({count} of {len(given)}) means none, say --unlabelled {words[0]!r}"
