@@ -142,6 +142,31 @@ def test_features_of_any_magnitude():
         np.testing.assert_array_equal(fit(scale * X).transduction_, TRUTH)
 
 
+@pytest.mark.parametrize("value", [1e200, -1e300, 1e308])
+def test_one_value_that_leaves_nothing_of_all_other_distances_is_refused(value):
+    said = r"at row 3, column 1, beside which the distances .*16 different points become 2\): corr"
+    with pytest.raises(InvalidInputError, match=said):
+        fit(changed(3, 1, value))
+    with pytest.raises(InvalidInputError, match=said):
+        KNN().build(changed(3, 1, value))
+    wide = np.tile(X, 60)  # reduced to principal components first
+    wide[3, 1] = 1e20
+    with pytest.raises(InvalidInputError, match=r"1e\+20 at row 3, column 1, beside which"):
+        fit(wide)
+
+
+def test_large_values_that_leave_the_other_distances_are_used():
+    others = np.delete(np.arange(2 * SIZE), 3)
+    expected = others[KNN(n_neighbors=3).build(X[others]).edges]
+    for value in (1e20, 1e100, 1e140):
+        edges = KNN(n_neighbors=3).build(changed(3, 1, value)).edges
+        np.testing.assert_array_equal(edges[~np.any(edges == 3, axis=1)], expected)
+    tiny = X.copy()
+    tiny[[2, 5], 0] = 1e-300, 3e-280  # such as p-values: as good as zero
+    np.testing.assert_array_equal(fit(tiny).transduction_, TRUTH)
+    KNN(metric="cosine").build(changed(3, 1, 1e300))  # its direction, no more
+
+
 def test_names_of_features_are_remembered_and_checked():
     frame = pd.DataFrame(X, columns=["length", "width"])
     model = fit(frame)

@@ -27,8 +27,10 @@ from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.estimators.label_order import index_of, labels_by_row, refuse_other_order
 from spinlearn.graphs import PixelGrid, as_graph, make_builder
 from spinlearn.graphs.neighbors import PointBuilder
-from spinlearn.graphs.points import checked_points
+from spinlearn.graphs.points import checked_points, refuse_drowned
 from spinlearn.methods.reduction import Reduction, checked_components
+
+ROUNDING = 1e-17  # principal components are right up to this part of the largest value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,8 +130,10 @@ def read_graph(
     # A copy: the caller may change X.
     points = frozen(_checked(estimator, X, reset=True), np.float64)
     count = checked_components(n_components, *points.shape)
-    reduction = None if count is None else Reduction.of(points, count)
-    if reduction is not None:
+    reduction = None
+    if count is not None:
+        refuse_drowned(points, ROUNDING)
+        reduction = Reduction.of(points, count)
         points = frozen(reduction.apply(points), np.float64)
     told = {"callback": callback} if isinstance(chosen, PointBuilder) else {}
     return TrainingGraph(

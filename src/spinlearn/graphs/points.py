@@ -9,6 +9,8 @@ import numpy as np
 from spinlearn.core.arrays import FloatArray, float_array
 from spinlearn.errors import InvalidInputError
 
+SQUARES_VANISH = 1e-150  # of a unit: the squares of smaller lengths are no normal numbers
+
 
 def checked_points(X: Any, name: str = "X") -> FloatArray:
     """Rows of `X` as points.
@@ -59,6 +61,38 @@ def checked_points(X: Any, name: str = "X") -> FloatArray:
             "those points"
         )
     return np.ascontiguousarray(array)
+
+
+def refuse_drowned(points: FloatArray, relative: float = SQUARES_VANISH, name: str = "X") -> None:
+    """Refuse points most of which coincide once the largest value sets the scale.
+
+    Lengths are measured in units of the largest coordinate, lest squares overflow; one value of
+    1e300 then leaves nothing of the differences between the others.
+
+    Parameters
+    ----------
+    points : float array (n, d)
+        Finite.
+    relative : float
+        Differences below this part of the largest value are lost.
+    name : str
+        What the error calls them.
+    """
+    largest = max(points.max(), -points.min())
+    least = largest * relative
+    if not np.any((points < least) & (points > -least) & (points != 0)):
+        return  # the usual case, without a copy
+    left = np.rint(points / least)
+    n_distinct = len(np.unique(points, axis=0))
+    n_left = len(np.unique(left, axis=0))
+    if 2 * n_left <= n_distinct:
+        row, column = np.argwhere(np.abs(points) == largest)[0]
+        raise InvalidInputError(
+            f"{name} holds {points[row, column]:.3g} at row {row}, column {column}, beside which "
+            f"the distances between most points are too small to be told from 0 ({n_distinct} "
+            f"different points become {n_left}): correct that value, drop that point, or bring the "
+            "features to one scale"
+        )
 
 
 def _frame_to_array(frame: Any, name: str) -> FloatArray:

@@ -17,7 +17,7 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs.approximate import FaissSearch, TransformerSearch, faiss_at_hand
 from spinlearn.graphs.metrics import PRECOMPUTED, Embedding, check_metric
-from spinlearn.graphs.points import checked_points
+from spinlearn.graphs.points import checked_points, refuse_drowned
 from spinlearn.graphs.search import Ids, Links, Neighbors, NeighborSearch, Search, separations
 from spinlearn.graphs.spanning_tree import matrix_spanning_tree, points_spanning_tree
 
@@ -75,6 +75,8 @@ class PointSpace:
         report: Callable[[float], None] | None = None,
     ) -> None:
         points = checked_points(X)
+        if metric == "euclidean":  # the others look at directions
+            refuse_drowned(points)
         self.n_points, self._n_features = points.shape
         self._embedding = Embedding(metric, points)
         self._coordinates = self._embedding.coordinates(points)
