@@ -84,6 +84,15 @@ BAD_POINTS = [
     (np.ma.masked_greater(X, 3), "masked values: fill them in or drop"),
     (pd.DataFrame({"size": X[:, 0], "town": "x"}), r"1 non-numeric columns \(town\).*encode"),
     (pd.DataFrame({"size": pd.Categorical(["s"] * 16)}), r"non-numeric columns \(size\)"),
+    ([["1_000", "2"]] * 16, "the text '1_000' at row 0, column 0.*without _"),
+    (np.array([[1.0, "1_0"]] * 16, dtype=object), "the text '1_0' at row 0, column 1"),
+    ([[1.0, 2.0]] * 15 + [[1.0, "1_000"]], "the text '1_000' at row 15, column 1"),
+    (np.array([["1_0", "2"]] * 16, dtype=np.dtypes.StringDType()), "real numbers.*StringDType"),
+    ({"a": X[:, 0], "b": X[:, 1]}, r"X is a mapping.*pandas\.DataFrame\(X\)"),
+    ((row for row in X), r"X is a generator.*list\(X\)"),
+    (np.rec.fromarrays(X.T, names="a,b"), r"fields a, b.*structured_to_unstructured\(X\)"),
+    (pd.DataFrame(X, columns=["a", 1]), r"names.*X\.columns\.astype\(str\)"),
+    ([[{}, 1.0]] * 16, "not 'dict'; X must be a table of numbers"),
     (sparse.csr_array(X), r"sparse X .*graph.*square, got shape \(16, 2\).*toarray"),
 ]
 
@@ -128,8 +137,16 @@ def test_nothing_before_fit(method):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "same",
-    [X.tolist(), np.asfortranarray(X), X.astype(object), pd.DataFrame(X), pd.DataFrame(X, Y)],
-    ids=["list", "fortran", "object", "frame", "index"],
+    [
+        X.tolist(),
+        np.asfortranarray(X),
+        X.astype(object),
+        pd.DataFrame(X),
+        pd.DataFrame(X, Y),
+        pd.DataFrame(X).astype(pd.SparseDtype("float64", 0.0)),
+        np.asmatrix(X),
+    ],
+    ids=["list", "fortran", "object", "frame", "index", "sparse frame", "matrix"],
 )
 def test_any_table_of_numbers_gives_the_same_answer(same):
     expected, model = fit(), fit(same)

@@ -25,6 +25,7 @@ from spinlearn.errors import InvalidInputError, LabelWarning
 UNLABELLED = -1
 LARGEST = 2**63 - 2**32  # of a whole-number label; new classes are numbered below the smallest
 TOO_LARGE = f"y holds whole numbers beyond {LARGEST} in size: give smaller ones, or text"
+ONE_EACH = "give one whole number or one text per point, for instance 'a/1' for ('a', 1)"
 # Cells of files that hold nothing; a spreadsheet that looks up a label in vain writes #N/A.
 MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>", "#n/a", "#na")
 # 007 and 1e3 are names; pandas writes whole numbers with a gap among them as 1.0.
@@ -82,7 +83,10 @@ def as_array(y: Any) -> npt.NDArray[Any]:
         unmasked[np.ma.getmaskarray(y)] = None
         return unmasked
     foreign = hasattr(y, "dtype") and not isinstance(y.dtype, np.dtype)
-    values = np.asarray(y, dtype=object if foreign or isinstance(y, (list, tuple)) else None)
+    try:
+        values = np.asarray(y, dtype=object if foreign or isinstance(y, (list, tuple)) else None)
+    except ValueError as error:  # sequences of different length
+        raise InvalidInputError(f"y holds sequences ({error}): {ONE_EACH}") from error
     return values.astype(object) if values.dtype.kind == "T" else values
 
 
@@ -121,6 +125,8 @@ def _of_one_kind(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
             f"y mixes labels of different kinds ({', '.join(sorted(kinds))}): "
             "give all as text or all as whole numbers"
         )
+    if any(isinstance(v, (tuple, list, np.ndarray)) for v in given):
+        raise InvalidInputError(f"y holds labels of type {kinds.pop()}: {ONE_EACH}")
     if kinds == {"text"}:
         return given.astype(np.str_)
     if kinds == {"truth value"}:

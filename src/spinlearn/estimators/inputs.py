@@ -25,6 +25,7 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.protocols import Callback, GraphBuilder
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.estimators.label_order import index_of, labels_by_row, refuse_other_order
+from spinlearn.estimators.table_forms import NoTableError, plain_table
 from spinlearn.graphs import PixelGrid, as_graph, make_builder
 from spinlearn.graphs.neighbors import PointBuilder
 from spinlearn.graphs.points import checked_points, refuse_drowned
@@ -256,18 +257,20 @@ def contradiction(points: FloatArray, states: npt.NDArray[Any]) -> tuple[int, in
 
 def _checked(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
     """X as an array of finite points, after scikit-learn's checks of features and names."""
+    X = plain_table(X)
     kind = getattr(getattr(X, "dtype", None), "kind", "f")
-    if hasattr(X, "columns") or np.ma.isMaskedArray(X) or kind in "mMUS":
+    if hasattr(X, "columns") or np.ma.isMaskedArray(X) or kind in "mMUST":
         checked_points(X)  # names what scikit-learn would convert in silence
     try:
         points = validate_data(
             estimator, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
         )
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         hint = ""
-        if "convert" in str(error) or "sequence" in str(error):  # NumPy's words
+        if any(word in str(error) for word in ("convert", "sequence", "argument")):  # NumPy's words
             hint = "; X must be a table of numbers, one row of equal length per point"
-        raise InvalidInputError(f"{error}{hint}") from error
+        refusal = NoTableError if isinstance(error, TypeError) else InvalidInputError
+        raise refusal(f"{error}{hint}") from error
     return checked_points(points)
 
 
