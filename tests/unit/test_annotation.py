@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from spinlearn.engines import Multicanonical
-from spinlearn.errors import InvalidInputError, LabelWarning
+from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
 from spinlearn.io.anndata_parts import neighbour_graph
+from spinlearn.io.dataset import ReadOptions
+from spinlearn.io.reading import read_dataset
 from spinlearn.workflows.annotation import annotate
 
 anndata = pytest.importorskip("anndata")
@@ -67,6 +69,71 @@ def test_the_neighbour_graph_is_used_where_there_is_one():
     assert annotate(adata, "kind", use_rep="X").graph_.n_edges != 59
     with pytest.raises(InvalidInputError, match="key_added"):
         annotate(adata, "kind", neighbors_key="other")
+
+
+def ring(n_points: int = 60):
+    """Weights of a ring, as scanpy stores them."""
+    from scipy.sparse import csr_array
+
+    u = np.arange(n_points)
+    half = csr_array((np.full(n_points, 0.7), (u, (u + 1) % n_points)), shape=(n_points, n_points))
+    return csr_array(half + half.T)
+
+
+@pytest.mark.parametrize("key", ["title", "neighbors"])
+def test_what_is_no_neighbour_graph_is_refused(tmp_path, key):
+    adata, _ = blobs()
+    adata.uns[key] = "my cells"
+    named = None if key == "neighbors" else key
+    said = rf"uns\['{key}'\] holds str.*name a neighbour graph that is there \(none is\)"
+    with pytest.raises(InvalidInputError, match=said):
+        annotate(adata, "kind", neighbors_key=named)
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    with pytest.raises(InvalidInputError, match=rf"cells\.h5ad: .*{said}"):
+        read_dataset(tmp_path / "cells.h5ad", ReadOptions(labels="kind", neighbors=named))
+    assert annotate(adata, "kind", use_rep="X", temperature=0.3).graph_.n_nodes == 60
+
+
+@pytest.mark.parametrize(
+    ("uns", "places", "said"),
+    [
+        (
+            {"rna": {"connectivities_key": "rna_connectivities"}},
+            ["rna_connectivities"],
+            ["under another name: use it with", "rna"],
+        ),
+        (
+            {"neighbors": {"connectivities_key": "gone"}},
+            [],
+            ["uns['neighbors'] is there, but its graph obsp['gone'] is not", "again"],
+        ),
+    ],
+)
+def test_a_neighbour_graph_that_is_overlooked_is_told(tmp_path, uns, places, said):
+    adata, _ = blobs()
+    adata.uns.update(uns)
+    for place in places:
+        adata.obsp[place] = ring()
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    data = read_dataset(tmp_path / "cells.h5ad", ReadOptions(labels="kind"))
+    assert data.graph is None
+    (note,) = [n for n in data.notes if all(part in n for part in said)]
+    with pytest.warns(GraphWarning) as heard:
+        annotate(adata, "kind", temperature=0.3)
+    assert any(all(part in str(w.message) for part in said) for w in heard)
+    if places:
+        assert "--neighbors rna" in note
+        assert any("neighbors_key='rna'" in str(w.message) for w in heard)
+        assert annotate(adata, "kind", neighbors_key="rna", key_added="b").graph_.n_edges == 60
+
+
+def test_nothing_is_told_where_there_is_no_trace_of_a_graph(tmp_path):
+    adata, _ = blobs()
+    adata.uns["title"] = "my cells"
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    assert read_dataset(tmp_path / "cells.h5ad", ReadOptions(labels="kind")).notes == (
+        "features: X",
+    )
 
 
 def test_bad_objects_and_columns_are_refused():

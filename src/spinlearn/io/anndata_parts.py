@@ -26,18 +26,12 @@ def neighbour_graph(adata: Any, neighbors_key: str | None) -> Graph | None:
         Where scanpy was told to put it (its `key_added`); None means the default place. A key that
         is named must be there.
     """
-    where = "connectivities"
-    if neighbors_key is not None:
-        settings = adata.uns.get(neighbors_key)
-        if settings is None:
-            raise InvalidInputError(
-                f"adata.uns has no {neighbors_key!r}: run scanpy.pp.neighbors(adata, "
-                f"key_added={neighbors_key!r}), or name one that is there "
-                f"({', '.join(neighbour_keys(adata)) or 'none is'})"
-            )
-        where = str(settings.get("connectivities_key", f"{neighbors_key}_connectivities"))
-    elif "neighbors" in adata.uns:
-        where = str(adata.uns["neighbors"].get("connectivities_key", where))
+    if neighbors_key is not None and neighbors_key not in adata.uns:
+        raise InvalidInputError(
+            f"adata.uns has no {neighbors_key!r}: run scanpy.pp.neighbors(adata, "
+            f"key_added={neighbors_key!r}), or name one that is there ({_named(adata)})"
+        )
+    where = _where(adata, neighbors_key)
     if where not in adata.obsp:
         if neighbors_key is not None:
             raise InvalidInputError(f"adata.obsp has no {where!r}: run scanpy.pp.neighbors again")
@@ -45,6 +39,50 @@ def neighbour_graph(adata: Any, neighbors_key: str | None) -> Graph | None:
     matrix = adata.obsp[where]
     # umap's fuzzy union is symmetric up to rounding, jaccard and gauss are too.
     return Graph.from_sparse((matrix + matrix.T) / 2)
+
+
+def _where(adata: Any, neighbors_key: str | None) -> str:
+    """The key of obsp at which a neighbour graph should be."""
+    key = neighbors_key or "neighbors"
+    usual = "connectivities" if neighbors_key is None else f"{key}_connectivities"
+    settings = adata.uns.get(key, {})
+    if not isinstance(settings, Mapping):
+        raise InvalidInputError(
+            f"adata.uns[{key!r}] holds {type(settings).__name__}, not what scanpy.pp.neighbors "
+            f"writes: name a neighbour graph that is there ({_named(adata)}), or the features to "
+            "build one from"
+        )
+    return str(settings.get("connectivities_key", usual))
+
+
+def _named(adata: Any) -> str:
+    return ", ".join(neighbour_keys(adata)) or "none is"
+
+
+def overlooked_graph(adata: Any, option: str) -> str | None:
+    """What to say where `neighbour_graph` found none at the default place, but there are traces.
+
+    Parameters
+    ----------
+    adata : AnnData
+    option : str
+        How the user names another one; {} is its name.
+    """
+    said = []
+    if "neighbors" in adata.uns:
+        said.append(
+            f"uns['neighbors'] is there, but its graph obsp[{_where(adata, None)!r}] is not: run "
+            "scanpy.pp.neighbors again"
+        )
+    others = [
+        name
+        for name in neighbour_keys(adata)
+        if name != "neighbors" and _where(adata, name) in adata.obsp
+    ]
+    if others:
+        ways = " or ".join(option.format(name) for name in others)
+        said.append(f"a neighbour graph is there under another name: use it with {ways}")
+    return "; ".join(said) + "; a new graph is built" if said else None
 
 
 def neighbour_keys(adata: Any) -> list[str]:

@@ -15,6 +15,7 @@ from spinlearn.io.anndata_parts import (
     named_representations,
     neighbour_graph,
     neighbour_keys,
+    overlooked_graph,
     representation,
 )
 from spinlearn.io.chosen_columns import array_of_points, one_array
@@ -70,6 +71,8 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
     with errors_about(path):
         graph = neighbour_graph(adata, options.neighbors) if name is None else None
         if graph is None:
+            traces = overlooked_graph(adata, "--neighbors {}") if name is None else None
+            notes += (traces,) if traces else ()
             values, used = representation(adata, name)
     if graph is None:
         points = array_of_points(path, used, values, options)

@@ -27,9 +27,9 @@ from spinlearn import __version__
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import clean_labels
 from spinlearn.core.seeds import Seed, seed_sequence
-from spinlearn.errors import InvalidInputError, LabelWarning
+from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
 from spinlearn.estimators import PottsClassifier
-from spinlearn.io.anndata_parts import neighbour_graph, representation
+from spinlearn.io.anndata_parts import neighbour_graph, overlooked_graph, representation
 
 
 def annotate(
@@ -118,6 +118,9 @@ def annotate(
     source = "obsp connectivities"
     if use_rep is None:
         X = neighbour_graph(adata, neighbors_key)
+        traces = overlooked_graph(adata, "neighbors_key={!r}") if X is None else None
+        if traces:
+            warnings.warn(traces, GraphWarning, stacklevel=2)
     if X is None:
         X, source = representation(_Loaded(adata), use_rep)
     classifier = PottsClassifier(
