@@ -110,8 +110,23 @@ def test_from_networkx_agrees_with_its_matrix():
         (nx.DiGraph([(0, 1)]), r"directed.*to_undirected\(\)"),
         (nx.MultiDiGraph([(0, 1)]), "directed"),
         (nx.Graph(), "no nodes"),
-        (nx.Graph([(0, 1, {"weight": "heavy"})]), "numbers"),
-        (nx.Graph([(0, 1, {"weight": float("nan")})]), "NaN"),
+        *[
+            (nx.Graph([("a", "b", {"weight": 1}), ("b", "c", {"weight": bad})]), said)
+            for bad, said in [
+                (
+                    "heavy",
+                    r"edge \('b', 'c'\) .* has weight='heavy', which is no real.*weight=None",
+                ),
+                (None, r"edge \('b', 'c'\) .* has weight=None, which is no real number: set it"),
+                ("2.5", r"edge \('b', 'c'\) .* has weight='2.5', which is no real number"),
+                ([1.0], r"edge \('b', 'c'\) .* has weight=\[1.0\]"),
+                (1j, r"edge \('b', 'c'\) .* has weight=1j"),
+                (float("nan"), r"edge \('b', 'c'\) .* has weight=nan, which is NaN or infinite"),
+                (np.float32("inf"), r"edge \('b', 'c'\) .* has weight=inf, which is NaN or inf"),
+            ]
+        ],
+        (nx.Graph([("a", "b", {"weight": [1.0]})]), r"edge \('a', 'b'\) .* has weight=\[1.0\]"),
+        (nx.Graph([(0, 1, {"weight": 2.0}), (1, 2, {"weight": 10**400})]), r"edge \(1, 2\)"),
     ],
 )
 def test_unusable_networkx_graphs_are_refused(source, message):

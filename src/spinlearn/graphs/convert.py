@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spinlearn.core.arrays import float_array
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 
@@ -50,7 +51,37 @@ def from_networkx(graph: Any, weight: str | None = "weight") -> tuple[Graph, lis
         edges.append((number[one], number[other]))
         weights.append(1.0 if weight is None else attributes.get(weight, 1.0))
     ends = np.array(edges, dtype=np.int64)
+    try:
+        values = float_array(weights, "weights")
+        usable = values.ndim == 1 and bool(np.all(np.isfinite(values)))
+    except InvalidInputError:
+        usable = False
+    if not usable:
+        raise InvalidInputError(_odd_weight(names, edges, weights, weight))
     return Graph(len(names), ends, weights, duplicates="sum"), names
+
+
+def _odd_weight(
+    names: list[Hashable], edges: list[tuple[int, int]], weights: list[Any], weight: str | None
+) -> str:
+    """What is wrong with the first edge whose weight cannot be used."""
+    k = next(k for k, value in enumerate(weights) if not _is_usable(value))
+    one, other = (names[end] for end in edges[k])
+    value = weights[k].item() if isinstance(weights[k], np.generic) else weights[k]
+    what = "NaN or infinite" if isinstance(value, float) else "no real number"
+    return (
+        f"the edge ({one!r}, {other!r}) of the networkx graph has {weight}={value!r}, which is "
+        f"{what}: set it to a number, remove the attribute for weight 1, or use "
+        "from_networkx(graph, weight=None) for weight 1 everywhere"
+    )
+
+
+def _is_usable(value: Any) -> bool:
+    try:
+        number = float_array(value, "weight")
+    except InvalidInputError:
+        return False
+    return number.ndim == 0 and bool(np.isfinite(number))
 
 
 def as_graph(graph: Any) -> Graph:
