@@ -335,6 +335,7 @@ def dataset(labels):
             r"all 2 labels are '\?'.*if '\?' \(2 of 2\) means none, say --unlabelled '\?'",
         ),
         (["a", "b", "unknown"], "every point has a label.*say --unlabelled 'unknown'"),
+        (["a", "?", "unknown", "unknown"], r"'unknown' \(2 of 4\) means none"),
         (["unknown"] * 3, "every point has a label.*'unknown' .3 of 3. .*--unlabelled 'unknown'"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -159,8 +160,8 @@ def _all_labels(count: int) -> str:
 
 def _meant(given: Sequence[Any]) -> str:
     """What to say where some labels are words for nothing."""
-    words = sorted({label for label in given if means_nothing(label)})
+    words = Counter(label for label in given if means_nothing(label))
     if not words:
         return ""
-    count = sum(label == words[0] for label in given)
-    return f"; if {words[0]!r} ({count} of {len(given)}) means none, say --unlabelled {words[0]!r}"
+    word, count = words.most_common(1)[0]
+    return f"; if {word!r} ({count} of {len(given)}) means none, say --unlabelled {word!r}"
