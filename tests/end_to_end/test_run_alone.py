@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from spinlearn.core.processes import is_running
+from spinlearn.engines.sampling_run import SamplingRun
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.run_lock import only_run
 from tests.end_to_end.tool import leftovers, spinlearn_here, until
@@ -22,6 +23,11 @@ pytestmark = pytest.mark.slow
 ANSWER = {"labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html"}
 LONG = (
     "--method", "paper", "--engine", "multicanonical", "--tol", "1e-6", "--temperatures", "0.5,1",
+    "--checkpoint-seconds", "0",
+)  # fmt: skip
+
+SHORT = (
+    "--method", "paper", "--engine", "multicanonical", "--tol", "0.2", "--temperatures", "0.5,1",
     "--checkpoint-seconds", "0",
 )  # fmt: skip
 
@@ -127,6 +133,80 @@ def test_processes_are_known_to_run_or_not():
     assert not is_running(dead_process())
     assert not is_running(0)
     assert not is_running(10**30)
+
+
+def interrupted(table: Path) -> bytes:
+    """The checkpoint of a run that was ended when its answer was about to be written."""
+
+    def killed(*arguments, **settings):
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spinlearn.io.answer_files.write_answer", killed)
+        assert spinlearn_here(*command(*SHORT), cwd=table).returncode == 130
+    return (table / ".out.checkpoint.npz").read_bytes()
+
+
+def ended_by_its_clock(table: Path) -> bytes:
+    """What is kept of a run that gave its answer when it was late."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SamplingRun, "_late", lambda self, share: share >= 1)
+        done = spinlearn_here(*command(*SHORT, "--tol", "1e-6"), cwd=table)
+    assert "run again with --resume" in done.stdout, done.stderr
+    return (table / ".out.finished.npz").read_bytes()
+
+
+@pytest.mark.parametrize("engine", ["auto", "junction_tree", "enumeration", "generalized_bp"])
+def test_a_saved_run_is_not_lost_to_an_engine_that_keeps_none(table, engine):
+    saved = interrupted(table)
+    options = ("--method", "paper", "--engine", engine, "--temperatures", "0.5,1", "--resume")
+    done = spinlearn_here(*command(*options), cwd=table)
+    assert done.returncode == 2, done.stdout
+    assert "belongs to another run" in done.stderr
+    assert leftovers(table) == {"data.csv", ".out.checkpoint.npz"}
+    assert (table / ".out.checkpoint.npz").read_bytes() == saved
+
+
+@pytest.mark.parametrize("changed", [("--seed", "5"), ("--engine", "junction_tree")])
+def test_a_run_that_is_kept_stays_what_it_is_when_going_on_is_refused(table, changed):
+    saved = ended_by_its_clock(table)
+    before = leftovers(table)
+    done = spinlearn_here(*command(*SHORT, *changed, "--resume"), cwd=table)
+    assert done.returncode == 2
+    assert "belongs to another run" in done.stderr
+    assert leftovers(table) == before
+    assert (table / ".out.finished.npz").read_bytes() == saved
+
+
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_once_the_answer_stands_nobody_is_told_that_there_is_none(table, monkeypatch, kind):
+    monkeypatch.setattr("spinlearn.cli.fit.print_summary", lambda *_: signal.raise_signal(kind))
+    done = spinlearn_here(*command(*SHORT), cwd=table)
+    assert done.returncode == 128 + kind
+    assert done.stderr == ""
+    assert leftovers(table) == {"data.csv", "out", *(f"out/{name}" for name in ANSWER)}
+
+
+def test_output_that_cannot_be_printed_makes_no_interrupted_run(table, monkeypatch):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("spinlearn.cli.fit.print_summary", full)
+    done = spinlearn_here(*command(*SHORT), cwd=table)
+    assert done.returncode == 2
+    assert leftovers(table) == {"data.csv", "out", *(f"out/{name}" for name in ANSWER)}
+
+
+def test_a_checkpoint_that_is_not_written_is_told_even_if_there_is_no_answer(table, monkeypatch):
+    def no_room(source, target) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(source))
+
+    monkeypatch.setattr(os, "replace", no_room)
+    done = spinlearn_here(*command(*SHORT), cwd=table)
+    assert done.returncode == 2
+    path = table / ".out.checkpoint.npz"
+    assert done.stdout.count(f"note: the checkpoint {path} could not be written (No space") == 1
+    assert leftovers(table) == {"data.csv"}
 
 
 def test_a_disk_that_is_full_for_checkpoints_is_told_and_the_answer_written(table, monkeypatch):

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from spinlearn.core.array_file import read_npz
 from spinlearn.core.model import PottsModel
 from spinlearn.engines import (
+    Auto,
     BeliefPropagation,
     Metropolis,
     Multicanonical,
@@ -22,6 +23,7 @@ from spinlearn.engines import (
     Tempering,
     checkpoint,
 )
+from spinlearn.engines.sampling_run import SamplingRun
 from spinlearn.errors import CheckpointError, CheckpointWarning
 from tests.conftest import grid_graph
 
@@ -99,6 +101,44 @@ def test_a_run_resumed_from_any_of_its_checkpoints_ends_where_an_undisturbed_one
         found = run(engine)
         for average in ("marginals", "edge_agreement", "mean_energy", "heat_capacity"):
             np.testing.assert_array_equal(getattr(found, average), getattr(whole, average))
+
+
+@pytest.mark.parametrize("share", [0.4, 1.0])
+@pytest.mark.parametrize("engine", [Multicanonical(tol=0.2), Tempering(tol=0.2, moves="local")])
+def test_a_run_that_its_clock_ended_goes_on_as_if_there_had_been_none(
+    engine, share, tmp_path, monkeypatch
+):
+    """Neither weights that were cut short nor errors of a handful of rounds are taken over."""
+    whole = run(engine)
+    saving = clone(engine).set_params(checkpoint=tmp_path / "run.npz", max_seconds=1e9, tol=1e-9)
+    with monkeypatch.context() as patch:
+        patch.setattr(SamplingRun, "_late", lambda self, part: part >= share)
+        short = run(saving)
+    assert short.diagnostics["sweeps"] < whole.diagnostics["sweeps"]
+    found = run(saving.set_params(tol=0.2))
+    np.testing.assert_array_equal(found.marginals, whole.marginals)
+    np.testing.assert_array_equal(found.std_error, whole.std_error)
+    np.testing.assert_array_equal(found.equilibrated, whole.equilibrated)
+
+
+def test_a_checkpoint_is_not_passed_by_where_another_engine_would_run(tmp_path):
+    """The exact engine keeps none: it would answer, and the run that was saved be lost."""
+    path = tmp_path / "run.npz"
+    run(Multicanonical(tol=0.2, checkpoint=path, checkpoint_seconds=0.0))
+    saved = path.read_bytes()
+    assert run(Auto()).engine == "junction_tree"
+    with pytest.raises(CheckpointError, match="belongs to another run"):
+        run(Auto(checkpoint=path))
+    with pytest.raises(CheckpointError, match="belongs to another run"):
+        Multicanonical(checkpoint=path).run(model().replace(clamped=np.zeros(25)), [1.0])
+    assert path.read_bytes() == saved
+
+
+def test_what_auto_saved_is_gone_on_with_where_there_is_time_for_an_exact_answer(tmp_path):
+    path = tmp_path / "run.npz"
+    sampled = Auto(checkpoint=path, checkpoint_seconds=0.0, tol=0.2, max_operations=1)
+    assert run(sampled).engine == "tempering"
+    assert run(Auto(checkpoint=path, tol=0.2)).engine == "tempering"
 
 
 def test_arrays_that_would_be_stretched_to_fit_are_refused(interrupted, resumed, tmp_path):

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.text import Text
@@ -51,7 +52,8 @@ def say(screen: Console, text: str, style: str | None = None) -> None:
 class Watch:
     """A callback for engines: moves the bar, and asks the engine to stop after Ctrl-C.
 
-    `writing` says that nothing is left to stop: the first Ctrl-C then changes nothing.
+    `writing` says that nothing is left to stop: the first Ctrl-C then changes nothing. `written`
+    says that the answer stands: Ctrl-C then only cuts short what is printed.
     """
 
     def __init__(self, bar: Progress) -> None:
@@ -59,7 +61,7 @@ class Watch:
         self._task: TaskID = bar.add_task("graph", total=1.0, error="")
         self.stopped = False
         self.exit_code = 0
-        self._interrupted = self._writing = False
+        self._interrupted = self._writing = self._written = False
 
     def __call__(self, report: Report) -> bool:
         """What an engine calls between blocks."""
@@ -72,14 +74,25 @@ class Watch:
         )
         return self.stopped
 
+    def tell(self, text: str) -> None:
+        """What cannot wait for the end."""
+        say(self._bar.console, f"note: {text}", "yellow")
+
     def writing(self) -> None:
         """The answer is known and goes to its files."""
         self._writing = True
         self._bar.update(self._task, completed=1.0, description="writing", error="")
 
+    def written(self) -> None:
+        """The answer is in its files, and the bar gives way to what is said of it."""
+        self._written = True
+        self._bar.stop()
+
     def interrupt(self, signum: int, frame: FrameType | None) -> None:
         """First Ctrl-C, or word to end: finish with what there is. Second: leave."""
         self.exit_code = 128 + signum  # as shells have it
+        if self._written:
+            raise typer.Exit(self.exit_code)
         if self._interrupted:
             raise KeyboardInterrupt
         self._interrupted = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ from spinlearn.cli import options
 from spinlearn.cli.cluster import on_cluster
 from spinlearn.cli.console import console, say, watched
 from spinlearn.cli.summary import print_summary
-from spinlearn.errors import InvalidInputError, StoppedError
+from spinlearn.errors import InvalidInputError, SpinlearnError, StoppedError
 
 if TYPE_CHECKING:
     from spinlearn.io.dataset import Dataset, ReadOptions
@@ -144,10 +146,12 @@ def _run(
 ) -> None:
     """The run itself, alone in its folder."""
     from spinlearn.core.atomic_write import clear_leftovers
+    from spinlearn.engines.checkpoint import refuse_any
     from spinlearn.io.answer_files import write_answer
     from spinlearn.io.folder import new_folder
     from spinlearn.io.reading import read_dataset
     from spinlearn.workflows.fitting import fit_dataset, more_time_helps
+    from spinlearn.workflows.settings import saves_its_runs
 
     screen = console()
     checkpoint, finished = _run_files(out)
@@ -156,46 +160,85 @@ def _run(
         raise InvalidInputError(
             f"{checkpoint} holds an interrupted run: add --resume to go on with it, or delete it"
         )
+    saved = checkpoint if checkpoint.exists() else finished
+    if resume and not saves_its_runs(settings):
+        refuse_any(saved, f"engine {settings.engine}")
     dataset = read_dataset(data, read)
     if dataset.n_points > MANY and settings.method != "paper":
         say(screen, f"{dataset.n_points:,} points: {_cost(dataset)}")
-    if resume and finished.exists() and not checkpoint.exists():
-        finished.replace(checkpoint)
-    if resume and not checkpoint.exists():
+    if resume and not saved.exists():
         say(
             screen,
             f"nothing to resume ({checkpoint} is not there): starting from the beginning",
             "yellow",
         )
+    kept = None
+    with watched(screen, quiet) as watch:
+        try:
+            with _taken_up(saved if resume else checkpoint, checkpoint):
+                result, messages = fit_dataset(dataset, settings, watch, watch.tell)
+                watch.writing()
+                with new_folder(out) as folder:
+                    written = write_answer(folder, result, profile=profile)
+        except StoppedError as error:
+            if not checkpoint.exists():
+                raise
+            say(screen, "stopped before anything was measured; --resume goes on", "yellow")
+            raise typer.Exit(watch.exit_code) from error
+        # Before a word is printed: nothing that goes wrong then is to make the next run think that
+        # this one was interrupted.
+        if not watch.stopped:
+            kept = _kept(checkpoint, finished, more_time_helps(result.equilibrium))
+        watch.written()
+        print_summary(screen, result, out, messages)
+        for path in written:
+            say(screen, f"wrote {out / path.name}")
+        if watch.stopped:
+            if checkpoint.exists():
+                say(screen, "stopped early; --resume goes on from here", "yellow")
+            raise typer.Exit(watch.exit_code)
+        if kept is not None:
+            say(
+                screen,
+                "more time would help: run again with --resume and a larger --max-seconds (the run "
+                f"so far is kept in {kept}, {kept.stat().st_size / 1e6:.0f} MB; delete it if you "
+                "will not)",
+            )
+
+
+@contextmanager
+def _taken_up(saved: Path, checkpoint: Path) -> Iterator[None]:
+    """Let a run go on from a saved one; where it does not come to save anything, all is as before.
+
+    Parameters
+    ----------
+    saved : Path
+        Of a run under way or of one that ended with an answer; it need not exist.
+    checkpoint : Path
+        Where the run looks for it.
+    """
+    if saved == checkpoint or not saved.exists():
+        yield
+        return
+    of_old = saved.stat().st_mtime_ns
+    saved.replace(checkpoint)
     try:
-        with watched(screen, quiet) as watch:
-            result, messages = fit_dataset(dataset, settings, watch)
-            watch.writing()
-            with new_folder(out) as folder:
-                written = write_answer(folder, result, profile=profile)
-    except StoppedError as error:
-        if not checkpoint.exists():
-            raise
-        say(screen, "stopped before anything was measured; --resume goes on", "yellow")
-        raise typer.Exit(watch.exit_code) from error
-    print_summary(screen, result, out, messages)
-    for path in written:
-        say(screen, f"wrote {out / path.name}")
-    if watch.stopped:
-        if checkpoint.exists():
-            say(screen, "stopped early; --resume goes on from here", "yellow")
-        raise typer.Exit(watch.exit_code)
+        yield
+    except SpinlearnError:
+        if checkpoint.exists() and checkpoint.stat().st_mtime_ns == of_old:
+            checkpoint.replace(saved)
+        raise
+
+
+def _kept(checkpoint: Path, finished: Path, more_time_helps: bool) -> Path | None:
+    """Where the run is kept that has ended with an answer, if going on with it would help."""
     finished.unlink(missing_ok=True)  # of an earlier answer in the same folder
-    if not more_time_helps(result.equilibrium):
+    if not more_time_helps:
         checkpoint.unlink(missing_ok=True)
-    elif checkpoint.exists():
-        checkpoint.replace(finished)
-        size = finished.stat().st_size / 1e6
-        say(
-            screen,
-            "more time would help: run again with --resume and a larger --max-seconds (the run so "
-            f"far is kept in {finished}, {size:.0f} MB; delete it if you will not)",
-        )
+    if not checkpoint.exists():
+        return None
+    checkpoint.replace(finished)
+    return finished
 
 
 def _cost(data: Dataset) -> Cost:

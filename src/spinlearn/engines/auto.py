@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -141,13 +142,16 @@ class Auto(Settings):
         Equilibrium
         """
         began = perf_counter()
-        try:
-            return self._exact().run(model, temperatures, seed=seed, callback=callback)
-        except UnsupportedModelError:  # too wide, or too slow
-            sampler = self._sampling(model, perf_counter() - began)
-            if isinstance(sampler, PopulationAnnealing):
-                return sampler.run(model, temperatures, seed=seed, callback=callback)
-            return sampler.run(model, temperatures, seed=seed, callback=callback, until=until)
+        # Only samplers save: one goes on with its own run, and refuses that of another.
+        if self.checkpoint is None or not Path(self.checkpoint).exists():
+            try:
+                return self._exact().run(model, temperatures, seed=seed, callback=callback)
+            except UnsupportedModelError:  # too wide, or too slow
+                pass
+        sampler = self._sampling(model, perf_counter() - began)
+        if isinstance(sampler, PopulationAnnealing):
+            return sampler.run(model, temperatures, seed=seed, callback=callback)
+        return sampler.run(model, temperatures, seed=seed, callback=callback, until=until)
 
     def by_messages(self, n_starts: int | None = None) -> BeliefPropagation:
         """Belief propagation instead, with the settings that it shares.

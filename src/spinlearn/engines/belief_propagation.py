@@ -26,6 +26,7 @@ from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
+from spinlearn.engines import checkpoint
 from spinlearn.engines.cooled_run import CooledRun
 from spinlearn.engines.message_run import MANY_MESSAGES, MessageRun
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
@@ -168,6 +169,7 @@ class BeliefPropagation(Settings):
         root: np.random.SeedSequence,
         callback: Callback | None,
     ) -> Equilibrium:
+        checkpoint.refuse_any(self.checkpoint, f"{self.name} of so large a model")
         found = CooledRun(self, model, wanted, root, callback).equilibrium(self.name)
         _warn_unsettled(found.converged, found.diagnostics["residual"])
         again = partial(replace(self, checkpoint=None).run, model, seed=root)

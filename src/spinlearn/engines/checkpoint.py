@@ -66,6 +66,15 @@ def save(path: str | os.PathLike[str], run: str, header: dict[str, Any], arrays:
         )
 
 
+def refuse_any(path: str | os.PathLike[str] | None, engine: str) -> None:
+    """Refuse a file that a run without checkpoints was to go on from: another run wrote it."""
+    if path is not None and Path(path).exists():
+        raise CheckpointError(
+            f"{path} belongs to another run, for {engine} keeps no checkpoints here: resume with "
+            "the same inputs and the same engine, or delete it to start again"
+        )
+
+
 def load(path: str | os.PathLike[str], run: str) -> tuple[dict[str, Any], Arrays] | None:
     """Header and arrays of the checkpoint of this run, or None if there is no file."""
     target = Path(path)

@@ -81,6 +81,7 @@ class SamplingRun:
         self.started = self.saved = perf_counter()
         self.seconds: dict[str, float] = {}
         self.stopped = False
+        self.saves = True  # until time cuts short what a longer run would do first
         self.phase, self.rounds, self.next_check = "ladder", 0, 0
         self.burn, self.burn_rounds = 0, 0  # rounds dropped in production, and before it
         self.tries = 0  # of region moves per step
@@ -175,6 +176,7 @@ class SamplingRun:
 
     def _nothing_free(self) -> Equilibrium:
         """One labelling is left: no sampling."""
+        checkpoint.refuse_any(self.plan.checkpoint, "a model without free nodes")
         exact = Enumeration().run(self.model, self.wanted, callback=self.callback)
         return replace(
             exact,
@@ -285,7 +287,7 @@ class SamplingRun:
         path = self.plan.checkpoint
         waited = perf_counter() - self.saved >= self.plan.checkpoint_seconds
         due = now or self.stopped or waited
-        if path is None or not due:
+        if path is None or not due or not self.saves:
             return
         checkpoint.save(path, self.identity, *state_of(self))
         self.saved = perf_counter()

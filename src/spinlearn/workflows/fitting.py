@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import asdict
 from functools import cached_property
@@ -16,8 +16,13 @@ import numpy.typing as npt
 from spinlearn import __version__
 from spinlearn.answers.labels import parse_labels
 from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.protocols import Callback
-from spinlearn.errors import ContradictionWarning, ConvergenceWarning, SpinlearnWarning
+from spinlearn.core.protocols import Callback, Progress
+from spinlearn.errors import (
+    CheckpointWarning,
+    ContradictionWarning,
+    ConvergenceWarning,
+    SpinlearnWarning,
+)
 from spinlearn.estimators import PottsClassifier
 from spinlearn.io.dataset import Dataset
 from spinlearn.io.preparation import Preparation
@@ -34,11 +39,17 @@ from spinlearn.workflows.settings import (
 
 
 def fit_dataset(
-    data: Dataset, settings: FitSettings, callback: Callback | None = None
+    data: Dataset,
+    settings: FitSettings,
+    callback: Callback | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> tuple[Result, list[str]]:
-    """Classify a dataset; the result and the warnings on the way."""
+    """Classify a dataset; the result and the warnings on the way.
+
+    `tell` hears at once that the run could not be saved: whoever waits for its end learns too late.
+    """
     data.check_labels()
-    return Fitting(data, settings).result(data.labels, callback)
+    return Fitting(data, settings).result(data.labels, callback, tell)
 
 
 class Fitting:
@@ -99,14 +110,18 @@ class Fitting:
         return self.last
 
     def result(
-        self, labels: npt.NDArray[np.object_], callback: Callback | None = None
+        self,
+        labels: npt.NDArray[np.object_],
+        callback: Callback | None = None,
+        tell: Callable[[str], None] | None = None,
     ) -> tuple[Result, list[str]]:
         """The answer to these labels, and the warnings on the way."""
         data, settings = self.data, self.settings
         began = perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", SpinlearnWarning)
-            classifier = self.classifier(labels, callback)
+            watched = callback if tell is None else _telling(callback, caught, tell)
+            classifier = self.classifier(labels, watched)
         notes = list(data.notes)
         if settings.top_variance is not None and data.points is not None:
             notes.append(f"the {self.points.shape[1]} features of largest variance are used")
@@ -126,6 +141,24 @@ class Fitting:
         }
         result = Result.of(classifier, data.ids, layout=layout, settings=record)
         return result, messages
+
+
+def _telling(
+    callback: Callback | None, caught: list[warnings.WarningMessage], tell: Callable[[str], None]
+) -> Callback:
+    """A callback that also tells, once, that a checkpoint could not be written."""
+    told = False
+
+    def watch(report: Progress) -> bool | None:
+        nonlocal told
+        if not told:
+            failed = [w.message for w in caught if issubclass(w.category, CheckpointWarning)]
+            if failed:
+                told = True
+                tell(str(failed[0]))
+        return None if callback is None else callback(report)
+
+    return watch
 
 
 def _writable(name: str) -> str:

@@ -146,6 +146,11 @@ def configured_engine(settings: FitSettings) -> Engine:
     return engine
 
 
+def saves_its_runs(settings: FitSettings) -> bool:
+    """Whether the engine of these settings can go on from a checkpoint."""
+    return "checkpoint" in configured_engine(settings).get_params()  # type: ignore[attr-defined]
+
+
 def _check_numbers(settings: FitSettings) -> None:
     """Refuse settings of a sampler even where an exact engine would never look at them."""
     for name in ("tol", "max_seconds", "checkpoint_seconds"):
