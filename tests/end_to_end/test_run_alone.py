@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from spinlearn.core.file_lock import try_lock
 from spinlearn.core.processes import is_running
 from spinlearn.engines.sampling_run import SamplingRun
 from spinlearn.errors import InvalidInputError
@@ -98,9 +99,94 @@ def test_the_lock_of_another_machine_is_respected(table):
     assert leftovers(table) == {"data.csv", ".out.lock"}
 
 
-def test_a_lock_that_is_being_written_is_respected(table):
-    (table / ".out.lock").touch()
-    assert "just begun" in spinlearn_here(*command(), cwd=table).stderr
+def test_a_lock_that_is_being_written_is_respected(tmp_path):
+    with only_run(tmp_path / "out"):
+        (tmp_path / ".out.lock").write_bytes(b"")
+        refused = pytest.raises(InvalidInputError, match="just begun")
+        with refused, only_run(tmp_path / "out"):
+            pass
+
+
+def test_a_lock_that_is_held_is_respected_whatever_process_it_names(tmp_path):
+    """In containers with one disk and one name, numbers of processes say nothing of each other."""
+    with only_run(tmp_path / "out"):
+        lock = tmp_path / ".out.lock"
+        process = dead_process()
+        lock.write_text(f"{process}@{platform.node()}\n", encoding="utf-8")
+        refused = pytest.raises(InvalidInputError, match=f"process {process} on")
+        with refused, only_run(tmp_path / "out"):
+            pass
+        assert lock.exists()
+
+
+@pytest.mark.parametrize(
+    "left", [b"", b"\xff\xfe", b"9" * 5000, f"1@{platform.node()}".encode()], ids=len
+)
+def test_a_lock_that_nobody_holds_keeps_nobody_off(tmp_path, left):
+    """Killed before it was written, or its number is another program's by now."""
+    (tmp_path / ".out.lock").write_bytes(left)
+    with only_run(tmp_path / "out"):
+        held = (tmp_path / ".out.lock").read_text(encoding="utf-8")
+        assert held == f"{os.getpid()}@{platform.node()}\n"
+    assert leftovers(tmp_path) == set()
+
+
+def test_a_lock_that_goes_just_when_it_is_taken_is_made_again(tmp_path, monkeypatch):
+    """Else two would be inside: one with the file that is gone, one with a new one."""
+    lock = tmp_path / ".out.lock"
+    lock.touch()
+
+    def gone_meanwhile(descriptor: int) -> bool | None:
+        monkeypatch.setattr("spinlearn.io.run_lock.try_lock", try_lock)
+        lock.unlink()
+        return try_lock(descriptor)
+
+    monkeypatch.setattr("spinlearn.io.run_lock.try_lock", gone_meanwhile)
+    with only_run(tmp_path / "out"):
+        assert lock.read_text(encoding="utf-8").startswith(f"{os.getpid()}@")
+
+
+def test_a_lock_that_is_no_file_is_told_and_left(tmp_path):
+    (tmp_path / ".out.lock").symlink_to("nowhere")
+    refused = pytest.raises(InvalidInputError, match=r"\.out\.lock is not a file.*delete it")
+    with refused, only_run(tmp_path / "out"):
+        pass
+    assert leftovers(tmp_path) == {".out.lock"}
+
+
+def test_the_lock_of_another_is_not_removed(tmp_path):
+    lock = tmp_path / ".out.lock"
+    with only_run(tmp_path / "out"):
+        lock.unlink()
+        lock.write_text("another's", encoding="utf-8")
+    assert lock.read_text(encoding="utf-8") == "another's"
+
+
+def test_a_lock_that_cannot_be_removed_hides_no_error(tmp_path, monkeypatch):
+    def read_only(path, **settings):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(Path, "unlink", read_only)
+    with pytest.raises(ZeroDivisionError), only_run(tmp_path / "out"):
+        raise ZeroDivisionError
+
+
+def test_where_files_cannot_be_locked_processes_are_looked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr("spinlearn.io.run_lock.try_lock", lambda descriptor: None)
+    lock, here = tmp_path / ".out.lock", platform.node()
+    with only_run(tmp_path / "out"):
+        assert lock.exists()
+    lock.write_text(f"{dead_process()}@{here}\n", encoding="utf-8")
+    with only_run(tmp_path / "out"):
+        pass
+    for held, who in (
+        (f"{os.getppid()}@{here}", f"process {os.getppid()} on"),
+        ("123@elsewhere", "process 123 on elsewhere"),
+        ("", "just begun"),
+    ):
+        lock.write_text(held, encoding="utf-8")
+        with pytest.raises(InvalidInputError, match=who), only_run(tmp_path / "out"):
+            pass
 
 
 def test_a_lock_is_gone_whatever_ends_the_run(tmp_path):
@@ -115,12 +201,12 @@ def test_a_lock_is_gone_whatever_ends_the_run(tmp_path):
 
 
 def test_no_lock_is_left_where_there_is_no_room_for_one(tmp_path, monkeypatch):
-    """An empty one would keep every later run from beginning."""
+    """Where files cannot be locked, an empty one would keep every later run from beginning."""
 
-    def no_room(path, *arguments, **settings):
+    def no_room(file):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(Path, "write_text", no_room)
+    monkeypatch.setattr("spinlearn.io.run_lock._sign", no_room)
     refused = pytest.raises(InvalidInputError, match=r"out cannot be written \(No space left")
     with refused, only_run(tmp_path / "out"):
         pass
