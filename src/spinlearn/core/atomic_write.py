@@ -26,6 +26,10 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(side, target)
+    except OSError as error:
+        if error.filename in (None, str(side)):  # a full disk does not say where it is full
+            error.filename = str(target)
+        raise
     finally:
         side.unlink(missing_ok=True)
 
