@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 
@@ -31,3 +33,19 @@ def test_demo_command(tmp_path):
     explorer = (out / "report.html").read_text()
     assert "Two bands, seven labels" in explorer
     assert "report.html" in done.stdout
+
+
+@pytest.mark.slow
+def test_a_demo_that_is_cut_short_leaves_nothing_and_can_be_run_again(tmp_path, monkeypatch):
+    from spinlearn.errors import InvalidInputError
+    from spinlearn.paper import demo
+
+    def no_room(path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(demo, "_draw_rivals", no_room)
+        with pytest.raises(InvalidInputError, match=r"out cannot be written .No space.*rivals\.png"):
+            demo.run_demo(tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+    assert all(path.is_file() for path in demo.run_demo(tmp_path / "out").files)

@@ -75,6 +75,26 @@ def test_a_second_run_into_one_folder_is_refused_with_the_process_of_the_first(t
     assert not (table / ".out.lock").exists()
 
 
+def test_a_run_that_is_refused_clears_nothing(table):
+    """In another container the first has the same process number."""
+    part = table / f".out.{os.getpid()}@{platform.node()}.part"
+    part.mkdir()
+    with only_run(table / "out"):
+        assert spinlearn_here(*command(), cwd=table).returncode == 2
+        assert part.exists()
+
+
+@pytest.mark.parametrize("name", ["circle", os.fsdecode(b"\xff")], ids=["circle", "letters"])
+def test_a_folder_that_cannot_be_is_refused_before_anything_is_read(table, name):
+    (table / "circle").symlink_to("circle")
+    (table / "data.csv").unlink()
+    done = spinlearn_here(*command("--out", name), cwd=table)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "name another folder" in done.stderr
+    assert leftovers(table) == {"circle"}
+
+
 def test_what_a_killed_run_left_is_cleared_by_the_next(table):
     process = dead_process()
     names = [

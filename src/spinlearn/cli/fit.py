@@ -88,11 +88,11 @@ def fit(
         spinlearn fit edges/ --edges --labels-file labels.csv --labels class --scheduler
         tcp://10.0.0.1:8786 --blocks 8 --parts /shared/parts
     """
-    from spinlearn.io.folder import check_target, parent_folder
+    from spinlearn.io.folder import check_name, check_target, parent_folder
     from spinlearn.io.run_lock import only_run
     from spinlearn.workflows.settings import FitSettings
 
-    check_target(out)
+    check_name(out)
     if (blocks is not None and scheduler is None) or (parts is not None and blocks is None):
         raise InvalidInputError(
             "--blocks needs workers to live on, and --parts needs --blocks: give --scheduler "
@@ -132,6 +132,7 @@ def fit(
     )
     # The checkpoint stands beside the answer.
     with parent_folder(out), only_run(out), on_cluster(scheduler):
+        check_target(out)
         _run(data, read, settings, out, resume, quiet, profile)
 
 

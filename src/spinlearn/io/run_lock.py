@@ -74,6 +74,10 @@ def _opened(target: Path, lock: Path) -> tuple[FileIO | None, bool]:
         return FileIO(lock, "x+"), True
     except FileExistsError:
         pass
+    except FileNotFoundError:  # another run that was refused has removed what it made
+        with suppress(OSError):
+            lock.parent.mkdir(parents=True, exist_ok=True)
+        return None, False
     except OSError as error:
         raise _unwritable(target, error) from error
     try:

@@ -21,6 +21,7 @@ from spinlearn.datasets.toy import ToySet, two_bands
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
+from spinlearn.io.folder import new_files
 from spinlearn.paper.comparison import paper_profile
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
@@ -75,7 +76,6 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
     supervised = _errors(with_labels, toy, labelled=[0, 1])
     unsupervised = _errors(without, toy, labelled=[])
 
-    out.mkdir(parents=True, exist_ok=True)
     answer = shown.decision
     ours = np.where(answer.status == Status.CONFUSED, -2, np.minimum(answer.outcomes, 2))
     cut = np.argmax(with_labels.marginals[0], axis=1)
@@ -85,16 +85,9 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
         (f"minimum cut (T = 0): {np.sum(cut != toy.truth)} errors", cut),
         (f"spinlearn at T* = {best:g}: {supervised[shown.row]} errors", ours),
     ]
-    pixel_maps(toy.mask, panels, toy.labels, files[0])
-    error_curves(
-        TEMPERATURES,
-        [
-            ("with 7 labels (semi-supervised, exact)", supervised),
-            ("without labels (clustering, exact)", unsupervised),
-        ],
-        toy.n_points,
-        best,
-        files[1],
+    ids = [f"row {row} column {column}" for row, column in toy.coordinates.tolist()]
+    content = explorer_content(
+        shown, ids=ids, pixels=toy.coordinates, title="Two bands, seven labels"
     )
     result = DemoResult(
         temperatures=TEMPERATURES,
@@ -105,13 +98,22 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
         seconds=with_labels.diagnostics["seconds"] + without.diagnostics["seconds"],
         files=files,
     )
-    files[2].write_text(_report(result), encoding="utf-8", newline="\n")
-    ids = [f"row {row} column {column}" for row, column in toy.coordinates.tolist()]
-    content = explorer_content(
-        shown, ids=ids, pixels=toy.coordinates, title="Two bands, seven labels"
-    )
-    write_explorer(files[3], content)
-    _draw_rivals(files[4])
+    with new_files(out) as folder:
+        drawn = [folder / name for name in names]
+        pixel_maps(toy.mask, panels, toy.labels, drawn[0])
+        error_curves(
+            TEMPERATURES,
+            [
+                ("with 7 labels (semi-supervised, exact)", supervised),
+                ("without labels (clustering, exact)", unsupervised),
+            ],
+            toy.n_points,
+            best,
+            drawn[1],
+        )
+        drawn[2].write_text(_report(result), encoding="utf-8", newline="\n")
+        write_explorer(drawn[3], content)
+        _draw_rivals(drawn[4])
     return result
 
 
