@@ -45,7 +45,9 @@ def test_a_demo_that_is_cut_short_leaves_nothing_and_can_be_run_again(tmp_path, 
 
     with monkeypatch.context() as patch:
         patch.setattr(demo, "_draw_rivals", no_room)
-        with pytest.raises(InvalidInputError, match=r"out cannot be written .No space.*rivals\.png"):
+        with pytest.raises(
+            InvalidInputError, match=r"out cannot be written .No space.*rivals\.png"
+        ):
             demo.run_demo(tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
     assert all(path.is_file() for path in demo.run_demo(tmp_path / "out").files)

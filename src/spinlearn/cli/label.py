@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from spinlearn.labelling.notebook import Labelling
 
+LOOK_SECONDS = 0.5  # between looks for Ctrl-C, which wakes nobody who waits on Windows
+
 
 def label(
     data: options.Data,
@@ -131,7 +133,7 @@ def _wait() -> None:
         for kind in (signal.SIGINT, signal.SIGTERM)
     }
     try:
-        while not ended.wait(3600):
+        while not ended.wait(LOOK_SECONDS):
             pass
     finally:
         for kind, handler in before.items():

@@ -6,6 +6,7 @@ import os
 import sys
 
 STILL_ACTIVE = 259  # exit code of a process that runs, as Windows has it
+ACCESS_DENIED = 5  # ERROR_ACCESS_DENIED
 QUERY = 0x1000  # PROCESS_QUERY_LIMITED_INFORMATION
 
 
@@ -28,12 +29,21 @@ def is_running(process: int) -> bool:
 
 def _is_running_on_windows(process: int) -> bool:
     import ctypes
+    from ctypes import wintypes
 
-    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined, unused-ignore]
-    handle = kernel.OpenProcess(QUERY, False, process)
-    if not handle:
+    if process >= 2**32:  # no number of a process
         return False
-    code = ctypes.c_ulong()
+    kernel = ctypes.WinDLL("kernel32", use_last_error=True)  # type: ignore[attr-defined, unused-ignore]
+    # Without these a handle would be cut to 32 bits.
+    kernel.OpenProcess.argtypes = (wintypes.DWORD, wintypes.BOOL, wintypes.DWORD)
+    kernel.OpenProcess.restype = wintypes.HANDLE
+    kernel.GetExitCodeProcess.argtypes = (wintypes.HANDLE, wintypes.LPDWORD)
+    kernel.CloseHandle.argtypes = (wintypes.HANDLE,)
+    handle = kernel.OpenProcess(QUERY, False, process)
+    if not handle:  # it is another user's, or there is none
+        denied = ctypes.get_last_error() == ACCESS_DENIED  # type: ignore[attr-defined, unused-ignore]
+        return bool(denied)
+    code = wintypes.DWORD()
     known = kernel.GetExitCodeProcess(handle, ctypes.byref(code))
     kernel.CloseHandle(handle)
     return bool(known) and code.value == STILL_ACTIVE

@@ -147,7 +147,7 @@ def write_message_parts(model: PottsModel, folder: str | Path, n_blocks: int) ->
             "coefficient": coefficient, "targets": targets.tolist(), "held": held.tolist(),
         }  # fmt: skip
         # Last: a folder without it is not whole.
-        (path / HEADER).write_text(json.dumps(header), encoding="utf-8")
+        (path / HEADER).write_text(json.dumps(header), encoding="utf-8", newline="\n")
     return MessageParts.open(path)
 
 

@@ -90,7 +90,7 @@ def _bound(port: int) -> socket.socket:
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if port:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.setsockopt(socket.SOL_SOCKET, _reuse(), 1)
         found.bind((ADDRESS, port))
     except OSError as error:
         found.close()
@@ -98,3 +98,12 @@ def _bound(port: int) -> socket.socket:
             f"port {port} cannot be had ({error.strerror}): leave --port out for any that is free"
         ) from error
     return found
+
+
+def _reuse() -> int:
+    """The option by which a port can be had again at once, and by nobody else at the same time.
+
+    Windows has a port to itself by another one: SO_REUSEADDR would share it with any program there.
+    """
+    exclusive = getattr(socket, "SO_EXCLUSIVEADDRUSE", None)  # Windows only
+    return socket.SO_REUSEADDR if exclusive is None else int(exclusive)
