@@ -143,3 +143,19 @@ def test_text_that_is_no_unicode_is_refused(tmp_path):
     beyond = np.array([0x70, 0x110000], dtype=np.uint32).view("U1")
     np.save(tmp_path / "a.npy", beyond)
     assert "is not Unicode" in refused(tmp_path / "a.npy")
+
+
+def test_what_unpacks_to_more_than_any_file_should_is_refused(tmp_path, monkeypatch):
+    np.savez_compressed(tmp_path / "z.npz", zeros=np.zeros(1 << 16))
+    monkeypatch.setattr("spinlearn.core.array_file.MAX_BYTES", 1 << 18)
+    with pytest.raises(InvalidInputError, match="unpacks to more than"):
+        read_npz(tmp_path / "z.npz")
+
+
+def test_own_files_do_not_unpack_to_far_more_than_was_written(tmp_path, monkeypatch):
+    """Zeros under a name that nobody asks for would fill the memory before they are refused."""
+    monkeypatch.setattr("spinlearn.core.array_file.SMALL", 1 << 16)
+    np.savez_compressed(tmp_path / "z.npz", zeros=np.zeros(1 << 17))
+    assert len(read_npz(tmp_path / "z.npz")["zeros"]) == 1 << 17  # a user's may
+    with pytest.raises(InvalidInputError, match="unpacks to 1 MB, far more than what was written"):
+        read_npz(tmp_path / "z.npz", own=True)

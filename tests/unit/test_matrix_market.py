@@ -131,3 +131,29 @@ def test_lines_are_counted_over_blocks(tmp_path, monkeypatch):
     assert graph_of(tmp_path, f"{REAL}200 200 199\n{entries}").graph.n_edges == 199
     broken = entries.replace("151 150 1.0", "151 150 1.0e")
     assert "in line 152" in refused(tmp_path, f"{REAL}200 200 199\n{broken}")
+
+
+@pytest.mark.parametrize("size", ["0 0", "0 3", "3 0"])
+@pytest.mark.parametrize("field", ["real", "integer"])
+def test_a_matrix_of_nothing_is_refused(tmp_path, size, field):
+    """SciPy's reader ends the process by a division by zero."""
+    head = f"%%MatrixMarket matrix array {field} general\n"
+    assert "holds no node: its size in line 2 is 0" in refused(tmp_path, f"{head}{size}\n")
+
+
+def test_a_long_comment_is_no_size(tmp_path):
+    """Cut where it fills a block, its end would be read as the size, and the true one by SciPy."""
+    comment = "%" + "x" * 65535 + "3 3 1\n"
+    assert edges_of(graph_of(tmp_path, f"{REAL}{comment}2 2 1\n2 1 4\n")) == {(1, 2, 4.0)}
+    said = refused(tmp_path, f"{REAL}{comment}999999999 999999999 1\n2 1 1\n")
+    assert "claims 999999999 nodes but 1 edges" in said
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 400])
+def test_a_number_too_large_is_refused_with_its_line(tmp_path, number):
+    content = f"{REAL}3 3 3\n2 1 1.5\n\n3 2 {number}\n3 1 1\n"
+    assert f"{number[:40]!r} in line 5, which is too large" in refused(tmp_path, content)
+
+
+def test_more_entries_than_bytes_are_refused_before_memory_is_taken(tmp_path):
+    assert "more than the file can hold" in refused(tmp_path, f"{REAL}9 9 999999999\n2 1 1\n")

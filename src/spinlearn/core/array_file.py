@@ -25,6 +25,8 @@ from spinlearn.errors import InvalidInputError
 
 Arrays = dict[str, npt.NDArray[Any]]
 MAX_BYTES = 1 << 34  # of all arrays of a file together, unpacked
+OWN_PACKED = 200  # the same of a whole file that this library wrote, and that is not small
+SMALL = 1 << 28  # bytes
 MOST_PACKED = 1100  # bytes that one byte of a deflated file can stand for: 1032 by its design
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # all that NumPy writes
 ENCRYPTED = 0x1
@@ -52,13 +54,20 @@ def write_npz(file: IO[bytes], arrays: Arrays) -> None:
                 np.lib.format.write_array(member, np.asanyarray(values), allow_pickle=False)
 
 
-def read_npz(path: Path) -> Arrays:
-    """The arrays of a .npz file by name."""
+def read_npz(path: Path, *, own: bool = False) -> Arrays:
+    """The arrays of a .npz file by name.
+
+    Parameters
+    ----------
+    path : Path
+    own : bool
+        Whether this library wrote it: one with much more than it would write is refused unread.
+    """
     arrays: Arrays = {}
     with _told(path, ".npz"), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         _check_count(path, archive)
-        _check_sizes(path, members)
+        _check_sizes(path, members, own)
         for member in members:
             name = member.filename.removesuffix(".npy")
             if name in arrays:
@@ -97,13 +106,19 @@ def _check_count(path: Path, archive: zipfile.ZipFile) -> None:
         raise ValueError(f"it lists {n_listed} arrays, but should hold {n_members}")
 
 
-def _check_sizes(path: Path, members: list[zipfile.ZipInfo]) -> None:
+def _check_sizes(path: Path, members: list[zipfile.ZipInfo], own: bool) -> None:
     """Refuse what would unpack to more than the file can hold, before anything is unpacked."""
-    if sum(member.file_size for member in members) > MAX_BYTES:
+    claimed = sum(member.file_size for member in members)
+    if claimed > MAX_BYTES:
         raise InvalidInputError(
             f"{path} unpacks to more than {MAX_BYTES >> 30} GB: give a smaller file"
         )
     held = path.stat().st_size
+    if own and claimed > max(SMALL, OWN_PACKED * held):
+        raise InvalidInputError(
+            f"{path} unpacks to {claimed >> 20} MB, far more than what was written into it: it is "
+            "damaged; get it again"
+        )
     for member in members:
         if member.flag_bits & ENCRYPTED:
             raise InvalidInputError(

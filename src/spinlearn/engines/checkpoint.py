@@ -81,7 +81,7 @@ def load(path: str | os.PathLike[str], run: str) -> tuple[dict[str, Any], Arrays
     if not target.exists():
         return None
     try:
-        arrays = read_npz(target)
+        arrays = read_npz(target, own=True)
         header = json.loads(str(arrays.pop("header")))
         if not isinstance(header, dict) or header.get("magic") != MAGIC:
             raise KeyError("header")

@@ -11,6 +11,7 @@ import numpy as np
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
+from spinlearn.io.sparse_checks import check_compressed, check_dense_size
 
 MAPS = ("X_umap", "X_tsne", "X_pca")
 REPRESENTATIONS = ("X_pca", "X_scVI", "X_harmony")
@@ -36,7 +37,7 @@ def neighbour_graph(adata: Any, neighbors_key: str | None) -> Graph | None:
         if neighbors_key is not None:
             raise InvalidInputError(f"adata.obsp has no {where!r}: run scanpy.pp.neighbors again")
         return None
-    matrix = adata.obsp[where]
+    matrix = _checked(adata.obsp[where], where)
     # umap's fuzzy union is symmetric up to rounding, jaccard and gauss are too.
     return Graph.from_sparse((matrix + matrix.T) / 2)
 
@@ -133,7 +134,20 @@ def feature_names(adata: Any, used: str, count: int) -> list[str]:
     return [f"{key}[{k}]" for k in range(count)]
 
 
+def _checked(values: Any, name: str, *, written_out: bool = False) -> Any:
+    """A matrix of a file; a sparse one only if all its values lie inside it."""
+    try:
+        if hasattr(values, "indptr"):
+            check_compressed(values)
+        if written_out and hasattr(values, "nnz"):
+            check_dense_size(values.shape, values.nnz)
+    except ValueError as error:
+        raise InvalidInputError(f"{name!r} is damaged: {error}; get the file again") from error
+    return values
+
+
 def _dense(values: Any, name: str) -> FloatArray:
+    values = _checked(values, name, written_out=True)
     dense = values.toarray() if hasattr(values, "toarray") else values
     try:
         return np.asarray(dense, dtype=np.float64)
@@ -157,7 +171,8 @@ def gene_readers(adata: Any) -> dict[str, Callable[[], FloatArray]]:
     """By name of a gene, what reads its values of all cells, (n,)."""
     if adata.X is None:
         return {}
-    matrix = adata.X.tocsc() if hasattr(adata.X, "tocsc") else np.asarray(adata.X)
+    sparse = hasattr(adata.X, "tocsc")
+    matrix = _checked(adata.X, "X").tocsc() if sparse else np.asarray(adata.X)
 
     def values(column: int) -> FloatArray:
         found = matrix[:, [column]]

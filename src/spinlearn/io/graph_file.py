@@ -21,6 +21,7 @@ from spinlearn.core.array_file import Arrays
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.decimals import has_point, pointed
+from spinlearn.io.sparse_checks import check_lists
 from spinlearn.io.text_table import Row, read_text_rows
 
 MANY_NODES = 10**6  # no graph is refused below, however few its edges
@@ -99,20 +100,32 @@ def sparse_graph(path: Path, arrays: Arrays) -> tuple[Graph, tuple[str, ...]]:
     from scipy.sparse import coo_array, csr_array
 
     try:
-        shape = tuple(arrays["shape"].tolist())
+        shape = _two_sizes(arrays["shape"])
+        if arrays["data"].ndim != 1 or arrays["data"].dtype.kind not in "biuf":
+            raise ValueError(f"its values are {arrays['data'].dtype}, no list of numbers")
+        data = arrays["data"].astype(np.float64)
         if {"row", "col"} <= set(arrays):
-            check_node_count(path, max(shape), len(arrays["data"]))
-            matrix = coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape=shape)
+            check_node_count(path, max(shape), len(data))
+            matrix = coo_array((data, (arrays["row"], arrays["col"])), shape=shape)
         else:  # the columns of a symmetric matrix are its rows
-            matrix = csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
-            matrix.check_format(full_check=True)
+            lists = (data, arrays["indices"], arrays["indptr"])
+            by_rows = str(arrays.get("format", "csr")) != "csc"
+            check_lists(*lists, *(shape if by_rows else shape[::-1]))
+            matrix = csr_array(lists, shape=shape if by_rows else shape[::-1])
     except InvalidInputError:
         raise
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError) as error:
         raise InvalidInputError(
             f"{path} is not a sparse matrix in CSR, CSC or COO form: {error}"
         ) from error
     return matrix_graph(path, matrix)
+
+
+def _two_sizes(shape: np.ndarray[Any, np.dtype[Any]]) -> tuple[int, int]:
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or np.any(shape < 0):
+        raise ValueError(f"its shape is {shape.tolist()}")
+    rows, columns = shape.tolist()
+    return rows, columns
 
 
 @contextmanager

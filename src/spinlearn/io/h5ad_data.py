@@ -60,6 +60,11 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
     id_column = own_id_column(path, obs.columns, options, label_table)
     ids = [str(name) for name in adata.obs_names] if id_column is None else ids_of(obs, id_column)
     notes: tuple[str, ...] = ()
+    if not all(map(str.strip, ids)):
+        raise InvalidInputError(
+            f"{path} has a cell without a name in obs_names, and every one needs one: fill it in, "
+            "or name a column of obs with --id"
+        )
     if id_column is None and len(set(ids)) < len(ids):
         ids, notes = row_numbers(len(ids)), ("obs_names repeat: ids are row numbers",)
     name = one_array(path, named_representations(adata), options)

@@ -9,11 +9,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.graph_file import ReadGraph, check_node_count, matrix_graph
 
-MAGIC = b"%%matrixmarket"
+MAGIC = b"%%MatrixMarket"
 BLOCK = 1 << 20  # bytes
 LONGEST_LINE = 1 << 16
 INDEX = rb"[0-9]{1,10}"
@@ -52,6 +55,11 @@ def read_matrix_market(path: Path) -> ReadGraph:
         check_node_count(path, heading.n_rows, heading.n_entries)
         _check_entries(path, heading)
         matrix = mmread(path)
+        if matrix.shape != (heading.n_rows, heading.n_columns):
+            raise ValueError(
+                f"its size is read as {matrix.shape} and as {heading.n_rows} by {heading.n_columns}"
+            )
+        _check_finite(path, heading, matrix)
     except InvalidInputError:
         raise
     except OSError as error:
@@ -64,8 +72,8 @@ def read_matrix_market(path: Path) -> ReadGraph:
 
 def _heading(path: Path) -> _Heading:
     with open(path, "rb") as file:
-        first = file.readline(LONGEST_LINE)
-        if not first[: len(MAGIC)].lower() == MAGIC:
+        first = _line(file)
+        if not first.startswith(MAGIC):
             raise InvalidInputError(
                 f"{path} is not a Matrix Market file: it does not begin with %%MatrixMarket"
             )
@@ -79,7 +87,7 @@ def _heading(path: Path) -> _Heading:
             )
         line, text = 1, b"%"
         while text and (text.startswith(b"%") or not text.strip()):
-            line, text = line + 1, file.readline(LONGEST_LINE)
+            line, text = line + 1, _line(file)
         numbers = text.split()
         wanted = 3 if kind == "coordinate" else 2
         if len(numbers) != wanted or not all(re.fullmatch(INDEX, n) for n in numbers):
@@ -88,8 +96,34 @@ def _heading(path: Path) -> _Heading:
                 + (" and entries" if wanted == 3 else "")
             )
         rows, columns, *entries = map(int, numbers)
+        if rows == 0 or columns == 0:
+            raise InvalidInputError(f"{path} holds no node: its size in line {line} is 0")
         n_entries = entries[0] if entries else _dense_entries(rows, columns, symmetry)
         return _Heading(kind == "coordinate", field, rows, columns, n_entries, line, file.tell())
+
+
+def _line(file: IO[bytes]) -> bytes:
+    """The beginning of the next line, however long that is."""
+    line = part = file.readline(LONGEST_LINE)
+    while part and not part.endswith(b"\n"):
+        part = file.readline(LONGEST_LINE)
+    return line
+
+
+def _check_finite(path: Path, heading: _Heading, matrix: Any) -> None:
+    """Refuse the first number that is too large for a float."""
+    if np.all(np.isfinite(getattr(matrix, "data", matrix))):
+        return
+    line = heading.line
+    for block in _blocks(path, heading.place):
+        for text in block.splitlines():
+            line += 1
+            number = (text.split() or [b"0"])[-1].decode("ascii")
+            if not np.isfinite(float(number)):
+                raise InvalidInputError(
+                    f"{path} has {number[:40]!r} in line {line}, which is too large for a number: "
+                    "give a finite one"
+                )
 
 
 def _dense_entries(n_rows: int, n_columns: int, symmetry: str) -> int:

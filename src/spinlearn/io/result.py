@@ -239,7 +239,7 @@ class Result(Answer, Pictures):
             raise InvalidInputError(
                 f"{file} is not a result of `spinlearn fit`: give the folder that it made"
             )
-        arrays = read_npz(file)
+        arrays = read_npz(file, own=True)
         try:
             header = json.loads(str(arrays["header"]))
             if header["magic"] != MAGIC:
