@@ -37,7 +37,10 @@ class Client:
 
     def __init__(self, address: str, who: str = "ada", **options) -> None:
         self.who, self.ref, self.news = who, 0, []
-        self.socket = connect(address.replace("http", "ws") + "live", max_size=None, **options)
+        live = address.replace("http", "ws") + "live"
+        # A server that waits for its processor is not gone.
+        patient = {"open_timeout": 600, "ping_interval": None, "max_size": None}
+        self.socket = connect(live, **patient, **options)
 
     def __enter__(self):
         return self
@@ -45,13 +48,13 @@ class Client:
     def __exit__(self, *_):
         self.socket.close()
 
-    def hear(self, timeout: float = 60.0) -> dict:
+    def hear(self, timeout: float = 600.0) -> dict:
         """The next message."""
         message = json.loads(self.socket.recv(timeout=timeout))
         self.news.append(message)
         return message
 
-    def until(self, wanted, timeout: float = 60.0) -> dict:
+    def until(self, wanted, timeout: float = 600.0) -> dict:
         """The next message that is wanted."""
         while not wanted(message := self.hear(timeout)):
             pass

@@ -28,7 +28,7 @@ class Page:
     def ask(self, expression):
         return self.driver.execute_script(f"return {expression}")
 
-    def until(self, condition, seconds=120):
+    def until(self, condition, seconds=600):
         deadline = time.monotonic() + seconds
         while not self.ask(condition):
             assert time.monotonic() < deadline, (condition, self.ask("document.body.innerText"))
@@ -45,7 +45,7 @@ class Page:
     def reads(self, name, text):
         """Wait until a part of the page says this: what is drawn comes a frame later."""
         said = f"(document.getElementById('{name}')?.innerText ?? '')"
-        self.until(f"{said}.includes({json.dumps(text)})", 20)
+        self.until(f"{said}.includes({json.dumps(text)})")
 
     def click(self, css):
         self.driver.execute_script("arguments[0].click()", self.find(css))

@@ -61,7 +61,7 @@ def test_from_a_table_without_labels_to_the_answer_of_fit(driver, tmp_path):
         page.quiet()
     finally:
         server.send_signal(signal.SIGINT)
-        said, _ = server.communicate(timeout=60)
+        said, _ = server.communicate(timeout=600)
     assert server.returncode == 0
     assert "the answer is in digits-labels/answer" in said
     assert {int(r["id"]) - 1: r["label"] for r in read_rows(
@@ -157,10 +157,10 @@ def test_two_tabs_and_a_third_person_see_each_other_at_once(driver, tmp_path):
             second = Page(driver, under_way.address)
             with Client(under_way.address, who="bob") as bob:
                 bob.act(do="label", points=[0], **{"class": "x"})
-                second.until(f"{NAME}.labels.get(0) === 'x'", 10)
+                second.until(f"{NAME}.labels.get(0) === 'x'")
                 second.reads("label-note", "bob: labelled one point x")
                 driver.switch_to.window(first)
-                page.until(f"{NAME}.labels.get(0) === 'x'", 10)
+                page.until(f"{NAME}.labels.get(0) === 'x'")
                 page.driver.execute_script(f"{NAME}.go(30)")
                 page.keys("l", "y", "\ue007")
                 bob.until(lambda m: m["kind"] == "labels" and m["version"] == 2)
@@ -168,7 +168,7 @@ def test_two_tabs_and_a_third_person_see_each_other_at_once(driver, tmp_path):
             page.until(f"{NAME}.version === 3")
             assert under_way.labels[[0, 30]].tolist() == [None, "y"]
             driver.switch_to.window(driver.window_handles[-1])
-            second.until(f"{NAME}.version === 3 && {NAME}.labels.size === 1", 10)
+            second.until(f"{NAME}.version === 3 && {NAME}.labels.size === 1")
             second.quiet()
         finally:
             driver.switch_to.window(driver.window_handles[-1])
@@ -252,7 +252,7 @@ def test_strokes_paint_a_picture(driver, tmp_path):
         page.quiet()
     finally:
         server.send_signal(signal.SIGINT)
-        server.communicate(timeout=60)
+        server.communicate(timeout=600)
     calls = {r["id"]: r["call"] for r in read_rows(
         tmp_path / "halves-labels" / "answer" / "labels.csv")}  # fmt: skip
     right = [calls[f"r{r}c{c}"] == ("dark" if c < 10 else "light")
@@ -289,8 +289,8 @@ def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
         from spinlearn.core.protocols import Progress
         from spinlearn.errors import StoppedError
 
-        for k in range(400 if any(names) else 0):
-            if callback is not None and callback(Progress(phase="slow work", fraction=k / 400)):
+        while any(names):  # until it is stopped
+            if callback is not None and callback(Progress(phase="slow work", fraction=0.5)):
                 raise StoppedError("stopped")
             time.sleep(0.05)
         return whole(loop, names, callback)
@@ -301,13 +301,13 @@ def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
         page.settled("clusters")
         page.driver.execute_script(f"{NAME}.go(0)")
         page.keys("l", "x", "\ue007")
-        page.until("!document.getElementById('progress').hidden", 20)
+        page.until("!document.getElementById('progress').hidden")
         page.reads("progress-phase", "slow work")
         page.click("#stop")
-        page.until("document.getElementById('stop').textContent === 'Go on'", 20)
+        page.until("document.getElementById('stop').textContent === 'Go on'")
         page.until(f"{DATA}.how === 'quick' && {DATA}.labelVersion === 1")
         # A label while it works ends the work on the one before.
         page.driver.execute_script(f"{NAME}.go(30)")
         page.keys("l", "y", "\ue007")
-        page.until(f"{NAME}.version === 2", 10)
+        page.until(f"{NAME}.version === 2")
         page.quiet()

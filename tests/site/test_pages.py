@@ -17,7 +17,7 @@ OVERHANG = """
 const page = document.documentElement;
 return Math.max(page.scrollWidth, document.body.scrollWidth) - page.clientWidth;
 """
-WAIT_SECONDS = 30.0
+WAIT_SECONDS = 600.0
 
 
 @pytest.fixture(scope="module")

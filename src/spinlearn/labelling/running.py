@@ -14,7 +14,6 @@ from spinlearn.labelling.room import Room
 ADDRESS = "127.0.0.1"
 MOST_HEAD = 16_384  # bytes of a request line with its headers
 MOST_MESSAGE = 4_000_000  # bytes of one action: a lasso around 500,000 points
-START_SECONDS = 30.0
 
 
 class Running:
@@ -69,9 +68,8 @@ class Running:
         """Open the doors."""
         self.room.open()
         self._thread.start()
-        deadline = time.monotonic() + START_SECONDS
         while not self._server.started:
-            if not self._thread.is_alive() or time.monotonic() > deadline:
+            if not self._thread.is_alive():  # however busy the machine is
                 raise InvalidInputError("the server did not start: try another --port")
             time.sleep(0.005)
 
