@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -12,12 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spinlearn.engines import sampling_run
 from spinlearn.io.result import Result
-from tests.end_to_end.tool import leftovers, read_rows, spinlearn_here, until
+from tests.end_to_end.tool import leftovers, read_rows, spinlearn_here, spinlearn_signalled
 
 pytestmark = pytest.mark.slow
 
 SAMPLED = ("--method", "paper", "--engine", "multicanonical")
+WRITING = "spinlearn.io.answer_files:_write_labels"  # the first of the files
+SAVING = "spinlearn.engines.checkpoint:save"
 ANSWER = {"labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html"}
 
 
@@ -33,9 +37,17 @@ def table(tmp_path: Path) -> Path:
     return tmp_path
 
 
+FIT = ("fit", "data.csv", "--labels", "kind", "--id", "id", "--temperatures", "0,0.5,1")
+
+
 def fit(folder: Path, *options: object, out: str = "out"):
-    command = ("fit", "data.csv", "--labels", "kind", "--id", "id", "--out", out)
-    return spinlearn_here(*command, "--temperatures", "0,0.5,1", *options, cwd=folder)
+    return spinlearn_here(*FIT, "--out", out, *options, cwd=folder)
+
+
+def signalled(folder: Path, after: str, *options: object, kind: int = signal.SIGINT, times=1):
+    """The same in a process of its own, which gets a signal at the end of a call of `after`."""
+    command = (*FIT, "--out", "out", *options)
+    return spinlearn_signalled(*command, cwd=folder, after=after, kind=kind, times=times)
 
 
 def test_other_files_in_the_answers_folder_stay(table):
@@ -149,40 +161,17 @@ def test_a_reader_that_leaves_does_not_stop_the_work(table):
     assert {p.name for p in (table / "out").iterdir()} == ANSWER
 
 
-def interrupted(folder: Path, seen: str, *options: str, times: int = 1, kind: int = signal.SIGINT):
-    """`spinlearn fit`, which gets Ctrl-C as soon as a file of that pattern exists.
-
-    The second comes when the first was heard, however long that takes: two at once are one.
-    """
-    command = [sys.executable, "-u", "-m", "spinlearn", "fit", "data.csv", "--labels", "kind"]
-    said = folder / "said"
-    with open(said, "w", encoding="utf-8") as file:
-        run = subprocess.Popen(
-            [*command, "--id", "id", "--out", "out", *options],
-            cwd=folder, text=True, stdout=file, stderr=subprocess.PIPE,
-        )  # fmt: skip
-        until(lambda: run.poll() is not None or bool(list(folder.glob(seen))))
-        for _ in range(times):
-            run.send_signal(kind)
-            until(lambda: run.poll() is not None or "once more" in said.read_text("utf-8"))
-        _, err = run.communicate()
-    out = said.read_text("utf-8")
-    said.unlink()
-    return run.returncode, out, err
-
-
 def test_control_c_while_the_answer_is_written_loses_nothing(table):
-    code, out, err = interrupted(table, ".out.*.part/labels.csv", "--temperatures", "0:1:2000")
-    assert code == 0, err
-    assert "writing the answer" in out
+    done = signalled(table, WRITING)
+    assert done.returncode == 0, done.stderr
+    assert "writing the answer" in done.stdout
     assert {p.name for p in (table / "out").iterdir()} == ANSWER
 
 
 def test_control_c_twice_leaves_with_a_word_and_without_rubbish(table):
-    options = ("--temperatures", "0:1:2000")
-    code, _, err = interrupted(table, ".out.*.part/labels.csv", *options, times=2)
-    assert code == 130
-    assert "no answer was written" in err
+    done = signalled(table, WRITING, times=2)
+    assert done.returncode == 130
+    assert "no answer was written" in done.stderr
     assert leftovers(table) == {"data.csv"}
 
 
@@ -190,11 +179,9 @@ def test_a_word_to_end_is_heard_like_control_c(table):
     """Batch systems and `timeout` send SIGTERM some time before they kill."""
     options = (*SAMPLED, "--tol", "1e-6", "--temperatures", "0.5,1")
     often = ("--checkpoint-seconds", "0.05")
-    code, out, err = interrupted(
-        table, ".out.checkpoint.npz", *options, *often, kind=signal.SIGTERM
-    )
-    assert code == 143, err
-    assert "--resume" in out
+    done = signalled(table, SAVING, *options, *often, kind=signal.SIGTERM)
+    assert done.returncode == 143, done.stderr
+    assert "--resume" in done.stdout
     assert (table / ".out.checkpoint.npz").exists()
     resumed = fit(table, *SAMPLED, "--tol", 0.05, "--temperatures", "0.5,1", "--resume")
     assert resumed.returncode == 0, resumed.stderr
@@ -231,9 +218,15 @@ def test_long_names_leave_the_numbers_in_sight(table, monkeypatch):
     assert any(re.match(r"│right│20│[01]\.\d\d│1labelled", row) for row in rows)
 
 
-def test_the_run_that_is_kept_and_the_features_used_are_told(table):
-    options = (*SAMPLED, "--tol", "1e-6", "--max-seconds", 1)
-    done = fit(table, *options, "--top-variance", 1)
+def limited(folder: Path, monkeypatch, *options: object):
+    """A run at its limit of a second, of which every look at the clock takes a thousandth."""
+    with monkeypatch.context() as patch:
+        patch.setattr(sampling_run, "perf_counter", itertools.count(0, 0.001).__next__)
+        return fit(folder, *SAMPLED, "--tol", "1e-6", "--max-seconds", 1, *options)
+
+
+def test_the_run_that_is_kept_and_the_features_used_are_told(table, monkeypatch):
+    done = limited(table, monkeypatch, "--top-variance", 1)
     kept = table / ".out.finished.npz"
     assert f"is kept in {kept}, " in done.stdout
     assert "note: the 1 features of largest variance are used" in done.stdout
@@ -262,9 +255,8 @@ run()
     assert "Traceback" not in done.stderr
 
 
-def test_resume_goes_on_after_the_time_limit_and_with_another_tolerance(table):
-    options = (*SAMPLED, "--tol", "1e-6")
-    short = fit(table, *options, "--max-seconds", 1)
+def test_resume_goes_on_after_the_time_limit_and_with_another_tolerance(table, monkeypatch):
+    short = limited(table, monkeypatch)
     assert short.returncode == 0, short.stderr
     assert "run again with --resume" in short.stdout
     longer = fit(table, *SAMPLED, "--tol", 0.05, "--resume")

@@ -20,7 +20,14 @@ from sklearn.decomposition import PCA
 
 from spinlearn.datasets import two_bands
 from spinlearn.io.result import Result
-from tests.end_to_end.tool import leftovers, read_rows, spinlearn, spinlearn_here, until
+from tests.end_to_end.tool import (
+    leftovers,
+    read_rows,
+    spinlearn,
+    spinlearn_here,
+    spinlearn_signalled,
+    until,
+)
 
 LEUKEMIA = Path(__file__).parents[3] / "shared" / "data" / "armstrong2002_mll.csv.gz"
 
@@ -377,14 +384,12 @@ def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
     whole = spinlearn(*command, "--out", "whole", "--jobs", 2, cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     assert "population_annealing" in whole.stdout
-    run = subprocess.Popen(
-        [sys.executable, "-m", "spinlearn", *command, "--out", "out"], cwd=tmp_path
-    )
+    saving = "spinlearn.engines.checkpoint:save"
+    killed = spinlearn_signalled(*command, "--out", "out", cwd=tmp_path, after=saving, calls=3)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
     checkpoint = tmp_path / ".out.checkpoint.npz"
-    until(checkpoint.exists)
-    run.kill()
-    assert run.wait() == -signal.SIGKILL
     assert checkpoint.exists()
+    assert not (tmp_path / "out").exists()
     done = spinlearn(*command, "--out", "out", "--resume", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for name in ("labels.csv", "profile.csv"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import io
+import signal
 import subprocess
 import sys
 import time
@@ -23,6 +24,47 @@ def spinlearn(*arguments: object, cwd: Path, timeout: float = 1200) -> subproces
         text=True,
         check=False,
         timeout=timeout,
+    )
+
+
+SIGNALLED = """
+import importlib, os, sys
+
+module, name, calls, kind, times, *arguments = sys.argv[1:]
+place, left = importlib.import_module(module), int(calls)
+whole = getattr(place, name)
+
+def called(*given, **named):
+    global left
+    found = whole(*given, **named)
+    left -= 1
+    if left == 0:
+        for _ in range(int(times)):
+            os.kill(os.getpid(), int(kind))
+    return found
+
+setattr(place, name, called)
+sys.argv = ["spinlearn", *arguments]
+from spinlearn.cli import run
+run()
+"""
+
+
+def spinlearn_signalled(
+    *arguments: object, cwd: Path, after: str, calls: int = 1, kind: int = signal.SIGKILL,
+    times: int = 1,
+) -> subprocess.CompletedProcess:  # fmt: skip
+    """`spinlearn ...`, which gets a signal at the end of a call of `after`, "module:function".
+
+    So it comes at the same point of the work, however fast that goes.
+    """
+    words = (*after.split(":"), calls, int(kind), times, *arguments)
+    return subprocess.run(
+        [sys.executable, "-c", SIGNALLED, *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

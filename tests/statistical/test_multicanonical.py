@@ -31,7 +31,6 @@ from spinlearn.errors import (
     UnsupportedModelError,
 )
 from tests.conftest import grid_graph
-from tests.end_to_end.tool import until
 
 pytestmark = pytest.mark.slow
 
@@ -238,12 +237,20 @@ def test_resumed_run_is_bit_for_bit_the_uninterrupted_one(tmp_path, phase):
 
 
 VICTIM = """
-import numpy as np, sys, warnings
+import numpy as np, os, signal, sys, warnings
 warnings.simplefilter("ignore")
 from tests.statistical.test_multicanonical import small_model
+from spinlearn.engines import checkpoint
 from spinlearn.engines.multicanonical import Multicanonical
+
+def save(*state):
+    whole(*state)
+    if state[2]["phase"] == "production" and state[2]["rounds"] == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+whole, checkpoint.save = checkpoint.save, save
 engine = Multicanonical(tol=0.002, max_sweeps=40_000)
-engine.set_params(checkpoint=sys.argv[1], checkpoint_seconds=0.05)
+engine.set_params(checkpoint=sys.argv[1], checkpoint_seconds=0.0)
 run = engine.run(small_model(), [0.5, 1.0], seed=7)
 np.savez(sys.argv[2], marginals=run.marginals)
 """
@@ -253,13 +260,11 @@ def test_killed_process_resumes(tmp_path):
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path, out = tmp_path / "run.npz", tmp_path / "out.npz"
     command = [sys.executable, "-c", VICTIM, str(path), str(out)]
-    victim = subprocess.Popen(command, cwd=root)
-    until(path.exists)
-    victim.send_signal(signal.SIGKILL)
-    victim.wait()
+    killed = subprocess.run([*command, "60"], cwd=root, check=False)
+    assert killed.returncode == -signal.SIGKILL
     assert path.exists()
     assert not out.exists()
-    subprocess.run(command, cwd=root, check=True)
+    subprocess.run([*command, "-1"], cwd=root, check=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         whole = Multicanonical(tol=0.002, max_sweeps=40_000).run(small_model(), [0.5, 1.0], seed=7)

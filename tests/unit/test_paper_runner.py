@@ -74,32 +74,37 @@ def test_the_callback_stops_a_run_and_keeps_what_is_done(tmp_path):
     assert seen == pytest.approx([0, 1 / 6, 2 / 6, 3 / 6])
 
 
-SLOW = """
+GATED = """
 import sys, time
 from pathlib import Path
-from spinlearn.paper.runner import COMPUTING, Task, run_tasks
+from spinlearn.paper.runner import Task, run_tasks
 
-def slow(settings):
-    Path(sys.argv[2], "log").open("a").write(f"{settings['x']}\\n")
-    time.sleep(settings["wait"])
+def gated(settings):
+    with Path(sys.argv[2], "log").open("a") as log:
+        log.write(f"{settings['x']}\\n")
+    while settings["x"] == 3 and not Path(sys.argv[2], "gate").exists():
+        time.sleep(0.01)
     return {"x": settings["x"]}
 
-tasks = [Task("slow", {"x": x, "wait": 0.0 if x < 3 else float(sys.argv[3])}) for x in range(5)]
-print([c["result"]["x"] for c in run_tasks(slow, tasks, Path(sys.argv[1]))])
+tasks = [Task("gated", {"x": x}) for x in range(5)]
+print([c["result"]["x"] for c in run_tasks(gated, tasks, Path(sys.argv[1]))])
 """
 
 
 @pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
-    """The settings hold the waiting time, so the second run waits as long: only for two cells."""
-    command = [sys.executable, "-c", SLOW, str(tmp_path / "cells"), str(tmp_path), "1"]
+    """The fourth cell waits at a gate, which is opened once the first run is dead."""
+    command = [sys.executable, "-c", GATED, str(tmp_path / "cells"), str(tmp_path)]
     log = tmp_path / "log"
-    process = subprocess.Popen(command, stdout=subprocess.PIPE)
-    until(lambda: log.exists() and "3" in log.read_text())
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    try:
+        until(lambda: process.poll() is not None or (log.exists() and "3" in log.read_text()))
+    finally:
+        process.kill()
+    assert process.wait() == -signal.SIGKILL
     assert len(list((tmp_path / "cells").glob("*.json"))) == 3
     log.unlink()
+    (tmp_path / "gate").touch()
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[0, 1, 2, 3, 4]"
     assert log.read_text().split() == ["3", "4"]
