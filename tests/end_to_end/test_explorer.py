@@ -14,6 +14,7 @@ from spinlearn.viz.explorer import write_explorer
 from tests.end_to_end.browser import chromium, complaints, painted, requests_made
 from tests.end_to_end.tool import until
 from tests.explorer_cases import NASTY, doubted, many_points, three_blocks
+from tests.slowness import slowness
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:selenium")]
 
@@ -716,8 +717,8 @@ def test_twenty_thousand_points_repaint_in_100_ms_of_work(driver, large, tmp_pat
     times = driver.execute_async_script(REPAINTS)
     assert len(times) == 30
     # Of the page's own thread, all that follows in a frame included, which is about as much
-    # again: what else the machine does makes no difference.
-    assert 0 < (busy_seconds(driver) - before) / len(times) < 0.15
+    # again: what else the machine does makes no difference, what its processor is does.
+    assert 0 < (busy_seconds(driver) - before) / len(times) < 0.15 * slowness()
     row = large.content.answer_row
     driver.execute_script(SET_ROW, row)
     made = driver.execute_script("return window.spinlearnExplorer.labelsCsv()")

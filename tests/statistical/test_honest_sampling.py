@@ -13,6 +13,7 @@ from spinlearn.energies import min_cut, modularity
 from spinlearn.engines import Auto, JunctionTree, Multicanonical, Tempering
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
 from tests.oracles import blob_tree, clique_chain, strip
+from tests.slowness import slowness
 
 pytestmark = pytest.mark.slow
 
@@ -121,12 +122,11 @@ def test_a_limit_of_time_holds_for_everything():
         warnings.simplefilter("ignore", ConvergenceWarning)
         Auto(max_seconds=2.0, tol=1e-6).run(model, np.geomspace(0.2, 4.0, 12), seed=0)
     # Of work: a busy machine takes longer by the clock, and does no more.
-    assert time.process_time() - began < 6.0
+    assert time.process_time() - began < 2.0 + 4.0 * slowness()
 
 
 def test_sums_that_do_not_fit_are_refused_before_any_work():
-    model = strip(50_000, 4, 2)
-    began = time.process_time()
+    model, heard = strip(50_000, 4, 2), []
     with pytest.raises(UnsupportedModelError, match="GB"):
-        Tempering().run(model, np.linspace(0.5, 2.0, 400))
-    assert time.process_time() - began < 2.0
+        Tempering().run(model, np.linspace(0.5, 2.0, 400), callback=heard.append)
+    assert heard == []  # the first phase says that it begins

@@ -8,23 +8,18 @@ import sys
 import spinlearn
 
 PROBE = """
-import time, numpy, sys
-began = time.process_time()
+import sys, numpy
+before = set(sys.modules)
 import spinlearn
-seconds = time.process_time() - began
-heavy = [m for m in ("numba", "sklearn", "scipy", "matplotlib", "pandas") if m in sys.modules]
-print(seconds, *heavy)
+print(*(set(sys.modules) - before))
 """
 
 
 def test_import_is_light():
-    runs = [
-        subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
-        for _ in range(3)
-    ]
-    seconds, *heavy = min(r.stdout.split() for r in runs)
-    assert heavy == []
-    assert float(seconds) < 0.3
+    """It loads nothing but what Python and NumPy bring."""
+    done = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert loaded - sys.stdlib_module_names == {"spinlearn"}
 
 
 def test_every_public_name_resolves():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import resource
-import time
 
 import numpy as np
 import pytest
@@ -24,9 +23,8 @@ TEMPERATURES = np.linspace(0.1, 2.0, 20)
 @pytest.fixture(scope="module")
 def semi_supervised():
     toy = two_bands()
-    began = time.process_time()
     run = JunctionTree().run(min_cut(toy.graph(), toy.labels, 2), TEMPERATURES)
-    return toy, run, time.process_time() - began
+    return toy, run
 
 
 def test_sizes_and_graphs():
@@ -57,7 +55,7 @@ def test_labels_are_drawn_from_the_region():
 
 @pytest.mark.slow
 def test_figure_2_semi_supervised(semi_supervised):
-    toy, run, seconds = semi_supervised
+    toy, run = semi_supervised
     found = profile(run)
     errors = np.array([misclassified(found.decision(k), toy.truth).mean() for k in range(20)])
     plateau = (TEMPERATURES > 0.59) & (TEMPERATURES < 1.01)
@@ -68,14 +66,14 @@ def test_figure_2_semi_supervised(semi_supervised):
     assert by_argmax[TEMPERATURES < 0.41].min() >= 0.40
     for rule in ("paper", "paper_strict"):
         assert 0.6 <= answer_temperature(found, rule) <= 1.0
-    # A bound on the work, far from the time it takes (not a benchmark).
-    assert seconds < 60
+    # Bounds on the work.
+    assert run.diagnostics["clique_states"] < 5e6
     assert run.diagnostics["predicted_bytes"] < 4e9
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 < 4e9
 
 
 def test_min_cut_at_zero_temperature_is_one_class_but_for_the_labels(semi_supervised):
-    toy, run, _ = semi_supervised
+    toy, run = semi_supervised
     ground = run.at([0.0])
     minority = toy.labels == 0
     np.testing.assert_allclose(ground.marginals[0, ~minority, 1], 1.0)
