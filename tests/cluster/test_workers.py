@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
-import threading
 import time
 from pathlib import Path
 
@@ -40,7 +40,7 @@ TEMPERATURES = [2.0, 1.0]
 
 
 @pytest.fixture(scope="module")
-def client():
+def cluster_of_two():
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
@@ -50,16 +50,43 @@ def client():
         yield found
 
 
-def kill_a_worker_after(client, seconds: float) -> threading.Timer:
+@pytest.fixture
+def client(cluster_of_two):
+    """Who talks to two workers: one that an earlier test killed has come back."""
+    cluster_of_two.wait_for_workers(2, timeout=600)
+    return cluster_of_two
+
+
+def kill_a_worker(client) -> int:
     process = next(iter(client.run(os.getpid).values()))
-    timer = threading.Timer(seconds, os.kill, (process, signal.SIGKILL))
-    timer.start()
-    return timer
+    os.kill(process, signal.SIGKILL)
+    return process
+
+
+def kill_a_worker_at(monkeypatch, client, owner, name: str, call: int) -> list[int]:
+    """A worker is killed just before this call of a function; the processes that were."""
+    whole, calls, killed = getattr(owner, name), itertools.count(1), []
+
+    def after_a_kill(*arguments, **options):
+        if next(calls) == call:
+            killed.append(kill_a_worker(client))
+        return whole(*arguments, **options)
+
+    monkeypatch.setattr(owner, name, after_a_kill)
+    return killed
 
 
 def slow_square(shared: int, item: int) -> tuple[int, int]:
     time.sleep(0.4)
     return shared * item * item, os.getpid()
+
+
+def fatal_square(once: Path, item: int) -> int:
+    """The first worker that takes the third item dies of it."""
+    if item == 3 and not once.exists():
+        once.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return item * item
 
 
 def test_independent_work_runs_on_both_workers_and_in_order(client):
@@ -70,12 +97,11 @@ def test_independent_work_runs_on_both_workers_and_in_order(client):
     assert os.getpid() not in {process for _, process in found}
 
 
-def test_a_task_whose_worker_is_killed_is_computed_again(client):
-    timer = kill_a_worker_after(client, 0.3)
+def test_a_task_whose_worker_is_killed_is_computed_again(client, tmp_path):
     with parallel_config("dask", client=client):
-        found = each(slow_square, 3, [1, 2, 3, 4])
-    timer.join()
-    assert [value for value, _ in found] == [3, 12, 27, 48]
+        found = each(fatal_square, tmp_path / "once", [1, 2, 3, 4])
+    assert (tmp_path / "once").exists()
+    assert found == [1, 4, 9, 16]
 
 
 def test_left_out_labels_say_the_same_bit_for_bit(client):
@@ -147,13 +173,13 @@ def test_ladders_on_workers_find_the_same_bit_for_bit(client, engine, monkeypatc
     assert np.array_equal(alone.mean_energy, shared.mean_energy)
 
 
-def test_a_ladder_whose_worker_is_killed_is_swept_again(client):
+def test_a_ladder_whose_worker_is_killed_is_swept_again(client, monkeypatch):
     model, engine = ladder_model(), Tempering(max_sweeps=300, tol=1e-6)
     alone = engine.run(model, [0.5, 1.0], seed=1)
-    timer = kill_a_worker_after(client, 0.3)
+    killed = kill_a_worker_at(monkeypatch, client, RoundsElsewhere, "run", 3)
     with parallel_config("dask", client=client):
         shared = engine.run(model, [0.5, 1.0], seed=1)
-    timer.join()
+    assert killed
     assert np.array_equal(alone.marginals, shared.marginals)
 
 
@@ -183,11 +209,10 @@ def test_blocks_on_two_workers_agree_with_one_process(client, parts):
     assert max(held) <= 0.65 * sum(held)
 
 
-def test_a_lost_block_is_computed_again(client, parts):
+def test_a_lost_block_is_computed_again(client, parts, monkeypatch):
     whole = propagate_parts(parts, TEMPERATURES, client, tol=1e-10)
-    timer = kill_a_worker_after(client, 0.4)
+    kill_a_worker_at(monkeypatch, client, client, "gather", 5)
     again = propagate_parts(parts, TEMPERATURES, client, tol=1e-10, max_sweeps=2000)
-    timer.join()
     assert again.losses >= 1
     assert np.abs(again.marginals - whole.marginals).max() < 1e-8
 
@@ -200,8 +225,7 @@ def test_a_result_that_is_lost_with_its_worker_is_computed_again(client, parts, 
         asked.append(1)
         if len(asked) == 5:
             distributed.wait(futures)
-            process = next(iter(client.run(os.getpid).values()))
-            os.kill(process, signal.SIGKILL)
+            process = kill_a_worker(client)
             while process in client.run(os.getpid).values():
                 time.sleep(0.05)
         return gather(futures)
@@ -286,18 +310,18 @@ def test_the_command_passes_messages_in_blocks(client, tmp_path):
     assert (tmp_path / "parts" / "edges-1.parquet").exists()
 
 
-def test_a_worker_killed_while_the_command_runs_changes_nothing(client, tmp_path):
+def test_a_worker_killed_while_the_command_runs_changes_nothing(client, tmp_path, monkeypatch):
     files = edge_files(tmp_path)
     where = ["--scheduler", client.scheduler.address, "--blocks", "2", "--quiet"]
     texts = []
-    for name, seconds in (("whole", None), ("wounded", 1.0)):
-        timer = None if seconds is None else kill_a_worker_after(client, seconds)
+    for name in ("whole", "wounded"):
+        if name == "wounded":
+            killed = kill_a_worker_at(monkeypatch, client, distributed.Client, "gather", 10)
         out = tmp_path / name
         run = CliRunner().invoke(app, ["fit", *files, *where, "--out", str(out)])
-        if timer is not None:
-            timer.join()
         assert run.exit_code == 0, run.output
         texts.append((out / "labels.csv").read_text())
+    assert killed
     assert texts[0] == texts[1]
 
 

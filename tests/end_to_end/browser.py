@@ -42,6 +42,7 @@ def chromium(folder: Path) -> Any:
     service = webdriver.ChromeService(driver)
     opened = webdriver.Chrome(options=options, service=service)
     opened.set_script_timeout(600)
+    opened.set_page_load_timeout(600)
     return opened
 
 
