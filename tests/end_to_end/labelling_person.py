@@ -19,6 +19,7 @@ class Page:
 
     def __init__(self, driver, address):
         self.driver = driver
+        driver.get("about:blank")  # or the page before, whose server is gone, complains later
         requests_made(driver)
         complaints(driver)
         driver.get(address)
@@ -80,7 +81,8 @@ class Page:
 
     def quiet(self):
         """Neither a complaint on the console nor a request to anyone else."""
-        assert complaints(self.driver) == []
+        said = complaints(self.driver)
+        assert said == [], said
         local = (self.origin, self.origin.replace("http", "ws"), "chrome")
         assert [url for url in requests_made(self.driver) if not url.startswith(local)] == []
 
