@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import warnings
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from sklearn import datasets
 from sklearn.decomposition import PCA
 
 from spinlearn.datasets import two_bands
+from spinlearn.engines import sampling_run
 from spinlearn.io.result import Result
 from tests.end_to_end.tool import (
     leftovers,
@@ -71,7 +72,7 @@ def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, 
     frame.to_csv(tmp_path / "data.csv", index=False)
     # 0.3 of the ordering temperature: at T = 0 one class may take all, by the method's nature.
     options = ("--temperatures", "0.1,0.2,0.3,0.45,0.6", "--temperature", 0.3, "--quiet")
-    done = spinlearn(
+    done = spinlearn_here(
         "fit", "data.csv", "--labels", "label", "--id", "name", "--out", "out", *options,
         cwd=tmp_path,
     )  # fmt: skip
@@ -120,7 +121,7 @@ def test_profile_covers_every_temperature_without_gaps(tmp_path):
 
 @pytest.mark.slow
 def test_same_seed_same_files(tmp_path):
-    frame, _ = table_of("wine", 2)
+    frame, _ = table_of("wine", 2, 60)
     frame.to_csv(tmp_path / "data.csv", index=False)
     for out in ("one", "two"):
         done = spinlearn_here(
@@ -133,17 +134,31 @@ def test_same_seed_same_files(tmp_path):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
+SAME = ("--scale", "none", "--temperatures", "0,0.3", "--temperature", 0.3, "--out", "out")
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    """A table, its bytes as CSV, and its answer."""
+    folder = tmp_path_factory.mktemp("plain")
+    frame, _ = table_of("iris", 3)
+    frame.to_csv(folder / "plain.csv", index=False)
+    options = ("--labels", "label", "--id", "name", *SAME)
+    done = spinlearn_here("fit", "plain.csv", *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return frame, (folder / "plain.csv").read_bytes(), read_rows(folder / "out" / "labels.csv")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["tsv", "csv.gz", "parquet", "npz", "npy"])
-def test_kinds_of_files_give_the_same_answer(tmp_path, kind):
-    frame, _ = table_of("iris", 3)
-    frame.to_csv(tmp_path / "plain.csv", index=False)
+def test_kinds_of_files_give_the_same_answer(plain, tmp_path, kind):
+    frame, text, expected = plain
     features = frame[[c for c in frame if c.startswith("x")]].to_numpy()
     path, more = tmp_path / f"data.{kind}", ["--labels", "label", "--id", "name"]
     if kind == "tsv":
         frame.to_csv(path, sep="\t", index=False)
     elif kind == "csv.gz":
-        path.write_bytes(gzip.compress((tmp_path / "plain.csv").read_bytes()))
+        path.write_bytes(gzip.compress(text))
     elif kind == "parquet":
         pytest.importorskip("pyarrow")
         frame.to_parquet(path)
@@ -155,17 +170,9 @@ def test_kinds_of_files_give_the_same_answer(tmp_path, kind):
             tmp_path / "labels.csv", index=False
         )
         more = ["--labels-file", "labels.csv", "--labels", "label"]
-    same = ("--scale", "none", "--temperatures", "0,0.3", "--temperature", 0.3)
-    for name, options in (
-        ("plain.csv", ["--labels", "label", "--id", "name"]),
-        (path.name, more),
-    ):
-        done = spinlearn_here("fit", name, *options, *same, "--out", name + ".out", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-    answers = [
-        read_rows(tmp_path / f"{name}.out" / "labels.csv") for name in ("plain.csv", path.name)
-    ]
-    for one, other in zip(*answers, strict=True):
+    done = spinlearn_here("fit", path.name, *more, *SAME, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for one, other in zip(expected, read_rows(tmp_path / "out" / "labels.csv"), strict=True):
         assert {k: v for k, v in one.items() if k != "id"} == {
             k: v for k, v in other.items() if k != "id"
         }
@@ -318,7 +325,7 @@ def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
         known[generator.choice(np.flatnonzero(truth == kind), 5, replace=False)] = kind
     adata.obs["known"] = known
     adata.write_h5ad(tmp_path / "pbmc.h5ad")
-    done = spinlearn(
+    done = spinlearn_here(
         "fit", "pbmc.h5ad", "--labels", "known", "--tol", 0.05,
         "--method", "paper", "--temperature", "information",
         "--temperatures", "0,0.5,0.7,0.9,1.1", "--out", "out", cwd=tmp_path,
@@ -338,8 +345,8 @@ def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
 
 
 @pytest.mark.slow
-def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
-    frame, _ = table_of("breast_cancer", 5, 300)
+def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path, monkeypatch):
+    frame, _ = table_of("breast_cancer", 5, 120)
     frame.to_csv(tmp_path / "data.csv", index=False)
     command = [
         sys.executable, "-m", "spinlearn", "fit", "data.csv", "--labels", "label", "--out", "out",
@@ -355,33 +362,35 @@ def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path):
     out, err = run.communicate()
     assert run.returncode == 130, out + err
     assert "--resume" in out
-    assert len(read_rows(tmp_path / "out" / "labels.csv")) == 300
+    assert len(read_rows(tmp_path / "out" / "labels.csv")) == 120
     assert checkpoint.exists()
-    refused = spinlearn(*command[3:], cwd=tmp_path)
+    refused = spinlearn_here(*command[3:], cwd=tmp_path)
     assert refused.returncode == 2
     assert "--resume" in refused.stderr
     before = _header(checkpoint)
-    done = spinlearn(*command[3:], "--resume", "--max-seconds", 4, cwd=tmp_path)
+    with monkeypatch.context() as patch:  # every look at the clock takes some of its seconds
+        patch.setattr(sampling_run, "perf_counter", count(0, 0.05).__next__)
+        done = spinlearn_here(*command[3:], "--resume", "--max-seconds", 4, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert not checkpoint.exists()  # it ended with an answer, at its time limit
     after = _header(tmp_path / ".out.finished.npz")
     assert after["rounds"] > before["rounds"]
     assert after["seconds"]["ladder"] == before["seconds"]["ladder"]  # it was not built again
-    again = spinlearn(*command[3:], "--tol", 0.5, cwd=tmp_path)  # another run, same folder
+    again = spinlearn_here(*command[3:], "--tol", 0.5, cwd=tmp_path)  # another run, same folder
     assert again.returncode == 0, again.stderr
     assert not list(tmp_path.glob(".*"))
 
 
 @pytest.mark.slow
 def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
-    frame, _ = table_of("digits", 1, 400)
+    frame, _ = table_of("digits", 1, 150)
     frame.to_csv(tmp_path / "data.csv", index=False)
     command = [
         "fit", "data.csv", "--labels", "label", "--scale", "none", "--graph", "knn:10",
         "--energy", "diffused_cut", "--engine", "population_annealing",
         "--checkpoint-seconds", "0", "--temperatures", "0.2,0.4,0.8",
     ]  # fmt: skip
-    whole = spinlearn(*command, "--out", "whole", "--jobs", 2, cwd=tmp_path)
+    whole = spinlearn_here(*command, "--out", "whole", "--jobs", 2, cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     assert "population_annealing" in whole.stdout
     saving = "spinlearn.engines.checkpoint:save"
@@ -390,7 +399,7 @@ def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
     checkpoint = tmp_path / ".out.checkpoint.npz"
     assert checkpoint.exists()
     assert not (tmp_path / "out").exists()
-    done = spinlearn(*command, "--out", "out", "--resume", cwd=tmp_path)
+    done = spinlearn_here(*command, "--out", "out", "--resume", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for name in ("labels.csv", "profile.csv"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
@@ -419,7 +428,7 @@ def test_leukemia_finds_the_unlabelled_class(tmp_path):
     frame.insert(0, "known", known)
     frame = frame.drop(columns="class")
     frame.to_csv(tmp_path / "leukemia.csv", index=False)
-    done = spinlearn(
+    done = spinlearn_here(
         "fit", "leukemia.csv", "--labels", "known", "--clip", "100,16000", "--log2",
         "--top-variance", 200, "--temperatures", "0:1.2:25", "--out", "out", cwd=tmp_path,
     )  # fmt: skip

@@ -19,16 +19,23 @@ from spinlearn.viz import explorer
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture
-def answer(tmp_path, monkeypatch):
+@pytest.fixture(scope="module")
+def small_limits():
     plan = sys.modules["spinlearn.methods.plan"]  # the package has a function of that name
-    monkeypatch.setattr(plan, "MOST_WHOLE", 300)
-    monkeypatch.setattr(plan, "SAMPLE", 200)
-    monkeypatch.setattr(belief_propagation, "HUGE_MESSAGES", 1000)
-    monkeypatch.setattr(answer_files, "MANY", 500)
-    monkeypatch.setattr(answer_files, "BLOCK", 100)
-    monkeypatch.setattr(explorer, "MAX_TABLED", 500)
-    monkeypatch.setattr(explorer, "MAX_POINTS", 250)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "MOST_WHOLE", 300)
+        patch.setattr(plan, "SAMPLE", 200)
+        patch.setattr(belief_propagation, "HUGE_MESSAGES", 1000)
+        patch.setattr(answer_files, "MANY", 500)
+        patch.setattr(answer_files, "BLOCK", 100)
+        patch.setattr(explorer, "MAX_TABLED", 500)
+        patch.setattr(explorer, "MAX_POINTS", 250)
+        yield
+
+
+@pytest.fixture(scope="module")
+def answer(tmp_path_factory, small_limits):
+    tmp_path = tmp_path_factory.mktemp("large")
     X, truth = make_blobs(800, centers=3, n_features=4, cluster_std=1.5, random_state=5)
     np.save(tmp_path / "points.npy", X)
     rows = np.concatenate([np.flatnonzero(truth == k)[:4] for k in range(3)])

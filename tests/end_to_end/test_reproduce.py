@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +13,7 @@ from spinlearn.datasets import real
 from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.paper import TINY, fig4, fig5, reproduce
 from spinlearn.paper.comparison import draw_labels, with_ground_state
+from tests.end_to_end.tool import spinlearn_here
 
 FOLDERS = [os.environ.get("SPINLEARN_DATA", ""), Path(__file__).parents[2] / "../shared/data"]
 DATA = next((Path(f) for f in FOLDERS if f and (Path(f) / real.LEUKEMIA.name).is_file()), None)
@@ -26,13 +25,10 @@ def contents(folder, pattern):
 
 
 @pytest.mark.slow
-def test_command_without_data_makes_toy_figures_and_says_what_it_skipped(tmp_path):
-    environment = {k: v for k, v in os.environ.items() if k != "SPINLEARN_DATA"}
-    command = [sys.executable, "-m", "spinlearn", "reproduce", "all", "--scale", "tiny"]
-    done = subprocess.run(
-        [*command, "--out", str(tmp_path / "out"), "--jobs", "1"],
-        capture_output=True, text=True, check=False, cwd=tmp_path, env=environment,
-    )  # fmt: skip
+def test_command_without_data_makes_toy_figures_and_says_what_it_skipped(tmp_path, monkeypatch):
+    monkeypatch.delenv("SPINLEARN_DATA", raising=False)
+    command = ("reproduce", "all", "--scale", "tiny", "--out", "out", "--jobs", 1)
+    done = spinlearn_here(*command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for name in ("figure1", "figure2", "figure3", "figure4"):
         assert (tmp_path / "out" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
@@ -44,7 +40,7 @@ def test_command_without_data_makes_toy_figures_and_says_what_it_skipped(tmp_pat
         assert words in page
     assert "skipped fig5" in done.stdout
     assert real.YEAST.sha256 in done.stdout.replace("\n", "")
-    bad = subprocess.run([*command[:4], "fig9"], capture_output=True, text=True, check=False)
+    bad = spinlearn_here("reproduce", "fig9", cwd=tmp_path)
     assert bad.returncode == 2
     assert "unknown" in bad.stderr
 
