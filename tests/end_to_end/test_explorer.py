@@ -11,7 +11,7 @@ from spinlearn.answers.rule import STATUS_NAMES, Status
 from spinlearn.estimators import PottsClassifier
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
-from tests.end_to_end.browser import chromium, complaints, painted, requests_made
+from tests.end_to_end.browser import complaints, painted, requests_made
 from tests.end_to_end.tool import until
 from tests.explorer_cases import NASTY, doubted, many_points, three_blocks
 from tests.slowness import slowness
@@ -63,13 +63,6 @@ function step() {
 }
 requestAnimationFrame(step);
 """
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory):
-    opened = chromium(tmp_path_factory.mktemp("chromium"))
-    yield opened
-    opened.quit()
 
 
 @pytest.fixture(scope="module")

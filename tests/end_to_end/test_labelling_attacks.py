@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.end_to_end.browser import chromium
 from tests.end_to_end.labelling_client import Client, blobs, served
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
@@ -236,7 +235,7 @@ window.run = () => Promise.all(Object.entries(attempts).map(([name, attempt]) =>
 </script>"""  # noqa: E501
 
 
-def test_a_page_of_another_origin_gets_nothing_even_with_the_token(labelling, tmp_path):
+def test_a_page_of_another_origin_gets_nothing_even_with_the_token(labelling, driver):
     class Evil(BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
@@ -249,14 +248,12 @@ def test_a_page_of_another_origin_gets_nothing_even_with_the_token(labelling, tm
     other = HTTPServer(("127.0.0.1", 0), Evil)
     thread = threading.Thread(target=other.serve_forever, daemon=True)
     thread.start()
-    driver = chromium(tmp_path)
     try:
         driver.get(f"http://127.0.0.1:{other.server_port}/#{labelling.address}")
         found = driver.execute_async_script(
             "const done = arguments[0]; window.run().then(done, (e) => done(String(e)));"
         )
     finally:
-        driver.quit()
         other.shutdown()
         other.server_close()
         thread.join()

@@ -14,20 +14,12 @@ import pytest
 from PIL import Image
 from sklearn.datasets import load_digits
 
-from tests.end_to_end.browser import chromium
 from tests.end_to_end.labelling_client import Client, blobs, served
 from tests.end_to_end.labelling_person import DATA, NAME, STATE, Page, around
 from tests.end_to_end.tool import read_rows, spinlearn
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 HOSTILE = '</script><img src=x onerror="window.hacked=1">{{data}}'
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory):
-    opened = chromium(tmp_path_factory.mktemp("chromium"))
-    yield opened
-    opened.quit()
 
 
 def test_from_a_table_without_labels_to_the_answer_of_fit(driver, tmp_path):

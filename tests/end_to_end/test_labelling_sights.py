@@ -14,18 +14,10 @@ from spinlearn.labelling import display
 from spinlearn.labelling.looks import looks_of
 from spinlearn.labelling.notebook import Labelling
 from spinlearn.workflows.settings import FitSettings
-from tests.end_to_end.browser import chromium
 from tests.end_to_end.labelling_client import blobs, served
 from tests.end_to_end.labelling_person import DATA, NAME, STATE, Page
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory):
-    opened = chromium(tmp_path_factory.mktemp("chromium"))
-    yield opened
-    opened.quit()
 
 
 @contextmanager

@@ -10,17 +10,10 @@ import pytest
 from spinlearn import PottsClassifier
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
-from tests.end_to_end.browser import chromium, complaints
+from tests.end_to_end.browser import complaints
 from tests.end_to_end.test_explorer import SET_ROW, click_point, show, text
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:selenium")]
-
-
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory):
-    opened = chromium(tmp_path_factory.mktemp("chromium"))
-    yield opened
-    opened.quit()
 
 
 def test_the_page_writes_the_same_reasons(driver, tmp_path):
