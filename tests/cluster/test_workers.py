@@ -193,32 +193,39 @@ def test_compare_finds_the_same_rows(client):
     assert alone.drop(columns="seconds").equals(shared.drop(columns="seconds"))
 
 
-@pytest.fixture
-def parts(tmp_path):
-    return write_message_parts(clouds(), tmp_path / "parts", 2)
+@pytest.fixture(scope="module")
+def alone():
+    return BeliefPropagation(n_starts=1, tol=1e-10).run(clouds(), TEMPERATURES, seed=0)
 
 
-def test_blocks_on_two_workers_agree_with_one_process(client, parts):
-    model = clouds()
-    alone = BeliefPropagation(n_starts=1, tol=1e-10).run(model, TEMPERATURES, seed=0)
-    shared = propagate_parts(parts, TEMPERATURES, client, tol=1e-10)
-    assert shared.settled.all()
-    assert np.abs(whole_marginals(model, shared.marginals) - alone.marginals).max() < 1e-6
-    held = list(shared.worker_bytes.values())
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    return write_message_parts(clouds(), tmp_path_factory.mktemp("blocks") / "parts", 2)
+
+
+@pytest.fixture(scope="module")
+def whole(cluster_of_two, parts):
+    """What two workers find whom nobody disturbs."""
+    cluster_of_two.wait_for_workers(2, timeout=600)
+    return propagate_parts(parts, TEMPERATURES, cluster_of_two, tol=1e-10)
+
+
+def test_blocks_on_two_workers_agree_with_one_process(whole, alone):
+    assert whole.settled.all()
+    assert np.abs(whole_marginals(clouds(), whole.marginals) - alone.marginals).max() < 1e-6
+    held = list(whole.worker_bytes.values())
     assert len(held) == 2
     assert max(held) <= 0.65 * sum(held)
 
 
-def test_a_lost_block_is_computed_again(client, parts, monkeypatch):
-    whole = propagate_parts(parts, TEMPERATURES, client, tol=1e-10)
+def test_a_lost_block_is_computed_again(client, parts, whole, monkeypatch):
     kill_a_worker_at(monkeypatch, client, client, "gather", 5)
     again = propagate_parts(parts, TEMPERATURES, client, tol=1e-10, max_sweeps=2000)
     assert again.losses >= 1
     assert np.abs(again.marginals - whole.marginals).max() < 1e-8
 
 
-def test_a_result_that_is_lost_with_its_worker_is_computed_again(client, parts, monkeypatch):
-    whole = propagate_parts(parts, TEMPERATURES, client, tol=1e-10)
+def test_a_result_that_is_lost_with_its_worker_is_computed_again(client, parts, whole, monkeypatch):
     gather, asked = client.gather, []
 
     def gather_after_a_kill(futures):
@@ -236,11 +243,9 @@ def test_a_result_that_is_lost_with_its_worker_is_computed_again(client, parts, 
     assert np.abs(again.marginals - whole.marginals).max() < 1e-8
 
 
-def test_blocks_as_an_engine_give_all_averages(client):
-    model = clouds()
-    alone = BeliefPropagation(n_starts=1, tol=1e-10).run(model, TEMPERATURES, seed=0)
+def test_blocks_as_an_engine_give_all_averages(client, alone):
     with parallel_config("dask", client=client):
-        shared = BlockPropagation(n_blocks=3, tol=1e-10).run(model, TEMPERATURES)
+        shared = BlockPropagation(n_blocks=3, tol=1e-10).run(clouds(), TEMPERATURES)
     assert shared.converged.all()
     assert np.abs(shared.marginals - alone.marginals).max() < 1e-6
     assert np.abs(shared.edge_agreement - alone.edge_agreement).max() < 1e-6
