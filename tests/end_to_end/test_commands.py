@@ -22,6 +22,7 @@ pytestmark = pytest.mark.slow
 SAMPLED = ("--method", "paper", "--engine", "multicanonical")
 WRITING = "spinlearn.io.answer_files:_write_labels"  # the first of the files
 SAVING = "spinlearn.engines.checkpoint:save"
+SELDOM = ("--checkpoint-seconds", 10**9)  # a slow run would leave a checkpoint
 ANSWER = {"labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html"}
 
 
@@ -162,14 +163,14 @@ def test_a_reader_that_leaves_does_not_stop_the_work(table):
 
 
 def test_control_c_while_the_answer_is_written_loses_nothing(table):
-    done = signalled(table, WRITING)
+    done = signalled(table, WRITING, *SELDOM)
     assert done.returncode == 0, done.stderr
     assert "writing the answer" in done.stdout
     assert {p.name for p in (table / "out").iterdir()} == ANSWER
 
 
 def test_control_c_twice_leaves_with_a_word_and_without_rubbish(table):
-    done = signalled(table, WRITING, times=2)
+    done = signalled(table, WRITING, *SELDOM, times=2)
     assert done.returncode == 130
     assert "no answer was written" in done.stderr
     assert leftovers(table) == {"data.csv"}
