@@ -91,6 +91,7 @@ def write_as_there():
     For all packages alike.
     """
     whole = io.open
+    os.linesep = "\r\n"
 
     def opened(
         file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, *rest, **more

@@ -109,7 +109,7 @@ def compare(
         table = table.drop(columns=["errors", "forced_errors"])
     if out is not None:
         with atomic_write(out) as file:
-            file.write(table.to_csv(index=False).encode())
+            file.write(table.to_csv(index=False, lineterminator="\n").encode())
     screen = console()
     screen.print(_shown(table))
     say(screen, f"{dataset.n_points} points, {sum(v is not None for v in dataset.labels)} labels")

@@ -27,7 +27,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
         os.replace(side, target)
     except OSError as error:
-        if error.filename in (None, str(side)):  # a full disk does not say where it is full
+        # A full disk does not say where it is full.
+        if error.errno is not None and error.filename in (None, str(side)):
             error.filename = str(target)
         raise
     finally:
