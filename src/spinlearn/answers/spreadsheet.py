@@ -1,8 +1,9 @@
 """Names in tables for people, written so that a spreadsheet takes none of them for a formula.
 
-A name that begins with = + - @ and is no number gets an apostrophe in front, as spreadsheets mark
-text. To undo it, take one apostrophe away where apostrophes lead to such a beginning: a name that
-had apostrophes there before got one more, so that no two names become one.
+A name that begins with = + - @, be it after blanks, tabs or line ends, and is no number gets an
+apostrophe in front, as spreadsheets mark text. To undo it, take one apostrophe away where
+apostrophes lead to such a beginning: a name that had apostrophes there before got one more, so that
+no two names become one.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import re
 
 # The explorer writes the same characters: viz/page/table.js holds these two expressions again.
-FORMULA = re.compile(r"'*[=+\-@][\s\S]")
-NUMBER = re.compile(r"[+-]([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+FORMULA = re.compile(r"'*[\x00-\x20]*[=+\-@][\s\S]")
+NUMBER = re.compile(r"[\x00-\x20]*[+-]([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def safe_name(name: str) -> str:

@@ -6,7 +6,7 @@ function csvField(text) {
 
 // As answers/spreadsheet.py: no spreadsheet may take a name for a formula.
 function safeName(name) {
-  const formula = /^'*[=+\-@][\s\S]/.test(name) && !/^[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(name);
+  const formula = /^'*[\x00-\x20]*[=+\-@][\s\S]/.test(name) && !/^[\x00-\x20]*[+-](\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(name);
   return formula ? "'" + name : name;
 }
 
