@@ -8,12 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from pyarrow import parquet
 
 from spinlearn import PottsClassifier
+from spinlearn.answers.rule import Status
 from spinlearn.core.array_file import read_npz
 from spinlearn.energies import BalancedCut, min_cut
 from spinlearn.engines import Enumeration, Multicanonical
 from spinlearn.errors import InvalidInputError, UnreachedTemperatureError
+from spinlearn.io.label_parquet import write_label_parquet
 from spinlearn.io.result import Result
 from spinlearn.io.stored_averages import equilibrium_arrays
 from tests.conftest import grid_graph
@@ -65,9 +68,20 @@ def with_header(arrays, *path, value):
 
 def with_value(arrays, name, value):
     """The arrays with the first entry of one replaced."""
-    values = arrays[name].astype(np.result_type(arrays[name], type(value)))
+    values = arrays[name].astype(np.result_type(arrays[name], np.array(value)))
     values.flat[0] = value
     return arrays | {name: values}
+
+
+def with_second_opinion(arrays, **changed):
+    """The arrays with a second opinion that agrees on all points."""
+    n_points, n_states = arrays["fields"].shape
+    parts = {
+        "second_marginals": np.full((n_points, n_states), 1 / n_states, dtype=np.float32),
+        "second_against": np.zeros(n_points),
+        "second_says": np.full(n_points, -1, dtype=np.int32),
+    }
+    return with_header(arrays, "second_temperature", value=0.5) | parts | changed
 
 
 def test_an_answer_is_kept_where_samples_do_not_reach_between_its_temperatures():
@@ -114,6 +128,14 @@ def test_what_was_saved_is_loaded(tmp_path, stored, kind):
         ("profile_margin", np.nan),
         ("labels", 10**9),
         ("labels", -2),
+        ("labels", -1),
+        ("labels", 1),
+        ("labels", 0.5),
+        ("ids", ""),
+        ("ids", "p1"),
+        ("ids", "p\0one"),
+        ("ids", "p\ud800"),
+        ("std_error", 1e300),
         ("couplings", np.nan),
         ("edges", 10**9),
         ("clamped", 100),
@@ -124,6 +146,111 @@ def test_what_was_saved_is_loaded(tmp_path, stored, kind):
 )
 def test_values_that_no_fit_gives_are_refused(tmp_path, stored, name, value):
     refused(tmp_path, with_value(stored["sampled"], name, value))
+
+
+def test_a_sampled_answer_without_error_bars_is_refused(tmp_path, stored):
+    """It would pass for an exact one."""
+    arrays = dict(stored["sampled"])
+    del arrays["std_error"]
+    assert "std_error is missing" in refused(tmp_path, arrays)
+
+
+def test_no_error_bars_of_agreements_are_made_up(tmp_path, stored):
+    """Engines of others may have none."""
+    arrays = dict(stored["sampled"])
+    del arrays["agreement_std_error"]
+    between = loaded(tmp_path, arrays).equilibrium.at([0.77])
+    assert between.std_error is not None
+    assert between.agreement_std_error is None
+
+
+@pytest.mark.parametrize("grid", [[7.0, 9.0], [0.5, 0.5], [1.0, 0.5], [0.5, 1e9], [0.5, np.inf]])
+@pytest.mark.parametrize("name", ["temperatures", "profile_temperatures"])
+def test_averages_and_profile_are_of_the_same_temperatures(tmp_path, stored, name, grid):
+    assert "temperature" in refused(tmp_path, stored["exact"] | {name: np.array(grid)})
+
+
+def test_averages_may_be_known_between_the_temperatures_of_the_profile(tmp_path, stored):
+    arrays = stored["sampled"]
+    assert len(arrays["temperatures"]) > len(arrays["profile_temperatures"])
+    result = loaded(tmp_path, arrays)
+    np.testing.assert_array_equal(result.equilibrium.temperatures, [0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [["0", "0"], ["", "1"], ["1", "0"], ["0", "01"], ["0", "1\0x"], ["0", str(2**63 - 1)]],
+)
+def test_classes_are_as_they_are_written(tmp_path, stored, classes):
+    refused(tmp_path, stored["exact"] | {"classes": np.array(classes)})
+
+
+def test_names_that_could_not_be_read_again_are_not_saved(tmp_path, stored):
+    result = loaded(tmp_path, stored["exact"])
+    for first in ("p1", "", "p\0"):
+        with pytest.raises(InvalidInputError, match=r"told apart|zero byte"):
+            replace(result, ids=[first, *result.ids[1:]]).save(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_a_status_fits_the_call_and_the_labels(tmp_path, stored, status):
+    """All points of one status: some are labelled, others are not."""
+    arrays = stored["exact"]
+    everywhere = np.full_like(arrays["profile_status"], status)
+    assert "profile_status" in refused(tmp_path, arrays | {"profile_status": everywhere})
+
+
+def test_labelled_points_are_called_by_their_labels(tmp_path, stored):
+    arrays = stored["exact"]
+    outcomes = arrays["profile_outcomes"].copy()
+    outcomes[:, 0] = 1
+    assert "labels that are held" in refused(tmp_path, arrays | {"profile_outcomes": outcomes})
+
+
+def test_confident_points_have_a_margin_above_tau(tmp_path, stored):
+    arrays = stored["exact"]
+    assert np.any(arrays["profile_status"] == Status.CONFIDENT)
+    margin = np.zeros_like(arrays["profile_margin"])
+    assert "confident" in refused(tmp_path, arrays | {"profile_margin": margin})
+
+
+@pytest.mark.parametrize("name", ["mean_energy", "heat_capacity", "layout"])
+def test_single_precision_is_read_without_a_warning(tmp_path, stored, name):
+    arrays = stored["exact"] | {"layout": np.zeros((16, 2))}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded(tmp_path, arrays | {name: arrays[name].astype(np.float32)})
+
+
+def test_numbers_beyond_single_precision_are_shown_without_a_warning(tmp_path):
+    """Weights and temperatures may be in any unit."""
+    graph = grid_graph(3, 3)
+    labels = [0, *[-1] * 7, 1]
+    fitted = PottsClassifier(method="paper", temperatures=[1e300, 2e300])
+    fitted.fit(graph.with_weights(1e300 * graph.weights), labels)
+    result = Result.of(fitted, [f"p{k}" for k in range(9)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result.explore(tmp_path / "page.html")
+        write_label_parquet(tmp_path / "labels.parquet", result)
+    ends = parquet.read_table(tmp_path / "labels.parquet").column("t_high").to_numpy()
+    assert np.all(np.isfinite(ends))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("second_says", 2),
+        ("second_says", -2),
+        ("second_marginals", 1.5),
+        ("second_marginals", np.nan),
+        ("second_against", -0.5),
+    ],
+)
+def test_a_second_opinion_is_of_states_and_shares(tmp_path, stored, name, value):
+    arrays = with_second_opinion(stored["exact"])
+    assert loaded(tmp_path, arrays).second_opinion.n_disagree == 0
+    assert name in refused(tmp_path, with_value(arrays, name, value))
 
 
 def test_marginals_of_zero_are_refused(tmp_path, stored):
@@ -175,12 +302,28 @@ def test_places_are_finite_and_one_per_point(tmp_path, stored, name):
         (("answer", "tau"), -1),
         (("answer", "small_groups"), "vanish"),
         (("answer", "choices"), 7),
+        (("answer", "choices"), "abc"),
+        (("answer", "choices"), [1]),
+        (("answer", "temperature"), True),
+        (("answer", "tau"), True),
+        (("answer", "eta_min"), "1"),
+        (("answer", "calibration"), float("nan")),
+        (("answer", "new_groups"), "no"),
+        (("second_temperature",), True),
+        (("whole_numbers",), 1),
+        (("n_classes",), 2.0),
+        (("confused_sets",), ["01"]),
+        (("confused_sets",), [[0, 0]]),
+        (("confused_sets",), [[0, 1], [0, 1]]),
+        (("equilibrium", "engine"), 7),
+        (("equilibrium", "can_continue"), "no"),
         (("equilibrium", "kind"), "sacred"),
         (("settings",), 7),
+        (("settings",), [["a", 1]]),
     ],
 )
 def test_headers_that_no_fit_writes_are_refused(tmp_path, stored, path, value):
-    refused(tmp_path, with_header(stored["exact"], *path, value=value))
+    refused(tmp_path, with_header(with_second_opinion(stored["exact"]), *path, value=value))
 
 
 def test_a_header_nested_too_deeply_is_refused(tmp_path, stored):

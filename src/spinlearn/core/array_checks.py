@@ -1,4 +1,4 @@
-"""Checks of arrays that came from a file, against what the code that reads them trusts."""
+"""Checks of what came from a file, against what the code that reads it trusts."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 FINITE = float(np.finfo(np.float64).max)
+SINGLE = float(np.finfo(np.float32).max)
+NUMBER = (int, float)  # in JSON
 
 
 def same_shapes(
@@ -42,5 +44,22 @@ def check_rows(
 def within(name: str, values: npt.ArrayLike, low: float, high: float) -> None:
     """Refuse numbers outside low <= x <= high; NaN is outside, and so is all that is no number."""
     array = np.asarray(values)
-    if array.dtype.kind not in "biuf" or not np.all((array >= low) & (array <= high)):
+    least, most = np.float64(low), np.float64(high)  # no bound is rounded to single precision
+    if array.dtype.kind not in "biuf" or not np.all((array >= least) & (array <= most)):
         raise ValueError(f"{name} holds values outside {low:g} to {high:g}")
+
+
+def typed(said: Mapping[str, Any], name: str, *kinds: type) -> Any:
+    """An entry of JSON that is of one of these types; a truth value is no number."""
+    value = said[name]
+    if type(value) not in kinds:
+        expected = " or ".join(kind.__name__ for kind in kinds)
+        raise ValueError(f"{name} is of type {type(value).__name__}, expected {expected}")
+    return value
+
+
+def listed(name: str, values: Any, kind: type) -> list[Any]:
+    """A list of JSON whose members are all of this type."""
+    if type(values) is not list or any(type(value) is not kind for value in values):
+        raise ValueError(f"{name} is not a list of {kind.__name__}")
+    return values

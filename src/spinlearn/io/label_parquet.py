@@ -1,6 +1,7 @@
 """The labelled table as a Parquet file: the columns of labels.csv, typed.
 
-Calls and states are dictionary-encoded, numbers in single precision as whole steps of 0.0001.
+Calls and states are dictionary-encoded, numbers in single precision as whole steps of 0.0001;
+temperatures that single precision does not reach are in double.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from spinlearn.answers.names import outcome_name
 from spinlearn.answers.rule import STATUS_NAMES
 from spinlearn.answers.table import STEPS, whole_steps
+from spinlearn.core.array_checks import SINGLE
 from spinlearn.core.arrays import FloatArray
 from spinlearn.io.result import Result
 
@@ -34,7 +36,7 @@ def write_label_parquet(path: Path, result: Result) -> None:
     codes, call = np.unique(decision.outcomes, return_inverse=True)
     names = [outcome_name(int(c), result.classes, decision.confused_sets) for c in codes]
     low, high = result.profile.call_ranges(result.row)
-    ends = result.profile.boundaries().astype(np.float32)
+    ends = _shortened(result.profile.boundaries())
     columns: dict[str, Any] = {
         "id": pa.array(result.ids),
         "call": _words(call.astype(np.int32), names),
@@ -57,6 +59,12 @@ def _by_class(result: Result, values: FloatArray) -> list[tuple[str, FloatArray]
 
 def _rounded(values: FloatArray) -> npt.NDArray[np.float32]:
     return (whole_steps(values) / STEPS).astype(np.float32)
+
+
+def _shortened(ends: FloatArray) -> npt.NDArray[np.floating[Any]]:
+    """Temperatures in single precision, unless finite ones would become infinite."""
+    largest = np.max(ends[np.isfinite(ends)], initial=0.0)
+    return ends.astype(np.float32 if largest <= SINGLE else np.float64)
 
 
 def _words(numbers: npt.NDArray[Any], words: Any) -> Any:

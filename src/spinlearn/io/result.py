@@ -14,17 +14,20 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from spinlearn.answers.answer import Answer
-from spinlearn.answers.rule import SMALL_GROUPS, label_holders
+from spinlearn.answers.labels import LARGEST
+from spinlearn.answers.rule import SMALL_GROUPS, Status, label_holders
 from spinlearn.answers.second_opinion import SecondOpinion
 from spinlearn.answers.temperature import TEMPERATURE_RULES
-from spinlearn.core.array_checks import FINITE, within
+from spinlearn.core.array_checks import FINITE, NUMBER, listed, typed, within
 from spinlearn.core.array_file import Arrays, read_npz, write_npz
 from spinlearn.core.arrays import FloatArray, frozen
 from spinlearn.core.atomic_write import atomic_write
-from spinlearn.core.model import PottsModel
+from spinlearn.core.model import FREE, PottsModel
 from spinlearn.errors import InvalidInputError
+from spinlearn.io.name_checks import check_names
 from spinlearn.io.stored_averages import (
     STORED,
     equilibrium_arrays,
@@ -182,9 +185,11 @@ class Result(Answer, Pictures):
         path : path-like
             The file.
         """
+        ids, classes = [str(v) for v in self.ids], [str(c) for c in self.classes]
+        _check_names(Path(path), ids, classes)
         arrays: Arrays = {
-            "ids": np.array(self.ids, dtype=np.str_),
-            "classes": np.array([str(c) for c in self.classes], dtype=np.str_),
+            "ids": np.array(ids, dtype=np.str_),
+            "classes": np.array(classes, dtype=np.str_),
             "labels": self.labels,
         }
         arrays |= model_arrays(self.model, large=self.equilibrium.marginals.dtype == np.float32)
@@ -249,7 +254,7 @@ class Result(Answer, Pictures):
                     f"{file} is of format version {header['version']}, this spinlearn reads "
                     f"{VERSION}: fit again, or use the version that wrote it"
                 )
-            return cls._from(header, arrays)
+            return cls._from(file, header, arrays)
         except InvalidInputError as error:
             if str(file) in str(error):
                 raise
@@ -268,29 +273,30 @@ class Result(Answer, Pictures):
             ) from error
 
     @classmethod
-    def _from(cls, header: dict[str, Any], arrays: Arrays) -> Self:
-        _check_names(arrays)
+    def _from(cls, file: Path, header: dict[str, Any], arrays: Arrays) -> Self:
+        _check_arrays(arrays)
         classes, ids = arrays["classes"], arrays["ids"]
         if ids.ndim != 1 or classes.ndim != 1 or ids.dtype.kind + classes.dtype.kind != "UU":
             raise ValueError("ids and classes are not lists of names")
-        if header["whole_numbers"]:
-            classes = classes.astype(np.int64)
         if len(ids) != int(arrays["n_nodes"]):  # before anything is made of that size
             raise ValueError(f"{len(ids)} ids for {arrays['n_nodes']} points")
+        _check_names(file, ids.tolist(), classes.tolist())
+        if typed(header, "whole_numbers", bool):
+            classes = _whole_numbers(classes)
         model = model_of(arrays)
         if len(classes) > model.n_states:
             raise ValueError(f"{len(classes)} classes for {model.n_states} states")
-        found = profile_of(header, arrays, model.n_nodes, len(classes))
+        found = profile_of(header, arrays, model, len(classes))
         found = replace(found, n_labels=int(label_holders(model, found.n_classes).sum()))
-        if arrays["labels"].shape != (model.n_nodes,):
-            raise ValueError(f"labels have shape {arrays['labels'].shape}")
-        within("labels", arrays["labels"], -1, len(classes) - 1)
+        _check_labels(arrays["labels"], model, len(classes))
         answer = _answer_settings(header["answer"])
+        if np.any(found.margin[found.status == Status.CONFIDENT] <= answer["tau"]):
+            raise ValueError("a confident point has no margin above tau")
         if not np.any(found.temperatures == answer["temperature"]):
             raise ValueError("the temperature of the answer is not among those of the profile")
         return cls(
             **answer,
-            ids=[str(v) for v in ids],
+            ids=ids.tolist(),
             classes=classes,
             labels=frozen(arrays["labels"], np.int32),
             second_opinion=_second_opinion(header, arrays, model),
@@ -298,11 +304,42 @@ class Result(Answer, Pictures):
             profile=found,
             layout=_places(arrays, "layout", model.n_nodes),
             components=_places(arrays, "components", model.n_nodes),
-            settings=dict(header["settings"]),
+            settings=typed(header, "settings", dict),
         )
 
 
-def _check_names(arrays: Arrays) -> None:
+def _check_names(file: Path, ids: list[str], classes: list[str]) -> None:
+    """Refuse names that cannot be told apart or written."""
+    for what, names in {"id": ids, "class": classes}.items():
+        if "" in names or len(set(names)) < len(names):
+            raise InvalidInputError(
+                f"one {what} of {len(names)} is empty or like another, and answers could not be "
+                "told apart: give each a name of its own"
+            )
+        check_names(file, f"the {what}", names)
+
+
+def _whole_numbers(classes: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
+    """Classes that are whole numbers, written as `save` writes them and in its order."""
+    numbers = classes.astype(np.int64)
+    within("classes", numbers, -LARGEST, LARGEST)
+    if list(map(str, numbers)) != classes.tolist() or np.any(numbers[1:] < numbers[:-1]):
+        raise ValueError("classes are not whole numbers in ascending order")
+    return numbers
+
+
+def _check_labels(labels: npt.NDArray[Any], model: PottsModel, n_classes: int) -> None:
+    """Refuse labels of other points or classes than the model holds; it need not hold all."""
+    if labels.shape != (model.n_nodes,) or labels.dtype.kind != "i":
+        raise ValueError(f"labels are {labels.dtype} of shape {labels.shape}")
+    within("labels", labels, -1, n_classes - 1)
+    held = model.clamped != FREE
+    given = np.where(model.clamped < n_classes, model.clamped, -1)  # new classes have no labels
+    if np.any(labels[held] != given[held]):
+        raise ValueError("labels differ from the classes that points are held in")
+
+
+def _check_arrays(arrays: Arrays) -> None:
     """Refuse arrays that no result has: one may be another whose name was damaged."""
     known = {"header", *PLAIN_ARRAYS, *PLACES, *STORED}
     groups = ("profile_", "second_", "penalty_")
@@ -313,21 +350,24 @@ def _check_names(arrays: Arrays) -> None:
 
 def _answer_settings(said: dict[str, Any]) -> dict[str, Any]:
     """What a file says of the decision, in the types of `Answer`."""
-    factor, least = said.get("calibration"), said["eta_min"]
-    if said["rule"] not in (*TEMPERATURE_RULES, "given"):
+    said = {"calibration": None, "new_groups": True, "choices": []} | said  # of older versions
+    factor, least = (typed(said, name, *NUMBER, type(None)) for name in ("calibration", "eta_min"))
+    if typed(said, "rule", str) not in (*TEMPERATURE_RULES, "given"):
         raise ValueError(f"the rule {said['rule']!r} is unknown")
-    if said["small_groups"] not in SMALL_GROUPS:
+    if typed(said, "small_groups", str) not in SMALL_GROUPS:
         raise ValueError(f"small_groups={said['small_groups']!r} is unknown")
-    within("tau", said["tau"], 0.0, 1.0)
+    within("tau", typed(said, "tau", *NUMBER), 0.0, 1.0)
+    within("eta_min", 0 if least is None else least, 0.0, np.inf)
+    within("calibration", 0 if factor is None else factor, 0.0, FINITE)
     return {
-        "temperature": float(said["temperature"]),
+        "temperature": float(typed(said, "temperature", *NUMBER)),
         "rule": said["rule"],
         "tau": float(said["tau"]),
         "small_groups": said["small_groups"],
         "eta_min": None if least is None else float(least),
         "calibration": None if factor is None else float(factor),
-        "new_groups": bool(said.get("new_groups", True)),
-        "choices": tuple(map(str, said.get("choices", ()))),
+        "new_groups": typed(said, "new_groups", bool),
+        "choices": tuple(listed("choices", said["choices"], str)),
     }
 
 
@@ -344,9 +384,9 @@ def _places(arrays: Arrays, name: str, n_points: int) -> FloatArray | None:
 def _second_opinion(
     header: dict[str, Any], arrays: Arrays, model: PottsModel
 ) -> SecondOpinion | None:
-    temperature = header.get("second_temperature")
-    if temperature is None:
+    if header.get("second_temperature") is None:
         return None
+    temperature = typed(header, "second_temperature", *NUMBER)
     n, q = model.n_nodes, model.n_states
     marginals, against, says = (arrays[f"second_{name}"] for name in SECOND)
     if marginals.shape != (n, q) or against.shape != (n,) or says.shape != (n,):

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.array_checks import FINITE, within
+from spinlearn.core.array_checks import FINITE, SINGLE, typed, within
 from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.core.equilibrium import AVERAGES, OPTIONAL_AVERAGES, VERDICTS, Equilibrium, Kind
@@ -105,6 +105,12 @@ def equilibrium_of(
     for name, shape in expected.items():
         if (name in arrays or name not in MAY_LACK) and arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
+    said = {
+        name: kind(typed(header, name, bool if kind is bool else str))
+        for name, kind in HEADER.items()
+    }
+    if said["kind"] is Kind.SAMPLED and "std_error" not in arrays:
+        raise ValueError("the averages are sampled, but their std_error is missing")
     in_steps = [name for name, unit in UNITS.items() if arrays[name].dtype == unit]
     arrays = dict(arrays)
     for name in in_steps:
@@ -116,10 +122,11 @@ def equilibrium_of(
         if name not in in_steps:  # small models are computed with in double precision
             arrays[name] = arrays[name].astype(np.float64)
     parts = {name: arrays.get(name) for name in expected}
-    said = {name: kind(header[name]) for name, kind in HEADER.items()}
     whole = Equilibrium(model=model, **said, **parts)  # type: ignore[arg-type]
     evaluate = partial(run_exactly, model) if whole.exact else partial(_interpolated, whole)
     rows = [nearest_row(whole.temperatures, float(t)) for t in grid]
+    if np.any(whole.temperatures[rows] != grid):
+        raise ValueError("temperatures of the profile are not among those of the averages")
     return replace(whole.take(rows), evaluate=evaluate)
 
 
@@ -134,11 +141,15 @@ def _check_values(arrays: Arrays, off: float) -> None:
             within(name, arrays[name], -ROUNDING, 1 + ROUNDING)
     within("sums of marginals", arrays["marginals"].sum(axis=2), 1 - off, 1 + off)
     within("temperatures", arrays["temperatures"], 0.0, np.inf)
+    if np.any(arrays["temperatures"][1:] <= arrays["temperatures"][:-1]):
+        raise ValueError("temperatures do not ascend")
     within("mean_energy", arrays["mean_energy"], -FINITE, FINITE)
     within("heat_capacity", arrays["heat_capacity"], -FINITE, FINITE)
     for name in (*ERROR_OF, "log_partition_std_error"):
         if name in arrays:
             within(name, arrays[name], 0.0, np.inf)
+    for name in arrays.keys() & ERROR_OF:  # which are kept in single precision
+        within(name, arrays[name][np.isfinite(arrays[name])], 0.0, SINGLE)
     if "log_partition" in arrays:  # infinite at T = 0
         within("log_partition", arrays["log_partition"], -np.inf, np.inf)
     for name in VERDICTS:
@@ -174,8 +185,8 @@ def _interpolated(
             means = getattr(known, ERROR_OF[name])[order]
             w = share.reshape((-1,) + (1,) * (means.ndim - 1))
             off = 2 * w * (1 - w) * np.abs(means[right] - means[left])
-            if values is None:  # no error bars but that one
-                return np.asarray(off)
+            if values is None:  # no error bars but that one, if any
+                return None if known.kind is Kind.SAMPLED else np.asarray(off)
         values = values[order]
         w = share.reshape((-1,) + (1,) * (values.ndim - 1))
         return np.asarray((1 - w) * values[left] + w * values[right] + off)

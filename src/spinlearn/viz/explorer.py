@@ -31,6 +31,7 @@ from spinlearn.answers.table import (
     temperature_text,
     whole_steps,
 )
+from spinlearn.core.array_checks import SINGLE
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.atomic_write import atomic_write
 from spinlearn.errors import InvalidInputError
@@ -249,7 +250,7 @@ def explorer_payload(
         "confidence": whole_steps(content.confidence[:, shown]),
         "probability": whole_steps(equilibrium.marginals[:, shown, :k]),
         "edges": edges,
-        "weights": weights.astype(np.float32),
+        "weights": np.clip(weights, -SINGLE, SINGLE).astype(np.float32),
         "agreement": agreement,
         "degree": np.diff(answer.graph.indptr)[shown].astype(np.int32),
     }
