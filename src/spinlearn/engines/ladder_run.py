@@ -31,6 +31,7 @@ from spinlearn.analysis.equilibration import (
     slope_breaks,
 )
 from spinlearn.analysis.temperature_grid import COARSE_SIZE, temperature_grid
+from spinlearn.core.array_checks import check_numbers, within
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.engines.approximation import Approximation
@@ -72,6 +73,7 @@ PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely;
 FAR_OFF = 4.0  # times the tolerance: while the largest error is beyond, so are levels
 LAGGING = 0.5  # with less than this part of it
 MAX_WORK = 2e10  # node and edge visits of all walkers, about five minutes
+MOST_CHANGING = 100.0  # the upper limit of a share may be beyond 1, but not by so much
 OWN_NUMBERS = (
     "joined", "window", "window_round", "apart", "gap", "afresh", "stale", "unready", "looks",
     "settled", "changing",
@@ -105,8 +107,7 @@ class LadderRun(SamplingRun):
             self.phase = "burn-in"
             return
         self._report("ladder", 0.02)
-        free = len(self.model.free_nodes)
-        self.log_z_first = free * float(np.log(self.model.n_states))
+        self.log_z_first = self.hot_log_z
         found = Approximation.of(self.model, self._places(), self._stop_start)
         if found is None:
             self._start_cooled()
@@ -256,9 +257,9 @@ class LadderRun(SamplingRun):
         return int(np.clip(CHEAP / max(size, 1), 1, MOST_REPEATS))
 
     @property
-    def sweeps(self) -> int:
-        """Sweeps of every walker in this phase, at least."""
-        return super().sweeps * self._repeats
+    def round_sweeps(self) -> int:
+        """Sweeps of every walker in a round, at least."""
+        return super().round_sweeps * self._repeats
 
     @property
     def _step_work(self) -> float:
@@ -270,11 +271,9 @@ class LadderRun(SamplingRun):
 
     def _settle(self) -> None:
         """Windows of growing length, until both kinds of start have the same energies."""
-        held = self.plan.dynamics == "held"
-        windows = 1 if held else BURN_WINDOWS
+        windows = self._windows
         while self.window < windows:
-            length = HELD_STEPS if held else BURN_STEPS * BURN_GROWTH**self.window
-            if self._burn(int(length), self.window / windows):
+            if self._burn(self._window_rounds(self.window), self.window / windows):
                 return
             differ = np.flatnonzero(self._apart(HASTY_ALARM) & self._concerned())
             melting = differ[differ <= self.first_cold]
@@ -294,9 +293,17 @@ class LadderRun(SamplingRun):
         self.tallies.clear()
         self.phase, self.next_check = PRODUCTION, FIRST_CHECK
 
-    def _burn(self, steps: int, fraction: float) -> bool:
+    @property
+    def _windows(self) -> int:
+        return 1 if self.plan.dynamics == "held" else BURN_WINDOWS
+
+    def _window_rounds(self, window: int) -> int:
+        held = self.plan.dynamics == "held"
+        steps = int(HELD_STEPS if held else BURN_STEPS * BURN_GROWTH**window)
+        return -(-steps // self.round_steps)
+
+    def _burn(self, rounds: int, fraction: float) -> bool:
         """A window, of which the second half is looked at; true if the run was stopped."""
-        rounds = -(-steps // self.round_steps)
         while self.window_round < rounds:
             if self.window_round == 0:
                 self.tallies.clear()
@@ -517,9 +524,64 @@ class LadderRun(SamplingRun):
         return header, {"strides": self.pace.strides, "repeats": self.pace.repeats}
 
     def before_layout(self, header: dict[str, Any]) -> None:
+        check_numbers(header, {"joined": (bool, False, True)})
         self.joined = header["joined"]
+
+    def check_numbers(self, header: dict[str, Any]) -> None:
+        own, production = header["own"], header["phase"] == PRODUCTION
+        most = max(self.max_sweeps // self.round_sweeps, 1)
+        # Measurements that begin again have gone on for twice as long as before.
+        check_numbers(own, {"afresh": (int, 0, most.bit_length() + ROUND_STEPS)})
+        check_numbers(own, {"window": (int, int(production), self._windows - int(not production))})
+        windows = [self._window_rounds(k) for k in range(self._windows)]
+        longest = 0 if production else windows[own["window"]]
+        check_numbers(own, {"window_round": (int, 0, longest)})
+        burnt = sum(windows)
+        ranges = {"burn_rounds": (int, 1, burnt + most * own["afresh"]), "rounds": (int, 1, most)}
+        if not production:
+            so_far = sum(windows[: own["window"]]) + own["window_round"]
+            ranges = {"burn_rounds": (int, 0, 0), "rounds": (int, so_far, so_far)}
+        check_numbers(header, ranges)
+        steps = header["rounds"] * self.round_steps
+        earliest, latest = steps + 1, max(FIRST_CHECK, int(CHECK_GROWTH * steps) + 1)
+        if not production:
+            earliest = latest = 0
+        tries = region_tries(self.model, self.regions)
+        fewest = tries if self.regions.count else 0  # where there are none it makes no odds
+        check_numbers(
+            header,
+            {
+                "burn": (int, 0, 0),
+                "next_check": (int, earliest, latest),
+                "tries": (int, fewest, tries),
+            },
+        )
+        n_levels = len(self.betas)
+        check_numbers(
+            own,
+            {
+                "apart": (int, 0, n_levels),
+                "gap": (float, 0.0, 3 * n_levels * self.model.energy_scale),
+                "stale": (bool, False, production),
+                "unready": (bool, False, production),
+                "looks": (int, 0, (1 + own["afresh"]) * most if production else 0),
+                "settled": (bool, False, production),
+            },
+        )
+        if own["changing"] is not None:
+            check_numbers(own, {"changing": (float, 0.0, MOST_CHANGING)})
+
+    def measured_rounds(self, header: dict[str, Any]) -> tuple[int, int]:
+        if header["phase"] == PRODUCTION:
+            return header["rounds"], header["rounds"]
+        return 0, header["own"]["window_round"]
+
+    def levels_of(self, group: Walkers) -> npt.NDArray[np.int32] | None:
+        return np.arange(len(self.betas), dtype=np.int32)
 
     def put_own_state(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
         for name in OWN_NUMBERS:
             setattr(self, name, header[name])
+        within("own_strides", arrays["strides"], 1, RARE)
+        within("own_repeats", arrays["repeats"], 1, FEW_REPEATS[1])
         self.pace = Pace(arrays["strides"], arrays["repeats"])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spinlearn.analysis.temperature_grid import SPAN, mean_field_temperature
-from spinlearn.core.array_checks import check_rows, same_shapes, within
+from spinlearn.core.array_checks import FINITE, check_numbers, kinds_of, same_arrays, within
 from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.model import PottsModel
@@ -27,7 +27,7 @@ from spinlearn.errors import StoppedError
 from spinlearn.messages.layout import MessageLayout
 from spinlearn.messages.potts_messages import PottsMessages, is_two_valued
 from spinlearn.messages.propagation import Propagation
-from spinlearn.messages.reading import labelling_reading
+from spinlearn.messages.reading import Reading, labelling_reading
 from spinlearn.messages.reweighted import SecondOpinion
 from spinlearn.messages.settling import Settled
 from spinlearn.messages.symmetry import Symmetry
@@ -48,6 +48,9 @@ SAME_ENERGY = 1e-3  # and of <E>, which is not stationary
 MANY_MESSAGES = 200_000  # from which time is saved where that costs little
 REPORT_SECONDS = 0.1
 ROUNDING = 1e-6  # of a probability
+LENIENT = 2.0  # times the bound of energies, which probabilities that are approximate may exceed
+TINY = float(np.finfo(np.float64).smallest_subnormal)
+MANY_SWEEPS = 2**53  # more than any run can make
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,10 +203,7 @@ class MessageRun:
 
     def _follow(self, way: Pass) -> bool:
         """Take a start along the ladder from where it is; false if it was stopped."""
-        rungs = range(len(self.ladder))[::-1]
-        if way.start == 0:  # to the first rung that is colder than all that is asked for
-            rungs = range(min(sum(t > min(self.wanted) for t in self.ladder) + 1, len(rungs)))
-        propagation = self.propagation
+        rungs, propagation = self._rungs(way), self.propagation
         if way.start == 0:
             self.labelled = None
         if self.rung >= 0:
@@ -237,6 +237,14 @@ class MessageRun:
             self.rung, self.kept = step, kept
             self._save(now=False)
         return True
+
+    def _rungs(self, way: Pass) -> range:
+        """The rungs of the ladder in the order in which a start comes to them."""
+        rungs = range(len(self.ladder))
+        if way.start > 0:
+            return rungs[::-1]
+        # To the first rung that is colder than all that is asked for.
+        return rungs[: sum(t > min(self.wanted) for t in self.ladder) + 1]
 
     def _between(self, rung: int, onward: int | None, start: int) -> list[float]:
         """Temperatures from this rung to the next at which the start may be the best there is."""
@@ -365,26 +373,97 @@ class MessageRun:
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         with restoring():
-            self._check(header, arrays)
+            self._check_place(header, arrays)
+            self._check_rows(arrays)
             self._take_up(header, arrays)
 
-    def _check(self, header: dict[str, Any], arrays: Arrays) -> None:
-        """Whether a saved state is one of this run: NumPy would stretch arrays to fit."""
-        within("under_way", header["under_way"], 0, len(self.passes))
-        within("rung", header["rung"], -1, len(self.ladder) - 1)
-        same_shapes(arrays, {"known": self.known})
-        free, n_rows = self.layout.free, len(arrays["temperatures"])
-        wider = {
-            "row_marginals": (len(free.nodes), self.model.n_states),
-            "row_agreement": (len(free.edges),),
+    def _check_place(self, header: dict[str, Any], arrays: Arrays) -> None:
+        """Whether a saved state is at a place of this run's way, with the messages from there."""
+        check_numbers(header, {"under_way": (int, 0, len(self.passes))})
+        way = self.passes[header["under_way"] :][:1]  # none if all are over
+        last = len(self._rungs(way[0])) - 1 if way else -1
+        check_numbers(
+            header,
+            {
+                "rung": (int, -1, last),
+                "sweeps": (int, 0, MANY_SWEEPS),
+                "seconds": (float, 0.0, FINITE),
+            },
+        )
+        same_arrays(arrays, {"known": (np.float64, self.known.shape)})
+        self._check_known(header, arrays["known"])
+        if header["rung"] < 0:
+            return
+        fast = "kept_messages" in arrays and is_two_valued(self.model)
+        empty = (PottsMessages if fast else TableMessages)(self.layout)
+        same_arrays(arrays, kinds_of(empty.arrays()), "kept_")
+        _check_shares("kept_beliefs", arrays["kept_beliefs"])
+        if fast:
+            # Those of single precision may be too small for it.
+            least = 0.0 if arrays["kept_messages"].dtype == np.float32 else TINY
+            within("kept_messages", arrays["kept_messages"], least, 1 + ROUNDING)
+        else:
+            for name in ("kept_energies", "kept_logs"):
+                within(name, arrays[name], -FINITE, FINITE)
+
+    def _check_known(self, header: dict[str, Any], known: FloatArray) -> None:
+        """Starts have been where they were sent, and those to come nowhere yet."""
+        there = ~np.isnan(known[..., 0])
+        if np.any(np.isnan(known[..., 1]) == there):
+            raise ValueError("known has energies without ln Z")
+        within("known", known[there], -FINITE, FINITE)
+        scale = LENIENT * self.model.energy_scale
+        within("known", known[there][:, 0], -scale, scale)
+        under_way, first = header["under_way"], self.passes[0]
+        if np.any(there[under_way + 1 :]):  # heated starts go in their order
+            raise ValueError("known holds starts that have not begun")
+        left = []
+        if under_way > 0 and not first.closely:
+            left.append(there[0, : len(self._rungs(first))])
+        if under_way < len(self.passes):
+            way = self.passes[under_way]
+            left.append(there[way.start, self._rungs(way)[: header["rung"] + 1]])
+        if not all(np.all(rungs) for rungs in left):
+            raise ValueError("known lacks rungs that were left")
+
+    def _check_rows(self, arrays: Arrays) -> None:
+        """Whether saved fixed points are of this run's temperatures, and such as can be."""
+        free, rows = self.layout.free, len(arrays["temperatures"])
+        nodes, q, edges = len(free.nodes), self.model.n_states, len(free.edges)
+        temperatures = arrays["temperatures"]
+        same_arrays(arrays, {"temperatures": (np.float64, (rows,))})
+        if not set(temperatures.tolist()) <= set(self.wanted) or len(set(temperatures)) < rows:
+            raise ValueError("temperatures are not those asked for")
+        scale = LENIENT * self.model.energy_scale
+        ranges: dict[str, tuple[type, tuple[int, ...], float, float]] = {
+            "marginals": (float, (nodes, q), -ROUNDING, 1 + ROUNDING),
+            "agreement": (float, (edges,), -ROUNDING, 1 + ROUNDING),
+            "energy": (float, (), -scale, scale),
+            "heat_capacity": (float, (), 0.0, FINITE),
+            "least_energy": (float, (), -FINITE, FINITE),
+            "log_count": (float, (), -FINITE, FINITE),
+            "log_partition": (float, (), -np.inf, np.inf),
+            "settled": (bool, (), False, True),
+            "residual": (float, (), 0.0, np.inf),
+            "sweeps": (int, (), 0, MANY_SWEEPS),
+            "damped": (bool, (), False, True),
+            "start": (int, (), 0, len(self.known) - 1),
+            "broken": (int, (), 0, nodes),
         }
-        check_rows(arrays, "row_", n_rows, wider if n_rows else {})
-        for name in ("row_marginals", "row_agreement"):
-            within(name, arrays[name], -ROUNDING, 1 + ROUNDING)
-        kept = {n.removeprefix("kept_"): v for n, v in arrays.items() if n[:5] == "kept_"}
-        fast = "messages" in kept and is_two_valued(self.model)
-        if kept:
-            same_shapes(kept, (PottsMessages if fast else TableMessages)(self.layout).arrays())
+        for name, (kind, shape, low, high) in ranges.items():
+            # An array of no rows knows neither its type nor its width.
+            expected = (kind, (rows, *shape)) if rows else (float, (0,))
+            same_arrays(arrays, {f"row_{name}": expected})
+            within(f"row_{name}", arrays[f"row_{name}"], low, high)
+        if rows == 0:
+            return
+        _check_shares("row_marginals", arrays["row_marginals"])
+        columns = (arrays[f"row_{n}"].tolist() for n in ("least_energy", "log_count"))
+        said = arrays["row_log_partition"].tolist()
+        for T, least, count, log_z in zip(temperatures.tolist(), *columns, said, strict=True):
+            bethe = Reading(np.empty(0), np.empty(0), 0.0, least, count).log_partition(T)
+            if not np.isclose(bethe, log_z, rtol=ROUNDING):
+                raise ValueError("row_log_partition is not that of row_log_count")
 
     def _take_up(self, header: dict[str, Any], arrays: Arrays) -> None:
         self.under_way, self.rung = int(header["under_way"]), int(header["rung"])
@@ -401,6 +480,12 @@ def _same(one: FloatArray, other: FloatArray) -> bool:
     """Whether <E> and ln Z are those of one fixed point."""
     limits = np.array([SAME_ENERGY, SAME]) * (1 + np.abs(one))
     return bool(np.all(np.abs(one - other) <= limits))
+
+
+def _check_shares(name: str, values: FloatArray) -> None:
+    """Probabilities of the states of a node sum to 1."""
+    within(name, values, -ROUNDING, 1 + ROUNDING)
+    within(f"sums of {name}", values.sum(axis=-1), 1 - ROUNDING, 1 + ROUNDING)
 
 
 def _slope(energies: dict[float, float]) -> float:

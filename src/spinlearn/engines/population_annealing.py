@@ -17,7 +17,14 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.array_checks import FINITE, check_rows, same_shapes, within
+from spinlearn.core.array_checks import (
+    FINITE,
+    check_numbers,
+    close,
+    kinds_of,
+    same_arrays,
+    within,
+)
 from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import FloatArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium, Kind
@@ -27,14 +34,15 @@ from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
 from spinlearn.engines import checkpoint
 from spinlearn.engines.population import Population, Snapshot, Trail
-from spinlearn.engines.population_averages import Row, ground_row, population_row
-from spinlearn.engines.saved_state import restoring
+from spinlearn.engines.population_averages import BLOCKS, Row, ground_row, population_row
+from spinlearn.engines.saved_state import check_states, check_streams, restoring
 from spinlearn.engines.walkers import walkers_for
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, StoppedError
 
 LOCAL_SWEEPS = 4  # local moves need more sweeps than cluster moves to forget as much
 TRAIL_BYTES = 3e8
 COLDEST = 6.0  # beta times the mean coupling from which the walkers go for T = 0
+ROUNDING = 1e-6  # of a probability, and of ln Z
 ELSEWHERE = 2**31  # marks the random streams of temperatures that are asked for later
 
 
@@ -199,12 +207,12 @@ class _Run:
     def result(self) -> Equilibrium:
         """Cool through all temperatures, hottest first."""
         path, rows = self.settings.checkpoint, self.cooled.rows
+        temperatures = self.temperatures = np.unique(self.wanted[self.wanted > 0])[::-1].tolist()
+        last = 1 / temperatures[-1] if temperatures else 0.0
+        self.coldest = _coldest(self.model, last) if np.any(self.wanted == 0) else last
         saved = None if path is None else checkpoint.load(path, self.identity)
         if saved is not None:
             self._restore(*saved)
-        temperatures = np.unique(self.wanted[self.wanted > 0])[::-1].tolist()
-        last = 1 / temperatures[-1] if temperatures else 0.0
-        self.coldest = _coldest(self.model, last) if np.any(self.wanted == 0) else last
         if self._report():
             if not rows:
                 raise StoppedError("stopped before anything was measured")
@@ -292,30 +300,81 @@ class _Run:
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         with restoring():
-            self._check(arrays)
+            self._check_population(header, arrays)
+            self._check_rows(arrays)
             self._take_up(header, arrays)
 
-    def _check(self, arrays: Arrays) -> None:
+    def _check_population(self, header: dict[str, Any], arrays: Arrays) -> None:
         """Whether a saved population is one of this run."""
         population, n_snapshots = self.population, len(arrays["snapshots_beta"])
         now = population.snapshot()
-        for name in Snapshot.__dataclass_fields__:
-            one = np.asarray(getattr(now, name))
-            all_of_them = np.broadcast_to(one, (n_snapshots, *one.shape))
-            same_shapes(arrays, {f"snapshots_{name}": all_of_them})
-        same_shapes(arrays, population.arrays())
-        within("snapshots_beta", arrays["snapshots_beta"], 0.0, FINITE)
-        within("snapshots_states", arrays["snapshots_states"], 0, self.model.n_states - 1)
-        within("snapshots_families", arrays["snapshots_families"], 0, population.n_walkers - 1)
-        per_node = (self.model.n_nodes, self.model.n_states)
-        per_edge = (self.model.graph.n_edges,)
-        wider = {
-            "rows_marginals": per_node,
-            "rows_std_error": per_node,
-            "rows_edge_agreement": per_edge,
-            "rows_agreement_std_error": per_edge,
-        }
-        check_rows(arrays, "rows_", len(arrays["row_temperatures"]), wider)
+        ones = {name: np.asarray(getattr(now, name)) for name in Snapshot.__dataclass_fields__}
+        several = {n: (one.dtype, (n_snapshots, *one.shape)) for n, one in ones.items()}
+        same_arrays(arrays, several, "snapshots_")
+        same_arrays(arrays, kinds_of(population.arrays()))
+        betas = arrays["snapshots_beta"]  # of the trail, and where the population is now
+        if n_snapshots < 2 or betas[0] != 0 or not np.all(np.diff(betas[:-1]) > 0):
+            raise ValueError("snapshots_beta do not ascend from 0")
+        within("snapshots_beta", betas[-1:], float(betas[-2]), self.coldest)
+        self._check_log_z("snapshots_log_z", arrays["snapshots_log_z"], betas)
+        check_states(self.model, arrays["snapshots_states"])
+        families = arrays["snapshots_families"]
+        within("snapshots_families", families, 0, population.n_walkers - 1)
+        if not np.array_equal(families[0], population.families):
+            raise ValueError("snapshots_families do not begin with one walker each")
+        check_streams(arrays["streams"])
+        stride, skipped = header["trail"]
+        steps, resampled = arrays["counts"].tolist()
+        check_numbers(
+            {
+                "stride": stride, "skipped": skipped, "steps": steps, "resampled": resampled,
+                "seconds": header["seconds"],
+            },
+            {
+                "stride": (int, 1, FINITE),
+                "skipped": (int, 0, stride - 1),
+                "steps": (int, n_snapshots - 2, n_snapshots * stride),
+                "resampled": (int, 0, steps),
+                "seconds": (float, 0.0, FINITE),
+            },
+        )  # fmt: skip
+
+    def _check_rows(self, arrays: Arrays) -> None:
+        """Whether saved averages are those of the temperatures passed, and such as can be."""
+        model, beta = self.model, float(arrays["snapshots_beta"][-1])
+        passed = np.array([t for t in self.temperatures if 1 / t < beta])
+        rows = len(passed)
+        same_arrays(arrays, {"row_temperatures": (np.float64, (rows,))})
+        if not np.array_equal(arrays["row_temperatures"], passed):
+            raise ValueError("row_temperatures are not those that were passed")
+        if rows == 0:
+            return
+        per_node, per_edge = (rows, model.n_nodes, model.n_states), (rows, model.graph.n_edges)
+        scale, largest_error = (1 + ROUNDING) * model.energy_scale, float(np.sqrt(BLOCKS))
+        hottest = scale**2 / float(passed[-1]) ** 2
+        for name, shape, low, high in (
+            ("marginals", per_node, -ROUNDING, 1 + ROUNDING),
+            ("std_error", per_node, 0.0, largest_error),
+            ("edge_agreement", per_edge, -ROUNDING, 1 + ROUNDING),
+            ("agreement_std_error", per_edge, 0.0, largest_error),
+            ("mean_energy", (rows,), -scale, scale),
+            ("heat_capacity", (rows,), 0.0, hottest),
+            ("log_partition", (rows,), -FINITE, FINITE),
+            ("blocks", (rows,), 1 - ROUNDING, BLOCKS * (1 + ROUNDING)),
+            ("samples", (rows,), 0.0, FINITE),
+        ):
+            same_arrays(arrays, {f"rows_{name}": (np.float64, shape)})
+            within(f"rows_{name}", arrays[f"rows_{name}"], low, high)
+        marginals, held = arrays["rows_marginals"], model.clamped >= 0
+        within("sums of rows_marginals", marginals.sum(axis=2), 1 - ROUNDING, 1 + ROUNDING)
+        given = marginals[:, held, model.clamped[held]]
+        within("rows_marginals of labelled nodes", given, 1 - ROUNDING, 1 + ROUNDING)
+        self._check_log_z("rows_log_partition", arrays["rows_log_partition"], 1 / passed)
+
+    def _check_log_z(self, name: str, log_z: FloatArray, betas: FloatArray) -> None:
+        """No energy carries ln Z further than this from where it begins."""
+        first = self.population.log_z
+        close(name, log_z, first, (1 + ROUNDING) * self.model.energy_scale * betas + ROUNDING)
 
     def _take_up(self, header: dict[str, Any], arrays: Arrays) -> None:
         for k, temperature in enumerate(arrays["row_temperatures"].tolist()):

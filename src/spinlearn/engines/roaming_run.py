@@ -12,14 +12,16 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from spinlearn.analysis.density import LevelEnergies, exchanged_eta, integrated_log_z, overlaps
 from spinlearn.analysis.energy_bins import EnergyBins
+from spinlearn.core.array_checks import check_numbers, within
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.engines.cluster_walkers import ClusterWalkers
 from spinlearn.engines.ladder import COLDEST, cool
 from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
-from spinlearn.engines.start import cold_regions, region_tries, spread
+from spinlearn.engines.start import cold_regions, region_tries, spread, spread_levels
 from spinlearn.engines.tallies import BLOCKS, Tallies, blocks_by_energy
 from spinlearn.engines.trips import Trips
 from spinlearn.engines.walker_group import Walkers
@@ -30,7 +32,10 @@ ROUND_STEPS = 10
 MIN_WEIGHT_ROUNDS = 200
 FIRST_CHECK = 250  # rounds of production before errors are looked at
 FIRST_LEVEL_CHECK = 8  # the same where rounds are averages themselves
+CHECK_GROWTH = 1.3
 SHORTEST = 0.1  # of the rounds of the weights phase: production that is thrown away first
+FIRST_GAIN = 0.5  # of eta
+LEARNED = (-1.0, 3.0)  # least and most of the excess of visits that counts in a round
 MAX_SWEEPS = 200_000
 MEMORY = 1.2  # split R-hat of energies above which walkers have not mixed
 FEWEST_TRIPS = 8  # of all walkers since the start: with fewer the ladder has not been crossed
@@ -72,9 +77,8 @@ class RoamingRun(SamplingRun):
         self._begin()
         if plan.dynamics == "drawn":
             moments = LevelEnergies.of(ladder.means, ladder.deviations)
-            self.phase, self.eta = "weights", -integrated_log_z(self.betas, moments)
-        else:
-            self.phase = "burn-in"
+            self.eta = -integrated_log_z(self.betas, moments)
+        self.phase = self.settling
 
     def _new_groups(self) -> list[Walkers]:
         return [self.plan.kind(self.model, seed) for seed in self.seeds[: self.plan.n_groups]]
@@ -97,11 +101,15 @@ class RoamingRun(SamplingRun):
     def _collect_regions(self, cold: StateArray, ground: StateArray | None) -> None:
         """Give all groups the regions in which cold labellings differ."""
         self.regions, _ = cold_regions(self.model, cold, ground, self.library_seed)
-        self.tries = ROAMING_TRIES
-        if issubclass(self.plan.kind, ClusterWalkers):  # redraws cost more than swaps
-            self.tries = min(self.tries, region_tries(self.model, self.regions))
+        self.tries = self._usual_tries
         for group in self.groups:
             group.use_regions(self.regions)
+
+    @property
+    def _usual_tries(self) -> int:
+        if issubclass(self.plan.kind, ClusterWalkers):  # redraws cost more than swaps
+            return min(ROAMING_TRIES, region_tries(self.model, self.regions))
+        return ROAMING_TRIES
 
     def _begin(self) -> None:
         self.trips = Trips(self.groups, len(self.betas))
@@ -131,19 +139,27 @@ class RoamingRun(SamplingRun):
             self._save()
         if self.stopped:
             return
-        self.burn = int(SHORTEST * self.rounds) + 10 if self.phase == "weights" else 0
         self.burn_rounds, self.rounds = self.rounds, 0
+        self.burn = self._burn_after(self.burn_rounds)
         self.trips_before = self.trips.count
         self.phase = PRODUCTION
-        self.next_check = FIRST_CHECK if self.tallies.levels is None else FIRST_LEVEL_CHECK
+        self.next_check = self._first_check
         self._begin()
+
+    @property
+    def _first_check(self) -> int:
+        return FIRST_CHECK if self.tallies.levels is None else FIRST_LEVEL_CHECK
+
+    def _burn_after(self, rounds: int) -> int:
+        """Rounds of production that are thrown away, after so many before it."""
+        return int(SHORTEST * rounds) + 10 if self.plan.dynamics == "drawn" else 0
 
     def _learn(self, occupancy: FloatArray) -> None:
         """Stochastic approximation of eta: less weight for levels that are visited often."""
         assert self.eta is not None
         share = occupancy / occupancy.mean()
-        gain = max(0.5 / (1 + self.rounds / 40), 0.02)
-        self.eta -= gain * np.clip(share - 1, -1, 3)
+        gain = max(FIRST_GAIN / (1 + self.rounds / 40), 0.02)
+        self.eta -= gain * np.clip(share - 1, *LEARNED)
         self.eta -= self.eta[0]
 
     # -- production ----------------------------------------------------------------------------
@@ -163,7 +179,7 @@ class RoamingRun(SamplingRun):
             used_up = self.sweeps >= self.max_sweeps
             due = measured >= self.next_check or used_up
             if due:
-                self.next_check = int(1.3 * measured) + 1
+                self.next_check = int(CHECK_GROWTH * measured) + 1
                 self.worst = self._worst_error()
             precise = self.worst <= self.tol_or_default
             done = precise or used_up or self._late(1.0)
@@ -227,7 +243,51 @@ class RoamingRun(SamplingRun):
             arrays["eta"] = self.occupancy if self.eta is None else self.eta
         return {"trips": self.trips.count, "trips_before": self.trips_before}, arrays
 
+    def check_numbers(self, header: dict[str, Any]) -> None:
+        # Rounds that are thrown away are not counted in the limit until they are over.
+        whole = self.max_sweeps // self.round_sweeps + 1
+        most = max(whole, self._burn_after(whole) + 1)
+        before = most if header["phase"] == PRODUCTION else 0
+        check_numbers(header, {"rounds": (int, 0, most), "burn_rounds": (int, 0, before)})
+        burn, earliest, latest = 0, 0, 0
+        if header["phase"] == PRODUCTION:
+            burn = self._burn_after(header["burn_rounds"])
+            measured = max(header["rounds"] - burn, 0)
+            earliest = measured + 1
+            latest = max(self._first_check, int(CHECK_GROWTH * measured) + 1)
+        check_numbers(
+            header,
+            {
+                "burn": (int, burn, burn),
+                "next_check": (int, earliest, latest),
+                "tries": (int, self._usual_tries, self._usual_tries),
+            },
+        )
+        walkers = sum(group.n_walkers for group in self.groups)
+        check_numbers(
+            header["own"],
+            {
+                "trips": (int, 0, walkers * header["rounds"]),
+                "trips_before": (int, 0, walkers * header["burn_rounds"]),
+            },
+        )
+
+    def measured_rounds(self, header: dict[str, Any]) -> tuple[int, int]:
+        measured = max(header["rounds"] - header["burn"], 0)
+        return (measured, measured) if header["phase"] == PRODUCTION else (0, 0)
+
+    def levels_of(self, group: Walkers) -> npt.NDArray[np.int32] | None:
+        return None if self.plan.dynamics == "drawn" else spread_levels(group, len(self.betas))
+
     def put_own_state(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
+        walkers = sum(group.n_walkers for group in self.groups)
+        steps = (self.rounds + self.burn_rounds) * self.round_steps
+        for name in ("occupancy", "met"):
+            within(f"own_{name}", arrays[name], 0, (1 + 1e-9) * walkers * steps)
+        if "eta" in arrays:
+            span = self.model.energy_scale * float(self.betas[-1] - self.betas[0])
+            most = span + FIRST_GAIN * (LEARNED[1] - LEARNED[0]) * (self.rounds + self.burn_rounds)
+            within("own_eta", arrays["eta"], -most, most)
         self.eta = arrays.get("eta")
         self.occupancy, self.met = arrays["occupancy"], arrays["met"]
         self.trips.count, self.trips_before = header["trips"], header["trips_before"]

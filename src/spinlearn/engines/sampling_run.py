@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from spinlearn.analysis.energy_bins import EnergyBins
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
@@ -128,6 +129,18 @@ class SamplingRun:
     def before_layout(self, header: dict[str, Any]) -> None:
         """What of a checkpoint `lay_out` needs to know."""
 
+    def check_numbers(self, header: dict[str, Any]) -> None:
+        """Refuse numbers of a checkpoint that this kind of run cannot reach, once laid out."""
+        raise NotImplementedError
+
+    def measured_rounds(self, header: dict[str, Any]) -> tuple[int, int]:
+        """How many rounds of a checkpoint are in its sums, at least and at most."""
+        raise NotImplementedError
+
+    def levels_of(self, group: Walkers) -> npt.NDArray[np.int32] | None:
+        """The levels at which a group has its walkers, ascending; None if it may be any."""
+        raise NotImplementedError
+
     def own_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Further header entries and arrays of a checkpoint."""
         return {}, {}
@@ -202,9 +215,24 @@ class SamplingRun:
         return self.phase == PRODUCTION and self.tallies.energies.counts.sum() > 0
 
     @property
+    def settling(self) -> str:
+        """The phase between the ladder and production."""
+        return "weights" if self.plan.dynamics == "drawn" else "burn-in"
+
+    @property
+    def hot_log_z(self) -> float:
+        """ln Z at infinite temperature."""
+        return len(self.model.free_nodes) * float(np.log(self.model.n_states))
+
+    @property
     def sweeps(self) -> int:
         """Sweeps of every walker in this phase."""
-        return int(self.rounds * self.round_steps * self.plan.kind.sweeps_per_step)
+        return self.rounds * self.round_sweeps
+
+    @property
+    def round_sweeps(self) -> int:
+        """Sweeps of every walker in a round."""
+        return self.round_steps * self.plan.kind.sweeps_per_step
 
     def _advance(self, *, measure: bool, pace: Pace | None = None) -> tuple[FloatArray, FloatArray]:
         """A round of all groups; summed occupancy of the levels, and exchanges tried and done."""
