@@ -17,6 +17,7 @@ QUICK = ("--temperatures", "0.5", "--method", "paper", "--quiet")
 SAMPLED = ("--temperatures", "0.5,1", "--tol", "0.3", "--quiet", "--checkpoint-seconds", "0")
 RESUMED = {
     "multicanonical": (*SAMPLED, "--method", "paper", "--engine", "multicanonical"),
+    "tempering": (*SAMPLED, "--method", "paper", "--engine", "tempering"),
     "population_annealing": (*SAMPLED, "--method", "paper", "--engine", "population_annealing"),
     "belief_propagation": (*SAMPLED, "--method", "paper", "--engine", "belief_propagation"),
 }
