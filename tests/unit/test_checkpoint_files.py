@@ -25,6 +25,7 @@ from spinlearn.engines import (
 )
 from spinlearn.engines.sampling_run import SamplingRun
 from spinlearn.errors import CheckpointError, CheckpointWarning
+from tests.cluster.models import clouds
 from tests.conftest import grid_graph
 
 pytestmark = pytest.mark.slow
@@ -45,13 +46,13 @@ def model() -> PottsModel:
     return PottsModel(grid_graph(5, 5), 3, clamped=clamped)
 
 
-def run(engine):
+def run(engine, of: PottsModel | None = None):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return engine.run(model(), TEMPERATURES, seed=1)
+        return engine.run(model() if of is None else of, TEMPERATURES, seed=1)
 
 
-def saved_run(engine, path: Path):
+def saved_run(engine, path: Path, of: PottsModel | None = None):
     """An engine that saves, all its checkpoints, and the answer of an undisturbed run."""
     engine = clone(engine).set_params(checkpoint=path, checkpoint_seconds=0.0)
     kept: list[bytes] = []
@@ -63,7 +64,7 @@ def saved_run(engine, path: Path):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checkpoint, "save", save_and_keep)
-        whole = run(engine)
+        whole = run(engine, of)
     return engine, kept, whole
 
 
@@ -101,6 +102,15 @@ def test_a_run_resumed_from_any_of_its_checkpoints_ends_where_an_undisturbed_one
         found = run(engine)
         for average in ("marginals", "edge_agreement", "mean_energy", "heat_capacity"):
             np.testing.assert_array_equal(getattr(found, average), getattr(whole, average))
+
+
+def test_messages_with_a_null_model_are_taken_up_to_the_last_digit(tmp_path):
+    """Sums over whole classes are kept up to date on the way, and summed anew from a file."""
+    shared = clouds(120, 3)
+    engine, kept, whole = saved_run(BeliefPropagation(), tmp_path / "run.npz", shared)
+    for content in kept:
+        (tmp_path / "run.npz").write_bytes(content)
+        np.testing.assert_array_equal(run(engine, shared).marginals, whole.marginals)
 
 
 @pytest.mark.parametrize("share", [0.4, 1.0])

@@ -230,10 +230,13 @@ class MessageRun:
             onward = rungs[step + 1] if step + 1 < len(rungs) else None
             if way.closely:
                 for temperature in self._between(rung, onward, way.start):
+                    propagation.restore(kept, self.ladder[rung])
                     self._measure(temperature, way.start)
                     if propagation.stopped:
                         return False
-                    propagation.restore(kept, self.ladder[rung])
+            # As a run does that is taken up here: sums of beliefs are then summed anew, and the
+            # last digits of those that were kept up to date would differ.
+            propagation.restore(kept, self.ladder[rung])
             self.rung, self.kept = step, kept
             self._save(now=False)
         return True
