@@ -68,7 +68,7 @@ def test_ids_that_are_formulas_are_disarmed_in_the_answer_and_join_back(tmp_path
         for row in rows:
             assert row["id"] == "-5" or row["id"][0] not in "=+-@"
             assert row["call"][0] not in "=+-@"
-    # As the README says how.
+    # As the guide to files says how.
     answer = pd.read_csv(tmp_path / "out" / "labels.csv")
     joined = answer.id.str.replace(r"^'(?='*[\x00-\x20]*[=+\-@][\s\S])", "", regex=True)
     assert joined.tolist() == ids

@@ -13,34 +13,6 @@ SINGLE = float(np.finfo(np.float32).max)
 NUMBER = (int, float)  # in JSON
 
 
-def same_shapes(
-    arrays: Mapping[str, npt.NDArray[Any]],
-    expected: Mapping[str, npt.NDArray[Any]],
-    prefix: str = "",
-) -> None:
-    """Refuse arrays of another shape or kind: NumPy would stretch or round them in silence."""
-    for name, values in expected.items():
-        found = arrays[prefix + name]
-        if found.shape != values.shape or found.dtype.kind != values.dtype.kind:
-            raise ValueError(
-                f"{prefix + name} is {found.dtype} of shape {found.shape}, expected "
-                f"{values.dtype} of shape {values.shape}"
-            )
-
-
-def check_rows(
-    arrays: Mapping[str, npt.NDArray[Any]],
-    prefix: str,
-    n_rows: int,
-    wider: Mapping[str, tuple[int, ...]],
-) -> None:
-    """Refuse arrays of a prefix that have not so many rows, of single numbers unless said wider."""
-    for name, values in arrays.items():
-        expected = (n_rows, *wider.get(name, ()))
-        if name.startswith(prefix) and values.shape != expected:
-            raise ValueError(f"{name} has shape {values.shape}, expected {expected}")
-
-
 def within(name: str, values: npt.ArrayLike, low: float, high: float) -> None:
     """Refuse numbers outside low <= x <= high; NaN is outside, and so is all that is no number."""
     array = np.asarray(values)
