@@ -6,6 +6,7 @@ import itertools
 import os
 import signal
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +40,8 @@ pytestmark = [
 TEMPERATURES = [2.0, 1.0]
 
 
-@pytest.fixture(scope="module")
-def cluster_of_two():
+@contextmanager
+def two_workers():
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
@@ -50,17 +51,28 @@ def cluster_of_two():
         yield found
 
 
+@pytest.fixture(scope="module")
+def cluster_of_two():
+    """Shared by the tests that leave both workers alive."""
+    with two_workers() as found:
+        yield found
+
+
 @pytest.fixture
 def client(cluster_of_two):
-    """Who talks to two workers: one that an earlier test killed has come back.
+    """Who talks to the shared workers; one that is missing ends the test at once.
 
     The scheduler may still list a worker that is no more, so they are asked themselves.
     """
-    deadline = time.monotonic() + 600
-    while len(cluster_of_two.run(os.getpid, on_error="ignore")) < 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    assert len(cluster_of_two.run(os.getpid, on_error="ignore")) == 2
     return cluster_of_two
+
+
+@pytest.fixture
+def mortal():
+    """Who talks to two workers of this test's own, of which it kills one."""
+    with two_workers() as found:
+        yield found
 
 
 def kill_a_worker(client) -> int:
@@ -103,8 +115,8 @@ def test_independent_work_runs_on_both_workers_and_in_order(client):
     assert os.getpid() not in {process for _, process in found}
 
 
-def test_a_task_whose_worker_is_killed_is_computed_again(client, tmp_path):
-    with parallel_config("dask", client=client):
+def test_a_task_whose_worker_is_killed_is_computed_again(mortal, tmp_path):
+    with parallel_config("dask", client=mortal):
         found = each(fatal_square, tmp_path / "once", [1, 2, 3, 4])
     assert (tmp_path / "once").exists()
     assert found == [1, 4, 9, 16]
@@ -179,11 +191,11 @@ def test_ladders_on_workers_find_the_same_bit_for_bit(client, engine, monkeypatc
     assert np.array_equal(alone.mean_energy, shared.mean_energy)
 
 
-def test_a_ladder_whose_worker_is_killed_is_swept_again(client, monkeypatch):
+def test_a_ladder_whose_worker_is_killed_is_swept_again(mortal, monkeypatch):
     model, engine = ladder_model(), Tempering(max_sweeps=300, tol=1e-6)
     alone = engine.run(model, [0.5, 1.0], seed=1)
-    killed = kill_a_worker_at(monkeypatch, client, RoundsElsewhere, "run", 3)
-    with parallel_config("dask", client=client):
+    killed = kill_a_worker_at(monkeypatch, mortal, RoundsElsewhere, "run", 3)
+    with parallel_config("dask", client=mortal):
         shared = engine.run(model, [0.5, 1.0], seed=1)
     assert killed
     assert np.array_equal(alone.marginals, shared.marginals)
@@ -212,7 +224,6 @@ def parts(tmp_path_factory):
 @pytest.fixture(scope="module")
 def whole(cluster_of_two, parts):
     """What two workers find whom nobody disturbs."""
-    cluster_of_two.wait_for_workers(2, timeout=600)
     return propagate_parts(parts, TEMPERATURES, cluster_of_two, tol=1e-10)
 
 
@@ -224,27 +235,27 @@ def test_blocks_on_two_workers_agree_with_one_process(whole, alone):
     assert max(held) <= 0.65 * sum(held)
 
 
-def test_a_lost_block_is_computed_again(client, parts, whole, monkeypatch):
-    kill_a_worker_at(monkeypatch, client, client, "gather", 5)
-    again = propagate_parts(parts, TEMPERATURES, client, tol=1e-10, max_sweeps=2000)
+def test_a_lost_block_is_computed_again(mortal, parts, whole, monkeypatch):
+    kill_a_worker_at(monkeypatch, mortal, mortal, "gather", 5)
+    again = propagate_parts(parts, TEMPERATURES, mortal, tol=1e-10, max_sweeps=2000)
     assert again.losses >= 1
     assert np.abs(again.marginals - whole.marginals).max() < 1e-8
 
 
-def test_a_result_that_is_lost_with_its_worker_is_computed_again(client, parts, whole, monkeypatch):
-    gather, asked = client.gather, []
+def test_a_result_that_is_lost_with_its_worker_is_computed_again(mortal, parts, whole, monkeypatch):
+    gather, asked = mortal.gather, []
 
     def gather_after_a_kill(futures):
         asked.append(1)
         if len(asked) == 5:
             distributed.wait(futures)
-            process = kill_a_worker(client)
-            while process in client.run(os.getpid).values():
+            process = kill_a_worker(mortal)
+            while process in mortal.run(os.getpid, on_error="ignore").values():
                 time.sleep(0.05)
         return gather(futures)
 
-    monkeypatch.setattr(client, "gather", gather_after_a_kill)
-    again = propagate_parts(parts, TEMPERATURES, client, tol=1e-10)
+    monkeypatch.setattr(mortal, "gather", gather_after_a_kill)
+    again = propagate_parts(parts, TEMPERATURES, mortal, tol=1e-10)
     assert again.losses == 1
     assert np.abs(again.marginals - whole.marginals).max() < 1e-8
 
@@ -321,13 +332,13 @@ def test_the_command_passes_messages_in_blocks(client, tmp_path):
     assert (tmp_path / "parts" / "edges-1.parquet").exists()
 
 
-def test_a_worker_killed_while_the_command_runs_changes_nothing(client, tmp_path, monkeypatch):
+def test_a_worker_killed_while_the_command_runs_changes_nothing(mortal, tmp_path, monkeypatch):
     files = edge_files(tmp_path)
-    where = ["--scheduler", client.scheduler.address, "--blocks", "2", "--quiet"]
+    where = ["--scheduler", mortal.scheduler.address, "--blocks", "2", "--quiet"]
     texts = []
     for name in ("whole", "wounded"):
         if name == "wounded":
-            killed = kill_a_worker_at(monkeypatch, client, distributed.Client, "gather", 10)
+            killed = kill_a_worker_at(monkeypatch, mortal, distributed.Client, "gather", 10)
         out = tmp_path / name
         run = CliRunner().invoke(app, ["fit", *files, *where, "--out", str(out)])
         assert run.exit_code == 0, run.output
