@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinlearn.answers.labels import LARGEST, parse_labels
+from spinlearn.answers.labels import LARGEST, clean_labels, parse_labels
 from spinlearn.answers.names import UNKNOWN, encode_outcomes, outcome_name, outcome_names
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.estimators.inputs import read_labels
@@ -106,6 +106,18 @@ def test_other_sortable_labels_are_kept():
     dates = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[D]")
     assert parse_labels(dates, 3).states.tolist() == [1, -1, 0]
     assert parse_labels(np.array([b"z", b"", b"-1", b"a"]), 4).states.tolist() == [1, -1, -1, 0]
+
+
+@pytest.mark.parametrize("one", ["1", "+1"])
+def test_minus_one_is_a_class_beside_one_where_other_points_are_empty(one):
+    with pytest.warns(LabelWarning, match="'-1' is taken as a class"):
+        code = parse_labels([one, "-1", "", "-1"], 4)
+    assert code.classes[code.states[[0, 1, 3]]].tolist() == [one, "-1", "-1"]
+    assert code.states[2] == -1
+    assert clean_labels([one, "-1", "", None]).tolist() == [one, "-1", None, None]
+    # Where nothing is empty it marks the points without label, as everywhere.
+    assert parse_labels([one, "-1", "2", one], 4).states.tolist()[1] == -1
+    assert clean_labels(["1", "-1", "2"]).tolist() == [1, None, 2]
 
 
 @pytest.mark.parametrize("y", [[-1, -1], [None, np.nan], ["", "-1"], [np.nan, np.nan], [pd.NA] * 2])

@@ -6,6 +6,7 @@ into AnnData, and the explorer shows. Axes: T temperatures, n points, k named cl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -16,19 +17,18 @@ import numpy.typing as npt
 from spinlearn.analysis.grains import TIE
 from spinlearn.analysis.phases import PhaseInterval, Phases, phases
 from spinlearn.answers.calibrated import calibrated_temperature
-from spinlearn.answers.confidence import confidence, mean_confidence
+from spinlearn.answers.confidence import call_probability, mean_confidence
 from spinlearn.answers.labels import LabelCode
+from spinlearn.answers.law import (
+    Law,
+    accuracy_text,
+    expected_accuracy,
+    second_choices,
+)
 from spinlearn.answers.names import encode_outcomes, outcome_name, outcome_names
 from spinlearn.answers.new_class_hints import NewClassHint, hint_text, new_class_hints
 from spinlearn.answers.profile import Profile, profile
-from spinlearn.answers.rule import STATUS_NAMES, Decision, Status
-from spinlearn.answers.second_opinion import (
-    NO_STATE,
-    SecondOpinion,
-    outcomes_of_states,
-    second_opinion,
-    with_doubts,
-)
+from spinlearn.answers.rule import STATUS_NAMES, Decision, Status, label_reach
 from spinlearn.answers.strength import new_class_strengths
 from spinlearn.answers.table import LabelTable, label_table
 from spinlearn.answers.temperature import TEMPERATURE_RULES, answer_temperature
@@ -36,9 +36,46 @@ from spinlearn.answers.trust import Trust
 from spinlearn.core.arrays import FloatArray, IntArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
+from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.notebook import NotebookTable
 from spinlearn.errors import InvalidInputError
+
+
+class Averages:
+    """Thermal averages of a model, computed when they are first looked at.
+
+    Parameters
+    ----------
+    model : PottsModel
+    make : callable
+        Returns the Equilibrium.
+    """
+
+    def __init__(self, model: PottsModel, make: Callable[[], Equilibrium]) -> None:
+        self.model, self._make = model, make
+
+    @classmethod
+    def of(cls, equilibrium: Equilibrium) -> Self:
+        """Averages that are known."""
+        found = cls(equilibrium.model, lambda: equilibrium)
+        found.__dict__["equilibrium"] = equilibrium.ascending()
+        return found
+
+    @cached_property
+    def equilibrium(self) -> Equilibrium:
+        """Ascending in temperature."""
+        return self._make().ascending()
+
+    @property
+    def known(self) -> bool:
+        """Whether they have been computed."""
+        return "equilibrium" in self.__dict__
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        if self.known:
+            state["_make"] = None
+        return state
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -55,13 +92,16 @@ class Answer(NotebookTable):
         Names of the classes, sorted, in the user's kind.
     labels : int array (n,)
         Position in `classes` of every label given, -1 where there is none.
-    equilibrium : Equilibrium
-        All thermal averages, ascending in temperature; that of the answer is among its rows.
-    profile : Profile
-        The outcome of every point at every one of these temperatures. A new class has one number at
-        all of them.
+    averages : Averages
+        Thermal averages at all temperatures of the profile, that of the answer among them; computed
+        when they are first looked at.
     temperature : float
-        Of the answer.
+        Of the answer; of an average, the most probable one.
+    law : Law, optional
+        The probabilities of all points where they are an average, see `spinlearn.answers.law`; None
+        where the answer is that of one temperature, by the paper's rule.
+    known_profile : Profile, optional
+        The outcome of every point at every temperature, where it is known already.
     rule : str, default "given"
         How it was chosen: one of `TEMPERATURE_RULES`, or "given".
     tau : float, default 0.1
@@ -70,15 +110,10 @@ class Answer(NotebookTable):
         What became of groups of one or two points in which none is classified.
     eta_min : float, optional
         Of the paper's rules, see `answer_temperature`.
-    calibration : float, optional
-        Of the rule "calibrated": the factor that left-out labels put on that temperature.
     new_groups : bool, default True
         Whether points that agree with no class may be a new one, see `spinlearn.answers.profile`.
     choices : tuple of str
         What was chosen for the user before, each with its reason.
-    second_opinion : SecondOpinion, optional
-        What a sampler says beside an approximation, at the temperature that it was asked at; the
-        points on which the two disagree are undecided there.
 
     Examples
     --------
@@ -99,17 +134,16 @@ class Answer(NotebookTable):
 
     classes: npt.NDArray[Any]
     labels: IntArray
-    equilibrium: Equilibrium
-    profile: Profile
+    averages: Averages
     temperature: float
+    law: Law | None = None
+    known_profile: Profile | None = None
     rule: str = "given"
     tau: float = 0.1
     small_groups: str = "join"
     eta_min: float | None = None
-    calibration: float | None = None
     new_groups: bool = True
     choices: tuple[str, ...] = ()
-    second_opinion: SecondOpinion | None = None
 
     @classmethod
     def from_equilibrium(
@@ -121,11 +155,10 @@ class Answer(NotebookTable):
         tau: float = 0.1,
         small_groups: str = "join",
         eta_min: float | None = None,
-        calibration: float | None = None,
         new_groups: bool = True,
         choices: tuple[str, ...] = (),
     ) -> Self:
-        """The answer that an equilibrium gives.
+        """The answer that an equilibrium gives at one temperature.
 
         Parameters
         ----------
@@ -141,8 +174,6 @@ class Answer(NotebookTable):
             What becomes of groups of one or two points in which none is classified.
         eta_min : float, optional
             Of the paper's rules.
-        calibration : float, optional
-            Of the rule "calibrated".
         new_groups : bool, default True
             Whether points that agree with no class may be a new one.
         choices : tuple of str
@@ -152,24 +183,15 @@ class Answer(NotebookTable):
         -------
         Answer
         """
-        whole = equilibrium.ascending()
-        found = profile(
-            whole,
-            tau=tau,
-            n_classes=code.n_classes,
-            small_groups=small_groups,
-            new_groups=new_groups,
-        )
+        averages = Averages.of(equilibrium)
         answer = cls(
             classes=code.classes,
             labels=code.states,
-            equilibrium=whole,
-            profile=found,
-            temperature=float(whole.temperatures[0]),
+            averages=averages,
+            temperature=float(averages.equilibrium.temperatures[0]),
             tau=float(tau),
             small_groups=small_groups,
             eta_min=eta_min,
-            calibration=calibration,
             new_groups=new_groups,
             choices=choices,
         )
@@ -178,19 +200,48 @@ class Answer(NotebookTable):
     # -- what was computed -----------------------------------------------------------------------
 
     @property
+    def equilibrium(self) -> Equilibrium:
+        """All thermal averages, ascending in temperature."""
+        return self.averages.equilibrium
+
+    @cached_property
+    def profile(self) -> Profile:
+        """The outcome of every point at every temperature by the paper's rule.
+
+        A new class has one number at all of them. The row of an average's temperature is the
+        average itself.
+        """
+        if self.known_profile is not None:
+            return self.known_profile
+        found = self._profile_of(self.equilibrium)
+        if self.law is None:
+            return found
+        return found.with_decision(found.nearest_row(self.temperature), self.decision)
+
+    def _profile_of(self, equilibrium: Equilibrium, reference: Profile | None = None) -> Profile:
+        return profile(
+            equilibrium,
+            tau=self.tau,
+            n_classes=len(self.classes),
+            small_groups=self.small_groups,
+            new_groups=self.new_groups,
+            reference=reference,
+        )
+
+    @property
     def model(self) -> PottsModel:
-        """The energy."""
-        return self.equilibrium.model
+        """The energy; of an average, that of the most probable hypothesis."""
+        return self.averages.model
 
     @property
     def graph(self) -> Graph:
         """The graph of similar points, with the weights that the energy was given."""
-        return self.equilibrium.model.graph
+        return self.model.graph
 
     @property
     def temperatures(self) -> FloatArray:
-        """The grid, ascending, (T,)."""
-        return self.profile.temperatures
+        """The grid of the profile, ascending, (T,)."""
+        return self.equilibrium.temperatures
 
     @cached_property
     def grid_phases(self) -> Phases:
@@ -209,20 +260,24 @@ class Answer(NotebookTable):
 
     # -- the answer ------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def decision(self) -> Decision:
         """Outcomes in numbers."""
-        return self.profile.decision(self.row)
+        if self.law is None:
+            return self.profile.decision(self.row)
+        held = (self.model.clamped != FREE) & (self.labels >= 0)
+        reached = label_reach(self.model, len(self.classes))
+        return self.law.decision(self.labels, len(self.classes), self.tau, held, reached)
 
     @cached_property
     def calls(self) -> npt.NDArray[Any]:
         """The call of every point in the kind of the labels, see `spinlearn.answers.names`."""
-        return encode_outcomes(self.decision.outcomes, self.classes, self.profile.confused_sets)
+        return encode_outcomes(self.decision.outcomes, self.classes, self.decision.confused_sets)
 
     @cached_property
     def names(self) -> npt.NDArray[np.object_]:
         """The same in words: 'A', 'new:1', 'confused:A|B', 'outlier'."""
-        return outcome_names(self.decision.outcomes, self.classes, self.profile.confused_sets)
+        return outcome_names(self.decision.outcomes, self.classes, self.decision.confused_sets)
 
     @property
     def status(self) -> npt.NDArray[np.str_]:
@@ -230,20 +285,69 @@ class Answer(NotebookTable):
         return np.array(STATUS_NAMES)[self.decision.status]
 
     @property
+    def law_states(self) -> FloatArray:
+        """Probability of the named classes, then of new ones or states without a name, (n, q)."""
+        if self.law is not None:
+            return self.law.probabilities
+        return np.asarray(self.equilibrium.marginals[self.row])
+
+    @property
+    def table_states(self) -> FloatArray:
+        """Probability of the named classes, then of the new ones of an average, (n, k + new)."""
+        return self.probabilities if self.law is None else self.law.probabilities
+
+    @property
     def probabilities(self) -> FloatArray:
         """Probability of every named class, (n, k)."""
-        return np.asarray(self.equilibrium.marginals[self.row][:, : len(self.classes)])
+        return self.law_states[:, : len(self.classes)]
+
+    @property
+    def new_probability(self) -> FloatArray:
+        """Probability of being in none of the named classes, (n,)."""
+        return np.asarray(np.clip(1 - self.probabilities.sum(axis=1), 0.0, 1.0))
 
     @property
     def std_error(self) -> FloatArray | None:
         """Standard errors of the probabilities, (n, k); None where there are none."""
+        if self.law is not None:
+            return None
         errors = self.equilibrium.std_error
         return None if errors is None else errors[self.row][:, : len(self.classes)]
 
     @cached_property
     def confidence(self) -> FloatArray:
-        """How far every call can be relied on, in [0, 1], see `spinlearn.answers.confidence`."""
-        return confidence(self.equilibrium, self.profile, self.row, self.trust.usable)
+        """Probability of every call, (n,), see `spinlearn.answers.confidence`."""
+        if self.law is None:
+            return call_probability(self.equilibrium, self.decision, self.row)
+        sure = self.law.probabilities.max(axis=1, initial=0.0)
+        return np.where(self.decision.status == Status.LABELLED, 1.0, sure)
+
+    @cached_property
+    def second(self) -> npt.NDArray[np.object_]:
+        """The most probable other class of every point, "" where there is none."""
+        chosen = second_choices(self.law_states, self.decision.outcomes)
+        names = [self._state_name(s) for s in range(self.law_states.shape[1])]
+        return np.array([*names, ""], dtype=object)[chosen]
+
+    def _state_name(self, state: int) -> str:
+        """A class, a new class of an average, or nothing for another state without a name."""
+        if state < len(self.classes) or self.law is not None:
+            return self.name_of(state)
+        return ""
+
+    @property
+    def expected_accuracy(self) -> tuple[float, float]:
+        """Share of the calls that are expected to be right, and its standard deviation."""
+        open_points = self.labels < 0
+        return expected_accuracy(self.confidence[open_points], int(np.sum(~open_points)))
+
+    def headline(self) -> str:
+        """How good the whole answer is, in one sentence."""
+        n_calls = int(np.sum(self.labels < 0))
+        if len(self.classes) == 0:
+            return f"{len(self.new_classes)} groups among {n_calls:,} points without any label"
+        chance = self.law is not None and self.law.chance
+        return accuracy_text(self.expected_accuracy, n_calls, chance)
 
     @property
     def forced_labels(self) -> npt.NDArray[Any]:
@@ -296,7 +400,8 @@ class Answer(NotebookTable):
         -------
         str
         """
-        return outcome_name(int(outcome), self.classes, self.profile.confused_sets)
+        sets = self.decision.confused_sets if self.law else self.profile.confused_sets
+        return outcome_name(int(outcome), self.classes, sets)
 
     def table(self, ids: Any, points: slice = slice(None)) -> LabelTable:
         """One row of text per point, as in labels.csv.
@@ -313,48 +418,15 @@ class Answer(NotebookTable):
         LabelTable
         """
         return label_table(
-            self.profile,
-            self.row,
+            self.decision,
             ids=ids,
             classes=self.classes,
             confidence=self.confidence,
-            marginals=self.equilibrium.marginals[self.row],
+            second=self.second,
+            states=self.table_states,
             std_error=self.std_error,
-            reasons=self.reasons,
-            errors_unknown=self.equilibrium.kind is Kind.APPROXIMATE,
             points=points,
         )
-
-    @property
-    def reasons(self) -> dict[int, str]:
-        """Why points are undecided that one opinion alone would have called, by row number."""
-        second = self.second_opinion
-        if second is None or second.temperature != self.temperature:
-            return {}
-        codes = outcomes_of_states(self.model, self.decision.outcomes, len(self.classes))
-        rows = np.flatnonzero(second.says != NO_STATE)
-        return {int(i): f"sampling says {self.name_of(codes[second.says[i]])}" for i in rows}
-
-    def checked(self, seed: int | None = None) -> Self:
-        """The same with a second opinion by a sampler, where one is to be had.
-
-        Parameters
-        ----------
-        seed : int, optional
-            Of the sampler; it has one anyway.
-
-        Returns
-        -------
-        Answer
-        """
-        second = second_opinion(
-            self.equilibrium, self.profile, self.row, self.labels, 0 if seed is None else seed
-        )
-        return self if second is None else self._doubting(second)
-
-    def _doubting(self, second: SecondOpinion) -> Self:
-        doubted = with_doubts(self.profile, self.row, self.model, second)
-        return replace(self, profile=doubted, second_opinion=second)
 
     # -- how far to trust it ---------------------------------------------------------------------
 
@@ -366,11 +438,13 @@ class Answer(NotebookTable):
     @property
     def warning(self) -> str | None:
         """Why this answer is not to be trusted, in one sentence; None if it is."""
-        return self.trust.sentence(self.row)
+        return None if self.law is not None else self.trust.sentence(self.row)
 
     @cached_property
     def new_class_hints(self) -> list[NewClassHint]:
-        """New classes that stand at other temperatures."""
+        """New classes that stand at other temperatures; an average has weighed these."""
+        if self.law is not None:
+            return []
         return new_class_hints(self.profile, self.row, self.trust.usable)
 
     def hint_texts(self) -> list[str]:
@@ -386,14 +460,17 @@ class Answer(NotebookTable):
 
     def kind_remarks(self) -> list[str]:
         """What kind of answer this is, in words."""
+        law = self.law
+        if law is not None:
+            return [f"what the labels taught: {law.shares_text()}; {law.evidence_text()}"]
         remarks = []
         if self.temperature == 0:
             least = "the minimum cut, the" if self.is_cut else "the"
             found = "" if self.equilibrium.exact else ", as far as it was found"
             remarks.append(
                 f"T = 0: this is {least} labelling of least energy{found}; its probabilities are 0 "
-                "or 1 (or shared between equal minima) and do not say how sure a call is: read the "
-                "confidence"
+                "or 1 (or shared between equal minima) and do not say how sure a call is: the "
+                "confidence is the mean probability over all temperatures up to melting"
             )
         n_bad = int(np.sum(~self.equilibrium.converged))
         low, high = self.temperatures[0], self.temperatures[-1]
@@ -410,17 +487,12 @@ class Answer(NotebookTable):
                 f"sampling went on, at most {changing:.2%} of them would be expected to change "
                 "(with 95 % confidence)"
             )
-        second = self.second_opinion
-        if second is not None and second.temperature == self.temperature:
-            n = second.n_disagree
-            points = f"{n} point{'s' * (n > 1)}: undecided" if n else "no point"
-            remarks.append(f"a sampled second opinion disagrees on {points}")
         return remarks
 
     def notes(self) -> list[str]:
         """All that is to be said about this answer in words, the most important first."""
         warning = [] if self.warning is None else [self.warning]
-        return warning + self.remarks() + self.hint_texts()
+        return [*warning, self.headline(), *self.remarks(), *self.hint_texts()]
 
     @property
     def is_cut(self) -> bool:
@@ -462,6 +534,11 @@ class Answer(NotebookTable):
         -------
         Answer
         """
+        if self.law is not None:
+            if temperature == "auto":
+                return self
+            phase = replace(self, law=None, known_profile=None)  # at one temperature
+            return phase.at(temperature).renumbered()
         whole, found = self.equilibrium, self.profile
         rule = "given"
         if isinstance(temperature, str):
@@ -470,7 +547,7 @@ class Answer(NotebookTable):
                 approximate = whole.kind is Kind.APPROXIMATE
                 rule = "calibrated" if approximate else "information"
         if rule == "calibrated":
-            value = calibrated_temperature(whole, self.trust.usable, self.calibration)
+            value = calibrated_temperature(whole, self.trust.usable)
         elif rule != "given":
             value = answer_temperature(
                 found,
@@ -484,33 +561,24 @@ class Answer(NotebookTable):
         if not np.any(found.temperatures == value):
             here = whole.at([value])
             whole = whole.ascending(here)
-            found = found.with_row(
-                profile(
-                    here,
-                    tau=self.tau,
-                    n_classes=found.n_classes,
-                    small_groups=self.small_groups,
-                    new_groups=self.new_groups,
-                    reference=found,
-                )
-            )
-        return replace(self, equilibrium=whole, profile=found, temperature=value, rule=rule)
+            found = found.with_row(self._profile_of(here, found))
+        return replace(
+            self,
+            averages=Averages.of(whole),
+            known_profile=found,
+            temperature=value,
+            rule=rule,
+        )
 
     def _without_joining(self) -> Profile:
         """The profile in which small groups have not joined any others."""
         if self.small_groups != "join":
             return self.profile
-        return profile(
-            self.equilibrium,
-            tau=self.tau,
-            n_classes=len(self.classes),
-            small_groups="outlier",
-            new_groups=self.new_groups,
-        )
+        return replace(self, small_groups="outlier")._profile_of(self.equilibrium)
 
     def renumbered(self) -> Self:
         """The same with new classes numbered by their size at the answer's temperature."""
-        return replace(self, profile=self.profile.numbered_from(self.row))
+        return replace(self, known_profile=self.profile.numbered_from(self.row))
 
     def on(self, temperatures: npt.ArrayLike) -> Self:
         """The answer over another grid of temperatures, without sampling again.
@@ -526,25 +594,20 @@ class Answer(NotebookTable):
         -------
         Answer
         """
-        whole = self.equilibrium.at(np.unique(temperature_array(temperatures)))
-        found = profile(
-            whole,
-            tau=self.tau,
-            n_classes=len(self.classes),
-            small_groups=self.small_groups,
-            new_groups=self.new_groups,
-        )
-        moved = replace(self, equilibrium=whole, profile=found, second_opinion=None)
+        wanted = np.unique(temperature_array(temperatures))
+        if self.law is not None:
+            whole = self.equilibrium.at(np.union1d(wanted, [self.temperature]))
+            return replace(self, averages=Averages.of(whole), known_profile=None)
+        whole = self.equilibrium.at(wanted)
+        moved = replace(self, averages=Averages.of(whole), known_profile=None)
         asked = self.rule if self.rule in TEMPERATURE_RULES else self.temperature
-        moved = moved.at(asked).renumbered()
-        second = self.second_opinion
-        same = second is not None and second.temperature == moved.temperature
-        return moved._doubting(second) if second is not None and same else moved
+        return moved.at(asked).renumbered()
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{self.count(s)} {STATUS_NAMES[s]}" for s in Status if self.count(s))
         doubt = "" if self.warning is None else f"; {self.warning}"
-        return f"{type(self).__name__}(T = {self.temperature:.4g}: {counts}{doubt})"
+        where = "average" if self.law is not None else f"T = {self.temperature:.4g}"
+        return f"{type(self).__name__}({where}: {counts}{doubt})"
 
 
 def one_temperature(value: Any) -> float:

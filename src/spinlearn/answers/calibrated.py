@@ -2,15 +2,12 @@
 
 Neighbours in a graph of similar points are neighbours of each other, so that belief propagation
 counts what they say more than once. Too low a temperature makes that worse, too high a one leaves
-nothing decided. The expected calibration error was least at
+nothing decided. The unit is
 
-    T = (mean summed coupling of a point) / 5
+    T = (mean summed coupling of a point) / NEIGHBOURS;
 
-within a factor 1.5 on nine sets (images, cells, tumours, tables, a Gaussian mixture; 2 to 10
-classes) with 5, 10 and 20 neighbours and either resolution of the null model. Where labels can be
-left out they correct it by a factor (`spinlearn.methods.resolution`). Where they cannot, the answer
-also stays below the transition, where the mean energy rises fastest with temperature, by a factor
-FORMED: ten classes order abruptly and later than two.
+where one temperature has to be chosen it also stays below the transition, where the mean energy
+rises fastest with temperature: ten classes order abruptly and later than two.
 """
 
 from __future__ import annotations
@@ -18,17 +15,14 @@ from __future__ import annotations
 import numpy as np
 
 from spinlearn.core.arrays import BoolArray, FloatArray
+from spinlearn.core.constants import NEIGHBOURS
 from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.model import PottsModel
-
-NEIGHBOURS = 5.0
-FORMED = 0.8  # of the transition temperature
+from spinlearn.core.graph import Graph
 
 
-def calibrated_scale(model: PottsModel) -> float:
-    """A fifth of the mean summed coupling of a point, in the unit of the couplings."""
-    couplings = np.abs(model.couplings) * float(np.ptp(model.pair_cost))
-    return 2 * float(couplings.sum()) / max(model.n_nodes, 1) / NEIGHBOURS
+def temperature_scale(graph: Graph) -> float:
+    """The unit of temperature of a graph whose weights are couplings."""
+    return 2 * float(np.abs(graph.weights).sum()) / max(graph.n_nodes, 1) / NEIGHBOURS
 
 
 def transition(temperatures: FloatArray, mean_energy: FloatArray) -> float:
@@ -49,9 +43,7 @@ def transition(temperatures: FloatArray, mean_energy: FloatArray) -> float:
     return float(np.sqrt(t[steepest] * t[steepest + 1])) if slope[steepest] > 0 else np.inf
 
 
-def calibrated_temperature(
-    equilibrium: Equilibrium, usable: BoolArray | None = None, factor: float | None = None
-) -> float:
+def calibrated_temperature(equilibrium: Equilibrium, usable: BoolArray | None = None) -> float:
     """The highest usable temperature of the grid at which classes stand and calibration is good.
 
     Parameters
@@ -60,15 +52,11 @@ def calibrated_temperature(
         Ascending in temperature.
     usable : bool array (T,), optional
         Temperatures that may be chosen; default all.
-    factor : float or None
-        What left-out labels make of it, which then need no rule; None where there were none.
     """
-    grid = equilibrium.temperatures
-    limit = calibrated_scale(equilibrium.model)
-    if factor is None:
-        limit = min(limit, FORMED * transition(grid, equilibrium.mean_energy))
-    else:
-        limit *= factor
+    grid, model = equilibrium.temperatures, equilibrium.model
+    couplings = np.abs(model.couplings) * float(np.ptp(model.pair_cost))
+    limit = temperature_scale(model.graph.with_weights(couplings))
+    limit = min(limit, transition(grid, equilibrium.mean_energy))
     allowed = np.isfinite(grid) & (np.ones(len(grid), dtype=bool) if usable is None else usable)
     below = allowed & (grid <= limit * (1 + 1e-9))
     if np.any(below):

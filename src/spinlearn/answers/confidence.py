@@ -1,120 +1,65 @@
-"""Confidence: how far a call can be relied on, whatever the temperature of the answer.
+"""Confidence of a call that the paper's rule made: the probability of what is called.
 
-At T = 0 every probability is 0 or 1 and says nothing. How long a call holds as temperature rises
-does, and so does its probability at temperatures where classes still stand. With p_i(k; T) the
-marginals of point i,
+- A class: its probability at the temperature of the answer; 1 for a given label that holds.
+- Several classes (*confused*), or none for want of neighbours (*outlier*): the largest of their
+  probabilities.
+- A *new* class that holds a state of the model: the probability of that state. A group that only
+  agrees among itself is new as far as no label reaches it. With p_i(c) = P(i hangs together with a
+  label of c) + P(i with none)/q in the bonds of Fortuin & Kasteleyn, that has a probability of at
+  most q min_c p_i(c), which is exact where the least probable class reaches the point nowhere.
 
-    M_i(k) = mean of p_i(k; T) over the temperatures up to the one where classes melt,
-    R_i(k) = M_i(k)/M(k) / sum_l M_i(l)/M(l),    M(k) = mean of M_i(k) over unlabelled points,
-    confidence_i = R_i(k) * sum_j J_ij R_j(k) / sum_j J_ij    for the call k.
-
-R is M held against what the class has everywhere: a class that takes nearly all points, as the
-minimum cut lets it, says little by taking one more. The second factor is the same of the point's
-neighbours, by coupling. For a new class R_i(k) is the share of these temperatures at which the
-point is in it. Classes stand while the mean margin p1 - p2 of the unlabelled points is at least
-STANDING of its largest value. A labelled point has confidence 1, an undecided one (confused,
-outlier) 0.
-
-Measured by the area under the curve of right against wrong calls, three labels a class, ten draws
-each, on breast cancer, digits, iris and wine (`python benchmarks/answers.py`): 0.94, 0.96, 0.92 and
-0.97, where the probability at the answer's own temperature has 0.92, 0.51, 0.65 and 0.48. Among
-variants on ten other draws, M in place of R cost up to 0.05, leaving out the neighbours 0.01.
+At T = 0 probabilities are 0 or 1 and say nothing. There they are the mean over all temperatures up
+to the one where classes melt, each weighed by the range that it stands for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from spinlearn.answers.profile import Profile
+from spinlearn.analysis.phases import Phase, phases
 from spinlearn.answers.rule import Decision, Status
-from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
+from spinlearn.core.arrays import FloatArray
 from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.model import PottsModel
+from spinlearn.core.model import FREE
+from spinlearn.core.temperature_cells import cell_ends
 
-STANDING = 0.02
 
-
-def confidence(
-    equilibrium: Equilibrium, found: Profile, row: int, usable: BoolArray | None = None
-) -> FloatArray:
-    """Confidence of every call at one row of a profile, in [0, 1], (n,).
+def call_probability(equilibrium: Equilibrium, decision: Decision, row: int) -> FloatArray:
+    """Probability of what is called, (n,).
 
     Parameters
     ----------
     equilibrium : Equilibrium
         Ascending in temperature.
-    found : Profile
-        Of the same temperatures.
+    decision : Decision
+        At one of its temperatures.
     row : int
-        That of the answer.
-    usable : bool array (T,), optional
-        Temperatures to look at, see `Trust.usable`; default all.
+        Which.
     """
-    return np.asarray(confidence_rows(equilibrium, found, [row], usable)[0])
+    model, k = equilibrium.model, decision.n_classes
+    p = np.asarray(equilibrium.marginals[row], dtype=np.float64)
+    if equilibrium.temperatures[row] == 0:
+        p = _up_to_melting(equilibrium)
+    rows = np.arange(len(p))
+    named = (decision.outcomes >= 0) & (decision.outcomes < k)
+    held_new = np.any(model.clamped >= k)
+    free = p[:, k:].max(axis=1) if held_new else p.shape[1] * p.min(axis=1)
+    sure = np.where(decision.outcomes >= k, np.minimum(free, 1.0), p[:, :k].max(axis=1, initial=0))
+    sure[named] = p[rows[named], decision.outcomes[named]]
+    sure[(decision.status == Status.LABELLED) & (model.clamped != FREE)] = 1.0
+    return np.asarray(np.clip(sure, 0.0, 1.0))
 
 
-def confidence_rows(
-    equilibrium: Equilibrium,
-    found: Profile,
-    rows: Sequence[int],
-    usable: BoolArray | None = None,
-) -> FloatArray:
-    """The same at several rows, (rows, n)."""
-    weights = _standing(found, usable)
-    mean = np.zeros((equilibrium.model.n_nodes, found.n_classes))
-    for t in np.flatnonzero(weights):  # one temperature at a time: a copy of all would not fit
-        mean += weights[t] * equilibrium.marginals[t, :, : found.n_classes]
-    result = np.empty((len(rows), len(mean)))
-    named, against = mean, None
-    for k, row in enumerate(rows):
-        unlabelled = found.status[row] != Status.LABELLED
-        if against is None or np.any(against != unlabelled):
-            named, against = _against_all(mean, unlabelled), unlabelled
-        result[k] = _of_row(equilibrium.model, found, row, named, weights)
-    return result
-
-
-def _of_row(
-    model: PottsModel, found: Profile, row: int, named: FloatArray, weights: FloatArray
-) -> FloatArray:
-    """Confidence at one row, from R of the named classes, (n, k)."""
-    from spinlearn.kernels.neighbor_means import beside_sums
-
-    n, calls = model.n_nodes, found.outcomes[row]
-    beside, total = np.zeros(n), np.zeros(n)
-    beside_sums(model.graph.edges, model.couplings, named, calls, beside, total)
-    own = np.zeros(n)
-    known = np.flatnonzero((calls >= 0) & (calls < found.n_classes))
-    own[known] = named[known, calls[known]]
-    if np.any(calls >= found.n_classes):
-        _add_new(model, found, calls, weights, own, beside)
-    sure = own * np.divide(beside, total, out=np.ones(n), where=total > 0)
-    sure[found.status[row] == Status.LABELLED] = 1.0
-    return np.clip(sure, 0.0, 1.0)
-
-
-def _add_new(
-    model: PottsModel,
-    found: Profile,
-    calls: IntArray,
-    weights: FloatArray,
-    own: FloatArray,
-    beside: FloatArray,
-) -> None:
-    """R of new classes: the share of temperatures at which a point is called so too."""
-    new = calls >= found.n_classes
-    rows = np.flatnonzero(weights)
-    for k in rows:
-        own[new] += weights[k] * (found.outcomes[k, new] == calls[new])
-    for one, other in ((0, 1), (1, 0)):
-        edge_ids = np.flatnonzero(new[model.graph.edges[:, one]])
-        ends = model.graph.edges[edge_ids]
-        coupling, call = np.abs(model.couplings[edge_ids]), calls[ends[:, one]]
-        for k in rows:
-            same = found.outcomes[k, ends[:, other]] == call
-            beside += np.bincount(ends[:, one], weights[k] * coupling * same, len(own))
+def _up_to_melting(equilibrium: Equilibrium) -> FloatArray:
+    """Mean marginals below the paramagnetic phase, (n, q); at T = 0 where there is nothing else."""
+    grid = equilibrium.temperatures
+    melted = np.array([phase is Phase.PARAMAGNETIC for phase in phases(equilibrium).phases])
+    standing = np.isfinite(grid) & ~melted
+    with np.errstate(invalid="ignore"):  # infinity less infinity, which does not stand
+        widths = np.where(standing, np.diff(cell_ends(grid)), 0.0)
+    if not np.any(widths > 0):
+        widths = (np.arange(len(grid)) == 0).astype(float)
+    return np.tensordot(widths / widths.sum(), equilibrium.marginals, axes=1)
 
 
 def mean_confidence(sure: FloatArray, decision: Decision, outcome: int) -> float:
@@ -122,33 +67,3 @@ def mean_confidence(sure: FloatArray, decision: Decision, outcome: int) -> float
     members = decision.outcomes == outcome
     judged = members & (decision.status != Status.LABELLED)
     return float(sure[judged if np.any(judged) else members].mean())
-
-
-def _against_all(mean: FloatArray, unlabelled: BoolArray) -> FloatArray:
-    """R from M, (n, k)."""
-    usual = mean[unlabelled].mean(axis=0) if np.any(unlabelled) else np.ones(mean.shape[1])
-    ratio = np.divide(mean, usual, out=np.zeros_like(mean), where=usual > 0)
-    total = ratio.sum(axis=1, keepdims=True)
-    return np.asarray(np.divide(ratio, total, out=np.zeros_like(ratio), where=total > 0))
-
-
-def _standing(found: Profile, usable: BoolArray | None) -> FloatArray:
-    """Weights (T,), summing to one, of the temperatures up to the one where classes melt."""
-    eligible = np.isfinite(found.temperatures)
-    if usable is not None:
-        eligible &= usable
-    if not np.any(eligible):
-        eligible[0] = True
-    free = found.status[0] != Status.LABELLED
-    weights = np.zeros(len(eligible))
-    if not np.any(free):
-        weights[0] = 1.0
-        return weights
-    margin = np.where(eligible, found.margin[:, free].mean(axis=1), 0.0)
-    last = int(np.flatnonzero(margin >= STANDING * margin.max())[-1])
-    with np.errstate(invalid="ignore"):  # infinity less infinity, which is not eligible
-        widths = np.diff(found.boundaries())
-    weights[: last + 1] = np.where(eligible & np.isfinite(widths), widths, 0.0)[: last + 1]
-    if weights.sum() == 0:  # a grid of one temperature
-        weights[last] = 1.0
-    return np.asarray(weights / weights.sum())

@@ -1,8 +1,8 @@
 """Labels as users write them, made clean.
 
 - `parse_labels`: y, as `fit` is given it, to the named classes with the state of every point.
-  Unlabelled is -1 (scikit-learn's convention), None, NaN, pandas' NA, and for text also "" and
-  "-1".
+  Unlabelled is -1 (scikit-learn's convention), None, NaN, pandas' NA, and for text also "". The
+  text "-1" is so too, unless "1" is a label and other points are empty: then it is a class.
 - `clean_labels`: the cells of a file to such a y. Words for nothing (NA, nan, null ...) mean no
   label too there, and so does what the user says.
 """
@@ -23,6 +23,10 @@ from spinlearn.core.arrays import IntArray
 from spinlearn.errors import InvalidInputError, LabelWarning
 
 UNLABELLED = -1
+MINUS_ONE = (
+    "the label '-1' is taken as a class, because '1' is one and other points have no label at all: "
+    "leave those cells empty too if it marks points without a label"
+)
 LARGEST = 2**63 - 2**32  # of a whole-number label; new classes are numbered below the smallest
 TOO_LARGE = f"y holds whole numbers beyond {LARGEST} in size: give smaller ones, or text"
 ONE_EACH = "give one whole number or one text per point, for instance 'a/1' for ('a', 1)"
@@ -55,6 +59,13 @@ def parse_labels(y: Any, n_points: int) -> LabelCode:
         )
     known = ~_unlabelled(values)
     given = values[known]
+    if given.dtype.kind in "OUS":
+        minus = np.array([_is_text(v, "-1") for v in given], dtype=bool)
+        if np.any(minus) and _against_one(given, len(values)):
+            warnings.warn(MINUS_ONE, LabelWarning, stacklevel=3)
+        else:
+            known[np.flatnonzero(known)[minus]] = False
+            given = given[~minus]
     if given.dtype == object:
         given = _of_one_kind(given)
     if given.dtype.kind in "iufc":
@@ -97,9 +108,9 @@ def _unlabelled(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     if kind == "f":
         return np.asarray(np.isnan(values) | (values == UNLABELLED))
     if kind == "U":
-        return np.asarray((values == "") | (values == "-1"))
+        return np.asarray(values == "")
     if kind == "S":
-        return np.asarray((values == b"") | (values == b"-1"))
+        return np.asarray(values == b"")
     if kind in "mM":
         return np.asarray(np.isnat(values))
     if kind == "O":
@@ -111,7 +122,7 @@ def _unlabelled_object(value: Any) -> bool:
     if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(value, str):
-        return value in ("", "-1")
+        return value == ""
     if isinstance(value, (float, np.floating)) and np.isnan(value):
         return True
     return isinstance(value, (int, float, np.number)) and value == UNLABELLED
@@ -175,6 +186,15 @@ def _whole_numbers(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return given.astype(np.int64) if given.dtype.kind == "f" else given
 
 
+def _is_text(value: Any, text: str) -> bool:
+    return isinstance(value, (str, bytes)) and value in (text, text.encode())
+
+
+def _against_one(given: Sequence[Any] | npt.NDArray[Any], n_points: int) -> bool:
+    """Whether "-1" is a class like "1": that is a label, and points without one are empty."""
+    return len(given) < n_points and any(_is_text(v, "1") or _is_text(v, "+1") for v in given)
+
+
 def is_missing(cell: str) -> bool:
     """Whether a cell of a file says that there is nothing."""
     return cell.strip().lower() in MISSING
@@ -202,10 +222,13 @@ def clean_labels(
             )
         labels[k] = _clean_label(cell, unlabelled)
     given = [v for v in labels if v is not None]
+    if "-1" in given and _against_one(given, len(labels)):
+        return labels
     if all(WHOLE.fullmatch(v) for v in given):
         for k, value in enumerate(labels):
             whole = None if value is None else int(value.partition(".")[0])
             labels[k] = None if whole == -1 or str(whole) in unlabelled else whole
+    labels[[v == "-1" for v in labels]] = None
     return labels
 
 
@@ -215,4 +238,4 @@ def _clean_label(cell: Any, unlabelled: Sequence[str]) -> str | None:
     if isinstance(cell, bytes):
         cell = cell.decode("utf-8", errors="replace")
     text = str(cell).strip()
-    return None if is_missing(text) or text == "-1" or text in unlabelled else text
+    return None if is_missing(text) or text in unlabelled else text

@@ -288,6 +288,46 @@ class Profile(NotebookTable):
             confused_sets=row.confused_sets,
         )
 
+    def with_decision(self, row: int, decision: Decision) -> Profile:
+        """The profile with another decision at one of its temperatures.
+
+        New classes get the numbers that they have in the decision, where the two share points.
+
+        Parameters
+        ----------
+        row : int
+            Row of the grid.
+        decision : Decision
+            Without confused sets.
+
+        Returns
+        -------
+        Profile
+        """
+        named = self.n_classes
+        here, outcomes = self.outcomes[row], self.outcomes.copy()
+        codes = np.arange(max(outcomes.max(initial=0), decision.outcomes.max(initial=0)) + 1)
+        taken: set[int] = set()
+        for new in np.unique(decision.outcomes[decision.outcomes >= named]).tolist():
+            same = here[(decision.outcomes == new) & (here >= named)]
+            free = same[~np.isin(same, list(taken))]
+            if len(free):
+                old = int(np.bincount(free).argmax())
+                place = int(np.flatnonzero(codes == new)[0])  # swap the two numbers
+                codes[place], codes[old] = codes[old], new
+                taken.add(old)
+        is_new = outcomes >= named
+        outcomes[is_new] = codes[outcomes[is_new]]
+        outcomes[row] = decision.outcomes
+        status, margin = self.status.copy(), self.margin.copy()
+        status[row], margin[row] = decision.status, decision.margin
+        return replace(
+            self,
+            outcomes=frozen(outcomes, np.int32),
+            status=frozen(status, np.int8),
+            margin=frozen(margin, np.float64),
+        )
+
     def numbered_from(self, row: int) -> Profile:
         """The same profile with new classes renumbered: those at one row first, largest first.
 

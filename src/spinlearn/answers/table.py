@@ -2,13 +2,12 @@
 
 Columns, for the named classes A, B, ...:
 
-    id, call, status, confidence, p:A, p:B, ..., se:A, se:B, ..., t_low, t_high, reason
+    id, call, status, confidence, second, p:A, p:B, ..., p:new:1, ..., se:A, se:B, ...
 
-*call* is a class, 'new:1', 'confused:A|B' or 'outlier'; *status* how the point came by it;
-*confidence* how far it can be relied on; p and se the probability of each class at the temperature
-of the table and its standard error (0 where averages are exact, empty where it is unknown), all in
-steps of 0.0001; t_low and t_high the ends of the range of temperatures around it over which the
-call stays the same; reason why a point is undecided that one opinion alone would have called.
+*call* is a class or 'new:1'; by the paper's rule also 'confused:A|B' or 'outlier'. *confidence* is
+the probability of the call, *status* the same in a word, *second* the most probable other class. p
+is the probability of each class; the standard errors se are there where averages are sampled. All
+are in steps of 0.0001.
 Ids and calls that a spreadsheet would run as formulas are marked as text (`spreadsheet`).
 Numbers are rounded to whole steps before they become text, so that the explorer, which holds those
 whole numbers, writes the very same characters.
@@ -18,7 +17,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -26,8 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.names import outcome_name
-from spinlearn.answers.profile import Profile
-from spinlearn.answers.rule import STATUS_NAMES
+from spinlearn.answers.rule import STATUS_NAMES, Decision
 from spinlearn.answers.spreadsheet import safe_name
 from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
@@ -50,68 +48,64 @@ class LabelTable:
 
 
 def label_table(
-    found: Profile,
-    row: int,
+    decision: Decision,
     *,
     ids: Sequence[object] | npt.NDArray[Any],
     classes: Sequence[object] | npt.NDArray[Any],
     confidence: FloatArray,
-    marginals: FloatArray,
+    second: npt.NDArray[np.object_],
+    states: FloatArray,
     std_error: FloatArray | None = None,
-    reasons: Mapping[int, str] | None = None,
-    errors_unknown: bool = False,
     points: slice = slice(None),
 ) -> LabelTable:
-    """The answer at one temperature of a profile.
+    """The answer.
 
     Parameters
     ----------
-    found : Profile
-    row : int
-        Which of its temperatures.
+    decision : Decision
     ids : sequence (n,)
     classes : sequence (n_classes,)
         Names of the classes.
     confidence : float array (n,)
-    marginals, std_error : float arrays (n, q)
-        At that temperature; the first n_classes states are the classes. No std_error: zero, or
-        unknown.
-    reasons : mapping, optional
-        By row number.
-    errors_unknown : bool
-        Whether there are errors, but no std_error.
+    second : object array (n,)
+        Name of the most probable other class.
+    states : float array (n, n_classes + new)
+        Probabilities of the classes, then of new ones.
+    std_error : float array (n, n_classes), optional
     points : slice
         Rows of the table; default all.
     """
-    n_points, n_classes = found.outcomes.shape[1], len(classes)
+    n_points = len(decision.outcomes)
     if len(ids) != n_points:
         raise InvalidInputError(
             f"there are {len(ids)} ids for {n_points} points: give one id per point"
         )
-    codes, inverse = np.unique(found.outcomes[row, points], return_inverse=True)
-    names = [safe_name(outcome_name(int(c), classes, found.confused_sets)) for c in codes]
-    low, high = found.call_ranges(row, points)
-    ends = [temperature_text(t) for t in found.boundaries().tolist()]
-    probabilities = whole_steps(marginals[points, :n_classes])
-    sure = whole_steps(confidence[points])
+    codes, inverse = np.unique(decision.outcomes[points], return_inverse=True)
+    names = [safe_name(outcome_name(int(c), classes, decision.confused_sets)) for c in codes]
     text = [step_text(k) for k in range(STEPS + 1)]
-    blank = ("" if std_error is None and errors_unknown else text[0],) * n_classes
-    errors = None if std_error is None else whole_steps(std_error[points, :n_classes])
-    why = {} if reasons is None else reasons
-    numbers = range(n_points)[points]
-    listed = (inverse, found.status[row, points], sure, probabilities, low, high)
+    numbers = [states[points]]
+    if std_error is not None:
+        numbers.append(std_error[points, : len(classes)])
+    steps = whole_steps(np.concatenate(numbers, axis=1))
+    listed = (inverse, decision.status[points], whole_steps(confidence[points]), steps)
     rows = tuple(
-        (safe_name(str(name)), names[call], STATUS_NAMES[status], text[certain])
-        + tuple([text[k] for k in laws])
-        + (blank if errors is None else tuple(text[k] for k in errors[at]))
-        + (ends[first], ends[last], why.get(numbers[at], ""))
-        for at, (name, call, status, certain, laws, first, last) in enumerate(
-            zip(ids[points], *(values.tolist() for values in listed), strict=True)
+        (safe_name(str(name)), names[call], STATUS_NAMES[status], text[certain], safe_name(other))
+        + tuple([text[k] for k in values])
+        for name, other, call, status, certain, values in zip(
+            ids[points], second[points], *(v.tolist() for v in listed), strict=True
         )
     )
-    columns: tuple[str, ...] = ("id", "call", "status", "confidence")
-    columns += tuple(f"p:{c}" for c in classes) + tuple(f"se:{c}" for c in classes)
-    return LabelTable((*columns, "t_low", "t_high", "reason"), rows)
+    return LabelTable(table_columns(classes, states.shape[1], std_error is not None), rows)
+
+
+def table_columns(
+    classes: Sequence[object] | npt.NDArray[Any], n_states: int, errors: bool
+) -> tuple[str, ...]:
+    """Names of the columns for so many states, with standard errors or without."""
+    named = [str(c) for c in classes]
+    states = named + [f"new:{k + 1}" for k in range(n_states - len(named))]
+    columns = ["id", "call", "status", "confidence", "second", *(f"p:{s}" for s in states)]
+    return (*columns, *(f"se:{c}" for c in named)) if errors else tuple(columns)
 
 
 class _UnixLines:

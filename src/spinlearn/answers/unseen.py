@@ -1,4 +1,8 @@
-"""What an answer says about unseen points: one cavity step at its temperature.
+"""What an answer says about unseen points.
+
+An average of laws is carried on law by law: the phase is the mean over the point's neighbours j,
+weighed by similarity, walks go on by one step, and the features are the point's own. An answer at
+one temperature is carried on by one cavity step.
 
 A point x that is joined to training points j by couplings J_xj changes nothing among them, so
 
@@ -31,12 +35,14 @@ from spinlearn.analysis.grains import TIE
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.names import UNKNOWN
 from spinlearn.answers.rule import label_reach
-from spinlearn.answers.second_opinion import NO_STATE, outcomes_of_states
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
+from spinlearn.core.constants import SHARPNESS
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.energies.unseen_couplings import CouplingLaw
 
+NO_STATE = -1
+TINY = float(np.finfo(np.float64).tiny)
 NEGLIGIBLE = 1e-12  # of the strongest similarity: a sum of similarities that says nothing
 CHUNK = 2**20  # numbers held at a time, 8 MB
 FAINTEST = 1e-290  # of a factor, below which it is that of an impossible state
@@ -60,6 +66,57 @@ def unseen_laws(answer: Answer, graph: Graph, similarity: Any) -> tuple[FloatArr
     total = np.asarray(rows.sum(axis=1)).ravel()
     reached = np.asarray(total > NEGLIGIBLE * np.abs(graph.weights).max(initial=0.0))
     return _laws(answer, graph, rows, reached), reached
+
+
+def unseen_average(
+    phase: FloatArray,
+    walk: FloatArray,
+    features: FloatArray | None,
+    shares: tuple[float, float, float],
+    graph: Graph,
+    similarity: Any,
+) -> tuple[FloatArray, BoolArray]:
+    """Probabilities of unseen points by an average of laws, (n_new, k + new).
+
+    Beside them, whether each point resembles any training point; where it does not, all are equally
+    probable.
+
+    Parameters
+    ----------
+    phase : float array (n, k + new)
+        Of the training points; the states after the named ones are new classes.
+    walk : float array (n, k)
+        Likewise.
+    features : float array (n_new, k) or None
+        What the features of the unseen points say.
+    shares : tuple of three float
+        Of these laws.
+    graph : Graph
+        Similarities of the training points.
+    similarity : sparse array (n_new, n)
+        Those of the unseen points to them, >= 0.
+    """
+    rows, k = _canonical(similarity), walk.shape[1]
+    total = np.asarray(rows.sum(axis=1)).ravel()
+    reached = np.asarray(total > NEGLIGIBLE * np.abs(graph.weights).max(initial=0.0))
+    laws = _normalised(np.asarray(rows @ phase))
+    beyond = laws[:, k:].sum(axis=1, keepdims=True)
+    # Shares of walks go on by one step; the law is a power of them.
+    arriving = np.asarray(rows @ walk ** (1 / SHARPNESS)) ** SHARPNESS
+    parts = [_normalised(laws[:, :k]), _normalised(arriving), features]
+    given = [(part, share) for part, share in zip(parts, shares, strict=True) if part is not None]
+    named = sum(share * part for part, share in given) / max(sum(s for _, s in given), TINY)
+    laws[:, :k] = (1 - beyond) * named
+    laws[~reached] = 1 / laws.shape[1]  # features would be sure of anything far away
+    return _normalised(laws), reached
+
+
+def _normalised(rows: FloatArray) -> FloatArray:
+    """Rows that sum to one, all alike where they sum to nothing."""
+    total = rows.sum(axis=1, keepdims=True)
+    return np.asarray(
+        np.where(total > 0, rows / np.where(total > 0, total, 1.0), 1 / rows.shape[1])
+    )
 
 
 def unseen_outcomes(
@@ -94,6 +151,17 @@ def unseen_outcomes(
         taken = reached[one] & (called != NO_STATE) & (sure | likely)
         outcomes[one][taken] = called[taken]
     return outcomes
+
+
+def outcomes_of_states(model: PottsModel, outcomes: IntArray, n_classes: int) -> IntArray:
+    """The outcome that every state stands for, (q,): a class, a new class, or -1 for neither."""
+    codes = np.full(model.n_states, NO_STATE, dtype=np.int32)
+    codes[:n_classes] = np.arange(n_classes)
+    for s in range(n_classes, model.n_states):
+        held = np.flatnonzero(model.clamped == s)
+        if len(held):  # a new class
+            codes[s] = outcomes[held[0]]
+    return codes
 
 
 def _laws(answer: Answer, graph: Graph, rows: Any, reached: BoolArray) -> FloatArray:

@@ -164,7 +164,7 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
         """Soft labels of unseen points, and where they mean anything."""
         check_is_fitted(self, "label_distributions_")
         return mean_over_neighbors(
-            similarities(self, X, self._training),
+            similarities(self, X, self._training)[0],
             self.label_distributions_,
             self.graph_,
             1 / len(self.classes_),

@@ -22,16 +22,18 @@ def print_summary(
 ) -> None:
     """Print what a result says; `folder` is where it can be explored.
 
-    First why it is not to be trusted, if so; then what was chosen, the calls, the phases, new
-    classes elsewhere, what happened on the way.
+    First why it is not to be trusted, if so, and how good it is; then what was chosen, the calls,
+    the phases, new classes elsewhere, what happened on the way.
     """
     if result.warning is not None:
         say(screen, result.warning, "bold red")
+    chance = result.law is not None and result.law.chance
+    say(screen, result.headline(), "bold red" if chance else "bold")
     n_labels = int(np.sum(result.labels >= 0))
+    where = "" if result.law is not None else f"; answer at T* = {result.temperature:.4g}"
     say(
         screen,
-        f"{result.model.n_nodes} points, {n_labels} labels, {result.graph.n_edges} edges; answer "
-        f"at T* = {result.temperature:.4g}",
+        f"{result.model.n_nodes} points, {n_labels} labels, {result.graph.n_edges} edges{where}",
     )
     for choice in result.choices:
         say(screen, choice)

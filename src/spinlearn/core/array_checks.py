@@ -30,10 +30,10 @@ def typed(said: Mapping[str, Any], name: str, *kinds: type) -> Any:
     return value
 
 
-def listed(name: str, values: Any, kind: type) -> list[Any]:
-    """A list of JSON whose members are all of this type."""
-    if type(values) is not list or any(type(value) is not kind for value in values):
-        raise ValueError(f"{name} is not a list of {kind.__name__}")
+def listed(name: str, values: Any, *kinds: type) -> list[Any]:
+    """A list of JSON whose members are all of these types."""
+    if type(values) is not list or any(type(value) not in kinds for value in values):
+        raise ValueError(f"{name} is not a list of {kinds[0].__name__}")
     return values
 
 

@@ -192,10 +192,11 @@ def read_labels(y: Any, n_points: int) -> LabelCode:
     return code
 
 
-def similarities(estimator: Any, X: Any, training: TrainingGraph) -> Any:
-    """Similarities of unseen points to the training points, sparse (n_new, n).
+def similarities(estimator: Any, X: Any, training: TrainingGraph) -> tuple[Any, FloatArray | None]:
+    """Similarities of unseen points to the training points, sparse (n_new, n), and their features.
 
-    X holds their features; after fitting a graph, the similarities themselves.
+    X holds their features; after fitting a graph, the similarities themselves. Features are those
+    in which neighbours are looked for.
     """
     if is_graph(X) and not (training.builder is None and hasattr(X, "tocoo")):
         raise InvalidInputError(
@@ -203,11 +204,11 @@ def similarities(estimator: Any, X: Any, training: TrainingGraph) -> Any:
             "dense array; after fitting a graph, their similarities to its nodes, (n_new, n)"
         )
     if training.builder is None:
-        return _similarity_rows(X, training.graph.n_nodes, type(estimator).__name__)
+        return _similarity_rows(X, training.graph.n_nodes, type(estimator).__name__), None
     unseen = _checked(estimator, X, reset=False)
     if training.reduction is not None:
         unseen = training.reduction.apply(unseen)
-    return training.builder.attach(unseen, training.points)
+    return training.builder.attach(unseen, training.points), unseen
 
 
 def mean_over_neighbors(

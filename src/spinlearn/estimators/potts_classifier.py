@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self
 
@@ -16,20 +17,22 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spinlearn.analysis.temperature_grid import COARSE_SIZE, refined_grid, temperature_grid
-from spinlearn.answers.answer import Answer, one_temperature
-from spinlearn.answers.names import encode_outcomes
+from spinlearn.answers.answer import Answer, Averages, one_temperature
+from spinlearn.answers.names import UNKNOWN, encode_outcomes
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.settled import SettledCalls
-from spinlearn.answers.unseen import unseen_laws, unseen_outcomes
+from spinlearn.answers.unseen import unseen_average, unseen_laws, unseen_outcomes
 from spinlearn.core.arrays import BoolArray, FloatArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.protocols import Callback
+from spinlearn.core.seeds import seed_sequence
 from spinlearn.core.stopping import SamplesLevels
 from spinlearn.engines import make_engine
 from spinlearn.engines.approximation import approximate_grid
 from spinlearn.errors import (
     ContradictionWarning,
     GraphWarning,
+    InvalidInputError,
     StoppedError,
     UnreachedTemperatureError,
     UnsupportedModelError,
@@ -48,6 +51,7 @@ from spinlearn.estimators.inputs import (
 )
 from spinlearn.graphs import describe
 from spinlearn.methods import Plan, plan
+from spinlearn.methods.features import Features, GivenLaw, check_features, is_classifier
 from spinlearn.methods.plan import Asked
 from spinlearn.viz.notebook import as_html
 from spinlearn.viz.pictures import Pictures
@@ -57,19 +61,22 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     """Classification from a handful of labels by the thermal equilibrium of a Potts model.
 
     Every point is a spin with one state per class; similar points are coupled and labelled ones are
-    held. The answer is read off the distribution of all labellings, P(s) ~ exp(-E(s)/T): a point is
-    called by a class, is undecided between named classes, or is in a new class that nobody
-    labelled. It follows scikit-learn's interface. Axes are n points, d features.
+    held. Probabilities are read off the distribution of all labellings, P(s) ~ exp(-E(s)/T), beside
+    walks from the labels and the features alone; left-out labels say how much each counts. Every
+    point is called by its most probable class, which may be one that nobody labelled, and the
+    confidence of the call is that probability. It follows scikit-learn's interface. Axes are n
+    points, d features.
 
     Parameters
     ----------
     method : {"auto", "messages", "paper"}, default "auto"
         How the answer is found where nothing else is said. "paper": that of Getz, Shental & Domany
         throughout: mutual neighbours, the minimum cut, exact or sampled averages, T* of
-        section 6.1. "messages": homogeneous couplings, the cut beside a null model whose strength
-        the labels choose, belief propagation, a temperature at which probabilities are calibrated.
-        "auto": "messages", unless left-out labels speak clearly for the paper's energy. Whatever
-        is chosen is in `choices_` with its reason, and any of the settings below overrides it.
+        section 6.1. "messages": the average of three laws, belief propagation on homogeneous
+        couplings, walks from the labels and the features, over two strengths of a null model and
+        two temperatures, weighed by left-out labels. "auto": "messages", but on lattices, and
+        graphs as sparse, the paper's where left-out labels do not speak against it. Whatever is
+        chosen is in `choices_` with its reason, and any of the settings below overrides it.
     graph : str or graph builder, default "auto"
         How points become a graph: "knn" (10 nearest neighbours), "mutual_knn" (mutual 10 nearest
         neighbours plus minimum spanning tree), or a builder such as ``KNN(n_neighbors=5,
@@ -89,6 +96,12 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         settings, such as ``BalancedCut(strength=3)``; ``Custom(...)`` with arrays of your own; or a
         function of (graph, labels, n_states, label_strength=...) that returns a PottsModel. With
         one of these, no other energy is considered.
+    features : {"auto", "off"}, classifier or array-like of shape (n, n_classes), default "auto"
+        What the features alone say, beside the graph. "auto": a penalised logistic regression on
+        the features in which neighbours are looked for, none where only a graph is given or no
+        label can be left out to judge it. A classifier with ``fit`` and ``predict_proba``, of
+        scikit-learn or like it, takes its place. An array holds probabilities of your own that did
+        not come from these labels, one column per class in sorted order.
     proportions : array-like of shape (n_classes,) or None, default None
         Shares of the classes in all points, if you know them.
     label_noise : float or None, default None
@@ -108,14 +121,15 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         The grid of the profile, in the unit of the couplings; "auto" covers the ferromagnetic,
         super-paramagnetic and paramagnetic phases, T = 0 included.
     temperature : float or str, default "auto"
-        Temperature of the answer. "calibrated": where classes have just formed and probabilities
-        are about right; "information": where the decision says most about the points; "discovery":
-        near that, but where small new classes stand too; "paper": T* of the paper's section 6.1,
-        the most stable change from the ground state; "paper_strict": the same, without regard to
-        new classes (`spinlearn.answers.stability`). "auto": that of the method; "calibrated" for an
-        approximation, else "information".
+        "auto" averages over temperatures; with an energy of your own, or the paper's, one is chosen
+        by the rule that suits it. A number, or the name of a rule, reads the answer off the
+        equilibrium at that one temperature, by the paper's rule: "calibrated": where classes have
+        just formed; "information": where the decision says most about the points; "discovery": near
+        that, but where small new classes stand too; "paper": T* of the paper's section 6.1, the
+        most stable change from the ground state; "paper_strict": the same, without regard to new
+        classes (`spinlearn.answers.stability`).
     tau : float, default 0.1
-        A point is confident when its two largest probabilities differ by more than this.
+        A point is confused where its two largest probabilities differ by no more than this.
     small_groups : {"join", "outlier", "new"}, default "join"
         What becomes of one or two points that agree with no others enough. "join": part of the
         larger group with which they agree most, or outliers where they touch none; "outlier":
@@ -129,7 +143,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     callback : callable or None, default None
         Called with a progress report now and then; a true answer stops the run.
     random_state : int or None, default None
-        Seed of sampling engines; exact engines do not use it.
+        Seed of everything random; None is 0 but for sampling engines.
 
     Attributes
     ----------
@@ -141,9 +155,10 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     equilibrium_ : Equilibrium
         All thermal averages over the grid.
     profile_ : Profile
-        The outcome of every point at every temperature of the grid.
+        The outcome of every point at every temperature of the grid; computed, like
+        `equilibrium_`, when it is first looked at.
     temperature_ : float
-        Temperature of the answer.
+        Temperature of the answer; of an average, the most probable one.
     transduction_ : array (n,)
         The call of every point. With whole-number labels, confused points and outliers are -1 and
         new classes -2, -3, ...; with text, ``confused:A|B``, ``outlier`` and
@@ -151,12 +166,19 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     names_ : object array (n,)
         The same in words, whatever the kind of labels.
     status_ : str array (n,)
-        labelled, confident, grown, confused, new or outlier.
+        The confidence in a word: labelled; confident, from 0.8 on; confused, where the second class
+        is within `tau`; grown, in between; new. By the paper's rule, how the point came by its
+        call, and outlier.
     label_distributions_ : float array (n, n_classes)
-        Probability of every named class at `temperature_`.
+        Probability of every named class. With `new_probability_` rows sum to one.
+    new_probability_ : float array (n,)
+        Probability of being in none of the named classes.
     confidence_ : float array (n,)
-        How far each call can be relied on, in [0, 1]; meaningful at T = 0 too, where probabilities
-        are not.
+        Probability of the call. By the paper's rule that at `temperature_`; at T = 0, where it says
+        nothing, the mean over temperatures up to melting.
+    expected_accuracy_ : tuple of two float
+        Share of the calls of points without label that are expected to be right, and its standard
+        deviation.
     forced_labels_ : array (n,)
         The most probable named class, where you need one for every point.
     new_classes_ : dict
@@ -204,6 +226,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         n_components: Any = "auto",
         couplings: str = "auto",
         energy: Any = "auto",
+        features: Any = "auto",
         proportions: Any = None,
         label_noise: float | None = None,
         novelty: str = "careful",
@@ -223,6 +246,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         self.n_components = n_components
         self.couplings = couplings
         self.energy = energy
+        self.features = features
         self.proportions = proportions
         self.label_noise = label_noise
         self.novelty = novelty
@@ -288,11 +312,53 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         self._label_code = training_labels(y, self._training)
         self.classes_ = self._label_code.classes
         self._warn()
+        asked = replace(asked, features=self._features())
         chosen = plan(self.graph_, self._label_code.states, len(self.classes_), asked)
         self._take(chosen, asked)
-        answer = partial(self._answer_from, chosen)
-        self.answer_ = answer(self._equilibrium(chosen, answer)).checked(self.random_state)
+        self.answer_ = self._averaged(chosen) if chosen.parts is not None else self._answer_from(
+            chosen, self._equilibrium(chosen, partial(self._answer_from, chosen))
+        )  # fmt: skip
         return self
+
+    def _features(self) -> Features | GivenLaw | None:
+        """What the features alone may say, if they are to be asked."""
+        training, asked = self._training, self.features
+        if isinstance(asked, str) and (asked == "off" or training.points is None):
+            return None
+        if isinstance(asked, str) or is_classifier(asked):
+            if training.points is None:
+                raise InvalidInputError(
+                    "features= is a classifier, but only a graph was given: fit points, or give an "
+                    "array of probabilities"
+                )
+            reduced = training.reduction is not None
+            return Features.of(training.points, asked, components=reduced)
+        return GivenLaw.of(asked, self.graph_.n_nodes, len(self.classes_))
+
+    def _averaged(self, chosen: Plan, run: Callable[[], Equilibrium] | None = None) -> Answer:
+        """The answer of an average; the engine is asked now only if the law needs it."""
+        assert chosen.parts is not None
+        grid = temperature_array(chosen.temperatures)
+        if run is None:
+            run = partial(
+                chosen.engine.run, chosen.model, grid,
+                seed=self.random_state, callback=self.callback,
+            )  # fmt: skip
+        averages = Averages(chosen.model, run)
+        needed = averages.equilibrium if chosen.parts.phase is None else None
+        return Answer(
+            classes=self._label_code.classes,
+            labels=self._label_code.states,
+            averages=averages,
+            temperature=float(chosen.temperature),
+            law=chosen.parts.law(needed),
+            rule="average",
+            tau=float(self.tau),
+            small_groups=self.small_groups,
+            eta_min=self.eta_min,
+            new_groups=chosen.new_groups,
+            choices=tuple(map(str, self.choices_)),
+        )
 
     def _take(self, chosen: Plan, asked: Asked) -> None:
         """Go by this plan."""
@@ -304,7 +370,6 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         ]
         self.plan_ = chosen
         self.model_ = chosen.model
-        self._weighed = chosen.weighed
 
     def _answer_from(
         self, chosen: Plan, equilibrium: Equilibrium, temperature: float | None = None
@@ -317,7 +382,6 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             tau=self.tau,
             small_groups=self.small_groups,
             eta_min=self.eta_min,
-            calibration=chosen.calibration,
             new_groups=chosen.new_groups,
             choices=tuple(map(str, self.choices_)),
         )
@@ -337,8 +401,10 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             proportions=self.proportions,
             novelty=self.novelty,
             n_states=self.n_states,
+            seed=0 if self.random_state is None else _whole_seed(self.random_state),
             callback=self.callback,
         )
+        check_features(self.features)
         asked.check()
         return asked.for_engine()
 
@@ -387,8 +453,8 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             if not np.all(reached):
                 warnings.warn(
                     f"the graph has {summary.n_components} parts and "
-                    f"{int(np.sum(~reached))} points are in parts without any label: they will be "
-                    f"new classes or outliers; {joining(self._training)}",
+                    f"{int(np.sum(~reached))} points are in parts without any label: no label "
+                    f"says anything of them; {joining(self._training)}",
                     GraphWarning,
                     stacklevel=3,
                 )
@@ -458,9 +524,19 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         return self._answer.probabilities
 
     @property
+    def new_probability_(self) -> FloatArray:
+        """Probability of being in none of the named classes, (n,)."""
+        return self._answer.new_probability
+
+    @property
     def confidence_(self) -> FloatArray:
-        """How far every call can be relied on, in [0, 1]."""
+        """Probability of the call, (n,)."""
         return self._answer.confidence
+
+    @property
+    def expected_accuracy_(self) -> tuple[float, float]:
+        """Share of the calls that are expected to be right, and its standard deviation."""
+        return self._answer.expected_accuracy
 
     @property
     def forced_labels_(self) -> npt.NDArray[Any]:
@@ -484,10 +560,10 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         The error is that of points whose class is open, and of how the share changes when labels
         are left out or another strength of the null model is taken.
         """
-        p = self.label_distributions_
+        p, law = self.label_distributions_, self._answer.law
         variance = np.sum(p * (1 - p), axis=0) / len(p) ** 2
-        if self._weighed is not None:
-            variance = variance + self._weighed.shares()[1][: p.shape[1]] ** 2
+        if law is not None:
+            variance = variance + law.class_errors**2
         return np.column_stack([p.mean(axis=0), np.sqrt(variance)])
 
     def name_of(self, outcome: int) -> str:
@@ -507,11 +583,11 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     def predict_proba(self, X: Any) -> FloatArray:
         """Probability of the named classes for unseen points.
 
-        It follows from the point's own couplings to training points, made as theirs were, at the
-        temperature of the answer. Rows sum to 1 where all states are named; as in
-        `label_distributions_`, what a row lacks is the probability of new classes and of other
-        states without a name. All states are equally probable where a point resembles no training
-        point.
+        An average is carried on as it is: the mean of what the graph says of the point's
+        neighbours, and what its own features say. An answer at one temperature follows from the
+        point's couplings to training points, made as theirs were. As in `label_distributions_`,
+        what a row lacks is the probability of new classes and of other states without a name. All
+        are equally probable where a point resembles no training point.
 
         Parameters
         ----------
@@ -527,10 +603,10 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Calls of unseen points, written as in `transduction_`.
 
-        A point takes the class, or new class, of its largest probability when the first two differ
-        by more than tau; otherwise the outcome that prevails among its neighbours: a class, a new
-        class, or confused. A point that resembles no training point, or those of several outcomes
-        equally, is unknown (-1 or 'unknown').
+        A point takes its most probable class, or new class. By the paper's rule it does so when the
+        first two differ by more than tau, and otherwise takes the outcome that prevails among its
+        neighbours. A point that resembles no training point, or by the paper's rule those of
+        several outcomes equally, is unknown (-1 or 'unknown').
 
         Parameters
         ----------
@@ -541,14 +617,26 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         -------
         array (n_new,)
         """
-        outcomes = unseen_outcomes(self._answer, *self._unseen(X))
-        return encode_outcomes(outcomes, self.classes_, self._answer.decision.confused_sets)
+        answer, (similarity, laws, reached) = self._answer, self._unseen(X)
+        if answer.law is None:
+            outcomes = unseen_outcomes(answer, similarity, laws, reached)
+        else:
+            outcomes = np.where(reached, np.argmax(laws, axis=1), UNKNOWN).astype(np.int32)
+        return encode_outcomes(outcomes, self.classes_, answer.decision.confused_sets)
 
     def _unseen(self, X: Any) -> tuple[Any, FloatArray, BoolArray]:
         """Similarities of unseen to training points, laws, whether they resemble any."""
-        answer = self._answer
-        similarity = similarities(self, X, self._training)
-        return similarity, *unseen_laws(answer, self.graph_, similarity)
+        answer, parts = self._answer, self.plan_.parts
+        similarity, points = similarities(self, X, self._training)
+        if answer.law is None or parts is None:
+            return similarity, *unseen_laws(answer, self.graph_, similarity)
+        features = None
+        if parts.fitted is not None and points is not None:
+            features = parts.fitted.law(points)
+        phase = parts.states(None if parts.phase is not None else answer.equilibrium)
+        return similarity, *unseen_average(
+            phase, parts.walk, features, answer.law.shares, self.graph_, similarity
+        )
 
     # -- pictures ------------------------------------------------------------------------------
 
@@ -575,3 +663,8 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False  # a sparse X is a graph, not features
         return tags
+
+
+def _whole_seed(seed: Any) -> int:
+    """A whole number of any kind of seed."""
+    return int(seed_sequence(seed).generate_state(1)[0])

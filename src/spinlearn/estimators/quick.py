@@ -1,14 +1,15 @@
 """A quick answer to a few labels more, for someone who labels and waits.
 
-Choices are those of an earlier answer: the strength of the null model, the factor of the
-temperature, the new classes that no label has reached since. Messages are cooled once and in haste,
-and there is no second opinion. On ten blobs of 2,000 and 20,000 points all calls were those of
-settled messages, in a fifth of their time.
+The average is that of an earlier answer, and so are the new classes that no label has reached
+since. Messages of the most probable resolution are cooled once and in haste. On ten blobs of 2,000
+and 20,000 points all calls were those of settled messages, in a fifth of their time.
 """
 
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -44,12 +45,12 @@ def quickly_relabelled(
         Told of the progress.
     """
     code = training_labels(y, fitted._training)
-    asked = fitted._asked()
+    quick = copy.copy(fitted)
+    quick._label_code, quick.classes_ = code, code.classes
+    asked = replace(fitted._asked(), features=quick._features())
     chosen = replanned(fitted.graph_, code.states, len(code.classes), asked, earlier)
     if chosen is None or not isinstance(chosen.engine, BeliefPropagation):
         return None
-    quick = copy.copy(fitted)
-    quick._label_code, quick.classes_ = code, code.classes
     quick._take(chosen, asked)
     wanted = temperature_array(chosen.temperatures)
     if not isinstance(chosen.temperature, str):
@@ -57,7 +58,10 @@ def quickly_relabelled(
     wanted = np.unique(wanted[(wanted > 0) & np.isfinite(wanted)])  # messages are cooled from above
     if len(wanted) == 0:
         return None
-    quick.answer_ = quick._answer_from(chosen, _hasty_averages(chosen, wanted, callback))
+    run = partial(_hasty_averages, chosen, wanted, callback)
+    quick.answer_ = quick._answer_from(chosen, run()) if chosen.parts is None else (
+        quick._averaged(chosen, run)
+    )  # fmt: skip
     return quick
 
 

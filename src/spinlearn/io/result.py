@@ -16,10 +16,10 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.answers.answer import Answer
+from spinlearn.answers.answer import Answer, Averages
 from spinlearn.answers.labels import LARGEST
+from spinlearn.answers.law import Law
 from spinlearn.answers.rule import SMALL_GROUPS, Status, label_holders
-from spinlearn.answers.second_opinion import SecondOpinion
 from spinlearn.answers.temperature import TEMPERATURE_RULES
 from spinlearn.core.array_checks import FINITE, NUMBER, listed, typed, within
 from spinlearn.core.array_file import Arrays, read_npz, write_npz
@@ -40,14 +40,16 @@ from spinlearn.viz.layout import principal
 from spinlearn.viz.pictures import Pictures
 
 MAGIC = "spinlearn result"
-VERSION = 2
+VERSION = 3
 PLACES = ("layout", "components")
 PLAIN_ARRAYS = (
     "ids", "classes", "labels", "n_nodes", "edges", "weights", "couplings", "pair_cost", "fields",
     "clamped",
 )  # fmt: skip
 ROUNDING = 1e-6  # of a probability in single precision
-SECOND = ("marginals", "against", "says")  # of a second opinion
+LAW_ROUNDING = 1e-4  # of a sum of many
+LARGE = 500_000  # points whose probabilities stay in single precision
+LAW = ("shares", "n_judged", "n_right", "chance", "temperatures", "resolutions")  # plain fields
 PLAIN = ("temperature", "rule", "tau", "small_groups", "eta_min")  # fields of Answer
 
 
@@ -64,12 +66,14 @@ class Result(Answer, Pictures):
         Names of the classes, sorted, in the user's kind.
     labels : int array (n,)
         Position in `classes` of every label given, -1 where there is none.
-    equilibrium : Equilibrium
-        All thermal averages, ascending in temperature.
-    profile : Profile
-        The outcome of every point at every temperature.
+    averages : Averages
+        Thermal averages at all temperatures of the profile.
     temperature : float
         Of the answer, in the unit of the couplings.
+    law : Law, optional
+        The probabilities of all points where they are an average.
+    known_profile : Profile, optional
+        The outcome of every point at every temperature.
     rule : str, default "given"
         How it was chosen.
     tau : float, default 0.1
@@ -78,14 +82,10 @@ class Result(Answer, Pictures):
         What became of groups of one or two points in which none is classified.
     eta_min : float, optional
         Of the paper's rules for the temperature.
-    calibration : float, optional
-        Of the rule "calibrated".
     new_groups : bool, default True
         Whether points that agree with no class may be a new one.
     choices : tuple of str
         What was chosen for the user, each with its reason.
-    second_opinion : SecondOpinion, optional
-        What a sampler says beside an approximation.
     ids : list of str
         Name of every point.
     layout : float array (n, 2), optional
@@ -199,20 +199,17 @@ class Result(Answer, Pictures):
             places = getattr(self, name)
             if places is not None:
                 arrays[name] = np.asarray(places, dtype=np.float64)
-        second = self.second_opinion
-        if second is not None:
-            arrays |= {f"second_{name}": getattr(second, name) for name in SECOND}
-            arrays["second_marginals"] = second.marginals.astype(np.float32)
+        law = self.law
+        if law is not None:
+            arrays["law_probabilities"] = law.probabilities.astype(np.float32)
+            arrays["law_class_errors"] = law.class_errors
         header = {
             "magic": MAGIC,
             "version": VERSION,
             "whole_numbers": self.classes.dtype.kind in "iu",
             "equilibrium": equilibrium_header(self.equilibrium),
-            "answer": {
-                name: getattr(self, name)
-                for name in (*PLAIN, "calibration", "new_groups", "choices")
-            },
-            "second_temperature": None if second is None else second.temperature,
+            "answer": {name: getattr(self, name) for name in (*PLAIN, "new_groups", "choices")},
+            "law": None if law is None else {name: getattr(law, name) for name in LAW},
             "n_classes": self.profile.n_classes,
             "confused_sets": [list(map(int, s)) for s in self.profile.confused_sets],
             "settings": dict(self.settings),
@@ -292,6 +289,8 @@ class Result(Answer, Pictures):
         answer = _answer_settings(header["answer"])
         if np.any(found.margin[found.status == Status.CONFIDENT] <= answer["tau"]):
             raise ValueError("a confident point has no margin above tau")
+        if (header["law"] is None) != (answer["rule"] != "average"):
+            raise ValueError("the rule and the law do not fit one another")
         if not np.any(found.temperatures == answer["temperature"]):
             raise ValueError("the temperature of the answer is not among those of the profile")
         return cls(
@@ -299,9 +298,11 @@ class Result(Answer, Pictures):
             ids=ids.tolist(),
             classes=classes,
             labels=frozen(arrays["labels"], np.int32),
-            second_opinion=_second_opinion(header, arrays, model),
-            equilibrium=equilibrium_of(model, header["equilibrium"], arrays, found.temperatures),
-            profile=found,
+            law=_law(header, arrays, len(classes)),
+            averages=Averages.of(
+                equilibrium_of(model, header["equilibrium"], arrays, found.temperatures)
+            ),
+            known_profile=found,
             layout=_places(arrays, "layout", model.n_nodes),
             components=_places(arrays, "components", model.n_nodes),
             settings=typed(header, "settings", dict),
@@ -342,7 +343,7 @@ def _check_labels(labels: npt.NDArray[Any], model: PottsModel, n_classes: int) -
 def _check_arrays(arrays: Arrays) -> None:
     """Refuse arrays that no result has: one may be another whose name was damaged."""
     known = {"header", *PLAIN_ARRAYS, *PLACES, *STORED}
-    groups = ("profile_", "second_", "penalty_")
+    groups = ("profile_", "law_", "penalty_")
     strange = [n for n in arrays if n not in known and not n.startswith(groups)]
     if strange:
         raise ValueError(f"it holds {strange[0]!r}, which no result has")
@@ -350,22 +351,19 @@ def _check_arrays(arrays: Arrays) -> None:
 
 def _answer_settings(said: dict[str, Any]) -> dict[str, Any]:
     """What a file says of the decision, in the types of `Answer`."""
-    said = {"calibration": None, "new_groups": True, "choices": []} | said  # of older versions
-    factor, least = (typed(said, name, *NUMBER, type(None)) for name in ("calibration", "eta_min"))
-    if typed(said, "rule", str) not in (*TEMPERATURE_RULES, "given"):
+    least = typed(said, "eta_min", *NUMBER, type(None))
+    if typed(said, "rule", str) not in (*TEMPERATURE_RULES, "given", "average"):
         raise ValueError(f"the rule {said['rule']!r} is unknown")
     if typed(said, "small_groups", str) not in SMALL_GROUPS:
         raise ValueError(f"small_groups={said['small_groups']!r} is unknown")
     within("tau", typed(said, "tau", *NUMBER), 0.0, 1.0)
     within("eta_min", 0 if least is None else least, 0.0, np.inf)
-    within("calibration", 0 if factor is None else factor, 0.0, FINITE)
     return {
         "temperature": float(typed(said, "temperature", *NUMBER)),
         "rule": said["rule"],
         "tau": float(said["tau"]),
         "small_groups": said["small_groups"],
         "eta_min": None if least is None else float(least),
-        "calibration": None if factor is None else float(factor),
         "new_groups": typed(said, "new_groups", bool),
         "choices": tuple(listed("choices", said["choices"], str)),
     }
@@ -381,23 +379,41 @@ def _places(arrays: Arrays, name: str, n_points: int) -> FloatArray | None:
     return frozen(arrays[name], np.float64)
 
 
-def _second_opinion(
-    header: dict[str, Any], arrays: Arrays, model: PottsModel
-) -> SecondOpinion | None:
-    if header.get("second_temperature") is None:
+def _law(header: dict[str, Any], arrays: Arrays, n_classes: int) -> Law | None:
+    """The average that a file holds, if any."""
+    said = header["law"]
+    if said is None:
         return None
-    temperature = typed(header, "second_temperature", *NUMBER)
-    n, q = model.n_nodes, model.n_states
-    marginals, against, says = (arrays[f"second_{name}"] for name in SECOND)
-    if marginals.shape != (n, q) or against.shape != (n,) or says.shape != (n,):
-        raise ValueError("the second opinion is of other points or states")
-    within("second_says", says, -1, q - 1)
-    within("second_marginals", marginals, 0.0, 1 + ROUNDING)
-    within("second_against", against, 0.0, 1.0)
-    within("second_temperature", temperature, 0.0, np.inf)
-    return SecondOpinion(
-        temperature=float(temperature),
-        marginals=frozen(marginals, np.float64),
-        against=frozen(against, np.float64),
-        says=frozen(says, np.int32),
+    p, errors = arrays["law_probabilities"], arrays["law_class_errors"]
+    if p.ndim != 2 or len(p) != int(arrays["n_nodes"]) or p.shape[1] < n_classes:
+        raise ValueError(f"law_probabilities have shape {p.shape}")
+    if errors.shape != (n_classes,):
+        raise ValueError(f"law_class_errors have shape {errors.shape}")
+    within("law_probabilities", p, 0.0, 1 + ROUNDING)
+    within("sums of law_probabilities", p.sum(axis=1), 1 - LAW_ROUNDING, 1 + LAW_ROUNDING)
+    within("law_class_errors", errors, 0.0, FINITE)
+    shares = [float(v) for v in listed("shares", said["shares"], *NUMBER)]
+    within("shares", shares, 0.0, 1 + ROUNDING)
+    if len(shares) != 3:
+        raise ValueError(f"{len(shares)} shares of three laws")
+    counts = [typed(said, name, int) for name in ("n_judged", "n_right")]
+    within("n_right", counts[1], 0, counts[0])
+    listings = {
+        name: tuple(float(v) for v in listed(name, said[name], *NUMBER))
+        for name in ("temperatures", "resolutions")
+    }
+    for name, values in listings.items():
+        within(name, values, 0.0, FINITE)
+        if not values:
+            raise ValueError(f"{name} of the average are missing")
+    within("temperatures of the average", listings["temperatures"], np.finfo(float).tiny, FINITE)
+    single = p.shape[0] > LARGE
+    return Law(
+        probabilities=frozen(p, np.float32 if single else np.float64),  # type: ignore[arg-type]
+        shares=(shares[0], shares[1], shares[2]),
+        n_judged=counts[0],
+        n_right=counts[1],
+        chance=typed(said, "chance", bool),
+        class_errors=frozen(errors, np.float64),
+        **listings,
     )

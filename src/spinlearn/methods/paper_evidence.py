@@ -11,16 +11,19 @@ import numpy as np
 from spinlearn.analysis.temperature_grid import COARSE_SIZE, temperature_grid
 from spinlearn.answers.profile import profile
 from spinlearn.answers.temperature import answer_temperature
+from spinlearn.core.constants import LEAST
 from spinlearn.core.graph import Graph
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree
-from spinlearn.methods.evidence import Evidence, Labels, judged, label_groups
+from spinlearn.methods.evidence import Labels, label_groups
 
 MAX_OPERATIONS = 1e7  # for one temperature: about 0.1 s
 
 
-def paper_evidence(graph: Graph, labels: Labels, n_states: int) -> Evidence | None:
-    """Evidence for the paper's method, None where the graph is too wide for exact averages.
+def paper_evidence(graph: Graph, labels: Labels, n_states: int) -> float | None:
+    """Log-likelihood of left-out labels by the paper's method, in nats.
+
+    None where there is none to leave out, or the graph is too wide for exact averages.
 
     Parameters
     ----------
@@ -36,15 +39,13 @@ def paper_evidence(graph: Graph, labels: Labels, n_states: int) -> Evidence | No
         return None
     found = profile(engine.run(model, temperature_grid(model, COARSE_SIZE)), small_groups="new")
     temperature = answer_temperature(found, "paper")
-    laws, given, shares = [], [], []
+    likely = 0.0
     for group in groups:
         others = np.array(labels)
         others[group] = -1
         without = min_cut(graph, others, n_states)
         if engine.unsupported(without) is not None:  # a clamped point may have cut the graph
             return None
-        marginals = engine.run(without, [temperature]).marginals[0]
-        laws.append(marginals[group])
-        given.append(labels[group])
-        shares.append(marginals.mean(axis=0))
-    return judged([np.concatenate(laws)], np.concatenate(given), np.array(shares))
+        own = engine.run(without, [temperature]).marginals[0][group, labels[group]]
+        likely += float(np.log(np.maximum(own, LEAST)).sum())
+    return likely

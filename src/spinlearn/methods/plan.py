@@ -1,20 +1,23 @@
 """Plan: everything that is settled before the averages of an answer are computed.
 
-What the user names is taken as it is; the rest is chosen, each choice with its reason.
+What the user names is taken as it is; the rest is found, each choice with its reason.
 
 - "paper": the similarities as couplings, the minimum cut, exact or multicanonical averages, T* of
   section 6.1.
-- "messages": homogeneous couplings, the cut beside a null model whose strength the labels choose
-  (`resolution`), new classes found before (`discovery`), belief propagation, the temperature at
-  which its probabilities are calibrated.
-- "auto": "messages", unless the labels speak clearly for the paper's energy.
+- "messages": the posterior mean of three laws (`average`): homogeneous couplings, the cut beside
+  null models, belief propagation; walks from the labels; the features. New classes are looked for
+  before (`discovery`).
+- "auto": "messages", but on a lattice, or a graph as sparse, the paper's method where left-out
+  labels do not speak against it: groups cannot be told by their density there, and the paper's rule
+  finds new classes.
 
-An energy or a number of states of the user's own is a model of their own: then there is nothing to
-weigh.
+An energy, a number of states or a temperature of the user's own is a model of their own: then there
+is nothing to average.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -23,35 +26,35 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.analysis.temperature_grid import mean_field_temperature
-from spinlearn.answers.calibrated import NEIGHBOURS
-from spinlearn.core.arrays import MAX_STATES, FloatArray
+from spinlearn.answers.calibrated import temperature_scale
+from spinlearn.answers.law import Law
+from spinlearn.answers.rule import label_reach
+from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray
+from spinlearn.core.constants import FACTORS, RESOLUTIONS
+from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Engine, Progress
 from spinlearn.energies import Modularity, make_couplings, make_energy
 from spinlearn.energies.class_level import class_shares
-from spinlearn.engines import Auto, BeliefPropagation, Enumeration, make_engine
+from spinlearn.engines import Auto, BeliefPropagation, make_engine
 from spinlearn.errors import InvalidInputError, StoppedError
+from spinlearn.methods.average import Average, flat, learnt
 from spinlearn.methods.choices import Choice
 from spinlearn.methods.discovery import NOVELTY, Found, discover, is_sparse
 from spinlearn.methods.evidence import Labels
+from spinlearn.methods.features import FittedFeatures
 from spinlearn.methods.label_walks import LabelWalks
 from spinlearn.methods.paper_evidence import paper_evidence
-from spinlearn.methods.resolution import Weighed, weigh
-from spinlearn.methods.thinning import MOST_WHOLE, SAMPLE, Thinned, taken, thinned
+from spinlearn.methods.quick_messages import QuickMessages
+from spinlearn.methods.thinning import SAMPLE, Thinned, taken, thinned
 
 METHODS = ("auto", "paper", "messages")
 AUTO = "auto"
-DEFAULT_RESOLUTION = 0.25  # where no label can say anything
-CLUSTERING_RESOLUTION = 0.25  # where there are no labels at all
-FOR_PAPER = 6.0  # nats that left-out labels must say for the paper's method before it is taken,
-AGAINST_PAPER = 3.0  # and, on a lattice, against it before it is not
-FEW_LABELLINGS = 256  # that are enumerated rather than passed messages about
-GRID_RATIO = 1.12  # of neighbouring temperatures around that of the answer
-COLDEST = 3.0  # the calibrated temperature over the lowest of the grid
-COARSE_RATIO = 1.25  # of neighbouring temperatures in large sets, where each costs memory and time
-VERY_MANY = 2_000_000  # points beyond which there are three of them,
-WIDE_RATIO = 1.5  # so far apart, that of the answer among them
+CLUSTERING_RESOLUTION = RESOLUTIONS[1]  # where there are no labels at all
+N_TEMPERATURES = 16  # of the profile, for the eye
+COLDEST = 3.0  # the scale of temperature over the lowest of the profile
+BALANCING_STEPS = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +75,7 @@ class Asked:
     proportions: Any = None
     novelty: str = "careful"
     n_states: int | None = None
+    features: Any = None  # Features, GivenLaw or None
     seed: int = 0
     callback: Callback | None = None
     why: str = ""  # the method is the paper's, if not because the user says so
@@ -124,6 +128,63 @@ class Asked:
         """Whether there is nothing to weigh."""
         return self.method == "paper" or not _is_open(self.energy) or self.n_states is not None
 
+    @property
+    def averages(self) -> bool:
+        """Whether the answer is the average, not that of one temperature."""
+        return not self.owns_model and _is_open(self.temperature)
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LawParts:
+    """What the law of all points is made of.
+
+    Attributes
+    ----------
+    average : Average
+    phase : float array (n, q) or None
+        Averaged over resolutions and temperatures; None: it is read off the engine's averages.
+    temperatures : tuple of float
+        Of the phase, descending.
+    walk : float array (n, n_classes)
+    features : float array (n, n_classes) or None
+    fitted : FittedFeatures or None
+        For points that are not among these.
+    doubted : int array
+        Points whose label may be wrong.
+    reached : bool array (n,)
+        Points in parts of the graph with a label of a named class.
+    n_new : int
+        States after the named ones that hold new classes.
+    """
+
+    average: Average
+    phase: FloatArray | None
+    temperatures: tuple[float, ...]
+    walk: FloatArray
+    features: FloatArray | None
+    fitted: FittedFeatures | None
+    doubted: npt.NDArray[np.intp]
+    reached: BoolArray
+    n_new: int
+
+    def law(self, equilibrium: Equilibrium | None = None) -> Law:
+        """The law of all points; the engine's averages are needed where there is no phase."""
+        return self.average.law(
+            self.states(equilibrium), self.walk, self.features, self.temperatures, self.doubted,
+            self.reached,
+        )  # fmt: skip
+
+    def states(self, equilibrium: Equilibrium | None = None) -> FloatArray:
+        """The phase of all points in the named classes and those of new ones."""
+        phase = self.phase
+        if phase is None:
+            assert equilibrium is not None
+            weights = self.average.weights.sum(axis=0)
+            rows = equilibrium.at(self.temperatures).marginals
+            phase = np.tensordot(weights.astype(rows.dtype), rows, axes=1)
+        # With one class there is a second state that holds nothing.
+        return phase[:, : self.walk.shape[1] + self.n_new]
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Plan:
@@ -132,33 +193,29 @@ class Plan:
     Attributes
     ----------
     model : PottsModel
+        That of the profile; of an average, the one of the most probable resolution.
     engine : Engine
     temperatures : "auto" or float array
         Grid of the profile.
     temperature : str or float
         Rule or value of that of the answer.
-    calibration : float or None
-        What left-out labels make of the calibrated temperature, a factor.
     new_groups : bool
         Whether unconfident points that agree among themselves are new classes, see `profile`.
     choices : tuple of Choice
     found : tuple of Found
         New classes that are held in states after the named ones.
-    weighed : Weighed or None
-    resolution : float or None
-        Of the null model; None where the model is the user's own or the paper's.
+    parts : LawParts or None
+        Of the average; None where the answer is that of one temperature.
     """
 
     model: PottsModel
     engine: Engine
     temperatures: Any
     temperature: Any
-    calibration: float | None = None
     new_groups: bool = True
     choices: tuple[Choice, ...] = ()
     found: tuple[Found, ...] = ()
-    weighed: Weighed | None = None
-    resolution: float | None = None
+    parts: LawParts | None = None
 
 
 def plan(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
@@ -189,7 +246,7 @@ def plan(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
 def replanned(
     graph: Graph, labels: Labels, n_classes: int, asked: Asked, earlier: Plan
 ) -> Plan | None:
-    """The plan for other labels with the choices of an earlier one; None where it made none.
+    """The plan for other labels with the average of an earlier one; None where it has none.
 
     A new class in which a point has a label now is new no more.
 
@@ -199,12 +256,12 @@ def replanned(
         As for `plan`; the graph that of the earlier plan.
     earlier : Plan
     """
-    if earlier.resolution is None:
+    if earlier.parts is None:
         return None
     new = [group for group in earlier.found if not np.any(labels[group.points] >= 0)]
     new = new[: MAX_STATES - n_classes]
     weighing = _Weighing(graph, np.asarray(labels), n_classes, asked)
-    return weighing.following(new, earlier.resolution, earlier.weighed)
+    return weighing.following(new, replace(earlier.parts.average, beliefs=None), quick=True)
 
 
 def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
@@ -245,8 +302,9 @@ class _Weighing:
         name = "homogeneous" if asked.couplings == AUTO else asked.couplings
         self.coupled = make_couplings(name)
         self.graph = self.coupled(graph)
-        self.temperature = _scale(self.graph)
+        self.temperature = temperature_scale(self.graph)
         self.n_states = max(n_classes, 2)
+        self.resolutions = RESOLUTIONS if asked.proportions is None else (max(RESOLUTIONS),)
         self.choices = [] if asked.couplings != AUTO else [
             Choice("couplings", name, "dense and sparse regions then melt at about the same T")
         ]  # fmt: skip
@@ -255,7 +313,7 @@ class _Weighing:
     def sample(self) -> Thinned:
         """What choices are made on: all points, or a sample of many."""
         n = self.graph.n_nodes
-        if n <= MOST_WHOLE:
+        if n <= SAMPLE:
             return Thinned(np.arange(n), self.graph)
         self._report("drawing a sample", 0.0)
         found = thinned(self.graph, self.labels, SAMPLE, self.asked.seed)
@@ -263,131 +321,181 @@ class _Weighing:
             Choice(
                 "sample",
                 f"{len(found.points)} of {n} points",
-                "choices are made on it; it holds all labels",
+                "the average is learnt on it; it holds all labels",
             )
         )
         return replace(found, graph=self.coupled(found.graph))
 
     def plan(self) -> Plan:
-        """Weigh resolutions, the paper's energy, new classes."""
-        weighed, resolution = self._resolution()
-        if weighed is not None and self.asked.method == AUTO:
-            paper = self._papers_evidence(weighed)
-            if paper is not None:
-                chosen = self.asked.for_paper(f"{paper}; method='messages' overrides this")
-                own = _own_model(self.similarities, self.labels, self.n_classes, chosen)
-                return replace(own, weighed=weighed)
-        return self.following(self._new_classes(), resolution, weighed)
+        """Learn the average, weigh the paper's energy, look for new classes."""
+        average = self._average()
+        if average.n_judged and self.asked.method == AUTO and is_sparse(self.graph):
+            why = self._papers_evidence(average)
+            if why is not None:
+                chosen = self.asked.for_paper(f"{why}; method='messages' overrides this")
+                return _own_model(self.similarities, self.labels, self.n_classes, chosen)
+        return self.following(self._new_classes(), average)
 
-    def following(self, found: list[Found], resolution: float, weighed: Weighed | None) -> Plan:
-        """The plan once new classes and the strength of the null model are known."""
+    def following(self, found: list[Found], average: Average, *, quick: bool = False) -> Plan:
+        """The plan once new classes and the average are known; a quick one asks the engine."""
         held = self.labels.copy()
         for k, group in enumerate(found):
             held[group.centre] = self.n_classes + k
         n_states = max(self.n_classes + len(found), 2)
-        shares = self._targets(found, n_states)
         strength = _label_strength(self.graph, held, n_states, self.asked, self.n_classes)
-        energy = Modularity(resolution=resolution, proportions=shares)
-        model = energy(self.graph, held, n_states, label_strength=strength)
+        fields: Any = 0.0
         if self.n_classes:
-            model = LabelWalks(self.graph).added(model, held, self.temperature)
-        grid, temperature = self.asked.temperatures, self.asked.temperature
-        few = self.graph.n_nodes > MOST_WHOLE  # temperatures
-        factor = None if weighed is None else weighed.fine_factor if few else weighed.factor
-        if _is_open(temperature):
+            fields = LabelWalks(self.graph).fields(held, n_states, self.temperature)
+        targets = self._targets(found, n_states)
+
+        def model_at(resolution: float) -> PottsModel:
+            energy = Modularity(resolution=resolution, proportions=targets)
+            model = energy(self.graph, held, n_states, label_strength=strength)
+            return model.replace(fields=model.fields + fields)
+
+        model = model_at(average.best if self.n_classes else CLUSTERING_RESOLUTION)
+        engine, by_messages = self._engine(model)
+        temperature, grid = self.asked.temperature, self.asked.temperatures
+        parts = None
+        if self.asked.averages and self.n_classes:
+            temperature = average.factor * self.temperature  # for the profile, which needs one
+            parts = self._parts(average, model_at, held, n_states, by_messages and not quick)
+        elif _is_open(temperature):
             temperature = "calibrated"
-            why = f"{self.temperature:.4g}, a fifth of the mean summed coupling"
-            if factor is None:
-                why += ", or below where classes form"
-            else:
-                why += f", times {factor:.3g} by what left-out labels say"
-            self.choices.append(Choice("temperature", temperature, why))
+        if _is_open(grid):
+            grid = self._grid(model)
+        if parts is not None:
+            grid = np.unique(np.concatenate([np.atleast_1d(grid), parts.temperatures]))
         return Plan(
             model=model,
-            engine=self._engine(model, resolution),
-            temperatures=message_grid(model, self.temperature, factor) if _is_open(grid) else grid,
+            engine=engine,
+            temperatures=grid,
             temperature=temperature,
-            calibration=factor,
             new_groups=self.n_classes == 0 or self.asked.novelty == "eager",
             choices=tuple(self.choices),
             found=tuple(found),
-            weighed=weighed,
-            resolution=resolution,
+            parts=parts,
         )
 
-    def _engine(self, model: PottsModel, resolution: float) -> Engine:
-        """The engine that was named, else belief propagation; a few points are enumerated.
+    def _parts(
+        self,
+        average: Average,
+        model_at: Callable[[float], PottsModel],
+        held: Labels,
+        n_states: int,
+        by_messages: bool,
+    ) -> LawParts:
+        """The three laws of all points.
+
+        The phase of a large set, or by an engine of the user's, is that of the most probable
+        resolution alone, and is read off the averages of the profile.
+        """
+        ladder = tuple(factor * self.temperature for factor in FACTORS)
+        phase = None
+        if by_messages and self.graph.n_nodes <= SAMPLE:
+            self._report("averaging", 0.6)
+            beliefs = average.beliefs
+            if beliefs is None or beliefs.shape[3] != n_states:
+                beliefs = np.array([
+                    [b.marginals for b in QuickMessages(model_at(r), self.asked.seed)
+                     .cooled_through(ladder)]
+                    for r in average.resolutions
+                ])  # fmt: skip
+            phase = average.mean_phase(lambda r, t: beliefs[r, t])
+        walk = LabelWalks(self.graph).law(self.labels, self.n_classes)
+        features, fitted, asked = None, None, self.asked.features
+        if asked is not None and average.features > 0:
+            fitted = asked.fitted(self.labels, self.n_classes)
+            features = asked.law(self.labels, self.n_classes) if fitted is None else (
+                fitted.law(asked.points)
+            )  # fmt: skip
+        if features is not None:
+            given = np.flatnonzero(self.labels >= 0)
+            features[given] = np.arange(self.n_classes) == self.labels[given, None]
+        if self.asked.proportions is not None:
+            targets = class_shares(self.asked.proportions, self.n_classes)
+            walk = _balanced(walk, targets)
+            features = None if features is None else _balanced(features, targets)
+        soft = np.isfinite(np.broadcast_to(
+            np.asarray(_label_strength(self.graph, held, n_states, self.asked), dtype=np.float64),
+            held.shape,
+        ))  # fmt: skip
+        self.choices.append(
+            Choice("energy", f"modularity at {_listed(average.resolutions)}, T = {_listed(ladder)}, averaged",
+                   "weighed by left-out labels" if average.n_judged else "no label can be left out")
+        )  # fmt: skip
+        return LawParts(
+            average=replace(average, beliefs=None),
+            phase=phase,
+            temperatures=ladder,
+            walk=walk,
+            features=features,
+            fitted=fitted,
+            doubted=np.flatnonzero(soft & (self.labels >= 0)),
+            reached=label_reach(model_at(average.best), self.n_classes),
+            n_new=int(held.max()) + 1 - self.n_classes,
+        )
+
+    def _grid(self, model: PottsModel) -> FloatArray:
+        """Temperatures of the profile, ascending, up to where nothing is ordered.
+
+        A large set has those of the average alone: each costs memory and time.
+        """
+        scale = self.temperature
+        if scale <= 0:
+            return np.array([1.0])
+        if self.graph.n_nodes > SAMPLE and self.n_classes:
+            return scale * np.array([min(FACTORS) ** 2 / max(FACTORS)])
+        top = max(1.1 * mean_field_temperature(model), 2 * scale)
+        return np.geomspace(scale / COLDEST, top, N_TEMPERATURES)
+
+    def _engine(self, model: PottsModel) -> tuple[Engine, bool]:
+        """The engine that was named, else belief propagation; whether it is the latter.
 
         Without null model it is only cooled: the least energy is one class that takes everything.
         """
         engine = make_engine(self.asked.engine)
         if not isinstance(engine, Auto):
-            return engine
-        listed = Enumeration(max_states=FEW_LABELLINGS)
-        if listed.unsupported(model) is None:
-            self.choices.append(Choice("engine", listed.name, "exact: the points are few"))
-            return listed
+            return engine, isinstance(engine, BeliefPropagation)
         self.choices.append(
             Choice("engine", BeliefPropagation.name, "takes seconds; engine= names another")
         )
-        return engine.by_messages(n_starts=1 if resolution == 0 else None)
+        return engine.by_messages(n_starts=1 if model.class_penalty is None else None), True
 
-    def _resolution(self) -> tuple[Weighed | None, float]:
-        """How strong the null model is."""
-        said = "energy"
-        if self.n_classes == 0:
-            self.choices.append(
-                Choice(said, f"modularity at {CLUSTERING_RESOLUTION:g}", "no labels: a clustering")
-            )
-            return None, CLUSTERING_RESOLUTION
-        if self.asked.proportions is not None:
-            self.choices.append(
-                Choice(said, "modularity at 1", "holds classes to the proportions given")
-            )
-            return None, 1.0
-        if not np.any(self.graph.weights > 0) or not np.any(self.labels < 0):
-            return None, DEFAULT_RESOLUTION
-        self._report("weighing models", 0.0)
+    def _average(self) -> Average:
+        """What the labels say about resolutions, temperatures and shares."""
+        known = self.n_classes > 1 and np.any(self.graph.weights > 0)
+        if not (known and np.any(self.labels < 0)):
+            return flat(self.n_states, self.resolutions)
+        self._report("learning the average", 0.0)
         points, graph = self.sample.points, self.sample.graph
-        labels = self.labels[points]
+        labels, features = self.labels[points], self.asked.features
         strength = _label_strength(graph, labels, self.n_states, self.asked)
         if np.shape(strength) == self.labels.shape:  # another is no strength, and refused below
             strength = taken(strength, points)
-        weighed = weigh(
+        average = learnt(
             graph,
             labels,
             self.n_states,
-            _scale(graph),
+            temperature_scale(graph),
+            features=features if features is None else features.taken(points),
+            resolutions=self.resolutions,
+            proportions=self._targets([], self.n_states),
             label_strength=strength,
             seed=self.asked.seed,
-            check=lambda: self._report("weighing models", 0.1),
+            check=lambda: self._report("learning the average", 0.1),
         )
-        name = "min_cut" if weighed.resolution == 0 else "modularity"
-        self.choices.append(
-            Choice(said, f"{name}, resolution {weighed.resolution:g}", weighed.reason())
-        )
-        return weighed, weighed.resolution
+        return average if len(points) == self.graph.n_nodes else replace(average, beliefs=None)
 
-    def _papers_evidence(self, weighed: Weighed) -> str | None:
+    def _papers_evidence(self, average: Average) -> str | None:
         """Why the paper's method is taken, or None."""
-        left_out = weighed.chosen.left_out
-        if left_out is None:
-            return None
-        best = float(left_out.log_likelihood.max())
-        # On a lattice, or a graph as sparse, groups cannot be told by their density: there the
-        # paper's rule finds new classes, and messages must do clearly better to be taken.
-        needed = -AGAINST_PAPER if is_sparse(self.graph) else FOR_PAPER
-        if -best < needed:
-            return None  # even a perfect rival could not win
         self._report("weighing the paper's method", 0.3)
-        found = None
-        if self.graph.n_nodes <= MOST_WHOLE or is_sparse(self.graph):
-            found = paper_evidence(self.similarities, self.labels, self.n_states)
+        found = paper_evidence(self.similarities, self.labels, self.n_states)
         if found is None:
             why = "the graph is too wide for exact averages of the paper's minimum cut"
         else:
-            gain = float(found.log_likelihood[0]) - best
-            if gain >= needed:
+            gain = found - average.log_evidence
+            if gain >= 0:
                 return f"left-out labels: {gain:+.1f} nats for the exact minimum cut at T*"
             why = f"left-out labels: {-gain:+.1f} nats against the exact minimum cut at T*"
         self.choices.append(Choice("method", "messages", why))
@@ -399,19 +507,19 @@ class _Weighing:
         self._report("looking for new classes", 0.5)
         points, graph = self.sample.points, self.sample.graph
         found = discover(
-            graph, self.labels[points], self.n_classes, _scale(graph), asked.novelty, asked.seed,
-            stop=lambda: self._stopped("looking for new classes"),
+            graph, self.labels[points], self.n_classes, temperature_scale(graph), asked.novelty,
+            asked.seed, stop=lambda: self._stopped("looking for new classes"),
         )  # fmt: skip
         found = [
-            Found(points[group.points].astype(np.int32), int(points[group.centre]), group.rho)
+            Found(points[group.points].astype(np.int32), int(points[group.centre]), group.apart)
             for group in found[: MAX_STATES - self.n_classes]
         ]
         if self.n_classes and asked.novelty != "off":
             what = ", ".join(f"{len(group.points)} points" for group in found) or "none"
             why = "none stands apart from the named classes"
             if found:
-                rho = max(group.rho for group in found)
-                why = f"coupled to named classes at most {rho:.2g} times as strongly as by chance"
+                most = max(group.apart for group in found)
+                why = f"joined to named classes at most {most:.2g} times as strongly as held inside"
             self.choices.append(Choice("novelty", f"{asked.novelty}: {what}", why))
         return found
 
@@ -438,31 +546,21 @@ def _is_open(value: Any) -> bool:
     return isinstance(value, str) and value == AUTO
 
 
-def message_grid(model: PottsModel, temperature: float, factor: float | None = None) -> FloatArray:
-    """Temperatures around that of the answer, up to where nothing is ordered, ascending.
-
-    `factor` is what left-out labels make of the temperature; None where there are none.
-    """
-    if model.n_nodes > VERY_MANY and factor is not None:
-        return temperature * factor * WIDE_RATIO ** np.arange(-1.0, 2.0)
-    if temperature <= 0:
-        return np.array([1.0])
-    if model.n_nodes > MOST_WHOLE and factor is not None:
-        temperature *= factor
-    top = max(1.1 * mean_field_temperature(model), 1.5 * temperature)
-    if model.n_nodes > MOST_WHOLE:
-        near = temperature * COARSE_RATIO ** np.arange(-2.0, 4.0)
-        return np.concatenate([[temperature / COLDEST], near[near < top], [top]])
-    above = int(np.ceil(np.log(top / temperature) / np.log(GRID_RATIO)))
-    near = temperature * GRID_RATIO ** np.arange(-4.0, min(above, 6) + 1)
-    far = np.geomspace(near[-1], top, 5)[1:] if near[-1] < top else np.empty(0)
-    cold = np.geomspace(temperature / COLDEST, near[0], 4)[:-1]
-    return np.concatenate([cold, near, far])
+def _listed(values: Iterable[float]) -> str:
+    """Numbers in words: "0, 0.25 and 1"."""
+    *first, last = (f"{v:.3g}" for v in values)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
-def _scale(graph: Graph) -> float:
-    """The calibrated temperature of a cut with these couplings."""
-    return 2 * float(np.abs(graph.weights).sum()) / max(graph.n_nodes, 1) / NEIGHBOURS
+def _balanced(law: FloatArray, targets: FloatArray) -> FloatArray:
+    """A law with classes weighed so that their mean shares are the targets."""
+    weight = np.ones(len(targets))
+    for _ in range(BALANCING_STEPS):
+        scaled = law * weight
+        scaled /= np.maximum(scaled.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        mean = scaled.mean(axis=0)
+        weight = weight * np.where(mean > 0, targets / np.where(mean > 0, mean, 1.0), 1.0)
+    return np.asarray(scaled)
 
 
 def _label_strength(
@@ -476,7 +574,7 @@ def _label_strength(
     strength: npt.ArrayLike = asked.label_strength
     if asked.label_noise:
         odds = (n_states - 1) * (1 - asked.label_noise) / asked.label_noise
-        strength = _scale(graph) * float(np.log(odds))
+        strength = temperature_scale(graph) * float(np.log(odds))
     if n_classes is None or not np.any(labels >= n_classes):
         return strength
     each = np.broadcast_to(np.asarray(strength, dtype=np.float64), labels.shape).copy()

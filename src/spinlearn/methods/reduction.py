@@ -1,8 +1,8 @@
 """Reduction: many features to a few principal components, where points are too few for them.
 
 Distances between points with thousands of features are all alike: noise of features that say
-nothing adds up. Where features outnumber the points divided by FEW, or MANY anyway, the leading
-principal components are kept, a sixth as many as points within [10, 50].
+nothing adds up. Of more features than POINTS_PER_COMPONENT points support each, within bounds, as
+many leading principal components are kept.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any, Self
 import numpy as np
 
 from spinlearn.core.arrays import FloatArray, frozen
+from spinlearn.core.constants import (
+    FEWEST_COMPONENTS,
+    MOST_COMPONENTS,
+    POINTS_PER_COMPONENT,
+)
 from spinlearn.errors import InvalidInputError
-
-FEW = 4  # features up to a quarter of the points are kept as they are,
-MANY = 100  # and so are at most this many, if there are as many points
-LEAST, MOST = 10, 50  # components
-PER_COMPONENT = 6  # points
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,9 +58,9 @@ class Reduction:
 
 def components_for(n_points: int, n_features: int) -> int | None:
     """How many components to keep, None for all features."""
-    if n_features <= min(MANY, max(n_points // FEW, LEAST)):
-        return None
-    return int(np.clip(n_points // PER_COMPONENT, LEAST, MOST))
+    supported = n_points // POINTS_PER_COMPONENT
+    wanted = int(np.clip(supported, FEWEST_COMPONENTS, MOST_COMPONENTS))
+    return wanted if n_features > wanted else None
 
 
 def checked_components(asked: Any, n_points: int, n_features: int) -> int | None:

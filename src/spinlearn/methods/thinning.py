@@ -25,8 +25,7 @@ from spinlearn.energies.pairwise import weighted_degrees
 from spinlearn.methods.evidence import Labels
 from spinlearn.minimizers.linear_system import weight_matrix
 
-MOST_WHOLE = 30_000  # points up to which nothing is left out
-SAMPLE = 20_000
+SAMPLE = 20_000  # points; smaller sets are taken whole
 MOST_LABELS = 2_000  # in a sample; of more, as many of each class
 NEIGHBORS = 10
 BLOCK = 500  # points from which walks start at a time

@@ -15,14 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray
+from spinlearn.core.constants import FAINT, SHARPNESS
 from spinlearn.core.graph import Graph
 from spinlearn.energies.pairwise import weighted_degrees
 from spinlearn.minimizers.linear_system import System, inverse_roots, scaled, weight_matrix
 
 REACH = 16.0  # on mutual neighbours of the digits 100 steps, the alpha = 0.99 of Zhou et al. (2004)
 FEWEST_STEPS = 2.0
-FAINT = 0.3  # of the walks that come by a point on average
-SHARPNESS = 2.0
 TOLERANCE = 1e-8
 VERY_MANY = 500_000  # points beyond which single precision is enough, and half the memory,
 SINGLE_TOLERANCE = 1e-5  # with what it allows

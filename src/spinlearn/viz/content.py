@@ -15,12 +15,15 @@ import numpy.typing as npt
 
 from spinlearn.analysis.phases import PhaseInterval
 from spinlearn.answers.answer import Answer
-from spinlearn.answers.confidence import confidence_rows
+from spinlearn.answers.confidence import call_probability
+from spinlearn.answers.law import second_choices
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import Status
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.errors import InvalidInputError
 from spinlearn.viz.places import Layout, layouts
+
+NO_STATE = 255  # as in page/lookup.js
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -35,7 +38,11 @@ class ExplorerContent:
     layouts : tuple of Layout
         The first is shown at the start.
     confidence : float array (T, n)
-        Of the calls at every temperature.
+        Probability of the calls at every temperature, in the answer's row that of the answer.
+    probability : float array (T, n, k)
+        Of the named classes, likewise.
+    second : uint8 array (T, n)
+        The most probable other state; NO_STATE where there is none.
     susceptibility : float array (T,)
     grains : float array (T, 4)
         Shares of all points in the largest clusters, descending.
@@ -50,6 +57,8 @@ class ExplorerContent:
     classes: tuple[str, ...]
     layouts: tuple[Layout, ...]
     confidence: FloatArray
+    probability: FloatArray
+    second: npt.NDArray[np.uint8]
     susceptibility: FloatArray
     grains: FloatArray
     phases: tuple[PhaseInterval, ...]
@@ -112,9 +121,22 @@ def explorer_content(
         ids = range(n)
     if len(ids) != n:
         raise InvalidInputError(f"there are {len(ids)} ids for {n} points: give one id per point")
-    state = answer.grid_phases
-    usable = answer.trust.usable
-    rows = range(len(found.temperatures))
+    state, here = answer.grid_phases, answer.row
+    sure = np.array([
+        answer.confidence if row == here
+        else call_probability(equilibrium, found.decision(row), row)
+        for row in range(len(found.temperatures))
+    ])  # fmt: skip
+    second = np.array([
+        second_choices(
+            answer.law_states if row == here else equilibrium.marginals[row], found.outcomes[row]
+        )
+        for row in range(len(found.temperatures))
+    ])  # fmt: skip
+    probability = equilibrium.marginals[:, :, : len(answer.classes)]
+    if answer.law is not None:
+        probability = probability.copy()
+        probability[here] = answer.probabilities
     return ExplorerContent(
         answer=answer,
         ids=tuple(str(i) for i in ids),
@@ -124,7 +146,9 @@ def explorer_content(
             if places is None
             else places
         ),
-        confidence=confidence_rows(equilibrium, found, rows, usable),
+        confidence=sure,
+        probability=probability,
+        second=np.where(second < 0, NO_STATE, second).astype(np.uint8),
         susceptibility=state.susceptibility,
         grains=state.grains,
         phases=tuple(state.intervals()),
@@ -140,6 +164,7 @@ def _facts(answer: Answer) -> dict[str, str]:
         "classes": str(len(answer.classes)),
         "labels": f"{int(np.sum(answer.labels >= 0)):,}",
         "engine": f"{answer.equilibrium.engine.replace('_', ' ')} ({answer.equilibrium.kind})",
+        "answer": "average" if answer.law is not None else f"T = {answer.temperature:.3g}",
     }
 
 

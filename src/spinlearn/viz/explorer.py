@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn import __version__
-from spinlearn.answers.answer import Answer
 from spinlearn.answers.confidence import mean_confidence
 from spinlearn.answers.new_class_hints import NewClassHint
 from spinlearn.answers.rule import STATUS_NAMES
@@ -236,7 +235,7 @@ def explorer_payload(
         In labelling mode, row numbers of the points on display, ascending: the page is told them,
         and the table of all points is left out.
     """
-    answer, found, k = content.answer, content.profile, len(content.classes)
+    answer, found = content.answer, content.profile
     equilibrium = answer.equilibrium
     live = shown is not None
     level = HASTY if live else THOROUGH
@@ -248,14 +247,19 @@ def explorer_payload(
         "outcomes": found.outcomes[:, shown],
         "status": found.status[:, shown].astype(np.uint8),
         "confidence": whole_steps(content.confidence[:, shown]),
-        "probability": whole_steps(equilibrium.marginals[:, shown, :k]),
+        "probability": whole_steps(content.probability[:, shown]),
+        "second": content.second[:, shown],
         "edges": edges,
         "weights": np.clip(weights, -SINGLE, SINGLE).astype(np.float32),
         "agreement": agreement,
         "degree": np.diff(answer.graph.indptr)[shown].astype(np.int32),
     }
     if equilibrium.std_error is not None:
-        arrays["error"] = whole_steps(equilibrium.std_error[:, shown, :k])
+        arrays["error"] = whole_steps(equilibrium.std_error[:, shown, : len(content.classes)])
+    k, law = len(content.classes), answer.law
+    if law is not None:
+        arrays["phase"] = whole_steps(equilibrium.marginals[content.answer_row, shown, :k])
+        arrays["beyond"] = whole_steps(law.probabilities[shown, k:])
     if live:
         arrays["points"] = shown.astype(np.int32)
     texts = {"ids": json.dumps([content.ids[i] for i in shown.tolist()])}
@@ -276,9 +280,14 @@ def explorer_payload(
         "temperatures": [_number(t) for t in found.temperatures],
         "boundaries": [temperature_text(t) for t in found.boundaries().tolist()],
         "answerRow": content.answer_row,
-        "second": _second(answer, shown),
+        "averaged": law is not None,
+        "nNew": 0 if law is None else law.probabilities.shape[1] - k,
+        "headline": answer.headline(),
         "converged": equilibrium.converged.tolist(),
-        "distrust": [answer.trust.sentence(row) for row in rows],
+        "distrust": [
+            answer.warning if row == content.answer_row else answer.trust.sentence(row)
+            for row in rows
+        ],
         "notes": answer.remarks(),
         "hints": [
             _hint(content, hint, text)
@@ -309,17 +318,6 @@ def explorer_payload(
         "arrays": {name: packed(values, level) for name, values in arrays.items()},
         "texts": {name: _packed_text(text) for name, text in texts.items()},
     }
-
-
-def _second(answer: Answer, shown: IntArray) -> dict[str, Any]:
-    """Where a second opinion was asked for, and why points are undecided there."""
-    second = answer.second_opinion
-    if second is None:
-        return {"row": -1, "reasons": {}}
-    there = answer.at(second.temperature)
-    place = {int(point): k for k, point in enumerate(shown)}
-    why = {place[i]: text for i, text in there.reasons.items() if i in place}
-    return {"row": there.row, "reasons": why}
 
 
 def _hint(content: ExplorerContent, hint: NewClassHint, text: str) -> dict[str, Any]:

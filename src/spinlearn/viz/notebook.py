@@ -89,7 +89,8 @@ def _answer(value: Answer) -> str:
     if len(order) > LISTED:
         rest = int(points[order[LISTED:]].sum())
         rows.append([f"{len(order) - LISTED} further calls", rest, "", ""])
-    title = f"{len(names)} points at T = {value.temperature:.4g}: {sizes or 'none'}"
+    where = "" if value.law is not None else f" at T = {value.temperature:.4g}"
+    title = f"{len(names)} points{where}: {sizes or 'none'}"
     notes = [f"<div>{escape(note)}</div>" for note in value.notes()]
     warning = notes.pop(0) if value.warning is not None else ""
     return _boxed(

@@ -3,13 +3,14 @@
 Scanpy's neighbour graph is used where there is one. Everything is written back into the object, in
 forms that h5ad files can hold:
 
-    obs["spinlearn_call"]          class, 'new:1', 'confused:A|B' or 'outlier'
-    obs["spinlearn_status"]        labelled, confident, grown, confused, new or outlier
-    obs["spinlearn_confidence"]    how far the call can be relied on, 0 to 1
+    obs["spinlearn_call"]          class, 'new:1'; by the paper's rule also 'confused:A|B'
+    obs["spinlearn_status"]        the confidence in a word
+    obs["spinlearn_confidence"]    probability of the call
+    obs["spinlearn_second"]        the most probable other class
     obs["spinlearn_new_class"]     'new:1', ... for the cells of a new class, else missing
     obsm["spinlearn_probability"]  one column per class, in the order of uns["spinlearn"]["classes"]
-    obsm["spinlearn_std_error"]    likewise; zero where the answer is exact
-    uns["spinlearn"]               classes, temperatures, engine, settings; choices, what was chosen
+    obsm["spinlearn_std_error"]    likewise, where averages are sampled
+    uns["spinlearn"]               classes, accuracy, engine, settings; choices, what was chosen
                                    with its reason; notes, in words: how the answer was found, the
                                    choices, new classes that stand at other temperatures
 """
@@ -47,9 +48,10 @@ def annotate(
     """Classify all cells of an AnnData object and write the answer into it.
 
     Scanpy's neighbour graph is used where there is one. The answer is in the columns
-    ``spinlearn_call``, ``spinlearn_status``, ``spinlearn_confidence`` and ``spinlearn_new_class``
-    of obs, in ``spinlearn_probability`` and ``spinlearn_std_error`` of obsm, and in
-    ``uns["spinlearn"]``, where the choices and notes stand in words.
+    ``spinlearn_call``, ``spinlearn_status``, ``spinlearn_confidence``, ``spinlearn_second`` and
+    ``spinlearn_new_class`` of obs, in ``spinlearn_probability`` of obsm, where averages are sampled
+    with ``spinlearn_std_error``, and in ``uns["spinlearn"]``, where the choices and notes stand in
+    words.
 
     Parameters
     ----------
@@ -167,26 +169,22 @@ def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
     names = answer.names.astype(str).astype(object)
     new = names.copy()
     new[answer.status != "new"] = None
-    errors = np.zeros((adata.n_obs, len(answer.classes)))
-    if answer.std_error is not None:
-        errors = np.array(answer.std_error)
     columns = {
         "call": pd.Categorical(names),
         "status": pd.Categorical(answer.status.astype(object)),
         "confidence": np.array(answer.confidence),
+        "second": pd.Categorical(answer.second),
         "new_class": pd.Categorical(new),
     }
-    tables = {
-        "probability": np.ascontiguousarray(answer.probabilities),
-        "std_error": errors,
-    }
+    tables = {"probability": np.ascontiguousarray(answer.probabilities)}
+    if answer.std_error is not None:
+        tables["std_error"] = np.array(answer.std_error)
     record = {
         "version": __version__,
         "classes": np.array([str(c) for c in answer.classes], dtype=object),
+        "accuracy": np.array(answer.expected_accuracy),
         "temperature": answer.temperature,
-        "temperatures": np.array(answer.temperatures),
-        "engine": answer.equilibrium.engine,
-        "kind": str(answer.equilibrium.kind),
+        "engine": str(getattr(fitted.plan_.engine, "name", fitted.plan_.engine)),
         "tau": answer.tau,
         "method": str(fitted.method),
         "novelty": str(fitted.novelty),

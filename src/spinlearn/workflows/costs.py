@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 from spinlearn.engines.waiting_rows import SMALL
 from spinlearn.messages.layout import lanes_for
-from spinlearn.methods.plan import VERY_MANY
 
 EDGES_PER_NEIGHBOR = 0.75  # of a point, where either of two neighbours may have chosen the other
-TEMPERATURES, FEWER_TEMPERATURES = 6, 3  # the second of very many points
+TEMPERATURES = 3  # of the phase of a large set
+LAWS = 4  # arrays of probabilities: the phase, the walk, the features, their mean
 PER_MESSAGE, PER_EDGE = 16, 48  # bytes beside the message itself
 PER_NODE, PER_NAME = 48, 65
 PROGRAM = 7e8  # bytes
@@ -54,8 +54,8 @@ def predicted_cost(
     q = max(n_classes, 2)
     memory = 2 * edges * (4 * q + PER_MESSAGE) + edges * PER_EDGE
     memory += n_points * (8 * q + 8 * lanes_for(q) + PER_NODE + PER_NAME + 8 * n_features)
-    rows = TEMPERATURES if n_points <= VERY_MANY else FEWER_TEMPERATURES
+    memory += LAWS * 4 * q * n_points
     for row in (4 * q * n_points, 4 * edges):
-        memory += row if rows * row > SMALL else rows * row
+        memory += row if TEMPERATURES * row > SMALL else TEMPERATURES * row
     seconds = SECONDS_OF_CHOICES + 2 * edges * SECONDS_PER_MESSAGE * q / 10
     return Cost(PROGRAM + SPARE * memory, seconds)

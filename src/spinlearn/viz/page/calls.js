@@ -1,6 +1,6 @@
 // The list of calls at one temperature, shown while nothing is picked.
 
-const CONFIDENCE_MEANING = 'How far a call can be relied on, from 0 to 1: how long it holds as the temperature rises, at the point and at its neighbours';
+const CONFIDENCE_MEANING = 'The probability that the call is right';
 
 function callsList(data, { row, theme }, actions) {
   const { listed, other } = data.groups[row];
@@ -17,7 +17,7 @@ function callsList(data, { row, theme }, actions) {
     el('span'), el('span', {}, 'call'), el('span', { class: 'number' }, 'points'),
     el('span', { class: 'wide number', title: CONFIDENCE_MEANING }, 'mean confidence'));
   return [
-    el('h2', { tabindex: -1 }, `Calls at T = ${temperatureText(data.temperatures[row])}`),
+    el('h2', { tabindex: -1 }, isAverage(data, row) ? 'Calls' : `Calls at T = ${temperatureText(data.temperatures[row])}`),
     el('div', { class: 'calls scroll', id: 'calls' }, head, ...calls),
     smallGroups(other),
     ...otherTemperatures(data, theme, actions),

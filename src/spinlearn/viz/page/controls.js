@@ -37,7 +37,7 @@ function renderControls(page) {
 // How far the slider reaches, and where it begins.
 function renderExtent(data) {
   byId('slider').max = data.nRows - 1;
-  byId('go-answer').textContent = `T* = ${temperatureText(data.temperatures[data.answerRow])}`;
+  byId('go-answer').textContent = data.averaged ? 'Answer' : `T* = ${temperatureText(data.temperatures[data.answerRow])}`;
 }
 
 function connectControls({ data, state, map, actions }) {

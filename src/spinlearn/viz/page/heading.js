@@ -3,8 +3,8 @@
 function renderHeading(data) {
   byId('title').textContent = data.title;
   byId('facts').replaceChildren(...Object.entries(data.facts).map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));
-  byId('phase-key').replaceChildren(...phaseKey(data), el('span', { title: 'recommended temperature' }, '┆ T*'));
-  const lines = data.notes.map((note) => el('p', { class: 'note' }, sentence(note)));
+  byId('phase-key').replaceChildren(...phaseKey(data), el('span', { title: data.averaged ? 'most probable temperature of the average' : 'recommended temperature' }, '┆ T*'));
+  const lines = [el('p', { class: 'note', id: 'headline' }, el('b', {}, sentence(data.headline))), ...data.notes.map((note) => el('p', { class: 'note' }, sentence(note)))];
   const distrust = data.distrust[data.answerRow];
   if (distrust !== null) lines.unshift(el('p', { class: 'distrust' }, sentence(distrust)));
   if (data.nShown < data.nPoints) {

@@ -20,7 +20,7 @@ function renderHelp(data) {
   byId('help-text').replaceChildren(
     el('h2', {}, 'Keys'), table(keys.map(([key, meaning]) => [el('kbd', {}, key), meaning])),
     el('h2', {}, 'Signs'), table(signs),
-    el('h2', {}, 'Confidence'), el('p', {}, CONFIDENCE_MEANING + '. It means something at T = 0 too, where probabilities do not.'),
+    el('h2', {}, 'Confidence'), el('p', {}, CONFIDENCE_MEANING + '. At T = 0, where a probability of 0 or 1 says nothing, its mean over all temperatures up to melting.'),
     el('p', { class: 'quiet' }, `Drag to move the map, wheel to zoom. Made by spinlearn ${data.version}; ${data.labelling ? 'nothing leaves this machine' : 'this file works offline and sends nothing'}.`),
   );
 }

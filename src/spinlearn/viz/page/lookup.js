@@ -1,5 +1,7 @@
 // Answers questions about what the page was given.
 
+const NO_STATE = 255;
+
 function isOutlier(data, code) {
   return code < 0 && data.confusedSets[-1 - code].length === 0;
 }
@@ -86,7 +88,19 @@ function temperaturePlaces(data) {
   return { first, last: finite.length < data.nRows ? beyond : last, of: (t) => (t === Infinity ? beyond : t) };
 }
 
-// Why a point is undecided that one opinion alone would have called.
-function reasonAt(data, point, row) {
-  return (row === data.second.row && data.second.reasons[point]) || '';
+// Whether a row is the answer as an average over temperatures, not that of one of them.
+function isAverage(data, row) {
+  return data.averaged && row === data.answerRow;
+}
+
+// Whether probabilities at a row have standard errors.
+function errorsAt(data, row) {
+  return data.hasErrors && !isAverage(data, row);
+}
+
+// The most probable other class; states without a name have one in an average alone.
+function secondName(data, point, row) {
+  const state = data.second[row * data.n + point];
+  if (state === NO_STATE || (state >= data.k && !isAverage(data, row))) return '';
+  return outcomeName(data, state);
 }

@@ -3,7 +3,7 @@
 //   grown      outline with a solid core         confused   a cross in the colours of two candidates
 //   new        outline with a dot                outlier    a thin plus
 
-const LABELLED = 0, CONFIDENT = 1, CONFUSED = 3, OUTLIER = 5;
+const LABELLED = 0, CONFIDENT = 1, GROWN = 2, CONFUSED = 3, OUTLIER = 5;
 const STATUS_FILL = ['labelled', 'solid', 'grown', 'cross', 'open', 'strokes'];
 const STATUS_MEANING = [
   'given by you and held fixed',
@@ -241,7 +241,7 @@ function outcomeMark(data, code, status, theme, listed) {
       colour: small ? neutral : classColour(data, code),
     };
   }
-  const fill = status === undefined ? 'solid' : STATUS_FILL[status];
+  const fill = status === undefined ? 'solid' : status === CONFUSED || status === OUTLIER ? STATUS_FILL[GROWN] : STATUS_FILL[status];
   return { ...base, shape: classShape(data, code), colour: classColour(data, code), fill };
 }
 

@@ -61,12 +61,11 @@ class Panel {
       this.chart.paint(theme);
     }
     const mark = outcomeMark(data, code, status, theme, null);
-    const reason = reasonAt(data, point, row);
+    const second = secondName(data, point, row);
     this.facts.replaceChildren(
       el('p', { class: 'headline' }, swatch(mark, 20), el('b', { id: 'point-outcome' }, outcomeName(data, code)), el('span', { class: 'badge', id: 'point-status' }, data.statusNames[status]),
         el('span', { class: 'sure', id: 'point-confidence', title: CONFIDENCE_MEANING }, `confidence ${confidenceAt(data, point, row).toFixed(2)}`)),
-      el('p', { class: 'quiet' }, reason ? 'two opinions on it differ' : STATUS_MEANING[status]),
-      reason ? el('p', { id: 'point-reason' }, `Undecided because ${reason}.`) : '',
+      el('p', { class: 'quiet' }, STATUS_MEANING[status] + (second ? `; next: ${second}` : '')),
       el('p', {}, 'Holds for ', el('b', { id: 'point-range' }, `${data.boundaries[low]} ≤ T ≤ ${data.boundaries[high + 1]}`.replaceAll('inf', '∞'))),
     );
     this.renderBars(point, row, theme);
@@ -93,7 +92,8 @@ class Panel {
       const error = [];
       for (let row = 0; row < nRows; row++) {
         const at = (row * n + point) * k + c;
-        values.push(data.probability[at] / stepsPerUnit);
+        // The curve is that of the phase; the average is in the bars.
+        values.push((isAverage(data, row) ? data.phase[point * k + c] : data.probability[at]) / stepsPerUnit);
         error.push(data.hasErrors ? data.error[at] / stepsPerUnit : 0);
       }
       const mark = { shape: classShape(data, c), colour: classColour(data, c), fill: 'solid' };
@@ -140,7 +140,7 @@ class Panel {
     classes.sort((a, b) => value(b) - value(a) || a - b);
     const rows = classes.slice(0, 6).map((c) => {
       const p = value(c) / stepsPerUnit;
-      const spread = data.hasErrors ? data.error[(row * data.n + point) * k + c] / stepsPerUnit : 0;
+      const spread = errorsAt(data, row) ? data.error[(row * data.n + point) * k + c] / stepsPerUnit : 0;
       const bar = el('span', { class: 'fill' });
       bar.style.width = 100 * p + '%';
       bar.style.background = classColour(data, c);
@@ -153,7 +153,7 @@ class Panel {
       return el('div', { class: 'bar-row' },
         swatch(outcomeMark(data, c, CONFIDENT, theme, null), 14), el('span', { class: 'name' }, data.classes[c]),
         el('span', { class: 'rail' }, bar, whisker),
-        el('span', { class: 'number' }, p.toFixed(3) + (data.hasErrors ? ' ± ' + spread.toFixed(3) : '')));
+        el('span', { class: 'number' }, p.toFixed(3) + (errorsAt(data, row) ? ' ± ' + spread.toFixed(3) : '')));
     });
     const rest = classes.slice(6).reduce((sum, c) => sum + value(c), 0) / stepsPerUnit;
     if (classes.length > 6) rows.push(el('p', { class: 'quiet' }, `${classes.length - 6} further classes share ${rest.toFixed(3)}`));

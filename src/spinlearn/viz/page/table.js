@@ -17,16 +17,17 @@ function stepText(steps, unit) {
 function labelsCsv(data, row) {
   if (data.allLabels !== null && row === data.answerRow) return data.allLabels;
   const { n, k, stepsPerUnit } = data;
-  const head = ['id', 'call', 'status', 'confidence', ...data.classes.map((c) => 'p:' + c), ...data.classes.map((c) => 'se:' + c), 't_low', 't_high', 'reason'];
-  const noError = data.kind === 'approximate' ? '' : stepText(0, stepsPerUnit);
+  const errors = errorsAt(data, row);
+  const nNew = isAverage(data, row) ? data.nNew : 0;
+  const states = [...data.classes, ...Array.from({ length: nNew }, (_, c) => `new:${c + 1}`)];
+  const head = ['id', 'call', 'status', 'confidence', 'second', ...states.map((c) => 'p:' + c), ...(errors ? data.classes.map((c) => 'se:' + c) : [])];
   const lines = [head.map(csvField).join(',')];
   for (let i = 0; i < n; i++) {
     const at = row * n + i;
-    const [low, high] = callRange(data, i, row);
-    const fields = [safeName(data.ids[i]), safeName(outcomeName(data, data.outcomes[at])), data.statusNames[data.status[at]], stepText(data.confidence[at], stepsPerUnit)];
+    const fields = [safeName(data.ids[i]), safeName(outcomeName(data, data.outcomes[at])), data.statusNames[data.status[at]], stepText(data.confidence[at], stepsPerUnit), safeName(secondName(data, i, row))];
     for (let c = 0; c < k; c++) fields.push(stepText(data.probability[at * k + c], stepsPerUnit));
-    for (let c = 0; c < k; c++) fields.push(data.hasErrors ? stepText(data.error[at * k + c], stepsPerUnit) : noError);
-    fields.push(data.boundaries[low], data.boundaries[high + 1], reasonAt(data, i, row));
+    for (let c = 0; c < nNew; c++) fields.push(stepText(data.beyond[i * nNew + c], stepsPerUnit));
+    if (errors) for (let c = 0; c < k; c++) fields.push(stepText(data.error[at * k + c], stepsPerUnit));
     lines.push(fields.map(csvField).join(','));
   }
   return lines.join('\n') + '\n';

@@ -1,0 +1,166 @@
+"""Law: the one probability of every point, from which its call, its status and all words follow.
+
+    call = the most probable class,    confidence = its probability.
+
+Status puts the same number into words: *confident* from SURE on, *confused* where the second class
+is within tau of the first, *grown* between the two: ahead, but carried by its neighbours. A call is
+*new* where a class without label is the most probable, and its point an *outlier* where no label
+reaches it: then the commonest class is called. Axes: n points, k named classes.
+
+How good the whole answer is: of N calls with probabilities p_i, A = mean p_i are expected to be
+right. What the labels teach of that is worth M trials, M the number of labels, so that its standard
+deviation is that of a Beta law with A M + 1 successes and (1 - A) M + 1 failures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.analysis.grains import TIE
+from spinlearn.answers.rule import Decision, Status
+from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen
+from spinlearn.core.constants import SURE
+
+LAWS = ("graph", "distance to labels", "features")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Law:
+    """Probabilities of all points, and what the labels taught about them.
+
+    Attributes
+    ----------
+    probabilities : float array (n, k + new)
+        Of the named classes, then of the new ones. Rows sum to one.
+    shares : tuple of three float
+        Of the phase (belief propagation), of the walk, of the features.
+    n_judged, n_right : int
+        Labels that were left out, and how many of them were called right.
+    chance : bool
+        Whether left-out labels were predicted no better than by guessing.
+    class_errors : float array (k,)
+        Standard error of the share of every class in all points, beyond that of single points.
+    temperatures : tuple of float
+        Of the phase, in the unit of the couplings.
+    resolutions : tuple of float
+        Strengths of its null model.
+    """
+
+    probabilities: FloatArray
+    shares: tuple[float, float, float]
+    n_judged: int
+    n_right: int
+    chance: bool
+    class_errors: FloatArray
+    temperatures: tuple[float, ...]
+    resolutions: tuple[float, ...]
+
+    def decision(
+        self, labels: IntArray, n_classes: int, tau: float, held: BoolArray, reached: BoolArray
+    ) -> Decision:
+        """Call and status of every point.
+
+        Parameters
+        ----------
+        labels : int array (n,)
+        n_classes : int
+            k.
+        tau : float
+            Within which two classes are confused.
+        held : bool array (n,)
+            Points whose label stands.
+        reached : bool array (n,)
+            Points in parts of the graph with a label.
+        """
+        p = self.probabilities
+        n, width = p.shape
+        outcomes = np.argmax(p, axis=1).astype(np.int32) if width else np.zeros(n, np.int32)
+        first = p[np.arange(n), outcomes] if width else np.zeros(n)
+        second = np.partition(p, width - 2, axis=1)[:, width - 2] if width > 1 else np.zeros(n)
+        margin = np.maximum(first - second, 0.0)
+        status = np.full(n, Status.GROWN, dtype=np.int8)
+        status[first >= SURE] = Status.CONFIDENT
+        status[margin <= tau + TIE] = Status.CONFUSED
+        status[~reached] = Status.OUTLIER
+        status[outcomes >= n_classes] = Status.NEW
+        outcomes[held] = labels[held]
+        status[held] = Status.LABELLED
+        return Decision(
+            temperature=float(np.exp(np.mean(np.log(self.temperatures)))),
+            outcomes=frozen(outcomes, np.int32),
+            status=frozen(status, np.int8),
+            margin=frozen(margin, np.float64),
+            n_classes=n_classes,
+            confused_sets=(),
+        )
+
+    def shares_text(self) -> str:
+        """What the labels learnt, in words."""
+        listed = [f"{name} {100 * s:.0f} %" for name, s in zip(LAWS, self.shares, strict=True) if s]
+        return ", ".join(listed)
+
+    def evidence_text(self) -> str:
+        """How left-out labels fared, in words."""
+        if self.n_judged == 0:
+            return "no label could be left out to learn this: give two of a class"
+        return f"{self.n_right} of {self.n_judged} labels left out are called right"
+
+
+def expected_accuracy(confidence: FloatArray, n_labels: int) -> tuple[float, float]:
+    """Share of calls expected to be right, with its standard deviation.
+
+    Parameters
+    ----------
+    confidence : float array
+        Of the calls, without given labels.
+    n_labels : int
+    """
+    if len(confidence) == 0:
+        return 1.0, 0.0
+    mean = float(np.mean(confidence, dtype=np.float64))
+    trials = n_labels + 2
+    middle = (mean * n_labels + 1) / trials
+    return mean, float(np.sqrt(middle * (1 - middle) / (trials + 1)))
+
+
+def accuracy_text(accuracy: tuple[float, float], n_calls: int, chance: bool = False) -> str:
+    """The first line of an answer.
+
+    Parameters
+    ----------
+    accuracy : tuple of two float
+        Of `expected_accuracy`.
+    n_calls : int
+        Calls of points without label.
+    chance : bool
+        Whether left-out labels were predicted no better than by guessing.
+    """
+    mean, spread = accuracy
+    text = (
+        f"about {100 * mean:.0f} % of these {n_calls:,} calls are right, give or take "
+        f"{max(100 * spread, 1):.0f}"
+    )
+    if n_calls == 0:
+        text = "every point has a label: nothing was left to call"
+    if chance:
+        return (
+            "left-out labels are predicted no better than by guessing: the labels may belong to "
+            "other rows (a file joined wrongly), be random, or have nothing to do with these data; "
+            f"if not, {text}"
+        )
+    return text
+
+
+def second_choices(probabilities: FloatArray, outcomes: IntArray) -> npt.NDArray[np.int32]:
+    """The most probable other class of every point, -1 where there is none."""
+    if probabilities.shape[1] < 2:
+        return np.full(len(probabilities), -1, dtype=np.int32)
+    others = np.array(probabilities)
+    known = np.flatnonzero((outcomes >= 0) & (outcomes < others.shape[1]))
+    others[known, outcomes[known]] = -1.0
+    undecided = np.flatnonzero(outcomes < 0)
+    others[undecided, np.argmax(others[undecided], axis=1)] = -1.0
+    return np.asarray(np.argmax(others, axis=1), dtype=np.int32)

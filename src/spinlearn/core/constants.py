@@ -1,0 +1,46 @@
+"""Every number of the default answer that was settled by looking at data.
+
+Each has its meaning, its source and, where it changes the answer, what halving and doubling it does
+(`benchmarks/settled_numbers.py` writes the table of docs/default-answer.md). Limits of memory and
+time stand beside the code that they limit.
+"""
+
+from __future__ import annotations
+
+# -- the graph -------------------------------------------------------------------------------------
+FEWEST_COMPONENTS, MOST_COMPONENTS = 10, 50  # principal components of features that are more
+POINTS_PER_COMPONENT = 6  # between these two: a component that so few points support is noise
+
+# -- the phase: belief propagation -----------------------------------------------------------------
+# Strengths of the null model, as shares of modularity's. None or a weak one leaves the sizes of
+# classes to the graph, a strong one keeps a class from taking everything where classes touch.
+RESOLUTIONS = (0.0, 0.25, 1.0)
+# Temperatures, descending, over the mean summed coupling of a point divided by NEIGHBOURS.
+# Neighbours are neighbours of each other, so that messages count what they say more than once;
+# about so many of them speak independently.
+FACTORS = (2.0, 1.25)
+NEIGHBOURS = 5.0
+
+# -- the walk --------------------------------------------------------------------------------------
+REACH = 2.4  # times sqrt(n): steps of the walks that give the phase its fields
+FAINT = 0.3  # of the mean number of walks: what is added to all classes, so that none is ruled out
+DOUBT = 2.0  # labels of a class worth as much as the belief that all classes are alike
+SHARPNESS = 2.0  # power: shares of walks are blunter than probabilities, for walks blur borders
+
+# -- the features ----------------------------------------------------------------------------------
+INVERSE_PENALTY = 10.0  # C of the logistic regression, features in units of their spread
+
+# -- the average -----------------------------------------------------------------------------------
+GROUPS = 5  # in which labels are left out
+SHARE_STEP = 0.2  # of the shares of the three laws that are weighed
+LEAST = 0.01  # of a left-out label's probability: one that no law understands decides nothing alone
+
+# -- words -----------------------------------------------------------------------------------------
+SURE = 0.8  # probability from which on a call is "confident": four of five such calls are right
+
+# -- new classes -----------------------------------------------------------------------------------
+NEW_RESOLUTION = 0.5  # of the null model in the search: half as coupled as by chance
+APART = 0.75  # most kappa: a border is weaker than the weakest cut inside, see `discovery`
+LEAST_SHARE = 0.01  # of all points, in a new class
+LEAST_NEIGHBOURS = 5.0  # on average, for groups to stand apart by their density
+CLUSTERS = 0.25  # coupling over chance below which groups are clusters, where there are no labels

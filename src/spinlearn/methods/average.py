@@ -1,0 +1,334 @@
+"""The default law: a posterior mean over resolutions, temperatures and shares of three laws.
+
+    p_i(c) = sum over (r, T, g) of
+             P(r, T, g | labels) [ g_B b_i(c; r, T) + g_V V_i(c) + g_F F_i(c) ]
+
+b is the phase: belief propagation of the cut beside a null model of strength r, at temperature T.
+V is the walk (`label_walks`), F the features (`features`). g runs over the simplex in steps of
+SHARE_STEP. With flat priors and l over left-out labels, a over all labels,
+
+    ln P(r, T, g | labels) = sum_l ln [ g_B b_l(c_l) + g_V V_l(c_l) + g_F F_l(c_l) ]
+                             + sum_a ln P_a(c_a; r, T),
+
+every probability at least LEAST. The laws of a left-out label are those fitted without its group;
+P_a is the cavity law (`evidence`): a class that has shrunk to its label alone shows there. Where no
+label can be left out nothing speaks for the features, and they have no share.
+
+What is averaged need not be chosen well: on the sets of `many-kinds` leaving out any one resolution
+or temperature changes the error by less than half a point (`benchmarks/settled_numbers.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.answers.law import Law
+from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen
+from spinlearn.core.constants import FACTORS, LEAST, RESOLUTIONS, SHARE_STEP
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.core.parallel import SentOnce, each
+from spinlearn.energies import Modularity
+from spinlearn.methods.evidence import Labels, cavity_laws, label_groups
+from spinlearn.methods.features import Features, GivenLaw
+from spinlearn.methods.label_walks import LabelWalks
+from spinlearn.methods.quick_messages import QuickMessages
+
+MANY = 5_000  # points from which threads pay
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Average:
+    """What the labels say about resolutions, temperatures and shares.
+
+    Attributes
+    ----------
+    resolutions : tuple of float
+    phase : float array (R, T)
+        Share of the phase at each resolution and temperature.
+    walk, features : float
+        Shares of the other two laws; all sum to one.
+    n_judged, n_right : int
+        Labels left out, and those of them that the average calls right.
+    log_evidence : float
+        Mean likelihood of the left-out labels over all hypotheses, in nats.
+    chance : bool
+        Whether it is no larger than that of guessing by the counts of labels.
+    class_errors : float array (n_states,)
+        Standard errors of the shares of the classes, over hypotheses and left-out groups.
+    beliefs : float array (R, T, n, n_states) or None
+        The phase with all labels, where it was computed on all points.
+    """
+
+    resolutions: tuple[float, ...]
+    phase: FloatArray
+    walk: float
+    features: float
+    n_judged: int
+    n_right: int
+    log_evidence: float
+    chance: bool
+    class_errors: FloatArray
+    beliefs: FloatArray | None = None
+
+    @property
+    def best(self) -> float:
+        """The resolution of largest share."""
+        return self.resolutions[int(np.argmax(self.phase.sum(axis=1)))]
+
+    @property
+    def weights(self) -> FloatArray:
+        """Of the phase at each resolution and temperature, (R, T), summing to one."""
+        total = float(self.phase.sum())
+        return self.phase / total if total > 0 else np.full(self.phase.shape, 1 / self.phase.size)
+
+    @property
+    def factor(self) -> float:
+        """The most probable of FACTORS."""
+        return FACTORS[int(np.argmax(self.phase.sum(axis=0)))]
+
+    def mean_phase(self, at: Callable[[int, int], FloatArray]) -> FloatArray:
+        """The phase averaged over resolutions (rows) and temperatures (columns), (n, q)."""
+        return np.asarray(sum(w * at(r, t) for (r, t), w in np.ndenumerate(self.weights)))
+
+    def law(
+        self,
+        phase: FloatArray,
+        walk: FloatArray,
+        features: FloatArray | None,
+        temperatures: tuple[float, ...],
+        doubted: npt.NDArray[np.intp],
+        reached: BoolArray,
+    ) -> Law:
+        """The law of all points.
+
+        Parameters
+        ----------
+        phase : float array (n, q)
+            Averaged; the states after the named ones hold new classes.
+        walk : float array (n, n_classes)
+        features : float array (n, n_classes) or None
+        temperatures : tuple of float
+        doubted : int array
+            Points whose label may be wrong: neighbours alone judge these, the other two laws would
+            repeat the label.
+        reached : bool array (n,)
+            Points in parts of the graph with a label. Of others the graph says no more than what
+            classes there are.
+        """
+        n_classes = walk.shape[1]
+        named = np.maximum(phase[:, :n_classes], 0.0)
+        total = named.sum(axis=1, keepdims=True)
+        named = np.where(total > 0, named / np.where(total > 0, total, 1.0), 1 / n_classes)
+        graph = float(self.phase.sum())
+        mixed = graph * named + self.walk * walk
+        mixed[~reached] = mixed[reached].mean(axis=0)
+        if features is not None:
+            mixed += self.features * features
+        mixed[doubted] = named[doubted]
+        new = phase[:, n_classes:]
+        beyond = np.clip(new.sum(axis=1, keepdims=True), 0.0, 1.0)
+        probabilities = np.concatenate([(1 - beyond) * mixed, new], axis=1)
+        probabilities /= probabilities.sum(axis=1, keepdims=True)
+        single = phase.dtype == np.float32
+        return Law(
+            probabilities=frozen(probabilities, np.float32 if single else np.float64),  # type: ignore[arg-type]
+            shares=(graph, self.walk, self.features),
+            n_judged=self.n_judged,
+            n_right=self.n_right,
+            chance=self.chance,
+            class_errors=frozen(self.class_errors[:n_classes], np.float64),
+            temperatures=temperatures,
+            resolutions=self.resolutions,
+        )
+
+
+def learnt(
+    graph: Graph,
+    labels: Labels,
+    n_states: int,
+    temperature: float,
+    *,
+    features: Features | GivenLaw | None = None,
+    resolutions: tuple[float, ...] = RESOLUTIONS,
+    proportions: npt.ArrayLike | None = None,
+    label_strength: npt.ArrayLike = np.inf,
+    seed: int = 0,
+    check: Callable[[], None] = lambda: None,
+) -> Average:
+    """The average that the labels teach.
+
+    Parameters
+    ----------
+    graph : Graph
+        With the weights that the energy is given.
+    labels : int array (n,)
+        Classes from 0, -1 where there is none.
+    n_states : int
+        At least the number of classes.
+    temperature : float
+        Unit of FACTORS.
+    features : Features, GivenLaw or None
+    resolutions, proportions, label_strength
+        As in `Modularity`.
+    seed : int
+    check : callable
+        Called between pieces of work; it may raise to end it.
+    """
+    law_of = _Laws(
+        graph, n_states, temperature, features, resolutions, proportions, label_strength, seed
+    )
+    beliefs = np.empty((len(resolutions), len(FACTORS), graph.n_nodes, n_states))
+    cavity = np.zeros(beliefs.shape[:2])
+    points, fields = np.flatnonzero(labels >= 0), law_of.fields(labels)
+    for r, resolution in enumerate(resolutions):
+        check()
+        model = law_of.model(labels, resolution, fields)
+        beliefs[r] = law_of.phase(model)
+        for t, T in enumerate(law_of.ladder):
+            judged = cavity_laws(model, beliefs[r, t], T)[points, labels[points]]
+            cavity[r, t] = np.log(np.maximum(judged, LEAST)).sum()
+    check()
+    groups = label_groups(labels)
+    # Threads, or workers elsewhere, change nothing but the time.
+    n_jobs = -1 if len(labels) > MANY else 1
+    found = each(_without, (law_of, labels), groups, n_jobs=n_jobs, beside=SentOnce(graph))
+    return _weighed(law_of, labels, groups, found, cavity, beliefs)
+
+
+def flat(n_states: int, resolutions: tuple[float, ...] = RESOLUTIONS) -> Average:
+    """The average before any label is looked at."""
+    shape = (len(resolutions), len(FACTORS))
+    phase = np.full(shape, 0.5 / (shape[0] * shape[1]))
+    return Average(resolutions, phase, 0.5, 0.0, 0, 0, 0.0, False, np.zeros(n_states))
+
+
+@dataclass(frozen=True, eq=False)
+class _Laws:
+    """The three laws of one graph for any labels."""
+
+    graph: Graph
+    n_states: int
+    temperature: float
+    features: Features | GivenLaw | None
+    resolutions: tuple[float, ...]
+    proportions: npt.ArrayLike | None
+    label_strength: npt.ArrayLike
+    seed: int
+
+    @property
+    def ladder(self) -> list[float]:
+        """Temperatures of the phase, descending."""
+        return [factor * self.temperature for factor in FACTORS]
+
+    def fields(self, labels: Labels) -> FloatArray:
+        """Of walks from the labels, for any resolution."""
+        return LabelWalks(self.graph).fields(labels, self.n_states, self.temperature)
+
+    def model(self, labels: Labels, resolution: float, fields: FloatArray) -> PottsModel:
+        """The phase's model."""
+        energy = Modularity(resolution=resolution, proportions=self.proportions)
+        model = energy(self.graph, labels, self.n_states, label_strength=self.label_strength)
+        return model.replace(fields=model.fields + fields)
+
+    def phase(self, model: PottsModel) -> FloatArray:
+        """b, (T, n, n_states)."""
+        found = QuickMessages(model, self.seed).cooled_through(self.ladder)
+        return np.array([beliefs.marginals for beliefs in found])
+
+
+def _without(task: tuple[_Laws, Labels], group: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Laws of a group of labels that are left out, and mean shares of classes.
+
+    The first is (laws, labels of the group, n_states), the phase at all resolutions and
+    temperatures before the walk and the features; the second (resolutions, T, n_states).
+    """
+    law_of, labels = task
+    others = labels.copy()
+    others[group] = -1
+    fields, laws, shares = law_of.fields(others), [], []
+    for resolution in law_of.resolutions:
+        phase = law_of.phase(law_of.model(others, resolution, fields))
+        laws += list(phase[:, group])
+        shares.append(phase.mean(axis=1))
+    laws.append(LabelWalks(law_of.graph).law(others, law_of.n_states)[group])
+    if law_of.features is not None:
+        own = law_of.features.taken(group)
+        fitted = law_of.features.fitted(others, law_of.n_states)
+        if fitted is not None:
+            laws.append(fitted.law(own.points))  # type: ignore[union-attr]
+        elif isinstance(own, GivenLaw):
+            laws.append(own.law(others, law_of.n_states))
+        else:
+            laws.append(np.full((len(group), law_of.n_states), 1 / law_of.n_states))
+    return np.array(laws), np.array(shares)
+
+
+def _weighed(
+    law_of: _Laws,
+    labels: Labels,
+    groups: list[IntArray],
+    found: list[tuple[FloatArray, FloatArray]],
+    cavity: FloatArray,
+    beliefs: FloatArray,
+) -> Average:
+    """Posterior means of all shares."""
+    n_phases = cavity.size
+    with_features = law_of.features is not None and bool(groups)
+    shares = _simplex(3 if with_features else 2)
+    odds = np.repeat(cavity.reshape(-1, 1), len(shares), axis=1)
+    n_right, evidence, chance = 0, 0.0, False
+    given = np.concatenate([labels[group] for group in groups]) if groups else labels[:0]
+    laws = np.concatenate([one for one, _ in found], axis=1) if groups else np.empty((0, 0, 0))
+    if groups:
+        own = laws[:, np.arange(len(given)), given]
+        other = shares[:, 1:] @ own[n_phases:]
+        likely = np.array(
+            [
+                np.log(np.maximum(shares[:, :1] * own[k] + other, LEAST)).sum(axis=1)
+                for k in range(n_phases)
+            ]
+        )
+        odds = odds + likely
+        counts = np.bincount(labels[labels >= 0])
+        guessing = float(np.log(counts[given] / counts.sum()).sum())
+        evidence = float(np.logaddexp.reduce(likely, axis=None) - np.log(likely.size))
+        chance = evidence <= guessing
+    weights = np.exp(odds - odds.max())
+    weights /= weights.sum()
+    phase = weights @ shares[:, 0]
+    rest = weights.sum(axis=0) @ shares[:, 1:]
+    if groups:
+        mean = np.tensordot(np.concatenate([phase, rest]), laws, axes=1)
+        n_right = int(np.sum(mean[np.arange(len(given)), given] >= mean.max(axis=1)))
+    by_phase = weights.sum(axis=1)
+    means = np.einsum("rtnc->rtc", beliefs).reshape(n_phases, -1) / beliefs.shape[2]
+    mean_share = by_phase @ means
+    spread = by_phase @ (means - mean_share) ** 2
+    if len(groups) > 1:  # delete-a-group jackknife
+        left = np.array([by_phase @ share.reshape(n_phases, -1) for _, share in found])
+        spread = spread + (len(groups) - 1) * left.var(axis=0)
+    return Average(
+        resolutions=law_of.resolutions,
+        phase=phase.reshape(cavity.shape),
+        walk=float(rest[0]),
+        features=float(rest[1]) if with_features else 0.0,
+        n_judged=len(given),
+        n_right=n_right,
+        log_evidence=evidence,
+        chance=chance,
+        class_errors=np.sqrt(spread),
+        beliefs=beliefs,
+    )
+
+
+def _simplex(n_laws: int) -> FloatArray:
+    """Shares of so many laws in steps of SHARE_STEP, (points, n_laws)."""
+    steps = round(1 / SHARE_STEP)
+    whole = [g for g in product(range(steps + 1), repeat=n_laws) if sum(g) == steps]
+    return np.array(whole) / steps
