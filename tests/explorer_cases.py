@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.answers.answer import Answer
+from spinlearn.answers.answer import Answer, Averages
 from spinlearn.answers.profile import profile
-from spinlearn.answers.table import LabelTable, label_table
+from spinlearn.answers.table import LabelTable
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
@@ -35,16 +35,8 @@ class Case:
     def table(self, row: int) -> LabelTable:
         """The label table that spinlearn itself writes at a row of the grid."""
         c = self.content
-        averages = c.answer.equilibrium
-        return label_table(
-            c.profile,
-            row,
-            ids=c.ids,
-            classes=c.classes,
-            confidence=c.confidence[row],
-            marginals=averages.marginals[row],
-            std_error=None if averages.std_error is None else averages.std_error[row],
-        )
+        here = c.answer if row == c.answer_row else c.answer.at(float(c.profile.temperatures[row]))
+        return here.table(c.ids)
 
 
 def three_blocks() -> Case:
@@ -81,7 +73,9 @@ def doubted(case: Case, rows: Any) -> Case:
     equilibrium = case.content.answer.equilibrium
     errors = equilibrium.std_error.copy()
     errors[rows] = 0.4
-    answer = replace(case.content.answer, equilibrium=replace(equilibrium, std_error=errors))
+    answer = replace(
+        case.content.answer, averages=Averages.of(replace(equilibrium, std_error=errors))
+    )
     places = case.content.layouts[0].coordinates
     return Case(explorer_content(answer, coordinates=places), answer)
 
@@ -129,8 +123,8 @@ def many_points(n: int, *, n_temperatures: int = 24, seed: int = 0) -> Case:
     answer = Answer(
         classes=np.array([f"class {k}" for k in range(8)]),
         labels=clamped.astype(np.int32),
-        equilibrium=equilibrium,
-        profile=profile(equilibrium).numbered_from(row),
+        averages=Averages.of(equilibrium),
+        known_profile=profile(equilibrium).numbered_from(row),
         temperature=float(temperatures[row]),
         tau=0.1,
     )

@@ -82,7 +82,7 @@ def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, 
     for row, given in zip(rows, frame.label, strict=True):
         assert (row["status"] == "labelled") == (given != "")
         assert given in ("", row["call"])
-        assert float(row["t_low"]) <= 0.3 <= float(row["t_high"])
+        assert float(row["confidence"]) == float(row[f"p:{row['call']}"])
     assert forced_accuracy(rows, truth) >= least
     classes = sorted(set(truth))
     assert [c for c in rows[0] if c.startswith("p:")] == [f"p:{c}" for c in classes]

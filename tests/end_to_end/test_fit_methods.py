@@ -55,7 +55,7 @@ def refused(table, tmp_path):
 def test_every_choice_is_a_line_before_the_calls_and_a_note_on_the_page(fit, tmp_path):
     done, result = fit()
     names = [text.split(":")[0] for text in result.choices]
-    assert {"graph", "couplings", "energy", "novelty", "temperature", "engine"} <= set(names)
+    assert {"graph", "couplings", "energy", "novelty", "engine"} <= set(names)
     lines = done.stdout.splitlines()
     (head,) = [k for k, line in enumerate(lines) if "call" in line and "confidence" in line]
     for choice in result.choices:
@@ -70,7 +70,7 @@ def test_every_choice_is_a_line_before_the_calls_and_a_note_on_the_page(fit, tmp
 def test_the_default_is_belief_propagation(fit):
     _, result = fit()
     assert result.equilibrium.engine == "belief_propagation"
-    assert result.rule == "calibrated"
+    assert result.rule == "average"
     assert result.settings["options"]["method"] == "auto"
 
 

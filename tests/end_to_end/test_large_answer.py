@@ -23,7 +23,6 @@ pytestmark = pytest.mark.slow
 def small_limits():
     plan = sys.modules["spinlearn.methods.plan"]  # the package has a function of that name
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "MOST_WHOLE", 300)
         patch.setattr(plan, "SAMPLE", 200)
         patch.setattr(belief_propagation, "HUGE_MESSAGES", 1000)
         patch.setattr(answer_files, "MANY", 500)

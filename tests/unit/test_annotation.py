@@ -47,7 +47,8 @@ def test_calls_probabilities_and_settings_are_written_and_round_trip(tmp_path):
         np.testing.assert_allclose(where.obsm["spinlearn_probability"], fitted.label_distributions_)
         assert list(where.uns["spinlearn"]["classes"]) == ["left", "right"]
         assert where.uns["spinlearn"]["temperature"] == 0.3
-        assert "by junction_tree at" in where.uns["spinlearn"]["notes"][0]
+        assert "calls are right" in where.uns["spinlearn"]["notes"][0]
+        assert "by junction_tree at" in where.uns["spinlearn"]["notes"][1]
     members = adata.obs["spinlearn_new_class"] == "new:1"
     assert np.mean(truth[members] == 2) == 1
     assert members.sum() >= 15  # of 20

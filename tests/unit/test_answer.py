@@ -11,6 +11,7 @@ import pytest
 
 from spinlearn import Answer, Graph, PottsClassifier, Result
 from spinlearn.answers import TEMPERATURE_RULES, Status
+from spinlearn.answers.answer import Averages
 from spinlearn.energies import ClassPrior, Custom
 from spinlearn.engines import Enumeration, JunctionTree, Multicanonical
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
@@ -167,7 +168,8 @@ def test_the_minimum_cut_is_named_where_it_is_the_answer(energy, strength, cut):
 def test_notes_say_how_it_was_computed_and_where_new_classes_are():
     found = fit(0.0).answer_
     assert any("exact by junction_tree at 7 temperatures 0 to 2" in n for n in found.notes())
-    assert "T = 0" in found.notes()[0]
+    assert found.notes()[0] == found.headline()
+    assert "T = 0" in found.notes()[1]
     assert found.new_classes == {}
     (hint,) = found.hint_texts()
     assert hint in found.notes()
@@ -252,7 +254,8 @@ def test_a_stored_warning_is_still_there(tmp_path):
     whole = result.equilibrium
     errors = np.where(whole.std_error >= 0, 0.4, 0.0)
     doubtful = replace(
-        result, equilibrium=replace(whole, std_error=errors, evaluate=None, reweights=False)
+        result,
+        averages=Averages.of(replace(whole, std_error=errors, evaluate=None, reweights=False)),
     )
     assert doubtful.warning.startswith("nothing here can be trusted")
     doubtful.save(tmp_path / "model.npz")

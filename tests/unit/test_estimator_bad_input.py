@@ -365,7 +365,7 @@ def test_points_in_parts_without_a_label_are_new_never_the_first_class():
     points = blobs(3)
     y = np.append(Y, [-1] * SIZE)
     with pytest.warns(
-        GraphWarning, match="3 parts and 8 points .* new classes or outliers; a builder with a"
+        GraphWarning, match="3 parts and 8 points .* no label says anything of them; a builder"
     ):
         model = fit(points, y, graph=KNN(n_neighbors=3), method="paper")
     assert model.transduction_.tolist() == TRUTH.tolist() + [-2] * SIZE

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
+from spinlearn.answers.answer import Averages
 from spinlearn.answers.rule import Status
 from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
@@ -300,7 +301,7 @@ def test_nothing_to_show_is_refused():
 def test_content_needs_arrays_only():
     case = three_blocks()
     live = case.result.answer_
-    dead = replace(live, equilibrium=replace(live.equilibrium, evaluate=None))
+    dead = replace(live, averages=Averages.of(replace(live.equilibrium, evaluate=None)))
     places = case.content.layouts[0].coordinates
     assert explorer_html(explorer_content(dead, coordinates=places)) == explorer_html(
         explorer_content(live, coordinates=places)

@@ -8,9 +8,13 @@ import io
 import numpy as np
 import pytest
 
+from spinlearn import Graph
 from spinlearn.answers.answer import Answer
+from spinlearn.answers.labels import parse_labels
 from spinlearn.answers.rule import Status
-from spinlearn.answers.table import LabelTable, label_table, whole_steps
+from spinlearn.answers.table import LabelTable, whole_steps
+from spinlearn.energies import min_cut
+from spinlearn.engines import JunctionTree, Tempering
 from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
 from tests.explorer_cases import NASTY, three_blocks
@@ -30,13 +34,9 @@ def test_csv_is_read_back_by_pythons_reader(case):
         "call",
         "status",
         "confidence",
+        "second",
         "p:<b>left</b>",
         "p:right",
-        "se:<b>left</b>",
-        "se:right",
-        "t_low",
-        "t_high",
-        "reason",
     ]
     assert [tuple(r) for r in rows[1:]] == list(table.rows)
     assert [r[0] for r in rows[1:4]] == list(NASTY)
@@ -47,23 +47,34 @@ def test_table_agrees_with_the_classifier(case):
     table = case.table(case.content.answer_row)
     assert [r[1] for r in table.rows] == answer.names.tolist()
     assert [r[2] for r in table.rows] == answer.status.tolist()
-    numbers = np.array([[float(v) for v in r[3:6]] for r in table.rows])
+    assert [r[4] for r in table.rows] == answer.second.tolist()
+    numbers = np.array([[float(v) for v in (r[3], *r[5:])] for r in table.rows])
     np.testing.assert_allclose(numbers[:, 0], answer.confidence, atol=0.5e-4 + 1e-12)
     np.testing.assert_allclose(numbers[:, 1:], answer.probabilities, atol=0.5e-4 + 1e-12)
-    assert {r[6] for r in table.rows} == {"0.0000"}  # exact
     assert answer.table(case.content.ids) == table
 
 
-def test_labelled_points_are_sure_and_undecided_ones_are_not(case):
+def test_confidence_is_the_probability_of_the_call(case):
     found = case.content.profile
-    row = int(np.argwhere(found.status == Status.OUTLIER)[0, 0])
-    sure = {"labelled": "1.0000", "confused": "0.0000", "outlier": "0.0000"}
-    rows = [r for r in case.table(row).rows if r[2] in sure]
+    row = int(np.argwhere(found.status == Status.OUTLIER)[-1, 0])  # T > 0
+    rows = case.table(row).rows
     assert {r[2] for r in rows} >= {"labelled", "outlier"}
+    columns = {"<b>left</b>": 5, "right": 6}
     for cells in rows:
-        assert cells[3] == sure[cells[2]]
-        if cells[2] == "outlier":
-            assert cells[1] == "outlier"
+        if cells[2] == "labelled":
+            assert cells[3] == "1.0000"
+        elif cells[1] in columns:
+            assert cells[3] == cells[columns[cells[1]]]
+
+
+@pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
+def test_errors_have_columns_only_where_there_are_any():
+    run = Tempering(tol=0.5).run(min_cut(Graph(3, [(0, 1), (1, 2)]), [0, -1, 1], 2), [1.0], seed=0)
+    sampled = Answer.from_equilibrium(run, parse_labels([0, -1, 1], 3), temperature=1.0)
+    assert sampled.table(range(3)).columns[-2:] == ("se:0", "se:1")
+    exact = JunctionTree().run(run.model, [1.0])
+    plain = Answer.from_equilibrium(exact, parse_labels([0, -1, 1], 3), temperature=1.0)
+    assert not any(c.startswith("se:") for c in plain.table(range(3)).columns)
 
 
 def test_ranges_are_the_intervals_of_the_profile(case):
@@ -128,11 +139,4 @@ def test_quotes_follow_rfc_4180():
 def test_wrong_number_of_ids_is_refused(case):
     content = case.content
     with pytest.raises(InvalidInputError, match="2 ids for 237 points"):
-        label_table(
-            content.profile,
-            0,
-            ids=["a", "b"],
-            classes=content.classes,
-            confidence=content.confidence[0],
-            marginals=content.answer.equilibrium.marginals[0],
-        )
+        content.answer.table(["a", "b"])

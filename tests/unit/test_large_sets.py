@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -13,8 +11,6 @@ from spinlearn import Graph
 from spinlearn.engines import BeliefPropagation, Tempering, belief_propagation
 from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.graphs import KNN
-from spinlearn.methods.evidence import Evidence
-from spinlearn.methods.resolution import FACTORS, Candidate, Weighed
 from spinlearn.methods.thinning import thinned
 from spinlearn.minimizers.partition import partition
 from spinlearn.viz.density import SIDE, density
@@ -102,34 +98,6 @@ def test_a_stop_on_the_way_down_leaves_what_is_found(monkeypatch):
     monkeypatch.setattr("spinlearn.engines.cooled_run.REPORT_SECONDS", 0.0)
     with pytest.raises(StoppedError):
         BeliefPropagation().run(clouds(), [1.0], callback=lambda progress: True)
-
-
-def test_very_many_points_have_three_temperatures(monkeypatch):
-    plan = sys.modules["spinlearn.methods.plan"]  # the package has a function of that name
-    model = clouds()
-    assert len(plan.message_grid(model, 2.0, 0.8)) > 6
-    monkeypatch.setattr(plan, "VERY_MANY", 300)
-    assert np.allclose(plan.message_grid(model, 2.0, 0.8), [1.6 / 1.5, 1.6, 2.4])
-    assert len(plan.message_grid(model, 2.0)) > 3  # no label chose one of them
-
-
-def evidence(log_likelihood):
-    return Evidence(np.array(log_likelihood), np.zeros(6, dtype=np.int32), 10, np.ones((1, 2)) / 2)
-
-
-def test_large_sets_take_a_temperature_between_those_that_were_judged(monkeypatch):
-    plan = sys.modules["spinlearn.methods.plan"]
-    steps = -0.3 * np.abs(np.arange(6) - 3)  # that scores are taken off by
-    peak = np.log(1.4)
-    parabola = -50.0 * (np.log(FACTORS) - peak) ** 2
-    found = Weighed((Candidate(0.25, evidence(parabola - steps), None),))
-    assert found.factor in (1.25, 1.6)
-    assert np.isclose(found.fine_factor, 1.4)
-    assert Weighed((Candidate(0.25, evidence([0, *[-9.0] * 5]), None),)).fine_factor == 2.0
-    model = clouds()
-    assert 2.8 not in plan.message_grid(model, 2.0, 1.4)
-    monkeypatch.setattr(plan, "MOST_WHOLE", 300)
-    assert 2.8 in plan.message_grid(model, 2.0, 1.4)
 
 
 def test_density_counts_every_point_and_shows_the_majority():

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris, make_blobs
+from sklearn.ensemble import RandomForestClassifier
 
 from spinlearn import KNN, Graph, PottsClassifier
-from spinlearn.answers.calibrated import calibrated_scale, calibrated_temperature, transition
+from spinlearn.answers.calibrated import calibrated_temperature, temperature_scale, transition
+from spinlearn.core.constants import DOUBT, FACTORS, FAINT, LEAST, REACH, SHARPNESS
 from spinlearn.energies import Modularity, min_cut
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
+from spinlearn.methods.average import learnt
 from spinlearn.methods.discovery import discover
-from spinlearn.methods.evidence import cavity_laws, label_groups, left_out_evidence
+from spinlearn.methods.evidence import cavity_laws, label_groups
+from spinlearn.methods.features import Features
 from spinlearn.methods.label_walks import LabelWalks
 from spinlearn.methods.quick_messages import QuickMessages, best_beliefs
 from spinlearn.methods.reduction import Reduction, checked_components, components_for
-from spinlearn.methods.resolution import weigh
 from spinlearn.methods.weakest_split import weakest_split
 from spinlearn.minimizers.linear_system import weight_matrix
 from spinlearn.minimizers.module_tree import ModuleTree
@@ -76,19 +81,52 @@ def test_the_cavity_is_exact_on_a_tree():
         np.testing.assert_allclose(found[point], without[point], atol=1e-9)
 
 
-def test_left_out_labels_are_judged_without_themselves():
+def mixed_laws(graph, labels, temperature, features):
+    """Phase at each temperature, walk and features for these labels, by exact or direct means."""
+    walks = LabelWalks(graph)
+    model = walks.added(min_cut(graph, labels, 2), labels, temperature)
+    ladder = [factor * temperature for factor in FACTORS]
+    phases = JunctionTree().run(model, ladder).marginals
+    return [*phases, walks.law(labels, 2), features.law(labels, 2)]
+
+
+def test_the_average_is_the_posterior_mean_over_temperatures_and_shares():
+    """On a tree, against the sum in the module's docstring, term by term."""
     labels = np.array([0, -1, 0, -1, -1, 1, -1, 1])
     graph, temperature = chain(8), 0.7
-    found = left_out_evidence(labels, lambda kept: min_cut(graph, kept, 2), [1.4, temperature])
-    assert found is not None
-    total = 0.0
+    features = Features.of(np.random.default_rng(0).normal(size=(8, 2)))
+    found = learnt(graph, labels, 2, temperature, features=features, resolutions=(0.0,))
+    likely = {}
+    for t in range(len(FACTORS)):
+        for g in np.ndindex(6, 6):
+            if sum(g) <= 5:
+                likely[t, (5 - sum(g)) / 5, g[0] / 5, g[1] / 5] = 0.0
     for group in label_groups(labels):
         others = labels.copy()
         others[group] = -1
-        exact = JunctionTree().run(min_cut(graph, others, 2), [temperature]).marginals[0]
-        total += np.log(exact[group, labels[group]]).sum()
+        laws = mixed_laws(graph, others, temperature, features)
+        for t, *shares in likely:
+            p = np.tensordot(shares, [laws[t], laws[-2], laws[-1]], axes=1)
+            likely[t, *shares] += np.log(np.maximum(p[group, labels[group]], LEAST)).sum()
+    evidence = np.logaddexp.reduce(list(likely.values())) - np.log(len(likely))
+    model = LabelWalks(graph).added(min_cut(graph, labels, 2), labels, temperature)
+    given = np.flatnonzero(labels >= 0)
+    for t, factor in enumerate(FACTORS):
+        T = factor * temperature
+        cavity = cavity_laws(model, JunctionTree().run(model, [T]).marginals[0], T)
+        added = np.log(np.maximum(cavity[given, labels[given]], LEAST)).sum()
+        for key in likely:
+            likely[key] += added * (key[0] == t)
+    keys = np.array(list(likely))
+    weights = np.exp(np.array(list(likely.values())) - max(likely.values()))
+    weights /= weights.sum()
     assert found.n_judged == 4
-    assert found.log_likelihood[1] == pytest.approx(total, abs=1e-3)
+    assert found.log_evidence == pytest.approx(evidence, abs=1e-2)
+    assert found.walk == pytest.approx(weights @ keys[:, 2], abs=2e-3)
+    assert found.features == pytest.approx(weights @ keys[:, 3], abs=2e-3)
+    for t in range(len(FACTORS)):
+        expected = (weights * (keys[:, 0] == t)) @ keys[:, 1]
+        assert found.phase[0, t] == pytest.approx(expected, abs=2e-3)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -104,67 +142,172 @@ def test_no_group_takes_the_last_label_of_a_class(seed):
     assert sorted(seen) == np.flatnonzero((labels >= 0) & (counts[labels] > 1)).tolist()
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
-def test_the_resolution_follows_the_classes():
-    """Two touching clouds need the null model; classes of 90 and 10 % must not be evened out."""
+def test_the_average_follows_the_classes():
+    """Classes of 90 and 10 % must not be evened out."""
     generator = np.random.default_rng(0)
     truth = np.repeat([0, 1], [270, 30])
     X = np.where(truth[:, None] == 0, 0.0, 7.0) + generator.normal(size=(300, 2))
-    labels = some_labels(truth, 4)
-    graph = KNN().build(X).homogeneous()
-    weighed = weigh(graph, labels, 2, 2.5)
-    assert weighed.resolution < 1
-    mean, error = weighed.shares()
-    assert abs(mean[1] - 0.1) < 0.03 + 2 * error[1]
-    fitted = PottsClassifier().fit(X, labels)
-    assert np.mean(fitted.forced_labels_ == truth) > 0.98
+    fitted = PottsClassifier().fit(X, some_labels(truth, 4))
+    assert np.mean(fitted.transduction_ == truth) > 0.98
     share, its_error = fitted.class_shares_[1]
     assert abs(share - 0.1) < 0.02 + 2 * its_error
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_permuting_points_and_classes_permutes_the_default(seed):
+    X, truth = make_blobs(150, centers=3, cluster_std=3.0, n_features=4, random_state=seed)
+    labels = some_labels(truth, 3)
+    generator = np.random.default_rng(seed)
+    names, order = generator.permutation(3), np.arange(len(X))
+    free = np.flatnonzero(labels < 0)  # labelled points stay: they are dealt out in their order
+    order[free] = generator.permutation(free)
+    plain = PottsClassifier(novelty="off").fit(X, labels)
+    renamed = np.where(labels >= 0, names[labels], -1)[order]
+    moved = PottsClassifier(novelty="off").fit(X[order], renamed)
+    p = plain.label_distributions_[order]
+    np.testing.assert_allclose(moved.label_distributions_[:, names], p, atol=5e-3)
+    same = moved.transduction_ == names[plain.transduction_[order]]
+    assert np.all(same | (np.ptp(np.sort(p, axis=1)[:, -2:], axis=1) < 0.01))
+
+
+def test_features_speak_where_the_graph_is_silent_and_are_silent_where_it_speaks():
+    generator = np.random.default_rng(0)
+    truth = np.repeat([0, 1], 100)
+    line = generator.normal(size=(200, 4)) * [0.3, 3, 3, 3]  # the telling feature is the shortest
+    line[:, 0] += np.where(truth == 0, -0.6, 0.6)
+    labels = some_labels(truth, 10)
+    told = PottsClassifier(novelty="off").fit(line, labels)
+    untold = PottsClassifier(novelty="off", features="off").fit(line, labels)
+    free = labels < 0
+    assert told.answer_.law.shares[2] > 0.8
+    assert untold.answer_.law.shares[2] == 0
+    right = [np.mean(f.transduction_[free] == truth[free]) for f in (told, untold)]
+    assert right[0] > 0.9 > 0.7 > right[1]
+    angle = generator.uniform(0, 2 * np.pi, 300)
+    ring = np.repeat([0, 1], 150)
+    X = (1 + 2 * ring)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    rings = PottsClassifier(novelty="off").fit(X, some_labels(ring, 10))
+    assert rings.answer_.law.shares[2] < 0.1
+    assert np.all(rings.transduction_ == ring)
+
+
+def test_features_of_the_users_own():
+    X, truth = make_blobs(120, centers=2, cluster_std=6.0, n_features=5, random_state=3)
+    labels = some_labels(truth, 6)
+    known = np.eye(2)[truth] * 0.98 + 0.01
+    given = PottsClassifier(features=known, novelty="off").fit(X, labels)
+    assert np.mean(given.transduction_ == truth) == 1.0
+    trees = RandomForestClassifier(30, random_state=0)
+    fitted = PottsClassifier(features=trees, novelty="off").fit(X, labels)
+    assert fitted.answer_.law.shares[2] > 0
+    assert fitted.predict_proba(X[:7]).shape == (7, 2)
+    assert not hasattr(trees, "classes_")  # a copy was fitted
+    graph = KNN().build(X)
+    plain = PottsClassifier().fit(graph, labels)
+    assert plain.answer_.law.shares[2] == 0
+    with pytest.raises(InvalidInputError, match="only a graph was given"):
+        PottsClassifier(features=trees).fit(graph, labels)
+    for wrong in (known[:-1], known * 2, "some", 3):
+        with pytest.raises(InvalidInputError, match="features="):
+            PottsClassifier(features=wrong).fit(X, labels)
+
+
+@pytest.mark.parametrize("method", ["auto", "paper", "messages"])
+def test_one_law(method):
+    """Rows sum to one, the call is the most probable, confidence its probability, whatever else."""
+    X, truth = make_blobs(120, centers=4, cluster_std=2.5, random_state=1)
+    fitted = PottsClassifier(method=method, random_state=0).fit(X, some_labels(truth, 3, hidden=3))
+    p, beyond = fitted.label_distributions_, fitted.new_probability_
+    np.testing.assert_allclose(p.sum(axis=1) + beyond, 1.0, atol=1e-9)
+    named = fitted.transduction_ >= 0
+    if fitted.answer_.law is None:
+        named &= fitted.status_ == "confident"
+    chosen = fitted.transduction_[named]
+    np.testing.assert_array_equal(chosen, p[named].argmax(axis=1))
+    np.testing.assert_allclose(fitted.confidence_[named], p[named].max(axis=1), atol=1e-12)
+    mean, error = fitted.expected_accuracy_
+    free = np.flatnonzero(some_labels(truth, 3, hidden=3) < 0)
+    assert mean == pytest.approx(fitted.confidence_[free].mean())
+    assert 0 < error < 0.5
+    if fitted.answer_.law is not None:
+        sure, status = fitted.confidence_, fitted.status_
+        assert np.all(sure[status == "confident"] >= 0.8)
+        assert np.all(sure[status == "grown"] < 0.8)
+        two = np.sort(fitted.answer_.law.probabilities, axis=1)[:, -2:]
+        confused = status == "confused"
+        assert np.all(np.ptp(two[confused], axis=1) <= 0.1 + 1e-9)
+
+
+def test_labels_without_meaning_are_told_in_the_first_line():
+    X, truth = blobs(200)
+    good = PottsClassifier().fit(X, some_labels(truth, 5))
+    assert good.answer_.notes()[0].startswith("about ")
+    told = []
+    for seed in range(5):
+        labels = some_labels(truth, 5, seed)
+        given = np.flatnonzero(labels >= 0)
+        labels[given] = np.random.default_rng(seed).permutation(labels[given])
+        notes = PottsClassifier(novelty="off").fit(X, labels).answer_.notes()
+        told.append("no better than by guessing" in notes[0])
+    assert sum(told) >= 4
+
+
+def test_the_seed_reaches_everything_random(monkeypatch):
+    seeds = []
+    plan = sys.modules["spinlearn.methods.plan"]  # the package has a function of that name
+    monkeypatch.setattr(plan, "discover", lambda *a, **k: seeds.append(a[5]) or [])
+    X, truth = blobs(60)
+    for seed in (None, 0, 1, 1):
+        PottsClassifier(random_state=seed).fit(X, some_labels(truth, 2))
+    assert seeds[0] == 0
+    assert seeds[1] != seeds[2] == seeds[3]
 
 
 # -- walks ---------------------------------------------------------------------------------------
 
 
-def test_walks_of_a_class_do_not_weigh_by_its_number_of_labels():
-    X, truth = blobs(centers=2)
-    few, many = some_labels(truth, 1, seed=1), some_labels(truth, 1, seed=1)
-    many[np.flatnonzero(truth == 0)[:20]] = 0
-    walks = LabelWalks(KNN().build(X))
-    for labels in (few, many):
-        laws = walks.laws(labels, 2)
-        np.testing.assert_allclose(laws.sum(axis=1), 1.0)
-        free = labels < 0
-        assert np.mean(laws[free].argmax(axis=1) == truth[free]) == 1.0
-
-
-@pytest.mark.parametrize("n_labels", [1, 4])
-def test_walks_end_at_labels_and_the_fewer_there_are_the_less_their_number_says(n_labels):
-    """Against the dense solution of the equations in the module's docstring."""
-    generator = np.random.default_rng(n_labels)
-    graph = KNN(n_neighbors=4).build(generator.normal(size=(40, 2)))
-    labels = np.full(40, -1)
-    labels[: 2 * n_labels] = np.repeat([0, 1], n_labels)
-    weights = np.zeros((40, 40))
+def arriving(graph, labels, steps):
+    """r_ic of the module's docstring by a dense solution."""
+    n = graph.n_nodes
+    weights = np.zeros((n, n))
     weights[tuple(graph.edges.T)] = graph.weights
     weights += weights.T
     roots = np.sqrt(weights.sum(axis=1))
-    step = (1 - 1 / (2.4 * np.sqrt(40))) * weights / np.outer(roots, roots)
+    step = (1 - 1 / steps) * weights / np.outer(roots, roots)
     free = labels < 0
     ends = (labels[~free][:, None] == [0, 1]).astype(float)
     visits = np.linalg.solve(np.eye(free.sum()) - step[np.ix_(free, free)],
                              step[np.ix_(free, ~free)] @ ends)  # fmt: skip
     sent = visits.mean(axis=0)
-    doubt = 2 / (1 + n_labels)
-    share = visits / (sent**doubt * sent.mean() ** (1 - doubt)) + 0.3
-    laws = LabelWalks(graph).laws(labels, 2)[free]
-    np.testing.assert_allclose(laws, share / share.sum(axis=1, keepdims=True), atol=1e-4)
+    doubt = DOUBT / (DOUBT + np.bincount(labels[~free]) - 1)
+    return visits / (sent**doubt * sent.mean() ** (1 - doubt))
+
+
+@pytest.mark.parametrize("n_labels", [1, 4])
+def test_walks_end_at_labels_and_the_fewer_there_are_the_less_their_number_says(n_labels):
+    generator = np.random.default_rng(n_labels)
+    graph = KNN(n_neighbors=4).build(generator.normal(size=(40, 2)))
+    labels = np.full(40, -1)
+    labels[: 2 * n_labels] = np.repeat([0, 1], n_labels)
+    free = labels < 0
+    share = arriving(graph, labels, REACH * np.sqrt(40)) + FAINT
+    expected = -1.5 * np.log(share / share.sum(axis=1, keepdims=True))
+    fields = LabelWalks(graph).fields(labels, 2, 1.5)
+    np.testing.assert_allclose(fields[free], expected, atol=1e-4)
+    np.testing.assert_array_equal(fields[~free], 0.0)
+    power = arriving(graph, labels, 1e4) ** SHARPNESS
+    law = LabelWalks(graph).law(labels, 2)
+    expected = power / power.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(law[free], expected, atol=5e-3)
+    np.testing.assert_array_equal(law[~free].argmax(axis=1), labels[~free])
 
 
 def test_walks_say_nothing_where_none_comes_by():
     edges = np.array([[0, 1], [1, 2], [3, 4]])
-    laws = LabelWalks(Graph(5, edges, np.ones(3))).laws(np.array([0, -1, 1, -1, -1]), 2)
-    np.testing.assert_allclose(laws[3:], 0.5)
+    walks, labels = LabelWalks(Graph(5, edges, np.ones(3))), np.array([0, -1, 1, -1, -1])
+    np.testing.assert_allclose(walks.law(labels, 2)[3:], 0.5)
+    np.testing.assert_allclose(np.ptp(walks.fields(labels, 2, 1.0)[3:], axis=1), 0.0)
 
 
 # -- new classes ---------------------------------------------------------------------------------
@@ -261,26 +404,27 @@ def test_the_transition_is_where_the_energy_rises_fastest():
     assert transition(temperatures, np.zeros(5)) == np.inf
 
 
-def test_left_out_labels_move_the_calibrated_temperature():
+def test_the_calibrated_temperature_is_below_the_scale_and_the_transition():
     graph = KNN().build(load_iris().data).homogeneous()
     labels = some_labels(load_iris().target, 3)
-    model = Modularity(resolution=0.25)(graph, labels, 3)
-    scale = calibrated_scale(model)
+    scale = temperature_scale(graph)
     assert scale == pytest.approx(2 * graph.weights.sum() / 150 / 5)
     fitted = PottsClassifier(
         energy=Modularity(resolution=0.25),
         couplings="homogeneous",
         engine="belief_propagation",
-        temperatures=scale * np.array([0.5, 1, 2]),
+        temperatures=scale * np.array([0.25, 0.5, 1, 2, 4]),
     )
     found = fitted.fit(load_iris().data, labels).equilibrium_
-    assert calibrated_temperature(found, factor=1.0) == pytest.approx(scale)
-    assert calibrated_temperature(found, factor=2.0) == pytest.approx(2 * scale)
-    assert calibrated_temperature(found, factor=0.1) == pytest.approx(0.5 * scale)
+    highest = min(scale, transition(found.temperatures, found.mean_energy))
+    chosen = calibrated_temperature(found)
+    assert chosen <= highest * (1 + 1e-9)
+    assert not np.any((found.temperatures > chosen) & (found.temperatures <= highest))
 
 
 @pytest.mark.parametrize(
-    ("n", "d", "expected"), [(1797, 64, None), (150, 4, None), (57, 12582, 10), (2000, 784, 50)]
+    ("n", "d", "expected"),
+    [(1797, 50, None), (1797, 64, 50), (150, 4, None), (57, 12582, 10), (200, 784, 33)],
 )
 def test_components_where_features_outnumber_the_points(n, d, expected):
     assert components_for(n, d) == expected
@@ -341,7 +485,7 @@ def test_every_choice_is_said_with_its_reason():
     X, y = load_iris(return_X_y=True)
     fitted = PottsClassifier().fit(X, some_labels(y, 3))
     names = [choice.name for choice in fitted.choices_]
-    assert {"graph", "couplings", "energy", "temperature", "engine"} <= set(names)
+    assert {"graph", "couplings", "energy", "engine"} <= set(names)
     assert all(choice.reason for choice in fitted.choices_)
     assert fitted.answer_.choices == tuple(map(str, fitted.choices_))
     named = PottsClassifier(graph="knn", couplings="weights").fit(X, some_labels(y, 3))

@@ -190,7 +190,7 @@ def test_many_points_and_a_single_temperature_are_drawn_too(monkeypatch):
     assert axis.get_title("left") == r"many \$points"
     axis.figure.canvas.draw()
     X = np.arange(8.0)[:, None]
-    fitted = PottsClassifier(temperatures=[0.3]).fit(X, [0, 1] + [-1] * 6)
+    fitted = PottsClassifier(method="paper", temperatures=[0.3]).fit(X, [0, 1] + [-1] * 6)
     axis = fitted.plot_profile()
     assert [t.get_text() for t in axis.get_xticklabels()] == ["0.3"]
 
@@ -253,7 +253,7 @@ def test_names_are_shown_as_they_are():
     """No mathematics, and an underscore in front hides nothing."""
     X = np.arange(30.0)[:, None]
     y = [r"$\foo$", "_hidden", "two\nlines", "x" * 60, *[""] * 26]
-    fitted = PottsClassifier(temperatures=[0.1, 0.5], temperature=0.1).fit(X, y)
+    fitted = PottsClassifier(method="paper", temperatures=[0.1, 0.5], temperature=0.1).fit(X, y)
     shown = {r"\$\foo\$", " _hidden", "two lines", "x" * 39 + "…"}
     for axis in (fitted.plot_profile(3, name="$\\bad$"), fitted.plot_profile(), fitted.plot_map()):
         axis.figure.canvas.draw()

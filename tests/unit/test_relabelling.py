@@ -61,10 +61,9 @@ def test_a_quick_answer_keeps_choices_and_agrees():
     base = PottsClassifier(random_state=0).fit(X, labels(*given[:-1]))
     quick = quickly_relabelled(base, labels(*given), base.plan_)
     whole = copy.copy(base).relabel(labels(*given))
-    assert quick.plan_.resolution == base.plan_.resolution
-    assert quick.answer_.calibration == base.answer_.calibration
+    assert quick.answer_.law.shares == base.answer_.law.shares
+    assert quick.temperature_ == base.temperature_
     assert np.mean(quick.names_ == whole.names_) > 0.97
-    assert quick.answer_.second_opinion is None
     assert base.names_ is not quick.names_
 
 

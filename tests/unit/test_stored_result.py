@@ -73,15 +73,17 @@ def with_value(arrays, name, value):
     return arrays | {name: values}
 
 
-def with_second_opinion(arrays, **changed):
-    """The arrays with a second opinion that agrees on all points."""
-    n_points, n_states = arrays["fields"].shape
+def with_law(arrays):
+    """The arrays with an average of two classes that are equally probable everywhere."""
+    n_points = len(arrays["fields"])
+    law = {"shares": [0.5, 0.5, 0.0], "n_judged": 4, "n_right": 3, "chance": False,
+           "temperatures": [2.0, 1.0], "resolutions": [0.0]}  # fmt: skip
     parts = {
-        "second_marginals": np.full((n_points, n_states), 1 / n_states, dtype=np.float32),
-        "second_against": np.zeros(n_points),
-        "second_says": np.full(n_points, -1, dtype=np.int32),
+        "law_probabilities": np.full((n_points, 2), 0.5, dtype=np.float32),
+        "law_class_errors": np.zeros(2),
     }
-    return with_header(arrays, "second_temperature", value=0.5) | parts | changed
+    averaged = with_header(arrays, "law", value=law) | parts
+    return with_header(averaged, "answer", "rule", value="average")
 
 
 def test_an_answer_is_kept_where_samples_do_not_reach_between_its_temperatures():
@@ -233,24 +235,24 @@ def test_numbers_beyond_single_precision_are_shown_without_a_warning(tmp_path):
         warnings.simplefilter("error")
         result.explore(tmp_path / "page.html")
         write_label_parquet(tmp_path / "labels.parquet", result)
-    ends = parquet.read_table(tmp_path / "labels.parquet").column("t_high").to_numpy()
-    assert np.all(np.isfinite(ends))
+    sure = parquet.read_table(tmp_path / "labels.parquet").column("confidence").to_numpy()
+    assert np.all(np.isfinite(sure))
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("second_says", 2),
-        ("second_says", -2),
-        ("second_marginals", 1.5),
-        ("second_marginals", np.nan),
-        ("second_against", -0.5),
+        ("law_probabilities", 1.5),
+        ("law_probabilities", 0.2),
+        ("law_probabilities", np.nan),
+        ("law_class_errors", -0.5),
     ],
 )
-def test_a_second_opinion_is_of_states_and_shares(tmp_path, stored, name, value):
-    arrays = with_second_opinion(stored["exact"])
-    assert loaded(tmp_path, arrays).second_opinion.n_disagree == 0
+def test_a_law_holds_probabilities(tmp_path, stored, name, value):
+    arrays = with_law(stored["exact"])
+    assert loaded(tmp_path, arrays).law.n_right == 3
     assert name in refused(tmp_path, with_value(arrays, name, value))
+    refused(tmp_path, arrays | {name: arrays[name][:-1]})
 
 
 def test_marginals_of_zero_are_refused(tmp_path, stored):
@@ -307,9 +309,16 @@ def test_places_are_finite_and_one_per_point(tmp_path, stored, name):
         (("answer", "temperature"), True),
         (("answer", "tau"), True),
         (("answer", "eta_min"), "1"),
-        (("answer", "calibration"), float("nan")),
         (("answer", "new_groups"), "no"),
-        (("second_temperature",), True),
+        (("law",), None),
+        (("law", "shares"), [0.5, 0.5]),
+        (("law", "shares"), [0.5, 0.5, "0"]),
+        (("law", "n_right"), 5),
+        (("law", "n_judged"), 4.0),
+        (("law", "chance"), 1),
+        (("law", "temperatures"), []),
+        (("law", "temperatures"), [0.0]),
+        (("law", "resolutions"), [-1.0]),
         (("whole_numbers",), 1),
         (("n_classes",), 2.0),
         (("confused_sets",), ["01"]),
@@ -323,7 +332,7 @@ def test_places_are_finite_and_one_per_point(tmp_path, stored, name):
     ],
 )
 def test_headers_that_no_fit_writes_are_refused(tmp_path, stored, path, value):
-    refused(tmp_path, with_header(with_second_opinion(stored["exact"]), *path, value=value))
+    refused(tmp_path, with_header(with_law(stored["exact"]), *path, value=value))
 
 
 def test_a_header_nested_too_deeply_is_refused(tmp_path, stored):

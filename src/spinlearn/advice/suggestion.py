@@ -14,7 +14,8 @@ labellings the largest of noisy numbers would promise gains where there are none
 
 That needs labellings that are drawn from the whole law. An approximate answer, such as that of
 belief propagation, stands for models in which they are not had in seconds; there the gain is
-estimated from where errors are expected (`doubts`) and random walks on the graph (`explained`).
+estimated from where errors are expected, 1 - max_c p_j(c), and random walks on the graph
+(`explained`).
 
 A batch B of drawn labellings is worth sum_j max_{i in B} gain(i, j): a second point in a region
 that the first has settled adds nothing, so that the points of a batch are spread. The sum is
@@ -30,7 +31,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.advice.doubts import expected_errors
 from spinlearn.advice.explained import explaining_batch
 from spinlearn.analysis.phases import Phase, phases
 from spinlearn.answers import Answer
@@ -131,26 +131,28 @@ def suggest(
     [True]
     """
     answer = source.answer_ if isinstance(source, PottsClassifier) else source
-    equilibrium = answer.equilibrium if isinstance(answer, Answer) else answer
-    model = equilibrium.model
-    labels, n_classes = model.clamped.astype(np.int32), model.n_states
+    model = answer.model
+    labels = model.clamped.astype(np.int32)
     if isinstance(answer, Answer):  # labels may be fields, and points held in new classes
-        labels, n_classes = answer.labels, len(answer.classes)
+        labels = answer.labels
     free = np.flatnonzero(labels < 0)
     if not 1 <= n <= len(free):
         raise InvalidInputError(
             f"cannot suggest {n} points: {len(free)} are without a label, ask for 1 to that many"
         )
     root = seed_sequence(seed)
-    if temperatures is None and equilibrium.kind is Kind.APPROXIMATE:
-        whole = equilibrium.ascending()
-        at = answer.temperature if isinstance(answer, Answer) else calibrated_temperature(whole)
-        errors = expected_errors(whole, at, labels, n_classes)
+    p = _approximate_law(answer) if temperatures is None else None
+    if p is not None:
+        # A point in a class without a name counts as an error: its class is not known.
+        errors = np.where(labels >= 0, 0.0, 1 - p.max(axis=1, initial=0.0))
         graph = model.graph.with_weights(model.couplings)
         generator = np.random.default_rng(root)
         batch = explaining_batch(graph, labels >= 0, errors, n, generator, stop)
         return [Suggestion(*item) for item in batch]
-    wanted = telling_temperatures(equilibrium) if temperatures is None else temperatures
+    wanted = temperatures
+    if wanted is None:
+        equilibrium = answer.equilibrium if isinstance(answer, Answer) else answer
+        wanted = telling_temperatures(equilibrium)
     labellings = draw_labellings(model, wanted, n_samples, seed=root)
     generator = np.random.default_rng(root)
     candidates = _some(free, max(MAX_CANDIDATES, n), generator)
@@ -159,6 +161,20 @@ def suggest(
         [pair_gains(states, model.n_states, candidates, targets) for states in labellings], axis=0
     )
     return best_batch(gains * (len(free) / len(targets)), candidates, n)
+
+
+def _approximate_law(answer: Answer | Equilibrium) -> FloatArray | None:
+    """Probabilities of the named classes where they are an approximation, (n, k), else None."""
+    if isinstance(answer, Answer):
+        averaged = answer.law is not None
+        if averaged or answer.equilibrium.kind is Kind.APPROXIMATE:
+            return answer.probabilities
+        return None
+    if answer.kind is not Kind.APPROXIMATE:
+        return None
+    whole = answer.ascending()
+    row = int(np.flatnonzero(whole.temperatures == calibrated_temperature(whole))[0])
+    return np.asarray(whole.marginals[row])
 
 
 def telling_temperatures(equilibrium: Equilibrium, count: int = N_TEMPERATURES) -> FloatArray:

@@ -267,7 +267,9 @@ class Answer(NotebookTable):
             return self.profile.decision(self.row)
         held = (self.model.clamped != FREE) & (self.labels >= 0)
         reached = label_reach(self.model, len(self.classes))
-        return self.law.decision(self.labels, len(self.classes), self.tau, held, reached)
+        return self.law.decision(
+            self.labels, len(self.classes), self.tau, held, reached, self.temperature
+        )
 
     @cached_property
     def calls(self) -> npt.NDArray[Any]:
@@ -400,7 +402,7 @@ class Answer(NotebookTable):
         -------
         str
         """
-        sets = self.decision.confused_sets if self.law else self.profile.confused_sets
+        sets = self.profile.confused_sets if outcome < 0 else ()
         return outcome_name(int(outcome), self.classes, sets)
 
     def table(self, ids: Any, points: slice = slice(None)) -> LabelTable:

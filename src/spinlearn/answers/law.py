@@ -59,7 +59,13 @@ class Law:
     resolutions: tuple[float, ...]
 
     def decision(
-        self, labels: IntArray, n_classes: int, tau: float, held: BoolArray, reached: BoolArray
+        self,
+        labels: IntArray,
+        n_classes: int,
+        tau: float,
+        held: BoolArray,
+        reached: BoolArray,
+        temperature: float,
     ) -> Decision:
         """Call and status of every point.
 
@@ -74,6 +80,8 @@ class Law:
             Points whose label stands.
         reached : bool array (n,)
             Points in parts of the graph with a label.
+        temperature : float
+            That stands for all.
         """
         p = self.probabilities
         n, width = p.shape
@@ -89,7 +97,7 @@ class Law:
         outcomes[held] = labels[held]
         status[held] = Status.LABELLED
         return Decision(
-            temperature=float(np.exp(np.mean(np.log(self.temperatures)))),
+            temperature=temperature,
             outcomes=frozen(outcomes, np.int32),
             status=frozen(status, np.int8),
             margin=frozen(margin, np.float64),

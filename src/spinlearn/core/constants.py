@@ -13,12 +13,13 @@ POINTS_PER_COMPONENT = 6  # between these two: a component that so few points su
 
 # -- the phase: belief propagation -----------------------------------------------------------------
 # Strengths of the null model, as shares of modularity's. None or a weak one leaves the sizes of
-# classes to the graph, a strong one keeps a class from taking everything where classes touch.
-RESOLUTIONS = (0.0, 0.25, 1.0)
+# classes to the graph, a strong one keeps a class from taking everything where classes touch. The
+# first is that of the profile where labels prefer none.
+RESOLUTIONS = (0.25, 1.0, 0.0)
 # Temperatures, descending, over the mean summed coupling of a point divided by NEIGHBOURS.
 # Neighbours are neighbours of each other, so that messages count what they say more than once;
 # about so many of them speak independently.
-FACTORS = (2.0, 1.25)
+FACTORS = (2.0, 1.25, 0.8)
 NEIGHBOURS = 5.0
 
 # -- the walk --------------------------------------------------------------------------------------
@@ -34,6 +35,10 @@ INVERSE_PENALTY = 10.0  # C of the logistic regression, features in units of the
 GROUPS = 5  # in which labels are left out
 SHARE_STEP = 0.2  # of the shares of the three laws that are weighed
 LEAST = 0.01  # of a left-out label's probability: one that no law understands decides nothing alone
+
+# Nats that left-out labels must say against the paper's method on a lattice before it is not taken:
+# strong evidence on the scale of Kass & Raftery (1995).
+AGAINST_PAPER = 3.0
 
 # -- words -----------------------------------------------------------------------------------------
 SURE = 0.8  # probability from which on a call is "confident": four of five such calls are right

@@ -73,8 +73,8 @@ def _check_calls(
     held = (clamped != FREE) & (clamped < n_classes)
     if np.any(outcomes[:, held] != clamped[held]):
         raise ValueError("profile_outcomes differ from the labels that are held")
-    # A class is called with any of three words by an average, with two by the paper's rule.
-    words = (Status.GROWN, Status.CONFUSED)
+    # A class is called with any of four words by an average, with two by the paper's rule.
+    words = (Status.GROWN, Status.CONFUSED, Status.OUTLIER)
     due = np.where(np.isin(status, words), status, Status.CONFIDENT).astype(np.int8)
     due[:, held] = Status.LABELLED
     due[outcomes >= n_classes] = Status.NEW

@@ -89,7 +89,7 @@ def discover(
     limit = NOVELTY[novelty]
     if np.bincount(labels[labels >= 0], minlength=1).max() < 2:
         limit /= 3  # one label a class may have missed any part of it
-    if not limit or graph.n_edges == 0:
+    if not limit or graph.n_edges == 0 or stop():
         return []
     matrix = weight_matrix(graph.with_weights(np.maximum(graph.weights, 0.0)))
     if n_classes == 0:

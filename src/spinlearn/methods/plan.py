@@ -29,12 +29,13 @@ from spinlearn.analysis.temperature_grid import mean_field_temperature
 from spinlearn.answers.calibrated import temperature_scale
 from spinlearn.answers.law import Law
 from spinlearn.answers.rule import label_reach
-from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray
-from spinlearn.core.constants import FACTORS, RESOLUTIONS
+from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, temperature_array
+from spinlearn.core.constants import AGAINST_PAPER, FACTORS, RESOLUTIONS
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Engine, Progress
+from spinlearn.core.temperature_cells import nearest_row
 from spinlearn.energies import Modularity, make_couplings, make_energy
 from spinlearn.energies.class_level import class_shares
 from spinlearn.engines import Auto, BeliefPropagation, make_engine
@@ -43,7 +44,7 @@ from spinlearn.methods.average import Average, flat, learnt
 from spinlearn.methods.choices import Choice
 from spinlearn.methods.discovery import NOVELTY, Found, discover, is_sparse
 from spinlearn.methods.evidence import Labels
-from spinlearn.methods.features import FittedFeatures
+from spinlearn.methods.features import Features, FittedFeatures, GivenLaw
 from spinlearn.methods.label_walks import LabelWalks
 from spinlearn.methods.paper_evidence import paper_evidence
 from spinlearn.methods.quick_messages import QuickMessages
@@ -51,7 +52,7 @@ from spinlearn.methods.thinning import SAMPLE, Thinned, taken, thinned
 
 METHODS = ("auto", "paper", "messages")
 AUTO = "auto"
-CLUSTERING_RESOLUTION = RESOLUTIONS[1]  # where there are no labels at all
+CLUSTERING_RESOLUTION = RESOLUTIONS[0]  # where there are no labels at all
 N_TEMPERATURES = 16  # of the profile, for the eye
 COLDEST = 3.0  # the scale of temperature over the lowest of the profile
 BALANCING_STEPS = 100
@@ -134,21 +135,24 @@ class Asked:
         return not self.owns_model and _is_open(self.temperature)
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LawParts:
-    """What the law of all points is made of.
+    """What the law of all points is made of. Walk and features are found when they are first used.
 
     Attributes
     ----------
     average : Average
+    graph : Graph
+        With the weights that the energy is given.
+    labels : int array (n,)
+    n_classes : int
     phase : float array (n, q) or None
         Averaged over resolutions and temperatures; None: it is read off the engine's averages.
     temperatures : tuple of float
         Of the phase, descending.
-    walk : float array (n, n_classes)
-    features : float array (n, n_classes) or None
-    fitted : FittedFeatures or None
-        For points that are not among these.
+    asked_features : Features, GivenLaw or None
+    proportions : float array (n_classes,) or None
+        Shares of the classes, where the user knows them.
     doubted : int array
         Points whose label may be wrong.
     reached : bool array (n,)
@@ -158,21 +162,58 @@ class LawParts:
     """
 
     average: Average
+    graph: Graph
+    labels: Labels
+    n_classes: int
     phase: FloatArray | None
     temperatures: tuple[float, ...]
-    walk: FloatArray
-    features: FloatArray | None
-    fitted: FittedFeatures | None
+    asked_features: Features | GivenLaw | None
+    proportions: FloatArray | None
     doubted: npt.NDArray[np.intp]
     reached: BoolArray
     n_new: int
 
+    @cached_property
+    def walk(self) -> FloatArray:
+        """Of all points, (n, n_classes)."""
+        return self._in_proportion(LabelWalks(self.graph).law(self.labels, self.n_classes))
+
+    @cached_property
+    def fitted(self) -> FittedFeatures | None:
+        """What the features of any point say."""
+        if self.asked_features is None or self.average.features == 0:
+            return None
+        return self.asked_features.fitted(self.labels, self.n_classes)
+
+    @cached_property
+    def features(self) -> FloatArray | None:
+        """Of all points, (n, n_classes); None where they have no share."""
+        asked = self.asked_features
+        if asked is None or self.average.features == 0:
+            return None
+        if isinstance(asked, Features):
+            assert self.fitted is not None
+            law = self.fitted.law(asked.points)
+        else:
+            law = asked.law(self.labels, self.n_classes)
+        given = np.flatnonzero(self.labels >= 0)
+        law[given] = np.arange(self.n_classes) == self.labels[given, None]
+        return self._in_proportion(law)
+
+    def _in_proportion(self, law: FloatArray) -> FloatArray:
+        return law if self.proportions is None else _balanced(law, self.proportions)
+
     def law(self, equilibrium: Equilibrium | None = None) -> Law:
         """The law of all points; the engine's averages are needed where there is no phase."""
         return self.average.law(
-            self.states(equilibrium), self.walk, self.features, self.temperatures, self.doubted,
-            self.reached,
-        )  # fmt: skip
+            self.states(equilibrium),
+            self.walk,
+            self.features,
+            temperatures=self.temperatures,
+            doubted=self.doubted,
+            reached=self.reached,
+            labels_a_class=int(np.sum(self.labels >= 0)) / self.n_classes,
+        )
 
     def states(self, equilibrium: Equilibrium | None = None) -> FloatArray:
         """The phase of all points in the named classes and those of new ones."""
@@ -183,7 +224,7 @@ class LawParts:
             rows = equilibrium.at(self.temperatures).marginals
             phase = np.tensordot(weights.astype(rows.dtype), rows, axes=1)
         # With one class there is a second state that holds nothing.
-        return phase[:, : self.walk.shape[1] + self.n_new]
+        return phase[:, : self.n_classes + self.n_new]
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -204,8 +245,10 @@ class Plan:
     choices : tuple of Choice
     found : tuple of Found
         New classes that are held in states after the named ones.
+    average : Average or None
+        What the labels taught; None where the model is the user's own or the paper's.
     parts : LawParts or None
-        Of the average; None where the answer is that of one temperature.
+        Of the law; None where the answer is that of one temperature.
     """
 
     model: PottsModel
@@ -215,6 +258,7 @@ class Plan:
     new_groups: bool = True
     choices: tuple[Choice, ...] = ()
     found: tuple[Found, ...] = ()
+    average: Average | None = None
     parts: LawParts | None = None
 
 
@@ -256,12 +300,12 @@ def replanned(
         As for `plan`; the graph that of the earlier plan.
     earlier : Plan
     """
-    if earlier.parts is None:
+    if earlier.average is None:
         return None
     new = [group for group in earlier.found if not np.any(labels[group.points] >= 0)]
     new = new[: MAX_STATES - n_classes]
     weighing = _Weighing(graph, np.asarray(labels), n_classes, asked)
-    return weighing.following(new, replace(earlier.parts.average, beliefs=None), quick=True)
+    return weighing.following(new, earlier.average, quick=True)
 
 
 def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
@@ -362,10 +406,14 @@ class _Weighing:
             parts = self._parts(average, model_at, held, n_states, by_messages and not quick)
         elif _is_open(temperature):
             temperature = "calibrated"
-        if _is_open(grid):
+        if parts is not None and (_is_open(grid) or parts.phase is None):
+            more = self._grid(model) if _is_open(grid) else temperature_array(grid)
+            grid = np.union1d(more, parts.temperatures)
+        elif parts is not None:  # the average has the nearest row of the user's grid
+            grid = temperature_array(grid)
+            temperature = float(grid[nearest_row(grid, temperature)])
+        elif _is_open(grid):
             grid = self._grid(model)
-        if parts is not None:
-            grid = np.unique(np.concatenate([np.atleast_1d(grid), parts.temperatures]))
         return Plan(
             model=model,
             engine=engine,
@@ -374,6 +422,7 @@ class _Weighing:
             new_groups=self.n_classes == 0 or self.asked.novelty == "eager",
             choices=tuple(self.choices),
             found=tuple(found),
+            average=replace(average, beliefs=None),
             parts=parts,
         )
 
@@ -402,35 +451,25 @@ class _Weighing:
                     for r in average.resolutions
                 ])  # fmt: skip
             phase = average.mean_phase(lambda r, t: beliefs[r, t])
-        walk = LabelWalks(self.graph).law(self.labels, self.n_classes)
-        features, fitted, asked = None, None, self.asked.features
-        if asked is not None and average.features > 0:
-            fitted = asked.fitted(self.labels, self.n_classes)
-            features = asked.law(self.labels, self.n_classes) if fitted is None else (
-                fitted.law(asked.points)
-            )  # fmt: skip
-        if features is not None:
-            given = np.flatnonzero(self.labels >= 0)
-            features[given] = np.arange(self.n_classes) == self.labels[given, None]
-        if self.asked.proportions is not None:
-            targets = class_shares(self.asked.proportions, self.n_classes)
-            walk = _balanced(walk, targets)
-            features = None if features is None else _balanced(features, targets)
         soft = np.isfinite(np.broadcast_to(
             np.asarray(_label_strength(self.graph, held, n_states, self.asked), dtype=np.float64),
             held.shape,
         ))  # fmt: skip
-        self.choices.append(
-            Choice("energy", f"modularity at {_listed(average.resolutions)}, T = {_listed(ladder)}, averaged",
-                   "weighed by left-out labels" if average.n_judged else "no label can be left out")
-        )  # fmt: skip
+        what = f"modularity at {_listed(average.resolutions)}, T = {_listed(ladder)}, averaged"
+        why = "weighed by left-out labels" if average.n_judged else "no label can be left out"
+        if self.asked.proportions is not None:
+            why = f"holds classes to the proportions given; {why}"
+        self.choices.append(Choice("energy", what, why))
+        shares = self.asked.proportions
         return LawParts(
             average=replace(average, beliefs=None),
+            graph=self.graph,
+            labels=self.labels,
+            n_classes=self.n_classes,
             phase=phase,
             temperatures=ladder,
-            walk=walk,
-            features=features,
-            fitted=fitted,
+            asked_features=self.asked.features,
+            proportions=None if shares is None else class_shares(shares, self.n_classes),
             doubted=np.flatnonzero(soft & (self.labels >= 0)),
             reached=label_reach(model_at(average.best), self.n_classes),
             n_new=int(held.max()) + 1 - self.n_classes,
@@ -465,7 +504,7 @@ class _Weighing:
     def _average(self) -> Average:
         """What the labels say about resolutions, temperatures and shares."""
         known = self.n_classes > 1 and np.any(self.graph.weights > 0)
-        if not (known and np.any(self.labels < 0)):
+        if not (known and (np.any(self.labels < 0) or self._has_soft_labels())):
             return flat(self.n_states, self.resolutions)
         self._report("learning the average", 0.0)
         points, graph = self.sample.points, self.sample.graph
@@ -487,6 +526,11 @@ class _Weighing:
         )
         return average if len(points) == self.graph.n_nodes else replace(average, beliefs=None)
 
+    def _has_soft_labels(self) -> bool:
+        """Whether the data may overrule a label."""
+        finite = np.isfinite(np.asarray(self.asked.label_strength, dtype=np.float64))
+        return bool(self.asked.label_noise) or bool(np.any(finite))
+
     def _papers_evidence(self, average: Average) -> str | None:
         """Why the paper's method is taken, or None."""
         self._report("weighing the paper's method", 0.3)
@@ -495,7 +539,7 @@ class _Weighing:
             why = "the graph is too wide for exact averages of the paper's minimum cut"
         else:
             gain = found - average.log_evidence
-            if gain >= 0:
+            if gain >= -AGAINST_PAPER:
                 return f"left-out labels: {gain:+.1f} nats for the exact minimum cut at T*"
             why = f"left-out labels: {-gain:+.1f} nats against the exact minimum cut at T*"
         self.choices.append(Choice("method", "messages", why))
@@ -548,7 +592,7 @@ def _is_open(value: Any) -> bool:
 
 def _listed(values: Iterable[float]) -> str:
     """Numbers in words: "0, 0.25 and 1"."""
-    *first, last = (f"{v:.3g}" for v in values)
+    *first, last = (f"{v:.3g}" for v in sorted(values))
     return f"{', '.join(first)} and {last}" if first else last
 
 

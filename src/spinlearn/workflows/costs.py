@@ -16,7 +16,6 @@ from spinlearn.messages.layout import lanes_for
 
 EDGES_PER_NEIGHBOR = 0.75  # of a point, where either of two neighbours may have chosen the other
 TEMPERATURES = 3  # of the phase of a large set
-LAWS = 4  # arrays of probabilities: the phase, the walk, the features, their mean
 PER_MESSAGE, PER_EDGE = 16, 48  # bytes beside the message itself
 PER_NODE, PER_NAME = 48, 65
 PROGRAM = 7e8  # bytes
@@ -54,7 +53,6 @@ def predicted_cost(
     q = max(n_classes, 2)
     memory = 2 * edges * (4 * q + PER_MESSAGE) + edges * PER_EDGE
     memory += n_points * (8 * q + 8 * lanes_for(q) + PER_NODE + PER_NAME + 8 * n_features)
-    memory += LAWS * 4 * q * n_points
     for row in (4 * q * n_points, 4 * edges):
         memory += row if TEMPERATURES * row > SMALL else TEMPERATURES * row
     seconds = SECONDS_OF_CHOICES + 2 * edges * SECONDS_PER_MESSAGE * q / 10
