@@ -223,11 +223,12 @@ def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):
     line = dict(zip(table.columns, table.rows[point], strict=True))
     assert text(page, "#point-outcome") == line["call"]
     assert text(page, "#point-status") == line["status"] == "confident"
-    high = line["t_high"].replace("inf", "∞")
-    assert text(page, "#point-range") == f"{line['t_low']} ≤ T ≤ {high}"
+    low, high = content.profile.call_ranges(row)
+    ends = content.profile.boundaries()
+    assert text(page, "#point-range") == f"{ends[low[point]]:.6g} ≤ T ≤ {ends[high[point]]:.6g}"
     confidence = page.find_element("id", "point-confidence")
     assert confidence.text == f"confidence {float(line['confidence']):.2f}"
-    assert "relied on" in confidence.get_attribute("title")
+    assert "probability" in confidence.get_attribute("title")
     best = max(float(line["p:<b>left</b>"]), float(line["p:right"]))
     assert f"{best:.3f}" in text(page, "#point-bars")
     graph = content.answer.graph
@@ -305,7 +306,7 @@ def test_outliers_have_a_name_a_mark_and_a_card(page, blocks):
     assert middle == arm == "#8C8C8C" != corner  # a plus
     click_point(page, point)
     assert text(page, "#point-outcome") == text(page, "#point-status") == "outlier"
-    assert text(page, "#point-confidence") == "confidence 0.00"
+    assert text(page, "#point-confidence") == "confidence 0.50"
     count = int(np.sum(found.status[row] == Status.OUTLIER))
     chips = page.find_elements("css selector", "#legend button")
     chip = next(c for c in chips if c.text.startswith("outlier"))
@@ -404,7 +405,7 @@ def test_the_top_says_how_far_to_trust_the_answer(driver, blocks, tmp_path):
     content = doubted(case, [0, row]).content
     show(driver, write_explorer(tmp_path / "doubted.html", content))
     lines = [p.text for p in driver.find_elements("css selector", "#notice p")]
-    expected = [content.answer.warning, *content.answer.remarks()]
+    expected = [content.answer.warning, content.answer.headline(), *content.answer.remarks()]
     assert lines == [line[0].upper() + line[1:] + "." for line in expected]
     first, note = driver.find_elements("css selector", "#notice p")[:2]
     assert first.value_of_css_property("color") != note.value_of_css_property("color")

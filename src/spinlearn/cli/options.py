@@ -141,6 +141,13 @@ LabelNoise = Annotated[
         rich_help_panel=METHOD,
     ),
 ]
+FeatureLaw = Annotated[
+    str,
+    typer.Option(
+        help="What the features alone say, beside the graph: auto (learnt from the labels), off.",
+        rich_help_panel=METHOD,
+    ),
+]
 Novelty = Annotated[
     str,
     typer.Option(

@@ -105,7 +105,7 @@ class Average:
         temperatures: tuple[float, ...],
         doubted: npt.NDArray[np.intp],
         reached: BoolArray,
-        labels_a_class: float,
+        standing: float,
     ) -> Law:
         """The law of all points.
 
@@ -122,11 +122,8 @@ class Average:
         reached : bool array (n,)
             Points in parts of the graph with a label. Of others the graph says no more than what
             classes there are.
-        labels_a_class : float
-            m, their mean number. A group that m labels of a class have all missed is no part of it
-            with probability m / (m + 1): measured, half of the groups found with one label a class
-            are classes without label, three of four with three, six of seven with ten, if a class
-            is hidden in half of the cases.
+        standing : float
+            Probability that a group found to be a new class is one.
         """
         n_classes = walk.shape[1]
         named = np.maximum(phase[:, :n_classes], 0.0)
@@ -138,7 +135,7 @@ class Average:
         if features is not None:
             mixed += self.features * features
         mixed[doubted] = named[doubted]
-        new = labels_a_class / (labels_a_class + 1) * phase[:, n_classes:]
+        new = standing * phase[:, n_classes:]
         beyond = np.clip(new.sum(axis=1, keepdims=True), 0.0, 1.0)
         probabilities = np.concatenate([(1 - beyond) * mixed, new], axis=1)
         probabilities /= probabilities.sum(axis=1, keepdims=True)

@@ -212,8 +212,21 @@ class LawParts:
             temperatures=self.temperatures,
             doubted=self.doubted,
             reached=self.reached,
-            labels_a_class=int(np.sum(self.labels >= 0)) / self.n_classes,
+            standing=self._standing(),
         )
+
+    def _standing(self) -> float:
+        """Probability that a group found to be a new class is one.
+
+        A group that m labels of a class have all missed is no part of it with probability
+        m / (m + 1): measured, half of the groups found with one label a class are classes without
+        label, three of four with three, six of seven with ten, if a class is hidden in half of the
+        cases. Beside one class alone it is a clustering, and every group is.
+        """
+        if self.n_classes == 1:
+            return 1.0
+        labels_a_class = int(np.sum(self.labels >= 0)) / self.n_classes
+        return labels_a_class / (labels_a_class + 1)
 
     def states(self, equilibrium: Equilibrium | None = None) -> FloatArray:
         """The phase of all points in the named classes and those of new ones."""

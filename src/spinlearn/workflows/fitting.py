@@ -74,6 +74,7 @@ class Fitting:
             "n_components": parse_components(settings.n_components, has_graph=has_graph),
             "couplings": settings.couplings,
             "energy": settings.energy,
+            "features": settings.feature_law,
             "label_noise": settings.label_noise,
             "novelty": settings.novelty,
             "engine": configured_engine(settings),
@@ -122,10 +123,11 @@ class Fitting:
             warnings.simplefilter("always", SpinlearnWarning)
             watched = callback if tell is None else _telling(callback, caught, tell)
             classifier = self.classifier(labels, watched)
+            averages = classifier.equilibrium_  # for the files and the page, which show all of it
         notes = list(data.notes)
         if settings.top_variance is not None and data.points is not None:
             notes.append(f"the {self.points.shape[1]} features of largest variance are used")
-        messages = notes + _messages(caught, classifier.equilibrium_, data.ids)
+        messages = notes + _messages(caught, averages, data.ids)
         layout = data.layout
         if layout is None and data.points is not None and data.points.shape[1] == 2:
             layout = data.points  # axes that the user knows
@@ -137,7 +139,7 @@ class Fitting:
             "options": _plain(options),
             "seconds": round(perf_counter() - began, 3),
             "warnings": messages,
-            "diagnostics": _plain(dict(classifier.equilibrium_.diagnostics)),
+            "diagnostics": _plain(dict(averages.diagnostics)),
         }
         result = Result.of(classifier, data.ids, layout=layout, settings=record)
         return result, messages

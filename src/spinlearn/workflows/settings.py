@@ -36,6 +36,8 @@ class FitSettings:
         "auto", "none" for all features, or how many principal components.
     couplings, energy : str
         "auto", or a name among COUPLINGS, ENERGIES.
+    feature_law : {"auto", "off"}
+        `features` of `PottsClassifier`.
     proportions : str or None
         Shares of the classes, "A=0.8,B=0.2", or numbers in the order of the sorted classes.
     label_noise : float or None
@@ -59,6 +61,7 @@ class FitSettings:
     n_components: str = "auto"
     couplings: str = "auto"
     energy: str = "auto"
+    feature_law: str = "auto"
     proportions: str | None = None
     label_noise: float | None = None
     novelty: str = "careful"
