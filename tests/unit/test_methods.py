@@ -98,15 +98,15 @@ def test_the_average_is_the_posterior_mean_over_temperatures_and_shares():
     found = learnt(graph, labels, 2, temperature, features=features, resolutions=(0.0,))
     likely = {}
     for t in range(len(FACTORS)):
-        for g in np.ndindex(6, 6):
+        for g in np.ndindex(6, 6, 6):
             if sum(g) <= 5:
-                likely[t, (5 - sum(g)) / 5, g[0] / 5, g[1] / 5] = 0.0
+                likely[t, (5 - sum(g)) / 5, g[0] / 5, g[1] / 5, g[2] / 5] = 0.0
     for group in label_groups(labels):
         others = labels.copy()
         others[group] = -1
         laws = mixed_laws(graph, others, temperature, features)
         for t, *shares in likely:
-            p = np.tensordot(shares, [laws[t], laws[-2], laws[-1]], axes=1)
+            p = np.tensordot(shares, [laws[t], laws[-2], laws[-1], np.full((8, 2), 0.5)], axes=1)
             likely[t, *shares] += np.log(np.maximum(p[group, labels[group]], LEAST)).sum()
     evidence = np.logaddexp.reduce(list(likely.values())) - np.log(len(likely))
     model = LabelWalks(graph).added(min_cut(graph, labels, 2), labels, temperature)
@@ -124,6 +124,7 @@ def test_the_average_is_the_posterior_mean_over_temperatures_and_shares():
     assert found.log_evidence == pytest.approx(evidence, abs=1e-2)
     assert found.walk == pytest.approx(weights @ keys[:, 2], abs=2e-3)
     assert found.features == pytest.approx(weights @ keys[:, 3], abs=2e-3)
+    assert found.guessing == pytest.approx(weights @ keys[:, 4], abs=2e-3)
     for t in range(len(FACTORS)):
         expected = (weights * (keys[:, 0] == t)) @ keys[:, 1]
         assert found.phase[0, t] == pytest.approx(expected, abs=2e-3)

@@ -76,7 +76,7 @@ def with_value(arrays, name, value):
 def with_law(arrays):
     """The arrays with an average of two classes that are equally probable everywhere."""
     n_points = len(arrays["fields"])
-    law = {"shares": [0.5, 0.5, 0.0], "n_judged": 4, "n_right": 3, "chance": False,
+    law = {"shares": [0.5, 0.5, 0.0, 0.0], "n_judged": 4, "n_right": 3, "chance": False,
            "temperatures": [2.0, 1.0], "resolutions": [0.0]}  # fmt: skip
     parts = {
         "law_probabilities": np.full((n_points, 2), 0.5, dtype=np.float32),
@@ -312,7 +312,7 @@ def test_places_are_finite_and_one_per_point(tmp_path, stored, name):
         (("answer", "new_groups"), "no"),
         (("law",), None),
         (("law", "shares"), [0.5, 0.5]),
-        (("law", "shares"), [0.5, 0.5, "0"]),
+        (("law", "shares"), [0.5, 0.5, 0.0, "0"]),
         (("law", "n_right"), 5),
         (("law", "n_judged"), 4.0),
         (("law", "chance"), 1),

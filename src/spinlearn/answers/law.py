@@ -24,7 +24,7 @@ from spinlearn.answers.rule import Decision, Status
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen
 from spinlearn.core.constants import SURE
 
-LAWS = ("graph", "distance to labels", "features")
+LAWS = ("graph", "distance to labels", "features", "guessing")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -35,8 +35,8 @@ class Law:
     ----------
     probabilities : float array (n, k + new)
         Of the named classes, then of the new ones. Rows sum to one.
-    shares : tuple of three float
-        Of the phase (belief propagation), of the walk, of the features.
+    shares : tuple of four float
+        Of the phase (belief propagation), of the walk, of the features, of guessing.
     n_judged, n_right : int
         Labels that were left out, and how many of them were called right.
     chance : bool
@@ -50,7 +50,7 @@ class Law:
     """
 
     probabilities: FloatArray
-    shares: tuple[float, float, float]
+    shares: tuple[float, float, float, float]
     n_judged: int
     n_right: int
     chance: bool
@@ -107,7 +107,8 @@ class Law:
 
     def shares_text(self) -> str:
         """What the labels learnt, in words."""
-        listed = [f"{name} {100 * s:.0f} %" for name, s in zip(LAWS, self.shares, strict=True) if s]
+        listed = [f"{name} {100 * s:.0f} %" for name, s in zip(LAWS, self.shares, strict=True)
+                  if s >= 0.005]  # fmt: skip
         return ", ".join(listed)
 
     def evidence_text(self) -> str:

@@ -72,7 +72,7 @@ def unseen_average(
     phase: FloatArray,
     walk: FloatArray,
     features: FloatArray | None,
-    shares: tuple[float, float, float],
+    shares: tuple[float, float, float, float],
     graph: Graph,
     similarity: Any,
 ) -> tuple[FloatArray, BoolArray]:
@@ -89,8 +89,8 @@ def unseen_average(
         Likewise.
     features : float array (n_new, k) or None
         What the features of the unseen points say.
-    shares : tuple of three float
-        Of these laws.
+    shares : tuple of four float
+        Of these laws and of guessing.
     graph : Graph
         Similarities of the training points.
     similarity : sparse array (n_new, n)
@@ -103,7 +103,7 @@ def unseen_average(
     beyond = laws[:, k:].sum(axis=1, keepdims=True)
     # Shares of walks go on by one step; the law is a power of them.
     arriving = np.asarray(rows @ walk ** (1 / SHARPNESS)) ** SHARPNESS
-    parts = [_normalised(laws[:, :k]), _normalised(arriving), features]
+    parts = [_normalised(laws[:, :k]), _normalised(arriving), features, np.full((1, k), 1 / k)]
     given = [(part, share) for part, share in zip(parts, shares, strict=True) if part is not None]
     named = sum(share * part for part, share in given) / max(sum(s for _, s in given), TINY)
     laws[:, :k] = (1 - beyond) * named

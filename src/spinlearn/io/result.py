@@ -394,8 +394,8 @@ def _law(header: dict[str, Any], arrays: Arrays, n_classes: int) -> Law | None:
     within("law_class_errors", errors, 0.0, FINITE)
     shares = [float(v) for v in listed("shares", said["shares"], *NUMBER)]
     within("shares", shares, 0.0, 1 + ROUNDING)
-    if len(shares) != 3:
-        raise ValueError(f"{len(shares)} shares of three laws")
+    if len(shares) != 4:
+        raise ValueError(f"{len(shares)} shares of four laws")
     counts = [typed(said, name, int) for name in ("n_judged", "n_right")]
     within("n_right", counts[1], 0, counts[0])
     listings = {
@@ -410,7 +410,7 @@ def _law(header: dict[str, Any], arrays: Arrays, n_classes: int) -> Law | None:
     single = p.shape[0] > LARGE
     return Law(
         probabilities=frozen(p, np.float32 if single else np.float64),  # type: ignore[arg-type]
-        shares=(shares[0], shares[1], shares[2]),
+        shares=(shares[0], shares[1], shares[2], shares[3]),
         n_judged=counts[0],
         n_right=counts[1],
         chance=typed(said, "chance", bool),

@@ -1,18 +1,19 @@
 """The default law: a posterior mean over resolutions, temperatures and shares of three laws.
 
     p_i(c) = sum over (r, T, g) of
-             P(r, T, g | labels) [ g_B b_i(c; r, T) + g_V V_i(c) + g_F F_i(c) ]
+             P(r, T, g | labels) [ g_B b_i(c; r, T) + g_V V_i(c) + g_F F_i(c) + g_U / k ]
 
 b is the phase: belief propagation of the cut beside a null model of strength r, at temperature T.
-V is the walk (`label_walks`), F the features (`features`). g runs over the simplex in steps of
-SHARE_STEP. With flat priors and l over left-out labels, a over all labels,
+V is the walk (`label_walks`), F the features (`features`), and 1/k guessing among k classes: where
+classes overlap, left-out labels say how often all three are wrong. g runs over the simplex in steps
+of SHARE_STEP. With flat priors and l over left-out labels, a over all labels,
 
-    ln P(r, T, g | labels) = sum_l ln [ g_B b_l(c_l) + g_V V_l(c_l) + g_F F_l(c_l) ]
+    ln P(r, T, g | labels) = sum_l ln [ g_B b_l(c_l) + g_V V_l(c_l) + g_F F_l(c_l) + g_U / k ]
                              + sum_a ln P_a(c_a; r, T),
 
 every probability at least LEAST. The laws of a left-out label are those fitted without its group;
 P_a is the cavity law (`evidence`): a class that has shrunk to its label alone shows there. Where no
-label can be left out nothing speaks for the features, and they have no share.
+label can be left out nothing speaks for features or guessing, and they have no share.
 
 What is averaged need not be chosen well: on the sets of `many-kinds` leaving out any one resolution
 or temperature changes the error by less than half a point (`benchmarks/settled_numbers.py`).
@@ -51,8 +52,8 @@ class Average:
     resolutions : tuple of float
     phase : float array (R, T)
         Share of the phase at each resolution and temperature.
-    walk, features : float
-        Shares of the other two laws; all sum to one.
+    walk, features, guessing : float
+        Shares of the other laws; all sum to one.
     n_judged, n_right : int
         Labels left out, and those of them that the average calls right.
     log_evidence : float
@@ -69,6 +70,7 @@ class Average:
     phase: FloatArray
     walk: float
     features: float
+    guessing: float
     n_judged: int
     n_right: int
     log_evidence: float
@@ -103,6 +105,7 @@ class Average:
         features: FloatArray | None,
         *,
         temperatures: tuple[float, ...],
+        held: npt.NDArray[np.intp],
         doubted: npt.NDArray[np.intp],
         reached: BoolArray,
         standing: float,
@@ -116,6 +119,8 @@ class Average:
         walk : float array (n, n_classes)
         features : float array (n, n_classes) or None
         temperatures : tuple of float
+        held : int array
+            Points whose label stands: the walk repeats it.
         doubted : int array
             Points whose label may be wrong: neighbours alone judge these, the other two laws would
             repeat the label.
@@ -134,7 +139,8 @@ class Average:
         mixed[~reached] = mixed[reached].mean(axis=0)
         if features is not None:
             mixed += self.features * features
-        mixed[doubted] = named[doubted]
+        mixed += self.guessing / n_classes
+        mixed[held], mixed[doubted] = walk[held], named[doubted]
         new = standing * phase[:, n_classes:]
         beyond = np.clip(new.sum(axis=1, keepdims=True), 0.0, 1.0)
         probabilities = np.concatenate([(1 - beyond) * mixed, new], axis=1)
@@ -142,7 +148,7 @@ class Average:
         single = phase.dtype == np.float32
         return Law(
             probabilities=frozen(probabilities, np.float32 if single else np.float64),  # type: ignore[arg-type]
-            shares=(graph, self.walk, self.features),
+            shares=(graph, self.walk, self.features, self.guessing),
             n_judged=self.n_judged,
             n_right=self.n_right,
             chance=self.chance,
@@ -209,7 +215,7 @@ def flat(n_states: int, resolutions: tuple[float, ...] = RESOLUTIONS) -> Average
     """The average before any label is looked at."""
     shape = (len(resolutions), len(FACTORS))
     phase = np.full(shape, 0.5 / (shape[0] * shape[1]))
-    return Average(resolutions, phase, 0.5, 0.0, 0, 0, 0.0, False, np.zeros(n_states))
+    return Average(resolutions, phase, 0.5, 0.0, 0.0, 0, 0, 0.0, False, np.zeros(n_states))
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,6 +276,7 @@ def _without(task: tuple[_Laws, Labels], group: IntArray) -> tuple[FloatArray, F
             laws.append(own.law(others, law_of.n_states))
         else:
             laws.append(np.full((len(group), law_of.n_states), 1 / law_of.n_states))
+    laws.append(np.full((len(group), law_of.n_states), 1 / (int(labels.max()) + 1)))
     return np.array(laws), np.array(shares)
 
 
@@ -283,8 +290,8 @@ def _weighed(
 ) -> Average:
     """Posterior means of all shares."""
     n_phases = cavity.size
-    with_features = law_of.features is not None and bool(groups)
-    shares = _simplex(3 if with_features else 2)
+    # The phase, the walk, the features if there are any; guessing, if that can be judged.
+    shares = _simplex(2 + bool(groups) * (1 + (law_of.features is not None)))
     odds = np.repeat(cavity.reshape(-1, 1), len(shares), axis=1)
     n_right, evidence, chance = 0, 0.0, False
     given = np.concatenate([labels[group] for group in groups]) if groups else labels[:0]
@@ -321,7 +328,8 @@ def _weighed(
         resolutions=law_of.resolutions,
         phase=phase.reshape(cavity.shape),
         walk=float(rest[0]),
-        features=float(rest[1]) if with_features else 0.0,
+        features=float(rest[1]) if len(rest) == 3 else 0.0,
+        guessing=float(rest[-1]) if groups else 0.0,
         n_judged=len(given),
         n_right=n_right,
         log_evidence=evidence,

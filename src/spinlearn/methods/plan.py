@@ -196,8 +196,6 @@ class LawParts:
             law = self.fitted.law(asked.points)
         else:
             law = asked.law(self.labels, self.n_classes)
-        given = np.flatnonzero(self.labels >= 0)
-        law[given] = np.arange(self.n_classes) == self.labels[given, None]
         return self._in_proportion(law)
 
     def _in_proportion(self, law: FloatArray) -> FloatArray:
@@ -210,6 +208,7 @@ class LawParts:
             self.walk,
             self.features,
             temperatures=self.temperatures,
+            held=np.setdiff1d(np.flatnonzero(self.labels >= 0), self.doubted),
             doubted=self.doubted,
             reached=self.reached,
             standing=self._standing(),

@@ -7,8 +7,8 @@ function renderTemperature({ data, state: { row } }) {
   const phase = phaseName(data, row);
   byId('slider').value = row;
   byId('slider').setAttribute('aria-valuetext', `T = ${t}, ${phase}`);
-  byId('now').textContent = `T = ${t}`;
-  byId('phase-now').textContent = phase;
+  byId('now').textContent = isAverage(data, row) ? 'The answer' : `T = ${t}`;
+  byId('phase-now').textContent = isAverage(data, row) ? `average, most probable T = ${t}` : phase;
   byId('go-answer').setAttribute('aria-disabled', String(row === data.answerRow));
 }
 
