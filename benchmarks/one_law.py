@@ -32,7 +32,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import rankdata
 
-from spinlearn import PottsClassifier, baselines
+from spinlearn import KNN, PottsClassifier, baselines
 from spinlearn.core import constants
 
 PER_CLASS = (1, 3, 10)
@@ -200,6 +200,8 @@ def put(name: str, value: object) -> None:
     for module in [m for key, m in sys.modules.items() if key.startswith("spinlearn")]:
         if hasattr(module, name):
             setattr(module, name, value)
+    if name == "GRAPH_NEIGHBORS":  # a default, which was bound when the class was made
+        KNN.__init__.__kwdefaults__["n_neighbors"] = value
 
 
 def changed(value, factor: float):
@@ -216,8 +218,8 @@ def print_settled(sets: dict, draws: int) -> None:
     PottsClassifier().fit(np.arange(20.0)[:, None], [0, 1] + [-1] * 18)  # imports all modules
     plain = {half: fits(of, draws) for half, of in halves.items()}
     sizes = " and ".join(str(len(of)) for of in halves.values())
-    print(f"halves A and B of {sizes} sets, {draws} draws; change of the error of calls, in points, "
-          f"and of the log loss, mean of {PER_CLASS} labels a class\n")  # fmt: skip
+    print(f"halves A and B of {sizes} sets, {draws} draws; change of the error of calls (points) and "
+          f"of the log loss, mean of {PER_CLASS} labels a class\n")  # fmt: skip
     print("| number | value | halved, A | halved, B | doubled, A | doubled, B |\n|" + "---|" * 6)
     for name, value in settled_numbers().items():
         cells = []

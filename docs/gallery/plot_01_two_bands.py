@@ -39,7 +39,7 @@ for axis, temperature in zip(axes, (0.0, clf.temperature_, 1.9), strict=True):
 
 # %%
 # The profile shows the calls of all pixels over temperature, a row for each. The upper band changes
-# its call at T = 0.45 and then holds it: that is the change which the rule for T* looks for.
+# its call at T = 0.55 and then holds it: that is the change which the rule for T* looks for.
 
 clf.plot_profile()
 plt.show()

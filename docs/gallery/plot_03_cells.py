@@ -2,7 +2,7 @@
 Single cells with scanpy
 ========================
 
-700 blood cells that come with scanpy, five labels for each type, and one type that nobody labelled.
+700 blood cells that come with scanpy, and five labels for each of ten types.
 :func:`spinlearn.annotate` works on the neighbour graph that scanpy has made and writes its answer
 into the AnnData object, beside everything else.
 """
@@ -15,25 +15,23 @@ import spinlearn
 
 adata = sc.datasets.pbmc68k_reduced()
 types = adata.obs["bulk_labels"].astype(str).to_numpy()
-hidden = "CD34+"
 
 rng = np.random.default_rng(0)
 known = np.full(adata.n_obs, "", dtype=object)
 for name in np.unique(types):
-    if name != hidden:
-        known[rng.choice(np.flatnonzero(types == name), 5, replace=False)] = name
+    known[rng.choice(np.flatnonzero(types == name), 5, replace=False)] = name
 adata.obs["known"] = known
 
 spinlearn.annotate(adata, labels="known", random_state=0)
-adata.obs[["spinlearn_call", "spinlearn_status", "spinlearn_confidence"]].head()
+accuracy, spread = adata.uns["spinlearn"]["accuracy"]
+print(f"expected: {accuracy:.0%} of the calls are right, give or take {100 * spread:.0f}")
+adata.obs[["spinlearn_call", "spinlearn_status", "spinlearn_confidence", "spinlearn_second"]].head()
 
 # %%
 # Before and after on scanpy's UMAP.
 
-names = [name for name in np.unique(types) if name != hidden]
 calls = adata.obs["spinlearn_call"].astype(str).to_numpy()
-news = [name for name in np.unique(calls) if name.startswith("new")]
-colour = dict(zip([*names, *news], plt.get_cmap("tab20").colors, strict=False))
+colour = dict(zip(np.unique(calls), plt.get_cmap("tab20").colors, strict=False))
 figure, axes = plt.subplots(1, 2, figsize=(11, 5), layout="constrained")
 for axis, given, title in (
     (axes[0], known, f"before: {np.sum(known != '')} labels"),
@@ -55,19 +53,15 @@ for axis, given, title in (
 axes[1].legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
 
 # %%
-# All cells of the hidden type are a new class. Another one is a group that lies apart, without a
-# label among its cells. How many calls are right, and does the confidence know it?
+# How many calls are right, and does the confidence know it? It is the probability of the call: of
+# calls with a confidence of 0.9, nine in ten should be right. Here it sorts the calls well, but is
+# too sure: several types lie on top of each other in this graph.
 
 sure = adata.obs["spinlearn_confidence"].to_numpy()
-free = (known == "") & (types != hidden)
+free = known == ""
 right = (calls == types)[free]
-for name in news:
-    held, counts = np.unique(types[calls == name], return_counts=True)
-    print(
-        f"{name}:", ", ".join(f"{count} {kind}" for kind, count in zip(held, counts, strict=True))
-    )
-print(f"{right.mean():.0%} of the unlabelled cells of named types are called right")
-for low, high in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.7), (0.7, 1.01)):
+print(f"{right.mean():.0%} of the unlabelled cells are called right")
+for low, high in ((0.0, 0.5), (0.5, 0.8), (0.8, 1.01)):
     these = (sure[free] >= low) & (sure[free] < high)
     if these.any():
         print(f"confidence {low} to {min(high, 1):g}: {right[these].mean():.0%} of {these.sum()}")

@@ -99,7 +99,7 @@ def unseen_average(
     rows, k = _canonical(similarity), walk.shape[1]
     total = np.asarray(rows.sum(axis=1)).ravel()
     reached = np.asarray(total > NEGLIGIBLE * np.abs(graph.weights).max(initial=0.0))
-    laws = _normalised(np.asarray(rows @ phase))
+    laws = np.asarray(rows @ phase) / np.where(reached, total, 1.0)[:, None]
     beyond = laws[:, k:].sum(axis=1, keepdims=True)
     # Shares of walks go on by one step; the law is a power of them.
     arriving = np.asarray(rows @ walk ** (1 / SHARPNESS)) ** SHARPNESS

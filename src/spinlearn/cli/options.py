@@ -113,8 +113,8 @@ MethodName = Annotated[
     str,
     typer.Option(
         help=f"How the answer is found: {', '.join(METHODS)}. paper: the minimum cut, exact or "
-        "sampled; messages: belief propagation with a null model; auto: messages, unless labels "
-        "are clearly in favour of paper. Other options override it.",
+        "sampled; messages: the average of belief propagation, walks from the labels and the "
+        "features; auto: messages, on lattices paper. Other options override it.",
         rich_help_panel=METHOD,
     ),
 ]

@@ -8,6 +8,7 @@ time stand beside the code that they limit.
 from __future__ import annotations
 
 # -- the graph -------------------------------------------------------------------------------------
+GRAPH_NEIGHBORS = 10  # nearest neighbours of a point
 FEWEST_COMPONENTS, MOST_COMPONENTS = 10, 50  # principal components of features that are more
 POINTS_PER_COMPONENT = 6  # between these two: a component that so few points support is noise
 
@@ -44,7 +45,6 @@ AGAINST_PAPER = 3.0
 SURE = 0.8  # probability from which on a call is "confident": four of five such calls are right
 
 # -- new classes -----------------------------------------------------------------------------------
-NEW_RESOLUTION = 0.5  # of the null model in the search: half as coupled as by chance
 APART = 0.75  # most kappa: a border is weaker than the weakest cut inside, see `discovery`
 LEAST_SHARE = 0.01  # of all points, in a new class
 LEAST_NEIGHBOURS = 5.0  # on average, for groups to stand apart by their density

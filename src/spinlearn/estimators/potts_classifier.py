@@ -73,8 +73,8 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         How the answer is found where nothing else is said. "paper": that of Getz, Shental & Domany
         throughout: mutual neighbours, the minimum cut, exact or sampled averages, T* of
         section 6.1. "messages": the average of three laws, belief propagation on homogeneous
-        couplings, walks from the labels and the features, over two strengths of a null model and
-        two temperatures, weighed by left-out labels. "auto": "messages", but on lattices, and
+        couplings, walks from the labels and the features, over three strengths of a null model
+        and three temperatures, weighed by left-out labels. "auto": "messages", but on lattices, and
         graphs as sparse, the paper's where left-out labels do not speak against it. Whatever is
         chosen is in `choices_` with its reason, and any of the settings below overrides it.
     graph : str or graph builder, default "auto"
@@ -167,8 +167,8 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         The same in words, whatever the kind of labels.
     status_ : str array (n,)
         The confidence in a word: labelled; confident, from 0.8 on; confused, where the second class
-        is within `tau`; grown, in between; new. By the paper's rule, how the point came by its
-        call, and outlier.
+        is within `tau`; grown, in between; new; outlier, where no label reaches the point. By the
+        paper's rule, how the point came by its call.
     label_distributions_ : float array (n, n_classes)
         Probability of every named class. With `new_probability_` rows sum to one.
     new_probability_ : float array (n,)

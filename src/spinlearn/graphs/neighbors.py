@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from spinlearn.core.arrays import FloatArray
+from spinlearn.core.constants import GRAPH_NEIGHBORS
 from spinlearn.core.graph import Graph
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.settings import Settings
@@ -147,7 +148,7 @@ class KNN(PointBuilder):
     ([[0, 1], [2, 3]], [0.17, 0.64])
     """
 
-    n_neighbors: int = 10
+    n_neighbors: int = GRAPH_NEIGHBORS
     metric: str = "euclidean"
     weights: str = "gaussian"
     search: Any = "auto"
@@ -207,7 +208,7 @@ class MutualKNN(PointBuilder):
     [[0, 1], [2, 3]]
     """
 
-    n_neighbors: int = 10
+    n_neighbors: int = GRAPH_NEIGHBORS
     metric: str = "euclidean"
     weights: str = "gaussian"
     spanning_tree: bool = True

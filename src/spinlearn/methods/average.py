@@ -108,14 +108,13 @@ class Average:
         held: npt.NDArray[np.intp],
         doubted: npt.NDArray[np.intp],
         reached: BoolArray,
-        standing: float,
     ) -> Law:
         """The law of all points.
 
         Parameters
         ----------
         phase : float array (n, q)
-            Averaged; the states after the named ones hold new classes.
+            Averaged; the states after the named ones are new classes, as far as they stand.
         walk : float array (n, n_classes)
         features : float array (n, n_classes) or None
         temperatures : tuple of float
@@ -127,8 +126,6 @@ class Average:
         reached : bool array (n,)
             Points in parts of the graph with a label. Of others the graph says no more than what
             classes there are.
-        standing : float
-            Probability that a group found to be a new class is one.
         """
         n_classes = walk.shape[1]
         named = np.maximum(phase[:, :n_classes], 0.0)
@@ -141,7 +138,7 @@ class Average:
             mixed += self.features * features
         mixed += self.guessing / n_classes
         mixed[held], mixed[doubted] = walk[held], named[doubted]
-        new = standing * phase[:, n_classes:]
+        new = phase[:, n_classes:]
         beyond = np.clip(new.sum(axis=1, keepdims=True), 0.0, 1.0)
         probabilities = np.concatenate([(1 - beyond) * mixed, new], axis=1)
         probabilities /= probabilities.sum(axis=1, keepdims=True)

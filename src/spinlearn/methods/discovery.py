@@ -27,7 +27,6 @@ from spinlearn.core.constants import (
     CLUSTERS,
     LEAST_NEIGHBOURS,
     LEAST_SHARE,
-    NEW_RESOLUTION,
 )
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
@@ -126,7 +125,7 @@ def is_sparse(graph: Graph) -> bool:
 
 def _states(graph: Graph, labels: Labels, n_held: int, temperature: float, seed: int) -> IntArray:
     """States of all points if there is one more than are held."""
-    model: PottsModel = Modularity(resolution=NEW_RESOLUTION)(graph, labels, n_held + 1)
+    model: PottsModel = Modularity()(graph, labels, n_held + 1)
     beliefs = best_beliefs(model, temperature, seed)
     return np.asarray(beliefs.marginals.argmax(axis=1), dtype=np.int32)
 

@@ -29,7 +29,7 @@ from spinlearn.core.model import PottsModel
 Labels = npt.NDArray[np.integer]
 
 
-def label_groups(labels: Labels, n_groups: int = GROUPS) -> list[IntArray]:
+def label_groups(labels: Labels) -> list[IntArray]:
     """Labelled points dealt out to groups that leave at least one label of every class.
 
     Every class with two labels or more has its first one, at the least, in another group than the
@@ -45,7 +45,7 @@ def label_groups(labels: Labels, n_groups: int = GROUPS) -> list[IntArray]:
     # One class after the other round the groups, so that no group has two of one class where it
     # can be avoided, and all are about equally large.
     order = np.concatenate(dealt)
-    count = min(n_groups, max(len(points) for points in dealt))
+    count = min(GROUPS, max(len(points) for points in dealt))
     groups = [order[k::count] for k in range(count)]
     return [group for group in groups if len(group)]
 

@@ -53,7 +53,7 @@ from spinlearn.methods.thinning import SAMPLE, Thinned, taken, thinned
 METHODS = ("auto", "paper", "messages")
 AUTO = "auto"
 CLUSTERING_RESOLUTION = RESOLUTIONS[0]  # where there are no labels at all
-N_TEMPERATURES = 16  # of the profile, for the eye
+N_TEMPERATURES = 12  # of the profile, for the eye
 COLDEST = 3.0  # the scale of temperature over the lowest of the profile
 BALANCING_STEPS = 100
 
@@ -211,24 +211,24 @@ class LawParts:
             held=np.setdiff1d(np.flatnonzero(self.labels >= 0), self.doubted),
             doubted=self.doubted,
             reached=self.reached,
-            standing=self._standing(),
         )
 
     def _standing(self) -> float:
         """Probability that a group found to be a new class is one.
 
         A group that m labels of a class have all missed is no part of it with probability
-        m / (m + 1): measured, half of the groups found with one label a class are classes without
-        label, three of four with three, six of seven with ten, if a class is hidden in half of the
-        cases. Beside one class alone it is a clustering, and every group is.
+        m / (m + 2). Measured on many kinds of data with 1, 3 and 10 labels a class: 0.26, 0.59 and
+        0.74 of the groups found are classes without label if one is hidden in three cases of ten,
+        0.46, 0.77 and 0.87 if in five. Beside one class alone it is a clustering, and every group
+        is.
         """
         if self.n_classes == 1:
             return 1.0
         labels_a_class = int(np.sum(self.labels >= 0)) / self.n_classes
-        return labels_a_class / (labels_a_class + 1)
+        return labels_a_class / (labels_a_class + 2)
 
     def states(self, equilibrium: Equilibrium | None = None) -> FloatArray:
-        """The phase of all points in the named classes and those of new ones."""
+        """The phase of all points in the named classes, and in new ones as far as these stand."""
         phase = self.phase
         if phase is None:
             assert equilibrium is not None
@@ -236,7 +236,9 @@ class LawParts:
             rows = equilibrium.at(self.temperatures).marginals
             phase = np.tensordot(weights.astype(rows.dtype), rows, axes=1)
         # With one class there is a second state that holds nothing.
-        return phase[:, : self.n_classes + self.n_new]
+        states = np.array(phase[:, : self.n_classes + self.n_new])
+        states[:, self.n_classes :] *= self._standing()
+        return states
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
