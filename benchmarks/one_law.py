@@ -218,8 +218,8 @@ def print_settled(sets: dict, draws: int) -> None:
     PottsClassifier().fit(np.arange(20.0)[:, None], [0, 1] + [-1] * 18)  # imports all modules
     plain = {half: fits(of, draws) for half, of in halves.items()}
     sizes = " and ".join(str(len(of)) for of in halves.values())
-    print(f"halves A and B of {sizes} sets, {draws} draws; change of the error of calls (points) and "
-          f"of the log loss, mean of {PER_CLASS} labels a class\n")  # fmt: skip
+    print(f"halves A and B of {sizes} sets, {draws} draws; change of the error of calls, in")
+    print(f"points, and of the log loss, mean of {PER_CLASS} labels a class\n")
     print("| number | value | halved, A | halved, B | doubled, A | doubled, B |\n|" + "---|" * 6)
     for name, value in settled_numbers().items():
         cells = []

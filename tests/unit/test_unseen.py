@@ -217,7 +217,8 @@ def test_unseen_members_of_a_hidden_class_are_of_the_new_class():
     assert np.mean(called[is_zero] == zeros[0]) > 0.95
     assert np.mean(called[~is_zero] == zeros[0]) < 0.02
     assert p.shape == (len(test), 9)
-    assert p[is_zero].sum(axis=1).mean() < 0.1  # the rest is the new class's
+    # The rest is the new class's: a group that five labels a class have missed stands with 5/7.
+    assert p[is_zero].sum(axis=1).mean() == pytest.approx(2 / 7, abs=0.02)
     assert p[~is_zero].sum(axis=1).mean() > 0.9
 
 
