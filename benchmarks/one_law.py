@@ -210,7 +210,7 @@ def changed(value, factor: float):
     return max(1, round(factor * value)) if isinstance(value, int) else factor * value
 
 
-def print_settled(sets: dict, draws: int) -> None:
+def print_settled(sets: dict, draws: int, numbers: list[str]) -> None:
     """Change of the error of the calls (points) and of the log loss, halves of the sets apart."""
     halves = defaultdict(dict)
     for name, value in sets.items():
@@ -222,6 +222,8 @@ def print_settled(sets: dict, draws: int) -> None:
     print(f"points, and of the log loss, mean of {PER_CLASS} labels a class\n")
     print("| number | value | halved, A | halved, B | doubled, A | doubled, B |\n|" + "---|" * 6)
     for name, value in settled_numbers().items():
+        if numbers and name not in numbers:
+            continue
         cells = []
         for factor in (0.5, 2.0):
             put(name, changed(value, factor))
@@ -247,12 +249,16 @@ def main() -> None:
     asked.add_argument("--folder", type=Path)
     asked.add_argument("--draws", type=int, default=2)
     asked.add_argument("--most-points", type=int, default=3_000)
+    asked.add_argument("--numbers", nargs="*", default=[], help="settled numbers; default all")
     options = asked.parse_args()
     warnings.simplefilter("ignore")
     sets = folder_sets(options.folder) if options.folder else held_out_sets()
     sets = {name: (X, y) for name, (X, y) in sets.items() if len(y) <= options.most_points
             or not options.folder}  # fmt: skip
-    (print_table if options.part == "table" else print_settled)(sets, options.draws)
+    if options.part == "table":
+        print_table(sets, options.draws)
+    else:
+        print_settled(sets, options.draws, options.numbers)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Every number of the default answer that was settled by looking at data.
 
 Each has its meaning, its source and, where it changes the answer, what halving and doubling it does
-(`benchmarks/settled_numbers.py` writes the table of docs/default-answer.md). Limits of memory and
+(`benchmarks/one_law.py settled` writes the table of docs/default-answer.md). Limits of memory and
 time stand beside the code that they limit.
 """
 

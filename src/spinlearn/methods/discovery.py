@@ -39,7 +39,7 @@ from spinlearn.minimizers.module_tree import ModuleTree
 
 LEAST_POINTS = 3  # of a new class, as in the paper
 MOST = 12  # new classes: a limit of time
-NOVELTY = {"off": 0.0, "careful": APART, "eager": 3 * APART}
+NOVELTY = {"off": 0.0, "careful": 1.0, "eager": 3.0}  # times APART, the limit of kappa
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ def discover(
     stop : callable
         Asked between groups.
     """
-    limit = NOVELTY[novelty]
+    limit = NOVELTY[novelty] * APART
     if np.bincount(labels[labels >= 0], minlength=1).max() < 2:
         limit /= 3  # one label a class may have missed any part of it
     if not limit or graph.n_edges == 0 or stop():

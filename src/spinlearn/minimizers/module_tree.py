@@ -50,22 +50,6 @@ class ModuleTree:
         fitting = [group for group in every if least <= sizes[group].sum() <= most]
         return [np.sort(np.concatenate([nodes[m] for m in group])) for group in fitting]
 
-    def within_and_between(self, labels: npt.NDArray[np.integer]) -> tuple[float, float]:
-        """rho at which labels of one class come together, and each with the nearest other class.
-
-        Medians over pairs, or labels, then over classes; nan where there are no such pairs.
-        """
-        within, between = [], []
-        for c in np.unique(labels[labels >= 0]):
-            at, others = self.member[labels == c], self.member[(labels >= 0) & (labels != c)]
-            if len(at) > 1:
-                pairs = np.triu_indices(len(at), 1)
-                within.append(np.median(self.heights[np.ix_(at, at)][pairs]))
-            if len(others):
-                between.append(np.median(self.heights[np.ix_(at, others)].max(axis=1)))
-        median = [float(np.median(v)) if v else np.nan for v in (within, between)]
-        return median[0], median[1]
-
 
 def _heights(graph: Graph, member: IntArray) -> tuple[FloatArray, list[list[int]]]:
     """rho at which every two modules have come together, (k, k); infinite on the diagonal.
