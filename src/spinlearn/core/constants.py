@@ -5,9 +5,9 @@ Each has its meaning, its source and, where it changes the answer, what halving 
 time stand beside the code that they limit.
 
 Sources: ten neighbours, the components and the numbers of the walk were settled for version 0.2.0
-on 45 sets; resolution 1 is Newman's modularity, 0 the paper's cut; temperatures lie on both sides of
-where belief propagation was calibrated on nine sets; the rest were settled on 35 sets of many kinds
-(docs/benchmarks.md), looking at errors and log loss.
+on 45 sets; resolution 1 is Newman's modularity, 0 the paper's cut; temperatures lie on both sides
+of where belief propagation was calibrated on nine sets; the rest were settled on 35 sets of many
+kinds (docs/benchmarks.md), looking at errors and log loss.
 """
 
 from __future__ import annotations
