@@ -430,7 +430,7 @@ def test_the_top_says_how_far_to_trust_the_answer(driver, blocks, tmp_path):
 def test_every_temperature_shows_its_phase(driver, tmp_path):
     X, truth = make_blobs(60, centers=2, cluster_std=0.5, random_state=0)
     labels = np.where(np.arange(60) < 2, truth, -1)
-    fitted = PottsClassifier(temperatures=[0, 0.5, 1, np.inf]).fit(X, labels)
+    fitted = PottsClassifier(method="paper", temperatures=[0, 0.5, 1, np.inf]).fit(X, labels)
     found = phases(fitted.equilibrium_).phases
     assert found[-1] is not found[-2]
     show(driver, fitted.explore(tmp_path / "report.html"))

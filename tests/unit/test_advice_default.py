@@ -155,7 +155,7 @@ def test_a_label_more_keeps_the_class_term():
 
 
 def test_points_that_hold_a_new_class_are_no_labels_and_no_suspects():
-    X, blob = blobs()
+    X, blob = blobs(distance=9.0)
     y = labels_in(blob, {0: 0, 2: 1})
     for which, c in ((0, 0), (2, 1)):
         y[np.flatnonzero(blob == which)[1:4]] = c
