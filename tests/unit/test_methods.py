@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.ensemble import RandomForestClassifier
 
-from spinlearn import KNN, Graph, PottsClassifier
+from spinlearn import KNN, Graph, PottsClassifier, Result
 from spinlearn.answers.calibrated import calibrated_temperature, temperature_scale, transition
 from spinlearn.core.constants import DOUBT, FACTORS, FAINT, LEAST, REACH, SHARE_STEP, SHARPNESS
 from spinlearn.energies import Modularity, min_cut
@@ -238,6 +238,20 @@ def test_one_law(method):
         two = np.sort(fitted.answer_.law.probabilities, axis=1)[:, -2:]
         confused = status == "confused"
         assert np.all(np.ptp(two[confused], axis=1) <= 0.1 + 1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
+def test_parts_without_labels_and_one_class_get_an_honest_answer(tmp_path):
+    parts = Graph(8, [(0, 1), (1, 2), (3, 4), (4, 5), (5, 6)])
+    for graph in (parts, Graph(8, np.empty((0, 2), dtype=int))):
+        fitted = PottsClassifier().fit(graph, [0, -1, 1, *[-1] * 5])
+        assert fitted.status_[7] == "outlier"
+        assert np.ptp(fitted.label_distributions_[7]) < 1e-6  # no label says anything of it
+        Result.of(fitted, [f"p{k}" for k in range(8)]).save(tmp_path / "model.npz")
+        stored = Result.load(tmp_path / "model.npz")
+        assert stored.names.tolist() == fitted.names_.tolist()
+    single = PottsClassifier().fit(np.arange(30.0)[:, None], [0] + [-1] * 29)
+    assert "all labels are of one class" in single.answer_.notes()[0]
 
 
 def test_labels_without_meaning_are_told_in_the_first_line():

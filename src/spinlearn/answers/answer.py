@@ -348,6 +348,11 @@ class Answer(NotebookTable):
         n_calls = int(np.sum(self.labels < 0))
         if len(self.classes) == 0:
             return f"{len(self.new_classes)} groups among {n_calls:,} points without any label"
+        if len(self.classes) == 1 and self.law is not None:
+            return (
+                f"all labels are of one class, {self.classes[0]}: every point outside new classes "
+                "is called so, and nothing says how many of these calls are right"
+            )
         chance = self.law is not None and self.law.chance
         return accuracy_text(self.expected_accuracy, n_calls, chance)
 

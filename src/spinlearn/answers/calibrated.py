@@ -21,8 +21,9 @@ from spinlearn.core.graph import Graph
 
 
 def temperature_scale(graph: Graph) -> float:
-    """The unit of temperature of a graph whose weights are couplings."""
-    return 2 * float(np.abs(graph.weights).sum()) / max(graph.n_nodes, 1) / NEIGHBOURS
+    """The unit of temperature of a graph whose weights are couplings; 1 where there are none."""
+    scale = 2 * float(np.abs(graph.weights).sum()) / max(graph.n_nodes, 1) / NEIGHBOURS
+    return scale if scale > 0 else 1.0
 
 
 def transition(temperatures: FloatArray, mean_energy: FloatArray) -> float:

@@ -85,7 +85,9 @@ class Law:
         """
         p = self.probabilities
         n, width = p.shape
-        outcomes = np.argmax(p, axis=1).astype(np.int32) if width else np.zeros(n, np.int32)
+        outcomes = np.zeros(n, dtype=np.int32)
+        if width:  # equal up to rounding, which must not pick one
+            outcomes[:] = np.argmax(p >= p.max(axis=1, keepdims=True) - TIE, axis=1)
         first = p[np.arange(n), outcomes] if width else np.zeros(n)
         second = np.partition(p, width - 2, axis=1)[:, width - 2] if width > 1 else np.zeros(n)
         margin = np.maximum(first - second, 0.0)

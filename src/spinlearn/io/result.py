@@ -201,7 +201,7 @@ class Result(Answer, Pictures):
                 arrays[name] = np.asarray(places, dtype=np.float64)
         law = self.law
         if law is not None:
-            arrays["law_probabilities"] = law.probabilities.astype(np.float32)
+            arrays["law_probabilities"] = law.probabilities
             arrays["law_class_errors"] = law.class_errors
         header = {
             "magic": MAGIC,

@@ -495,8 +495,6 @@ class _Weighing:
         A large set has those of the average alone: each costs memory and time.
         """
         scale = self.temperature
-        if scale <= 0:
-            return np.array([1.0])
         if self.graph.n_nodes > SAMPLE and self.n_classes:
             return scale * np.array([min(FACTORS) ** 2 / max(FACTORS)])
         top = max(1.1 * mean_field_temperature(model), 2 * scale)
