@@ -417,7 +417,7 @@ class _Weighing:
         parts = None
         if self.asked.averages and self.n_classes:
             temperature = average.factor * self.temperature  # for the profile, which needs one
-            parts = self._parts(average, model_at, held, n_states, by_messages and not quick)
+            parts = self._parts(average, model, model_at, held, by_messages and not quick)
         elif _is_open(temperature):
             temperature = "calibrated"
         if parts is not None and (_is_open(grid) or parts.phase is None):
@@ -443,9 +443,9 @@ class _Weighing:
     def _parts(
         self,
         average: Average,
+        model: PottsModel,
         model_at: Callable[[float], PottsModel],
         held: Labels,
-        n_states: int,
         by_messages: bool,
     ) -> LawParts:
         """The three laws of all points.
@@ -458,17 +458,15 @@ class _Weighing:
         if by_messages and self.graph.n_nodes <= SAMPLE:
             self._report("averaging", 0.6)
             beliefs = average.beliefs
-            if beliefs is None or beliefs.shape[3] != n_states:
+            if beliefs is None or beliefs.shape[3] != model.n_states:
                 beliefs = np.array([
                     [b.marginals for b in QuickMessages(model_at(r), self.asked.seed)
                      .cooled_through(ladder)]
                     for r in average.resolutions
                 ])  # fmt: skip
             phase = average.mean_phase(lambda r, t: beliefs[r, t])
-        soft = np.isfinite(np.broadcast_to(
-            np.asarray(_label_strength(self.graph, held, n_states, self.asked), dtype=np.float64),
-            held.shape,
-        ))  # fmt: skip
+        strength = _label_strength(self.graph, held, model.n_states, self.asked)
+        soft = np.isfinite(np.broadcast_to(np.asarray(strength, dtype=np.float64), held.shape))
         what = f"modularity at {_listed(average.resolutions)}, T = {_listed(ladder)}, averaged"
         why = "weighed by left-out labels" if average.n_judged else "no label can be left out"
         if self.asked.proportions is not None:
@@ -485,7 +483,7 @@ class _Weighing:
             asked_features=self.asked.features,
             proportions=None if shares is None else class_shares(shares, self.n_classes),
             doubted=np.flatnonzero(soft & (self.labels >= 0)),
-            reached=label_reach(model_at(average.best), self.n_classes),
+            reached=label_reach(model, self.n_classes),
             n_new=int(held.max()) + 1 - self.n_classes,
         )
 
