@@ -1,7 +1,10 @@
 """The contestants of `few_labels.py`: ours and the rivals, all on one graph with the same labels.
 
 A contestant takes a set and labels (class numbers 0 .. k-1 without a gap, -1 elsewhere) and returns
-a `Found`. Rivals of the errors part, with their own defaults unless said otherwise:
+a `Found`. In the hidden part ours is fitted as a user does it, to features where there are any
+(`WholeSet`), and rivals get the graph or the points that ours makes of them.
+
+Rivals of the errors part, with their own defaults unless said otherwise:
 
     lgc, harmonic, sgt   spinlearn's; min_cut is its alpha expansion
     label_spreading      scikit-learn's, its kernel returns our graph; alpha = 0.2, 30 steps, its
@@ -12,10 +15,18 @@ a `Found`. Rivals of the errors part, with their own defaults unless said otherw
     poisson_mbo          graphlearning's; the class sizes it asks for are the shares of the labels
     nearest              the nearest labelled point in X; its score falls with the distance
 
-Rivals of the hidden part: what each calls new.
+Rivals of the hidden part: what each calls new. Of clusters, those that hold no label are new
+classes, the largest first; others take the class most frequent among their labels.
 
-    leiden               modularity clusters at resolution 1 (leidenalg) that hold no label; other
-                         clusters take the class most frequent among their labels
+    leiden               modularity clusters at resolution 1 (leidenalg)
+    hdbscan              HDBSCAN*(BC) of Castro Gertrudes et al. 2019, the semi-supervised mode of
+                         fast_hdbscan: of the tree of clusters it takes those that agree best with
+                         the labels (BCubed), and the most stable where labels say nothing. All by
+                         its defaults, so clusters of at least 5 points: few enough for the smallest
+                         classes. What it calls noise has no class: undecided, which counts as
+                         wrong. It needs features, so there is none for a set that is a graph
+    hdbscan_simple       the same with ss_algorithm="bc_simple", for which labelled points that
+                         become noise do not count; on request
     lgc_threshold        points whose largest share in LGC's row is below mean - 1 standard
                          deviation over the unlabelled points
     lgc_mass             the same by the logarithm of the whole row before it is divided by its sum
@@ -28,14 +39,19 @@ import inspect
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, cached_property, partial
+from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 from few_labels_sets import LabelledSet
+from scipy.sparse import issparse
 
-from spinlearn import PottsClassifier
+from spinlearn import KNN, Graph, PottsClassifier
 from spinlearn.baselines import BASELINES
+from spinlearn.graphs import as_graph
+from spinlearn.methods.reduction import Reduction, checked_components
 from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, weight_matrix
 
 UNDECIDED, NEW = -1, -2
@@ -46,8 +62,7 @@ FALLBACK = "unknown here"  # said of a setting that this version of PottsClassif
 # Settings beside random_state=0; "ours" is the classifier as it comes.
 OURS: dict[str, dict[str, Any]] = {
     "ours": {},
-    "ours_off": {"novelty": "off"},
-    "ours_eager": {"novelty": "eager"},
+    "ours_off": {"novelty": 0},
     "paper": {"method": "paper"},
     "modularity_bp": {  # settings by hand, see docs/message-passing.md; not run unless asked for
         "energy": "modularity",
@@ -57,7 +72,39 @@ OURS: dict[str, dict[str, Any]] = {
         "temperature": 2.0,
     },
 }
-ON_REQUEST = ("modularity_bp",)
+ON_REQUEST = ("modularity_bp", "hdbscan_simple")
+
+
+class NotForThisError(Exception):
+    """A method cannot be run on a set; the text says why."""
+
+
+@dataclass(eq=False)
+class WholeSet(LabelledSet):
+    """A set as a user has it; X and graph are what ours makes of it by default.
+
+    Attributes
+    ----------
+    source : float array (n, d) or sparse matrix (n, n)
+        Features, or a graph, as given. In the latter case there is no X.
+    """
+
+    source: Any = None
+
+    @classmethod
+    def of(cls, name: str, source: Any, y: np.ndarray) -> WholeSet:
+        """With the names of classes, '' where the class of a point is not known (truth -1)."""
+        classes = np.unique(y[y != ""])
+        truth = np.where(y == "", -1, np.searchsorted(classes, y))
+        X = None
+        if not issparse(source):
+            count = checked_components("auto", *source.shape)
+            X = source if count is None else Reduction.of(source, count).apply(source)
+        return cls(name, X, truth, [str(c) for c in classes], KNN().n_neighbors, source=source)
+
+    @cached_property
+    def graph(self) -> Graph:
+        return as_graph(self.source) if self.X is None else KNN().build(self.X)
 
 
 @dataclass(eq=False)
@@ -77,7 +124,7 @@ class Found:
     confidence : float array (n,)
         How sure each call is; by default the largest score.
     groups : list of arrays of row numbers
-        The new classes.
+        What may be new classes, best first; of ours the proposals.
     settings : str
         What was run, where that is a question.
     """
@@ -106,16 +153,13 @@ def ours(case: LabelledSet, labels: np.ndarray, **wanted: Any) -> Found:
     settings = {key: value for key, value in wanted.items() if key in known}
     said = [f"{key}={value}" for key, value in settings.items()]
     said += [f"{key} {FALLBACK}" for key in wanted if key not in known]
-    fitted = PottsClassifier(random_state=0, **settings).fit(case.graph, labels)
-    calls = np.asarray(fitted.transduction_).copy()
-    groups = [members for members in fitted.new_classes_.values() if len(members) >= LEAST_NEW]
-    calls[calls < UNDECIDED] = UNDECIDED
-    for members in fitted.new_classes_.values():
-        calls[members] = NEW
+    source = case.source if isinstance(case, WholeSet) else case.graph
+    fitted = PottsClassifier(random_state=0, **settings).fit(source, labels)
+    groups = [one.points for one in fitted.proposals_] or list(fitted.new_classes_.values())
     return Found(
         forced=np.asarray(fitted.forced_labels_),
         scores=np.asarray(fitted.label_distributions_),
-        calls=calls,
+        calls=np.maximum(fitted.transduction_, NEW),  # new classes are -2, -3, ...
         confidence=np.asarray(fitted.confidence_),
         groups=groups,
         settings=", ".join([*said, f"T={fitted.temperature_:.4g}"]),
@@ -202,8 +246,51 @@ def leiden(case: LabelledSet, labels: np.ndarray) -> Found:
         resolution_parameter=1.0,
         seed=0,
     )
-    cluster = np.asarray(partition.membership)
-    calls = np.full(len(labels), NEW)
+    return by_clusters(np.asarray(partition.membership), labels)
+
+
+def hdbscan(case: LabelledSet, labels: np.ndarray, algorithm: str = "bc") -> Found:
+    from fast_hdbscan import HDBSCAN
+
+    if case.X is None:
+        raise NotForThisError("hdbscan needs features")
+    leave_uncompiled()
+    model = HDBSCAN(semi_supervised=True, ss_algorithm=algorithm)
+    points = np.ascontiguousarray(case.X)  # it takes no other order
+    return by_clusters(model.fit(points, labels.copy()).labels_, labels)
+
+
+@cache
+def leave_uncompiled() -> None:
+    """Have fast_hdbscan choose clusters by labels in plain Python, the same code.
+
+    Numba (0.60, 0.68) cannot compile that part of version 0.3.4, its issue 39. With
+    NUMBA_DISABLE_JIT=1 the package as it is gives the same clusters.
+    """
+    from fast_hdbscan import cluster_trees
+
+    class PlainDict(dict):
+        @classmethod
+        def empty(cls, **types: Any) -> PlainDict:
+            return cls()
+
+    class PlainList(list):
+        @classmethod
+        def empty_list(cls, _type: Any) -> PlainList:
+            return cls()
+
+    space = {**vars(cluster_trees), "Dict": PlainDict, "List": PlainList}
+    for name in [name for name in space if name.endswith("_bcubed")]:
+        plain = space[name].py_func
+        space[name] = FunctionType(plain.__code__, space, name, plain.__defaults__)
+    chosen = space["extract_clusters_bcubed"]
+    module = import_module("fast_hdbscan.hdbscan")
+    module.extract_clusters_bcubed = lambda *args, **kw: chosen(*args, **kw).astype(np.int64)
+
+
+def by_clusters(cluster: np.ndarray, labels: np.ndarray) -> Found:
+    """Clusters called by their labels or new; points of cluster -1 are undecided."""
+    calls = np.full(len(labels), UNDECIDED)
     groups = []
     for c in range(cluster.max() + 1):
         inside = cluster == c
@@ -211,10 +298,10 @@ def leiden(case: LabelledSet, labels: np.ndarray) -> Found:
         if len(named):
             calls[inside] = np.bincount(named).argmax()
         elif inside.sum() >= LEAST_NEW:
+            calls[inside] = NEW
             groups.append(np.flatnonzero(inside))
-        else:
-            calls[inside] = UNDECIDED
-    said = f"{len(partition)} clusters"
+    groups.sort(key=len, reverse=True)
+    said = f"{cluster.max() + 1} clusters"
     return Found(forced=None, calls=calls, groups=groups, settings=said, undecided=True)
 
 
@@ -256,11 +343,13 @@ RIVALS: dict[str, Callable[[LabelledSet, np.ndarray], Found]] = {
 }
 FINDERS: dict[str, Callable[[LabelledSet, np.ndarray], Found]] = {
     "leiden": leiden,
+    "hdbscan": hdbscan,
+    "hdbscan_simple": partial(hdbscan, algorithm="bc_simple"),
     "lgc_threshold": lgc_threshold,
     "lgc_mass": lgc_mass,
 }
-ERRORS_METHODS = ("ours", "ours_off", "paper", *ON_REQUEST, *RIVALS)
-HIDDEN_METHODS = ("ours", "ours_eager", "ours_off", "paper", *ON_REQUEST, *FINDERS)
+ERRORS_METHODS = (*OURS, *RIVALS)
+HIDDEN_METHODS = (*OURS, *FINDERS)
 
 
 def answer(method: str, case: LabelledSet, labels: np.ndarray) -> Found:

@@ -68,6 +68,21 @@ def three_blocks() -> Case:
     return Case(content, classifier)
 
 
+def hidden_class() -> Case:
+    """Three kinds of wine, two of them labelled: an average, with groups that may be a class."""
+    from sklearn.datasets import load_wine
+
+    X, truth = load_wine(return_X_y=True)
+    labels = np.full(len(X), None, dtype=object)
+    rng = np.random.default_rng(0)
+    for kind, name in ((0, "barolo"), (1, "<b>grignolino</b>")):
+        labels[rng.choice(np.flatnonzero(truth == kind), 5, replace=False)] = name
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    classifier = PottsClassifier().fit(X, labels)
+    ids = [f"wine{k}" for k in range(len(X))]
+    return Case(explorer_content(classifier.answer_, ids=ids, points=X, title="wine"), classifier)
+
+
 def doubted(case: Case, rows: Any) -> Case:
     """The same with standard errors at some temperatures that nothing can rest on."""
     equilibrium = case.content.answer.equilibrium

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import io
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
@@ -13,7 +16,7 @@ from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
 from tests.end_to_end.browser import complaints, painted, requests_made
 from tests.end_to_end.tool import until
-from tests.explorer_cases import NASTY, doubted, many_points, three_blocks
+from tests.explorer_cases import NASTY, doubted, hidden_class, many_points, three_blocks
 from tests.slowness import slowness
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:selenium")]
@@ -68,6 +71,11 @@ requestAnimationFrame(step);
 @pytest.fixture(scope="module")
 def blocks():
     return three_blocks()
+
+
+@pytest.fixture(scope="module")
+def hidden():
+    return hidden_class()
 
 
 @pytest.fixture(scope="module")
@@ -383,19 +391,69 @@ def test_calls_come_before_the_curves(page, blocks):
     assert page.find_elements("css selector", "#calls button")
 
 
-def test_hints_lead_to_new_classes_at_other_temperatures(driver, tmp_path):
-    case = many_points(3_000, n_temperatures=9)
-    answer = case.content.answer
-    show(driver, write_explorer(tmp_path / "report.html", case.content))
-    buttons = driver.find_elements("css selector", "#hints button")
-    assert len(buttons) == len(answer.new_class_hints) > 0
-    said = answer.hint_texts()[0]
-    assert buttons[0].text == said[0].upper() + said[1:] + "."
-    buttons[0].click()
-    hint = answer.new_class_hints[0]
-    assert text(driver, "#now") == f"T = {hint.temperature:.3g}"
-    assert text(driver, "#group-size") == str(len(hint.members))
-    assert text(driver, "#selection h2").startswith("New class new:")
+def calls_of(driver):
+    """Calls of the answer as the page has them, with the sizes that it tells."""
+    made = driver.execute_script("return window.spinlearnExplorer.labelsCsv()")
+    rows = list(csv.DictReader(io.StringIO(made)))
+    told = {}
+    for button in driver.find_elements("css selector", "#calls button"):
+        name, size, _ = button.text.split("\n")
+        told[name] = int(size)
+    calls = np.array([r["call"] for r in rows])
+    assert told == dict(zip(*np.unique(calls, return_counts=True), strict=True))
+    return calls
+
+
+def test_groups_that_may_be_a_class_are_told_named_and_refused(driver, hidden, tmp_path):
+    from selenium.webdriver.common.keys import Keys
+
+    def click(key):
+        driver.find_element("css selector", f"[data-key='{key}']").click()
+
+    answer = hidden.content.answer
+    show(driver, write_explorer(tmp_path / "report.html", hidden.content))
+    table = hidden.table(hidden.content.answer_row).csv()
+    assert driver.execute_script("return window.spinlearnExplorer.labelsCsv()") == table
+    first, second = answer.proposals[:2]
+    heads = driver.find_elements("css selector", "#proposals .proposal-head")
+    assert len(heads) == len(answer.proposals)
+    said = text(driver, "#proposals")
+    told = [f"{first.name} {len(first.points)} points, otherwise part of {first.beside}",
+            f"{100 * first.probability:.0f} %", first.apart_text()[1:], first.features_text(),
+            f"wine{first.typical[0]}"]  # fmt: skip
+    assert all(words in said for words in told)
+    # A click shows the members, those of a group without a call of its own too.
+    click(f"see{second.name}")
+    inside = "return [...window.spinlearnExplorer.state.proposal.inside.keys()]" \
+        ".filter((i) => window.spinlearnExplorer.state.proposal.inside[i])"  # fmt: skip
+    assert driver.execute_script(inside) == second.points.tolist()
+    assert second.apart_text()[1:] in text(driver, "#proposals")
+    click(f"see{second.name}")
+    # It is a class: it has a name at once, which can be taken back.
+    before = calls_of(driver)
+    assert set(before[first.points]) == {"new:1"}
+    click("asknew:1")
+    press(driver, "tarball", Keys.ENTER)
+    after = calls_of(driver)
+    assert np.array_equal(after == "tarball", before == "new:1")
+    assert 'spinlearn accept ANSWER new:1 "tarball" --out ANSWER2' in text(driver, "#proposals")
+    click("undonew:1")
+    assert np.array_equal(calls_of(driver), before)
+    # It is none: its points have their most probable named class.
+    click("rejectnew:1")
+    after = calls_of(driver)
+    assert np.array_equal(after[before != "new:1"], before[before != "new:1"])
+    assert np.array_equal(after, np.where(before == "new:1", answer.forced_labels, before))
+    assert "spinlearn reject ANSWER new:1 --out ANSWER2" in text(driver, "#proposals")
+    click("undonew:1")
+    assert driver.execute_script("return window.spinlearnExplorer.labelsCsv()") == table
+    # A group inside another is a class with all its members.
+    click(f"see{second.name}")
+    click(f"ask{second.name}")
+    press(driver, "it's $1", Keys.ENTER)
+    after = calls_of(driver)
+    assert np.flatnonzero(after == "it's $1").tolist() == second.points.tolist()
+    assert f"accept ANSWER {second.name} 'it'\\''s $1' --out" in text(driver, "#proposals")
     assert complaints(driver) == []
 
 

@@ -55,7 +55,7 @@ def refused(table, tmp_path):
 def test_every_choice_is_a_line_before_the_calls_and_a_note_on_the_page(fit, tmp_path):
     done, result = fit()
     names = [text.split(":")[0] for text in result.choices]
-    assert {"graph", "couplings", "energy", "novelty", "engine"} <= set(names)
+    assert {"graph", "couplings", "energy", "engine"} <= set(names)
     lines = done.stdout.splitlines()
     (head,) = [k for k, line in enumerate(lines) if "call" in line and "confidence" in line]
     for choice in result.choices:
@@ -90,17 +90,18 @@ def test_method_paper_is_the_paper_s_settings_one_by_one(fit, tmp_path):
 
 def test_novelty_finds_the_group_without_label_or_leaves_it(fit, table):
     _, truth = table
-    _, found = fit("--novelty", "eager")
+    done, found = fit("--novelty", 0.5)
     assert [set(truth[members]) for members in found.new_classes.values()] == [{3}]
-    assert any(c.startswith("novelty: eager: ") for c in found.choices)
-    _, off = fit("--novelty", "off", out="off")
-    assert not any(c.startswith("novelty") for c in off.choices)
-    assert off.model.n_states == 3
+    assert "new:1: " in done.stdout
+    assert found.proposals[0].text() in found.notes()
+    _, off = fit("--novelty", 0, out="off")
+    assert off.proposals == ()
+    assert np.all(off.new_probability < 1e-12)
 
 
 def test_proportions_by_name_and_in_order_are_the_same(fit, tmp_path):
-    _, named = fit("--proportions", "red=0.2,blue=0.5,green=0.3", "--novelty", "off", out="one")
-    fit("--proportions", "0.5,0.3,0.2", "--novelty", "off", out="two")
+    _, named = fit("--proportions", "red=0.2,blue=0.5,green=0.3", "--novelty", 0, out="one")
+    fit("--proportions", "0.5,0.3,0.2", "--novelty", 0, out="two")
     one, two = (read_rows(tmp_path / out / "labels.csv") for out in ("one", "two"))
     assert one == two
     assert any("proportions given" in choice for choice in named.choices)
@@ -126,7 +127,7 @@ def test_components_reduce_the_features(fit):
     ("options", "words"),
     [
         (("--method", "magic"), "method='magic' is unknown: use one of 'auto'"),
-        (("--novelty", "bold"), "novelty='bold' is unknown: use one of 'off', 'careful'"),
+        (("--novelty", 1), "novelty=1.0 is not a share of classes without label"),
         (("--label-noise", 0.5), "use a number from 0 to below 0.5"),
         (("--label-noise", 0.1, "--label-strength", 2), "give one of them"),
         (("--components", "0"), "write auto, none for all features, or a whole number >= 1"),

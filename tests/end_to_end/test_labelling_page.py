@@ -220,6 +220,39 @@ def test_lasso_names_merges_values_columns_and_changed_calls(driver, tmp_path):
         page.quiet()
 
 
+def test_a_group_that_may_be_a_class_is_named_or_refused(driver, tmp_path):
+    X, truth = blobs(90)
+    y = np.full(90, "", dtype=object)
+    for k in (*range(4), *range(30, 34)):
+        y[k] = "ab"[truth[k]]
+    with served(tmp_path, X, y) as under_way:
+        page = Page(driver, under_way.address)
+        page.settled()
+        one = page.ask(f"{DATA}.proposals[0]")
+        assert one["name"] == "new:1"
+        page.reads("unnamed", "Groups that may be a class of their own")
+        page.reads("unnamed", one["apart"][1:])
+        assert page.ask("document.querySelectorAll('#proposals').length") == 0  # one list is enough
+        page.click("[data-key='seenew:1']")
+        assert page.ask(f"{STATE}.proposal.name") == "new:1"
+        page.click("[data-key='rejectnew:1']")
+        page.until(f"{NAME}.version === 1")
+        page.until(f"{NAME}.times.length > 0")  # from the click to the picture
+        page.settled()
+        assert set(under_way.answer.names[60:]) == {one["beside"]}
+        assert page.ask(f"{DATA}.proposals.every((p) => p.size !== 30)")
+        page.click("#undo")
+        page.settled()
+        page.until(f"{DATA}.proposals[0].size === 30")
+        page.driver.execute_script("document.getElementById('class-name').value = 'third'")
+        page.driver.execute_script(f"{NAME}.renderUnnamed()")
+        page.click("[data-key='namenew:1']")
+        page.until(f"{NAME}.version === 3")
+        page.settled()
+        assert set(under_way.answer.names[60:]) == {"third"}
+        page.quiet()
+
+
 def test_strokes_paint_a_picture(driver, tmp_path):
     pixels = np.random.default_rng(0).integers(0, 30, (14, 20, 3), dtype=np.uint8)
     pixels[:, 10:] += 200
@@ -277,7 +310,7 @@ def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
 
     whole = Loop.thorough
 
-    def slow(loop, names, callback=None):
+    def slow(loop, names, callback=None, rejected=()):
         from spinlearn.core.protocols import Progress
         from spinlearn.errors import StoppedError
 
@@ -285,7 +318,7 @@ def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
             if callback is not None and callback(Progress(phase="slow work", fraction=0.5)):
                 raise StoppedError("stopped")
             time.sleep(0.05)
-        return whole(loop, names, callback)
+        return whole(loop, names, callback, rejected)
 
     monkeypatch.setattr(Loop, "thorough", slow)
     with served(tmp_path) as under_way:

@@ -263,18 +263,18 @@ def test_the_method_applies_to_scanpys_graph():
 
 def test_choices_are_in_the_record_of_a_stored_object(tmp_path):
     adata, _ = chained()
-    fitted = annotate(adata, "kind", novelty="eager")
+    fitted = annotate(adata, "kind", novelty=0.5)
     adata.write_h5ad(tmp_path / "cells.h5ad")
     record = anndata.read_h5ad(tmp_path / "cells.h5ad").uns["spinlearn"]
     assert list(record["choices"]) == [str(choice) for choice in fitted.choices_]
     assert set(record["choices"]) <= set(record["notes"])
-    assert record["novelty"] == record["settings"]["novelty"] == "eager"
+    assert record["novelty"] == record["settings"]["novelty"] == 0.5
 
 
 def test_novelty_decides_whether_the_third_group_is_new():
     adata, truth = chained()
-    annotate(adata, "kind", novelty="eager")
+    annotate(adata, "kind", novelty=0.5)
     new = adata.obs["spinlearn_new_class"].notna().to_numpy()
     np.testing.assert_array_equal(np.unique(truth[new]), [2])
-    fitted = annotate(adata, "kind", novelty="off")
+    fitted = annotate(adata, "kind", novelty=0)
     assert fitted.model_.n_states == 2

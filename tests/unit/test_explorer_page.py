@@ -19,6 +19,7 @@ from sklearn.exceptions import NotFittedError
 
 from spinlearn.answers.answer import Averages
 from spinlearn.answers.rule import Status
+from spinlearn.answers.table import whole_steps
 from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
 from spinlearn.viz.content import explorer_content, sample_for_display
@@ -30,9 +31,10 @@ from spinlearn.viz.explorer import (
     embedded_json,
     explorer_html,
     packed,
+    points_on_display,
     write_explorer,
 )
-from tests.explorer_cases import doubted, many_points, three_blocks
+from tests.explorer_cases import doubted, hidden_class, many_points, three_blocks
 
 
 @pytest.fixture(scope="module")
@@ -187,17 +189,38 @@ def test_the_page_says_how_far_to_trust_it():
     assert payload(three_blocks().content)["kind"] == "exact"
 
 
-def test_hints_lead_to_their_class():
-    content = many_points(3_000, n_temperatures=9).content
-    hints = content.answer.new_class_hints
+def test_groups_that_may_be_a_class_come_with_their_members():
+    content = hidden_class().content
+    proposals = content.answer.proposals
     data = payload(content)
-    assert len(data["hints"]) == len(hints) > 0
-    for shown, hint, text in zip(data["hints"], hints, content.answer.hint_texts(), strict=True):
-        assert shown["text"] == text
-        assert data["temperatures"][shown["row"]] == hint.temperature
-        assert shown["size"] == len(hint.members)
-        members = np.flatnonzero(content.profile.outcomes[shown["row"]] == shown["code"])
-        np.testing.assert_array_equal(members, hint.members)
+    assert 0 < len(proposals) == len(data["proposals"]) <= 10
+    for told, one in zip(data["proposals"], proposals, strict=True):
+        assert told["name"] == one.name
+        assert told["size"] == len(one.points)
+        assert told["probability"] == pytest.approx(one.probability, abs=1e-4)
+        assert (told["apart"], told["features"]) == (one.apart_text(), one.features_text())
+        assert told["shown"] == one.points.tolist()  # all points are on display
+        assert told["typical"] == [content.ids[k] for k in one.typical]
+
+
+def test_the_most_typical_points_are_on_display():
+    content = hidden_class().content
+    shown = points_on_display(content, 30)
+    assert len(shown) < content.n_points
+    for one in content.answer.proposals:
+        assert np.all(np.isin(one.typical, shown))
+
+
+def test_the_page_holds_every_column_of_an_average():
+    content = hidden_class().content
+    data, answer = payload(content), content.answer
+    beyond = unpacked(data["arrays"]["beyond"])
+    assert data["nNew"] == answer.n_new > 0
+    assert data["another"]
+    assert beyond.shape == (content.n_points, data["nNew"] + 1)
+    np.testing.assert_array_equal(
+        beyond, whole_steps(answer.table_states[:, len(data["classes"]) :])
+    )
 
 
 def test_file_is_whole_or_absent(tmp_path, monkeypatch):

@@ -54,6 +54,46 @@ def test_what_was_appended_is_read_again(tmp_path):
     again.close()
 
 
+def rejection(**other):
+    points = {"points": ["a"], "class": "x", "group": "new:1", "members": ["a", "c", "b"]}
+    return {"do": "reject"} | points | other
+
+
+def test_a_rejection_labels_its_points_and_keeps_all_members(tmp_path):
+    log = LabelLog(tmp_path / "log", dataset())
+    log.append(rejection(), "ada")
+    log.append({"do": "undo", "of": 1}, "ada")
+    log.append({"do": "redo", "of": 1}, "ada")
+    log.close()
+    entries = read_log(tmp_path / "log")[1]
+    history = History(IDS, [None] * 4)
+    for entry, counts in zip(entries, (True, False, True), strict=True):
+        history.take(entry)
+        assert history.labels == ["x" if counts else None, None, None, None]
+        members = [word.points.tolist() for word in history.rejected]
+        assert members == ([[0, 2, 1]] if counts else [])
+    (word,) = history.rejected
+    assert (word.do, word.group, word.name) == ("reject", "new:1", "x")
+    assert word.labelled.tolist() == [0]
+
+
+@pytest.mark.parametrize("wrong", [{"members": "abc"}, {"members": [1]}, {"group": 7}])
+def test_a_rejection_without_its_parts_is_refused(tmp_path, wrong):
+    log = LabelLog(tmp_path / "log", dataset())
+    log.append(rejection(**wrong), "ada")
+    log.close()
+    with pytest.raises(InvalidInputError, match="not a line of a labelling log"):
+        LabelLog(tmp_path / "log", dataset())
+
+
+def test_a_rejection_of_points_that_are_not_there_is_refused():
+    history = History(IDS, ["x", None, None, None])
+    with pytest.raises(InvalidInputError, match="no point 'z'"):
+        history.check(rejection(members=["a", "z"]))
+    with pytest.raises(InvalidInputError, match="'z', which is not in the data"):
+        history.take({"n": 1, "who": "ada", **rejection(members=["z"])})
+
+
 def test_a_log_cut_off_anywhere_keeps_all_whole_lines(tmp_path):
     whole = filled(tmp_path / "log")
     ends = [k + 1 for k, byte in enumerate(whole) if byte == ord("\n")]
@@ -119,6 +159,9 @@ actions = st.lists(
                       st.lists(st.sampled_from(IDS), min_size=1, max_size=3),
                       st.sampled_from(["x", "y", "z"])),
             st.builds(lambda p: {"do": "clear", "points": [p]}, st.sampled_from(IDS)),
+            st.builds(lambda p, c: rejection(points=p[:1], members=p) | {"class": c},
+                      st.lists(st.sampled_from(IDS), min_size=1, max_size=3),
+                      st.sampled_from(["x", "y"])),
             st.builds(lambda a, b: {"do": "merge", "class": a, "to": b},
                       st.sampled_from(["x", "y"]), st.sampled_from(["y", "z"])),
             st.sampled_from([{"do": "undo"}, {"do": "redo"}]),
@@ -168,7 +211,14 @@ def test_undoing_everything_and_redoing_it_leaves_the_same_labels(asked):
 def test_labels_follow_from_the_log_alone(asked):
     history = History(IDS, [None] * 4)
     entries = done(history, asked)
-    assert labels_of(json.loads(json.dumps(entries))) == history.labels
+    read = json.loads(json.dumps(entries))
+    assert labels_of(read) == history.labels
+    again = History(IDS, [None] * 4)
+    for entry in read:
+        again.take(entry)
+    assert [w.points.tolist() for w in again.rejected] == [
+        w.points.tolist() for w in history.rejected
+    ]
 
 
 def test_an_undo_takes_nothing_of_another_away():

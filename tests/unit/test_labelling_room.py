@@ -24,14 +24,16 @@ from spinlearn.workflows.settings import FitSettings
 from tests.end_to_end.labelling_client import blobs
 
 pytestmark = pytest.mark.slow
+LABELS = {0: "a", 20: "b", 40: "c"}
+TWO = {k: "ab"[k // 20] for k in (*range(4), *range(20, 24))}  # the third blob has none
 
 
 @contextmanager
-def opened(folder, n_shown=20):
+def opened(folder, n_shown=20, labels=LABELS):
     """A room of three blobs, each with a label; `n_shown` of the 60 points are on display."""
     X, _ = blobs()
     y = np.full(60, None, dtype=object)
-    y[[0, 20, 40]] = ["a", "b", "c"]
+    y[list(labels)] = list(labels.values())
     ids = [f"Point{k}" for k in range(60)]
     found = room.Room(Loop(Fitting(_dataset(X, y, ids, None), FitSettings())), Looks(), folder)
     whole = display.points_on_display
@@ -85,6 +87,55 @@ def test_advice_that_fails_is_told_and_answers_go_on(tmp_path, monkeypatch):
         assert seen.wait(600)
         found.act({"do": "label", "points": [25], "class": "b"}, "ada")
         assert found.wait().kind == "fit"
+
+
+def third(answer):
+    """The proposal that is the third blob."""
+    return next(one for one in answer.proposals if one.points.tolist() == [*range(40, 60)])
+
+
+def alike(answer, members):
+    """Proposals that are at least half these points."""
+    return [
+        one.name
+        for one in answer.proposals
+        if len(np.intersect1d(one.points, members)) >= len(np.union1d(one.points, members)) / 2
+    ]
+
+
+def test_a_group_that_is_no_class_is_not_proposed_again(tmp_path):
+    members = np.arange(40, 60)
+    with opened(tmp_path, 60, TWO) as found:
+        answer = found.wait().answer
+        one = third(answer)
+        assert one.name == "new:1"
+        assert set(answer.names[members]) == {"new:1"}
+        told = json.loads(found.payload)["unnamed"]
+        assert [group["group"] for group in told] == [p.name for p in answer.proposals]
+        points = told[0]["points"]
+        assert points == one.typical[:4].tolist()  # as many as a class has labels in the mean
+        entry = found.act({"do": "reject", "points": points, "group": "new:1"}, "ada")
+        assert (entry["class"], entry["group"]) == (one.beside, "new:1")
+        assert entry["points"] == [f"Point{k}" for k in points]
+        assert entry["members"] == [f"Point{k}" for k in members]
+        quick = found.loop.quick(found.labels, None, found.history.rejected).answer
+        for after in (found.wait().answer, quick):
+            assert set(after.names[members]) == {one.beside}
+            assert alike(after, members) == []
+            assert [word.points.tolist() for word in after.words] == [members.tolist()]
+        # What is no longer proposed cannot be refused, nor what never was.
+        for wrong in ({"group": "new:1", "points": points}, {"group": None, "points": points},
+                      {"group": "new:1", "points": []}):  # fmt: skip
+            with pytest.raises(InvalidInputError):
+                found.act({"do": "reject", **wrong}, "ada")
+        found.act({"do": "undo"}, "ada")
+        assert alike(found.wait().answer, members) == ["new:1"]
+        found.act({"do": "redo"}, "ada")
+        assert alike(found.wait().answer, members) == []
+    with opened(tmp_path, 60, TWO) as again:  # the log is all that is needed
+        assert [word.points.tolist() for word in again.history.rejected] == [members.tolist()]
+        assert alike(again.wait().answer, members) == []
+        assert again.wait().answer.names.tolist() == after.names.tolist()
 
 
 def test_points_are_found_and_put_on_display(tmp_path):

@@ -5,24 +5,37 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.ensemble import RandomForestClassifier
 
 from spinlearn import KNN, Graph, PottsClassifier, Result
 from spinlearn.answers.calibrated import calibrated_temperature, temperature_scale, transition
-from spinlearn.core.constants import DOUBT, FACTORS, FAINT, LEAST, REACH, SHARE_STEP, SHARPNESS
+from spinlearn.core.constants import (
+    DOUBT,
+    FACTORS,
+    FAINT,
+    LEAST,
+    PER_SIZE,
+    PER_WEAKNESS,
+    REACH,
+    SHARE_STEP,
+    SHARPNESS,
+    SPLIT,
+)
 from spinlearn.energies import Modularity, min_cut
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
+from spinlearn.methods import new_classes
 from spinlearn.methods.average import learnt
-from spinlearn.methods.discovery import discover
 from spinlearn.methods.evidence import cavity_laws, label_groups
 from spinlearn.methods.features import Features
+from spinlearn.methods.forest import Forest, weakest_cut
 from spinlearn.methods.label_walks import LabelWalks
+from spinlearn.methods.new_classes import OFFSET, THETA
 from spinlearn.methods.quick_messages import QuickMessages, best_beliefs
 from spinlearn.methods.reduction import Reduction, checked_components, components_for
-from spinlearn.methods.weakest_split import weakest_split
 from spinlearn.minimizers.linear_system import weight_matrix
 from spinlearn.minimizers.module_tree import ModuleTree
 
@@ -163,9 +176,9 @@ def test_permuting_points_and_classes_permutes_the_default(seed):
     names, order = generator.permutation(3), np.arange(len(X))
     free = np.flatnonzero(labels < 0)  # labelled points stay: they are dealt out in their order
     order[free] = generator.permutation(free)
-    plain = PottsClassifier(novelty="off").fit(X, labels)
+    plain = PottsClassifier(novelty=0).fit(X, labels)
     renamed = np.where(labels >= 0, names[labels], -1)[order]
-    moved = PottsClassifier(novelty="off").fit(X[order], renamed)
+    moved = PottsClassifier(novelty=0).fit(X[order], renamed)
     p = plain.label_distributions_[order]
     np.testing.assert_allclose(moved.label_distributions_[:, names], p, atol=5e-3)
     same = moved.transduction_ == names[plain.transduction_[order]]
@@ -178,8 +191,8 @@ def test_features_speak_where_the_graph_is_silent_and_are_silent_where_it_speaks
     line = generator.normal(size=(200, 4)) * [0.3, 3, 3, 3]  # the telling feature is the shortest
     line[:, 0] += np.where(truth == 0, -0.6, 0.6)
     labels = some_labels(truth, 10)
-    told = PottsClassifier(novelty="off").fit(line, labels)
-    untold = PottsClassifier(novelty="off", features="off").fit(line, labels)
+    told = PottsClassifier(novelty=0).fit(line, labels)
+    untold = PottsClassifier(novelty=0, features="off").fit(line, labels)
     free = labels < 0
     assert told.answer_.law.shares[2] > 0.8
     assert untold.answer_.law.shares[2] == 0
@@ -188,7 +201,7 @@ def test_features_speak_where_the_graph_is_silent_and_are_silent_where_it_speaks
     angle = generator.uniform(0, 2 * np.pi, 300)
     ring = np.repeat([0, 1], 150)
     X = (1 + 2 * ring)[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
-    rings = PottsClassifier(novelty="off").fit(X, some_labels(ring, 10))
+    rings = PottsClassifier(novelty=0).fit(X, some_labels(ring, 10))
     assert rings.answer_.law.shares[2] < 0.1
     assert np.all(rings.transduction_ == ring)
 
@@ -197,10 +210,10 @@ def test_features_of_the_users_own():
     X, truth = make_blobs(120, centers=2, cluster_std=6.0, n_features=5, random_state=3)
     labels = some_labels(truth, 6)
     known = np.eye(2)[truth] * 0.98 + 0.01
-    given = PottsClassifier(features=known, novelty="off").fit(X, labels)
+    given = PottsClassifier(features=known, novelty=0).fit(X, labels)
     assert np.mean(given.transduction_ == truth) == 1.0
     trees = RandomForestClassifier(30, random_state=0)
-    fitted = PottsClassifier(features=trees, novelty="off").fit(X, labels)
+    fitted = PottsClassifier(features=trees, novelty=0).fit(X, labels)
     assert fitted.answer_.law.shares[2] > 0
     assert fitted.predict_proba(X[:7]).shape == (7, 2)
     assert not hasattr(trees, "classes_")  # a copy was fitted
@@ -263,7 +276,7 @@ def test_labels_without_meaning_are_told_in_the_first_line():
         labels = some_labels(truth, 5, seed)
         given = np.flatnonzero(labels >= 0)
         labels[given] = np.random.default_rng(seed).permutation(labels[given])
-        notes = PottsClassifier(novelty="off").fit(X, labels).answer_.notes()
+        notes = PottsClassifier(novelty=0).fit(X, labels).answer_.notes()
         told.append("no better than by guessing" in notes[0])
     assert sum(told) >= 4
 
@@ -271,7 +284,8 @@ def test_labels_without_meaning_are_told_in_the_first_line():
 def test_the_seed_reaches_everything_random(monkeypatch):
     seeds = []
     plan = sys.modules["spinlearn.methods.plan"]  # the package has a function of that name
-    monkeypatch.setattr(plan, "discover", lambda *a, **k: seeds.append(a[5]) or [])
+    grown = plan.Forest
+    monkeypatch.setattr(plan, "Forest", lambda g, seed, check: seeds.append(seed) or grown(g, seed))
     X, truth = blobs(60)
     for seed in (None, 0, 1, 1):
         PottsClassifier(random_state=seed).fit(X, some_labels(truth, 2))
@@ -328,19 +342,129 @@ def test_walks_say_nothing_where_none_comes_by():
 # -- new classes ---------------------------------------------------------------------------------
 
 
-def test_a_hidden_group_is_found_and_nothing_else():
+def every_colouring(one, v, pure, split):
+    """All ways to make pieces of a group: their weights and what the pieces are."""
+    found = [(pure[v] * (1 - split.get(v, 0.0)), (v,))]
+    if v in split:
+        left, right = one.tree.children[v - one.tree.n_modules]
+        found += [
+            (split[v] * a * b, (*p, *q))
+            for a, p in every_colouring(one, left, pure, split)
+            for b, q in every_colouring(one, right, pure, split)
+        ]
+    return found
+
+
+def test_the_sum_over_the_tree_is_that_of_all_colourings():
+    X, truth = blobs(36, centers=3)
+    graph = KNN(n_neighbors=5).build(X).homogeneous()
+    labels = some_labels(truth, 2, hidden=2)
+    one = Forest(graph).trees[0]
+    law = np.full((36, 2), 0.5)
+    held = np.flatnonzero(labels >= 0)
+    log_pure, share = new_classes._pure(one, held, labels[held], law, 0.3, [])
+    k = one.tree.n_modules
+    size = one.sizes[k:] * 2 / 36
+    weakness = one.usual(2, 2, new_classes.N_USUAL) - one.log_kappa
+    logit = SPLIT + PER_WEAKNESS * weakness + PER_SIZE * np.log(size)
+    total, expected = np.zeros(len(THETA)), np.zeros((len(one.sizes), len(THETA)))
+    for g, (theta, offset) in enumerate(zip(THETA, OFFSET, strict=True)):
+        split = {k + i: 1 / (1 + np.exp(-x - offset)) for i, x in enumerate(logit)}
+        for weight, pieces in every_colouring(
+            one, len(one.sizes) - 1, np.exp(log_pure[:, g]), split
+        ):
+            weight *= theta * np.exp(-(offset**2) / 2)
+            total[g] += weight
+            for v in pieces:
+                expected[v, g] += weight * share[v, g]
+    found = new_classes._new_pieces(one, held, labels[held], law, 0.3, [])
+    np.testing.assert_allclose(found, expected.sum(axis=1) / total.sum(), atol=1e-12)
+
+
+def test_labels_that_could_not_have_missed_a_group_make_it_new():
+    """One, three, ten labels of the class beside it: the chance to have missed it falls."""
     X, truth = blobs(240)
     graph = KNN().build(X).homogeneous()
+    law = (truth[:, None] == [0, 1, 2]).astype(float)
+    law[truth == 3, 2] = 1.0
+    forest, seen = Forest(graph), []
+    for per_class in (1, 3, 10):
+        labels = some_labels(truth, per_class, hidden=3)
+        seen.append(new_classes.new_classes(forest, labels, law, 0.3).probability[truth == 3])
+    means = [p.mean() for p in seen]
+    assert means == sorted(means)
+    assert np.all(seen[2] > 0.95)
+    assert not np.any(new_classes.new_classes(forest, labels, law, 0.0).probability)
+
+
+@pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
+def test_a_hidden_group_is_found_and_nothing_else():
+    X, truth = blobs(240)
     for hidden in range(4):
-        labels = some_labels(truth, 3, hidden=hidden)
-        named = np.where(labels > hidden, labels - 1, labels)
-        (found,) = discover(graph, named, 3, 2.5, "careful")
-        assert set(found.points) == set(np.flatnonzero(truth == hidden))
-        assert truth[found.centre] == hidden
-    assert discover(graph, some_labels(truth, 3), 4, 2.5, "careful") == []
-    assert discover(graph, some_labels(truth, 3), 4, 2.5, "off") == []
-    hidden = some_labels(truth, 3, hidden=3)
-    assert discover(graph, hidden, 3, 2.5, "careful", stop=lambda: True) == []
+        fitted = PottsClassifier().fit(X, some_labels(truth, 3, hidden=hidden))
+        (points,) = fitted.new_classes_.values()
+        assert set(points) == set(np.flatnonzero(truth == hidden))
+        assert set(fitted.proposals_[0].points) == set(points)
+        assert np.all(truth[fitted.proposals_[0].typical] == hidden)
+    whole = PottsClassifier().fit(X, some_labels(truth, 3))
+    assert whole.new_classes_ == {}
+    never = PottsClassifier(novelty=0).fit(X, some_labels(truth, 3, hidden=3))
+    assert never.new_classes_ == {}
+    assert never.proposals_ == ()
+    np.testing.assert_allclose(never.new_probability_, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("per_class", [1, 5])
+def test_the_word_of_the_user_settles_a_proposal(per_class):
+    X, truth = make_blobs(300, centers=[[0, 0], [9, 0], [5, 4]], random_state=1)
+    labels = np.where(some_labels(truth, per_class, hidden=2) < 0, "", truth.astype(str))
+    fitted = PottsClassifier().fit(X, labels)
+    first = fitted.proposals_[0]
+    assert np.mean(truth[first.points] == 2) > 0.9
+    refused = PottsClassifier().fit(X, labels).reject("new:1")
+    shared = [
+        len(np.intersect1d(p.points, first.points)) / len(np.union1d(p.points, first.points))
+        for p in refused.proposals_
+    ]
+    assert max(shared, default=0.0) < 0.5
+    assert refused.classes_.tolist() == ["0", "1"]
+    assert set(refused.names_[first.points]) <= {"0", "1"}
+    taken = fitted.accept("new:1", "third")
+    assert taken.classes_.tolist() == ["0", "1", "third"]
+    assert np.mean(taken.names_[truth == 2] == "third") > 0.95
+    assert [(word.do, word.group, word.name) for word in taken.words_] == [
+        ("accept", "new:1", "third")
+    ]
+    # Replayed on the same data, it is the same answer.
+    given = np.array(labels, dtype=object)
+    given[taken.words_[0].labelled] = "third"
+    again = PottsClassifier().fit(X, labels).relabel(given, words=taken.words_)
+    np.testing.assert_array_equal(again.label_distributions_, taken.label_distributions_)
+    with pytest.raises(InvalidInputError, match="'new:77' is not proposed as a class"):
+        taken.accept("new:77", "x")
+    with pytest.raises(InvalidInputError, match="how spinlearn names new classes"):
+        PottsClassifier().fit(X, labels).accept("new:1", "new:3")
+
+
+@pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
+def test_a_proposal_tells_by_which_features_it_differs():
+    generator = np.random.default_rng(0)
+    X, truth = generator.normal(size=(240, 3)), np.repeat([0, 1, 2], 80)
+    X[truth == 1, 0] += 9.0
+    X[truth == 2, 1] += 9.0
+    frame = pd.DataFrame(X, columns=["width", "height", "noise"])
+    fitted = PottsClassifier().fit(frame, some_labels(truth, 4, hidden=2))
+    first = fitted.proposals_[0]
+    own, beside = truth[first.points[0]], int(first.beside)
+    assert own == 2
+    gap = X[first.points].mean(axis=0) - X[(truth == beside)].mean(axis=0)
+    expected = dict(zip(frame.columns, gap / X.std(axis=0), strict=True))
+    assert first.features[0][0] in ("height", "width")
+    assert first.n_features == 3
+    for name, value in first.features:
+        assert value == pytest.approx(expected[name], abs=0.05)
+    assert first.name in first.text()
+    assert f"part of {beside}" not in first.text()
 
 
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
@@ -377,7 +501,7 @@ def test_a_long_band_is_no_new_class():
     assert sum(map(len, fitted.new_classes_.values())) < 20
 
 
-def test_the_weakest_split_is_between_the_two_halves():
+def test_the_weakest_cut_is_between_the_two_halves():
     X, truth = blobs(120, centers=2)
     X[truth == 1] -= [5.0, 0.0]  # they touch
     graph = KNN().build(X)
@@ -385,17 +509,21 @@ def test_the_weakest_split_is_between_the_two_halves():
     everything = np.arange(120, dtype=np.int32)
     halves = [np.flatnonzero(truth == c) for c in (0, 1)]
     between = float(matrix[halves[0]][:, halves[1]].sum())
-    assert 0 < weakest_split(matrix, everything) <= between
-    assert between < min(weakest_split(matrix, half) for half in halves)
-    assert weakest_split(matrix, everything[:4]) == 0
+    assert 0 < weakest_cut(matrix, everything) <= between
+    assert between < min(weakest_cut(matrix, half) for half in halves)
+    assert weakest_cut(matrix, everything[:4]) == 0
 
 
 def test_the_tree_joins_what_holds_together():
     X, truth = blobs(200)
     tree = ModuleTree(KNN().build(X).homogeneous())
-    member = tree.modules_at(0.2)
-    assert len(np.unique(member)) == 4
-    assert all(len(np.unique(member[truth == c])) == 1 for c in range(4))
+    found = [np.sort(nodes) for nodes in tree.modules_at(0.2)]
+    assert sorted(truth[nodes[0]] for nodes in found) == [0, 1, 2, 3]
+    for nodes in found:
+        np.testing.assert_array_equal(nodes, np.flatnonzero(truth == truth[nodes[0]]))
+    for step, (left, right) in enumerate(tree.children):
+        joined = np.concatenate([tree.group(left), tree.group(right)])
+        np.testing.assert_array_equal(tree.group(tree.n_modules + step), joined)
     groups = {group.tobytes() for group in tree.groups(20, 100)}
     assert all(np.flatnonzero(truth == c).tobytes() in groups for c in range(4))
     assert all(20 <= len(group) <= 100 for group in tree.groups(20, 100))
@@ -452,7 +580,8 @@ def test_a_reduction_is_that_of_the_training_points():
     ("settings", "message"),
     [
         ({"method": "magic"}, "method='magic' is unknown"),
-        ({"novelty": "some"}, "novelty='some' is unknown"),
+        ({"novelty": "some"}, "novelty='some' is not a share of classes without label"),
+        ({"novelty": 1.0}, "from 0, never, to below 1"),
         ({"label_noise": 0.7}, "not a share of wrong labels"),
         ({"label_noise": 0.1, "label_strength": 2.0}, "two ways"),
         ({"proportions": [0.5, 0.5], "energy": "min_cut"}, "give them to that"),
@@ -470,8 +599,8 @@ def test_a_wrong_label_is_overruled_with_label_noise():
     labels = some_labels(truth, 5)
     wrong = int(np.flatnonzero(labels == 0)[0])
     labels[wrong] = 1
-    held = PottsClassifier(novelty="off").fit(X, labels)
-    soft = PottsClassifier(novelty="off", label_noise=0.1).fit(X, labels)
+    held = PottsClassifier(novelty=0).fit(X, labels)
+    soft = PottsClassifier(novelty=0, label_noise=0.1).fit(X, labels)
     assert held.transduction_[wrong] == 1
     assert soft.forced_labels_[wrong] == 0
 
@@ -480,7 +609,7 @@ def test_proportions_hold_classes_to_their_shares():
     generator = np.random.default_rng(1)
     X, labels = generator.normal(size=(300, 2)), np.full(300, -1)
     labels[np.argsort(X[:, 0])[[0, 1, 2]]], labels[np.argsort(X[:, 0])[[-1, -2, -3]]] = 0, 1
-    fitted = PottsClassifier(proportions=[0.8, 0.2], novelty="off").fit(X, labels)
+    fitted = PottsClassifier(proportions=[0.8, 0.2], novelty=0).fit(X, labels)
     assert np.mean(fitted.forced_labels_ == 0) == pytest.approx(0.8, abs=0.12)
 
 

@@ -315,6 +315,7 @@ def test_fitted_classifier_shows_its_answer_and_its_settings(case):
 
 def test_html_of_many_calls():
     line = np.arange(40.0)[:, None]
-    classifier = PottsClassifier(temperatures=[1e3], small_groups="new")
+    classifier = PottsClassifier(method="paper", temperatures=[1e3], temperature=1e3,
+                                 small_groups="new")  # fmt: skip
     html = as_html(classifier.fit(line, np.full(40, -1)).answer_)
     assert "28 further calls" in html

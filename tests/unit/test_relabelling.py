@@ -69,12 +69,12 @@ def test_a_quick_answer_keeps_choices_and_agrees():
 
 def test_a_new_class_with_a_label_in_it_is_new_no_more():
     none = PottsClassifier(random_state=0).fit(X, labels())
-    groups = none.plan_.found
+    groups = list(none.new_classes_.values())
     assert len(groups) >= 3
-    quick = quickly_relabelled(none, labels(groups[0].centre), none.plan_)
-    assert [g.centre for g in quick.plan_.found] == [g.centre for g in groups[1:]]
-    named = quick.names_[groups[0].points]
-    assert np.mean(named == NAMES[groups[0].centre]) > 0.9
+    point = int(np.flatnonzero(none.model_.clamped == 0)[0])  # which holds the first of them
+    quick = quickly_relabelled(none, labels(point), none.plan_)
+    assert len(quick.new_classes_) == len(groups) - 1
+    assert np.mean(quick.names_[groups[0]] == NAMES[point]) > 0.9
 
 
 def test_there_is_no_quick_answer_for_the_papers_method():

@@ -77,7 +77,8 @@ def with_law(arrays):
     """The arrays with an average of two classes that are equally probable everywhere."""
     n_points = len(arrays["fields"])
     law = {"shares": [0.5, 0.5, 0.0, 0.0], "n_judged": 4, "n_right": 3, "chance": False,
-           "temperatures": [2.0, 1.0], "resolutions": [0.0]}  # fmt: skip
+           "temperatures": [2.0, 1.0], "resolutions": [0.0],
+           "phase_weights": [[0.5, 0.5]]}  # fmt: skip
     parts = {
         "law_probabilities": np.full((n_points, 2), 0.5, dtype=np.float32),
         "law_class_errors": np.zeros(2),
@@ -243,7 +244,7 @@ def test_numbers_beyond_single_precision_are_shown_without_a_warning(tmp_path):
     ("name", "value"),
     [
         ("law_probabilities", 1.5),
-        ("law_probabilities", 0.2),
+        ("law_probabilities", 0.7),
         ("law_probabilities", np.nan),
         ("law_class_errors", -0.5),
     ],

@@ -399,7 +399,7 @@ def test_words_are_left_out_unless_named_and_become_columns_of_zero_and_one(writ
 
 def test_the_columns_of_one_word_weigh_as_much_as_a_number(written):
     data = written(FRAME.assign(where=ISLANDS), features=("a", "where"))
-    points = prepared_points(data, FitSettings())
+    points, _ = prepared_points(data, FitSettings())
     np.testing.assert_allclose(points[:, 0].var(), 1.0)
     np.testing.assert_allclose(points[:, 1:].var(axis=0).sum(), 1.0)
 

@@ -185,7 +185,7 @@ def test_unseen_digits_are_calibrated_as_the_rest(labels):
     y = np.full(len(train), -1)
     for c in range(10):
         y[g.choice(np.flatnonzero(truth[train] == c), labels, replace=False)] = c
-    model = PottsClassifier(method="messages", novelty="off", random_state=0).fit(X[train], y)
+    model = PottsClassifier(method="messages", novelty=0, random_state=0).fit(X[train], y)
     p = model.predict_proba(X[test])
     np.testing.assert_allclose(p.sum(axis=1), 1.0)
     assert expected_calibration_error(p, truth[test]) <= 0.06

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.names import outcome_name
-from spinlearn.answers.new_class_hints import NewClassHint, new_class_hints
 from spinlearn.answers.profile import Interval, Profile, decide, profile
+from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.answers.rule import SMALL_GROUPS, Decision, Status
 from spinlearn.answers.scoring import misclassified
 from spinlearn.answers.temperature import (
@@ -22,15 +22,15 @@ __all__ = [
     "Answer",
     "Decision",
     "Interval",
-    "NewClassHint",
     "Profile",
+    "Proposal",
     "Status",
     "Trust",
+    "Word",
     "answer_temperature",
     "decide",
     "information",
     "misclassified",
-    "new_class_hints",
     "outcome_name",
     "profile",
     "stability",

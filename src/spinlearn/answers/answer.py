@@ -26,11 +26,11 @@ from spinlearn.answers.law import (
     second_choices,
 )
 from spinlearn.answers.names import encode_outcomes, outcome_name, outcome_names
-from spinlearn.answers.new_class_hints import NewClassHint, hint_text, new_class_hints
 from spinlearn.answers.profile import Profile, profile
+from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.answers.rule import STATUS_NAMES, Decision, Status, label_reach
 from spinlearn.answers.strength import new_class_strengths
-from spinlearn.answers.table import LabelTable, label_table
+from spinlearn.answers.table import STEPS, LabelTable, label_table
 from spinlearn.answers.temperature import TEMPERATURE_RULES, answer_temperature
 from spinlearn.answers.trust import Trust
 from spinlearn.core.arrays import FloatArray, IntArray, temperature_array
@@ -114,6 +114,10 @@ class Answer(NotebookTable):
         Whether points that agree with no class may be a new one, see `spinlearn.answers.profile`.
     choices : tuple of str
         What was chosen for the user before, each with its reason.
+    proposals : tuple of Proposal
+        Groups that may be a class of their own, best first.
+    words : tuple of Word
+        What was said about earlier proposals.
 
     Examples
     --------
@@ -144,6 +148,8 @@ class Answer(NotebookTable):
     eta_min: float | None = None
     new_groups: bool = True
     choices: tuple[str, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+    words: tuple[Word, ...] = ()
 
     @classmethod
     def from_equilibrium(
@@ -295,8 +301,21 @@ class Answer(NotebookTable):
 
     @property
     def table_states(self) -> FloatArray:
-        """Probability of the named classes, then of the new ones of an average, (n, k + new)."""
-        return self.probabilities if self.law is None else self.law.probabilities
+        """Probability of the named classes, then of the new ones of an average, (n, k + new).
+
+        The last column of an average is that of another class without label, where any has one.
+        """
+        if self.law is None:
+            return self.probabilities
+        rest = np.clip(1 - self.law.probabilities.sum(axis=1, keepdims=True), 0.0, 1.0)
+        if not np.any(rest > 0.5 / STEPS) or len(self.classes) == 0:
+            return self.law.probabilities
+        return np.concatenate([self.law.probabilities, rest], axis=1)
+
+    @property
+    def n_new(self) -> int:
+        """New classes that an average has a probability for."""
+        return 0 if self.law is None else self.law.probabilities.shape[1] - len(self.classes)
 
     @property
     def probabilities(self) -> FloatArray:
@@ -431,6 +450,7 @@ class Answer(NotebookTable):
             confidence=self.confidence,
             second=self.second,
             states=self.table_states,
+            n_new=self.n_new,
             std_error=self.std_error,
             points=points,
         )
@@ -446,20 +466,6 @@ class Answer(NotebookTable):
     def warning(self) -> str | None:
         """Why this answer is not to be trusted, in one sentence; None if it is."""
         return None if self.law is not None else self.trust.sentence(self.row)
-
-    @cached_property
-    def new_class_hints(self) -> list[NewClassHint]:
-        """New classes that stand at other temperatures; an average has weighed these."""
-        if self.law is not None:
-            return []
-        return new_class_hints(self.profile, self.row, self.trust.usable)
-
-    def hint_texts(self) -> list[str]:
-        """The hints in words."""
-        return [
-            hint_text(hint, self.classes, self.profile.confused_sets)
-            for hint in self.new_class_hints
-        ]
 
     def remarks(self) -> list[str]:
         """What kind of answer this is, in words, then what was chosen for it."""
@@ -499,7 +505,7 @@ class Answer(NotebookTable):
     def notes(self) -> list[str]:
         """All that is to be said about this answer in words, the most important first."""
         warning = [] if self.warning is None else [self.warning]
-        return [*warning, self.headline(), *self.remarks(), *self.hint_texts()]
+        return [*warning, self.headline(), *self.remarks(), *(one.text() for one in self.proposals)]
 
     @property
     def is_cut(self) -> bool:
@@ -544,7 +550,7 @@ class Answer(NotebookTable):
         if self.law is not None:
             if temperature == "auto":
                 return self
-            phase = replace(self, law=None, known_profile=None)  # at one temperature
+            phase = replace(self, law=None, known_profile=None, proposals=())  # at one temperature
             return phase.at(temperature).renumbered()
         whole, found = self.equilibrium, self.profile
         rule = "given"

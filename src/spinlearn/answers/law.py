@@ -34,7 +34,8 @@ class Law:
     Attributes
     ----------
     probabilities : float array (n, k + new)
-        Of the named classes, then of the new ones. Rows sum to one.
+        Of the named classes, then of the new ones. What a row lacks to one is the probability of
+        another class without label; a row of zeros is a point of which nothing is known.
     shares : tuple of four float
         Of the phase (belief propagation), of the walk, of the features, of guessing.
     n_judged, n_right : int
@@ -47,6 +48,8 @@ class Law:
         Of the phase, in the unit of the couplings.
     resolutions : tuple of float
         Strengths of its null model.
+    phase_weights : tuple of tuples of float
+        What each resolution (rows) and temperature (columns) counts in the phase; they sum to one.
     """
 
     probabilities: FloatArray
@@ -57,6 +60,7 @@ class Law:
     class_errors: FloatArray
     temperatures: tuple[float, ...]
     resolutions: tuple[float, ...]
+    phase_weights: tuple[tuple[float, ...], ...]
 
     def decision(
         self,
@@ -96,6 +100,8 @@ class Law:
         status[margin <= tau + TIE] = Status.CONFUSED
         status[~reached] = Status.OUTLIER
         status[outcomes >= n_classes] = Status.NEW
+        unknown = first == 0
+        outcomes[unknown], status[unknown] = -1, Status.OUTLIER
         outcomes[held] = labels[held]
         status[held] = Status.LABELLED
         return Decision(
@@ -104,7 +110,7 @@ class Law:
             status=frozen(status, np.int8),
             margin=frozen(margin, np.float64),
             n_classes=n_classes,
-            confused_sets=(),
+            confused_sets=((),) if np.any(unknown & ~held) else (),
         )
 
     def shares_text(self) -> str:

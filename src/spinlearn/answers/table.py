@@ -2,12 +2,12 @@
 
 Columns, for the named classes A, B, ...:
 
-    id, call, status, confidence, second, p:A, p:B, ..., p:new:1, ..., se:A, se:B, ...
+    id, call, status, confidence, second, p:A, p:B, ..., p:new:1, ..., p:new, se:A, se:B, ...
 
 *call* is a class or 'new:1'; by the paper's rule also 'confused:A|B' or 'outlier'. *confidence* is
 the probability of the call, *status* the same in a word, *second* the most probable other class. p
-is the probability of each class; the standard errors se are there where averages are sampled. All
-are in steps of 0.0001.
+is the probability of each class, p:new that of another class without label; the standard errors se
+are there where averages are sampled. All are in steps of 0.0001.
 Ids and calls that a spreadsheet would run as formulas are marked as text (`spreadsheet`).
 Numbers are rounded to whole steps before they become text, so that the explorer, which holds those
 whole numbers, writes the very same characters.
@@ -55,6 +55,7 @@ def label_table(
     confidence: FloatArray,
     second: npt.NDArray[np.object_],
     states: FloatArray,
+    n_new: int = 0,
     std_error: FloatArray | None = None,
     points: slice = slice(None),
 ) -> LabelTable:
@@ -69,8 +70,10 @@ def label_table(
     confidence : float array (n,)
     second : object array (n,)
         Name of the most probable other class.
-    states : float array (n, n_classes + new)
-        Probabilities of the classes, then of new ones.
+    states : float array (n, n_classes + new) or one column more
+        Probabilities of the classes, then of new ones, and of another class without label.
+    n_new : int
+        New classes.
     std_error : float array (n, n_classes), optional
     points : slice
         Rows of the table; default all.
@@ -95,15 +98,16 @@ def label_table(
             ids[points], second[points], *(v.tolist() for v in listed), strict=True
         )
     )
-    return LabelTable(table_columns(classes, states.shape[1], std_error is not None), rows)
+    return LabelTable(table_columns(classes, n_new, states.shape[1], std_error is not None), rows)
 
 
 def table_columns(
-    classes: Sequence[object] | npt.NDArray[Any], n_states: int, errors: bool
+    classes: Sequence[object] | npt.NDArray[Any], n_new: int, n_states: int, errors: bool
 ) -> tuple[str, ...]:
     """Names of the columns for so many states, with standard errors or without."""
     named = [str(c) for c in classes]
-    states = named + [f"new:{k + 1}" for k in range(n_states - len(named))]
+    states = named + [f"new:{k + 1}" for k in range(n_new)]
+    states += ["new"] * (n_states - len(states))
     columns = ["id", "call", "status", "confidence", "second", *(f"p:{s}" for s in states)]
     return (*columns, *(f"se:{c}" for c in named)) if errors else tuple(columns)
 

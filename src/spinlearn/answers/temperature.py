@@ -13,16 +13,15 @@ One more, "calibrated", looks at the energies too, see `spinlearn.answers.calibr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from spinlearn.analysis.grains import TIE
-from spinlearn.answers.new_class_hints import LEAST_SHARE as LEAST_HINT_SHARE
-from spinlearn.answers.new_class_hints import WHOLE, large_new_classes
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import LEAST_NEW, Status
-from spinlearn.core.arrays import BoolArray, FloatArray
+from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.errors import InvalidInputError
 
 # Of the largest information, at which the coldest temperature is taken: where labelled classes
@@ -31,6 +30,10 @@ ENOUGH = 0.95
 LEAST_SHARE = 0.05  # of all points, in a new class that says something; smaller ones only if
 BY_CHANCE = 0.05  # fewer of that size than this would be without a label by chance
 NEARLY = 0.95  # of the information of the best answer, that "discovery" may not fall below
+# New classes that "discovery" looks for: at least so many points and so large a share of them; the
+# class that held them keeps so much of its other points.
+LEAST, LEAST_SEEN, KEPT = 5, 0.01, 0.5
+WHOLE = 0.9  # of the largest number of points in such classes
 
 
 def answer_temperature(
@@ -280,20 +283,66 @@ def _discovery(found: Profile, alone: Profile, eta_min: float | None = None) -> 
     """Near the most informative row, but where small new classes stand too.
 
     Of all rows at which the information, with small new classes counted, is `NEARLY` as large, the
-    one at which most points are in new classes that would be a hint or are in that answer already;
-    of equals, the coldest.
+    one at which most points are in large new classes, beside the class that held them or in that
+    answer already; of equals, the coldest.
     """
     best = _most_informative(found, alone)
-    scores = _half_joined(found, alone, LEAST_HINT_SHARE)
+    scores = _half_joined(found, alone, LEAST_SEEN)
     allowed = scores >= NEARLY * scores[best]
     allowed[best] = True
     answer = found.outcomes[best]
     points = np.zeros(len(scores))
-    for code, sizes, standing in large_new_classes(found, answer):
+    for code, sizes, standing in _large_new_classes(found, answer):
         shown = bool(np.any(answer == code))
         points += np.where(shown | standing, sizes, 0)
     points[~allowed] = -1
     return int(np.argmax(points >= WHOLE * points.max()))
+
+
+def _large_new_classes(
+    found: Profile, answer: IntArray
+) -> Iterator[tuple[int, npt.NDArray[np.int64], npt.NDArray[np.bool_]]]:
+    """New classes that are large somewhere: code, size at every temperature, and where they stand.
+
+    A size is 0 where the class is not large. A class stands where the one that holds its members in
+    `answer` goes on without them.
+    """
+    named = found.n_classes
+    least = max(LEAST, LEAST_SEEN * int(found.outcomes.shape[1]))
+    n_codes = max(int(found.outcomes.max(initial=-1)) - named + 1, 0)
+    sizes = np.array(
+        [np.bincount(r[r >= named] - named, minlength=n_codes) for r in found.outcomes]
+    )
+    sizes[sizes < least] = 0
+    for k in np.flatnonzero(sizes.any(axis=0)):
+        code = named + int(k)
+        yield code, sizes[:, k], _beside_their_class(found, answer, code)
+
+
+def _beside_their_class(found: Profile, answer: IntArray, code: int) -> npt.NDArray[np.bool_]:
+    """At which temperatures the class that holds a new one in the answer stands without it."""
+    standing = np.zeros(len(found.outcomes), dtype=np.bool_)
+    free = found.status[0] != Status.LABELLED
+    for row, outcomes in enumerate(found.outcomes):
+        members = outcomes == code
+        if np.any(members):
+            calls, counts = np.unique(answer[members], return_counts=True)
+            holder = int(calls[np.argmax(counts)])
+            if holder >= found.n_classes:
+                continue  # a piece of a new class that the answer shows
+            held, left = answer == holder, outcomes == holder
+            if holder < 0:  # confused: between them, all named classes stand
+                held, left = _named(answer, found.n_classes), _named(outcomes, found.n_classes)
+            others = held & free & ~members
+            if np.any(others):
+                standing[row] = np.sum(left & free) >= KEPT * np.sum(others)
+            else:
+                standing[row] = np.sum(left & ~free) >= np.sum(members)
+    return standing
+
+
+def _named(outcomes: IntArray, n_classes: int) -> npt.NDArray[np.bool_]:
+    return np.asarray((outcomes >= 0) & (outcomes < n_classes))
 
 
 PROFILE_RULES: dict[str, Callable[[Profile, Profile, float | None], int]] = {

@@ -33,6 +33,7 @@ import numpy as np
 
 from spinlearn.analysis.grains import TIE
 from spinlearn.answers.answer import Answer
+from spinlearn.answers.law import Law
 from spinlearn.answers.names import UNKNOWN
 from spinlearn.answers.rule import label_reach
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
@@ -72,43 +73,49 @@ def unseen_average(
     phase: FloatArray,
     walk: FloatArray,
     features: FloatArray | None,
-    shares: tuple[float, float, float, float],
+    law: Law,
     graph: Graph,
     similarity: Any,
+    clustering: bool = False,
 ) -> tuple[FloatArray, BoolArray]:
     """Probabilities of unseen points by an average of laws, (n_new, k + new).
 
     Beside them, whether each point resembles any training point; where it does not, all are equally
-    probable.
+    probable. What a row lacks to one is the probability of another class without label: of that
+    and of new classes, the point has the mean of its neighbours.
 
     Parameters
     ----------
-    phase : float array (n, k + new)
-        Of the training points; the states after the named ones are new classes.
-    walk : float array (n, k)
-        Likewise.
+    phase, walk : float array (n, k)
+        Of the training points.
     features : float array (n_new, k) or None
         What the features of the unseen points say.
-    shares : tuple of four float
-        Of these laws and of guessing.
+    law : Law
+        Of the training points.
     graph : Graph
         Similarities of the training points.
     similarity : sparse array (n_new, n)
         Those of the unseen points to them, >= 0.
+    clustering : bool
+        Whether all classes are groups of points without label.
     """
     rows, k = _canonical(similarity), walk.shape[1]
     total = np.asarray(rows.sum(axis=1)).ravel()
     reached = np.asarray(total > NEGLIGIBLE * np.abs(graph.weights).max(initial=0.0))
-    laws = np.asarray(rows @ phase) / np.where(reached, total, 1.0)[:, None]
-    beyond = laws[:, k:].sum(axis=1, keepdims=True)
+    share = 1 / np.where(reached, total, 1.0)[:, None]
+    new = share * np.asarray(rows @ law.probabilities[:, k:])
+    beyond = np.zeros((rows.shape[0], 1))
+    if not clustering:
+        beyond = 1 - share * np.asarray(rows @ law.probabilities[:, :k].sum(axis=1))[:, None]
     # Shares of walks go on by one step; the law is a power of them.
     arriving = np.asarray(rows @ walk ** (1 / SHARPNESS)) ** SHARPNESS
-    parts = [_normalised(laws[:, :k]), _normalised(arriving), features, np.full((1, k), 1 / k)]
-    given = [(part, share) for part, share in zip(parts, shares, strict=True) if part is not None]
-    named = sum(share * part for part, share in given) / max(sum(s for _, s in given), TINY)
-    laws[:, :k] = (1 - beyond) * named
+    phases = _normalised(np.asarray(rows @ phase))
+    parts = [phases, _normalised(arriving), features, np.full((1, k), 1 / k)]
+    given = [(part, s) for part, s in zip(parts, law.shares, strict=True) if part is not None]
+    named = sum(s * part for part, s in given) / max(sum(s for _, s in given), TINY)
+    laws = np.concatenate([np.clip(1 - beyond, 0.0, 1.0) * named, new], axis=1)
     laws[~reached] = 1 / laws.shape[1]  # features would be sure of anything far away
-    return _normalised(laws), reached
+    return laws, reached
 
 
 def _normalised(rows: FloatArray) -> FloatArray:

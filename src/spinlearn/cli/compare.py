@@ -89,7 +89,9 @@ def compare(
         graph=graph, engine=engine, scale=scale, clip=options.parse_clip(clip), log2=log2,
         top_variance=top_variance, tol=tol, max_seconds=max_seconds, seed=seed,
     )  # fmt: skip
-    X: Any = dataset.graph if dataset.graph is not None else prepared_points(dataset, settings)
+    X: Any = dataset.graph
+    if X is None:
+        X, _ = prepared_points(dataset, settings)
     builder = make_graph_builder(graph, has_graph=dataset.graph is not None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

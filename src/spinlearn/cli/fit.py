@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from spinlearn.cli import options
-from spinlearn.cli.cluster import on_cluster
 from spinlearn.cli.console import console, say, watched
+from spinlearn.cli.scheduler import on_cluster
 from spinlearn.cli.summary import print_summary
+from spinlearn.core.constants import NOVELTY
 from spinlearn.errors import InvalidInputError, SpinlearnError, StoppedError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def fit(
     feature_law: options.FeatureLaw = "auto",
     proportions: options.Proportions = None,
     label_noise: options.LabelNoise = None,
-    novelty: options.Novelty = "careful",
+    novelty: options.Novelty = NOVELTY,
     engine: options.EngineName = "auto",
     temperatures: options.Temperatures = "auto",
     temperature: options.Temperature = "auto",
@@ -82,7 +83,7 @@ def fit(
 
         spinlearn fit graph.mtx --labels-file labels.csv --labels class --max-seconds 60
 
-        spinlearn fit atlas.h5ad --labels cell_type --novelty eager
+        spinlearn fit atlas.h5ad --labels cell_type --novelty 0.5
 
         spinlearn fit cells.csv --labels type --method paper --temperatures 0:1:21 --seed 7
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from spinlearn.cli import options
 from spinlearn.cli.console import console, say
+from spinlearn.core.constants import NOVELTY
 from spinlearn.errors import SpinlearnError
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def label(
     feature_law: options.FeatureLaw = "auto",
     proportions: options.Proportions = None,
     label_noise: options.LabelNoise = None,
-    novelty: options.Novelty = "careful",
+    novelty: options.Novelty = NOVELTY,
     engine: options.EngineName = "auto",
     temperatures: options.Temperatures = "auto",
     temperature: options.Temperature = "auto",

@@ -15,7 +15,19 @@ from typing import Annotated, Any
 import typer
 
 from spinlearn import __version__
-from spinlearn.cli import compare, demo, doctor, explore, fit, label, reproduce, suggest, suspects
+from spinlearn.cli import (
+    cluster,
+    compare,
+    decide,
+    demo,
+    doctor,
+    explore,
+    fit,
+    label,
+    reproduce,
+    suggest,
+    suspects,
+)
 from spinlearn.cli.console import printable
 from spinlearn.errors import SpinlearnError, StoppedError
 
@@ -67,8 +79,12 @@ def _telling(command: Callable[..., None]) -> Callable[..., None]:
     return run_command
 
 
-for module in (fit, label, explore, compare, suggest, suspects, reproduce, demo, doctor):
-    app.command()(_telling(getattr(module, module.__name__.rpartition(".")[2])))
+for command in (
+    fit.fit, cluster.cluster, label.label, explore.explore, decide.accept, decide.reject,
+    suggest.suggest, suspects.suspects, compare.compare, reproduce.reproduce, demo.demo,
+    doctor.doctor,
+):  # fmt: skip
+    app.command()(_telling(command))
 
 
 def run() -> None:

@@ -13,7 +13,7 @@ from spinlearn.energies import COUPLINGS, ENERGIES
 from spinlearn.engines import ENGINES
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import ReadOptions
-from spinlearn.methods import METHODS, NOVELTY
+from spinlearn.methods import METHODS
 
 READING, METHOD, RUN = "Reading the data", "Method", "Run"
 
@@ -149,9 +149,9 @@ FeatureLaw = Annotated[
     ),
 ]
 Novelty = Annotated[
-    str,
+    float,
     typer.Option(
-        help=f"How readily groups without a label become new classes: {', '.join(NOVELTY)}.",
+        help="Share of all classes that you expect to have no label; 0: none.",
         rich_help_panel=METHOD,
     ),
 ]
@@ -252,6 +252,9 @@ Jobs = Annotated[int, typer.Option(help="Threads.", rich_help_panel=RUN)]
 Seed = Annotated[int, typer.Option(help="Same seed, same answer.", rich_help_panel=RUN)]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.", rich_help_panel=RUN)]
 Out = Annotated[Path, typer.Option(help="Folder for the answer.", rich_help_panel=RUN)]
+NewFolder = Annotated[Path, typer.Option("--out", help="Folder for the new answer.")]
+Group = Annotated[str, typer.Argument(help="A proposal, for example new:1.")]
+ClassName = Annotated[str, typer.Argument(help="Name of its class.")]
 LabellingOut = Annotated[
     Path | None,
     typer.Option(help="Folder for log and answer. Default: DATA-labels.", rich_help_panel=RUN),

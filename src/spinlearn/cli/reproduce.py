@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from spinlearn.cli import options
-from spinlearn.cli.cluster import on_cluster
 from spinlearn.cli.console import console, say, watched
+from spinlearn.cli.scheduler import on_cluster
 
 # A checkout may have the real data beside it; the package itself knows SPINLEARN_DATA only.
 CHECKOUT_DATA = Path("../shared/data")

@@ -15,6 +15,7 @@ from spinlearn.cli.console import cell, say
 from spinlearn.io.result import Result
 
 MOST_ROWS = 20
+MOST_PROPOSALS, LEAST_LIKELY = 3, 0.05  # that are printed
 
 
 def print_summary(
@@ -23,7 +24,7 @@ def print_summary(
     """Print what a result says; `folder` is where it can be explored.
 
     First why it is not to be trusted, if so, and how good it is; then what was chosen, the calls,
-    the phases, new classes elsewhere, what happened on the way.
+    the phases, proposals, what happened on the way.
     """
     if result.warning is not None:
         say(screen, result.warning, "bold red")
@@ -42,9 +43,15 @@ def print_summary(
         say(screen, remark)
     for part in result.phases:
         say(screen, f"T = {part.low:.4g} to {part.high:.4g}: {part.phase.value}")
-    for hint, text in zip(result.new_class_hints, result.hint_texts(), strict=True):
-        look = f"spinlearn explore {quote(str(folder))} --temperature {hint.temperature:.4g}"
-        say(screen, f"{text}: {look} shows them", "cyan")
+    likely = [one for one in result.proposals if one.probability >= LEAST_LIKELY]
+    for one in likely[:MOST_PROPOSALS]:
+        say(screen, one.text(), "cyan")
+    if likely:
+        say(
+            screen,
+            f"if it is a class, spinlearn accept {quote(str(folder))} new:1 NAME; if not, reject",
+            "cyan",
+        )
     for message in messages:
         say(screen, f"note: {message}", "yellow")
 

@@ -49,8 +49,15 @@ AGAINST_PAPER = 3.0
 # -- words -----------------------------------------------------------------------------------------
 SURE = 0.8  # probability from which on a call is "confident": four of five such calls are right
 
-# -- new classes -----------------------------------------------------------------------------------
-APART = 0.75  # most kappa: a border is weaker than the weakest cut inside, see `discovery`
-LEAST_SHARE = 0.01  # of all points, in a new class
+# -- new classes (`methods.new_classes`) -----------------------------------------------------------
+NOVELTY = 0.3  # share of all classes that are expected to have no label
+FEW_LINKS = 3.0  # mean couplings: sums below are chance
+USUAL = 0.6  # ln kappa between parts of one class, mean of 70 sets
+# A group of the mean size of a class whose halves hang together as usual falls into classes with
+# log-odds -3; a border weaker by a factor e adds 3, a group larger by a factor e adds 2.
+SPLIT, PER_WEAKNESS, PER_SIZE = -3.0, 3.0, 2.0
+STRAY = 0.2  # probability of a label inside a group of another class
+# Without labels: modules at this resolution are groups; those are joined again whose ln kappa is
+# less than 0.6 below what is usual.
+CLUSTERS, APART = 0.4, 0.6
 LEAST_NEIGHBOURS = 5.0  # on average, for groups to stand apart by their density
-CLUSTERS = 0.25  # coupling over chance below which groups are clusters, where there are no labels

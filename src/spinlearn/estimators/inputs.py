@@ -143,7 +143,7 @@ def read_graph(
 
 
 def require_labels(y: Any) -> None:
-    """Refuse y = None before any work starts; it means a forgotten argument, not "no labels"."""
+    """Refuse y = None before any work starts: a rival needs labels."""
     if y is None:
         raise InvalidInputError(
             "requires y to be passed, but the target y is None: give one label per point, "

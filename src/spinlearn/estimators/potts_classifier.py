@@ -18,11 +18,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from spinlearn.analysis.temperature_grid import COARSE_SIZE, refined_grid, temperature_grid
 from spinlearn.answers.answer import Answer, Averages, one_temperature
-from spinlearn.answers.names import UNKNOWN, encode_outcomes
+from spinlearn.answers.labels import LabelCode, parse_labels
+from spinlearn.answers.names import UNKNOWN, encode_outcomes, refuse_reserved
 from spinlearn.answers.profile import Profile
+from spinlearn.answers.proposal import ACCEPT, REJECT, Proposal, Word, proposed
 from spinlearn.answers.settled import SettledCalls
 from spinlearn.answers.unseen import unseen_average, unseen_laws, unseen_outcomes
 from spinlearn.core.arrays import BoolArray, FloatArray, temperature_array
+from spinlearn.core.constants import NOVELTY
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.protocols import Callback
 from spinlearn.core.seeds import seed_sequence
@@ -45,7 +48,6 @@ from spinlearn.estimators.inputs import (
     in_parts_with,
     joining,
     read_graph,
-    require_labels,
     similarities,
     training_labels,
 )
@@ -53,8 +55,11 @@ from spinlearn.graphs import describe
 from spinlearn.methods import Plan, plan
 from spinlearn.methods.features import Features, GivenLaw, check_features, is_classifier
 from spinlearn.methods.plan import Asked
+from spinlearn.methods.proposals import Measured, proposals
 from spinlearn.viz.notebook import as_html
 from spinlearn.viz.pictures import Pictures
+
+QUICK = 3_000  # points beyond which the answer to accepted and rejected proposals is a quick one
 
 
 class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
@@ -107,9 +112,10 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     label_noise : float or None, default None
         Share of the labels that may be wrong, below 0.5: labels become finite fields that the data
         can overrule. None or 0: they hold.
-    novelty : {"careful", "off", "eager"}, default "careful"
-        How readily groups without a label become new classes, for the method
-        "messages"; the paper's rule has its own.
+    novelty : float, default 0.3
+        Share of all classes that you expect to have no label, for the method "messages": prior of
+        the probability that a point is in none of the named ones. 0: every class has a label. The
+        paper's rule has its own.
     label_strength : float or array-like of shape (n,), default inf
         h of eq. 2: infinite holds labelled points in their class, a finite value lets the data
         overrule a label.
@@ -173,6 +179,11 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         Probability of every named class. With `new_probability_` rows sum to one.
     new_probability_ : float array (n,)
         Probability of being in none of the named classes.
+    proposals_ : tuple of Proposal
+        At most ten groups of points that may be a class of their own, best first; they may be
+        nested. `accept` makes one a class, `reject` says that it is none.
+    words_ : tuple of Word
+        What was accepted and rejected since the last `fit` or `relabel`.
     confidence_ : float array (n,)
         Probability of the call. By the paper's rule that at `temperature_`; at T = 0, where it says
         nothing, the mean over temperatures up to melting.
@@ -229,7 +240,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         features: Any = "auto",
         proportions: Any = None,
         label_noise: float | None = None,
-        novelty: str = "careful",
+        novelty: float = NOVELTY,
         label_strength: Any = np.inf,
         engine: Any = "auto",
         temperatures: Any = "auto",
@@ -261,18 +272,21 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         self.callback = callback
         self.random_state = random_state
 
+    _feature_names: Any = None  # of whoever fits an array whose columns have names
+
     # -- fitting -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Classify the points of X from the few labels in y.
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Classify the points of X from the few labels in y, or find their clusters without any.
 
         Parameters
         ----------
         X : array-like or data frame (n, d); or a Graph, SciPy sparse matrix or networkx graph
             Points, or their precomputed similarity graph. A sparse X is always a graph. With
             ``graph=PixelGrid()``, the mask of an image.
-        y : array-like of shape (n,), or mapping
-            Labels; -1 (or None, NaN, "") marks an unlabelled point. For the mask of an image, an
+        y : array-like of shape (n,), or mapping, optional
+            Labels; -1 (or None, NaN, "") marks an unlabelled point. Without any label, groups that
+            stand apart are new classes: a clustering. For the mask of an image, an
             image of labels will do. A dict holds the labels of some points: by node for a networkx
             graph, which takes a pandas Series alike, by the index of a data frame, else by row
             number. A Series goes by position, and is refused where its index is that of the data
@@ -284,16 +298,16 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         """
         check_answer_settings(self)
         asked = self._asked()
-        require_labels(y)
         builder, n_components = graph_settings(asked.method, self.graph, self.n_components)
         self._training = read_graph(self, X, builder, n_components, self.callback)
         self.graph_ = self._training.graph
         self.graph_summary_ = describe(self.graph_)
         if self._training.nodes is not None:
             self.nodes_ = self._training.nodes
-        return self.relabel(y)
+        self.__dict__.pop("plan_", None)
+        return self.relabel(np.full(self.graph_.n_nodes, None) if y is None else y)
 
-    def relabel(self, y: Any) -> Self:
+    def relabel(self, y: Any, *, words: tuple[Word, ...] = ()) -> Self:
         """Classify the points of the last `fit` again from other labels.
 
         The answer is that of `fit` with these labels; the graph is not built again.
@@ -302,18 +316,25 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         ----------
         y : array-like of shape (n,), or mapping
             As for `fit`.
+        words : tuple of Word
+            What was said about proposals before: rejected groups are not proposed again. Labels
+            that came of it are in y.
 
         Returns
         -------
         self
         """
         check_is_fitted(self, "graph_")
+        return self._follow(training_labels(y, self._training), tuple(words))
+
+    def _follow(self, code: LabelCode, words: tuple[Word, ...]) -> Self:
+        """Classify by labels, knowing what was said about proposals."""
         asked = self._asked()
-        self._label_code = training_labels(y, self._training)
-        self.classes_ = self._label_code.classes
+        self._label_code, self.classes_, self.words_ = code, code.classes, words
         self._warn()
-        asked = replace(asked, features=self._features())
-        chosen = plan(self.graph_, self._label_code.states, len(self.classes_), asked)
+        asked = replace(asked, features=self._features(), rejected=rejected(words))
+        earlier = getattr(self, "plan_", None)
+        chosen = plan(self.graph_, code.states, len(code.classes), asked, earlier)
         self._take(chosen, asked)
         self.answer_ = self._averaged(chosen) if chosen.parts is not None else self._answer_from(
             chosen, self._equilibrium(chosen, partial(self._answer_from, chosen))
@@ -346,18 +367,30 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             )  # fmt: skip
         averages = Averages(chosen.model, run)
         needed = averages.equilibrium if chosen.parts.phase is None else None
+        law, groups = chosen.parts.law(needed)
+        code, training = self._label_code, self._training
+        found: tuple[Proposal, ...] = ()
+        if groups:
+            measured = None
+            if training.points is not None:
+                names = getattr(self, "feature_names_in_", self._feature_names)
+                measured = Measured(training.points, training.reduction, names)
+            assert chosen.forest is not None
+            found = proposals(groups, law, chosen.forest, code.states, code.classes, measured)
         return Answer(
-            classes=self._label_code.classes,
-            labels=self._label_code.states,
+            classes=code.classes,
+            labels=code.states,
             averages=averages,
             temperature=float(chosen.temperature),
-            law=chosen.parts.law(needed),
+            law=law,
             rule="average",
             tau=float(self.tau),
             small_groups=self.small_groups,
             eta_min=self.eta_min,
             new_groups=chosen.new_groups,
             choices=tuple(map(str, self.choices_)),
+            proposals=found,
+            words=self.words_,
         )
 
     def _take(self, chosen: Plan, asked: Asked) -> None:
@@ -466,6 +499,67 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
                 remedy = "both are kept; with a finite label strength the data may overrule them"
                 warnings.warn(ContradictionWarning(clash, (first, second), remedy), stacklevel=3)
 
+    # -- what the user says about proposals ------------------------------------------------------
+
+    def accept(self, group: str, name: Any) -> Self:
+        """Make a proposal a class of its own.
+
+        Its most typical points become labels, as many as a class has in the mean, and the answer
+        follows. Of more than 3,000 points what left-out labels taught is kept from before.
+
+        Parameters
+        ----------
+        group : str
+            Name of the proposal, "new:1".
+        name : str, or int where labels are whole numbers
+            Of the class; one that is known makes the group part of it.
+
+        Returns
+        -------
+        self
+        """
+        return self._say(ACCEPT, group, name)
+
+    def reject(self, group: str) -> Self:
+        """Say that a proposal is no class of its own, but part of the named class beside it.
+
+        Its most typical points become labels of that class, and it is not proposed again.
+
+        Parameters
+        ----------
+        group : str
+            Name of the proposal, "new:1".
+
+        Returns
+        -------
+        self
+        """
+        return self._say(REJECT, group)
+
+    def _say(self, do: str, group: str, name: Any = None) -> Self:
+        answer, code = self._answer, self._label_code
+        chosen = proposed(answer.proposals, group)
+        if do == REJECT:
+            name = code.classes[[str(c) for c in code.classes].index(chosen.beside)]
+        mean = np.sum(code.states >= 0) / max(len(code.classes), 1)
+        labelled = chosen.typical[: max(1, round(mean))]
+        given = np.full(len(code.states), None, dtype=object)
+        known = code.states >= 0
+        given[known] = code.classes[code.states[known]].tolist()
+        given[labelled] = class_like(code.classes, name)
+        new = parse_labels(given, len(given))
+        refuse_reserved(new.classes)
+        word = Word(do, group, str(name), chosen.points, labelled)
+        words = (*self.words_, word)
+        if len(given) > QUICK:
+            from spinlearn.estimators.quick import quickly_following
+
+            quick = quickly_following(self, new, words)
+            if quick is not None:
+                self.__dict__.update(quick.__dict__)
+                return self
+        return self._follow(new, words)
+
     # -- answers -------------------------------------------------------------------------------
 
     @property
@@ -547,6 +641,11 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     def new_classes_(self) -> dict[str, npt.NDArray[np.intp]]:
         """Members of every new class, by its name."""
         return self._answer.new_classes
+
+    @property
+    def proposals_(self) -> tuple[Proposal, ...]:
+        """Groups that may be a class of their own, best first."""
+        return self._answer.proposals
 
     @property
     def new_class_strengths_(self) -> dict[str, float]:
@@ -635,7 +734,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             features = parts.fitted.law(points)
         phase = parts.states(None if parts.phase is not None else answer.equilibrium)
         return similarity, *unseen_average(
-            phase, parts.walk, features, answer.law.shares, self.graph_, similarity
+            phase, parts.walk, features, answer.law, self.graph_, similarity, parts.clustering
         )
 
     # -- pictures ------------------------------------------------------------------------------
@@ -663,6 +762,23 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False  # a sparse X is a graph, not features
         return tags
+
+
+def rejected(words: tuple[Word, ...]) -> tuple[npt.NDArray[np.intp], ...]:
+    """Groups that are no class of their own."""
+    return tuple(word.points for word in words if word.do == REJECT)
+
+
+def class_like(classes: npt.NDArray[Any], name: Any) -> Any:
+    """The name of a class in the kind of those that there are."""
+    if classes.dtype.kind not in "iu":
+        return str(name)
+    try:
+        return int(name)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"{name!r} is no whole number, but all labels are: give the class a number"
+        ) from None
 
 
 def _whole_seed(seed: Any) -> int:

@@ -2,6 +2,7 @@
 
 labels.csv      one row per point, see `spinlearn.answers.table`
 labels.parquet  the same, where pyarrow is installed
+proposals.csv   groups that may be a class of their own, best first; only where there are any
 profile.csv     one row per point and temperature interval: id, t_low, t_high, call; of large sets
                 only where it is asked for
 model.npz       everything, for the other commands
@@ -18,7 +19,12 @@ from spinlearn.io.label_parquet import parquet_at_hand, write_label_parquet
 from spinlearn.io.result import Result
 
 PROFILE_COLUMNS = ("id", "t_low", "t_high", "call")
-ANSWER_FILES = ("labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html")
+PROPOSAL_COLUMNS = (
+    "group", "probability", "points", "beside", "apart", "features", "typical", "members",
+)  # fmt: skip
+ANSWER_FILES = (
+    "labels.csv", "labels.parquet", "proposals.csv", "profile.csv", "model.npz", "report.html",
+)  # fmt: skip
 MANY = 100_000  # points beyond which the profile is written only where it is asked for
 BLOCK = 200_000  # rows of text held at a time
 
@@ -38,6 +44,9 @@ def write_answer(folder: Path, result: Result, *, profile: bool | None = None) -
     if parquet_at_hand():
         files.append(folder / "labels.parquet")
         write_label_parquet(files[-1], result)
+    if result.proposals:
+        files.append(folder / "proposals.csv")
+        _write_proposals(files[-1], result)
     if profile or (profile is None and len(result.ids) <= MANY):
         files.append(folder / "profile.csv")
         _write_profile(files[-1], result)
@@ -52,6 +61,19 @@ def _write_labels(path: Path, result: Result) -> None:
         for start in range(0, len(result.ids), BLOCK):
             part = result.table(result.ids, slice(start, start + BLOCK))
             file.write(part.csv(heading=start == 0))
+
+
+def _write_proposals(path: Path, result: Result) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv_writer(file)
+        writer.writerow(PROPOSAL_COLUMNS)
+        for one in result.proposals:
+            typical, members = (
+                " ".join(result.ids[k] for k in rows.tolist()) for rows in (one.typical, one.points)
+            )
+            texts = (one.beside, one.apart_text(), one.features_text(), typical, members)
+            size = str(len(one.points))
+            writer.writerow((one.name, f"{one.probability:.4f}", size, *map(safe_name, texts)))
 
 
 def _write_profile(path: Path, result: Result) -> None:

@@ -40,7 +40,7 @@ def write_label_parquet(path: Path, result: Result) -> None:
               _words(second.astype(np.int32), seconds), *map(_rounded, states.T)]  # fmt: skip
     if errors is not None:
         values += map(_rounded, errors.T)
-    columns = table_columns(result.classes, states.shape[1], errors is not None)
+    columns = table_columns(result.classes, result.n_new, states.shape[1], errors is not None)
     parquet.write_table(
         pa.table(dict(zip(columns, values, strict=True))),
         path, compression="zstd", write_page_checksum=True,

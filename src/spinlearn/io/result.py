@@ -19,6 +19,7 @@ import numpy.typing as npt
 from spinlearn.answers.answer import Answer, Averages
 from spinlearn.answers.labels import LARGEST
 from spinlearn.answers.law import Law
+from spinlearn.answers.proposal import ACCEPT, REJECT, Proposal, Word
 from spinlearn.answers.rule import SMALL_GROUPS, Status, label_holders
 from spinlearn.answers.temperature import TEMPERATURE_RULES
 from spinlearn.core.array_checks import FINITE, NUMBER, listed, typed, within
@@ -36,11 +37,12 @@ from spinlearn.io.stored_averages import (
 )
 from spinlearn.io.stored_model import model_arrays, model_of
 from spinlearn.io.stored_profile import profile_arrays, profile_of
+from spinlearn.methods.reduction import Reduction
 from spinlearn.viz.layout import principal
 from spinlearn.viz.pictures import Pictures
 
 MAGIC = "spinlearn result"
-VERSION = 3
+VERSION = 4
 PLACES = ("layout", "components")
 PLAIN_ARRAYS = (
     "ids", "classes", "labels", "n_nodes", "edges", "weights", "couplings", "pair_cost", "fields",
@@ -48,8 +50,19 @@ PLAIN_ARRAYS = (
 )  # fmt: skip
 ROUNDING = 1e-6  # of a probability in single precision
 LAW_ROUNDING = 1e-4  # of a sum of many
+MOST_VALUES = 10_000_000  # of features that are stored: 40 MB
 LARGE = 500_000  # points whose probabilities stay in single precision
-LAW = ("shares", "n_judged", "n_right", "chance", "temperatures", "resolutions")  # plain fields
+PROPOSED = ("proposal_points", "proposal_typical", "word_points", "word_labelled")
+REDUCTION = ("mean", "components", "spread")
+LAW = (
+    "shares",
+    "n_judged",
+    "n_right",
+    "chance",
+    "temperatures",
+    "resolutions",
+    "phase_weights",
+)  # plain fields
 PLAIN = ("temperature", "rule", "tau", "small_groups", "eta_min")  # fields of Answer
 
 
@@ -86,6 +99,10 @@ class Result(Answer, Pictures):
         Whether points that agree with no class may be a new one.
     choices : tuple of str
         What was chosen for the user, each with its reason.
+    proposals : tuple of Proposal
+        Groups that may be a class of their own, best first.
+    words : tuple of Word
+        What was said about earlier proposals.
     ids : list of str
         Name of every point.
     layout : float array (n, 2), optional
@@ -94,6 +111,12 @@ class Result(Answer, Pictures):
         Else the first two principal components of their features, if they have any.
     settings : mapping
         How it was made: version, file, options, seed, seconds, warnings.
+    points : float array (n, d), optional
+        Features as neighbours are looked for, in single precision, unless they are very many.
+    reduction : Reduction, optional
+        By which they were made of the features, where these are many.
+    feature_names : tuple of str
+        Of the features, where they have any.
 
     Examples
     --------
@@ -117,6 +140,9 @@ class Result(Answer, Pictures):
     layout: FloatArray | None = None
     components: FloatArray | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    points: FloatArray | None = None
+    reduction: Reduction | None = None
+    feature_names: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -145,6 +171,7 @@ class Result(Answer, Pictures):
         Result
         """
         answer: Answer = fitted.answer_
+        names = getattr(fitted, "feature_names_in_", fitted._feature_names)
         if len(ids) != answer.graph.n_nodes:
             raise InvalidInputError(
                 f"there are {len(ids)} ids for {answer.graph.n_nodes} points: give one id per point"
@@ -164,6 +191,9 @@ class Result(Answer, Pictures):
             layout=layout,
             components=components,
             settings=dict(settings or {}),
+            points=points if points is not None and points.size <= MOST_VALUES else None,
+            reduction=fitted._training.reduction,
+            feature_names=tuple(map(str, () if names is None else names)),
         )
 
     def _pictured(self) -> Answer:
@@ -199,6 +229,18 @@ class Result(Answer, Pictures):
             places = getattr(self, name)
             if places is not None:
                 arrays[name] = np.asarray(places, dtype=np.float64)
+        arrays |= {
+            "proposal_points": _runs([one.points for one in self.proposals]),
+            "proposal_typical": _runs([one.typical for one in self.proposals]),
+            "word_points": _runs([one.points for one in self.words]),
+            "word_labelled": _runs([one.labelled for one in self.words]),
+        }
+        if self.points is not None:
+            arrays["points"] = self.points.astype(np.float32)
+            arrays["feature_names"] = np.array(self.feature_names, dtype=np.str_)
+            if self.reduction is not None:
+                for name in REDUCTION:
+                    arrays[f"reduction_{name}"] = getattr(self.reduction, name)
         law = self.law
         if law is not None:
             arrays["law_probabilities"] = law.probabilities
@@ -210,6 +252,18 @@ class Result(Answer, Pictures):
             "equilibrium": equilibrium_header(self.equilibrium),
             "answer": {name: getattr(self, name) for name in (*PLAIN, "new_groups", "choices")},
             "law": None if law is None else {name: getattr(law, name) for name in LAW},
+            "proposals": [
+                {
+                    "probability": one.probability,
+                    "beside": one.beside,
+                    "apart": one.apart if np.isfinite(one.apart) else None,
+                    "features": [list(pair) for pair in one.features],
+                    "n_features": one.n_features,
+                }
+                for one in self.proposals
+            ],
+            "explained": None if self.reduction is None else self.reduction.explained,
+            "words": [{"do": w.do, "group": w.group, "name": w.name} for w in self.words],
             "n_classes": self.profile.n_classes,
             "confused_sets": [list(map(int, s)) for s in self.profile.confused_sets],
             "settings": dict(self.settings),
@@ -303,9 +357,14 @@ class Result(Answer, Pictures):
                 equilibrium_of(model, header["equilibrium"], arrays, found.temperatures)
             ),
             known_profile=found,
+            proposals=_proposals(header, arrays),
+            words=_words(header, arrays),
             layout=_places(arrays, "layout", model.n_nodes),
             components=_places(arrays, "components", model.n_nodes),
             settings=typed(header, "settings", dict),
+            points=_points(arrays),
+            reduction=_reduction(header, arrays),
+            feature_names=tuple(arrays["feature_names"].tolist()) if "points" in arrays else (),
         )
 
 
@@ -342,8 +401,8 @@ def _check_labels(labels: npt.NDArray[Any], model: PottsModel, n_classes: int) -
 
 def _check_arrays(arrays: Arrays) -> None:
     """Refuse arrays that no result has: one may be another whose name was damaged."""
-    known = {"header", *PLAIN_ARRAYS, *PLACES, *STORED}
-    groups = ("profile_", "law_", "penalty_")
+    known = {"header", *PLAIN_ARRAYS, *PLACES, *STORED, *PROPOSED, "points", "feature_names"}
+    groups = ("profile_", "law_", "penalty_", "reduction_")
     strange = [n for n in arrays if n not in known and not n.startswith(groups)]
     if strange:
         raise ValueError(f"it holds {strange[0]!r}, which no result has")
@@ -379,6 +438,97 @@ def _places(arrays: Arrays, name: str, n_points: int) -> FloatArray | None:
     return frozen(arrays[name], np.float64)
 
 
+def _points(arrays: Arrays) -> FloatArray | None:
+    """Features, if a file holds them."""
+    points = arrays.get("points")
+    if points is None:
+        return None
+    if points.ndim != 2 or len(points) != int(arrays["n_nodes"]) or points.dtype.kind != "f":
+        raise ValueError(f"points are {points.dtype} of shape {points.shape}")
+    within("points", points, -FINITE, FINITE)
+    return frozen(points, np.float64)
+
+
+def _reduction(header: dict[str, Any], arrays: Arrays) -> Reduction | None:
+    """How features were reduced, if they were and are stored."""
+    explained = typed(header, "explained", *NUMBER, type(None))
+    if explained is None or "points" not in arrays:
+        return None
+    mean, components, spread = (arrays[f"reduction_{name}"] for name in REDUCTION)
+    wanted = (arrays["points"].shape[1], len(mean))
+    if components.shape != wanted or spread.shape != mean.shape:
+        raise ValueError(f"reduction_components have shape {components.shape}")
+    for name in REDUCTION:
+        within(f"reduction_{name}", arrays[f"reduction_{name}"], -FINITE, FINITE)
+    mean, components, spread = (frozen(v, np.float64) for v in (mean, components, spread))
+    return Reduction(mean, components, float(explained), spread)
+
+
+def _runs(parts: list[npt.NDArray[np.intp]]) -> npt.NDArray[np.int64]:
+    """Row numbers of several groups one after the other, each headed by how many there are."""
+    return np.array([v for part in parts for v in (len(part), *part.tolist())], dtype=np.int64)
+
+
+def _parts(arrays: Arrays, name: str, count: int) -> list[npt.NDArray[np.intp]]:
+    """The groups that `_runs` wrote."""
+    values, n = arrays[name], int(arrays["n_nodes"])
+    if values.ndim != 1 or values.dtype.kind != "i":
+        raise ValueError(f"{name} are no row numbers")
+    parts, at = [], 0
+    while at < len(values):
+        size = int(values[at])
+        rows = values[at + 1 : at + 1 + size]
+        if size < 1 or len(rows) != size:
+            raise ValueError(f"{name} end too early")
+        within(name, rows, 0, n - 1)
+        parts.append(rows.astype(np.intp))
+        at += 1 + size
+    if len(parts) != count:
+        raise ValueError(f"{len(parts)} groups in {name} for {count}")
+    return parts
+
+
+def _proposals(header: dict[str, Any], arrays: Arrays) -> tuple[Proposal, ...]:
+    """The proposals that a file holds."""
+    said = listed("proposals", header["proposals"], dict)
+    points = _parts(arrays, "proposal_points", len(said))
+    typical = _parts(arrays, "proposal_typical", len(said))
+    found = []
+    for number, (one, members, central) in enumerate(zip(said, points, typical, strict=True)):
+        apart = typed(one, "apart", *NUMBER, type(None))
+        within("the probability of a proposal", typed(one, "probability", *NUMBER), 0.0, 1.0)
+        within("what sets a proposal apart", 0 if apart is None else apart, 0.0, FINITE)
+        pairs = [(str(name), float(value)) for name, value in one["features"]]
+        within("differences of features", [v for _, v in pairs], -FINITE, FINITE)
+        found.append(
+            Proposal(
+                name=f"new:{number + 1}",
+                points=members,
+                probability=float(one["probability"]),
+                beside=typed(one, "beside", str),
+                apart=np.nan if apart is None else float(apart),
+                typical=central,
+                features=tuple(pairs),
+                n_features=typed(one, "n_features", int),
+            )
+        )
+    return tuple(found)
+
+
+def _words(header: dict[str, Any], arrays: Arrays) -> tuple[Word, ...]:
+    """What a file holds of what was said about proposals."""
+    said = listed("words", header["words"], dict)
+    points = _parts(arrays, "word_points", len(said))
+    labelled = _parts(arrays, "word_labelled", len(said))
+    for one in said:
+        if one["do"] not in (ACCEPT, REJECT):
+            raise ValueError(f"{one['do']!r} was said of a proposal")
+    return tuple(
+        Word(one["do"], typed(one, "group", str), typed(one, "name", str), members, central)
+        for one, members, central in zip(said, points, labelled, strict=True)
+    )
+
+
 def _law(header: dict[str, Any], arrays: Arrays, n_classes: int) -> Law | None:
     """The average that a file holds, if any."""
     said = header["law"]
@@ -390,7 +540,7 @@ def _law(header: dict[str, Any], arrays: Arrays, n_classes: int) -> Law | None:
     if errors.shape != (n_classes,):
         raise ValueError(f"law_class_errors have shape {errors.shape}")
     within("law_probabilities", p, 0.0, 1 + ROUNDING)
-    within("sums of law_probabilities", p.sum(axis=1), 1 - LAW_ROUNDING, 1 + LAW_ROUNDING)
+    within("sums of law_probabilities", p.sum(axis=1), 0.0, 1 + LAW_ROUNDING)
     within("law_class_errors", errors, 0.0, FINITE)
     shares = [float(v) for v in listed("shares", said["shares"], *NUMBER)]
     within("shares", shares, 0.0, 1 + ROUNDING)
@@ -407,6 +557,11 @@ def _law(header: dict[str, Any], arrays: Arrays, n_classes: int) -> Law | None:
         if not values:
             raise ValueError(f"{name} of the average are missing")
     within("temperatures of the average", listings["temperatures"], np.finfo(float).tiny, FINITE)
+    rows = [listed("phase_weights", row, *NUMBER) for row in said["phase_weights"]]
+    weights = np.array(rows, dtype=np.float64)
+    if weights.shape != (len(listings["resolutions"]), len(listings["temperatures"])):
+        raise ValueError(f"phase_weights have shape {weights.shape}")
+    within("phase_weights", weights, 0.0, 1 + ROUNDING)
     single = p.shape[0] > LARGE
     return Law(
         probabilities=frozen(p, np.float32 if single else np.float64),  # type: ignore[arg-type]
@@ -415,5 +570,6 @@ def _law(header: dict[str, Any], arrays: Arrays, n_classes: int) -> Law | None:
         n_right=counts[1],
         chance=typed(said, "chance", bool),
         class_errors=frozen(errors, np.float64),
+        phase_weights=tuple(tuple(row) for row in weights.tolist()),
         **listings,
     )

@@ -65,6 +65,22 @@ def doubted(answer: Answer) -> list[dict[str, Any]]:
     ]
 
 
+def unnamed_groups(answer: Answer) -> list[dict[str, Any]]:
+    """Groups that wait for a name: name, size and the members that would get it.
+
+    Proposals, the best first, each with as many of its most typical points as a class has labels in
+    the mean; where an answer makes none, new classes.
+    """
+    if not answer.proposals:
+        return new_groups(answer)
+    mean = np.sum(answer.labels >= 0) / max(len(answer.classes), 1)
+    return [
+        {"group": one.name, "size": len(one.points),
+         "points": one.typical[: max(1, round(mean))].tolist()}
+        for one in answer.proposals
+    ]  # fmt: skip
+
+
 def new_groups(answer: Answer, most: int = 12) -> list[dict[str, Any]]:
     """Classes that nobody named, the largest first: code, size and their most central members."""
     outcomes, k = answer.decision.outcomes, len(answer.classes)

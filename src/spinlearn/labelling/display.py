@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from spinlearn.core.arrays import IntArray
-from spinlearn.labelling.advice import new_groups
+from spinlearn.labelling.advice import unnamed_groups
 from spinlearn.labelling.loop import Loop, Shown
 from spinlearn.viz.content import ExplorerContent, explorer_content
 from spinlearn.viz.explorer import explorer_payload, packed, points_on_display
@@ -46,7 +46,7 @@ class Display:
         `wanted` points are on display from now on.
         """
         content = self._content(shown)
-        unnamed = new_groups(shown.answer)
+        unnamed = unnamed_groups(shown.answer)
         if len(self.rows) == 0:
             self.rows = points_on_display(content)
         central = [row for group in unnamed for row in group["points"]]

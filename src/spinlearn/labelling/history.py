@@ -11,6 +11,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.answers.proposal import REJECT, Word
 from spinlearn.errors import InvalidInputError
 
 
@@ -40,6 +44,16 @@ class History:
         """Labels of every class."""
         return Counter(name for name in self.labels if name is not None)
 
+    @property
+    def rejected(self) -> tuple[Word, ...]:
+        """Groups that are no class of their own, by the rejections that count."""
+        return tuple(
+            Word(REJECT, entry["group"], entry["class"], self._rows(entry["members"]),
+                 self._rows(entry["points"]))
+            for number, entry in self._actions.items()
+            if entry["do"] == REJECT and number not in self._off
+        )  # fmt: skip
+
     def take(self, entry: Mapping[str, Any]) -> None:
         """Go on by one entry of a log."""
         number, who, do = entry["n"], entry["who"], entry["do"]
@@ -68,7 +82,8 @@ class History:
 
     def check(self, action: Mapping[str, Any]) -> None:
         """Refuse an action on points or classes that are not there."""
-        unknown = [name for name in action.get("points", ()) if name not in self._place]
+        named = (*action.get("points", ()), *action.get("members", ()))
+        unknown = [name for name in named if name not in self._place]
         if unknown:
             raise InvalidInputError(f"there is no point {unknown[0]!r}: take one of the map")
         if action["do"] in ("rename", "merge") and action["class"] not in self.counts:
@@ -90,9 +105,14 @@ class History:
             old, new = entry["class"], entry["to"]
             self.labels = [new if name == old else name for name in self.labels]
             return
-        for name in entry["points"]:
-            row = self._place.get(name)
-            if row is None:
-                raise InvalidInputError(f"the log labels {name!r}, which is not in the data")
+        self._rows(entry.get("members", ()))  # are there
+        for row in self._rows(entry["points"]).tolist():
             self.labels[row] = entry.get("class")
             self.last[row] = number
+
+    def _rows(self, names: Sequence[str]) -> npt.NDArray[np.intp]:
+        """Row numbers of points by their ids."""
+        for name in names:
+            if name not in self._place:
+                raise InvalidInputError(f"the log labels {name!r}, which is not in the data")
+        return np.array([self._place[name] for name in names], dtype=np.intp)

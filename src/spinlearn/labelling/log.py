@@ -10,6 +10,8 @@ still the same. The others are numbered from 1, with the time, who did it, and w
 
     label   points, class           these points (by id) get this label
     name    points, class, group    the same, for a class that the answer had found ("new:1")
+    reject  points, class, group,   the same, for a group that is no class of its own but part of
+            members                 this one: with all its members it is not proposed again
     clear   points                  their labels are taken away
     rename  class, to               all labels of a class get another name,
     merge   class, to               which may be that of a class there is
@@ -41,6 +43,7 @@ MAGIC, VERSION = "spinlearn labelling", 1
 KEPT = {
     "label": {"points", "class"},
     "name": {"points", "class", "group"},
+    "reject": {"points", "class", "group", "members"},
     "clear": {"points"},
     "rename": {"class", "to"},
     "merge": {"class", "to"},
@@ -150,9 +153,9 @@ def check_entry(entry: Any, number: int) -> None:
     if needed is None or set(entry) != needed | {"n", "at", "who", "do"}:
         raise ValueError("its parts are not those of any action")
     texts = [entry[key] for key in ("at", "who", "class", "to", "group") if key in entry]
-    points = entry.get("points", [])
-    if not isinstance(points, list) or not all(isinstance(v, str) for v in [*texts, *points]):
-        raise ValueError("a part that should be text is not")
+    for points in (entry.get("points", []), entry.get("members", [])):
+        if not isinstance(points, list) or not all(isinstance(v, str) for v in [*texts, *points]):
+            raise ValueError("a part that should be text is not")
     if "of" in entry and type(entry["of"]) is not int:
         raise ValueError("'of' is not a number")
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import clean_labels
+from spinlearn.answers.proposal import Word
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.errors import StoppedError
 from spinlearn.estimators import PottsClassifier
@@ -71,26 +72,39 @@ class Loop:
         assert self._base is not None
         return self._base._training
 
-    def quick(self, names: Sequence[str | None], callback: Callback | None = None) -> Shown | None:
-        """The answer with the choices of the last; None where there is nothing to go by."""
+    def quick(
+        self,
+        names: Sequence[str | None],
+        callback: Callback | None = None,
+        rejected: tuple[Word, ...] = (),
+    ) -> Shown | None:
+        """The answer with the choices of the last; None where there is nothing to go by.
+
+        `rejected` groups are not proposed again.
+        """
         labels = self.labels(names)
         base, choices = self._base, self._choices
         if _n_classes(labels) < 2:
             choices = None if self._clusters is None else self._clusters.plan_
         if base is None or choices is None:
             return None
-        found = quickly_relabelled(base, labels, choices, callback)
+        found = quickly_relabelled(base, labels, choices, callback, rejected)
         return None if found is None else Shown(found.answer_, "quick")
 
-    def thorough(self, names: Sequence[str | None], callback: Callback | None = None) -> Shown:
+    def thorough(
+        self,
+        names: Sequence[str | None],
+        callback: Callback | None = None,
+        rejected: tuple[Word, ...] = (),
+    ) -> Shown:
         """The answer that `fit` gives, or else a clustering."""
         labels = self.labels(names)
         watch = _Watch(callback)
         if _n_classes(labels) < 2:
-            found = self._clustering(labels, watch)
+            found = self._clustering(labels, watch, rejected)
             watch.check()
             return Shown(found.answer_, "clusters")
-        result, messages = self.fitting.result(labels, watch)
+        result, messages = self.fitting.result(labels, watch, words=rejected)
         watch.check()
         fitted, last = self.fitting.fitted, self.fitting.last
         assert fitted is not None
@@ -102,7 +116,9 @@ class Loop:
         """Refuse labels from which `fit` would learn nothing."""
         replace(self.fitting.data, labels=self.labels(names)).check_labels()
 
-    def _clustering(self, labels: npt.NDArray[np.object_], watch: _Watch) -> PottsClassifier:
+    def _clustering(
+        self, labels: npt.NDArray[np.object_], watch: _Watch, rejected: tuple[Word, ...]
+    ) -> PottsClassifier:
         if self._clusters is None:
             none = np.full(len(labels), None, dtype=object)
             found = self.fitting.classifier(none, watch)
@@ -110,8 +126,8 @@ class Loop:
             self._clusters, self._base = found, self.fitting.fitted
         if _n_classes(labels) == 0:
             return self._clusters
-        named = quickly_relabelled(self._clusters, labels, self._clusters.plan_, watch)
-        return self.fitting.classifier(labels, watch) if named is None else named
+        named = quickly_relabelled(self._clusters, labels, self._clusters.plan_, watch, rejected)
+        return self.fitting.classifier(labels, watch, rejected) if named is None else named
 
 
 class _Watch:

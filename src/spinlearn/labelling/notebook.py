@@ -148,7 +148,7 @@ def label(
     port : int, default 0
         Of the page; 0 is any that is free.
     **settings
-        Settings of the answer, such as ``novelty="eager"``.
+        Settings of the answer, such as ``novelty=0.5``.
 
     Returns
     -------

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.core.arrays import IntArray
 from spinlearn.core.protocols import Progress
 from spinlearn.errors import InvalidInputError, SpinlearnError, StoppedError
@@ -44,7 +45,7 @@ class _Task:
     """What a thread does: when, what with version and labels, and whom it tells of errors."""
 
     wanted: Callable[[], bool]
-    work: Callable[[int, list[str | None]], None]
+    work: Callable[[int, list[str | None], tuple[Word, ...]], None]
     failed: Callable[[str, int], None]
     background: bool = False
 
@@ -188,6 +189,8 @@ class Room:
                 raise InvalidInputError("a class cannot be joined with itself: pick another")
             known = new in self.history.counts
             return {"do": "merge" if known else "rename", "class": old, "to": new}
+        if do == "reject":
+            return self._rejection(asked)
         if do not in ("label", "name", "clear"):
             raise InvalidInputError(f"{do!r} is nothing that can be done here")
         action = {"do": do, "points": self._ids(asked.get("points"))}
@@ -199,6 +202,27 @@ class Room:
                 raise InvalidInputError("which new class is meant? Pick one of the list")
             action["group"] = group
         return action
+
+    def _rejection(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """That a proposal on the page is part of the named class beside it."""
+        points = self._ids(asked.get("points"))
+        one = self._proposal(asked.get("group"), points)
+        if one is None or one.beside not in self.history.counts:
+            raise InvalidInputError(
+                "this group is no longer proposed, or labels came in between: look at the list of "
+                "now"
+            )
+        members = [self.data.ids[row] for row in one.points.tolist()]
+        return {"do": "reject", "points": points, "class": one.beside, "group": one.name,
+                "members": members}  # fmt: skip
+
+    def _proposal(self, name: object, points: list[str]) -> Proposal | None:
+        """The proposal of the answer on the page with these most typical points."""
+        for one in () if self._shown is None else self._shown.answer.proposals:
+            typical = [self.data.ids[row] for row in one.typical.tolist()]
+            if one.name == name and typical[: len(points)] == points:
+                return one
+        return None
 
     def _class(self, name: object, but: object = None) -> str:
         """A class by its name, a known one (`but` one) by all ways to write it."""
@@ -313,8 +337,9 @@ class Room:
                 if self._closed:
                     return
                 version, names = self.version, list(self.history.labels)
+                rejected = self.history.rejected
             try:
-                task.work(version, names)
+                task.work(version, names, rejected)
             except StoppedError:
                 continue
             except SpinlearnError as error:
@@ -325,9 +350,9 @@ class Room:
     def _quick_wanted(self) -> bool:
         return self._quick_done != self.version
 
-    def _quick(self, version: int, names: list[str | None]) -> None:
+    def _quick(self, version: int, names: list[str | None], rejected: tuple[Word, ...]) -> None:
         try:
-            shown = self.loop.quick(names, lambda report: self._closed)
+            shown = self.loop.quick(names, lambda report: self._closed, rejected)
             if shown is not None and self._thorough_done != version:
                 self._publish(shown, version)
                 self._let_pages_paint(version)
@@ -347,7 +372,7 @@ class Room:
         ready = self._shown_version == self._quick_done == self.version
         return ready and self._advised != self.version
 
-    def _advise(self, version: int, names: list[str | None]) -> None:
+    def _advise(self, version: int, names: list[str | None], rejected: tuple[Word, ...]) -> None:
         """Advice by the answer on the page."""
         shown = self._shown
         assert shown is not None
@@ -369,10 +394,10 @@ class Room:
         ready = self._quick_done == self.version != self._thorough_done
         return ready and self._halted != self.version
 
-    def _thorough(self, version: int, names: list[str | None]) -> None:
+    def _thorough(self, version: int, names: list[str | None], rejected: tuple[Word, ...]) -> None:
         """The answer that `fit` gives."""
         self._report("classifying", 0.0)
-        shown = self.loop.thorough(names, partial(self._watch, version))
+        shown = self.loop.thorough(names, partial(self._watch, version), rejected)
         with self._changed:
             self._thorough_done = version
             self._finished = version, shown

@@ -7,7 +7,6 @@ and answers by belief propagation; "auto" takes the one that the labels favour.
 from __future__ import annotations
 
 from spinlearn.methods.choices import Choice
-from spinlearn.methods.discovery import NOVELTY
 from spinlearn.methods.plan import METHODS, Plan, plan, replanned
 
-__all__ = ["METHODS", "NOVELTY", "Choice", "Plan", "plan", "replanned"]
+__all__ = ["METHODS", "Choice", "Plan", "plan", "replanned"]

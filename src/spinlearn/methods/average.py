@@ -25,6 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -99,26 +100,23 @@ class Average:
         """The phase averaged over resolutions (rows) and temperatures (columns), (n, q)."""
         return np.asarray(sum(w * at(r, t) for (r, t), w in np.ndenumerate(self.weights)))
 
-    def law(
+    def named(
         self,
         phase: FloatArray,
         walk: FloatArray,
         features: FloatArray | None,
         *,
-        temperatures: tuple[float, ...],
         held: npt.NDArray[np.intp],
         doubted: npt.NDArray[np.intp],
         reached: BoolArray,
-    ) -> Law:
-        """The law of all points.
+    ) -> FloatArray:
+        """The law of all points among the named classes, (n, n_classes); rows sum to one.
 
         Parameters
         ----------
-        phase : float array (n, q)
-            Averaged; the states after the named ones are new classes, as far as they stand.
-        walk : float array (n, n_classes)
+        phase, walk : float array (n, n_classes)
+            The phase averaged.
         features : float array (n, n_classes) or None
-        temperatures : tuple of float
         held : int array
             Points whose label stands: the walk repeats it.
         doubted : int array
@@ -129,31 +127,64 @@ class Average:
             classes there are.
         """
         n_classes = walk.shape[1]
-        named = np.maximum(phase[:, :n_classes], 0.0)
-        total = named.sum(axis=1, keepdims=True)
-        named = np.where(total > 0, named / np.where(total > 0, total, 1.0), 1 / n_classes)
-        graph = float(self.phase.sum())
-        mixed = graph * named + self.walk * walk
+        total = np.maximum(phase, 0.0).sum(axis=1, keepdims=True)
+        known = np.maximum(phase, 0.0) / np.where(total > 0, total, 1.0)
+        known = np.where(total > 0, known, 1 / n_classes)
+        mixed = float(self.phase.sum()) * known + self.walk * walk
         mixed[~reached] = mixed[reached].mean(axis=0)
         if features is not None:
             mixed += self.features * features
         mixed += self.guessing / n_classes
-        mixed[held], mixed[doubted] = walk[held], named[doubted]
-        new = phase[:, n_classes:]
-        beyond = np.clip(new.sum(axis=1, keepdims=True), 0.0, 1.0)
-        probabilities = np.concatenate([(1 - beyond) * mixed, new], axis=1)
-        probabilities /= probabilities.sum(axis=1, keepdims=True)
-        single = phase.dtype == np.float32
+        mixed[held], mixed[doubted] = walk[held], known[doubted]
+        return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))
+
+    def law(
+        self, probabilities: FloatArray, n_classes: int, temperatures: tuple[float, ...]
+    ) -> Law:
+        """The law of all points with what the labels taught.
+
+        Parameters
+        ----------
+        probabilities : float array (n, n_classes + new)
+        n_classes : int
+        temperatures : tuple of float
+            Of the phase.
+        """
+        single = probabilities.dtype == np.float32
         return Law(
             probabilities=frozen(probabilities, np.float32 if single else np.float64),  # type: ignore[arg-type]
-            shares=(graph, self.walk, self.features, self.guessing),
+            shares=(float(self.phase.sum()), self.walk, self.features, self.guessing),
             n_judged=self.n_judged,
             n_right=self.n_right,
             chance=self.chance,
-            class_errors=frozen(self.class_errors[:n_classes], np.float64),
+            class_errors=frozen(_lengthened(self.class_errors, n_classes), np.float64),
             temperatures=temperatures,
             resolutions=self.resolutions,
+            phase_weights=tuple(tuple(row) for row in self.weights.tolist()),
         )
+
+    @classmethod
+    def of(cls, law: Law) -> Self:
+        """What the labels taught, read off a law."""
+        graph, walk, features, guessing = law.shares
+        return cls(
+            resolutions=law.resolutions,
+            phase=graph * np.array(law.phase_weights),
+            walk=walk,
+            features=features,
+            guessing=guessing,
+            n_judged=law.n_judged,
+            n_right=law.n_right,
+            log_evidence=0.0,
+            chance=law.chance,
+            class_errors=law.class_errors,
+        )
+
+
+def _lengthened(values: FloatArray, size: int) -> FloatArray:
+    """As many values; of classes that came later, the mean."""
+    more = max(size - len(values), 0)
+    return np.concatenate([values[:size], np.full(more, values.mean() if len(values) else 0.0)])
 
 
 def learnt(

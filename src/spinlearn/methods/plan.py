@@ -5,8 +5,9 @@ What the user names is taken as it is; the rest is found, each choice with its r
 - "paper": the similarities as couplings, the minimum cut, exact or multicanonical averages, T* of
   section 6.1.
 - "messages": the posterior mean of three laws (`average`): homogeneous couplings, the cut beside
-  null models, belief propagation; walks from the labels; the features. New classes are looked for
-  before (`discovery`).
+  null models, belief propagation; walks from the labels; the features. Beside it, the probability
+  of a class without label (`new_classes`). Without any label, groups of the same trees are held by
+  their most central points.
 - "auto": "messages", but on a lattice, or a graph as sparse, the paper's method where left-out
   labels do not speak against it: groups cannot be told by their density there, and the paper's rule
   finds new classes.
@@ -30,7 +31,13 @@ from spinlearn.answers.calibrated import temperature_scale
 from spinlearn.answers.law import Law
 from spinlearn.answers.rule import label_reach
 from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, temperature_array
-from spinlearn.core.constants import AGAINST_PAPER, FACTORS, RESOLUTIONS
+from spinlearn.core.constants import (
+    AGAINST_PAPER,
+    FACTORS,
+    LEAST_NEIGHBOURS,
+    NOVELTY,
+    RESOLUTIONS,
+)
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
@@ -42,10 +49,11 @@ from spinlearn.engines import Auto, BeliefPropagation, make_engine
 from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.methods.average import Average, flat, learnt
 from spinlearn.methods.choices import Choice
-from spinlearn.methods.discovery import NOVELTY, Found, discover, is_sparse
 from spinlearn.methods.evidence import Labels
 from spinlearn.methods.features import Features, FittedFeatures, GivenLaw
+from spinlearn.methods.forest import Forest
 from spinlearn.methods.label_walks import LabelWalks
+from spinlearn.methods.new_classes import Group, NewClasses, clusters, new_classes
 from spinlearn.methods.paper_evidence import paper_evidence
 from spinlearn.methods.quick_messages import QuickMessages
 from spinlearn.methods.thinning import SAMPLE, Thinned, taken, thinned
@@ -62,7 +70,8 @@ BALANCING_STEPS = 100
 class Asked:
     """What the user has settled; "auto" or None where it is left open.
 
-    Attributes are the parameters of `PottsClassifier` of the same names.
+    Attributes are the parameters of `PottsClassifier` of the same names, and what the user said
+    about new classes.
     """
 
     method: str = AUTO
@@ -74,9 +83,10 @@ class Asked:
     label_strength: Any = np.inf
     label_noise: float | None = None
     proportions: Any = None
-    novelty: str = "careful"
+    novelty: float = NOVELTY
     n_states: int | None = None
     features: Any = None  # Features, GivenLaw or None
+    rejected: tuple[npt.NDArray[np.intp], ...] = ()  # groups that are no new class
     seed: int = 0
     callback: Callback | None = None
     why: str = ""  # the method is the paper's, if not because the user says so
@@ -89,13 +99,13 @@ class Asked:
             raise InvalidInputError(
                 f"method={self.method!r} is unknown: use one of {', '.join(map(repr, METHODS))}"
             )
-        if self.novelty not in NOVELTY:
+        if not (_is_number(self.novelty) and 0 <= self.novelty < 1):
             raise InvalidInputError(
-                f"novelty={self.novelty!r} is unknown: use one of {', '.join(map(repr, NOVELTY))}"
+                f"novelty={self.novelty!r} is not a share of classes without label: use a number "
+                f"from 0, never, to below 1; the default is {NOVELTY}"
             )
         noise = self.label_noise
-        number = isinstance(noise, (int, float, np.number)) and not isinstance(noise, bool)
-        if noise is not None and not (number and 0 <= noise < 0.5):
+        if noise is not None and not (_is_number(noise) and 0 <= noise < 0.5):
             raise InvalidInputError(
                 f"label_noise={noise!r} is not a share of wrong labels: use a number from 0 to "
                 "below 0.5, or None where no label is wrong"
@@ -157,8 +167,15 @@ class LawParts:
         Points whose label may be wrong.
     reached : bool array (n,)
         Points in parts of the graph with a label of a named class.
-    n_new : int
-        States after the named ones that hold new classes.
+    forest : Forest or None
+        Offers groups that may be a class without label; None where none is expected.
+    novelty : float
+    n_named : int
+        Classes that have a name: all, unless it is a clustering.
+    clustering : bool
+        Whether there are no two classes with labels, and the others are groups of the forest.
+    rejected : tuple of int arrays
+        Groups of points that are no class of their own.
     """
 
     average: Average
@@ -171,7 +188,11 @@ class LawParts:
     proportions: FloatArray | None
     doubted: npt.NDArray[np.intp]
     reached: BoolArray
-    n_new: int
+    forest: Forest | None
+    novelty: float
+    n_named: int
+    clustering: bool
+    rejected: tuple[npt.NDArray[np.intp], ...]
 
     @cached_property
     def walk(self) -> FloatArray:
@@ -201,44 +222,40 @@ class LawParts:
     def _in_proportion(self, law: FloatArray) -> FloatArray:
         return law if self.proportions is None else _balanced(law, self.proportions)
 
-    def law(self, equilibrium: Equilibrium | None = None) -> Law:
-        """The law of all points; the engine's averages are needed where there is no phase."""
-        return self.average.law(
-            self.states(equilibrium),
+    def law(self, equilibrium: Equilibrium | None = None) -> tuple[Law, list[Group]]:
+        """The law of all points; the engine's averages are needed where there is no phase.
+
+        And groups that may be a class without label, those that have a column first.
+        """
+        phase = self.states(equilibrium)
+        labelled = self.labels >= 0
+        named = self.average.named(
+            phase,
             self.walk,
             self.features,
-            temperatures=self.temperatures,
-            held=np.setdiff1d(np.flatnonzero(self.labels >= 0), self.doubted),
+            held=np.setdiff1d(np.flatnonzero(labelled), self.doubted),
             doubted=self.doubted,
             reached=self.reached,
         )
-
-    def _standing(self) -> float:
-        """Probability that a group found to be a new class is one.
-
-        A group that m labels of a class have all missed is no part of it with probability
-        m / (m + 2). Measured on many kinds of data with 1, 3 and 10 labels a class: 0.26, 0.59 and
-        0.74 of the groups found are classes without label if one is hidden in three cases of ten,
-        0.46, 0.77 and 0.87 if in five. Beside one class alone it is a clustering, and every group
-        is.
-        """
-        if self.n_classes == 1:
-            return 1.0
-        labels_a_class = int(np.sum(self.labels >= 0)) / self.n_classes
-        return labels_a_class / (labels_a_class + 2)
+        new = NewClasses.none(len(named))
+        if self.clustering:
+            named[~self.reached] = 0.0
+        elif self.forest is not None:
+            known = np.where(self.reached[:, None], named, 0.0)
+            new = new_classes(self.forest, self.labels, known, self.novelty, self.rejected)
+        probabilities, groups = new.beside(named, self.novelty, labelled)
+        probabilities = probabilities.astype(phase.dtype)
+        return self.average.law(probabilities, self.n_named, self.temperatures), groups
 
     def states(self, equilibrium: Equilibrium | None = None) -> FloatArray:
-        """The phase of all points in the named classes, and in new ones as far as these stand."""
+        """The phase of all points."""
         phase = self.phase
         if phase is None:
             assert equilibrium is not None
             weights = self.average.weights.sum(axis=0)
             rows = equilibrium.at(self.temperatures).marginals
             phase = np.tensordot(weights.astype(rows.dtype), rows, axes=1)
-        # With one class there is a second state that holds nothing.
-        states = np.array(phase[:, : self.n_classes + self.n_new])
-        states[:, self.n_classes :] *= self._standing()
-        return states
+        return phase[:, : self.n_classes]  # with one class a second state holds nothing
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -257,8 +274,8 @@ class Plan:
     new_groups : bool
         Whether unconfident points that agree among themselves are new classes, see `profile`.
     choices : tuple of Choice
-    found : tuple of Found
-        New classes that are held in states after the named ones.
+    forest : Forest or None
+        Trees of the graph's modules, where classes without label are expected.
     average : Average or None
         What the labels taught; None where the model is the user's own or the paper's.
     parts : LawParts or None
@@ -271,12 +288,14 @@ class Plan:
     temperature: Any
     new_groups: bool = True
     choices: tuple[Choice, ...] = ()
-    found: tuple[Found, ...] = ()
+    forest: Forest | None = None
     average: Average | None = None
     parts: LawParts | None = None
 
 
-def plan(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
+def plan(
+    graph: Graph, labels: Labels, n_classes: int, asked: Asked, earlier: Plan | None = None
+) -> Plan:
     """Settle what is open.
 
     Parameters
@@ -288,6 +307,8 @@ def plan(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
     n_classes : int
     asked : Asked
         Checked.
+    earlier : Plan, optional
+        Of the same graph and settings, with other labels: its trees are kept.
     """
     if n_classes > MAX_STATES:
         raise InvalidInputError(
@@ -298,7 +319,8 @@ def plan(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
         asked = asked.for_paper("negative weights push apart, and a null model has none")
     if asked.owns_model:
         return _own_model(graph, labels, n_classes, asked)
-    return _Weighing(graph, np.asarray(labels), n_classes, asked).plan()
+    forest = None if earlier is None else earlier.forest
+    return _Weighing(graph, np.asarray(labels), n_classes, asked, forest).plan()
 
 
 def replanned(
@@ -306,20 +328,18 @@ def replanned(
 ) -> Plan | None:
     """The plan for other labels with the average of an earlier one; None where it has none.
 
-    A new class in which a point has a label now is new no more.
-
     Parameters
     ----------
     graph, labels, n_classes, asked
         As for `plan`; the graph that of the earlier plan.
     earlier : Plan
     """
-    if earlier.average is None:
+    if earlier.average is None or n_classes == 0:
         return None
-    new = [group for group in earlier.found if not np.any(labels[group.points] >= 0)]
-    new = new[: MAX_STATES - n_classes]
-    weighing = _Weighing(graph, np.asarray(labels), n_classes, asked)
-    return weighing.following(new, earlier.average, quick=True)
+    weighing = _Weighing(graph, np.asarray(labels), n_classes, asked, earlier.forest)
+    if weighing.clustering:
+        return weighing.clustered(quick=True)
+    return weighing.following(earlier.average, quick=True)
 
 
 def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
@@ -333,7 +353,7 @@ def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Pl
             "leave it None or raise it"
         )
     coupled = make_couplings(couplings)(graph)
-    strength = _label_strength(coupled, labels, int(n_states), asked)
+    strength = _label_strength(coupled, int(n_states), asked)
     model = energy(coupled, labels, n_states, label_strength=strength)
     if not isinstance(model, PottsModel):
         raise InvalidInputError(
@@ -355,8 +375,18 @@ def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Pl
 class _Weighing:
     """The method "messages", and "auto" with the paper's beside it."""
 
-    def __init__(self, graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        labels: Labels,
+        n_classes: int,
+        asked: Asked,
+        forest: Forest | None = None,
+    ) -> None:
         self.similarities, self.labels, self.n_classes, self.asked = graph, labels, n_classes, asked
+        self._known_forest = forest
+        self.n_named = n_classes
+        self.clustering = n_classes == 0 or (n_classes == 1 and asked.novelty > 0)
         name = "homogeneous" if asked.couplings == AUTO else asked.couplings
         self.coupled = make_couplings(name)
         self.graph = self.coupled(graph)
@@ -392,19 +422,39 @@ class _Weighing:
             if why is not None:
                 chosen = self.asked.for_paper(f"{why}; method='messages' overrides this")
                 return _own_model(self.similarities, self.labels, self.n_classes, chosen)
-        return self.following(self._new_classes(), average)
+        return self.clustered() if self.clustering else self.following(average)
 
-    def following(self, found: list[Found], average: Average, *, quick: bool = False) -> Plan:
-        """The plan once new classes and the average are known; a quick one asks the engine."""
-        held = self.labels.copy()
-        for k, group in enumerate(found):
-            held[group.centre] = self.n_classes + k
-        n_states = max(self.n_classes + len(found), 2)
-        strength = _label_strength(self.graph, held, n_states, self.asked, self.n_classes)
+    def clustered(self, *, quick: bool = False) -> Plan:
+        """The plan without labels, or beside one class: groups without a label are held too."""
+        self._hold_clusters()
+        return self.following(flat(self.n_states, self.resolutions), quick=quick)
+
+    def _hold_clusters(self) -> None:
+        """Let groups without label be held by their most central points."""
+        if self.forest is None:
+            return
+        matrix = self.forest.matrix
+        found = [group for group in clusters(self.forest) if not np.any(self.labels[group] >= 0)]
+        found = found[: MAX_STATES - self.n_named]
+        self.labels = self.labels.copy()
+        for k, points in enumerate(found, start=self.n_named):
+            nodes = np.unique(self.forest.nodes(points))
+            inner = np.asarray(matrix[nodes][:, nodes].sum(axis=1)).ravel()
+            centre = nodes[np.argmax(inner)]
+            held = points[self.forest.nodes(points) == centre]
+            degrees = np.diff(self.graph.indptr)[held]
+            self.labels[held[np.argmax(degrees)]] = k
+        self.n_classes = self.n_named + len(found)
+        self.n_states = max(self.n_classes, 2)
+
+    def following(self, average: Average, *, quick: bool = False) -> Plan:
+        """The plan once the average is known; a quick one asks the engine."""
+        held, n_states = self.labels, self.n_states
+        strength = _label_strength(self.graph, n_states, self.asked)
         fields: Any = 0.0
         if self.n_classes:
             fields = LabelWalks(self.graph).fields(held, n_states, self.temperature)
-        targets = self._targets(found, n_states)
+        targets = self._targets()
 
         def model_at(resolution: float) -> PottsModel:
             energy = Modularity(resolution=resolution, proportions=targets)
@@ -417,7 +467,7 @@ class _Weighing:
         parts = None
         if self.asked.averages and self.n_classes:
             temperature = average.factor * self.temperature  # for the profile, which needs one
-            parts = self._parts(average, model, model_at, held, by_messages and not quick)
+            parts = self._parts(average, model, model_at, by_messages and not quick)
         elif _is_open(temperature):
             temperature = "calibrated"
         if parts is not None and (_is_open(grid) or parts.phase is None):
@@ -433,9 +483,9 @@ class _Weighing:
             engine=engine,
             temperatures=grid,
             temperature=temperature,
-            new_groups=self.n_classes == 0 or self.asked.novelty == "eager",
+            new_groups=self.clustering,
             choices=tuple(self.choices),
-            found=tuple(found),
+            forest=self.forest,
             average=replace(average, beliefs=None),
             parts=parts,
         )
@@ -445,7 +495,6 @@ class _Weighing:
         average: Average,
         model: PottsModel,
         model_at: Callable[[float], PottsModel],
-        held: Labels,
         by_messages: bool,
     ) -> LawParts:
         """The three laws of all points.
@@ -465,14 +514,15 @@ class _Weighing:
                     for r in average.resolutions
                 ])  # fmt: skip
             phase = average.mean_phase(lambda r, t: beliefs[r, t])
-        strength = _label_strength(self.graph, held, model.n_states, self.asked)
-        soft = np.isfinite(np.broadcast_to(np.asarray(strength, dtype=np.float64), held.shape))
+        strength = _label_strength(self.graph, model.n_states, self.asked)
+        finite = np.isfinite(np.asarray(strength, dtype=np.float64))
+        soft = np.broadcast_to(finite, self.labels.shape)
         what = f"modularity at {_listed(average.resolutions)}, T = {_listed(ladder)}, averaged"
         why = "weighed by left-out labels" if average.n_judged else "no label can be left out"
         if self.asked.proportions is not None:
             why = f"holds classes to the proportions given; {why}"
         self.choices.append(Choice("energy", what, why))
-        shares = self.asked.proportions
+        shares = None if self.clustering else self.asked.proportions
         return LawParts(
             average=replace(average, beliefs=None),
             graph=self.graph,
@@ -484,8 +534,21 @@ class _Weighing:
             proportions=None if shares is None else class_shares(shares, self.n_classes),
             doubted=np.flatnonzero(soft & (self.labels >= 0)),
             reached=label_reach(model, self.n_classes),
-            n_new=int(held.max()) + 1 - self.n_classes,
+            forest=self.forest,
+            novelty=0.0 if self.clustering else self.asked.novelty,
+            n_named=self.n_named,
+            clustering=self.clustering,
+            rejected=self.asked.rejected,
         )
+
+    @cached_property
+    def forest(self) -> Forest | None:
+        """Trees of the graph, unless no class without label is expected."""
+        if (self.asked.novelty == 0 and not self.clustering) or not np.any(self.graph.weights > 0):
+            return None
+        if self._known_forest is not None and self._known_forest.is_of(self.graph):
+            return self._known_forest
+        return Forest(self.graph, self.asked.seed, lambda: self._report("growing trees", 0.5))
 
     def _grid(self, model: PottsModel) -> FloatArray:
         """Temperatures of the profile, ascending, up to where nothing is ordered.
@@ -519,7 +582,7 @@ class _Weighing:
         self._report("learning the average", 0.0)
         points, graph = self.sample.points, self.sample.graph
         labels, features = self.labels[points], self.asked.features
-        strength = _label_strength(graph, labels, self.n_states, self.asked)
+        strength = _label_strength(graph, self.n_states, self.asked)
         if np.shape(strength) == self.labels.shape:  # another is no strength, and refused below
             strength = taken(strength, points)
         average = learnt(
@@ -529,7 +592,7 @@ class _Weighing:
             temperature_scale(graph),
             features=features if features is None else features.taken(points),
             resolutions=self.resolutions,
-            proportions=self._targets([], self.n_states),
+            proportions=self._targets(),
             label_strength=strength,
             seed=self.asked.seed,
             check=lambda: self._report("learning the average", 0.1),
@@ -555,45 +618,26 @@ class _Weighing:
         self.choices.append(Choice("method", "messages", why))
         return None
 
-    def _new_classes(self) -> list[Found]:
-        """New classes, at most as many as states are left."""
-        asked = self.asked
-        self._report("looking for new classes", 0.5)
-        points, graph = self.sample.points, self.sample.graph
-        found = discover(
-            graph, self.labels[points], self.n_classes, temperature_scale(graph), asked.novelty,
-            asked.seed, stop=lambda: self._stopped("looking for new classes"),
-        )  # fmt: skip
-        found = [
-            Found(points[group.points].astype(np.int32), int(points[group.centre]), group.apart)
-            for group in found[: MAX_STATES - self.n_classes]
-        ]
-        if self.n_classes and asked.novelty != "off":
-            what = ", ".join(f"{len(group.points)} points" for group in found) or "none"
-            why = "none stands apart from the named classes"
-            if found:
-                most = max(group.apart for group in found)
-                why = f"joined to named classes at most {most:.2g} times as strongly as held inside"
-            self.choices.append(Choice("novelty", f"{asked.novelty}: {what}", why))
-        return found
-
-    def _targets(self, found: list[Found], n_states: int) -> FloatArray | None:
+    def _targets(self) -> FloatArray | None:
         """Shares of all states from those given for the classes."""
-        if self.asked.proportions is None:
+        if self.asked.proportions is None or self.clustering:
             return None
-        named = class_shares(self.asked.proportions, self.n_classes)
-        new = np.array([len(group.points) for group in found]) / len(self.sample.points)
-        shares = np.concatenate([named * (1 - new.sum()), new])
-        return np.asarray(np.pad(shares, (0, n_states - len(shares))))
-
-    def _stopped(self, phase: str) -> bool:
-        callback = self.asked.callback
-        return callback is not None and bool(callback(Progress(phase=phase, fraction=0.0)))
+        shares = class_shares(self.asked.proportions, self.n_classes)
+        return np.asarray(np.pad(shares, (0, self.n_states - len(shares))))
 
     def _report(self, phase: str, fraction: float) -> None:
         callback = self.asked.callback
         if callback is not None and callback(Progress(phase=phase, fraction=fraction)):
             raise StoppedError(f"stopped while {phase}: nothing was computed yet")
+
+
+def is_sparse(graph: Graph) -> bool:
+    """Whether points have so few neighbours, as on a lattice, that any group is cut off cheaply."""
+    return 2 * graph.n_edges < LEAST_NEIGHBOURS * graph.n_nodes
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
 
 
 def _is_open(value: Any) -> bool:
@@ -617,20 +661,14 @@ def _balanced(law: FloatArray, targets: FloatArray) -> FloatArray:
     return np.asarray(scaled)
 
 
-def _label_strength(
-    graph: Graph, labels: Labels, n_states: int, asked: Asked, n_classes: int | None = None
-) -> npt.ArrayLike:
-    """Fields of the labels; points that hold a new class are never doubted.
+def _label_strength(graph: Graph, n_states: int, asked: Asked) -> npt.ArrayLike:
+    """Fields of the labels.
 
     A label that is wrong with probability e, in favour of any other class alike, is a field of
     T ln[(q - 1)(1 - e)/e] at temperature T.
     """
-    strength: npt.ArrayLike = asked.label_strength
-    if asked.label_noise:
-        odds = (n_states - 1) * (1 - asked.label_noise) / asked.label_noise
-        strength = temperature_scale(graph) * float(np.log(odds))
-    if n_classes is None or not np.any(labels >= n_classes):
-        return strength
-    each = np.broadcast_to(np.asarray(strength, dtype=np.float64), labels.shape).copy()
-    each[labels >= n_classes] = np.inf
-    return each
+    given: npt.ArrayLike = asked.label_strength
+    if not asked.label_noise:
+        return given
+    odds = (n_states - 1) * (1 - asked.label_noise) / asked.label_noise
+    return temperature_scale(graph) * float(np.log(odds))

@@ -31,11 +31,14 @@ class Reduction:
     components : float array (k, d)
     explained : float
         Their share of the variance.
+    spread : float array (d,)
+        Standard deviations of the features.
     """
 
     mean: FloatArray
     components: FloatArray
     explained: float
+    spread: FloatArray
 
     @classmethod
     def of(cls, points: FloatArray, n_components: int) -> Self:
@@ -49,6 +52,7 @@ class Reduction:
             frozen(fitted.mean_, np.float64),
             frozen(fitted.components_, np.float64),
             float(fitted.explained_variance_ratio_.sum()),
+            frozen(points.std(axis=0), np.float64),
         )
 
     def apply(self, points: FloatArray) -> FloatArray:

@@ -6,92 +6,135 @@ Small modules are joined two at a time, those with the largest
 
 first: the coupling between two groups over what chance would put there. Joining while rho exceeds
 gamma is greedy optimisation of modularity at resolution gamma, so that one tree holds the modules
-of all resolutions.
+of all resolutions. Parts of the graph that nothing couples are joined last, the smallest first.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
-from spinlearn.minimizers.coarsening import numbered
 from spinlearn.minimizers.partition import FINE, MOST_MODULES, small_modules
 
 
 class ModuleTree:
     """The tree of one graph.
 
+    Groups are numbered: the k modules from 0, then what was joined, the whole graph last.
+
     Parameters
     ----------
     graph : Graph
         Weights >= 0 count.
     seed : int
+    inner : float array (n,), optional
+        Summed coupling inside every node, where nodes are modules themselves.
+
+    Attributes
+    ----------
+    n_modules : int
+        k.
+    children : int array (k - 1, 2)
+        The two groups of which group k + i was made.
+    crossing, heights : float array (k - 1,)
+        Coupling between them, and the least rho up to there.
+    order : int array (n,)
+        Nodes in an order in which every group is a run.
+    begin, end : int array (2k - 1,)
+        Where it begins and ends.
     """
 
-    def __init__(self, graph: Graph, seed: int = 0) -> None:
-        self.member = small_modules(graph, FINE, MOST_MODULES, seed)
-        self.heights, self.joined = _heights(graph, self.member)
+    def __init__(self, graph: Graph, seed: int = 0, inner: FloatArray | None = None) -> None:
+        member = small_modules(graph, FINE, MOST_MODULES, seed, inner)
+        self.n_modules = int(member.max(initial=-1)) + 1
+        self.children, self.crossing, self.heights = _joined(graph, member, inner)
+        self.order, self.begin, self.end = _runs(member, self.children)
 
-    def modules_at(self, resolution: float) -> IntArray:
-        """Module of every node, (n,), of all that are joined above this rho."""
-        together = csr_array(self.heights > resolution)
-        _, part = connected_components(together, directed=False)
-        return numbered(part[self.member])
+    def group(self, number: int) -> npt.NDArray[np.intp]:
+        """Nodes of a group."""
+        return self.order[self.begin[number] : self.end[number]]
+
+    def modules_at(self, resolution: float) -> list[npt.NDArray[np.intp]]:
+        """Nodes of the groups that are joined above this rho, and no further."""
+        roots = [self.n_modules + len(self.children) - 1]
+        found = []
+        while roots:
+            v = roots.pop()
+            step = v - self.n_modules
+            if step >= 0 and self.heights[step] <= resolution:
+                roots += self.children[step].tolist()
+            else:
+                found.append(self.group(v))
+        return found
 
     def groups(self, least: int, most: int) -> list[npt.NDArray[np.intp]]:
-        """Nodes of all groups of `least` to `most` of them that come together on the way up."""
-        sizes = np.bincount(self.member)
-        nodes = np.split(np.argsort(self.member, kind="stable"), np.cumsum(sizes)[:-1])
-        every = [[m] for m in range(len(sizes))] + self.joined
-        fitting = [group for group in every if least <= sizes[group].sum() <= most]
-        return [np.sort(np.concatenate([nodes[m] for m in group])) for group in fitting]
+        """Nodes of all groups of `least` to `most` of them that hold together."""
+        coupled = np.append(np.ones(self.n_modules, dtype=bool), self.crossing > 0)
+        sizes = self.end - self.begin
+        fitting = np.flatnonzero(coupled & (sizes >= least) & (sizes <= most))
+        return [np.sort(self.group(int(v))) for v in fitting]
 
 
-def _heights(graph: Graph, member: IntArray) -> tuple[FloatArray, list[list[int]]]:
-    """rho at which every two modules have come together, (k, k); infinite on the diagonal.
-
-    And the groups of modules that were made by it, one after the other.
-    """
+def _joined(
+    graph: Graph, member: IntArray, inner: FloatArray | None
+) -> tuple[npt.NDArray[np.intp], FloatArray, FloatArray]:
+    """Pairs of groups in the order in which they are joined, their coupling, and the least rho."""
     k = int(member.max(initial=-1)) + 1
     coupling = np.zeros((k, k))
-    weights = np.maximum(graph.weights, 0.0)
     one, other = member[graph.edges].T
-    np.add.at(coupling, (one, other), weights)
+    np.add.at(coupling, (one, other), np.maximum(graph.weights, 0.0))
     coupling = coupling + coupling.T
     volume = coupling.sum(axis=1)
+    if inner is not None:
+        volume += 2 * np.bincount(member, weights=inner, minlength=k)
     total = volume.sum()
     np.fill_diagonal(coupling, 0.0)
     alive = np.ones(k, dtype=bool)
-    groups: list[list[int]] = [[m] for m in range(k)]
-    heights = np.zeros((k, k))
-    np.fill_diagonal(heights, np.inf)
+    number = np.arange(k)
+    sizes = np.bincount(member, minlength=k)
     rho = np.full((k, k), -1.0)
     chance = np.outer(volume, volume)
     np.divide(coupling * total, chance, out=rho, where=chance > 0)
     np.fill_diagonal(rho, -1.0)
-    joined = []
+    children, crossing = np.empty((max(k - 1, 0), 2), dtype=np.intp), np.zeros(max(k - 1, 0))
+    heights = np.zeros(max(k - 1, 0))
     lowest = np.inf
-    for _ in range(k - 1):
-        a, b = np.unravel_index(int(np.argmax(rho)), rho.shape)
-        if rho[a, b] <= 0:
-            break  # what is left is not connected
+    for step in range(k - 1):
+        a, b = (int(v) for v in np.unravel_index(int(np.argmax(rho)), rho.shape))
         lowest = min(lowest, float(rho[a, b]))  # average linkage may turn back: heights do not
-        heights[np.ix_(groups[a], groups[b])] = lowest
-        heights[np.ix_(groups[b], groups[a])] = lowest
-        groups[a] += groups[b]
-        groups[b] = []
-        joined.append(list(groups[a]))
+        if rho[a, b] <= 0:  # what is left is not connected
+            left = np.flatnonzero(alive)
+            a, b = left[np.argsort(sizes[left], kind="stable")][:2]
+        children[step], crossing[step] = (number[a], number[b]), coupling[a, b]
+        heights[step] = max(lowest, 0.0)
+        number[a] = k + step
         alive[b] = False
+        sizes[a] += sizes[b]
         coupling[a] += coupling[b]
         coupling[a, a] = 0.0
         coupling[:, a] = coupling[a]
         volume[a] += volume[b]
-        row = np.where(alive, coupling[a] * total / (volume[a] * np.maximum(volume, 1e-300)), -1.0)
+        row = np.where(alive, coupling[a] * total / np.maximum(volume[a] * volume, 1e-300), -1.0)
         row[a] = -1.0
         rho[a], rho[:, a] = row, row
         rho[b], rho[:, b] = -1.0, -1.0
-    return heights, joined
+    return children, crossing, heights
+
+
+def _runs(
+    member: IntArray, children: npt.NDArray[np.intp]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Nodes in the order of the tree, and the run of every group in it."""
+    k = len(children) + 1 if len(member) else 0
+    sizes = np.zeros(max(2 * k - 1, 0), dtype=np.intp)
+    sizes[:k] = np.bincount(member, minlength=k)
+    for step, (a, b) in enumerate(children):
+        sizes[k + step] = sizes[a] + sizes[b]
+    begin = np.zeros(len(sizes), dtype=np.intp)
+    for step in range(k - 2, -1, -1):
+        a, b = children[step]
+        begin[a], begin[b] = begin[k + step], begin[k + step] + sizes[a]
+    order = np.argsort(begin[member], kind="stable") if k else np.empty(0, dtype=np.intp)
+    return order, begin, begin + sizes

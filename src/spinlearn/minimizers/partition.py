@@ -52,11 +52,16 @@ def partition(graph: Graph, n_blocks: int, seed: int = 0) -> npt.NDArray[np.intp
     return place * n_blocks // graph.n_nodes
 
 
-def small_modules(graph: Graph, resolution: float, most: int, seed: int) -> IntArray:
-    """Number of the module of every node; modules are joined to larger ones while too many."""
+def small_modules(
+    graph: Graph, resolution: float, most: int, seed: int, inner: FloatArray | None = None
+) -> IntArray:
+    """Number of the module of every node; modules are joined to larger ones while too many.
+
+    Nodes that are modules themselves have the coupling `inner` inside them.
+    """
     generator = np.random.default_rng(seed)
     model = PottsModel(graph, 2)
-    mass = masses(model)
+    mass = masses(model) if inner is None else masses(model) + 2 * inner
     member = np.arange(graph.n_nodes, dtype=np.int32)
     while True:
         joined = modules(model, resolution, generator, mass)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from spinlearn import __version__
 from spinlearn.answers.confidence import mean_confidence
-from spinlearn.answers.new_class_hints import NewClassHint
+from spinlearn.answers.proposal import Proposal
 from spinlearn.answers.rule import STATUS_NAMES
 from spinlearn.answers.table import (
     STEPS,
@@ -58,6 +58,7 @@ SCRIPTS = (
     "overview.js",
     "strip.js",
     "legend.js",
+    "proposals.js",
     "calls.js",
     "panel.js",
     "table.js",
@@ -218,7 +219,8 @@ def points_on_display(content: ExplorerContent, max_points: int = MAX_POINTS) ->
     shown = sample_for_display(content, most)
     if content.n_points > MAX_TABLED:  # undecided points are for someone to look at: all, if few
         shown = np.union1d(shown, undecided_points(content, most)).astype(np.int32)
-    return shown
+    typical = [one.typical for one in content.answer.proposals]  # the page leads to them
+    return np.union1d(shown, np.concatenate(typical)).astype(np.int32) if typical else shown
 
 
 def explorer_payload(
@@ -259,7 +261,7 @@ def explorer_payload(
     k, law = len(content.classes), answer.law
     if law is not None:
         arrays["phase"] = whole_steps(equilibrium.marginals[content.answer_row, shown, :k])
-        arrays["beyond"] = whole_steps(law.probabilities[shown, k:])
+        arrays["beyond"] = whole_steps(answer.table_states[shown, k:])
     if live:
         arrays["points"] = shown.astype(np.int32)
     texts = {"ids": json.dumps([content.ids[i] for i in shown.tolist()])}
@@ -281,7 +283,8 @@ def explorer_payload(
         "boundaries": [temperature_text(t) for t in found.boundaries().tolist()],
         "answerRow": content.answer_row,
         "averaged": law is not None,
-        "nNew": 0 if law is None else law.probabilities.shape[1] - k,
+        "nNew": answer.n_new,
+        "another": answer.table_states.shape[1] > k + answer.n_new,  # class without label
         "headline": answer.headline(),
         "converged": equilibrium.converged.tolist(),
         "distrust": [
@@ -289,10 +292,7 @@ def explorer_payload(
             for row in rows
         ],
         "notes": answer.remarks(),
-        "hints": [
-            _hint(content, hint, text)
-            for hint, text in zip(answer.new_class_hints, answer.hint_texts(), strict=True)
-        ],
+        "proposals": [_proposal(content, one, shown) for one in answer.proposals],
         "phases": [
             {"name": p.phase.value, "low": _number(p.low), "high": _number(p.high)}
             for p in content.phases
@@ -320,11 +320,19 @@ def explorer_payload(
     }
 
 
-def _hint(content: ExplorerContent, hint: NewClassHint, text: str) -> dict[str, Any]:
-    """A new class at another temperature: in words, and where the page finds it."""
-    row = content.profile.nearest_row(hint.temperature)
-    code = int(content.profile.outcomes[row, hint.members[0]])
-    return {"text": text, "row": row, "code": code, "size": len(hint.members)}
+def _proposal(content: ExplorerContent, one: Proposal, shown: IntArray) -> dict[str, Any]:
+    """A group that may be a class, in words, and its members on display by their places there."""
+    return {
+        "name": one.name,
+        "size": len(one.points),
+        "probability": round(one.probability, 4),
+        "beside": one.beside,
+        "apart": one.apart_text(),
+        "features": one.features_text(),
+        "typical": [content.ids[k] for k in one.typical.tolist()],
+        "rows": one.typical.tolist(),
+        "shown": np.flatnonzero(np.isin(shown, one.points)).tolist(),
+    }
 
 
 def _shown_edges(

@@ -187,7 +187,7 @@ def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
         "engine": str(getattr(fitted.plan_.engine, "name", fitted.plan_.engine)),
         "tau": answer.tau,
         "method": str(fitted.method),
-        "novelty": str(fitted.novelty),
+        "novelty": fitted.novelty,
         "couplings": str(fitted.couplings),
         "energy": str(fitted.energy),
         "random_state": fitted.random_state,

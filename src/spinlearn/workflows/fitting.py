@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from spinlearn import __version__
 from spinlearn.answers.labels import parse_labels
+from spinlearn.answers.proposal import Word
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.errors import (
@@ -89,25 +90,35 @@ class Fitting:
         self.last: PottsClassifier | None = None
 
     @cached_property
+    def _prepared(self) -> tuple[Any, Sequence[str] | None]:
+        """What is classified, the graph of the file or its points; and names of the features."""
+        if self.data.graph is not None:
+            return self.data.graph, None
+        return prepared_points(self.data, self.settings)
+
+    @property
     def points(self) -> Any:
         """What is classified: the graph of the file, or its points as they are prepared."""
-        return prepared_points(self.data, self.settings) if self.data.graph is None else (
-            self.data.graph
-        )  # fmt: skip
+        return self._prepared[0]
 
     def classifier(
-        self, labels: npt.NDArray[np.object_], callback: Callback | None = None
+        self,
+        labels: npt.NDArray[np.object_],
+        callback: Callback | None = None,
+        words: tuple[Word, ...] = (),
     ) -> PottsClassifier:
-        """A classifier fitted to these labels."""
+        """A classifier fitted to these labels, and to what was said about proposals."""
         classes = parse_labels(labels, self.data.n_points).classes
         proportions = parse_proportions(self.settings.proportions, classes.tolist())
         if self.fitted is None:
             found = PottsClassifier(**self._options, proportions=proportions, callback=callback)
+            found._feature_names = self._prepared[1]
             self.last = self.fitted = found.fit(self.points, labels)
-        else:
-            again = copy(self.fitted)
-            again.proportions, again.callback = proportions, callback
-            self.last = again.relabel(labels)
+            if not words:
+                return self.last
+        again = copy(self.fitted)
+        again.proportions, again.callback = proportions, callback
+        self.last = again.relabel(labels, words=words)
         return self.last
 
     def result(
@@ -115,14 +126,15 @@ class Fitting:
         labels: npt.NDArray[np.object_],
         callback: Callback | None = None,
         tell: Callable[[str], None] | None = None,
+        words: tuple[Word, ...] = (),
     ) -> tuple[Result, list[str]]:
-        """The answer to these labels, and the warnings on the way."""
+        """The answer to these labels and words, and the warnings on the way."""
         data, settings = self.data, self.settings
         began = perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", SpinlearnWarning)
             watched = callback if tell is None else _telling(callback, caught, tell)
-            classifier = self.classifier(labels, watched)
+            classifier = self.classifier(labels, watched, words)
             averages = classifier.equilibrium_  # for the files and the page, which show all of it
         notes = list(data.notes)
         if settings.top_variance is not None and data.points is not None:
@@ -205,8 +217,10 @@ def more_time_helps(equilibrium: Equilibrium) -> bool:
     return equilibrium.can_continue and not bool(equilibrium.converged.all())
 
 
-def prepared_points(data: Dataset, settings: FitSettings) -> npt.NDArray[np.float64]:
-    """The points of a dataset, prepared as the settings say."""
+def prepared_points(
+    data: Dataset, settings: FitSettings
+) -> tuple[npt.NDArray[np.float64], Sequence[str]]:
+    """The points of a dataset, prepared as the settings say, and the names of their features."""
     assert data.points is not None  # the caller has no graph
     scale = settings.scale
     if scale == "auto":
@@ -217,7 +231,7 @@ def prepared_points(data: Dataset, settings: FitSettings) -> npt.NDArray[np.floa
     points, names = preparation.apply(data.points, data.feature_names)
     if scale == "standard" and data.shared:
         points = points / np.sqrt([data.shared.get(name, 1) for name in names])
-    return points
+    return points, names
 
 
 def _plain(values: Any) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.temperature import TEMPERATURE_RULES
+from spinlearn.core.constants import NOVELTY
 from spinlearn.core.protocols import Engine, GraphBuilder
 from spinlearn.engines import ENGINES, BeliefPropagation
 from spinlearn.errors import InvalidInputError
@@ -41,7 +42,8 @@ class FitSettings:
     proportions : str or None
         Shares of the classes, "A=0.8,B=0.2", or numbers in the order of the sorted classes.
     label_noise : float or None
-    novelty : {"off", "careful", "eager"}
+    novelty : float
+        Share of classes without label.
     engine : str
         A name among ENGINES.
     temperatures : str
@@ -64,7 +66,7 @@ class FitSettings:
     feature_law: str = "auto"
     proportions: str | None = None
     label_noise: float | None = None
-    novelty: str = "careful"
+    novelty: float = NOVELTY
     engine: str = "auto"
     temperatures: str = "auto"
     temperature: str = "auto"

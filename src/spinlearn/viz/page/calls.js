@@ -2,7 +2,8 @@
 
 const CONFIDENCE_MEANING = 'The probability that the call is right';
 
-function callsList(data, { row, theme }, actions) {
+function callsList(data, state, actions) {
+  const { row, theme } = state;
   const { listed, other } = data.groups[row];
   const calls = listed.map(([code, size, percent]) => {
     const level = el('span', { class: 'fill' });
@@ -20,7 +21,7 @@ function callsList(data, { row, theme }, actions) {
     el('h2', { tabindex: -1 }, isAverage(data, row) ? 'Calls' : `Calls at T = ${temperatureText(data.temperatures[row])}`),
     el('div', { class: 'calls scroll', id: 'calls' }, head, ...calls),
     smallGroups(other),
-    ...otherTemperatures(data, theme, actions),
+    ...proposalsPanel(data, state, actions),
     el('p', { class: 'quiet' }, 'Pick a call to see its members, or a point on the map to see its probabilities over T.'),
   ].filter(Boolean);
 }
@@ -30,12 +31,4 @@ function smallGroups(other) {
     .filter(([kind]) => other[kind][0])
     .map(([kind, one, many]) => `${other[kind][0].toLocaleString('en')} ${other[kind][0] === 1 ? one : many}: ${other[kind][1].toLocaleString('en')} points`);
   return words.length ? el('p', { class: 'quiet' }, words.join('; ') + '.') : null;
-}
-
-// New classes that the answer does not show but other temperatures do.
-function otherTemperatures(data, theme, actions) {
-  if (!data.hints.length) return [];
-  const hints = data.hints.map(({ text, row, code }, h) => el('button', { type: 'button', class: 'hint', 'data-key': `hint${h}`, onclick: () => actions.showGroup(row, code) },
-    swatch(outcomeMark(data, code, undefined, theme, null), 16), el('span', {}, sentence(text))));
-  return [el('h3', {}, 'New classes at other temperatures'), el('div', { class: 'hints', id: 'hints' }, ...hints)];
 }

@@ -30,7 +30,7 @@ function paintDensity(map, state) {
   }
   for (let b = 0; b < bins.length; b++) {
     const code = outcomes[base + b];
-    if (state.group !== null && code !== state.group) continue;
+    if (state.proposal || (state.group !== null && code !== state.group)) continue;
     const column = bins[b] % side;
     const row = (bins[b] - column) / side;
     const left = across[column];

@@ -1,12 +1,14 @@
 // The heading: what was computed, how far to trust it.
 
-function renderHeading(data) {
+function renderHeading(data, nSaid = 0) {
   byId('title').textContent = data.title;
   byId('facts').replaceChildren(...Object.entries(data.facts).map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));
   byId('phase-key').replaceChildren(...phaseKey(data), el('span', { title: data.averaged ? 'most probable temperature of the average' : 'recommended temperature' }, '┆ T*'));
   const lines = [el('p', { class: 'note', id: 'headline' }, el('b', {}, sentence(data.headline))), ...data.notes.map((note) => el('p', { class: 'note' }, sentence(note)))];
   const distrust = data.distrust[data.answerRow];
   if (distrust !== null) lines.unshift(el('p', { class: 'distrust' }, sentence(distrust)));
+  byId('download-note').hidden = !nSaid;
+  byId('download-note').textContent = 'calls as you said';
   if (data.nShown < data.nPoints) {
     const [shown, all] = [data.nShown, data.nPoints].map((count) => count.toLocaleString('en'));
     lines.push(el('p', { class: 'note' }, `${shown} of ${all} points are on display: a sample that keeps labelled points and small groups. Counts and curves are those of all points.`));

@@ -111,7 +111,7 @@ class Labelling {
   inWords({ do: what, size, class: name, to, of }) {
     const points = size === 1 ? 'one point' : `${size} points`;
     return {
-      label: `labelled ${points} ${name}`, name: `named a new class ${name}`, clear: `took ${points} out`,
+      label: `labelled ${points} ${name}`, name: `named a new class ${name}`, reject: `said that a group is part of ${name}`, clear: `took ${points} out`,
       rename: `renamed ${name} to ${to}`, merge: `merged ${name} into ${to}`, undo: `undid action ${of}`, redo: `did action ${of} again`,
     }[what];
   }
@@ -389,15 +389,26 @@ class Labelling {
   renderUnnamed() {
     const { data, state } = this;
     const name = byId('class-name').value.trim() || this.freeName();
+    const naming = (group, points) => el('button', { type: 'button', class: 'small name-it', 'data-key': `name${group}`, title: `Its ${points.length} most central points get this label`, onclick: async () => {
+      if (await this.act({ do: 'name', points, group, class: name })) byId('class-name').value = '';
+    } }, `Name it “${name}”`);
+    if (data.proposals.length) {
+      const entries = data.unnamed.map(({ group, points }, g) => {
+        const one = data.proposals[g];
+        const thumbs = points.map((row) => this.looks.thumb(row, 28)).filter(Boolean);
+        const reject = el('button', { type: 'button', class: 'small', 'data-key': `reject${group}`, title: `Its ${points.length} most typical points get the label ${one.beside}, and it is not proposed again`, onclick: () => this.act({ do: 'reject', points, group }) }, 'It is not');
+        return proposalEntry(data, state, one, this.page.actions, thumbs.length ? el('p', {}, ...thumbs) : null, el('p', { class: 'answers' }, naming(group, points), reject));
+      });
+      this.replace('unnamed', [el('h3', {}, 'Groups that may be a class of their own', el('span', { class: 'value' }, 'probability')), el('div', { class: 'proposals' }, ...entries)]);
+      return;
+    }
     const rows = data.unnamed.map(({ group, size, points }) => {
       const listed = data.groups[data.answerRow].listed.find(([code]) => outcomeName(data, code) === group);
       const mark = listed ? outcomeMark(data, listed[0], undefined, state.theme, null) : null;
       return el('div', { class: 'advice-row' }, mark ? swatch(mark, 16) : null,
         el('span', { class: 'thumbs' }, ...points.map((row) => this.looks.thumb(row, 28)).filter(Boolean)),
         el('button', { type: 'button', class: 'link why', 'data-key': `see${group}`, onclick: () => { if (listed) this.page.actions.showGroup(data.answerRow, listed[0]); } }, `${group}: ${size.toLocaleString('en')} points`),
-        el('button', { type: 'button', class: 'small name-it', 'data-key': `name${group}`, title: `Its ${points.length} most central points get this label`, onclick: async () => {
-          if (await this.act({ do: 'name', points, group, class: name })) byId('class-name').value = '';
-        } }, `Name it “${name}”`));
+        naming(group, points));
     });
     this.replace('unnamed', rows.length ? [el('h3', {}, 'Classes without a name'), ...rows] : []);
   }

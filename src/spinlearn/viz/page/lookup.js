@@ -9,7 +9,14 @@ function isOutlier(data, code) {
 function outcomeName(data, code) {
   if (isOutlier(data, code)) return 'outlier';
   if (code < 0) return 'confused:' + data.confusedSets[-1 - code].map((c) => data.classes[c]).join('|');
+  if (data.accepted && data.accepted.has(code)) return data.accepted.get(code);
   return code < data.k ? data.classes[code] : 'new:' + (code - data.k + 1);
+}
+
+// Whether a point is in what is picked: a call, a group that may be a class, or everything.
+function inGroup(data, point, { row, group, proposal }) {
+  if (proposal) return proposal.inside[point] === 1;
+  return group === null || data.outcomes[row * data.n + point] === group;
 }
 
 // First and last row around `row` over which a point keeps its outcome.

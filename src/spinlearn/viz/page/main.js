@@ -29,11 +29,11 @@ async function start() {
   const live = raw.labelling ? new Live(raw) : null; // in labelling mode a server sends the answers
   const data = live ? await live.firstAnswer() : await unpackData(raw);
   const state = {
-    row: data.answerRow, colourBy: COLOUR_MODES[0][0], selected: -1, hover: -1, group: null,
+    row: data.answerRow, colourBy: COLOUR_MODES[0][0], selected: -1, hover: -1, group: null, proposal: null, said: [], naming: null, draft: '',
     hidden: data.statusNames.map(() => false), theme: null,
   };
   const map = new PointMap(data, byId('map'), byId('map-over'), byId('map-frame'));
-  const actions = { update, later, setRow, setColour, select, walk, pickGroup, showGroup, clear, zoom, toggleTheme, replaceData };
+  const actions = { update, later, setRow, setColour, select, walk, pickGroup, showGroup, showProposal, askName, say, unsay, clear, zoom, toggleTheme, replaceData };
   const page = { data, state, map, actions };
   const panel = new Panel(data, byId('selection'), actions);
   let charts = overviewCharts(data, setRow);
@@ -114,7 +114,7 @@ async function start() {
 
   function select(point, paint = update) {
     state.selected = point;
-    state.group = null;
+    state.group = state.proposal = null;
     map.reveal(point);
     paint('map');
     announce();
@@ -128,8 +128,49 @@ async function start() {
 
   function pickGroup(code) {
     state.group = code;
+    state.proposal = null;
     state.selected = -1;
     update('map');
+  }
+
+  // A group that may be a class: its members alone, as the answer calls them.
+  function showProposal(one) {
+    state.row = data.answerRow;
+    state.group = state.naming = null;
+    state.selected = -1;
+    const inside = new Uint8Array(data.n);
+    if (one) for (const point of one.shown) inside[point] = 1;
+    state.proposal = one && { name: one.name, inside };
+    update('map');
+    announce();
+  }
+
+  function askName(group) {
+    state.naming = group;
+    state.draft = '';
+    update('map');
+    if (group) byId('proposal-name').focus();
+  }
+
+  // What is said about a group: its name, or null where it is no class.
+  function say(group, name) {
+    state.said = [...state.said.filter((one) => one.group !== group), { group, name }];
+    follow(group);
+  }
+
+  function unsay(group) {
+    state.said = state.said.filter((one) => one.group !== group);
+    follow(group);
+  }
+
+  function follow(group) {
+    state.naming = null;
+    state.row = data.answerRow;
+    applySaid(data, state.said);
+    map.sprites.clear();
+    update('map');
+    renderHeading(data, state.said.length);
+    byId('selection').querySelector(`[data-key="see${group}"]`).focus({ preventScroll: true }); // its button is gone
   }
 
   function showGroup(row, code) {
@@ -168,6 +209,7 @@ async function start() {
     state.selected = selected < 0 ? -1 : placeOfRow(data, selected);
     const kept = data.groups[state.row].listed.find(([code]) => outcomeName(data, code) === group);
     state.group = kept ? kept[0] : null;
+    state.proposal = null;
     state.hover = -1;
     map.adopt();
     panel.shown = '';

@@ -160,8 +160,7 @@ class PointMap {
     const base = state.row * data.n;
     for (let i = 0; i < data.n; i++) {
       const status = data.status[base + i];
-      const group = state.group === null || data.outcomes[base + i] === state.group;
-      layer[i] = state.hidden[status] || !group ? 0 : rank[status];
+      layer[i] = state.hidden[status] || !inGroup(data, i, state) ? 0 : rank[status];
       start[layer[i] + 1]++;
     }
     for (let r = 1; r < start.length; r++) start[r] += start[r - 1];
@@ -271,8 +270,7 @@ class PointMap {
 
   // Neither hidden by a filter nor outside the group shown.
   pickable(i, state) {
-    const at = state.row * this.data.n + i;
-    return !state.hidden[this.data.status[at]] && (state.group === null || this.data.outcomes[at] === state.group);
+    return !state.hidden[this.data.status[state.row * this.data.n + i]] && inGroup(this.data, i, state);
   }
 
   // The point for which `far` is smallest, or -1 if it is nowhere finite.

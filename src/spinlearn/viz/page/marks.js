@@ -3,7 +3,7 @@
 //   grown      outline with a solid core         confused   a cross in the colours of two candidates
 //   new        outline with a dot                outlier    a thin plus
 
-const LABELLED = 0, CONFIDENT = 1, GROWN = 2, CONFUSED = 3, OUTLIER = 5;
+const LABELLED = 0, CONFIDENT = 1, GROWN = 2, CONFUSED = 3, NEW = 4, OUTLIER = 5;
 const STATUS_FILL = ['labelled', 'solid', 'grown', 'cross', 'open', 'strokes'];
 const STATUS_MEANING = [
   'given by you and held fixed',

@@ -19,14 +19,16 @@ function labelsCsv(data, row) {
   const { n, k, stepsPerUnit } = data;
   const errors = errorsAt(data, row);
   const nNew = isAverage(data, row) ? data.nNew : 0;
-  const states = [...data.classes, ...Array.from({ length: nNew }, (_, c) => `new:${c + 1}`)];
+  const another = isAverage(data, row) && data.another ? ['new'] : []; // class without label
+  const states = [...data.classes, ...Array.from({ length: nNew }, (_, c) => `new:${c + 1}`), ...another];
+  const nBeyond = states.length - k;
   const head = ['id', 'call', 'status', 'confidence', 'second', ...states.map((c) => 'p:' + c), ...(errors ? data.classes.map((c) => 'se:' + c) : [])];
   const lines = [head.map(csvField).join(',')];
   for (let i = 0; i < n; i++) {
     const at = row * n + i;
     const fields = [safeName(data.ids[i]), safeName(outcomeName(data, data.outcomes[at])), data.statusNames[data.status[at]], stepText(data.confidence[at], stepsPerUnit), safeName(secondName(data, i, row))];
     for (let c = 0; c < k; c++) fields.push(stepText(data.probability[at * k + c], stepsPerUnit));
-    for (let c = 0; c < nNew; c++) fields.push(stepText(data.beyond[i * nNew + c], stepsPerUnit));
+    for (let c = 0; c < nBeyond; c++) fields.push(stepText(data.beyond[i * nBeyond + c], stepsPerUnit));
     if (errors) for (let c = 0; c < k; c++) fields.push(stepText(data.error[at * k + c], stepsPerUnit));
     lines.push(fields.map(csvField).join(','));
   }

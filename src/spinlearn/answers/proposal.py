@@ -1,0 +1,184 @@
+"""Proposals: groups of points that may be a class of their own, for someone to say so.
+
+What somebody says is a `Word`: a group is a class, or is none. Either makes its most typical points
+labels, of the new class or of the named one that they would be part of; a group that is none is not
+proposed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import FloatArray
+from spinlearn.errors import InvalidInputError
+
+MOST_FEATURES = 5  # by which a group differs most, told
+ACCEPT, REJECT = "accept", "reject"
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Proposal:
+    """A group of points that may be a class of its own.
+
+    Attributes
+    ----------
+    name : str
+        "new:1", ...: the call of its points where it is more probable than every named class.
+    points : int array
+        Row numbers of its members, those without label.
+    probability : float
+        That these points, but for a few, are a class without label.
+    beside : str
+        The named class of which it would be part otherwise; "" where none is named.
+    apart : float
+        How many times as strongly it is coupled to that class as the halves of the class are to
+        each other; nan where that cannot be said.
+    typical : int array
+        Its most central points, the first first.
+    features : tuple of (str, float)
+        Features by which it differs most from the class beside it, with the difference of the means
+        in units of the spread of all points.
+    n_features : int
+        How many were compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from spinlearn import PottsClassifier
+    >>> X = np.concatenate([np.linspace(k, k + 1, 20) for k in (0, 3, 6)])[:, None]
+    >>> y = np.full(60, -1)
+    >>> y[[3, 8, 15]], y[[23, 28, 35]] = 0, 1  # nobody labels the last twenty
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):  # no link leads to them
+    ...     clf = PottsClassifier().fit(X, y)
+    >>> first = clf.proposals_[0]
+    >>> first.name, first.points.min(), len(first.points), first.apart_text()
+    ('new:1', np.int64(40), 20, 'not coupled to 1 at all')
+    """
+
+    name: str
+    points: npt.NDArray[np.intp]
+    probability: float
+    beside: str
+    apart: float
+    typical: npt.NDArray[np.intp]
+    features: tuple[tuple[str, float], ...] = ()
+    n_features: int = 0
+
+    def apart_text(self) -> str:
+        """How it stands apart, in words."""
+        if not self.beside:
+            return "a group of its own"
+        if not np.isfinite(self.apart):
+            return f"beside {self.beside}"
+        if self.apart == 0:
+            return f"not coupled to {self.beside} at all"
+        return (
+            f"coupled to {self.beside} {_times(self.apart)} strongly as {self.beside}'s halves to "
+            "each other"
+        )
+
+    def features_text(self) -> str:
+        """By which features it differs, in words; "" where there are none."""
+        if not self.features:
+            return ""
+        listed = ", ".join(f"{name} {value:+.1f}" for name, value in self.features)
+        return f"{listed} (standard deviations; {self.n_features} features compared)"
+
+    def text(self) -> str:
+        """All of it in one sentence."""
+        differs = self.features_text()
+        return (
+            f"{self.name}: {len(self.points)} points may be a class of their own, probability "
+            f"{self.probability:.2f}; {self.apart_text()}"
+            + (f"; differs most by {differs}" if differs else "")
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Word:
+    """What somebody said about a proposal.
+
+    Attributes
+    ----------
+    do : {"accept", "reject"}
+    group : str
+        Name of the proposal when it was said.
+    name : str
+        The new class, or the named one that the group is part of.
+    points : int array
+        Members.
+    labelled : int array
+        Those that became labels.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from spinlearn import PottsClassifier
+    >>> X = np.concatenate([np.linspace(k, k + 1, 20) for k in (0, 3, 6)])[:, None]
+    >>> y = np.array(60 * [""], dtype=object)
+    >>> y[[3, 8, 15]], y[[23, 28, 35]] = "left", "middle"
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     clf = PottsClassifier().fit(X, y).accept("new:1", "right")
+    >>> word = clf.words_[0]
+    >>> word.do, word.name, len(word.labelled), str(clf.names_[-1])
+    ('accept', 'right', 3, 'right')
+    """
+
+    do: str
+    group: str
+    name: str
+    points: npt.NDArray[np.intp]
+    labelled: npt.NDArray[np.intp]
+
+
+def proposed(proposals: Sequence[Proposal], name: object) -> Proposal:
+    """The proposal of this name."""
+    found = [one for one in proposals if one.name == name]
+    if not found:
+        names = ", ".join(one.name for one in proposals)
+        raise InvalidInputError(
+            f"{name!r} is not proposed as a class: "
+            + (f"these are: {names}" if names else "nothing is")
+        )
+    return found[0]
+
+
+def feature_differences(
+    X: object, inside: npt.NDArray[np.intp], beside: npt.NDArray[np.intp], spread: FloatArray
+) -> FloatArray:
+    """Difference of the means of two groups in units of the spread, for every feature.
+
+    Parameters
+    ----------
+    X : array or sparse array (n, d)
+    inside, beside : int arrays
+        Row numbers of the two groups.
+    spread : float array (d,)
+        Standard deviations of the features.
+    """
+    means = [np.asarray(X[rows].mean(axis=0)).ravel() for rows in (inside, beside)]  # type: ignore[index]
+    gap = means[0] - means[1]
+    return np.asarray(np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0))
+
+
+def largest_differences(
+    differences: FloatArray, names: Sequence[object]
+) -> tuple[tuple[str, float], ...]:
+    """The features of largest difference with their names."""
+    order = np.argsort(-np.abs(differences), kind="stable")[:MOST_FEATURES]
+    return tuple((str(names[k]), float(differences[k])) for k in order if differences[k] != 0)
+
+
+def _times(ratio: float) -> str:
+    """A ratio of strengths in words: "half as", "0.7 times as"."""
+    if abs(ratio - 0.5) < 0.05:
+        return "half as"
+    if abs(ratio - 1) < 0.05:
+        return "just as"
+    return f"{ratio:.2g} times as"

@@ -1,0 +1,214 @@
+"""Trees of a graph's modules, and how weakly the two halves of every group hang together.
+
+How two groups A, B that make up a third are joined is judged pairwise, border against interior:
+
+    kappa = (J(A, B) + s) / (min(c_A, c_B) + s),
+
+J(A, B) the coupling between the two, c the weakest cut of each into parts that are not too unequal,
+s the coupling of a few links, below which numbers are chance. Slices of one cloud and arcs of one
+ring are joined at least as strongly as they hold together themselves; how much more strongly is a
+matter of the data's dimension (kappa is about 1 on curves, 3 in ten dimensions). So kappa is taken
+relative to what is usual in the same tree: most groups that are joined are parts of one class.
+
+The weakest cut: points are ordered by the second eigenvector of the normalised adjacency
+D^-1/2 J D^-1/2 of the group (Fiedler's vector, Shi & Malik 2000) and cut in two at every place; of
+all cuts whose smaller part is large enough the one with the least summed coupling across counts.
+
+Trees depend on the order in which nodes are looked at; several are grown, and what follows from
+them is averaged. Of many points, trees are grown of their small modules instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import eigh
+from scipy.sparse import coo_array, csr_array, diags_array
+from scipy.sparse.csgraph import connected_components
+
+from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.constants import FEW_LINKS, USUAL
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.methods.thinning import SAMPLE
+from spinlearn.minimizers.coarsening import masses, modules
+from spinlearn.minimizers.linear_system import weight_matrix
+from spinlearn.minimizers.module_tree import ModuleTree
+from spinlearn.minimizers.partition import FINE
+
+T = TypeVar("T", bound=np.generic)
+
+TREES = 5  # more change little
+FEWEST = 6  # points: fewer cannot be judged
+DENSE = 400  # points up to which the matrix is dense
+TOLERANCE = 1e-3
+LEAST_PART = 0.2  # of the volume, in the smaller part of a cut
+PART_OF_A_CLASS = 0.1  # of the mean class: smaller groups do not say what is usual
+
+
+@dataclass(frozen=True, eq=False)
+class SplitTree:
+    """A tree with the kappa of every group that was joined.
+
+    Attributes
+    ----------
+    tree : ModuleTree
+    sizes : float array (2k - 1,)
+        Points of every group.
+    log_kappa : float array (k - 1,)
+    """
+
+    tree: ModuleTree
+    sizes: FloatArray
+    log_kappa: FloatArray
+
+    def usual(self, n_classes: int, n_borders: int = 0, n_usual: int = 0) -> float:
+        """Median of ln kappa over groups that are not small for one of so many classes.
+
+        So many of the smallest, which may be borders between classes, are left out, and so many of
+        the value of other data are among them.
+        """
+        if len(self.log_kappa) == 0:
+            return USUAL
+        smaller = self.sizes[self.tree.children].min(axis=1)
+        least = PART_OF_A_CLASS * float(self.sizes[-1]) / max(n_classes, 2)
+        values = np.sort(self.log_kappa[smaller >= max(FEWEST, least)])
+        values = np.concatenate([values[n_borders:], np.full(n_usual, USUAL)])
+        return float(np.median(values)) if len(values) else USUAL
+
+
+class Forest:
+    """Trees of one graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        With the weights that the energy is given; negative ones count as none.
+    seed : int
+    check : callable
+        Called between pieces of work; it may raise to end it.
+    """
+
+    def __init__(
+        self, graph: Graph, seed: int = 0, check: Callable[[], None] = lambda: None
+    ) -> None:
+        self._weights = graph.weights
+        weights = np.maximum(graph.weights, 0.0)
+        mean = float(weights[weights > 0].mean()) if np.any(weights > 0) else 1.0
+        graph, self.member = graph.with_weights(weights / mean), None
+        inner: FloatArray | None = None
+        sizes = np.ones(graph.n_nodes)
+        if graph.n_nodes > SAMPLE:
+            model = PottsModel(graph, 2)
+            generator = np.random.default_rng(seed)
+            self.member = modules(model, FINE, generator, masses(model))
+            sizes = np.bincount(self.member).astype(np.float64)
+            graph, inner = _contracted(graph, self.member)
+        self.sizes: FloatArray = sizes
+        self.matrix: csr_array = weight_matrix(graph)
+        if inner is not None:
+            self.matrix = csr_array(self.matrix + diags_array(2 * inner))
+        grown = []
+        for k in range(TREES):
+            check()
+            grown.append(self._grown(ModuleTree(graph, seed + k, inner)))
+        self.trees = tuple(grown)
+
+    def _grown(self, tree: ModuleTree) -> SplitTree:
+        sums = np.concatenate([[0.0], np.cumsum(self.sizes[tree.order])])
+        cuts = np.array([weakest_cut(self.matrix, tree.group(v)) for v in range(len(tree.end) - 1)])
+        weaker = cuts[tree.children].min(axis=1) if len(tree.children) else np.empty(0)
+        kappa = (tree.crossing + FEW_LINKS) / (weaker + FEW_LINKS)
+        return SplitTree(tree, sums[tree.end] - sums[tree.begin], np.log(kappa))
+
+    def is_of(self, graph: Graph) -> bool:
+        """Whether it has grown on the same links."""
+        return np.array_equal(self._weights, graph.weights)
+
+    @cached_property
+    def n_nodes(self) -> int:
+        """Points, or their modules."""
+        return len(self.sizes)
+
+    def nodes(self, points: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
+        """The node of each of these points."""
+        return points if self.member is None else self.member[points].astype(np.intp)
+
+    def summed(self, values: FloatArray) -> FloatArray:
+        """Sums of the rows of points, for every node."""
+        if self.member is None:
+            return values
+        columns = [np.bincount(self.member, weights=v, minlength=self.n_nodes) for v in values.T]
+        return np.column_stack(columns) if columns else np.empty((self.n_nodes, 0))
+
+    def spread(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+        """Values of nodes, given to each of their points."""
+        return values if self.member is None else np.asarray(values[self.member])
+
+
+def _contracted(graph: Graph, member: IntArray) -> tuple[Graph, FloatArray]:
+    """The graph of modules, and the coupling inside each."""
+    k = int(member.max()) + 1
+    ends = member[graph.edges]
+    apart = ends[:, 0] != ends[:, 1]
+    inner = np.bincount(ends[~apart, 0], weights=graph.weights[~apart], minlength=k)
+    pairs = np.sort(ends[apart], axis=1)
+    summed = coo_array((graph.weights[apart], (pairs[:, 0], pairs[:, 1])), shape=(k, k)).tocsr()
+    found = summed.tocoo()
+    edges = np.column_stack([found.row, found.col])
+    return Graph(k, edges, found.data), np.asarray(inner, dtype=np.float64)
+
+
+def weakest_cut(matrix: csr_array, points: npt.NDArray[np.intp]) -> float:
+    """Summed coupling across the weakest cut of a group.
+
+    Zero for groups that are too small to judge; of a group in several pieces the largest is looked
+    at.
+
+    Parameters
+    ----------
+    matrix : sparse array (n, n)
+        Couplings >= 0.
+    points : int array
+        Members.
+    """
+    inside = matrix[points][:, points]
+    _, piece = connected_components(inside, directed=False)
+    kept = np.flatnonzero(piece == np.bincount(piece).argmax())
+    if len(kept) < FEWEST:
+        return 0.0
+    inside = inside[kept][:, kept]
+    degrees: FloatArray = np.asarray(inside.sum(axis=1)).ravel()
+    order = np.argsort(_second_vector(inside, degrees), kind="stable")
+    place = np.empty(len(kept), dtype=np.intp)
+    place[order] = np.arange(len(kept))
+    pairs = inside.tocoo()
+    ends = np.sort(np.column_stack([place[pairs.row], place[pairs.col]]), axis=1)
+    change = np.bincount(ends[:, 0], weights=pairs.data / 2, minlength=len(kept))
+    change -= np.bincount(ends[:, 1], weights=pairs.data / 2, minlength=len(kept))
+    across = np.cumsum(change)[:-1]
+    before = np.cumsum(degrees[order])[:-1]
+    smaller = np.minimum(before, degrees.sum() - before)
+    allowed = smaller >= min(LEAST_PART * degrees.sum(), smaller.max())
+    return float(np.min(across[allowed]))
+
+
+def _second_vector(inside: csr_array, degrees: FloatArray) -> FloatArray:
+    """Fiedler's vector of a connected group, up to sign."""
+    roots = 1 / np.sqrt(degrees)
+    scale = diags_array(roots)
+    normal = scale @ inside @ scale
+    if len(degrees) <= DENSE:
+        second = [len(degrees) - 2] * 2
+        vectors = eigh(normal.toarray(), subset_by_index=second, check_finite=False)[1]
+        return np.asarray(vectors[:, 0] * roots)
+    from scipy.sparse.linalg import eigsh
+
+    start = np.sqrt(degrees) * (1 + 0.1 * np.cos(np.arange(len(degrees))))
+    vectors = eigsh(normal, k=2, which="LA", tol=TOLERANCE, v0=start)[1]
+    return np.asarray(vectors[:, 0] * roots)

@@ -1,0 +1,120 @@
+"""`spinlearn accept`, `reject` and `cluster`: files in, an answer out, words kept."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs, make_moons
+
+from spinlearn import PottsClassifier, Result
+from spinlearn.errors import InvalidInputError
+from spinlearn.workflows.decisions import decided
+from tests.end_to_end.tool import read_rows, spinlearn_here
+
+
+@pytest.fixture(scope="module")
+def table():
+    X, truth = make_blobs(240, centers=[[0, 0], [9, 0], [4.5, 4.5]], random_state=3)
+    labels = np.array([""] * 240, dtype=object)
+    for c, name in enumerate(("left", "right")):  # nobody labels the third
+        labels[np.flatnonzero(truth == c)[:4]] = name
+    frame = pd.DataFrame(X, columns=["width", "height"])
+    frame.insert(0, "kind", labels)
+    frame.insert(0, "id", [f"p{k}" for k in range(240)])
+    return frame, truth
+
+
+@pytest.fixture(scope="module")
+def answer(table, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("decided")
+    table[0].to_csv(folder / "data.csv", index=False)
+    done = spinlearn_here("fit", "data.csv", "--labels", "kind", "--id", "id", "--out", "one",
+                          cwd=folder)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return folder, done
+
+
+def test_proposals_are_told_and_written(table, answer):
+    folder, done = answer
+    with open(folder / "one" / "proposals.csv", encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    stored = Result.load(folder / "one")
+    assert [row["group"] for row in rows] == [one.name for one in stored.proposals]
+    first = rows[0]
+    members = np.array([int(name[1:]) for name in first["members"].split()])
+    assert np.mean(table[1][members] == 2) > 0.95
+    assert int(first["points"]) == len(members)
+    assert set(first["typical"].split()) <= set(first["members"].split())
+    assert "height" in first["features"]
+    assert stored.proposals[0].text() in " ".join(done.stdout.split())
+    assert "spinlearn accept one new:1 NAME" in done.stdout
+
+
+def test_an_accepted_group_is_a_class_and_a_rejected_one_is_not_proposed_again(table, answer):
+    folder, _ = answer
+    _, truth = table
+    done = spinlearn_here("accept", "one", "new:1", "top", "--out", "two", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    calls = np.array([row["call"] for row in read_rows(folder / "two" / "labels.csv")])
+    assert np.mean(calls[truth == 2] == "top") > 0.95
+    assert np.mean(calls[truth != 2] == "top") < 0.02
+    two = Result.load(folder / "two")
+    (word,) = two.words
+    assert (word.do, word.group, word.name, len(word.labelled)) == ("accept", "new:1", "top", 4)
+    assert all(row["status"] == "labelled" for k, row in
+               enumerate(read_rows(folder / "two" / "labels.csv")) if k in word.labelled)  # fmt: skip
+
+    done = spinlearn_here("reject", "one", "new:1", "--out", "three", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    three = Result.load(folder / "three")
+    assert three.classes.tolist() == ["left", "right"]
+    gone = set(three.words[0].points)
+    assert all(
+        len(gone & set(one.points)) < 0.5 * len(gone | set(one.points)) for one in three.proposals
+    )
+    assert not np.any(np.char.startswith(three.names[sorted(gone)].astype(str), "new"))
+    # What was said before still counts after a further word.
+    again = decided(three, "accept", three.proposals[0].name, "other") if three.proposals else three
+    assert [w.do for w in again.words][:1] == ["reject"]
+
+
+def test_a_stored_answer_decides_as_the_classifier_does(table):
+    frame, _ = table
+    fitted = PottsClassifier().fit(frame[["width", "height"]].to_numpy(), frame["kind"].to_numpy())
+    stored = decided(Result.of(fitted, frame["id"].tolist()), "accept", "new:1", "top")
+    fitted.accept("new:1", "top")
+    assert stored.names.tolist() == fitted.names_.tolist()
+    np.testing.assert_allclose(stored.probabilities, fitted.label_distributions_, atol=1e-9)
+
+
+def test_what_cannot_be_decided_is_refused(answer, table):
+    folder, _ = answer
+    for words, message in (
+        (("accept", "one", "new:55", "x"), "'new:55' is not proposed as a class: these are: new:1"),
+        (("accept", "one", "new:1", "new:2"), "which is how spinlearn names new classes"),
+        (("reject", "nowhere", "new:1"), "does not exist"),
+    ):
+        done = spinlearn_here(*words, "--out", "bad", cwd=folder)
+        assert done.returncode == 2
+        assert message in " ".join(done.stderr.split())
+        assert not (folder / "bad").exists()
+    frame, _ = table
+    paper = PottsClassifier(method="paper").fit(frame[["width", "height"]], frame["kind"])
+    with pytest.raises(InvalidInputError, match="which has no proposals"):
+        decided(Result.of(paper, frame["id"].tolist()), "reject", "new:1")
+
+
+def test_clusters_without_any_label(tmp_path):
+    X, truth = make_moons(400, noise=0.06, random_state=0)
+    pd.DataFrame(X, columns=["x", "y"]).to_csv(tmp_path / "moons.csv", index=False)
+    done = spinlearn_here("cluster", "moons.csv", "--out", "groups", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "2 groups among 400 points without any label" in " ".join(done.stdout.split())
+    calls = np.array([row["call"] for row in read_rows(tmp_path / "groups" / "labels.csv")])
+    assert all(len(np.unique(calls[truth == c])) == 1 for c in (0, 1))
+    stored = Result.load(tmp_path / "groups")
+    assert stored.names.tolist() == calls.tolist()
+    assert PottsClassifier().fit(X).names_.tolist() == calls.tolist()
