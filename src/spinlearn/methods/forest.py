@@ -30,6 +30,7 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
+from threadpoolctl import threadpool_limits
 
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.constants import FEW_LINKS, USUAL
@@ -47,6 +48,7 @@ TREES = 5  # more change little
 FEWEST = 6  # points: fewer cannot be judged
 DENSE = 400  # points up to which the matrix is dense
 TOLERANCE = 1e-3
+ONE = 1e-9  # below one: second eigenvalues above are those of a group in several pieces
 LEAST_PART = 0.2  # of the volume, in the smaller part of a cut
 PART_OF_A_CLASS = 0.1  # of the mean class: smaller groups do not say what is usual
 
@@ -121,7 +123,12 @@ class Forest:
 
     def _grown(self, tree: ModuleTree) -> SplitTree:
         sums = np.concatenate([[0.0], np.cumsum(self.sizes[tree.order])])
-        cuts = np.array([weakest_cut(self.matrix, tree.group(v)) for v in range(len(tree.end) - 1)])
+        runs = self.matrix[tree.order][:, tree.order]
+        with threadpool_limits(1):  # small matrices: threads would only wait for each other
+            cuts = np.array([
+                _cut(runs.indptr, runs.indices, runs.data, begin, end)
+                for begin, end in zip(tree.begin[:-1].tolist(), tree.end[:-1].tolist(), strict=True)
+            ])  # fmt: skip
         weaker = cuts[tree.children].min(axis=1) if len(tree.children) else np.empty(0)
         kappa = (tree.crossing + FEW_LINKS) / (weaker + FEW_LINKS)
         return SplitTree(tree, sums[tree.end] - sums[tree.begin], np.log(kappa))
@@ -173,24 +180,46 @@ def weakest_cut(matrix: csr_array, points: npt.NDArray[np.intp]) -> float:
     Parameters
     ----------
     matrix : sparse array (n, n)
-        Couplings >= 0.
+        Couplings >= 0, sorted.
     points : int array
         Members.
     """
     inside = matrix[points][:, points]
-    _, piece = connected_components(inside, directed=False)
-    kept = np.flatnonzero(piece == np.bincount(piece).argmax())
-    if len(kept) < FEWEST:
+    return _cut(inside.indptr, inside.indices, inside.data, 0, len(points))
+
+
+def _cut(
+    indptr: npt.NDArray[np.integer],
+    indices: npt.NDArray[np.integer],
+    data: FloatArray,
+    begin: int,
+    end: int,
+) -> float:
+    """The weakest cut of the run of nodes from `begin` to `end` of a matrix in rows."""
+    size = end - begin
+    if size < FEWEST:
         return 0.0
-    inside = inside[kept][:, kept]
-    degrees: FloatArray = np.asarray(inside.sum(axis=1)).ravel()
-    order = np.argsort(_second_vector(inside, degrees), kind="stable")
-    place = np.empty(len(kept), dtype=np.intp)
-    place[order] = np.arange(len(kept))
-    pairs = inside.tocoo()
-    ends = np.sort(np.column_stack([place[pairs.row], place[pairs.col]]), axis=1)
-    change = np.bincount(ends[:, 0], weights=pairs.data / 2, minlength=len(kept))
-    change -= np.bincount(ends[:, 1], weights=pairs.data / 2, minlength=len(kept))
+    first, last = int(indptr[begin]), int(indptr[end])
+    columns = indices[first:last] - begin
+    kept = (columns >= 0) & (columns < size)
+    rows = np.repeat(np.arange(size), np.diff(indptr[begin : end + 1]))[kept]
+    columns, weights = columns[kept], data[first:last][kept]
+    degrees = np.bincount(rows, weights=weights, minlength=size)
+    vector = None if np.any(degrees == 0) else _second_vector(rows, columns, weights, degrees)
+    if vector is None:  # several pieces
+        links = csr_array((weights, (rows, columns)), shape=(size, size))
+        _, piece = connected_components(links, directed=False)
+        inner = np.flatnonzero(piece == np.bincount(piece).argmax())
+        largest = links[inner][:, inner]
+        if len(inner) == size or len(inner) < FEWEST:
+            return 0.0
+        return _cut(largest.indptr, largest.indices, largest.data, 0, len(inner))
+    order = np.argsort(vector, kind="stable")
+    place = np.empty(size, dtype=np.intp)
+    place[order] = np.arange(size)
+    low, high = np.minimum(place[rows], place[columns]), np.maximum(place[rows], place[columns])
+    change = np.bincount(low, weights=weights / 2, minlength=size)
+    change -= np.bincount(high, weights=weights / 2, minlength=size)
     across = np.cumsum(change)[:-1]
     before = np.cumsum(degrees[order])[:-1]
     smaller = np.minimum(before, degrees.sum() - before)
@@ -198,17 +227,23 @@ def weakest_cut(matrix: csr_array, points: npt.NDArray[np.intp]) -> float:
     return float(np.min(across[allowed]))
 
 
-def _second_vector(inside: csr_array, degrees: FloatArray) -> FloatArray:
-    """Fiedler's vector of a connected group, up to sign."""
+def _second_vector(
+    rows: npt.NDArray[np.intp],
+    columns: npt.NDArray[np.integer],
+    weights: FloatArray,
+    degrees: FloatArray,
+) -> FloatArray | None:
+    """Fiedler's vector of a connected group, up to sign; None where it is in several pieces."""
     roots = 1 / np.sqrt(degrees)
-    scale = diags_array(roots)
-    normal = scale @ inside @ scale
-    if len(degrees) <= DENSE:
-        second = [len(degrees) - 2] * 2
-        vectors = eigh(normal.toarray(), subset_by_index=second, check_finite=False)[1]
-        return np.asarray(vectors[:, 0] * roots)
-    from scipy.sparse.linalg import eigsh
+    values, size = weights * roots[rows] * roots[columns], len(degrees)
+    if size <= DENSE:
+        normal = np.zeros((size, size))
+        normal[rows, columns] = values
+        found, vectors = eigh(normal, subset_by_index=[size - 2] * 2, check_finite=False)
+    else:
+        from scipy.sparse.linalg import eigsh
 
-    start = np.sqrt(degrees) * (1 + 0.1 * np.cos(np.arange(len(degrees))))
-    vectors = eigsh(normal, k=2, which="LA", tol=TOLERANCE, v0=start)[1]
-    return np.asarray(vectors[:, 0] * roots)
+        normal = csr_array((values, (rows, columns)), shape=(size, size))
+        start = np.sqrt(degrees) * (1 + 0.1 * np.cos(np.arange(size)))
+        found, vectors = eigsh(normal, k=2, which="LA", tol=TOLERANCE, v0=start)
+    return None if found[0] > 1 - ONE else np.asarray(vectors[:, 0] * roots)

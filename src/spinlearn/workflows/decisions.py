@@ -74,7 +74,7 @@ def _as_fitted(result: Result, callback: Callback | None) -> PottsClassifier:
         graph="knn",
         couplings="weights",  # the stored ones are what the energy was given
         features="off" if result.points is None else options.get("feature_law", "auto"),
-        random_state=options.get("seed", 0),
+        random_state=options.get("seed"),
         callback=callback,
         **{"novelty": NOVELTY, "tau": result.tau, **kept},
     )
