@@ -18,7 +18,6 @@ NOTHING = -1  # in place of a hidden class
 TITLES = {
     "ours": "default",
     "ours_off": "default, no new classes",
-    "ours_eager": "default, eager for new classes",
     "paper": '`method="paper"`',
     "modularity_bp": "modularity, T = 2",
     "lgc": "LGC",
@@ -41,7 +40,7 @@ LABELS = {
     "10": "ten labels a class",
     "all10": "ten labels in all",
 }
-OUR_METHODS = ("ours", "ours_off", "ours_eager", "paper", "modularity_bp")
+OUR_METHODS = ("ours", "ours_off", "paper", "modularity_bp")
 Rows = list[dict]
 
 HEAD = f"""\
@@ -60,15 +59,6 @@ row's sum. AUC: area under the curve of right against wrong calls by confidence,
 five of each, so not over all sets nor the same ones for all methods. CPU seconds: a fit without
 the construction of the graph. Means over sets; no standard error where a set has one draw only;
 empty where the method gives no such score.
-"""
-HIDDEN = """\
-Each class in turn has no label (of sets with many classes, four; sets of two classes are left out).
-F1 of all points in new classes of at least three points against the hidden class; below it F1 of
-the one new class that fits best; standard errors over hidden classes and draws.
-"""
-ALARMS = """\
-Share of unlabelled points called new although every class is labelled, the error of the calls (new
-and undecided count as wrong) and, for ours, the error when every point is forced to a class.
 """
 
 
@@ -263,33 +253,6 @@ def trust_part(rows: Rows) -> list[str]:
     return found
 
 
-def hidden_part(rows: Rows) -> list[str]:
-    hidden = [row for row in rows if row["hidden"] != NOTHING]
-    shown = chosen(rows, hidden=NOTHING)
-    found = ["## A class that nobody labelled", wrapped(HIDDEN)]
-    for labels in in_order(hidden, "labels", list(LABELS)):
-        these = chosen(hidden, labels=labels)
-        made = command(these, part="hidden", labels=labels)
-        found += [f"### {titled(labels)}, one class hidden"]
-        found += [f"F1 of all new classes together ({made}):"]
-        found.append(by_set(these, "f1", scale=1, digits=2, best=max))
-        found += [f"F1 of the best new class ({made}):"]
-        found.append(by_set(these, "f1_best", scale=1, digits=2, best=max))
-        found += [f"Error of the calls, new being right for the hidden class ({made}):"]
-        found.append(by_set(these, "calls"))
-    found += ["## Nothing hidden: false alarms", wrapped(ALARMS)]
-    for labels in in_order(shown, "labels", list(LABELS)):
-        these = chosen(shown, labels=labels)
-        made = command(these, part="hidden", labels=labels)
-        found += [f"### {titled(labels)}, nothing hidden"]
-        found += [f"Called new ({made}):", by_set(these, "new")]
-        found += [f"Error of the calls ({made}):", by_set(these, "calls")]
-        mine = [row for row in these if row["method"] in OUR_METHODS]
-        if mine:
-            found += [f"Error, every point forced ({made}):", by_set(mine, "error")]
-    return found
-
-
 def failures_part(rows: Rows) -> list[str]:
     """What did not run, and settings that this version did not know."""
     lines = []
@@ -319,12 +282,10 @@ def write_page(path: Path, rows: Rows) -> None:
     """All tables."""
     rows = apart(rows)
     runs = [row for row in rows if row["part"] != "set" and "failed" not in row]
-    errors, hidden = chosen(runs, part="errors"), chosen(runs, part="hidden")
+    errors = chosen(runs, part="errors")
     parts = ["# Few labels: the default against its rivals", wrapped(HEAD), *sets_part(rows)]
     if errors:
         parts += errors_part(errors) + calls_part(errors) + trust_part(errors)
-    if hidden:
-        parts += hidden_part(hidden)
     parts += failures_part(rows)
     path.write_text("\n\n".join(parts) + "\n")
     print(f"{path}: {len(runs)} results")

@@ -126,11 +126,6 @@ class LabelledSet:
                 y[members[: min(int(labels), len(members) - 1)]] = c
         return y
 
-    def hidden_classes(self, most: int) -> list[int]:
-        """The classes to hide in turn: all, or some of many by a fixed draw."""
-        order = np.random.default_rng(0).permutation(self.n_classes)
-        return sorted(int(c) for c in order[:most])
-
 
 def load(name: str, options) -> LabelledSet:
     """One set by name, prepared.

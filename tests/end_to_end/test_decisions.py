@@ -7,7 +7,7 @@ import csv
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import make_blobs, make_moons
+from sklearn.datasets import make_blobs, make_circles
 
 from spinlearn import PottsClassifier, Result
 from spinlearn.errors import InvalidInputError
@@ -110,13 +110,13 @@ def test_what_cannot_be_decided_is_refused(answer, table):
 
 
 def test_clusters_without_any_label(tmp_path):
-    X, truth = make_moons(400, noise=0.05, random_state=0)
-    pd.DataFrame(X, columns=["x", "y"]).to_csv(tmp_path / "moons.csv", index=False)
-    done = spinlearn_here("cluster", "moons.csv", "--out", "groups", cwd=tmp_path)
+    X, truth = make_circles(400, noise=0.05, factor=0.5, random_state=0)
+    pd.DataFrame(X, columns=["x", "y"]).to_csv(tmp_path / "rings.csv", index=False)
+    done = spinlearn_here("cluster", "rings.csv", "--out", "groups", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "2 groups among 400 points without any label" in " ".join(done.stdout.split())
     calls = np.array([row["call"] for row in read_rows(tmp_path / "groups" / "labels.csv")])
     assert all(len(np.unique(calls[truth == c])) == 1 for c in (0, 1))
     stored = Result.load(tmp_path / "groups")
     assert stored.names.tolist() == calls.tolist()
-    assert PottsClassifier().fit(X).names_.tolist() == calls.tolist()
+    assert len(set(zip(PottsClassifier().fit(X).names_, calls, strict=True))) == 2
