@@ -204,7 +204,7 @@ def _cut(
     kept = (columns >= 0) & (columns < size)
     rows = np.repeat(np.arange(size), np.diff(indptr[begin : end + 1]))[kept]
     columns, weights = columns[kept], data[first:last][kept]
-    degrees = np.bincount(rows, weights=weights, minlength=size)
+    degrees: FloatArray = np.bincount(rows, weights=weights, minlength=size).astype(np.float64)
     vector = None if np.any(degrees == 0) else _second_vector(rows, columns, weights, degrees)
     if vector is None:  # several pieces
         links = csr_array((weights, (rows, columns)), shape=(size, size))
