@@ -21,7 +21,7 @@ start[[np.flatnonzero(truth == kind)[0] for kind in range(3)]] = range(3)
 
 
 def fitted(labels):
-    return PottsClassifier(novelty="off", random_state=0).fit(X, labels)
+    return PottsClassifier(novelty=0, random_state=0).fit(X, labels)
 
 
 def per_cent_wrong(clf):

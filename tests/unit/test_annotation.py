@@ -5,7 +5,9 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 
 from spinlearn.engines import Multicanonical
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
@@ -268,7 +270,7 @@ def test_choices_are_in_the_record_of_a_stored_object(tmp_path):
     record = anndata.read_h5ad(tmp_path / "cells.h5ad").uns["spinlearn"]
     assert list(record["choices"]) == [str(choice) for choice in fitted.choices_]
     assert set(record["choices"]) <= set(record["notes"])
-    assert record["novelty"] == record["settings"]["novelty"] == 0.5
+    assert record["novelty"] == float(record["settings"]["novelty"]) == 0.5
 
 
 def test_novelty_decides_whether_the_third_group_is_new():
@@ -278,3 +280,24 @@ def test_novelty_decides_whether_the_third_group_is_new():
     np.testing.assert_array_equal(np.unique(truth[new]), [2])
     fitted = annotate(adata, "kind", novelty=0)
     assert fitted.model_.n_states == 2
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix])
+def test_proposals_tell_the_genes_by_which_they_differ(form):
+    generator = np.random.default_rng(0)
+    X, truth = generator.poisson(2.0, size=(150, 6)).astype(float), np.repeat([0, 1, 2], 50)
+    for c in range(3):
+        X[truth == c, c] += 30.0
+    kinds = np.array([None] * 150, dtype=object)
+    kinds[[0, 10, 20]], kinds[[50, 60, 70]] = "T", "B"  # nobody labels the third
+    obs = pd.DataFrame({"kind": kinds}, index=[f"cell {k}" for k in range(150)])
+    var = pd.DataFrame(index=[f"gene {g}" for g in range(6)])
+    adata = anndata.AnnData(form(X), obs=obs, var=var)
+    adata.obsm["X_pca"] = X[:, :3]
+    fitted = annotate(adata, "kind", use_rep="X_pca")
+    first = fitted.proposals_[0]
+    assert set(truth[first.points]) == {2}
+    assert first.n_features == 6
+    assert "gene 2" in dict(first.features)
+    assert adata.uns["spinlearn"]["proposals"][0] == first.text()
+    np.testing.assert_array_equal(adata.obs["spinlearn_new"], fitted.new_probability_)

@@ -8,18 +8,20 @@ forms that h5ad files can hold:
     obs["spinlearn_confidence"]    probability of the call
     obs["spinlearn_second"]        the most probable other class
     obs["spinlearn_new_class"]     'new:1', ... for the cells of a new class, else missing
+    obs["spinlearn_new"]           probability of being in no named class
     obsm["spinlearn_probability"]  one column per class, in the order of uns["spinlearn"]["classes"]
     obsm["spinlearn_std_error"]    likewise, where averages are sampled
     uns["spinlearn"]               classes, accuracy, engine, settings; choices, what was chosen
-                                   with its reason; notes, in words: how the answer was found, the
-                                   choices, new classes that stand at other temperatures
+                                   with its reason; proposals, groups that may be a type of their
+                                   own, with the genes of adata.X by which they differ; notes, in
+                                   words: how the answer was found, the choices, the proposals
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ import numpy as np
 from spinlearn import __version__
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import clean_labels
+from spinlearn.answers.proposal import feature_differences, largest_differences
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
 from spinlearn.estimators import PottsClassifier
@@ -129,6 +132,7 @@ def annotate(
         temperature=temperature, random_state=_seed(random_state), **settings
     )
     classifier.fit(X, y)
+    _tell_genes(adata, classifier)
     _write(adata, classifier, key_added, {"labels": labels, "graph": source, **settings})
     return classifier
 
@@ -161,6 +165,29 @@ class _Loaded:
         return part.to_memory() if hasattr(part, "to_memory") else part
 
 
+def _tell_genes(adata: Any, fitted: Any) -> None:
+    """Let proposals say by which genes they differ, where the object holds genes."""
+    answer: Answer = fitted.answer_
+    X = getattr(adata, "X", None)
+    if X is None or not answer.proposals or hasattr(X, "to_memory"):
+        return
+    X = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    square = X.multiply(X) if hasattr(X, "multiply") else X**2
+    mean, second = (np.asarray(v.mean(axis=0)).ravel() for v in (X, square))
+    spread = np.sqrt(np.maximum(second - mean**2, 0.0))
+    names, told = adata.var_names, []
+    for one in answer.proposals:
+        inside = np.zeros(adata.n_obs, dtype=bool)
+        inside[one.points] = True
+        beside = np.flatnonzero((answer.forced_labels.astype(str) == one.beside) & ~inside)
+        found: tuple[tuple[str, float], ...] = ()
+        if len(beside):
+            differences = feature_differences(X, one.points, beside, spread)
+            found = largest_differences(differences, names)
+        told.append(replace(one, features=found, n_features=len(names)))
+    fitted.answer_ = replace(answer, proposals=tuple(told))
+
+
 def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
     """Compute everything first, so that an error leaves the object as it was."""
     import pandas as pd
@@ -175,6 +202,7 @@ def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
         "confidence": np.array(answer.confidence),
         "second": pd.Categorical(answer.second),
         "new_class": pd.Categorical(new),
+        "new": np.array(answer.new_probability),
     }
     tables = {"probability": np.ascontiguousarray(answer.probabilities)}
     if answer.std_error is not None:
@@ -193,6 +221,7 @@ def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
         "random_state": fitted.random_state,
         "settings": {k: str(v) for k, v in settings.items()},
         "choices": np.array(answer.choices, dtype=object),
+        "proposals": np.array([one.text() for one in answer.proposals], dtype=object),
         "notes": np.array(answer.notes(), dtype=object),
     }
     for name, values in columns.items():
