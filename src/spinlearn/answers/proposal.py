@@ -17,6 +17,7 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
 
 MOST_FEATURES = 5  # by which a group differs most, told
+MANY_TIMES = 10
 ACCEPT, REJECT = "accept", "reject"
 
 
@@ -181,4 +182,6 @@ def _times(ratio: float) -> str:
         return "half as"
     if abs(ratio - 1) < 0.05:
         return "just as"
+    if ratio >= MANY_TIMES:
+        return "many times as"
     return f"{ratio:.2g} times as"

@@ -149,7 +149,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     callback : callable or None, default None
         Called with a progress report now and then; a true answer stops the run.
     random_state : int or None, default None
-        Seed of everything random; None is 0 but for sampling engines.
+        Seed of everything random; None: a fixed one, but for sampling engines.
 
     Attributes
     ----------
