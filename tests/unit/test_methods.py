@@ -362,7 +362,8 @@ def test_the_sum_over_the_tree_is_that_of_all_colourings():
     one = Forest(graph).trees[0]
     law = np.full((36, 2), 0.5)
     held = np.flatnonzero(labels >= 0)
-    log_pure, share = new_classes._pure(one, held, labels[held], law, 0.3, [])
+    seen = new_classes._Seen(held, labels[held], law, 0.3, [])
+    log_pure, share = new_classes._pure(one, seen)
     k = one.tree.n_modules
     size = one.sizes[k:] * 2 / 36
     weakness = one.usual(2, 2, new_classes.N_USUAL) - one.log_kappa
@@ -377,7 +378,7 @@ def test_the_sum_over_the_tree_is_that_of_all_colourings():
             total[g] += weight
             for v in pieces:
                 expected[v, g] += weight * share[v, g]
-    found = new_classes._new_pieces(one, held, labels[held], law, 0.3, [])
+    found = new_classes._new_pieces(one, seen)
     np.testing.assert_allclose(found, expected.sum(axis=1) / total.sum(), atol=1e-12)
 
 

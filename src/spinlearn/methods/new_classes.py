@@ -120,6 +120,16 @@ class NewClasses:
         return np.concatenate([named, columns], axis=1), [self.groups[k] for k in order]
 
 
+class _Seen(NamedTuple):
+    """What is known beside a tree: labels by node and class, the law of nodes, refusals."""
+
+    at: npt.NDArray[np.intp]
+    classes: Labels
+    masses: FloatArray  # (nodes, k)
+    novelty: float
+    refused: list[FloatArray]  # points in each node, of groups that are no class
+
+
 def new_classes(
     forest: Forest,
     labels: Labels,
@@ -144,16 +154,12 @@ def new_classes(
     if novelty == 0 or len(labels) == 0:
         return NewClasses.none(len(labels))
     held = np.flatnonzero(labels >= 0)
-    at, classes = forest.nodes(held), labels[held]
-    masses = forest.summed(law)
     refused = [
         np.bincount(forest.nodes(points), minlength=forest.n_nodes).astype(np.float64)
         for points in rejected
     ]
-    found = [
-        _new_pieces(one, at, classes, masses, novelty, refused) / len(forest.trees)
-        for one in forest.trees
-    ]
+    seen = _Seen(forest.nodes(held), labels[held], forest.summed(law), novelty, refused)
+    found = [_new_pieces(one, seen) / len(forest.trees) for one in forest.trees]
     total = np.zeros(forest.n_nodes)
     for one, pieces in zip(forest.trees, found, strict=True):
         steps = np.zeros(forest.n_nodes + 1)
@@ -163,27 +169,21 @@ def new_classes(
     groups, support, group = _proposed(forest, found)
     probability = np.clip(forest.spread(total), 0.0, 1.0)
     probability[held] = 0.0
-    free = labels < 0
-    listed = [np.flatnonzero(forest.spread(inside) & free) for inside in groups]
-    kept = [k for k, points in enumerate(listed) if len(points) >= LEAST_POINTS][:MOST_GROUPS]
-    number = np.full(len(listed) + 1, -1, dtype=np.int32)
-    number[kept] = np.arange(len(kept))
-    chosen = [Group(listed[k], min(float(support[k]), 1.0)) for k in kept]
+    free, chosen = labels < 0, []
+    number = np.full(len(groups) + 1, -1, dtype=np.int32)
+    for k, inside in enumerate(groups):
+        points = np.flatnonzero(forest.spread(inside) & free)
+        if len(points) >= LEAST_POINTS and len(chosen) < MOST_GROUPS:
+            number[k] = len(chosen)
+            chosen.append(Group(points, min(float(support[k]), 1.0)))
     return NewClasses(probability, chosen, number[forest.spread(group)])
 
 
-def _new_pieces(
-    one: SplitTree,
-    at: npt.NDArray[np.intp],
-    classes: Labels,
-    masses: FloatArray,
-    novelty: float,
-    refused: list[FloatArray],
-) -> FloatArray:
+def _new_pieces(one: SplitTree, seen: _Seen) -> FloatArray:
     """Probability of every group to be a piece and a class without label, (2k - 1,)."""
     tree, n_modules = one.tree, one.tree.n_modules
-    children, n_classes = tree.children, masses.shape[1]
-    log_pure, share_new = _pure(one, at, classes, masses, novelty, refused)
+    children, n_classes = tree.children, seen.masses.shape[1]
+    log_pure, share_new = _pure(one, seen)
     size = one.sizes[n_modules:] * max(n_classes, 2) / one.sizes[-1]
     weakness = one.usual(n_classes, n_classes, N_USUAL) - one.log_kappa
     logit = (SPLIT + PER_WEAKNESS * weakness + PER_SIZE * np.log(size))[:, None] + OFFSET
@@ -206,16 +206,10 @@ def _new_pieces(
     return np.asarray((piece * share_new).sum(axis=1))
 
 
-def _pure(
-    one: SplitTree,
-    at: npt.NDArray[np.intp],
-    classes: Labels,
-    masses: FloatArray,
-    novelty: float,
-    refused: list[FloatArray],
-) -> tuple[FloatArray, FloatArray]:
+def _pure(one: SplitTree, seen: _Seen) -> tuple[FloatArray, FloatArray]:
     """ln Pure(v) of every group at every (theta, x), and the share of new classes in it."""
     tree, sizes = one.tree, one.sizes
+    at, classes, masses, novelty, refused = seen
     n, n_classes = float(sizes[-1]), masses.shape[1]
     within = _sums(masses[tree.order], tree.begin, tree.end)
     place = np.empty(len(tree.order), dtype=np.intp)
