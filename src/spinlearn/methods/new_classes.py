@@ -169,7 +169,8 @@ def new_classes(
     groups, support, group = _proposed(forest, found)
     probability = np.clip(forest.spread(total), 0.0, 1.0)
     probability[held] = 0.0
-    free, chosen = labels < 0, []
+    free = labels < 0
+    chosen: list[Group] = []
     number = np.full(len(groups) + 1, -1, dtype=np.int32)
     for k, inside in enumerate(groups):
         points = np.flatnonzero(forest.spread(inside) & free)
