@@ -17,7 +17,7 @@ from sklearn.datasets import make_blobs
 from typer.testing import CliRunner
 
 from spinlearn import Graph, compare
-from spinlearn.cli import cluster
+from spinlearn.cli import scheduler
 from spinlearn.cli.main import app
 from spinlearn.core.model import PottsModel
 from spinlearn.core.parallel import SentOnce, each
@@ -350,9 +350,9 @@ def test_blocks_need_a_scheduler(tmp_path):
 
 
 def test_a_scheduler_that_does_not_answer_is_one_clear_line(monkeypatch):
-    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(scheduler, "CONNECT_SECONDS", 1)
     with (
         pytest.raises(ClusterError, match="dask scheduler"),
-        cluster.on_cluster("tcp://127.0.0.1:9"),
+        scheduler.on_cluster("tcp://127.0.0.1:9"),
     ):
         pass

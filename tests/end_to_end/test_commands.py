@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from spinlearn.engines import sampling_run
+from spinlearn.io.answer_files import ANSWER_FILES
 from spinlearn.io.result import Result
 from tests.end_to_end.tool import leftovers, read_rows, spinlearn_here, spinlearn_signalled
 
@@ -23,7 +24,7 @@ SAMPLED = ("--method", "paper", "--engine", "multicanonical")
 WRITING = "spinlearn.io.answer_files:_write_labels"  # the first of the files
 SAVING = "spinlearn.engines.checkpoint:save"
 SELDOM = ("--checkpoint-seconds", 10**9)  # a slow run would leave a checkpoint
-ANSWER = {"labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html"}
+ANSWER = set(ANSWER_FILES)
 
 
 @pytest.fixture

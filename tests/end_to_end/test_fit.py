@@ -86,7 +86,7 @@ def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, 
     classes = sorted(set(truth))
     assert [c for c in rows[0] if c.startswith("p:")] == [f"p:{c}" for c in classes]
     assert {p.name for p in (tmp_path / "out").iterdir()} == {
-        "labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html",
+        "labels.csv", "labels.parquet", "proposals.csv", "profile.csv", "model.npz", "report.html",
     }  # fmt: skip
     assert f"{len(frame)} points" in done.stdout
 

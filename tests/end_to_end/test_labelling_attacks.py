@@ -9,7 +9,7 @@ import json
 import socket
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -245,7 +245,8 @@ def test_a_page_of_another_origin_gets_nothing_even_with_the_token(labelling, dr
         def log_message(self, *_):
             pass
 
-    other = HTTPServer(("127.0.0.1", 0), Evil)
+    # Chromium may hold a second connection open, on which one thread alone would wait for ever.
+    other = ThreadingHTTPServer(("127.0.0.1", 0), Evil)
     thread = threading.Thread(target=other.serve_forever, daemon=True)
     thread.start()
     try:

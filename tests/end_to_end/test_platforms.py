@@ -86,7 +86,7 @@ def test_commands_work_on_another_system(tmp_path):
         code for code, said in zip(PLANTED, raised[len(COMMANDS) :], strict=True) if not said
     ] == []
     written = [path for path in tmp_path.rglob("*.csv") if path.name != "Maße.csv"]
-    assert len(written) == 5
+    assert len(written) == 7
     assert [path.name for path in written if b"\r" in path.read_bytes()] == []
     assert not [name for name in leftovers(tmp_path) if name.endswith(".lock")]
 

@@ -16,12 +16,13 @@ from spinlearn.core.file_lock import try_lock
 from spinlearn.core.processes import is_running
 from spinlearn.engines.sampling_run import SamplingRun
 from spinlearn.errors import InvalidInputError
+from spinlearn.io.answer_files import ANSWER_FILES
 from spinlearn.io.run_lock import only_run
 from tests.end_to_end.tool import leftovers, spinlearn_here, until
 
 pytestmark = pytest.mark.slow
 
-ANSWER = {"labels.csv", "labels.parquet", "profile.csv", "model.npz", "report.html"}
+ANSWER = set(ANSWER_FILES)
 LONG = (
     "--method", "paper", "--engine", "multicanonical", "--tol", "1e-6", "--temperatures", "0.5,1",
     "--checkpoint-seconds", "0",

@@ -2,7 +2,7 @@
 
 labels.csv      one row per point, see `spinlearn.answers.table`
 labels.parquet  the same, where pyarrow is installed
-proposals.csv   groups that may be a class of their own, best first; only where there are any
+proposals.csv   groups that may be a class of their own, best first
 profile.csv     one row per point and temperature interval: id, t_low, t_high, call; of large sets
                 only where it is asked for
 model.npz       everything, for the other commands
@@ -44,9 +44,8 @@ def write_answer(folder: Path, result: Result, *, profile: bool | None = None) -
     if parquet_at_hand():
         files.append(folder / "labels.parquet")
         write_label_parquet(files[-1], result)
-    if result.proposals:
-        files.append(folder / "proposals.csv")
-        _write_proposals(files[-1], result)
+    files.append(folder / "proposals.csv")
+    _write_proposals(files[-1], result)
     if profile or (profile is None and len(result.ids) <= MANY):
         files.append(folder / "profile.csv")
         _write_profile(files[-1], result)
