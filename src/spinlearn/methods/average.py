@@ -277,8 +277,7 @@ class _Laws:
 
     def phase(self, model: PottsModel) -> FloatArray:
         """b, (T, n, n_states)."""
-        found = QuickMessages(model, self.seed).cooled_through(self.ladder)
-        return np.array([beliefs.marginals for beliefs in found])
+        return np.array(QuickMessages(model, self.seed).cooled_through(self.ladder))
 
 
 def _without(task: tuple[_Laws, Labels], group: IntArray) -> tuple[FloatArray, FloatArray]:

@@ -509,8 +509,7 @@ class _Weighing:
             beliefs = average.beliefs
             if beliefs is None or beliefs.shape[3] != model.n_states:
                 beliefs = np.array([
-                    [b.marginals for b in QuickMessages(model_at(r), self.asked.seed)
-                     .cooled_through(ladder)]
+                    QuickMessages(model_at(r), self.asked.seed).cooled_through(ladder)
                     for r in average.resolutions
                 ])  # fmt: skip
             phase = average.mean_phase(lambda r, t: beliefs[r, t])

@@ -7,10 +7,8 @@ matter; `spinlearn.engines.BeliefPropagation` gives averages that are settled.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from spinlearn.analysis.temperature_grid import mean_field_temperature
 from spinlearn.core.arrays import FloatArray
@@ -18,7 +16,6 @@ from spinlearn.core.model import PottsModel
 from spinlearn.messages.layout import MessageLayout
 from spinlearn.messages.propagation import Propagation
 from spinlearn.messages.symmetry import Symmetry
-from spinlearn.minimizers import minimize
 
 RATIO = 1.5  # of neighbouring temperatures on the way
 ABOVE = 1.1  # the mean-field temperature, where nothing is ordered
@@ -26,13 +23,6 @@ NEAR = 1.1  # no step closer than this above a temperature that is wanted
 NOISE = 1e-3  # in the first messages where states are alike, so that one of them can win
 TOLERANCE = 1e-4
 MAX_SWEEPS = 100
-
-
-class Beliefs(NamedTuple):
-    """What messages say at one temperature."""
-
-    marginals: FloatArray  # (n, q)
-    log_partition: float
 
 
 class QuickMessages:
@@ -54,12 +44,12 @@ class QuickMessages:
         )
         self._generator = np.random.default_rng(seed) if Symmetry.of(self._layout).exists else None
 
-    def cooled(self, temperature: float) -> Beliefs:
-        """Cooled from above the ordering temperature."""
+    def cooled(self, temperature: float) -> FloatArray:
+        """Marginals (n, q), cooled from above the ordering temperature."""
         return self.cooled_through([temperature])[0]
 
-    def cooled_through(self, temperatures: Sequence[float]) -> list[Beliefs]:
-        """Beliefs at several temperatures, descending, on the way down."""
+    def cooled_through(self, temperatures: Sequence[float]) -> list[FloatArray]:
+        """Marginals at several temperatures, descending, on the way down."""
         self._propagation.start(self._generator, NOISE)
         step = ABOVE * mean_field_temperature(self._model)
         found = []
@@ -71,28 +61,7 @@ class QuickMessages:
             step = min(step, temperature / RATIO)
         return found
 
-    def from_labelling(self, states: npt.ArrayLike, temperature: float) -> Beliefs:
-        """Settled from the messages of a labelling (n,)."""
-        free = np.asarray(states)[self._layout.free.nodes]
-        self._propagation.start_from(free, temperature)
-        return self._at(temperature)
-
-    def _at(self, temperature: float) -> Beliefs:
+    def _at(self, temperature: float) -> FloatArray:
         self._propagation.settle(temperature, hasty=True)
         reading = self._propagation.read()
-        marginals = self._layout.free.full_marginals(reading.marginals[None])[0]
-        return Beliefs(marginals, reading.log_partition(temperature))
-
-
-def best_beliefs(model: PottsModel, temperature: float, seed: int = 0) -> Beliefs:
-    """The better of two starts: cooled, and from a labelling of low energy.
-
-    Parameters
-    ----------
-    model : PottsModel
-        With a quadratic class-level term, unless it has no couplings.
-    """
-    messages = QuickMessages(model, seed)
-    low = minimize(model, "hasty", seed)
-    starts = [messages.cooled(temperature), messages.from_labelling(low.labels, temperature)]
-    return max(starts, key=lambda found: found.log_partition)
+        return np.asarray(self._layout.free.full_marginals(reading.marginals[None])[0])
