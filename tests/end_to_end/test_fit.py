@@ -426,7 +426,7 @@ def test_leukemia_finds_the_unlabelled_class(tmp_path):
     assert done.returncode == 0, done.stderr
     calls = np.array([r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")])
     assert np.sum(calls[truth == "MLL"] == "new:1") >= 12  # of 17
-    assert np.sum(calls[truth != "MLL"] == "new:1") <= 3
+    assert np.sum(calls[truth != "MLL"] == "new:1") <= 2
     assert leftovers(tmp_path) == {
         "leukemia.csv", "out", "out/labels.csv", "out/labels.parquet", "out/proposals.csv",
         "out/profile.csv", "out/model.npz", "out/report.html",

@@ -845,6 +845,9 @@ def test_permuting_the_points_permutes_the_answer():
         model = fit(POINTS[order], LABELS[order], graph=APART)
         np.testing.assert_array_equal(model.transduction_, expected.transduction_[order])
         np.testing.assert_array_equal(model.status_, expected.status_[order])
+        whole = fit(POINTS, LABELS).label_distributions_  # links join the blobs
+        moved = fit(POINTS[order], LABELS[order]).label_distributions_
+        np.testing.assert_allclose(moved, whole[order], rtol=0, atol=1e-12)
         reached = np.flatnonzero(order < 2 * SIZE)  # of the others no label says anything
         np.testing.assert_allclose(
             model.label_distributions_[reached],

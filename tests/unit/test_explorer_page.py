@@ -219,7 +219,7 @@ def test_the_page_holds_every_column_of_an_average():
     assert data["another"]
     assert beyond.shape == (content.n_points, data["nNew"] + 1)
     np.testing.assert_array_equal(
-        beyond, whole_steps(answer.table_states[:, len(data["classes"]) :])
+        beyond, whole_steps(answer.table_states()[:, len(data["classes"]) :])
     )
 
 

@@ -372,10 +372,9 @@ def exact_harmonic(graph, y):
 
 
 # Over 12 orders the residual of one graph in a hundred stays above tol = 1e-10 of the right side
-# by rounding alone, which `fit` says, and a few of the answers are off by more than 1e-6, as double
-# precision has it: there, one graph is held against.
+# by rounding alone, which `fit` says. The answer must be right all the same.
 @pytest.mark.filterwarnings("ignore:the linear system:spinlearn.errors.ConvergenceWarning")
-@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 4, 8]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0, 4, 8, 12]))
 @settings(max_examples=60)
 @example(3621794, 12)
 def test_weights_over_many_orders_of_magnitude(seed, decades):

@@ -299,18 +299,34 @@ class Answer(NotebookTable):
             return self.law.probabilities
         return np.asarray(self.equilibrium.marginals[self.row])
 
-    @property
-    def table_states(self) -> FloatArray:
+    @cached_property
+    def has_another(self) -> bool:
+        """Whether any point may be in a class without label that is none of the new ones."""
+        if self.law is None or len(self.classes) == 0:
+            return False
+        return bool(np.any(1 - self.law.probabilities.sum(axis=1) > 0.5 / STEPS))
+
+    def table_states(self, points: slice | IntArray = slice(None)) -> FloatArray:
         """Probability of the named classes, then of the new ones of an average, (n, k + new).
 
         The last column of an average is that of another class without label, where any has one.
+
+        Parameters
+        ----------
+        points : slice or int array, default all
+            Which points.
+
+        Returns
+        -------
+        float array (points, k + new), or one column more
         """
         if self.law is None:
-            return self.probabilities
-        rest = np.clip(1 - self.law.probabilities.sum(axis=1, keepdims=True), 0.0, 1.0)
-        if not np.any(rest > 0.5 / STEPS) or len(self.classes) == 0:
-            return self.law.probabilities
-        return np.concatenate([self.law.probabilities, rest], axis=1)
+            return self.probabilities[points]
+        known = self.law.probabilities[points]
+        if not self.has_another:
+            return known
+        rest = np.clip(1 - known.sum(axis=1, keepdims=True), 0.0, 1.0)
+        return np.concatenate([known, rest], axis=1)
 
     @property
     def n_new(self) -> int:
@@ -449,7 +465,7 @@ class Answer(NotebookTable):
             classes=self.classes,
             confidence=self.confidence,
             second=self.second,
-            states=self.table_states,
+            states=self.table_states(points),
             n_new=self.n_new,
             std_error=self.std_error,
             points=points,

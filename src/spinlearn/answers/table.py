@@ -70,8 +70,9 @@ def label_table(
     confidence : float array (n,)
     second : object array (n,)
         Name of the most probable other class.
-    states : float array (n, n_classes + new) or one column more
-        Probabilities of the classes, then of new ones, and of another class without label.
+    states : float array (rows, n_classes + new) or one column more
+        Of these points, probabilities of the classes, then of new ones, and of another class
+        without label.
     n_new : int
         New classes.
     std_error : float array (n, n_classes), optional
@@ -86,7 +87,7 @@ def label_table(
     codes, inverse = np.unique(decision.outcomes[points], return_inverse=True)
     names = [safe_name(outcome_name(int(c), classes, decision.confused_sets)) for c in codes]
     text = [step_text(k) for k in range(STEPS + 1)]
-    numbers = [states[points]]
+    numbers = [states]
     if std_error is not None:
         numbers.append(std_error[points, : len(classes)])
     steps = whole_steps(np.concatenate(numbers, axis=1))

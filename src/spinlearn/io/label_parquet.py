@@ -34,7 +34,7 @@ def write_label_parquet(path: Path, result: Result) -> None:
     codes, call = np.unique(decision.outcomes, return_inverse=True)
     names = [outcome_name(int(c), result.classes, decision.confused_sets) for c in codes]
     seconds, second = np.unique(result.second.astype(str), return_inverse=True)
-    states, errors = result.table_states, result.std_error
+    states, errors = result.table_states(), result.std_error
     values = [result.ids, _words(call.astype(np.int32), names),
               _words(decision.status.astype(np.int8), STATUS_NAMES), _rounded(result.confidence),
               _words(second.astype(np.int32), seconds), *map(_rounded, states.T)]  # fmt: skip

@@ -433,17 +433,11 @@ class _Weighing:
         """Let groups without label be held by their most central points."""
         if self.forest is None:
             return
-        matrix = self.forest.matrix
         found = [group for group in clusters(self.forest) if not np.any(self.labels[group] >= 0)]
         found = found[: MAX_STATES - self.n_named]
         self.labels = self.labels.copy()
         for k, points in enumerate(found, start=self.n_named):
-            nodes = np.unique(self.forest.nodes(points))
-            inner = np.asarray(matrix[nodes][:, nodes].sum(axis=1)).ravel()
-            centre = nodes[np.argmax(inner)]
-            held = points[self.forest.nodes(points) == centre]
-            degrees = np.diff(self.graph.indptr)[held]
-            self.labels[held[np.argmax(degrees)]] = k
+            self.labels[self.forest.central(points)[0]] = k
         self.n_classes = self.n_named + len(found)
         self.n_states = max(self.n_classes, 2)
 

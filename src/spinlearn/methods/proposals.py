@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from spinlearn.methods.reduction import Reduction
 MOST_TYPICAL = 9  # points that are named
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Measured:
     """Features of all points and what they are called.
 
@@ -38,6 +39,11 @@ class Measured:
     reduction: Reduction | None
     names: Sequence[object] | None
 
+    @cached_property
+    def spread(self) -> FloatArray:
+        """Standard deviations of the features."""
+        return self.points.std(axis=0) if self.reduction is None else self.reduction.spread
+
     def differences(
         self, inside: npt.NDArray[np.intp], beside: npt.NDArray[np.intp]
     ) -> tuple[FloatArray, Sequence[object]]:
@@ -46,12 +52,11 @@ class Measured:
         Of reduced features, as far as the components show them.
         """
         if self.reduction is None:
-            found = feature_differences(self.points, inside, beside, self.points.std(axis=0))
+            found = feature_differences(self.points, inside, beside, self.spread)
         else:
             gap = self.points[inside].mean(axis=0) - self.points[beside].mean(axis=0)
-            spread = self.reduction.spread
             gap = gap @ self.reduction.components
-            found = np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0)
+            found = np.divide(gap, self.spread, out=np.zeros_like(gap), where=self.spread > 0)
         names = self.names
         if names is None or len(names) != len(found):
             names = [f"feature {k}" for k in range(len(found))]
@@ -104,20 +109,12 @@ def proposals(
                 probability=probability,
                 beside=str(classes[beside]),
                 apart=_apart(forest, points, others),
-                typical=typical_points(forest, points),
+                typical=forest.central(points)[:MOST_TYPICAL],
                 features=features,
                 n_features=n_features,
             )
         )
     return tuple(found)
-
-
-def typical_points(forest: Forest, points: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-    """The most central points of a group: those most strongly coupled to the others in it."""
-    nodes, place = np.unique(forest.nodes(points), return_inverse=True)
-    inner = np.asarray(forest.matrix[nodes][:, nodes].sum(axis=1)).ravel() / forest.sizes[nodes]
-    order = np.argsort(-inner[place], kind="stable")[:MOST_TYPICAL]
-    return np.asarray(points[order])
 
 
 def _apart(forest: Forest, points: npt.NDArray[np.intp], others: npt.NDArray[np.intp]) -> float:

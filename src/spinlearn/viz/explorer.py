@@ -261,7 +261,7 @@ def explorer_payload(
     k, law = len(content.classes), answer.law
     if law is not None:
         arrays["phase"] = whole_steps(equilibrium.marginals[content.answer_row, shown, :k])
-        arrays["beyond"] = whole_steps(answer.table_states[shown, k:])
+        arrays["beyond"] = whole_steps(answer.table_states(shown)[:, k:])
     if live:
         arrays["points"] = shown.astype(np.int32)
     texts = {"ids": json.dumps([content.ids[i] for i in shown.tolist()])}
@@ -284,7 +284,7 @@ def explorer_payload(
         "answerRow": content.answer_row,
         "averaged": law is not None,
         "nNew": answer.n_new,
-        "another": answer.table_states.shape[1] > k + answer.n_new,  # class without label
+        "another": answer.has_another,  # class without label
         "headline": answer.headline(),
         "converged": equilibrium.converged.tolist(),
         "distrust": [
