@@ -398,10 +398,10 @@ def _rng() -> np.random.Generator:
     return np.random.default_rng(7)
 
 
-def differences(name: str, value: Any, expected: Any) -> str | None:
+def differences(value: Any, expected: Any, tolerance: float = 1e-9) -> str | None:
     """What differs, in words; None where nothing does."""
     if isinstance(value, str):
-        return _text_difference(value, str(expected))
+        return _text_difference(value, str(expected), max(tolerance, 1e-6))
     value = np.asarray(value, dtype=np.float64)
     if value.shape != expected.shape:
         return f"shape {value.shape}, was {expected.shape}"
@@ -409,12 +409,12 @@ def differences(name: str, value: Any, expected: Any) -> str | None:
         return None
     with np.errstate(invalid="ignore"):
         far = np.nanmax(np.where(value == expected, 0.0, np.abs(value - expected)), initial=0.0)
-    if not np.allclose(value, expected, rtol=1e-9, atol=1e-9, equal_nan=True):
+    if not np.allclose(value, expected, rtol=tolerance, atol=tolerance, equal_nan=True):
         return f"differs by up to {far:.3g}"
     return None
 
 
-def _text_difference(text: str, expected: str) -> str | None:
+def _text_difference(text: str, expected: str, tolerance: float) -> str | None:
     new, old = re.split(r"([\s,;|]+)", text), re.split(r"([\s,;|]+)", expected)
     if len(new) != len(old):
         return f"{len(new)} words, were {len(old)}"
@@ -422,7 +422,7 @@ def _text_difference(text: str, expected: str) -> str | None:
         if a == b:
             continue
         try:
-            same = np.isclose(float(a), float(b), rtol=1e-6, atol=1e-6)
+            same = np.isclose(float(a), float(b), rtol=tolerance, atol=tolerance)
         except ValueError:
             same = False
         if not same:
@@ -450,7 +450,7 @@ def main() -> int:
             continue
         for part, value in answer.items():
             key = f"{name}/{part}"
-            why = "not stored" if key not in stored else differences(part, value, stored[key])
+            why = "not stored" if key not in stored else differences(value, stored[key])
             if why:
                 bad += 1
                 print(f"{key}: {why}", flush=True)
