@@ -64,10 +64,10 @@ class Saved(NamedTuple):
         for name, expected in like.items():
             values = self.arrays.get(prefix + name)
             if values is None or (values.dtype, values.shape) != (expected.dtype, expected.shape):
-                raise _misfit(f"{prefix}{name} is not {expected.dtype} of shape {expected.shape}")
+                raise misfit(f"{prefix}{name} is not {expected.dtype} of shape {expected.shape}")
             low, high = ranges.get(name, (-np.inf, np.inf))
             if name in ranges and not np.all((values >= low) & (values <= high)):
-                raise _misfit(f"{prefix}{name} holds values outside {low:g} to {high:g}")
+                raise misfit(f"{prefix}{name} holds values outside {low:g} to {high:g}")
             found[name] = values
         return found
 
@@ -78,7 +78,8 @@ def rows_like(n_rows: int, like: Mapping[str, npt.ArrayLike]) -> Arrays:
     return {name: np.broadcast_to(a, (n_rows, *a.shape)) for name, a in arrays.items()}
 
 
-def _misfit(fact: str) -> CheckpointError:
+def misfit(fact: str) -> CheckpointError:
+    """The error of a state that the run it belongs to cannot have been in."""
     return CheckpointError(
         f"the checkpoint does not fit its own run ({fact}): another version of spinlearn wrote "
         "it, or it was changed; delete it to start again"
@@ -137,7 +138,7 @@ def _checksum(text: str, arrays: Arrays) -> str:
     for name in sorted(arrays):
         values = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
-        digest.update(values.reshape(-1).view(np.uint8))
+        digest.update(values.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 
