@@ -14,11 +14,12 @@ chance, is added.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.analysis.density import Counts
 from spinlearn.analysis.equilibration import UNSEEN, contrast, start_bias
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.free_part import FreePart
@@ -51,8 +52,12 @@ class RowQuality(NamedTuple):
     separate: float  # rounds of a block that are as good as independent
 
 
-class LevelSums:
+class LevelSums(Counts):
     """Sums of the current round, (blocks * rows, ...), and of the rounds before it."""
+
+    saved = (
+        "node_totals", "edge_totals", "node_squares", "edge_squares", "rounds", "weights", "samples"
+    )  # fmt: skip
 
     def __init__(self, free: FreePart, n_blocks: int, n_rows: int) -> None:
         n, q, m = len(free.nodes), free.model.n_states, len(free.edges)
@@ -78,16 +83,6 @@ class LevelSums:
         """Memory of all sums."""
         columns = len(free.nodes) * (2 * free.model.n_states + 1) + 2 * len(free.edges)
         return 4.0 * n_rows * columns * (n_blocks + 1)
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What is kept between rounds, by name, for a checkpoint."""
-        names = ("node_totals", "edge_totals", "node_squares", "edge_squares")
-        return {name: getattr(self, name) for name in (*names, "rounds", "weights", "samples")}
-
-    def clear(self) -> None:
-        """Forget everything."""
-        for values in self.arrays().values():
-            values[...] = 0
 
     def add(self, states: StateArray, rows: npt.NDArray[np.int64]) -> None:
         """Add labellings of all nodes, (R, n), to rows (block * n_rows + row; < 0 for none)."""

@@ -21,8 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.density import exchanged_eta, overlaps
-from spinlearn.analysis.energy_bins import EnergyBins
+from spinlearn.analysis.density import EnergyBins, exchanged_eta, overlaps
 from spinlearn.analysis.equilibration import (
     FALSE_ALARM,
     HASTY_ALARM,
@@ -38,12 +37,10 @@ from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.engines.approximation import Approximation
 from spinlearn.engines.ground_state import deepest, least_energy
-from spinlearn.engines.ladder import cool
-from spinlearn.engines.levels import place_levels
-from spinlearn.engines.regions import Regions
+from spinlearn.engines.ladder import cool, place_levels
+from spinlearn.engines.regions import Regions, cold_regions, region_tries
 from spinlearn.engines.rounds import Pace
 from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
-from spinlearn.engines.start import cold_regions, region_tries
 from spinlearn.engines.tallies import Tallies, blocks_by_energy, refuse_large_sums
 from spinlearn.engines.walker_group import Walkers
 from spinlearn.errors import ConvergenceWarning

@@ -25,8 +25,15 @@ from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
 from spinlearn.engines.checkpoint import Checkpoint, Header, Saved, rows_like
-from spinlearn.engines.population import Population, Snapshot, Trail
-from spinlearn.engines.population_averages import Row, empty_row, ground_row, population_row
+from spinlearn.engines.population import (
+    Population,
+    Row,
+    Snapshot,
+    Trail,
+    empty_row,
+    ground_row,
+    population_row,
+)
 from spinlearn.engines.walkers import walkers_for
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, StoppedError
 

@@ -13,14 +13,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from spinlearn.analysis.density import LevelEnergies, exchanged_eta, integrated_log_z, overlaps
-from spinlearn.analysis.energy_bins import EnergyBins
+from spinlearn.analysis.density import (
+    EnergyBins,
+    LevelEnergies,
+    exchanged_eta,
+    integrated_log_z,
+    overlaps,
+)
 from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.engines.cluster_walkers import ClusterWalkers
 from spinlearn.engines.ladder import cool
+from spinlearn.engines.regions import cold_regions, region_tries
 from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
-from spinlearn.engines.start import cold_regions, region_tries, spread
 from spinlearn.engines.tallies import BLOCKS, Tallies, blocks_by_energy
 from spinlearn.engines.walker_group import Walkers
 
@@ -71,7 +76,7 @@ class RoamingRun(SamplingRun):
             lowest = min(lowest, float(model.energy(ground)))
         self.lay_out(EnergyBins.of(model, ladder.means, ladder.deviations, lowest))
         self._collect_regions(np.concatenate([g.states() for g in self.groups]), ground)
-        spread(self.groups, self.betas, ground)
+        self._spread(ground)
         self.phase = "burn-in"
         if self.dynamics == "drawn":
             moments = LevelEnergies.of(ladder.means, ladder.deviations)
@@ -102,6 +107,19 @@ class RoamingRun(SamplingRun):
     @property
     def _n_walkers(self) -> int:
         return sum(group.n_walkers for group in self.groups)
+
+    def _spread(self, ground: StateArray | None) -> None:
+        """Spread the walkers over the levels; half of them start in the state a cut gives."""
+        n_levels = len(self.betas)
+        for group in self.groups:
+            states = group.states()
+            if ground is not None:
+                states[::2] = ground
+            group.use_ladder(self.betas)
+            group.put_states(states)
+            group.levels[:] = np.arange(group.n_walkers) * n_levels // group.n_walkers
+            group.apply_levels()
+            group.sweep(20)
 
     def _collect_regions(self, cold: StateArray, ground: StateArray | None) -> None:
         """Give all groups the regions in which cold labellings differ."""

@@ -23,6 +23,10 @@ HOT_STRIDE = 4  # steps from one exchange to the next where sweeps alone forget 
 MELTING = 4  # levels and more before the cold ones
 
 
+# Occupancy of the levels, exchanges tried and done, and samples of the energy.
+RoundResult = tuple[FloatArray, FloatArray, list[Sample]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Pace:
     """How often every level is swept.
@@ -65,8 +69,8 @@ class Round:
     first_step: int  # of the run
     pace: Pace | None  # of the levels; None: one sweep at every step
 
-    def __call__(self) -> tuple[FloatArray, FloatArray, list[Sample]]:
-        """Occupancy of the levels, exchanges tried and done, and samples of the energy."""
+    def __call__(self) -> RoundResult:
+        """Do it."""
         from spinlearn.kernels.levels import draw_levels, exchange_levels
 
         group = self.group

@@ -18,11 +18,12 @@ from spinlearn.analysis.density import (
     Density,
     Histogram,
     LevelEnergies,
+    energy_quantum,
     integrated_log_z,
     log_z_errors,
     overlaps,
+    temperature_zero,
 )
-from spinlearn.analysis.energy_bins import energy_quantum
 from spinlearn.analysis.equilibration import contrast_limit
 from spinlearn.analysis.level_sums import LevelAverages
 from spinlearn.analysis.reweight import Sums, reweighted
@@ -39,11 +40,6 @@ if TYPE_CHECKING:
 
 SAME = 1e-9  # relative difference of inverse temperatures that count as one
 REACH = 1.0  # standard deviations of the energy that samples of one temperature reach to another
-
-
-def temperature_zero(model: PottsModel) -> float:
-    """Temperature that counts as zero: exp(-dE/T) vanishes for every step dE."""
-    return (model.energy_scale or 1.0) / 1e9
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

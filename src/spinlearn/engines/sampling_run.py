@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from spinlearn.analysis.energy_bins import EnergyBins
+from spinlearn.analysis.density import EnergyBins
 from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium
@@ -31,7 +31,7 @@ from spinlearn.engines.ground_state import least_energy
 from spinlearn.engines.ladder import requested_levels
 from spinlearn.engines.regions import Regions, regions_of
 from spinlearn.engines.rounds import Pace, Round
-from spinlearn.engines.rounds_elsewhere import RoundsElsewhere
+from spinlearn.engines.rounds_elsewhere import DaskRounds
 from spinlearn.engines.sampled import Measured
 from spinlearn.engines.tallies import Tallies
 from spinlearn.engines.walker_group import Walkers
@@ -235,7 +235,7 @@ class SamplingRun:
             for g, group in enumerate(self.groups)
         ]
         elsewhere = len(work) > 1 and active_client() is not None
-        if elsewhere and RoundsElsewhere.worthwhile(self.tallies, len(work)):
+        if elsewhere and DaskRounds.worthwhile(self.tallies, len(work)):
             results = self.elsewhere.run(work)
         elif self.settings.n_jobs == 1 or len(self.groups) == 1:
             results = [one() for one in work]
@@ -252,9 +252,9 @@ class SamplingRun:
         return np.asarray(np.sum(occupancy, axis=0)), np.asarray(np.sum(met, axis=0))
 
     @cached_property
-    def elsewhere(self) -> RoundsElsewhere:
+    def elsewhere(self) -> DaskRounds:
         """Where rounds are done if the user gave joblib a cluster."""
-        return RoundsElsewhere(self.model)
+        return DaskRounds(self.model)
 
     # -- time, progress, result ----------------------------------------------------------------
 
