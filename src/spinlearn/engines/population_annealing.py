@@ -326,10 +326,8 @@ class _Cooled:
             self.root.entropy, spawn_key=(*self.root.spawn_key, ELSEWHERE, *bits)
         )
         population = settings._population(model, seed)
-        if temperature == 0:
-            target = _coldest(model, self.trail.snapshots[-1].beta)
-        else:
-            target = 1 / temperature
+        last = self.trail.snapshots[-1].beta
+        target = 1 / temperature if temperature else _coldest(model, last)
         population.go_on_from(self.trail.before(target))
         while population.beta < target:
             population.advance(target)

@@ -234,9 +234,9 @@ class SamplingRun:
             )
             for g, group in enumerate(self.groups)
         ]
-        elsewhere = len(work) > 1 and active_client() is not None
-        if elsewhere and DaskRounds.worthwhile(self.tallies, len(work)):
-            results = self.elsewhere.run(work)
+        on_cluster = len(work) > 1 and active_client() is not None
+        if on_cluster and DaskRounds.worthwhile(self.tallies, len(work)):
+            results = self._cluster.run(work)
         elif self.settings.n_jobs == 1 or len(self.groups) == 1:
             results = [one() for one in work]
         else:
@@ -252,8 +252,7 @@ class SamplingRun:
         return np.asarray(np.sum(occupancy, axis=0)), np.asarray(np.sum(met, axis=0))
 
     @cached_property
-    def elsewhere(self) -> DaskRounds:
-        """Where rounds are done if the user gave joblib a cluster."""
+    def _cluster(self) -> DaskRounds:
         return DaskRounds(self.model)
 
     # -- time, progress, result ----------------------------------------------------------------
@@ -282,7 +281,31 @@ class SamplingRun:
         return least_energy(self.model, lambda: self._late(0.2))
 
     def _measured(self) -> Measured:
-        return Measured.of(self, self._ensemble(), *self._least(), self._diagnostics())
+        tallies, eta, diagnostics = self.tallies, self._ensemble(), self._diagnostics()
+        levels = None if tallies.levels is None else tallies.levels.averages()
+        if levels is not None:
+            diagnostics["block_spread"] = levels.spread
+            diagnostics["effective_samples"] = levels.effective_samples
+        minimum, minima = self._least()
+        return Measured(
+            model=self.model,
+            engine=self.settings.name,
+            tol=self.tol,
+            betas=self.betas,
+            eta=eta,
+            joined=self.dynamics != "held",
+            log_z_first=self.log_z_first,
+            log_z_first_error=self.log_z_first_error,
+            histogram=tallies.histogram,
+            energies=tallies.energies,
+            sums=None if eta is None else tallies.sums,  # which eta reweights
+            levels=levels,
+            rows=self.requested,
+            unsettled=self.unsettled(),
+            minimum=minimum,
+            minima=minima,
+            diagnostics=diagnostics,
+        )
 
     def _least(self) -> tuple[Minimum | None, StateArray | None]:
         """The least energy known, and all labellings of it that have been found, if looked for."""
