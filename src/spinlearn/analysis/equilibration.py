@@ -35,22 +35,11 @@ BENT = 2.0  # times the larger variance, or part of the smaller, that a curve be
 
 
 def contrast(block_means: FloatArray, starts: npt.NDArray[np.int64], floor: float = 0.0) -> float:
-    """How much more blocks of two starts differ than blocks of one.
+    """How much more blocks (B, ...) of two `starts`, 0 or 1, differ than blocks of one.
 
-    Parameters
-    ----------
-    block_means : float array (B, ...)
-        Of one or many averages.
-    starts : int array (B,)
-        0 or 1.
-    floor : float
-        Added to the expectation: squared differences that tell nothing.
-
-    Returns
-    -------
-    float
-        Squared difference of the two means over its expectation, both summed over the averages;
-        about 1 if the start is forgotten, 0 where there is nothing to compare.
+    It is the squared difference of the two means over its expectation, both summed over the
+    averages: about 1 if the start is forgotten, 0 where there is nothing to compare. `floor` is
+    added to the expectation: squared differences that tell nothing.
     """
     found, expected = _squared_difference(block_means, starts)
     top, bottom = float(found.sum()), float(expected.sum()) + floor
@@ -66,14 +55,7 @@ def start_bias(
 
     If blocks of one start are right and those of the other are not, the mean is off by half of
     their difference. It counts as far as chance does not explain it: that of all averages taken
-    together, or that of one alone where it is too large for chance to play with.
-
-    Parameters
-    ----------
-    block_means, starts
-        As for `contrast`.
-    together : float
-        The contrast of all averages that move with these.
+    `together` (their contrast), or that of one alone where it is too large for chance to play with.
     """
     found, expected = _squared_difference(block_means, starts)
     noticed, certain = (contrast_limit(len(starts), alarm) for alarm in (NOTICED, FALSE_ALARM))
@@ -126,14 +108,8 @@ def slope_breaks(
 ) -> BoolArray:
     """Levels between which <E> does not fall as its fluctuations say, (K,); both ends count.
 
-    Parameters
-    ----------
-    betas : float array (K,)
-        Ascending.
-    means, variances, errors : float arrays (K,)
-        Of the energy, and the standard errors of the means.
-    crossed : bool array (K - 1,), optional
-        Steps between levels across which walkers have come both ways: a steep fall is real there.
+    `errors` are those of the means; `crossed` are steps between levels, (K - 1,), across which
+    walkers have come both ways: a steep fall is real there.
     """
     broken = np.zeros(len(betas), dtype=np.bool_)
     if len(betas) < 2:
@@ -206,14 +182,12 @@ class EnergySeries(Counts):
     def split_rhat(self) -> FloatArray:
         """R-hat of every level; not a number where there is too little to tell."""
         half, n_levels = self._half, self.sums.shape[2]
-        if half < 4:
-            return np.full(n_levels, np.nan)
-        halves = []
-        for part in (slice(0, half), slice(half, 2 * half)):
-            seen = np.maximum(self.counts[part], 1)
-            halves.append(np.where(self.counts[part] > 0, self.sums[part] / seen, np.nan))
-        chains = np.concatenate(halves, axis=1)  # (entries, 2 blocks, levels)
         rhat = np.full(n_levels, np.nan)
+        if half < 4:
+            return rhat
+        seen = np.maximum(self.counts, 1)
+        series = np.where(self.counts > 0, self.sums / seen, np.nan)
+        chains = np.concatenate([series[:half], series[half : 2 * half]], axis=1)  # (h, 2 B, K)
         for level in range(n_levels):
             some = chains[:, :, level]
             some = some[:, np.isfinite(some).all(axis=0)]

@@ -204,14 +204,8 @@ def place_levels(
 ) -> tuple[FloatArray, bool]:
     """The levels, ascending from beta = 0, and whether energies of neighbours overlap.
 
-    Parameters
-    ----------
-    wanted : float array
-        Inverse temperatures that must be levels, ascending.
-    energies : float array
-        <E> there, about.
-    hot_energy : float
-        The same at beta = 0.
+    `wanted` are inverse temperatures that must be levels, ascending; `energies` are those expected
+    there, `hot_energy` that at beta = 0.
     """
     betas, means = wanted, np.minimum.accumulate(np.minimum(energies, hot_energy))
     if betas[0] > 0:
@@ -230,11 +224,8 @@ def place_levels(
         pieces[0] = np.clip(pieces[0], HOT_LEVELS[0], max(HOT_LEVELS[1], int(joined) * JOINED))
     placed = [betas[:1]]
     for low, high, count in zip(betas[:-1], betas[1:], pieces, strict=True):
-        count = max(int(count), 1)
-        if low == 0:
-            inner = np.linspace(low, high, count + 1)
-        else:
-            inner = np.geomspace(low, high, count + 1)
+        steps = np.linspace if low == 0 else np.geomspace
+        inner = steps(low, high, max(int(count), 1) + 1)
         inner[-1] = high  # to the last bit: it has a row of its own
         placed.append(inner[1:])
     return np.concatenate(placed), joined

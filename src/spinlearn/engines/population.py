@@ -14,7 +14,6 @@ spread over blocks of families is the error bar; where one family has taken over
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,19 +45,9 @@ class Snapshot(NamedTuple):
 
 
 class Population:
-    """Groups of walkers at one temperature.
+    """`n_groups` groups of walkers at one temperature, swept `n_sweeps` times at every step.
 
-    Parameters
-    ----------
-    model : PottsModel
-    seed : SeedSequence
-        Children are taken from it.
-    n_groups : int
-        Groups of walkers, each of the size that its kind comes in.
-    n_sweeps : int
-        Sweeps at every step.
-    step, memory, n_jobs
-        As in `PopulationAnnealing`.
+    `step`, `memory` and `n_jobs` are those of `PopulationAnnealing`.
     """
 
     def __init__(
@@ -102,7 +91,14 @@ class Population:
 
     def sweep(self, n_sweeps: int) -> None:
         """Sweep all walkers at the present temperature."""
-        self._each(lambda group: group.sweep(n_sweeps))
+        if self.n_jobs == 1 or len(self.groups) == 1:
+            for group in self.groups:
+                group.sweep(n_sweeps)
+        else:
+            from joblib import Parallel, delayed
+
+            threads = Parallel(n_jobs=self.n_jobs, require="sharedmem")
+            threads(delayed(group.sweep)(n_sweeps) for group in self.groups)
 
     def states(self) -> StateArray:
         """Labellings of all walkers."""
@@ -162,16 +158,6 @@ class Population:
         chosen = np.minimum(chosen, self.n_walkers - 1)
         self.families = self.families[chosen]
         self._put_states(self.states()[chosen])
-
-    def _each(self, work: Callable[[Walkers], None]) -> None:
-        if self.n_jobs == 1 or len(self.groups) == 1:
-            for group in self.groups:
-                work(group)
-        else:
-            from joblib import Parallel, delayed
-
-            threads = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-            threads(delayed(work)(group) for group in self.groups)
 
 
 class Trail:
