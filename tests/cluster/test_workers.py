@@ -22,7 +22,7 @@ from spinlearn.cli.main import app
 from spinlearn.core.model import PottsModel
 from spinlearn.core.parallel import SentOnce, each
 from spinlearn.engines import BeliefPropagation, Multicanonical, Tempering
-from spinlearn.engines.rounds_elsewhere import RoundsElsewhere
+from spinlearn.engines.rounds_elsewhere import DaskRounds
 from spinlearn.errors import ClusterError, InvalidInputError
 from spinlearn.graphs import KNN
 from spinlearn.io.message_parts import MessageParts, whole_marginals, write_message_parts
@@ -176,8 +176,8 @@ def ladder_model():
 def test_ladders_on_workers_find_the_same_bit_for_bit(client, engine, monkeypatch):
     model = ladder_model()
     alone = engine.run(model, [0.4, 1.0, 2.0], seed=3)
-    rounds, run = [], RoundsElsewhere.run
-    monkeypatch.setattr(RoundsElsewhere, "run", lambda *a: rounds.append(1) or run(*a))
+    rounds, run = [], DaskRounds.run
+    monkeypatch.setattr(DaskRounds, "run", lambda *a: rounds.append(1) or run(*a))
     with parallel_config("dask", client=client):
         shared = engine.run(model, [0.4, 1.0, 2.0], seed=3)
     assert rounds
@@ -190,7 +190,7 @@ def test_ladders_on_workers_find_the_same_bit_for_bit(client, engine, monkeypatc
 def test_a_ladder_whose_worker_is_killed_is_swept_again(mortal, monkeypatch):
     model, engine = ladder_model(), Tempering(max_sweeps=300, tol=1e-6)
     alone = engine.run(model, [0.5, 1.0], seed=1)
-    killed = kill_a_worker_at(monkeypatch, mortal, RoundsElsewhere, "run", 3)
+    killed = kill_a_worker_at(monkeypatch, mortal, DaskRounds, "run", 3)
     with parallel_config("dask", client=mortal):
         shared = engine.run(model, [0.5, 1.0], seed=1)
     assert killed

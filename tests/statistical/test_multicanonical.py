@@ -297,12 +297,6 @@ def test_unusable_checkpoints_are_refused_and_left_alone(tmp_path):
     with pytest.raises(CheckpointError, match="another run"):
         engine.run(model, [0.5], seed=1)
     assert path.read_bytes() == good
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    arrays["header"] = np.array(str(arrays["header"]).replace('"version": 1', '"version": 99'))
-    np.savez(path, **arrays)
-    with pytest.raises(CheckpointError, match="version 99"):
-        engine.run(model, [0.5], seed=0)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
 from spinlearn.energies import min_cut
 from spinlearn.engines import Enumeration, PopulationAnnealing
-from spinlearn.engines.population_averages import _jackknife
+from spinlearn.engines.population import _jackknife
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, StoppedError
 from spinlearn.minimizers import minimum_cut
 from tests.energy_models import random_model

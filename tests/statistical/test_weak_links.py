@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from spinlearn import MutualKNN
-from spinlearn.analysis.energy_bins import EnergyBins
+from spinlearn.analysis.density import EnergyBins
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.energies import min_cut

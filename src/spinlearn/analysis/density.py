@@ -11,32 +11,119 @@ P(t | E) have the same law with the eta they were given.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.energy_bins import FINE_PER_COARSE, EnergyBins
+from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import BoolArray, FloatArray
+from spinlearn.core.model import PottsModel
 
 MAX_GAP = 6.0  # between energies of neighbouring levels, in standard deviations, to overlap
 MAX_APART = 3.0  # standard deviations of both, between their means
+FINE_PER_COARSE = 8
+BINS_PER_DEVIATION = 3.0
+FINE_BYTES = 1e6  # finer bins are used while a block of sums stays about this large
+MAX_BINS = 1000
+MAX_MULTIPLE = 1e6  # of the smallest coupling; far larger numbers are all whole to the computer
 COARSER = 5.0  # times the error of the rule, with half the levels (16 where the curve is smooth)
 
 
-@dataclass(slots=True)
-class Histogram:
-    """Number of samples and sum of their energies, per fine bin."""
+@dataclass(frozen=True, slots=True)
+class EnergyBins:
+    """Edges of the coarse bins, ascending; each is cut into equal fine ones."""
 
-    bins: EnergyBins
-    counts: FloatArray
-    energy: FloatArray
+    edges: FloatArray
 
     @classmethod
-    def empty(cls, bins: EnergyBins) -> Histogram:
-        """No samples."""
-        n_fine = bins.n_coarse * FINE_PER_COARSE
-        return cls(bins, np.zeros(n_fine), np.zeros(n_fine))
+    def of(
+        cls,
+        model: PottsModel,
+        means: FloatArray,
+        deviations: FloatArray,
+        lowest: float | None = None,
+    ) -> EnergyBins:
+        """Bins over all energies of the ladder, at most a third of a standard deviation wide.
+
+        The lowest energy known, if given, has a bin of its own, so that T = 0 can be asked for.
+        Small models have so few energies that finer bins cost nothing and remove the bias of
+        states that depend on the energy within a bin.
+        """
+        order = np.argsort(means)
+        means, deviations = means[order], deviations[order]
+        high = float(means[-1] + 5 * deviations[-1])
+        quantum = energy_quantum(model)
+        margin = quantum / 2 if quantum > 0 else 10 * model.energy_resolution
+        bottom = float(means[0] - 6 * deviations[0]) if lowest is None else lowest
+        columns = model.n_nodes * (model.n_states - 1) + model.graph.n_edges
+        coarse_bins = BINS_PER_DEVIATION * float(np.sum(np.diff(means) / deviations[1:])) + 20
+        finer = np.clip(FINE_BYTES / (coarse_bins * columns), 1.0, 8.0)
+        edges = [bottom - margin, bottom + margin]
+        while edges[-1] < high:
+            width = float(np.interp(edges[-1], means, deviations)) / (BINS_PER_DEVIATION * finer)
+            width = max(width, (high - bottom) / MAX_BINS)
+            if quantum > 0:
+                width = max(1.0, np.rint(width / quantum)) * quantum
+            edges.append(edges[-1] + width)
+        return cls(np.array(edges))
+
+    @property
+    def n_coarse(self) -> int:
+        """Number of coarse bins."""
+        return len(self.edges) - 1
+
+    def coarse(self, energies: FloatArray) -> npt.NDArray[np.int64]:
+        """Coarse bin of every energy; those outside go to the end bins."""
+        return np.clip(
+            np.searchsorted(self.edges, energies, side="right") - 1, 0, self.n_coarse - 1
+        )
+
+    def fine(self, energies: FloatArray) -> npt.NDArray[np.int64]:
+        """Fine bin of every energy."""
+        coarse = self.coarse(energies)
+        low, high = self.edges[coarse], self.edges[coarse + 1]
+        width = np.maximum(high - low, np.finfo(np.float64).tiny)  # all energies may be equal
+        part = np.clip((energies - low) / width * FINE_PER_COARSE, 0, FINE_PER_COARSE - 1)
+        return coarse * FINE_PER_COARSE + part.astype(np.int64)
+
+
+def energy_quantum(model: PottsModel) -> float:
+    """The energy step when all energies are multiples of one, else 0."""
+    strengths = np.abs(model.couplings[model.couplings != 0])
+    simple = model.is_potts and model.class_penalty is None and not np.any(model.fields != 0)
+    if len(strengths) == 0 or not simple:
+        return 0.0
+    step = float(strengths.min())
+    if float(strengths.max()) > MAX_MULTIPLE * step:
+        return 0.0
+    multiples = strengths / step
+    return step if np.allclose(multiples, np.rint(multiples), rtol=0, atol=1e-9) else 0.0
+
+
+class Counts:
+    """What a run adds up in arrays, those in `saved` from round to round."""
+
+    saved: ClassVar[tuple[str, ...]]
+
+    def arrays(self) -> Arrays:
+        """The arrays by name, for a checkpoint."""
+        return {name: getattr(self, name) for name in self.saved}
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for values in self.arrays().values():
+            values[...] = 0
+
+
+class Histogram(Counts):
+    """Number of samples and sum of their energies, per fine bin."""
+
+    saved = ("counts", "energy")
+
+    def __init__(self, bins: EnergyBins) -> None:
+        self.bins = bins
+        self.counts, self.energy = np.zeros((2, bins.n_coarse * FINE_PER_COARSE))
 
     def add(self, energies: FloatArray) -> None:
         """Add one sample per energy."""
@@ -44,18 +131,15 @@ class Histogram:
         self.counts += np.bincount(fine, minlength=len(self.counts))
         self.energy += np.bincount(fine, weights=energies, minlength=len(self.counts))
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self.counts[:] = 0
-        self.energy[:] = 0
 
-
-@dataclass(slots=True)
-class LevelEnergies:
+@dataclass
+class LevelEnergies(Counts):
     """Moments of the energy in every block of walkers at every level of the ladder, (B, K).
 
     Squares are of energies less `origin`, (K,), so that small variances survive large energies.
     """
+
+    saved = ("counts", "sums", "squares", "origin")
 
     counts: FloatArray
     sums: FloatArray
@@ -89,15 +173,6 @@ class LevelEnergies:
         np.add.at(self.counts, (blocks, levels), 1)
         np.add.at(self.sums, (blocks, levels), excess)
         np.add.at(self.squares, (blocks, levels), excess**2)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        for values in self.arrays().values():
-            values[...] = 0
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The moments by name, for a checkpoint."""
-        return {name: getattr(self, name) for name in ("counts", "sums", "squares", "origin")}
 
     @property
     def level_counts(self) -> FloatArray:
@@ -187,6 +262,11 @@ class Density:
     def log_weight_at(self, beta: float) -> float:
         """ln sum_samples exp(-beta E) / W(E), up to the constant of `log_density`."""
         return float(logsumexp(self.log_density - beta * self.energies))
+
+
+def temperature_zero(model: PottsModel) -> float:
+    """Temperature that counts as zero: exp(-dE/T) vanishes for every step dE."""
+    return (model.energy_scale or 1.0) / 1e9
 
 
 def overlaps(betas: FloatArray, energies: LevelEnergies) -> BoolArray:

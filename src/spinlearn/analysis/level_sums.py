@@ -14,11 +14,12 @@ chance, is added.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.analysis.density import Counts
 from spinlearn.analysis.equilibration import UNSEEN, contrast, start_bias
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.free_part import FreePart
@@ -51,8 +52,12 @@ class RowQuality(NamedTuple):
     separate: float  # rounds of a block that are as good as independent
 
 
-class LevelSums:
+class LevelSums(Counts):
     """Sums of the current round, (blocks * rows, ...), and of the rounds before it."""
+
+    saved = (
+        "node_totals", "edge_totals", "node_squares", "edge_squares", "rounds", "weights", "samples"
+    )  # fmt: skip
 
     def __init__(self, free: FreePart, n_blocks: int, n_rows: int) -> None:
         n, q, m = len(free.nodes), free.model.n_states, len(free.edges)
@@ -79,16 +84,6 @@ class LevelSums:
         columns = len(free.nodes) * (2 * free.model.n_states + 1) + 2 * len(free.edges)
         return 4.0 * n_rows * columns * (n_blocks + 1)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """What is kept between rounds, by name, for a checkpoint."""
-        names = ("node_totals", "edge_totals", "node_squares", "edge_squares")
-        return {name: getattr(self, name) for name in (*names, "rounds", "weights", "samples")}
-
-    def clear(self) -> None:
-        """Forget everything."""
-        for values in self.arrays().values():
-            values[...] = 0
-
     def add(self, states: StateArray, rows: npt.NDArray[np.int64]) -> None:
         """Add labellings of all nodes, (R, n), to rows (block * n_rows + row; < 0 for none)."""
         from spinlearn.kernels.measure import accumulate_levels
@@ -108,35 +103,30 @@ class LevelSums:
         q = np.float32(self.nodes.shape[2])
         for place in np.flatnonzero(self.counts):
             row = place % self.n_rows
-            nodes: Float32Array = self.nodes[place]
-            nodes += self.undecided[place, :, None] / q
-            self.node_totals[place] += nodes
-            self.node_squares[row] += nodes.astype(np.float64) ** 2 / self.counts[place]
-            edges: Float32Array = self.edges[place]
-            self.edge_totals[place] += edges
-            self.edge_squares[row] += edges.astype(np.float64) ** 2 / self.counts[place]
+            self.nodes[place] += self.undecided[place, :, None] / q
+            for means, (totals, squares) in zip(
+                (self.nodes, self.edges), self._tables, strict=True
+            ):
+                totals[place] += means[place]
+                squares[row] += means[place].astype(np.float64) ** 2 / self.counts[place]
             self.rounds[place] += 1
             self.weights[place] += self.counts[place]
             self.samples[place] += self.visits[place]
-        self.nodes[...] = 0
-        self.undecided[...] = 0
-        self.edges[...] = 0
-        self.counts[:] = 0
-        self.visits[:] = 0
+        for values in (self.nodes, self.undecided, self.edges, self.counts, self.visits):
+            values[...] = 0
 
     def worst_errors(self) -> FloatArray:
         """Largest standard error of a marginal or an agreement in every row."""
-        worst = np.empty(self.n_rows)
-        for row, quality in enumerate(self.qualities()):
-            largest = max(
-                float(self._error(totals, squares, row, quality).max(initial=0.0))
-                for totals, squares in (
-                    (self.node_totals, self.node_squares),
-                    (self.edge_totals, self.edge_squares),
-                )
-            )
-            worst[row] = np.sqrt(largest)
-        return worst
+        largest = [
+            max(float(self._error(*table, row, quality).max(initial=0.0)) for table in self._tables)
+            for row, quality in enumerate(self.qualities())
+        ]
+        return np.sqrt(largest)
+
+    @property
+    def _tables(self) -> tuple[tuple[Float32Array, FloatArray], ...]:
+        nodes, edges = (self.node_totals, self.node_squares), (self.edge_totals, self.edge_squares)
+        return nodes, edges
 
     def qualities(self) -> list[RowQuality]:
         """Of all rows."""
@@ -152,19 +142,14 @@ class LevelSums:
         """Means and standard errors of all rows."""
         free = self.free
         model = free.model
-        marginals = np.empty((self.n_rows, *self.nodes.shape[1:]))
-        errors = np.empty_like(marginals)
-        agreement = np.empty((self.n_rows, self.edges.shape[1]))
-        agreement_error = np.empty_like(agreement)
         qualities = self.qualities()
-        for row, quality in enumerate(qualities):
-            marginals[row] = self._mean(self.node_totals, row)
-            agreement[row] = self._mean(self.edge_totals, row)
-            for out, totals, squares in (
-                (errors, self.node_totals, self.node_squares),
-                (agreement_error, self.edge_totals, self.edge_squares),
-            ):
-                out[row] = np.sqrt(self._error(totals, squares, row, quality))
+        (marginals, errors), (agreement, agreement_error) = (
+            (
+                np.stack([self._mean(totals, row) for row in range(self.n_rows)]),
+                np.sqrt([self._error(totals, squares, k, row) for k, row in enumerate(qualities)]),
+            )
+            for totals, squares in self._tables
+        )
         marginals /= marginals.sum(axis=2, keepdims=True)  # one, but for rounding
         all_marginals = free.full_marginals(marginals)
         all_errors = free.full_marginals(errors)
@@ -174,9 +159,9 @@ class LevelSums:
             std_error=all_errors,
             edge_agreement=free.full_agreement(agreement, all_marginals),
             agreement_std_error=_full_agreement_error(free, agreement_error, all_errors),
-            spread=np.array([quality.spread for quality in qualities]),
-            effective_samples=np.array([quality.samples for quality in qualities]),
-            contrast=np.array([quality.contrast for quality in qualities]),
+            spread=np.array([row.spread for row in qualities]),
+            effective_samples=np.array([row.samples for row in qualities]),
+            contrast=np.array([row.contrast for row in qualities]),
         )
 
     def _starts(self, row: int) -> npt.NDArray[np.int64]:

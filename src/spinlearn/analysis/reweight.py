@@ -10,13 +10,11 @@ standard errors.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.density import Density
-from spinlearn.analysis.energy_bins import FINE_PER_COARSE, EnergyBins
+from spinlearn.analysis.density import FINE_PER_COARSE, Counts, Density, EnergyBins
 from spinlearn.analysis.equilibration import UNSEEN, contrast
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import PottsModel
@@ -24,59 +22,27 @@ from spinlearn.core.model import PottsModel
 LEAST_WEIGHT = 0.1  # of an equal share, below which a block says nothing of a temperature
 
 
-@dataclass(slots=True)
-class Sums:
+class Sums(Counts):
     """What production accumulates, per bin of energy and block of walkers."""
 
-    bins: EnergyBins
-    n_blocks: int
-    node_sums: npt.NDArray[np.uint32]
-    edge_sums: npt.NDArray[np.uint32]
-    counts: npt.NDArray[np.int64]
-    edge_u: npt.NDArray[np.int32]
-    edge_v: npt.NDArray[np.int32]
-    model: PottsModel
+    saved = ("node_sums", "edge_sums", "counts")
 
-    @classmethod
-    def empty(cls, model: PottsModel, bins: EnergyBins, n_blocks: int) -> Sums:
-        """All sums zero."""
+    def __init__(self, model: PottsModel, bins: EnergyBins, n_blocks: int) -> None:
         n, q, m = model.n_nodes, model.n_states, model.graph.n_edges
         rows = bins.n_coarse * n_blocks
-        return cls(
-            bins=bins,
-            n_blocks=n_blocks,
-            node_sums=np.zeros((rows, (q - 1) * n), dtype=np.uint32),
-            edge_sums=np.zeros((rows, m), dtype=np.uint32),
-            counts=np.zeros(rows, dtype=np.int64),
-            edge_u=np.ascontiguousarray(model.graph.edges[:, 0]),
-            edge_v=np.ascontiguousarray(model.graph.edges[:, 1]),
-            model=model,
-        )
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The sums by name, for a checkpoint."""
-        return {name: getattr(self, name) for name in ("node_sums", "edge_sums", "counts")}
-
-    def clear(self) -> None:
-        """Forget everything."""
-        for values in self.arrays().values():
-            values[...] = 0
+        self.model, self.bins, self.n_blocks = model, bins, n_blocks
+        self.node_sums = np.zeros((rows, (q - 1) * n), dtype=np.uint32)
+        self.edge_sums = np.zeros((rows, m), dtype=np.uint32)
+        self.counts = np.zeros(rows, dtype=np.int64)
+        self._ends = [np.ascontiguousarray(end) for end in model.graph.edges.T]
 
     def add(self, states: StateArray, energies: FloatArray, blocks: npt.NDArray[np.int64]) -> None:
         """Add one sample of every walker."""
         from spinlearn.kernels.measure import accumulate
 
         rows = self.bins.coarse(energies) * self.n_blocks + blocks
-        accumulate(
-            states,
-            rows,
-            self.model.n_states,
-            self.edge_u,
-            self.edge_v,
-            self.node_sums,
-            self.edge_sums,
-            self.counts,
-        )
+        sums = (self.node_sums, self.edge_sums, self.counts)
+        accumulate(states, rows, self.model.n_states, *self._ends, *sums)
 
 
 @dataclass(frozen=True, slots=True)

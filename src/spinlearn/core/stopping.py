@@ -27,20 +27,11 @@ class Snapshot(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """Whether a run may stop.
-
-    Attributes
-    ----------
-    settled : bool
-    changing : float
-        Upper limit of the share of points whose call is expected to change still.
-    temperatures : float array
-        Those on which the answer rests, or may come to rest: they get the time.
-    """
+    """Whether a run may stop."""
 
     settled: bool
-    changing: float
-    temperatures: FloatArray
+    changing: float  # upper limit of the share of points whose call is expected to change still
+    temperatures: FloatArray  # on which the answer rests, or may come to: they get the time
 
 
 class Until(Protocol):

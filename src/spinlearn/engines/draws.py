@@ -92,16 +92,8 @@ def cooled_labellings(
 ) -> Iterator[tuple[float, StateArray]]:
     """Labellings (at least n_samples, n) at each positive temperature, from hot to cold.
 
-    Parameters
-    ----------
-    model : PottsModel
-    temperatures : float array
-        Positive, in any order; infinity is allowed.
-    n_samples : int
-    n_groups : int
-        Independent populations; their labellings are stacked in equal parts, and show by their
-        spread how far a population is large enough.
-    seed : int, SeedSequence or None
+    Those of `n_groups` independent populations are stacked in equal parts, and show by their spread
+    how far a population is large enough.
     """
     sweeps = walkers_for(model).cooling_sweeps
     children = seed_sequence(seed).spawn(n_groups)

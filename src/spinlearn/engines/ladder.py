@@ -6,6 +6,16 @@ equal steps of thermodynamic length, sigma_E d(beta), so that energies of neighb
 every requested temperature among them. When the pilot's walkers have frozen in different valleys,
 their energies differ at every beta, and a ladder for that spread would have most of its levels
 where nothing moves: sigma_E is then that of single walkers.
+
+Where every walker stays at its level, levels are placed without a pilot, by approximate energies
+(`place_levels`): between neighbours at beta and beta' the thermodynamic length is
+
+    sqrt((E - E') (beta' - beta))
+
+to leading order. Levels that are at most LEVEL_DISTANCE apart overlap, so that samples of all of
+them join to one density of states. That takes sqrt(n) levels. In large models they are up to
+PART_DISTANCE apart, or PART_RATIO in temperature: what changes places between neighbours there are
+parts of labellings, whose energies do not grow with the model.
 """
 
 from __future__ import annotations
@@ -23,13 +33,16 @@ from spinlearn.errors import StoppedError
 
 LEVEL_DISTANCE = 1.5  # of neighbouring levels, in standard deviations of the energy
 PART_DISTANCE = 6.0  # where neighbours exchange parts: two thirds of the exchanges succeed
+PART_RATIO = 1.12  # of temperatures, there
+JOINED = 40  # levels, up to which they are placed so that all overlap
+HOT_LEVELS = (3, 8)  # least and most from T = infinity, where Z is known, to the first wanted
 MAX_RATIO = 1.25  # of neighbouring temperatures, where the energy hardly fluctuates
 PILOT_GROWTH = 0.04  # of beta per step of the pilot, at least
 HOT_READS = 1e5  # of nodes
 FROZEN = 3.0  # spread of all walkers over the fluctuation of one, beyond which they are apart
 PARTS = 8  # of the walkers of a pilot
 HURRY = 8  # part of the sweeps of a pilot that is late
-COLDEST = 0.05  # times the typical coupling: below, levels tell nothing new
+COLDEST = 0.05  # times the typical coupling: below, T counts as 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,15 +74,10 @@ def typical_coupling(model: PottsModel) -> float:
     return 1.0
 
 
-def requested_levels(
-    model: PottsModel, temperatures: FloatArray, coldest_level: float = COLDEST
-) -> FloatArray:
-    """Inverse temperatures that must be levels, ascending; T = 0 is one beyond the coldest.
-
-    Temperatures below `coldest_level` (times the typical coupling) count as T = 0.
-    """
+def requested_levels(model: PottsModel, temperatures: FloatArray) -> FloatArray:
+    """Inverse temperatures that must be levels, ascending; T = 0 is one beyond the coldest."""
     unit = typical_coupling(model)
-    cold = temperatures < coldest_level * unit
+    cold = temperatures < COLDEST * unit
     betas = np.unique(1 / temperatures[~cold])  # 1 / inf = 0
     if np.any(cold):
         coldest = betas[-1] if len(betas) else 0.0
@@ -189,3 +197,35 @@ def _place(
         placed.extend(np.interp(inner, places, trail))
         placed.append(level)
     return np.array(placed)
+
+
+def place_levels(
+    wanted: FloatArray, energies: FloatArray, hot_energy: float
+) -> tuple[FloatArray, bool]:
+    """The levels, ascending from beta = 0, and whether energies of neighbours overlap.
+
+    `wanted` are inverse temperatures that must be levels, ascending; `energies` are those expected
+    there, `hot_energy` that at beta = 0.
+    """
+    betas, means = wanted, np.minimum.accumulate(np.minimum(energies, hot_energy))
+    if betas[0] > 0:
+        betas, means = np.append(0.0, betas), np.append(hot_energy, means)
+    lengths = np.sqrt(np.maximum(-np.diff(means), 0.0) * np.diff(betas))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_ratio = np.log(betas[1:] / betas[:-1]) / np.log(MAX_RATIO)
+    by_ratio = np.where(np.isfinite(by_ratio), np.ceil(by_ratio - 1e-9), 1)
+    parts = np.ceil(by_ratio * np.log(MAX_RATIO) / np.log(PART_RATIO))
+    dense = np.maximum(np.ceil(lengths / LEVEL_DISTANCE), by_ratio)
+    joined = bool(dense.sum() <= max(JOINED, len(wanted)))
+    pieces = dense if joined else np.minimum(np.ceil(lengths / PART_DISTANCE), parts)
+    if wanted[0] > 0 and not joined:
+        pieces[0] = np.ceil(lengths[0] / PART_DISTANCE)
+    if wanted[0] > 0:
+        pieces[0] = np.clip(pieces[0], HOT_LEVELS[0], max(HOT_LEVELS[1], int(joined) * JOINED))
+    placed = [betas[:1]]
+    for low, high, count in zip(betas[:-1], betas[1:], pieces, strict=True):
+        steps = np.linspace if low == 0 else np.geomspace
+        inner = steps(low, high, max(int(count), 1) + 1)
+        inner[-1] = high  # to the last bit: it has a row of its own
+        placed.append(inner[1:])
+    return np.concatenate(placed), joined

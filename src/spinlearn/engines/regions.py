@@ -8,7 +8,7 @@ walkers and a ground state, and it is frozen before anything is measured.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from spinlearn.minimizers.module_tree import ModuleTree
 MAX_REGIONS = 300
 SMALLEST, LARGEST = 1 / 50, 1 / 2  # of all nodes; of two parts the smaller one moves
 MANY = 300_000  # nodes, beyond which modules would take too long
+HARVESTED = 256  # cooled labellings in which regions are looked for
+REGION_TRIES = (1, 40)  # per step: least, and most where a sweep costs much more
 SELDOM = 1 / 50  # of the moves of the busiest region: others are not worth their tries
 
 
@@ -40,10 +42,6 @@ class Regions:
         ptr = np.zeros(1, dtype=np.int64)
         nodes = np.empty(0, dtype=np.int32)
         return cls(ptr, nodes, ptr, nodes.reshape(0, 2), np.empty(0))
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The library by field, for a checkpoint."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @property
     def count(self) -> int:
@@ -142,3 +140,26 @@ def regions_of(model: PottsModel, sets: list[npt.NDArray[np.intp]]) -> Regions:
         borders=np.concatenate([*borders, np.empty((0, 2), dtype=np.int32)]).astype(np.int32),
         border_couplings=np.concatenate([*couplings, np.empty(0)]),
     )
+
+
+def cold_regions(
+    model: PottsModel,
+    cold: StateArray,
+    ground: StateArray | None,
+    seed: np.random.SeedSequence,
+) -> tuple[Regions, StateArray]:
+    """Regions in which cold labellings differ, and the coldest labelling known."""
+    generator = np.random.default_rng(seed)
+    chosen = generator.permutation(len(cold))[:HARVESTED]
+    cold = cold[np.sort(chosen)]
+    regions = harvest(model, cold, ground, generator)
+    known = cold if ground is None else np.concatenate([cold, ground[None]])
+    return regions, known[np.argmin(model.energy(known))]
+
+
+def region_tries(model: PottsModel, regions: Regions) -> int:
+    """Region moves per step that cost about as much as a sweep of one walker."""
+    degree = 2 * model.graph.n_edges / max(model.n_nodes, 1)
+    looked_at = len(regions.nodes) * (1 + degree)  # nodes and edges, of all regions
+    work = (model.n_nodes + model.graph.n_edges) * regions.count / (2 * max(looked_at, 1))
+    return int(np.clip(work, *REGION_TRIES))

@@ -23,20 +23,16 @@ HOT_STRIDE = 4  # steps from one exchange to the next where sweeps alone forget 
 MELTING = 4  # levels and more before the cold ones
 
 
+# Occupancy of the levels, exchanges tried and done, and samples of the energy.
+RoundResult = tuple[FloatArray, FloatArray, list[Sample]]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Pace:
-    """How often every level is swept.
+    """How often every level is swept, (K,) each."""
 
-    Attributes
-    ----------
-    strides : int array (K,)
-        Steps from one sweep to the next.
-    repeats : int array (K,)
-        Sweeps in the place of one.
-    """
-
-    strides: npt.NDArray[np.int64]
-    repeats: npt.NDArray[np.int64]
+    strides: npt.NDArray[np.int64]  # steps from one sweep to the next
+    repeats: npt.NDArray[np.int64]  # sweeps in the place of one
 
     @classmethod
     def even(cls, n_levels: int, repeats: int = 1) -> Pace:
@@ -65,8 +61,8 @@ class Round:
     first_step: int  # of the run
     pace: Pace | None  # of the levels; None: one sweep at every step
 
-    def __call__(self) -> tuple[FloatArray, FloatArray, list[Sample]]:
-        """Occupancy of the levels, exchanges tried and done, and samples of the energy."""
+    def __call__(self) -> RoundResult:
+        """Do it."""
         from spinlearn.kernels.levels import draw_levels, exchange_levels
 
         group = self.group
@@ -86,7 +82,8 @@ class Round:
                 continue
             if self.dynamics == "components":
                 if (self.first_step + step) % HOT_STRIDE:
-                    group.active = group.active[group.levels[group.active] >= self._melting]
+                    melting = self.first_cold - MELTING
+                    group.active = group.active[group.levels[group.active] >= melting]
                 group.move_regions(self.tries)
                 group.exchange_components(self.first_cold)
                 continue
@@ -98,11 +95,6 @@ class Round:
                 exchange_levels(energies, self.betas, group.levels, met, group.stream)
             group.apply_levels()
         return occupancy, met, samples
-
-    @property
-    def _melting(self) -> int:
-        """The first level at which parts of labellings are worth exchanging at every step."""
-        return self.first_cold - MELTING
 
     def _sweep(self) -> None:
         group, levels = self.group, self.tallies.levels

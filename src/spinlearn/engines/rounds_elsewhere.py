@@ -7,34 +7,32 @@ it: its round is done again by another.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.analysis.density import EnergyBins
 from spinlearn.analysis.level_sums import LevelSums
 from spinlearn.analysis.reweight import Sums
+from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import FloatArray
-from spinlearn.core.free_part import FreePart
 from spinlearn.core.model import PottsModel
 from spinlearn.core.parallel import SentOnce, each
 from spinlearn.engines.regions import Regions
-from spinlearn.engines.rounds import Round
-from spinlearn.engines.tallies import Sample, Tallies
+from spinlearn.engines.rounds import Round, RoundResult
+from spinlearn.engines.tallies import Tallies, empty_level_sums
 from spinlearn.engines.walker_group import Walkers
 
 MAX_SUM_BYTES = 5e7  # by energy, of one group: more would take longer to send than to count
 COUNTED = ("nodes", "undecided", "edges", "counts", "visits")  # of LevelSums in one round
 
-Arrays = dict[str, npt.NDArray[Any]]
 
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _Task:
+class _Task(NamedTuple):
     """A round without what is large: the group by what a checkpoint holds, tallies by their kind.
 
-    `blocks` are counted from the group's first.
+    Blocks are counted from the group's first.
     """
 
     round: Round
@@ -45,58 +43,47 @@ class _Task:
     arrays: Arrays
     n_blocks: int
     n_rows: int | None  # of sums by level; None without them
-    bins: Any  # of sums by energy; None without them
+    bins: EnergyBins | None  # of sums by energy; None without them
     row_of_level: npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class _Done:
-    result: tuple[FloatArray, FloatArray, list[Sample]]
+class _Done(NamedTuple):
+    result: RoundResult
     arrays: Arrays
     exchanged: FloatArray
     levels: Arrays
     sums: Arrays
 
 
-class RoundsElsewhere:
-    """Rounds of one run.
-
-    Parameters
-    ----------
-    model : PottsModel
-    """
+class DaskRounds:
+    """Rounds of one run on the workers of a cluster."""
 
     def __init__(self, model: PottsModel) -> None:
-        self._model, self._beside = model, SentOnce(model)
+        self._model, self._sent = model, SentOnce(model)
 
     @staticmethod
     def worthwhile(tallies: Tallies, n_groups: int) -> bool:
         """Whether what the groups count is small enough to be sent."""
-        if tallies.sums is None:
-            return True
-        size = sum(values.nbytes for values in tallies.sums.arrays().values())
-        return size <= MAX_SUM_BYTES * n_groups
+        sums = {} if tallies.sums is None else tallies.sums.arrays()
+        return sum(values.nbytes for values in sums.values()) <= MAX_SUM_BYTES * n_groups
 
-    def run(self, work: list[Round]) -> list[tuple[FloatArray, FloatArray, list[Sample]]]:
+    def run(self, work: list[Round]) -> list[RoundResult]:
         """Do all rounds; groups and tallies are then as if they had been done here."""
-        per_group = [int(one.blocks.max()) - int(one.blocks.min()) + 1 for one in work]
-        tasks = [_task(one, n) for one, n in zip(work, per_group, strict=True)]
-        found = each(_do, self._model, tasks, beside=self._beside)
-        pairs = zip(work, per_group, found, strict=True)
-        return [_taken_over(one, n_blocks, done) for one, n_blocks, done in pairs]
+        done = each(_do, self._model, [_task(one) for one in work], beside=self._sent)
+        return [_take_over(one, its) for one, its in zip(work, done, strict=True)]
 
 
-def _task(one: Round, n_blocks: int) -> _Task:
-    group, tallies = one.group, one.tallies
-    bare: Any = None
+def _task(one: Round) -> _Task:
+    group, tallies, bare = one.group, one.tallies, dict.fromkeys(("group", "tallies"))
+    blocks = one.blocks - one.blocks.min()
     return _Task(
-        round=replace(one, group=bare, tallies=bare, blocks=one.blocks - one.blocks.min()),
+        round=replace(one, **bare, blocks=blocks),  # type: ignore[arg-type]
         kind=type(group),
         n_walkers=group.n_walkers if group.any_number else None,
         ladder=group.ladder,
         regions=group.regions,
         arrays=group.arrays(),
-        n_blocks=n_blocks,
+        n_blocks=int(blocks.max()) + 1,
         n_rows=None if tallies.levels is None else tallies.levels.n_rows,
         bins=None if tallies.sums is None else tallies.sums.bins,
         row_of_level=tallies.row_of_level,
@@ -109,38 +96,35 @@ def _do(model: PottsModel, task: _Task) -> _Done:
     group.use_ladder(task.ladder)
     group.use_regions(task.regions)
     group.restore(task.arrays)
-    free = FreePart.of(model.replace(class_penalty=None))
-    levels = None if task.n_rows is None else LevelSums(free, task.n_blocks, task.n_rows)
-    sums = None if task.bins is None else Sums.empty(model, task.bins, task.n_blocks)
+    levels = None if task.n_rows is None else empty_level_sums(model, task.n_blocks, task.n_rows)
+    sums = None if task.bins is None else Sums(model, task.bins, task.n_blocks)
     none: Any = None
     tallies = Tallies(sums, levels, task.row_of_level, none, none, none)
     result = replace(task.round, group=group, tallies=tallies)()
-    return _Done(
-        result=result,
-        arrays=group.arrays(),
-        exchanged=group.exchanged,
-        levels={} if levels is None else {name: getattr(levels, name) for name in COUNTED},
-        sums={} if sums is None else sums.arrays(),
-    )
+    return _Done(result, group.arrays(), group.exchanged, _counted(levels), _counted(sums))
 
 
-def _taken_over(
-    one: Round, n_blocks: int, done: _Done
-) -> tuple[FloatArray, FloatArray, list[Sample]]:
+def _counted(sums: LevelSums | Sums | None) -> Arrays:
+    """What was counted in one round."""
+    if isinstance(sums, LevelSums):
+        return {name: getattr(sums, name) for name in COUNTED}
+    return {} if sums is None else sums.arrays()
+
+
+def _take_over(one: Round, done: _Done) -> RoundResult:
     """What was counted, added to the tallies here, in the rows of the group's own blocks."""
     group, tallies, first = one.group, one.tallies, int(one.blocks.min())
+    n_blocks = int(one.blocks.max()) + 1 - first
     group.restore(done.arrays)
     group.exchanged += done.exchanged
     if tallies.levels is not None:
         n_rows = tallies.levels.n_rows
-        own = slice(first * n_rows, (first + n_blocks) * n_rows)
-        for name, values in done.levels.items():
-            getattr(tallies.levels, name)[own] += values
+        for name, values in _counted(tallies.levels).items():
+            values[first * n_rows : (first + n_blocks) * n_rows] += done.levels[name]
     if tallies.sums is not None:
-        kept, n_bins = tallies.sums.arrays(), tallies.sums.bins.n_coarse
-        for name, values in done.sums.items():  # rows: bin by bin, all blocks of each
-            whole = kept[name].reshape(n_bins, tallies.sums.n_blocks, -1)
-            whole[:, first : first + n_blocks] += values.reshape(n_bins, n_blocks, -1)
-    occupancy, met, samples = done.result
-    moved = [(energies, levels, blocks + first) for energies, levels, blocks in samples]
-    return occupancy, met, moved
+        n_bins = tallies.sums.bins.n_coarse
+        for name, values in _counted(tallies.sums).items():  # rows: bin by bin, all blocks of each
+            whole = values.reshape(n_bins, tallies.sums.n_blocks, -1)
+            whole[:, first : first + n_blocks] += done.sums[name].reshape(n_bins, n_blocks, -1)
+    samples = [(energies, levels, blocks + first) for energies, levels, blocks in done.result[2]]
+    return *done.result[:2], samples

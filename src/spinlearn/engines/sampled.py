@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +18,12 @@ from spinlearn.analysis.density import (
     Density,
     Histogram,
     LevelEnergies,
+    energy_quantum,
     integrated_log_z,
     log_z_errors,
     overlaps,
+    temperature_zero,
 )
-from spinlearn.analysis.energy_bins import energy_quantum
 from spinlearn.analysis.equilibration import contrast_limit
 from spinlearn.analysis.level_sums import LevelAverages
 from spinlearn.analysis.reweight import Sums, reweighted
@@ -34,16 +35,8 @@ from spinlearn.engines.limits import log_partition
 from spinlearn.errors import ConvergenceWarning, UnreachedTemperatureError
 from spinlearn.minimizers.minimum import Minimum
 
-if TYPE_CHECKING:
-    from spinlearn.engines.sampling_run import SamplingRun
-
 SAME = 1e-9  # relative difference of inverse temperatures that count as one
 REACH = 1.0  # standard deviations of the energy that samples of one temperature reach to another
-
-
-def temperature_zero(model: PottsModel) -> float:
-    """Temperature that counts as zero: exp(-dE/T) vanishes for every step dE."""
-    return (model.energy_scale or 1.0) / 1e9
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -68,43 +61,6 @@ class Measured:
     minima: StateArray | None  # all labellings of that energy that walkers have found
     diagnostics: dict[str, Any]
 
-    @classmethod
-    def of(
-        cls,
-        run: SamplingRun,
-        eta: FloatArray | None,
-        minimum: Minimum | None,
-        minima: StateArray | None,
-        diagnostics: dict[str, Any],
-    ) -> Self:
-        """What a run has come to."""
-        tallies = run.tallies
-        levels = None if tallies.levels is None else tallies.levels.averages()
-        if levels is not None:
-            diagnostics |= {
-                "block_spread": levels.spread,
-                "effective_samples": levels.effective_samples,
-            }
-        return cls(
-            model=run.model,
-            engine=run.plan.engine,
-            tol=run.tol,
-            betas=run.betas,
-            eta=eta,
-            joined=run.plan.dynamics != "held",
-            log_z_first=run.log_z_first,
-            log_z_first_error=run.log_z_first_error,
-            histogram=tallies.histogram,
-            energies=tallies.energies,
-            sums=None if eta is None else tallies.sums,  # which eta reweights
-            levels=levels,
-            rows=run.requested,
-            unsettled=run.unsettled(),
-            minimum=minimum,
-            minima=minima,
-            diagnostics=diagnostics,
-        )
-
     def equilibrium(self, temperatures: FloatArray, callback: object = None) -> Equilibrium:
         """Averages at these temperatures, with a warning where they are not good enough.
 
@@ -118,7 +74,7 @@ class Measured:
         worst = np.maximum(
             errors.max(axis=(1, 2), initial=0.0), agreement_errors.max(axis=1, initial=0.0)
         )
-        equilibrated = trusted & ~self._touches(temperatures, self.unsettled)
+        equilibrated = trusted & ~self._touches_unsettled(temperatures)
         if self._zero_is_minimum:
             equilibrated = np.where(temperatures == 0, trusted, equilibrated)
         converged = equilibrated & (worst <= (np.inf if self.tol is None else self.tol))
@@ -176,58 +132,45 @@ class Measured:
 
     def _refuse_unreached(self, temperatures: FloatArray) -> None:
         """Refuse temperatures whose energies no sample has."""
-        reached = np.array([self._is_reached(float(t)) for t in temperatures], dtype=np.bool_)
-        if np.all(reached):
+        wrong = [t for t, beta in zip(temperatures, _inverse(temperatures), strict=True)
+                 if not self._is_reached(float(beta))]  # fmt: skip
+        if not wrong:
             return
-        wrong = float(temperatures[~reached][0])
-        with np.errstate(divide="ignore"):
-            known = 1 / self.rows[::-1]
-        near = known[np.argsort(np.abs(known - wrong))[:2]]
+        known = _inverse(self.rows)[::-1]
+        near = known[np.argsort(np.abs(known - wrong[0]))[:2]]
         raise UnreachedTemperatureError(
-            f"T = {wrong:g} was not sampled, and energies at the nearest temperatures that were "
+            f"T = {wrong[0]:g} was not sampled, and energies at the nearest temperatures that were "
             f"({_listed(np.sort(near))}) do not overlap with those there: ask for it among the "
             "temperatures of the run"
         )
 
-    def _is_reached(self, temperature: float) -> bool:
-        beta = np.inf if temperature == 0 else 1 / temperature
+    def _is_reached(self, beta: float) -> bool:
         if self._row(beta) is not None or beta > self.betas[-1]:
             return True  # colder than all levels counts as the coldest, and is not trusted
         if not self.joined:
             return False
-        if self.eta is not None:
-            return bool(self._bridged(beta))
-        return self._near(beta) is not None
+        if self.eta is None:  # whether the samples of the nearest row reach so far
+            k = int(np.argmin(np.abs(self.rows - beta)))
+            level = int(np.argmin(np.abs(self.betas - self.rows[k])))
+            width = float(np.sqrt(self.energies.variances[level]))
+            return abs(float(self.rows[k]) - beta) * width <= REACH
+        if beta < self.betas[0] * (1 - SAME):
+            return False
+        k = int(np.searchsorted(self.betas, beta))  # whether the levels around overlap
+        joints = overlaps(self.betas, self.energies)
+        return bool(np.all(joints[max(k - 2, 0) : k + 1]))
 
     def _row(self, beta: float) -> int | None:
         """The row that was sampled at this very temperature."""
         k = int(np.argmin(np.abs(self.rows - beta)))
         return k if abs(self.rows[k] - beta) <= SAME * min(beta, 1e300) else None
 
-    def _bridged(self, beta: float) -> bool:
-        """Whether the levels around overlap with each other."""
-        if beta < self.betas[0] * (1 - SAME):
-            return False
-        k = int(np.searchsorted(self.betas, beta))
-        joints = overlaps(self.betas, self.energies)
-        return bool(np.all(joints[max(k - 2, 0) : k + 1]))
-
-    def _near(self, beta: float) -> int | None:
-        """The row whose samples reach so far."""
-        k = int(np.argmin(np.abs(self.rows - beta)))
-        level = int(np.argmin(np.abs(self.betas - self.rows[k])))
-        width = float(np.sqrt(self.energies.variances[level]))
-        return k if abs(self.rows[k] - beta) * width <= REACH else None
-
-    def _touches(self, temperatures: FloatArray, marked: BoolArray) -> BoolArray:
-        """Whether the level of a temperature, or one of those around it, is marked."""
-        touched = np.zeros(len(temperatures), dtype=np.bool_)
-        for t, temperature in enumerate(temperatures):
-            beta = np.inf if temperature == 0 else 1 / temperature
-            high = min(int(np.searchsorted(self.betas, beta * (1 - SAME))), len(self.betas) - 1)
-            at_level = not self.betas[high] > beta * (1 + SAME)
-            touched[t] = marked[high] or (not at_level and marked[max(high - 1, 0)])
-        return touched
+    def _touches_unsettled(self, temperatures: FloatArray) -> BoolArray:
+        """Whether the level of a temperature, or one of those around it, is unsettled."""
+        betas, marked = _inverse(temperatures), self.unsettled
+        high = np.minimum(np.searchsorted(self.betas, betas * (1 - SAME)), len(self.betas) - 1)
+        between = self.betas[high] > betas * (1 + SAME)
+        return np.asarray(marked[high] | (between & marked[np.maximum(high - 1, 0)]))
 
     # -- averages ------------------------------------------------------------------------------
 
@@ -299,7 +242,7 @@ class Measured:
 
     def _between(self, temperature: float) -> tuple[int, int, float]:
         """Rows around a temperature and the share of the second; twice the same if it is one."""
-        beta = np.inf if temperature == 0 else 1 / temperature
+        beta = float(_inverse(np.array([temperature]))[0])
         row = self._row(beta)
         last = len(self.rows) - 1
         if row is not None:
@@ -314,8 +257,7 @@ class Measured:
 
     def _in_range(self, temperatures: FloatArray) -> BoolArray:
         """Whether samples near the temperature exist; at T = 0, whether the ground was reached."""
-        with np.errstate(divide="ignore"):
-            betas = 1 / temperatures
+        betas = _inverse(temperatures)
         inside = (betas >= self.betas[0] * (1 - SAME)) & (betas <= self.betas[-1] * (1 + SAME))
         if self.sums is None and self.minimum is None:
             return np.asarray(inside)
@@ -347,8 +289,7 @@ class Measured:
         self, temperatures: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None, dict[str, Any]]:
         """Mean energy, heat capacity, ln Z with its error, and the density of states."""
-        with np.errstate(divide="ignore"):
-            betas = np.minimum(1 / temperatures, self.betas[-1])
+        betas = np.minimum(_inverse(temperatures), self.betas[-1])
         error = None
         if self.joined:
             each = np.hypot(log_z_errors(self.betas, self.energies), self.log_z_first_error)
@@ -375,6 +316,12 @@ class Measured:
         mean = np.interp(betas, self.betas, means)
         whole = np.interp(betas, self.betas, log_z) if self.joined else None
         return mean, capacity, whole, error, {}
+
+
+def _inverse(values: FloatArray) -> FloatArray:
+    """1/T of temperatures, and back; infinite at 0."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(1 / values)
 
 
 def _listed(values: FloatArray) -> str:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.density import Density, Histogram, LevelEnergies
-from spinlearn.analysis.energy_bins import EnergyBins
+from spinlearn.analysis.density import (
+    Counts,
+    Density,
+    EnergyBins,
+    Histogram,
+    LevelEnergies,
+    temperature_zero,
+)
+from spinlearn.analysis.equilibration import EnergySeries
 from spinlearn.analysis.level_sums import LevelSums
 from spinlearn.analysis.reweight import Sums, reweighted
-from spinlearn.analysis.series import EnergySeries
+from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.free_part import FreePart
 from spinlearn.core.model import PottsModel
-from spinlearn.engines.sampled import temperature_zero
 from spinlearn.errors import UnsupportedModelError
 
 BLOCKS = (32, 16, 8)  # independent parts of walkers that share a group; fewer to save memory
@@ -65,14 +70,20 @@ class Tallies:
         """Nothing counted yet, at levels `betas`, of which those `requested` have a row."""
         row_of_level = np.full(len(betas), -1, dtype=np.int64)
         row_of_level[np.searchsorted(betas, requested)] = np.arange(len(requested))
+        if by_level:
+            refuse_large_sums(model, n_blocks, len(requested))
         return cls(
-            sums=Sums.empty(model, bins, n_blocks) if by_energy else None,
-            levels=_level_sums(model, n_blocks, len(requested)) if by_level else None,
+            sums=Sums(model, bins, n_blocks) if by_energy else None,
+            levels=empty_level_sums(model, n_blocks, len(requested)) if by_level else None,
             row_of_level=row_of_level,
-            histogram=Histogram.empty(bins),
+            histogram=Histogram(bins),
             energies=LevelEnergies.empty(n_blocks, len(betas)),
             series=EnergySeries(n_blocks, len(betas)),
         )
+
+    def _parts(self) -> dict[str, Counts]:
+        names = ("sums", "levels", "histogram", "energies", "series")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     def add(self, samples: list[Sample]) -> None:
         """Energies of a group."""
@@ -89,9 +100,8 @@ class Tallies:
 
     def clear(self) -> None:
         """Forget everything."""
-        for part in (self.sums, self.levels, self.histogram, self.energies, self.series):
-            if part is not None:
-                part.clear()
+        for part in self._parts().values():
+            part.clear()
 
     def worst_error(
         self, model: PottsModel, betas: FloatArray, eta: FloatArray | None, wanted: FloatArray
@@ -108,23 +118,15 @@ class Tallies:
         thermal = density.thermal(wanted, temperature_zero(model))
         return float(reweighted(self.sums, density, thermal.probability).std_error.max(initial=0.0))
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """All sums by name, for a checkpoint."""
-        parts: dict[str, dict[str, npt.NDArray[Any]]] = {
-            "histogram": {"counts": self.histogram.counts, "energy": self.histogram.energy},
-            "energies": self.energies.arrays(),
-            "series": self.series.arrays(),
-        }
-        if self.sums is not None:
-            parts["sums"] = self.sums.arrays()
-        if self.levels is not None:
-            parts["levels"] = self.levels.arrays()
-        return {f"{part}_{k}": v for part, values in parts.items() for k, v in values.items()}
+        parts = self._parts().items()
+        return {f"{part}_{k}": v for part, sums in parts for k, v in sums.arrays().items()}
 
-    def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
-        """Go on from saved arrays."""
-        for name, values in self.arrays().items():
-            values[...] = arrays[name]
+
+def empty_level_sums(model: PottsModel, n_blocks: int, n_rows: int) -> LevelSums:
+    """Over the free nodes and the edges between them."""
+    return LevelSums(FreePart.of(model.replace(class_penalty=None)), n_blocks, n_rows)
 
 
 def refuse_large_sums(model: PottsModel, n_blocks: int, n_rows: int) -> None:
@@ -137,8 +139,3 @@ def refuse_large_sums(model: PottsModel, n_blocks: int, n_rows: int) -> None:
             f"states and {model.graph.n_edges} edges need {needed / 1e9:.1f} GB: ask for "
             "fewer temperatures or use a sparser graph"
         )
-
-
-def _level_sums(model: PottsModel, n_blocks: int, n_rows: int) -> LevelSums:
-    refuse_large_sums(model, n_blocks, n_rows)
-    return LevelSums(FreePart.of(model.replace(class_penalty=None)), n_blocks, n_rows)
