@@ -40,7 +40,7 @@ from spinlearn.energies import Modularity
 from spinlearn.methods.evidence import Labels, cavity_laws, label_groups
 from spinlearn.methods.features import Features, GivenLaw
 from spinlearn.methods.label_walks import LabelWalks
-from spinlearn.methods.quick_messages import QuickMessages
+from spinlearn.messages.propagation import quick_marginals
 
 MANY = 5_000  # points from which threads pay
 
@@ -277,7 +277,7 @@ class _Laws:
 
     def phase(self, model: PottsModel) -> FloatArray:
         """b, (T, n, n_states)."""
-        return np.array(QuickMessages(model, self.seed).cooled_through(self.ladder))
+        return np.array(quick_marginals(model, self.ladder, self.seed))
 
 
 def _without(task: tuple[_Laws, Labels], group: IntArray) -> tuple[FloatArray, FloatArray]:
