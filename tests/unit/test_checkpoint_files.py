@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import warnings
 from pathlib import Path
@@ -78,17 +79,26 @@ def interrupted(request, tmp_path_factory):
 
 @pytest.fixture
 def resumed(interrupted):
-    """How to go on from arrays that were changed, or from the file as it was."""
+    """How to go on from a file, or from one array that was changed and saved in its place."""
     engine, saved, _ = interrupted
 
-    def go_on(changes=None, content=None):
-        engine.checkpoint.write_bytes(saved if content is None else content)
-        if changes is not None:
+    def go_on(content=saved, **changes):
+        engine.checkpoint.write_bytes(content)
+        if changes:
             arrays = read_npz(engine.checkpoint)
-            np.savez(engine.checkpoint, **changes(arrays))
+            header = json.loads(str(arrays.pop("header")))
+            del arrays["checksum"]
+            checkpoint.save(engine.checkpoint, header["run"], header, arrays | changes)
         return run(engine)
 
     return go_on
+
+
+@pytest.fixture
+def saved_arrays(interrupted, tmp_path):
+    (tmp_path / "a.npz").write_bytes(interrupted[1])
+    arrays = read_npz(tmp_path / "a.npz")
+    return {name: values for name, values in arrays.items() if values.size and values.ndim}
 
 
 @pytest.mark.parametrize("name", ALL_ENGINES)
@@ -151,29 +161,50 @@ def test_what_auto_saved_is_gone_on_with_where_there_is_time_for_an_exact_answer
     assert run(Auto(checkpoint=path, tol=0.2)).engine == "tempering"
 
 
-def test_arrays_that_would_be_stretched_to_fit_are_refused(interrupted, resumed, tmp_path):
-    (tmp_path / "a.npz").write_bytes(interrupted[1])
-    n_tried = 0
-    for name, values in read_npz(tmp_path / "a.npz").items():
-        if name == "header" or values.ndim == 0 or values.shape[-1] < 2:
-            continue
-        n_tried += 1
-        with pytest.raises(CheckpointError):
-            resumed(lambda arrays, n=name, v=values: arrays | {n: v[..., :1]})
-    assert n_tried > 2
+def test_arrays_that_would_be_stretched_to_fit_are_refused(saved_arrays, resumed):
+    long = {name: values for name, values in saved_arrays.items() if values.shape[-1] > 1}
+    for name, values in long.items():
+        with pytest.raises(CheckpointError, match="does not fit its own run"):
+            resumed(**{name: values[..., :1]})
+    assert len(long) > 2
+
+
+def test_arrays_of_another_type_are_refused(saved_arrays, resumed):
+    for name, values in saved_arrays.items():
+        if name not in ("bin_edges", "region_ptr", "region_nodes"):  # what fits them is checked
+            with pytest.raises(CheckpointError, match="does not fit its own run"):
+                resumed(**{name: np.zeros(values.shape, dtype=np.float16)})
 
 
 @pytest.mark.parametrize("value", [-100, 100])
-def test_states_and_places_out_of_range_are_refused(interrupted, resumed, tmp_path, value):
-    (tmp_path / "a.npz").write_bytes(interrupted[1])
-    n_tried = 0
-    for name, values in read_npz(tmp_path / "a.npz").items():
-        ends = ("states", "levels", "nodes", "borders", "ptr", "families", "row_marginals")
-        if name.endswith(ends) and values.size:
-            n_tried += 1
-            with pytest.raises(CheckpointError):
-                resumed(lambda arrays, n=name, v=values: arrays | {n: np.full_like(v, value)})
-    assert n_tried > 0
+def test_states_and_places_out_of_range_are_refused(saved_arrays, resumed, value):
+    """Kernels would read beyond arrays."""
+    ends = ("states", "levels", "nodes", "ptr", "families", "row_marginals")
+    indices = {name: values for name, values in saved_arrays.items() if name.endswith(ends)}
+    for name, values in indices.items():
+        with pytest.raises(CheckpointError, match="does not fit its own run"):
+            resumed(**{name: np.full_like(values, value)})
+    assert len(indices) > 0
+
+
+def test_a_number_changed_by_hand_is_refused(interrupted, saved_arrays):
+    """The zip archive is whole, but the checksum of the checkpoint is another."""
+    engine, saved, _ = interrupted
+    engine.checkpoint.write_bytes(saved)
+    arrays = read_npz(engine.checkpoint)
+    name = next(iter(saved_arrays))
+    arrays[name] = arrays[name] + np.ones((), dtype=arrays[name].dtype)
+    np.savez(engine.checkpoint, **arrays)
+    with pytest.raises(CheckpointError, match="checksum"):
+        run(engine)
+
+
+def test_a_checkpoint_of_an_earlier_format_is_refused(tmp_path):
+    path = tmp_path / "run.npz"
+    header = {"magic": checkpoint.MAGIC, "version": 1, "run": ""}
+    np.savez(path, header=np.array(json.dumps(header)))
+    with pytest.raises(CheckpointError, match="format version 1"):
+        run(Multicanonical(checkpoint=path))
 
 
 def test_no_single_flipped_bit_changes_the_answer(interrupted, resumed):
@@ -184,7 +215,7 @@ def test_no_single_flipped_bit_changes_the_answer(interrupted, resumed):
         damaged = bytearray(saved)
         damaged[place // 8] ^= 1 << place % 8
         try:
-            found = resumed(content=bytes(damaged))
+            found = resumed(bytes(damaged))
         except CheckpointError:
             n_refused += 1
         else:

@@ -1,8 +1,21 @@
-"""Checkpoints of long runs: one .npz file of plain arrays, replaced as a whole.
+"""Checkpoints of long runs: one format and one check for every engine.
 
-It is written to the side and then renamed. A file that is truncated, foreign, of another version
-or of another run is refused and never overwritten. Nothing in it is executed: no pickled objects,
-the header is JSON.
+A checkpoint is a .npz file: plain arrays, a JSON header and the SHA-256 of both. It is written to
+the side and then renamed, so that there is the old one or the whole new one. Nothing in it is
+executed: there are no pickled objects. A file that is damaged, foreign, of another version or of
+another run is refused and never overwritten: first checksum, version and fingerprint (`load`),
+then names, types, shapes and ranges, once the run knows what it expects (`Saved.part`). What has
+passed is trusted.
+
+A run that keeps one:
+
+    self.checkpoint = Checkpoint(path, seconds, model, temperatures.tolist(), seed, settings...)
+    saved = self.checkpoint.load()                          # None if there is nothing to resume
+    if saved is not None:
+        self.step = saved.header["step"]
+        walkers = saved.part(self.arrays(), "walkers_", states=(0, model.n_states - 1))
+    ...
+    self.checkpoint.save(self._state, now=stopped)          # now and then, or now
 """
 
 from __future__ import annotations
@@ -11,8 +24,10 @@ import hashlib
 import json
 import os
 import warnings
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,12 +38,87 @@ from spinlearn.core.model import PottsModel
 from spinlearn.errors import CheckpointError, CheckpointWarning, InvalidInputError
 
 MAGIC = "spinlearn checkpoint"
-VERSION = 1
+VERSION = 2
+
+Header = dict[str, Any]  # of JSON
 
 
-def fingerprint(model: PottsModel, *parts: object) -> str:
+class Saved(NamedTuple):
+    """What a checkpoint holds."""
+
+    header: Header
+    arrays: Arrays
+
+    def part(
+        self,
+        like: Mapping[str, npt.NDArray[Any]],
+        prefix: str = "",
+        **ranges: tuple[float, float],
+    ) -> Arrays:
+        """The arrays that are saved as `prefix` + name, for the names in `like`.
+
+        They are refused unless they have the types and shapes of those in `like`, and lie within
+        low <= x <= high where `ranges` says so: kernels trust both, and would read beyond arrays.
+        """
+        found: Arrays = {}
+        for name, expected in like.items():
+            values = self.arrays.get(prefix + name)
+            if values is None or (values.dtype, values.shape) != (expected.dtype, expected.shape):
+                raise misfit(f"{prefix}{name} is not {expected.dtype} of shape {expected.shape}")
+            low, high = ranges.get(name, (-np.inf, np.inf))
+            if name in ranges and not np.all((values >= low) & (values <= high)):
+                raise misfit(f"{prefix}{name} holds values outside {low:g} to {high:g}")
+            found[name] = values
+        return found
+
+
+def rows_like(n_rows: int, like: Mapping[str, npt.ArrayLike]) -> Arrays:
+    """`n_rows` times the types and shapes of `like`, for `Saved.part`; they take no memory."""
+    arrays = {name: np.asarray(values) for name, values in like.items()}
+    return {name: np.broadcast_to(a, (n_rows, *a.shape)) for name, a in arrays.items()}
+
+
+def misfit(fact: str) -> CheckpointError:
+    """The error of a state that the run it belongs to cannot have been in."""
+    return CheckpointError(
+        f"the checkpoint does not fit its own run ({fact}): another version of spinlearn wrote "
+        "it, or it was changed; delete it to start again"
+    )
+
+
+class Checkpoint:
+    """The checkpoint of one run.
+
+    Parameters
+    ----------
+    path : path or None
+        None: nothing is kept.
+    seconds : float
+        Time between two savings.
+    model : PottsModel
+    settings
+        Whatever else must be the same when the run is resumed.
+    """
+
+    def __init__(self, path: Any, seconds: float, model: PottsModel, *settings: object) -> None:
+        self._path, self._seconds = path, seconds
+        self._run = "" if path is None else fingerprint(model, *settings)
+        self._saved = perf_counter()
+
+    def load(self) -> Saved | None:
+        """What an earlier run has left, if anything."""
+        return None if self._path is None else load(self._path, self._run)
+
+    def save(self, state: Callable[[], tuple[Header, Arrays]], *, now: bool = False) -> None:
+        """Save the state if it is time to, or `now`."""
+        due = now or perf_counter() - self._saved >= self._seconds
+        if self._path is not None and due:
+            save(self._path, self._run, *state())
+            self._saved = perf_counter()
+
+
+def fingerprint(model: PottsModel, *settings: object) -> str:
     """Digest of a model and of whatever else must be the same when a run is resumed."""
-    digest = hashlib.sha256()
     arrays: list[npt.NDArray[Any]] = [
         model.graph.edges,
         model.couplings,
@@ -40,23 +130,28 @@ def fingerprint(model: PottsModel, *parts: object) -> str:
     if term is not None:
         scalars = np.array([term.code, term.coefficient, term.empty])
         arrays += [scalars, term.sizes, term.targets, term.table, term.cut_weights]
-    for array in arrays:
-        digest.update(str(array.shape).encode())
-        digest.update(np.ascontiguousarray(array).tobytes())
-    for part in parts:
-        digest.update(repr(part).encode())
+    return _checksum(repr(settings), {str(k): array for k, array in enumerate(arrays)})
+
+
+def _checksum(text: str, arrays: Arrays) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(arrays):
+        values = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
+        digest.update(values.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 
-def save(path: str | os.PathLike[str], run: str, header: dict[str, Any], arrays: Arrays) -> None:
+def save(path: str | os.PathLike[str], run: str, header: Header, arrays: Arrays) -> None:
     """Write atomically: the file is either the old one or the whole new one.
 
     A run is worth more than its checkpoint: where there is no room for it, the run goes on.
     """
     text = json.dumps({"magic": MAGIC, "version": VERSION, "run": run, **header})
+    own = {"header": np.array(text), "checksum": np.array(_checksum(text, arrays))}
     try:
         with atomic_write(path) as file:
-            np.savez(file, allow_pickle=False, header=np.array(text), **arrays)
+            np.savez(file, allow_pickle=False, **own, **arrays)
     except OSError as error:
         warnings.warn(
             f"the checkpoint {path} could not be written ({error.strerror or error}): the run "
@@ -66,6 +161,39 @@ def save(path: str | os.PathLike[str], run: str, header: dict[str, Any], arrays:
         )
 
 
+def load(path: str | os.PathLike[str], run: str) -> Saved | None:
+    """Header and arrays of the checkpoint of this run, or None if there is no file."""
+    target = Path(path)
+    if not target.exists():
+        return None
+    try:
+        arrays = read_npz(target, own=True)
+        text = str(arrays.pop("header"))
+        header = json.loads(text)
+        if header["magic"] != MAGIC:
+            raise KeyError("magic")
+        version = header["version"]
+        if version == VERSION and str(arrays.pop("checksum")) != _checksum(text, arrays):
+            raise InvalidInputError("its checksum is wrong")
+    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+        cause = str(error) if isinstance(error, InvalidInputError) else f"{target}: no checkpoint"
+        raise CheckpointError(
+            f"{target} is not a checkpoint that can be read ({cause}): it is damaged or another "
+            "kind of file; move it away or name another path"
+        ) from error
+    if version != VERSION:
+        raise CheckpointError(
+            f"{target} is a checkpoint of format version {version}, this spinlearn reads version "
+            f"{VERSION}: resume with the version that wrote it, or move it away"
+        )
+    if header["run"] != run:
+        raise CheckpointError(
+            f"{target} belongs to another run (model, temperatures, seed or settings differ): "
+            "resume with the same inputs, or delete it to start again"
+        )
+    return Saved(header, arrays)
+
+
 def refuse_any(path: str | os.PathLike[str] | None, engine: str) -> None:
     """Refuse a file that a run without checkpoints was to go on from: another run wrote it."""
     if path is not None and Path(path).exists():
@@ -73,32 +201,3 @@ def refuse_any(path: str | os.PathLike[str] | None, engine: str) -> None:
             f"{path} belongs to another run, for {engine} keeps no checkpoints here: resume with "
             "the same inputs and the same engine, or delete it to start again"
         )
-
-
-def load(path: str | os.PathLike[str], run: str) -> tuple[dict[str, Any], Arrays] | None:
-    """Header and arrays of the checkpoint of this run, or None if there is no file."""
-    target = Path(path)
-    if not target.exists():
-        return None
-    try:
-        arrays = read_npz(target, own=True)
-        header = json.loads(str(arrays.pop("header")))
-        if not isinstance(header, dict) or header.get("magic") != MAGIC:
-            raise KeyError("header")
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        said = str(error) if isinstance(error, InvalidInputError) else f"{target}: no checkpoint"
-        raise CheckpointError(
-            f"{target} is not a checkpoint that can be read ({said}): it is truncated or another "
-            "kind of file; move it away or name another path"
-        ) from error
-    if header.get("version") != VERSION:
-        raise CheckpointError(
-            f"{target} is a checkpoint of format version {header.get('version')}, this spinlearn "
-            f"reads version {VERSION}: resume with the version that wrote it, or move it away"
-        )
-    if header.get("run") != run:
-        raise CheckpointError(
-            f"{target} belongs to another run (model, temperatures, seed or settings differ): "
-            "resume with the same inputs, or delete it to start again"
-        )
-    return header, arrays

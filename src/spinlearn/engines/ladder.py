@@ -29,7 +29,7 @@ HOT_READS = 1e5  # of nodes
 FROZEN = 3.0  # spread of all walkers over the fluctuation of one, beyond which they are apart
 PARTS = 8  # of the walkers of a pilot
 HURRY = 8  # part of the sweeps of a pilot that is late
-COLDEST = 0.05  # times the typical coupling: below, levels tell nothing new
+COLDEST = 0.05  # times the typical coupling: below, T counts as 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,15 +61,10 @@ def typical_coupling(model: PottsModel) -> float:
     return 1.0
 
 
-def requested_levels(
-    model: PottsModel, temperatures: FloatArray, coldest_level: float = COLDEST
-) -> FloatArray:
-    """Inverse temperatures that must be levels, ascending; T = 0 is one beyond the coldest.
-
-    Temperatures below `coldest_level` (times the typical coupling) count as T = 0.
-    """
+def requested_levels(model: PottsModel, temperatures: FloatArray) -> FloatArray:
+    """Inverse temperatures that must be levels, ascending; T = 0 is one beyond the coldest."""
     unit = typical_coupling(model)
-    cold = temperatures < coldest_level * unit
+    cold = temperatures < COLDEST * unit
     betas = np.unique(1 / temperatures[~cold])  # 1 / inf = 0
     if np.any(cold):
         coldest = betas[-1] if len(betas) else 0.0

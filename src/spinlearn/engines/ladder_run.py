@@ -13,6 +13,8 @@ rest are swept every RARE steps.
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -31,13 +33,12 @@ from spinlearn.analysis.equilibration import (
     slope_breaks,
 )
 from spinlearn.analysis.temperature_grid import COARSE_SIZE, temperature_grid
-from spinlearn.core.array_checks import check_numbers, within
+from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.engines.approximation import Approximation
 from spinlearn.engines.ground_state import deepest, least_energy
-from spinlearn.engines.ladder import COLDEST, cool
-from spinlearn.engines.ladder_snapshot import LadderSnapshot
+from spinlearn.engines.ladder import cool
 from spinlearn.engines.levels import place_levels
 from spinlearn.engines.regions import Regions
 from spinlearn.engines.rounds import Pace
@@ -45,6 +46,7 @@ from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
 from spinlearn.engines.start import cold_regions, region_tries
 from spinlearn.engines.tallies import Tallies, blocks_by_energy, refuse_large_sums
 from spinlearn.engines.walker_group import Walkers
+from spinlearn.errors import ConvergenceWarning
 from spinlearn.minimizers import minimize
 from spinlearn.minimizers.minimum import Minimum
 
@@ -73,18 +75,16 @@ PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely;
 FAR_OFF = 4.0  # times the tolerance: while the largest error is beyond, so are levels
 LAGGING = 0.5  # with less than this part of it
 MAX_WORK = 2e10  # node and edge visits of all walkers, about five minutes
-MOST_CHANGING = 100.0  # the upper limit of a share may be beyond 1, but not by so much
-OWN_NUMBERS = (
-    "joined", "window", "window_round", "apart", "gap", "afresh", "stale", "unready", "looks",
-    "settled", "changing",
-)  # fmt: skip
 
 
 class LadderRun(SamplingRun):
     """Ladders with one walker per level."""
 
     n_seeds: ClassVar[int] = max(LADDERS)
-    coldest_level: ClassVar[float] = COLDEST
+    numbers: ClassVar[tuple[str, ...]] = (
+        *SamplingRun.numbers, "joined", "window", "window_round", "apart", "gap", "afresh", "stale",
+        "unready", "looks", "settled", "changing",
+    )  # fmt: skip
 
     joined = False  # whether energies of neighbouring levels overlap
     window, window_round = 0, 0  # of burn-in
@@ -101,13 +101,12 @@ class LadderRun(SamplingRun):
 
     def _set_up(self) -> None:
         refuse_large_sums(self.model, LADDERS[1], len(self.requested))
-        if self.plan.dynamics == "held":
-            self.log_z_first = 0.0
+        if self.dynamics == "held":
             self.lay_out(EnergyBins(np.array([0.0, 1.0])))  # bins are not used
             self.phase = "burn-in"
             return
         self._report("ladder", 0.02)
-        self.log_z_first = self.hot_log_z
+        self.log_z_first = len(self.model.free_nodes) * float(np.log(self.model.n_states))
         found = Approximation.of(self.model, self._places(), self._stop_start)
         if found is None:
             self._start_cooled()
@@ -168,7 +167,7 @@ class LadderRun(SamplingRun):
     def _start_cooled(self) -> None:
         """The same with a pilot that is cooled, one walker for every ladder."""
         size = LADDERS[1]
-        pilot = self.plan.kind(self.model, self.pilot_seed, size)
+        pilot = self.kind(self.model, self.pilot_seed, size)
         ladder = cool(
             [pilot], self.model, self.requested, 24, lambda f: self._report("ladder", 0.1 * f),
             by_parts=True, late=lambda: self._late(0.15),
@@ -220,10 +219,10 @@ class LadderRun(SamplingRun):
         return minimize(self.model, "auto" if term is None else "hasty", seed=0)
 
     def lay_out(self, bins: EnergyBins) -> None:
-        plan, model, n_levels = self.plan, self.model, len(self.betas)
+        model, n_levels = self.model, len(self.betas)
         size = n_levels * (model.n_nodes + model.graph.n_edges)
         self.n_blocks = LADDERS[0] if size <= SMALL else LADDERS[1]
-        self.groups = [plan.kind(model, seed, n_levels) for seed in self.seeds[: self.n_blocks]]
+        self.groups = [self.kind(model, seed, n_levels) for seed in self.seeds[: self.n_blocks]]
         self.groups[0].use_ladder(self.betas)
         for group in self.groups:
             group.use_ladder_of(self.groups[0])
@@ -234,11 +233,11 @@ class LadderRun(SamplingRun):
             by_energy=self.joined and blocks_by_energy(model, bins) >= self.n_blocks,
             by_level=True,
         )  # fmt: skip
-        steps = ROUND_WORK / max(self._step_work * plan.kind.sweeps_per_step, 1)
+        steps = ROUND_WORK / max(self._step_work * self.kind.sweeps_per_step, 1)
         self.round_steps = int(np.clip(steps, 1, ROUND_STEPS))
         self.pace = self._first_pace()
         most = max(int(MAX_WORK / self._step_work), 2 * FIRST_CHECK)
-        self.max_sweeps = most if plan.max_sweeps is None else plan.max_sweeps
+        self.max_sweeps = self.settings.max_sweeps or most
 
     def _first_pace(self) -> Pace:
         """All levels alike, but for those above all that are requested, where everything melts."""
@@ -251,8 +250,8 @@ class LadderRun(SamplingRun):
     def _repeats(self) -> int:
         """Sweeps of a step: several in small models, where all else costs more than a sweep."""
         size = self.model.n_nodes + self.model.graph.n_edges
-        few = self.plan.max_sweeps is not None and self.plan.max_sweeps < MOST_REPEATS * FIRST_CHECK
-        if few or self.plan.dynamics == "held":
+        few = (self.settings.max_sweeps or np.inf) < MOST_REPEATS * FIRST_CHECK
+        if few or self.dynamics == "held":
             return 1
         return int(np.clip(CHEAP / max(size, 1), 1, MOST_REPEATS))
 
@@ -295,10 +294,10 @@ class LadderRun(SamplingRun):
 
     @property
     def _windows(self) -> int:
-        return 1 if self.plan.dynamics == "held" else BURN_WINDOWS
+        return 1 if self.dynamics == "held" else BURN_WINDOWS
 
     def _window_rounds(self, window: int) -> int:
-        held = self.plan.dynamics == "held"
+        held = self.dynamics == "held"
         steps = int(HELD_STEPS if held else BURN_STEPS * BURN_GROWTH**window)
         return -(-steps // self.round_steps)
 
@@ -319,7 +318,7 @@ class LadderRun(SamplingRun):
     def _concerned(self) -> BoolArray:
         """Levels on which the answer rests, or all where none is asked for."""
         concerned = np.ones(len(self.betas), dtype=np.bool_)
-        if self.until is not None and self.plan.tol is None:
+        if self.until is not None and self.settings.tol is None:
             rests_on = self.until.rests_on(LadderSnapshot(self))
             concerned = self._with_neighbours(self._levels_of(rests_on))
         return concerned
@@ -376,7 +375,7 @@ class LadderRun(SamplingRun):
         more than half of the work is ever thrown away in vain.
         """
         steps = self.rounds * self.round_steps
-        if steps < FIRST_CHECK * 2**self.afresh or self.plan.dynamics == "held":
+        if steps < FIRST_CHECK * 2**self.afresh or self.dynamics == "held":
             return False
         if self.sweeps >= 0.3 * self.max_sweeps or self._late(0.5):
             return False
@@ -403,7 +402,7 @@ class LadderRun(SamplingRun):
         each = self.tallies.levels.worst_errors()
         self.worst = float(each.max())
         rows = np.searchsorted(self.betas, self.requested)
-        if self.until is None or self.plan.tol is not None:
+        if self.until is None or self.settings.tol is not None:
             least = PRECISE * self.tol_or_default
             if self.worst > FAR_OFF * self.tol_or_default:
                 least = max(least, LAGGING * self.worst)
@@ -475,7 +474,7 @@ class LadderRun(SamplingRun):
 
     def unsettled(self) -> BoolArray:
         """Levels that have not reached equilibrium, as far as energies show."""
-        if self.plan.dynamics == "held":
+        if self.dynamics == "held":
             return np.zeros(len(self.betas), dtype=np.bool_)
         found = self._apart(FALSE_ALARM)
         found |= drift(*self.tallies.series.halves()) > MAX_DRIFT
@@ -500,7 +499,7 @@ class LadderRun(SamplingRun):
         return broken
 
     def _least(self) -> tuple[Minimum | None, StateArray | None]:
-        if self.plan.dynamics == "held":
+        if self.dynamics == "held":
             return super()._least()
         coldest = np.concatenate([group.states()[-1:] for group in self.groups])
         return deepest(self.model, self._minimum, coldest, self.library_seed)
@@ -519,69 +518,58 @@ class LadderRun(SamplingRun):
             "changing": self.changing,
         }
 
-    def own_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        header = {name: getattr(self, name) for name in OWN_NUMBERS}
-        return header, {"strides": self.pace.strides, "repeats": self.pace.repeats}
+    def own_arrays(self) -> Arrays:
+        return {"strides": self.pace.strides, "repeats": self.pace.repeats}
 
-    def before_layout(self, header: dict[str, Any]) -> None:
-        check_numbers(header, {"joined": (bool, False, True)})
-        self.joined = header["joined"]
 
-    def check_numbers(self, header: dict[str, Any]) -> None:
-        own, production = header["own"], header["phase"] == PRODUCTION
-        most = max(self.max_sweeps // self.round_sweeps, 1)
-        # Measurements that begin again have gone on for twice as long as before.
-        check_numbers(own, {"afresh": (int, 0, most.bit_length() + ROUND_STEPS)})
-        check_numbers(own, {"window": (int, int(production), self._windows - int(not production))})
-        windows = [self._window_rounds(k) for k in range(self._windows)]
-        longest = 0 if production else windows[own["window"]]
-        check_numbers(own, {"window_round": (int, 0, longest)})
-        burnt = sum(windows)
-        ranges = {"burn_rounds": (int, 1, burnt + most * own["afresh"]), "rounds": (int, 1, most)}
-        if not production:
-            so_far = sum(windows[: own["window"]]) + own["window_round"]
-            ranges = {"burn_rounds": (int, 0, 0), "rounds": (int, so_far, so_far)}
-        check_numbers(header, ranges)
-        steps = header["rounds"] * self.round_steps
-        earliest, latest = steps + 1, max(FIRST_CHECK, int(CHECK_GROWTH * steps) + 1)
-        if not production:
-            earliest = latest = 0
-        tries = region_tries(self.model, self.regions)
-        fewest = tries if self.regions.count else 0  # where there are none it makes no odds
-        check_numbers(
-            header,
-            {
-                "burn": (int, 0, 0),
-                "next_check": (int, earliest, latest),
-                "tries": (int, fewest, tries),
-            },
-        )
-        n_levels = len(self.betas)
-        check_numbers(
-            own,
-            {
-                "apart": (int, 0, n_levels),
-                "gap": (float, 0.0, 3 * n_levels * self.model.energy_scale),
-                "stale": (bool, False, production),
-                "unready": (bool, False, production),
-                "looks": (int, 0, (1 + own["afresh"]) * most if production else 0),
-                "settled": (bool, False, production),
-            },
-        )
-        if own["changing"] is not None:
-            check_numbers(own, {"changing": (float, 0.0, MOST_CHANGING)})
+BlockMeans = tuple[npt.NDArray[np.int64], FloatArray, FloatArray]
 
-    def measured_rounds(self, header: dict[str, Any]) -> tuple[int, int]:
-        if header["phase"] == PRODUCTION:
-            return header["rounds"], header["rounds"]
-        return 0, header["own"]["window_round"]
 
-    def levels_of(self, group: Walkers) -> npt.NDArray[np.int32] | None:
-        return np.arange(len(self.betas), dtype=np.int32)
+class LadderSnapshot:
+    """What independent ladders have measured so far, as `spinlearn.core.stopping.Snapshot` asks."""
 
-    def put_own_state(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-        for name in OWN_NUMBERS:
-            setattr(self, name, header[name])
-        within("own_strides", arrays["strides"], 1, RARE)
-        within("own_repeats", arrays["repeats"], 1, FEW_REPEATS[1])
-        self.pace = Pace(arrays["strides"], arrays["repeats"])
+    def __init__(self, run: LadderRun) -> None:
+        self._run = run
+        self.n_ladders = run.n_blocks
+        self._kept: tuple[int, BlockMeans] | None = None
+
+    def equilibrium(self) -> Equilibrium:
+        """Averages over all ladders, with their errors."""
+        return self._whole
+
+    @cached_property
+    def _whole(self) -> Equilibrium:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # said of the result, if at all
+            found = self._run.equilibrium()
+        return replace(found, evaluate=None, reweights=False)
+
+    def _means_of(self, row: int) -> BlockMeans:
+        """Averages of every ladder; those of one row are kept, for the next move."""
+        if self._kept is None or self._kept[0] != row:
+            assert self._run.tallies.levels is not None
+            self._kept = row, self._run.tallies.levels.block_means(row)
+        return self._kept[1]
+
+    def moved(self, weights: FloatArray, temperature: float | None = None) -> Equilibrium:
+        """The averages, moved by so many times the deviation of every ladder."""
+        sums = self._run.tallies.levels
+        assert sums is not None
+        whole = self._whole
+        if temperature is not None:
+            whole = whole.take(np.flatnonzero(whole.temperatures == temperature)[:1])
+        free = sums.free
+        marginals, agreement = whole.marginals.copy(), whole.edge_agreement.copy()
+        for t, at in enumerate(whole.temperatures):
+            beta = self._run.requested[-1] if at == 0 else 1 / at
+            row = int(np.argmin(np.abs(self._run.requested - beta)))
+            blocks, nodes, edges = self._means_of(row)
+            if whole.std_error is None or not np.any(whole.std_error[t]):
+                continue  # nothing to doubt
+            there = weights[blocks] - weights[blocks].mean()
+            off = free.full_marginals(np.tensordot(there, nodes, axes=1)[None])[0]
+            off[self._run.model.clamped >= 0] = 0.0
+            marginals[t] = np.clip(marginals[t] + off, 0.0, 1.0)
+            moved = np.tensordot(there, edges, axes=1)
+            agreement[t, free.edge_ids] = np.clip(agreement[t, free.edge_ids] + moved, 0.0, 1.0)
+        return replace(whole, marginals=marginals, edge_agreement=agreement)

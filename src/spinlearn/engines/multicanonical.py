@@ -35,26 +35,7 @@ class Multicanonical(Sampler):
 
     Parameters
     ----------
-    tol : float or None, default None
-        Stop when the largest standard error of a marginal or an agreement, over all temperatures,
-        is below this. None: stop when the answer that the averages are for is settled, where there
-        is one (`spinlearn.PottsClassifier`), else at 0.012.
-    max_seconds : float or None, default None
-        Stop after this time, whatever is reached. Results then depend on how busy the machine is.
-    max_sweeps : int or None, default None
-        Stop after this many sweeps of every walker, not counting those before equilibrium. None:
-        after some minutes' work, counted in sweeps, so that a seed gives the same result on any
-        machine.
-    n_groups : int, default 1
-        Groups of walkers with local moves (64 or 256 walkers each) that can run on cores of their
-        own. It has no effect where every temperature has walkers of its own.
-    n_jobs : int, default 1
-        Threads. The result does not depend on it.
-    checkpoint : path or None, default None
-        File in which the run is saved now and then. If it exists, the run goes on from there and
-        ends with the result that an uninterrupted run would have had.
-    checkpoint_seconds : float, default 30
-        Time between two savings.
+    {shared}
 
     References
     ----------

@@ -14,8 +14,7 @@ Walkers that descend from one walker at beta = 0 are a family. Families are inde
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +27,7 @@ from spinlearn.engines.walkers import walkers_for
 MAX_RATIO = 1.2  # of neighbouring temperatures, where the energy hardly fluctuates
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """A population at one temperature, from which another can go on."""
 
     beta: float
@@ -108,10 +106,7 @@ class Population:
 
     def snapshot(self) -> Snapshot:
         """What another population needs to go on from here."""
-        return Snapshot(
-            beta=self.beta, log_z=self.log_z, remembers=self.remembers, families=self.families,
-            states=self.states(),
-        )  # fmt: skip
+        return Snapshot(self.beta, self.log_z, self.remembers, self.families, self.states())
 
     def go_on_from(self, snapshot: Snapshot) -> None:
         """Take the place of another population; random numbers stay one's own."""

@@ -17,14 +17,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.array_checks import (
-    FINITE,
-    check_numbers,
-    close,
-    kinds_of,
-    same_arrays,
-    within,
-)
 from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import FloatArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium, Kind
@@ -32,17 +24,15 @@ from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
-from spinlearn.engines import checkpoint
+from spinlearn.engines.checkpoint import Checkpoint, Header, Saved, rows_like
 from spinlearn.engines.population import Population, Snapshot, Trail
-from spinlearn.engines.population_averages import BLOCKS, Row, ground_row, population_row
-from spinlearn.engines.saved_state import check_states, check_streams, restoring
+from spinlearn.engines.population_averages import Row, empty_row, ground_row, population_row
 from spinlearn.engines.walkers import walkers_for
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, StoppedError
 
 LOCAL_SWEEPS = 4  # local moves need more sweeps than cluster moves to forget as much
 TRAIL_BYTES = 3e8
 COLDEST = 6.0  # beta times the mean coupling from which the walkers go for T = 0
-ROUNDING = 1e-6  # of a probability, and of ln Z
 ELSEWHERE = 2**31  # marks the random streams of temperatures that are asked for later
 
 
@@ -111,17 +101,7 @@ class PopulationAnnealing(Settings):
     name: ClassVar[str] = "population_annealing"
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """None: there are walkers for every model.
-
-        Parameters
-        ----------
-        model : PottsModel
-            The model to be treated.
-
-        Returns
-        -------
-        str or None
-        """
+        """None: there are walkers for every model."""
         return None
 
     def run(
@@ -132,23 +112,7 @@ class PopulationAnnealing(Settings):
         seed: Seed = None,
         callback: Callback | None = None,
     ) -> Equilibrium:
-        """Sampled averages with standard errors at all temperatures.
-
-        Parameters
-        ----------
-        model : PottsModel
-            What to average over; n nodes, m edges, q states.
-        temperatures : array-like of float
-            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
-        seed : int, SeedSequence or None
-            Of random numbers; the same seed gives the same result.
-        callback : callable, optional
-            Called with a progress report now and then; a true answer stops the run.
-
-        Returns
-        -------
-        Equilibrium
-        """
+        """Sampled averages with standard errors at all temperatures."""
         wanted = temperature_array(temperatures)
         for name in ("n_walkers", "n_sweeps", "step", "n_reads", "tol"):
             value = getattr(self, name)
@@ -197,22 +161,23 @@ class _Run:
         self.population = settings._population(model, seed_sequence(root))
         self.cooled = _Cooled(settings=settings, model=model, root=root)
         self.cooled.trail.add(self.population)
-        self.identity = checkpoint.fingerprint(
-            model, wanted.tolist(), root.entropy, root.spawn_key, PopulationAnnealing.name,
-            settings.n_walkers, settings.n_sweeps, settings.step, settings.memory, settings.n_reads,
+        self.checkpoint = Checkpoint(
+            settings.checkpoint, settings.checkpoint_seconds, model, wanted.tolist(), root.entropy,
+            root.spawn_key, settings.name, settings.n_walkers, settings.n_sweeps, settings.step,
+            settings.memory, settings.n_reads,
         )  # fmt: skip
-        self.started = self.saved = perf_counter()
+        self.started = perf_counter()
         self.before = 0.0  # seconds of the run that is continued
 
     def result(self) -> Equilibrium:
         """Cool through all temperatures, hottest first."""
-        path, rows = self.settings.checkpoint, self.cooled.rows
-        temperatures = self.temperatures = np.unique(self.wanted[self.wanted > 0])[::-1].tolist()
+        rows = self.cooled.rows
+        temperatures = np.unique(self.wanted[self.wanted > 0])[::-1].tolist()
         last = 1 / temperatures[-1] if temperatures else 0.0
         self.coldest = _coldest(self.model, last) if np.any(self.wanted == 0) else last
-        saved = None if path is None else checkpoint.load(path, self.identity)
+        saved = self.checkpoint.load()
         if saved is not None:
-            self._restore(*saved)
+            self._resume(saved)
         if self._report():
             if not rows:
                 raise StoppedError("stopped before anything was measured")
@@ -238,7 +203,7 @@ class _Run:
             limit = self.settings.max_seconds
             late = limit is not None and self._seconds() > limit
             stopped = self._report()
-            self._save(now=stopped or late)
+            self.checkpoint.save(self._state, now=stopped or late)
             if late or stopped:
                 return False
         return True
@@ -277,125 +242,41 @@ class _Run:
 
     # -- checkpoint ----------------------------------------------------------------------------
 
-    def _save(self, now: bool) -> None:
-        path = self.settings.checkpoint
-        due = now or perf_counter() - self.saved >= self.settings.checkpoint_seconds
-        if path is None or not due:
-            return
-        arrays: Arrays = self.population.arrays()
-        trail, rows = self.cooled.trail, self.cooled.rows
-        arrays["row_temperatures"] = np.array(list(rows))
+    def _state(self) -> tuple[Header, Arrays]:
+        trail, rows, population = self.cooled.trail, self.cooled.rows, self.population
+        arrays = {**population.arrays(), "rows_temperature": np.array(list(rows))}
         for name in next(iter(rows.values()), ()):
             arrays[f"rows_{name}"] = np.array([row[name] for row in rows.values()])
-        snapshots = [*trail.snapshots, self.population.snapshot()]
-        for name in Snapshot.__dataclass_fields__:
+        for name in Snapshot._fields:
+            snapshots = [*trail.snapshots, population.snapshot()]
             arrays[f"snapshots_{name}"] = np.array([getattr(s, name) for s in snapshots])
         header = {
-            "generator": self.population.generator.bit_generator.state,
+            "generator": population.generator.bit_generator.state,
             "trail": [trail.stride, trail.skipped],
             "seconds": self._seconds(),
         }
-        checkpoint.save(path, self.identity, header, arrays)
-        self.saved = perf_counter()
+        return header, arrays
 
-    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        with restoring():
-            self._check_population(header, arrays)
-            self._check_rows(arrays)
-            self._take_up(header, arrays)
-
-    def _check_population(self, header: dict[str, Any], arrays: Arrays) -> None:
-        """Whether a saved population is one of this run."""
-        population, n_snapshots = self.population, len(arrays["snapshots_beta"])
-        now = population.snapshot()
-        ones = {name: np.asarray(getattr(now, name)) for name in Snapshot.__dataclass_fields__}
-        several = {n: (one.dtype, (n_snapshots, *one.shape)) for n, one in ones.items()}
-        same_arrays(arrays, several, "snapshots_")
-        same_arrays(arrays, kinds_of(population.arrays()))
-        betas = arrays["snapshots_beta"]  # of the trail, and where the population is now
-        if n_snapshots < 2 or betas[0] != 0 or not np.all(np.diff(betas[:-1]) > 0):
-            raise ValueError("snapshots_beta do not ascend from 0")
-        within("snapshots_beta", betas[-1:], float(betas[-2]), self.coldest)
-        self._check_log_z("snapshots_log_z", arrays["snapshots_log_z"], betas)
-        check_states(self.model, arrays["snapshots_states"])
-        families = arrays["snapshots_families"]
-        within("snapshots_families", families, 0, population.n_walkers - 1)
-        if not np.array_equal(families[0], population.families):
-            raise ValueError("snapshots_families do not begin with one walker each")
-        check_streams(arrays["streams"])
-        stride, skipped = header["trail"]
-        steps, resampled = arrays["counts"].tolist()
-        check_numbers(
-            {
-                "stride": stride, "skipped": skipped, "steps": steps, "resampled": resampled,
-                "seconds": header["seconds"],
-            },
-            {
-                "stride": (int, 1, FINITE),
-                "skipped": (int, 0, stride - 1),
-                "steps": (int, n_snapshots - 2, n_snapshots * stride),
-                "resampled": (int, 0, steps),
-                "seconds": (float, 0.0, FINITE),
-            },
+    def _resume(self, saved: Saved) -> None:
+        """Go on where the saved run was."""
+        model, population, trail = self.model, self.population, self.cooled.trail
+        n_rows = len(saved.arrays["rows_temperature"])
+        like = rows_like(n_rows, {"temperature": 0.0, **empty_row(model)}) if n_rows else {}
+        columns = saved.part(like, "rows_")
+        for k, temperature in enumerate(columns.pop("temperature", np.empty(0)).tolist()):
+            self.cooled.rows[temperature] = {name: values[k] for name, values in columns.items()}
+        n_snapshots = len(saved.arrays["snapshots_beta"])
+        columns = saved.part(
+            rows_like(n_snapshots, population.snapshot()._asdict()), "snapshots_",
+            states=(0, model.n_states - 1), families=(0, population.n_walkers - 1),
         )  # fmt: skip
-
-    def _check_rows(self, arrays: Arrays) -> None:
-        """Whether saved averages are those of the temperatures passed, and such as can be."""
-        model, beta = self.model, float(arrays["snapshots_beta"][-1])
-        passed = np.array([t for t in self.temperatures if 1 / t < beta])
-        rows = len(passed)
-        same_arrays(arrays, {"row_temperatures": (np.float64, (rows,))})
-        if not np.array_equal(arrays["row_temperatures"], passed):
-            raise ValueError("row_temperatures are not those that were passed")
-        if rows == 0:
-            return
-        per_node, per_edge = (rows, model.n_nodes, model.n_states), (rows, model.graph.n_edges)
-        scale, largest_error = (1 + ROUNDING) * model.energy_scale, float(np.sqrt(BLOCKS))
-        hottest = scale**2 / float(passed[-1]) ** 2
-        for name, shape, low, high in (
-            ("marginals", per_node, -ROUNDING, 1 + ROUNDING),
-            ("std_error", per_node, 0.0, largest_error),
-            ("edge_agreement", per_edge, -ROUNDING, 1 + ROUNDING),
-            ("agreement_std_error", per_edge, 0.0, largest_error),
-            ("mean_energy", (rows,), -scale, scale),
-            ("heat_capacity", (rows,), 0.0, hottest),
-            ("log_partition", (rows,), -FINITE, FINITE),
-            ("blocks", (rows,), 1 - ROUNDING, BLOCKS * (1 + ROUNDING)),
-            ("samples", (rows,), 0.0, FINITE),
-        ):
-            same_arrays(arrays, {f"rows_{name}": (np.float64, shape)})
-            within(f"rows_{name}", arrays[f"rows_{name}"], low, high)
-        marginals, held = arrays["rows_marginals"], model.clamped >= 0
-        within("sums of rows_marginals", marginals.sum(axis=2), 1 - ROUNDING, 1 + ROUNDING)
-        given = marginals[:, held, model.clamped[held]]
-        within("rows_marginals of labelled nodes", given, 1 - ROUNDING, 1 + ROUNDING)
-        self._check_log_z("rows_log_partition", arrays["rows_log_partition"], 1 / passed)
-
-    def _check_log_z(self, name: str, log_z: FloatArray, betas: FloatArray) -> None:
-        """No energy carries ln Z further than this from where it begins."""
-        first = self.population.log_z
-        close(name, log_z, first, (1 + ROUNDING) * self.model.energy_scale * betas + ROUNDING)
-
-    def _take_up(self, header: dict[str, Any], arrays: Arrays) -> None:
-        for k, temperature in enumerate(arrays["row_temperatures"].tolist()):
-            names = [n for n in arrays if n.startswith("rows_")]
-            self.cooled.rows[temperature] = {n.removeprefix("rows_"): arrays[n][k] for n in names}
-        columns = {n: arrays[f"snapshots_{n}"] for n in Snapshot.__dataclass_fields__}
-        snapshots = [
-            Snapshot(
-                beta=float(columns["beta"][k]),
-                log_z=float(columns["log_z"][k]),
-                remembers=bool(columns["remembers"][k]),
-                families=columns["families"][k],
-                states=columns["states"][k],
-            )
-            for k in range(len(columns["beta"]))
-        ]
-        trail = self.cooled.trail
-        trail.snapshots = snapshots[:-1]
-        trail.stride, trail.skipped = header["trail"]
-        self.population.restore(snapshots[-1], arrays, header["generator"])
-        self.before = header["seconds"]
+        one = (columns[name].tolist() for name in ("beta", "log_z", "remembers"))
+        each = zip(*one, columns["families"], columns["states"], strict=True)
+        *trail.snapshots, last = [Snapshot(*values) for values in each]
+        trail.stride, trail.skipped = saved.header["trail"]
+        arrays = saved.part(population.arrays())
+        population.restore(last, arrays, saved.header["generator"])
+        self.before = saved.header["seconds"]
 
 
 @dataclass(kw_only=True)

@@ -21,9 +21,20 @@ from spinlearn.minimizers import minimize
 BLOCKS = 32  # of families
 LEAST_ERROR = 0.7  # of that of as many independent samples as families, for copies part again
 
-# Averages at one temperature by name: marginals, std_error, edge_agreement, agreement_std_error,
-# mean_energy, heat_capacity, log_partition, blocks and samples (effective numbers).
-Row = dict[str, Any]
+Row = dict[str, Any]  # averages at one temperature by name, see `empty_row`
+
+
+def empty_row(model: PottsModel) -> Row:
+    """The types and shapes of a row; blocks and samples are effective numbers."""
+    nodes, edges = np.zeros((model.n_nodes, model.n_states)), np.zeros(model.graph.n_edges)
+    names = ("mean_energy", "heat_capacity", "log_partition", "blocks", "samples")
+    return {
+        "marginals": nodes,
+        "std_error": nodes,
+        "edge_agreement": edges,
+        "agreement_std_error": edges,
+        **dict.fromkeys(names, 0.0),
+    }
 
 
 def population_row(

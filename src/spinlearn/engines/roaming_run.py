@@ -12,18 +12,16 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from spinlearn.analysis.density import LevelEnergies, exchanged_eta, integrated_log_z, overlaps
 from spinlearn.analysis.energy_bins import EnergyBins
-from spinlearn.core.array_checks import check_numbers, within
+from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.engines.cluster_walkers import ClusterWalkers
-from spinlearn.engines.ladder import COLDEST, cool
+from spinlearn.engines.ladder import cool
 from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
-from spinlearn.engines.start import cold_regions, region_tries, spread, spread_levels
+from spinlearn.engines.start import cold_regions, region_tries, spread
 from spinlearn.engines.tallies import BLOCKS, Tallies, blocks_by_energy
-from spinlearn.engines.trips import Trips
 from spinlearn.engines.walker_group import Walkers
 
 MAX_GROUPS = 16
@@ -45,10 +43,11 @@ class RoamingRun(SamplingRun):
     """Walkers that draw their level, or exchange it with others."""
 
     n_seeds: ClassVar[int] = MAX_GROUPS
-    coldest_level: ClassVar[float] = COLDEST
+    numbers: ClassVar[tuple[str, ...]] = (*SamplingRun.numbers, "trips", "trips_before")
 
-    trips: Trips
-    trips_before = 0  # production
+    trips, trips_before = 0, 0  # from the hottest level to the coldest and back; before production
+    been_hot: BoolArray  # of all walkers,
+    been_cold: BoolArray  # since they were hot
     occupancy: FloatArray
     met: FloatArray
 
@@ -56,10 +55,9 @@ class RoamingRun(SamplingRun):
 
     def _set_up(self) -> None:
         """Cool a pilot, place the levels, spread the walkers, set up the sums."""
-        plan, model = self.plan, self.model
+        model = self.model
         self.groups = self._new_groups()
-        capacity = sum(group.n_walkers for group in self.groups)
-        limit = max(capacity // 2 - len(self.requested), 1)
+        limit = max(self._n_walkers // 2 - len(self.requested), 1)
         ladder = cool(
             self.groups, model, self.requested, limit, lambda f: self._report("ladder", 0.1 * f),
             by_parts=False, late=lambda: self._late(0.15),
@@ -74,14 +72,14 @@ class RoamingRun(SamplingRun):
         self.lay_out(EnergyBins.of(model, ladder.means, ladder.deviations, lowest))
         self._collect_regions(np.concatenate([g.states() for g in self.groups]), ground)
         spread(self.groups, self.betas, ground)
-        self._begin()
-        if plan.dynamics == "drawn":
+        self.phase = "burn-in"
+        if self.dynamics == "drawn":
             moments = LevelEnergies.of(ladder.means, ladder.deviations)
             self.eta = -integrated_log_z(self.betas, moments)
-        self.phase = self.settling
+            self.phase = "weights"
 
     def _new_groups(self) -> list[Walkers]:
-        return [self.plan.kind(self.model, seed) for seed in self.seeds[: self.plan.n_groups]]
+        return [self.kind(self.model, seed) for seed in self.seeds[: self.settings.n_groups]]
 
     def lay_out(self, bins: EnergyBins) -> None:
         if not self.groups:
@@ -95,39 +93,37 @@ class RoamingRun(SamplingRun):
             by_energy=fitting > 0, by_level=fitting == 0,
         )  # fmt: skip
         self.round_steps = ROUND_STEPS
-        self.max_sweeps = self.plan.max_sweeps or MAX_SWEEPS
-        self._begin()
+        self.max_sweeps = self.settings.max_sweeps or MAX_SWEEPS
+        self.been_hot, self.been_cold = np.zeros((2, self._n_walkers), dtype=np.bool_)
+        self.occupancy, self.met = np.zeros(len(self.betas)), np.zeros((len(self.betas), 2))
+        if self.dynamics == "drawn":
+            self.eta = np.zeros(len(self.betas))
+
+    @property
+    def _n_walkers(self) -> int:
+        return sum(group.n_walkers for group in self.groups)
 
     def _collect_regions(self, cold: StateArray, ground: StateArray | None) -> None:
         """Give all groups the regions in which cold labellings differ."""
         self.regions, _ = cold_regions(self.model, cold, ground, self.library_seed)
-        self.tries = self._usual_tries
+        self.tries = ROAMING_TRIES
+        if issubclass(self.kind, ClusterWalkers):  # redraws cost more than swaps
+            self.tries = min(self.tries, region_tries(self.model, self.regions))
         for group in self.groups:
             group.use_regions(self.regions)
-
-    @property
-    def _usual_tries(self) -> int:
-        if issubclass(self.plan.kind, ClusterWalkers):  # redraws cost more than swaps
-            return min(ROAMING_TRIES, region_tries(self.model, self.regions))
-        return ROAMING_TRIES
-
-    def _begin(self) -> None:
-        self.trips = Trips(self.groups, len(self.betas))
-        self.occupancy = np.zeros(len(self.betas))
-        self.met = np.zeros((len(self.betas), 2))
 
     # -- weights and burn-in -----------------------------------------------------------------------
 
     def _settle(self) -> None:
-        needed = 0.5 * sum(group.n_walkers for group in self.groups)
+        needed = 0.5 * self._n_walkers
         while not self.stopped:
             occupancy, met = self._advance(measure=False)
             self.met += met
             self.rounds += 1
             if self.phase == "weights":
                 self._learn(occupancy)
-            self.trips.update()
-            travelled = self.trips.count >= needed and self.rounds >= MIN_WEIGHT_ROUNDS
+            self._count_trips()
+            travelled = self.trips >= needed and self.rounds >= MIN_WEIGHT_ROUNDS
             if travelled or self.sweeps >= 0.5 * self.max_sweeps:
                 break
             if self._late(0.4):
@@ -135,24 +131,27 @@ class RoamingRun(SamplingRun):
                 self._save(now=True)
                 self.saves = False
                 break
-            self._report(self.phase, 0.1 + 0.3 * min(self.trips.count / needed, 1.0))
+            self._report(self.phase, 0.1 + 0.3 * min(self.trips / needed, 1.0))
             self._save()
         if self.stopped:
             return
         self.burn_rounds, self.rounds = self.rounds, 0
-        self.burn = self._burn_after(self.burn_rounds)
-        self.trips_before = self.trips.count
+        if self.dynamics == "drawn":
+            self.burn = int(SHORTEST * self.burn_rounds) + 10
         self.phase = PRODUCTION
-        self.next_check = self._first_check
-        self._begin()
+        self.next_check = FIRST_CHECK if self.tallies.levels is None else FIRST_LEVEL_CHECK
+        self.trips, self.trips_before = 0, self.trips
+        for seen in (self.been_hot, self.been_cold, self.occupancy, self.met):
+            seen[...] = 0
 
-    @property
-    def _first_check(self) -> int:
-        return FIRST_CHECK if self.tallies.levels is None else FIRST_LEVEL_CHECK
-
-    def _burn_after(self, rounds: int) -> int:
-        """Rounds of production that are thrown away, after so many before it."""
-        return int(SHORTEST * rounds) + 10 if self.plan.dynamics == "drawn" else 0
+    def _count_trips(self) -> None:
+        """Look where the walkers are now."""
+        levels = np.concatenate([group.levels for group in self.groups])
+        at_hot, at_cold = levels == 0, levels == len(self.betas) - 1
+        self.trips += int(np.sum(self.been_cold & at_hot))
+        self.been_hot |= at_hot
+        self.been_cold &= ~at_hot
+        self.been_cold |= at_cold & self.been_hot
 
     def _learn(self, occupancy: FloatArray) -> None:
         """Stochastic approximation of eta: less weight for levels that are visited often."""
@@ -174,7 +173,7 @@ class RoamingRun(SamplingRun):
             occupancy, met = self._advance(measure=True)
             self.occupancy += occupancy
             self.met += met
-            self.trips.update()
+            self._count_trips()
             measured = self.rounds - self.burn
             used_up = self.sweeps >= self.max_sweeps
             due = measured >= self.next_check or used_up
@@ -202,7 +201,7 @@ class RoamingRun(SamplingRun):
 
     def _ensemble(self) -> FloatArray | None:
         """eta: given to walkers that draw their level, found from the energies otherwise."""
-        if self.plan.dynamics == "drawn":
+        if self.dynamics == "drawn":
             return self.eta
         return exchanged_eta(self.tallies.histogram, self.betas, self.tallies.energies)
 
@@ -213,7 +212,7 @@ class RoamingRun(SamplingRun):
     def unsettled(self) -> BoolArray:
         """Levels that walkers have not visited often enough, or that do not overlap."""
         n_levels = len(self.betas)
-        if n_levels > 1 and self.trips_before + self.trips.count < FEWEST_TRIPS:
+        if n_levels > 1 and self.trips_before + self.trips < FEWEST_TRIPS:
             # Nobody knows what the levels beyond the gap weigh.
             return np.ones(n_levels, dtype=np.bool_)
         apart = ~overlaps(self.betas, self.tallies.energies)
@@ -227,70 +226,16 @@ class RoamingRun(SamplingRun):
         total = max(float(self.occupancy.mean()), 1.0)
         return {
             **super()._diagnostics(),
-            "round_trips": self.trips.count,
+            "round_trips": self.trips,
             "exchange_rates": self.met[:-1, 1] / np.maximum(self.met[:-1, 0], 1),
             "occupancy": self.occupancy / total,
         }
 
-    def own_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def own_arrays(self) -> Arrays:
         arrays = {
-            "been_hot": np.concatenate(self.trips.been_hot),
-            "been_cold": np.concatenate(self.trips.been_cold),
+            "been_hot": self.been_hot,
+            "been_cold": self.been_cold,
             "occupancy": self.occupancy,
             "met": self.met,
         }
-        if self.plan.dynamics == "drawn":
-            arrays["eta"] = self.occupancy if self.eta is None else self.eta
-        return {"trips": self.trips.count, "trips_before": self.trips_before}, arrays
-
-    def check_numbers(self, header: dict[str, Any]) -> None:
-        # Rounds that are thrown away are not counted in the limit until they are over.
-        whole = self.max_sweeps // self.round_sweeps + 1
-        most = max(whole, self._burn_after(whole) + 1)
-        before = most if header["phase"] == PRODUCTION else 0
-        check_numbers(header, {"rounds": (int, 0, most), "burn_rounds": (int, 0, before)})
-        burn, earliest, latest = 0, 0, 0
-        if header["phase"] == PRODUCTION:
-            burn = self._burn_after(header["burn_rounds"])
-            measured = max(header["rounds"] - burn, 0)
-            earliest = measured + 1
-            latest = max(self._first_check, int(CHECK_GROWTH * measured) + 1)
-        check_numbers(
-            header,
-            {
-                "burn": (int, burn, burn),
-                "next_check": (int, earliest, latest),
-                "tries": (int, self._usual_tries, self._usual_tries),
-            },
-        )
-        walkers = sum(group.n_walkers for group in self.groups)
-        check_numbers(
-            header["own"],
-            {
-                "trips": (int, 0, walkers * header["rounds"]),
-                "trips_before": (int, 0, walkers * header["burn_rounds"]),
-            },
-        )
-
-    def measured_rounds(self, header: dict[str, Any]) -> tuple[int, int]:
-        measured = max(header["rounds"] - header["burn"], 0)
-        return (measured, measured) if header["phase"] == PRODUCTION else (0, 0)
-
-    def levels_of(self, group: Walkers) -> npt.NDArray[np.int32] | None:
-        return None if self.plan.dynamics == "drawn" else spread_levels(group, len(self.betas))
-
-    def put_own_state(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-        walkers = sum(group.n_walkers for group in self.groups)
-        steps = (self.rounds + self.burn_rounds) * self.round_steps
-        for name in ("occupancy", "met"):
-            within(f"own_{name}", arrays[name], 0, (1 + 1e-9) * walkers * steps)
-        if "eta" in arrays:
-            span = self.model.energy_scale * float(self.betas[-1] - self.betas[0])
-            most = span + FIRST_GAIN * (LEARNED[1] - LEARNED[0]) * (self.rounds + self.burn_rounds)
-            within("own_eta", arrays["eta"], -most, most)
-        self.eta = arrays.get("eta")
-        self.occupancy, self.met = arrays["occupancy"], arrays["met"]
-        self.trips.count, self.trips_before = header["trips"], header["trips_before"]
-        ends = np.cumsum([group.n_walkers for group in self.groups])[:-1]
-        self.trips.been_hot = np.split(arrays["been_hot"], ends)
-        self.trips.been_cold = np.split(arrays["been_cold"], ends)
+        return arrays if self.eta is None else arrays | {"eta": self.eta}

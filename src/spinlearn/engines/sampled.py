@@ -87,11 +87,11 @@ class Measured:
             }
         return cls(
             model=run.model,
-            engine=run.plan.engine,
+            engine=run.settings.name,
             tol=run.tol,
             betas=run.betas,
             eta=eta,
-            joined=run.plan.dynamics != "held",
+            joined=run.dynamics != "held",
             log_z_first=run.log_z_first,
             log_z_first_error=run.log_z_first_error,
             histogram=tallies.histogram,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, temperature_array
+from spinlearn.core.arrays import temperature_array
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
@@ -16,25 +16,19 @@ from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
 from spinlearn.core.stopping import Until
 from spinlearn.engines.ladder_run import LadderRun
-from spinlearn.engines.plan import Plan
 from spinlearn.engines.roaming_run import RoamingRun
+from spinlearn.engines.tallies import BLOCKS
 from spinlearn.engines.walker_group import Walkers
-from spinlearn.errors import UnsupportedModelError
+from spinlearn.errors import InvalidInputError, UnsupportedModelError
 
-
-@dataclass(kw_only=True)
-class Sampler(Settings):
-    """Base of the sampling engines, which say which walkers move how.
-
-    Parameters
-    ----------
-    tol : float or None, default None
+SHARED = """\
+tol : float or None, default None
         Stop when the largest standard error of a marginal or an agreement, over all temperatures,
         is below this. None: stop when the answer that the averages are for is settled, where there
         is one (`spinlearn.PottsClassifier`), else at 0.012.
     max_seconds : float or None, default None
         Stop after this time, whatever is reached. Results then depend on how busy the machine is.
-    max_sweeps : int or None, default None
+    max_sweeps : int or None
         Stop after this many sweeps of every walker, not counting those before equilibrium. None:
         after some minutes' work, counted in sweeps, so that a seed gives the same result on any
         machine.
@@ -47,7 +41,15 @@ class Sampler(Settings):
         File in which the run is saved now and then. If it exists, the run goes on from there and
         ends with the result that an uninterrupted run would have had.
     checkpoint_seconds : float, default 30
-        Time between two savings.
+        Time between two savings."""
+
+
+@dataclass(kw_only=True)
+class Sampler(Settings):
+    """Base of the sampling engines, which say which walkers move how.
+
+    The settings that they share are described in SHARED; it takes the place of {shared} in the
+    docstrings of the engines.
     """
 
     tol: float | None = None
@@ -59,6 +61,11 @@ class Sampler(Settings):
     checkpoint_seconds: float = 30.0
 
     name: ClassVar[str]
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.__doc__ is not None:  # python -OO
+            cls.__doc__ = cls.__doc__.replace("{shared}", SHARED)
 
     def _walkers(self, model: PottsModel) -> tuple[type[Walkers], str]:
         """The kind of walkers for a model, and how they move over the levels (`Round`)."""
@@ -88,31 +95,26 @@ class Sampler(Settings):
         """
         wanted = temperature_array(temperatures)
         kind, dynamics = self._walkers(model)
-        plan = Plan(
-            engine=self.name,
-            kind=kind,
-            dynamics=dynamics,
-            tol=self.tol,
-            max_seconds=self.max_seconds,
-            max_sweeps=self.max_sweeps,
-            n_groups=self.n_groups,
-            n_jobs=self.n_jobs,
-            checkpoint=self.checkpoint,
-            checkpoint_seconds=self.checkpoint_seconds,
-        )
+        self._check()
         reason = self.unsupported(model)
         if reason is not None:
             raise UnsupportedModelError(reason)
-        return self._averages(plan, model, wanted, seed_sequence(seed), callback, until)
+        run = LadderRun if dynamics in ("components", "held") else RoamingRun
+        root = seed_sequence(seed)
+        return run(self, kind, dynamics, model, wanted, root, callback, until).result()
 
-    def _averages(
-        self,
-        plan: Plan,
-        model: PottsModel,
-        wanted: FloatArray,
-        root: np.random.SeedSequence,
-        callback: Callback | None,
-        until: Until | None,
-    ) -> Equilibrium:
-        run = LadderRun if plan.pinned else RoamingRun
-        return run(plan, model, wanted, root, callback, until).result()
+    def _check(self) -> None:
+        """Refuse settings that are out of range."""
+        for name, least in (("tol", 0.0), ("max_sweeps", 1), ("n_groups", 1), ("n_jobs", -1)):
+            value = getattr(self, name)
+            if value is None and name in ("tol", "max_sweeps"):
+                continue
+            if not isinstance(value, (int, float, np.number)) or not value >= least or value == 0:
+                raise InvalidInputError(f"{name}={value!r} is out of range: give a number > 0")
+        if self.max_seconds is not None and not self.max_seconds > 0:
+            raise InvalidInputError(f"max_seconds={self.max_seconds!r}: give a number > 0 or None")
+        if self.n_groups not in (1, 2, 4, 8):
+            raise InvalidInputError(
+                f"n_groups={self.n_groups}: error bars are taken over {BLOCKS[-1]} or more blocks "
+                "of walkers, shared evenly by the groups; use 1, 2, 4 or 8"
+            )

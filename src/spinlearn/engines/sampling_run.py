@@ -13,32 +13,33 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from spinlearn.analysis.energy_bins import EnergyBins
+from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
 from spinlearn.core.parallel import active_client
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.stopping import Until
-from spinlearn.engines import checkpoint
+from spinlearn.engines.checkpoint import Checkpoint, Header, Saved, misfit, refuse_any
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.ground_state import least_energy
 from spinlearn.engines.ladder import requested_levels
-from spinlearn.engines.plan import Plan
-from spinlearn.engines.regions import Regions
+from spinlearn.engines.regions import Regions, regions_of
 from spinlearn.engines.rounds import Pace, Round
 from spinlearn.engines.rounds_elsewhere import RoundsElsewhere
-from spinlearn.engines.run_state import put_state, state_of
 from spinlearn.engines.sampled import Measured
 from spinlearn.engines.tallies import Tallies
 from spinlearn.engines.walker_group import Walkers
 from spinlearn.errors import StoppedError
 from spinlearn.minimizers.minimum import Minimum
+
+if TYPE_CHECKING:
+    from spinlearn.engines.sampler import Sampler
 
 PRODUCTION = "production"
 DEFAULT_TOL = 0.012  # of averages, where nobody says when an answer is settled
@@ -49,7 +50,10 @@ class SamplingRun:
 
     Parameters
     ----------
-    plan : Plan
+    settings : Sampler
+    kind : type of Walkers
+    dynamics : str
+        How walkers move over the levels, see `engines/rounds.py`.
     model : PottsModel
     wanted : float array
         Temperatures, in any order.
@@ -60,26 +64,32 @@ class SamplingRun:
     """
 
     n_seeds: ClassVar[int]  # of groups of walkers, at most
-    coldest_level: ClassVar[float]  # times the typical coupling: lower ones count as T = 0
+    numbers: ClassVar[tuple[str, ...]] = (  # attributes that a checkpoint holds, beside arrays
+        "phase", "rounds", "burn", "burn_rounds", "next_check", "first_cold", "tries",
+        "log_z_first", "log_z_first_error", "seconds", "worst",
+    )  # fmt: skip
 
     def __init__(
         self,
-        plan: Plan,
+        settings: Sampler,
+        kind: type[Walkers],
+        dynamics: str,
         model: PottsModel,
         wanted: FloatArray,
         root: np.random.SeedSequence,
         callback: Callback | None,
-        until: Until | None = None,
+        until: Until | None,
     ) -> None:
-        self.plan, self.model, self.wanted, self.callback = plan, model, wanted, callback
-        self.until = until
-        self.requested = requested_levels(model, wanted, self.coldest_level)
+        self.settings, self.kind, self.dynamics = settings, kind, dynamics
+        self.model, self.wanted, self.callback, self.until = model, wanted, callback, until
+        self.requested = requested_levels(model, wanted)
         self.library_seed, self.pilot_seed, *self.seeds = root.spawn(2 + self.n_seeds)
-        self.identity = checkpoint.fingerprint(
-            model, wanted.tolist(), root.entropy, root.spawn_key, plan.engine, plan.kind.__name__,
-            plan.dynamics, plan.max_sweeps, plan.n_groups,
+        self.checkpoint = Checkpoint(
+            settings.checkpoint, settings.checkpoint_seconds, model, wanted.tolist(), root.entropy,
+            root.spawn_key, settings.name, kind.__name__, dynamics, settings.max_sweeps,
+            settings.n_groups,
         )  # fmt: skip
-        self.started = self.saved = perf_counter()
+        self.started = perf_counter()
         self.seconds: dict[str, float] = {}
         self.stopped = False
         self.saves = True  # until time cuts short what a longer run would do first
@@ -126,33 +136,15 @@ class SamplingRun:
         """Whether production has reached what it was asked for, or its limit in sweeps."""
         raise NotImplementedError
 
-    def before_layout(self, header: dict[str, Any]) -> None:
-        """What of a checkpoint `lay_out` needs to know."""
-
-    def check_numbers(self, header: dict[str, Any]) -> None:
-        """Refuse numbers of a checkpoint that this kind of run cannot reach, once laid out."""
+    def own_arrays(self) -> Arrays:
+        """What a checkpoint must hold of this kind of run; written to when it is resumed."""
         raise NotImplementedError
-
-    def measured_rounds(self, header: dict[str, Any]) -> tuple[int, int]:
-        """How many rounds of a checkpoint are in its sums, at least and at most."""
-        raise NotImplementedError
-
-    def levels_of(self, group: Walkers) -> npt.NDArray[np.int32] | None:
-        """The levels at which a group has its walkers, ascending; None if it may be any."""
-        raise NotImplementedError
-
-    def own_state(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Further header entries and arrays of a checkpoint."""
-        return {}, {}
-
-    def put_own_state(self, header: dict[str, Any], arrays: dict[str, Any]) -> None:
-        """Go on from those."""
 
     def _diagnostics(self) -> dict[str, Any]:
         """Numbers for people."""
         return {
-            "walkers": f"{len(self.groups)} x {self.groups[0].n_walkers} {self.plan.kind.__name__}",
-            "levels_are": self.plan.dynamics,
+            "walkers": f"{len(self.groups)} x {self.groups[0].n_walkers} {self.kind.__name__}",
+            "levels_are": self.dynamics,
             "ladder": 1 / np.maximum(self.betas, 1e-300),
             "regions": self.regions.count,
             "region_moves": int(sum(g.region_moves.sum() for g in self.groups)),
@@ -168,13 +160,11 @@ class SamplingRun:
         """Run all phases from wherever the checkpoint left off."""
         if len(self.model.free_nodes) == 0:
             return self._nothing_free()
-        saved = None
-        if self.plan.checkpoint is not None:
-            saved = checkpoint.load(self.plan.checkpoint, self.identity)
+        saved = self.checkpoint.load()
         if saved is None:
             self._timed("ladder", self._set_up)
         else:
-            put_state(self, *saved)
+            self._resume(saved)
         try:
             if self.phase != PRODUCTION and not self.stopped:
                 self._timed(self.phase, self._settle)
@@ -189,11 +179,11 @@ class SamplingRun:
 
     def _nothing_free(self) -> Equilibrium:
         """One labelling is left: no sampling."""
-        checkpoint.refuse_any(self.plan.checkpoint, "a model without free nodes")
+        refuse_any(self.settings.checkpoint, "a model without free nodes")
         exact = Enumeration().run(self.model, self.wanted, callback=self.callback)
         return replace(
             exact,
-            engine=self.plan.engine,
+            engine=self.settings.name,
             std_error=np.zeros_like(exact.marginals),
             agreement_std_error=np.zeros_like(exact.edge_agreement),
         )
@@ -201,28 +191,17 @@ class SamplingRun:
     @property
     def tol(self) -> float | None:
         """The accuracy that averages must have; None where a settled answer is asked for."""
-        if self.plan.tol is None and self.until is not None:
-            return None
-        return self.tol_or_default
+        asked = self.settings.tol is None and self.until is not None
+        return None if asked else self.tol_or_default
 
     @property
     def tol_or_default(self) -> float:
-        """The tolerance of the plan."""
-        return DEFAULT_TOL if self.plan.tol is None else self.plan.tol
+        """The tolerance of the settings."""
+        return DEFAULT_TOL if self.settings.tol is None else self.settings.tol
 
     @property
     def _has_measured(self) -> bool:
         return self.phase == PRODUCTION and self.tallies.energies.counts.sum() > 0
-
-    @property
-    def settling(self) -> str:
-        """The phase between the ladder and production."""
-        return "weights" if self.plan.dynamics == "drawn" else "burn-in"
-
-    @property
-    def hot_log_z(self) -> float:
-        """ln Z at infinite temperature."""
-        return len(self.model.free_nodes) * float(np.log(self.model.n_states))
 
     @property
     def sweeps(self) -> int:
@@ -232,7 +211,7 @@ class SamplingRun:
     @property
     def round_sweeps(self) -> int:
         """Sweeps of every walker in a round."""
-        return self.round_steps * self.plan.kind.sweeps_per_step
+        return self.round_steps * self.kind.sweeps_per_step
 
     def _advance(self, *, measure: bool, pace: Pace | None = None) -> tuple[FloatArray, FloatArray]:
         """A round of all groups; summed occupancy of the levels, and exchanges tried and done."""
@@ -244,7 +223,7 @@ class SamplingRun:
                 blocks=g * per_group + np.arange(group.n_walkers) % per_group,
                 measure=measure,
                 tallies=self.tallies,
-                dynamics=self.plan.dynamics,
+                dynamics=self.dynamics,
                 betas=self.betas,
                 eta=self.eta,
                 steps=self.round_steps,
@@ -258,12 +237,12 @@ class SamplingRun:
         elsewhere = len(work) > 1 and active_client() is not None
         if elsewhere and RoundsElsewhere.worthwhile(self.tallies, len(work)):
             results = self.elsewhere.run(work)
-        elif self.plan.n_jobs == 1 or len(self.groups) == 1:
+        elif self.settings.n_jobs == 1 or len(self.groups) == 1:
             results = [one() for one in work]
         else:
             from joblib import Parallel, delayed
 
-            threads = Parallel(n_jobs=self.plan.n_jobs, require="sharedmem")
+            threads = Parallel(n_jobs=self.settings.n_jobs, require="sharedmem")
             results = threads(delayed(one)() for one in work)
         occupancy, met, samples = (list(part) for part in zip(*results, strict=True))
         for group_samples in samples:
@@ -287,7 +266,7 @@ class SamplingRun:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + perf_counter() - began
 
     def _late(self, share: float) -> bool:
-        limit = self.plan.max_seconds
+        limit = self.settings.max_seconds
         return limit is not None and perf_counter() - self.started > share * limit
 
     def _report(self, phase: str, fraction: float) -> bool:
@@ -312,10 +291,48 @@ class SamplingRun:
     # -- checkpoint ----------------------------------------------------------------------------
 
     def _save(self, now: bool = False) -> None:
-        path = self.plan.checkpoint
-        waited = perf_counter() - self.saved >= self.plan.checkpoint_seconds
-        due = now or self.stopped or waited
-        if path is None or not due or not self.saves:
-            return
-        checkpoint.save(path, self.identity, *state_of(self))
-        self.saved = perf_counter()
+        if self.saves:
+            self.checkpoint.save(self._state, now=now or self.stopped)
+
+    def _state(self) -> tuple[Header, Arrays]:
+        """Header and arrays of a run that has left the ladder phase."""
+        arrays: Arrays = {
+            "betas": self.betas,
+            "bin_edges": self.tallies.histogram.bins.edges,
+            "region_ptr": self.regions.ptr,
+            "region_nodes": self.regions.nodes,
+            **self._counted(),
+        }
+        for k, group in enumerate(self.groups):
+            arrays |= {f"group{k}_{name}": values for name, values in group.arrays().items()}
+        return {name: getattr(self, name) for name in self.numbers}, arrays
+
+    def _counted(self) -> Arrays:
+        return self.tallies.arrays() | {f"own_{k}": v for k, v in self.own_arrays().items()}
+
+    def _resume(self, saved: Saved) -> None:
+        """Go on where the saved run was."""
+        for name in self.numbers:
+            setattr(self, name, saved.header[name])
+        self.betas = saved.arrays["betas"]
+        if not np.all(np.isin(self.requested, self.betas)):
+            raise misfit("its levels are not those asked for")
+        self.lay_out(EnergyBins(saved.arrays["bin_edges"]))
+        self.regions = self._saved_regions(saved)
+        counted = self._counted()
+        for name, values in saved.part(counted).items():
+            counted[name][...] = values
+        ranges = {"states": (0, self.model.n_states - 1), "levels": (0, len(self.betas) - 1)}
+        for k, group in enumerate(self.groups):
+            group.use_regions(self.regions)
+            group.restore(saved.part(group.arrays(), f"group{k}_", **ranges))
+        # It was killed before its answer was written: one more round would make another answer.
+        self.stopped = self.finished()
+
+    def _saved_regions(self, saved: Saved) -> Regions:
+        like = {name: saved.arrays[f"region_{name}"] for name in ("ptr", "nodes")}
+        ptr, nodes = saved.part(like, "region_", nodes=(0, self.model.n_nodes - 1)).values()
+        if np.any(np.diff(ptr) < 1) or ptr[-1] != len(nodes):
+            raise misfit("its regions do not end where their nodes do")
+        sets = np.split(nodes.astype(np.intp), ptr[1:-1])
+        return regions_of(self.model, sets) if len(nodes) else Regions.none()

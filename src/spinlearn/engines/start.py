@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import PottsModel
@@ -45,12 +44,6 @@ def spread(groups: list[Walkers], betas: FloatArray, ground: StateArray | None) 
             states[::2] = ground
         group.use_ladder(betas)
         group.put_states(states)
-        group.levels[:] = spread_levels(group, len(betas))
+        group.levels[:] = np.arange(group.n_walkers) * len(betas) // group.n_walkers
         group.apply_levels()
         group.sweep(20)
-
-
-def spread_levels(group: Walkers, n_levels: int) -> npt.NDArray[np.int32]:
-    """As many walkers at every level, ascending."""
-    levels = np.arange(group.n_walkers) * n_levels // group.n_walkers
-    return levels.astype(np.int32)

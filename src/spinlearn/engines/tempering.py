@@ -15,18 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from spinlearn.core.arrays import FloatArray
-from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Callback
-from spinlearn.core.stopping import Until
 from spinlearn.engines.class_walkers import ClassClusterWalkers
 from spinlearn.engines.cluster_walkers import ClusterWalkers
-from spinlearn.engines.contraction import Contraction, checked_budget
 from spinlearn.engines.node_walkers import MetropolisWalkers
-from spinlearn.engines.plan import Plan
 from spinlearn.engines.sampler import Sampler
 from spinlearn.engines.walker_group import Walkers
 from spinlearn.engines.walkers import walkers_for
@@ -44,36 +36,12 @@ class Tempering(Sampler):
 
     Parameters
     ----------
-    tol : float or None, default None
-        Stop when the largest standard error of a marginal or an agreement, over all temperatures,
-        is below this. None: stop when the answer that the averages are for is settled, where there
-        is one (`spinlearn.PottsClassifier`), else at 0.012.
-    max_seconds : float or None, default None
-        Stop after this time, whatever is reached. Results then depend on how busy the machine is.
-    max_sweeps : int or None, default None
-        Stop after this many sweeps of every walker, not counting those before equilibrium. None:
-        after some minutes' work, counted in sweeps, so that a seed gives the same result on any
-        machine.
-    n_groups : int, default 1
-        Groups of walkers with local moves (64 or 256 walkers each) that can run on cores of their
-        own. It has no effect where every temperature has walkers of its own.
-    n_jobs : int, default 1
-        Threads. The result does not depend on it.
-    checkpoint : path or None, default None
-        File in which the run is saved now and then. If it exists, the run goes on from there and
-        ends with the result that an uninterrupted run would have had.
-    checkpoint_seconds : float, default 30
-        Time between two savings.
+    {shared}
     moves : {"auto", "cluster", "local"}, default "auto"
         How walkers move: Swendsen-Wang clusters, which need couplings >= 0 and the Potts pair cost,
         or single nodes. "auto" takes what has the least error per second: single nodes, 256 walkers
         at a time, for two states and equal couplings, else clusters where they can be, else single
         nodes.
-    contract : float or None, default None
-        Sample a smaller model, in which nodes that agree almost surely are one: no probability
-        changes by more than this, see `spinlearn.engines.contraction`. The bound that was found is
-        in ``diagnostics["contraction"]`` and in every error bar. It helps where all temperatures
-        are low; where nothing can be contracted, the model is sampled whole. It needs clusters.
 
     References
     ----------
@@ -92,34 +60,12 @@ class Tempering(Sampler):
     """
 
     moves: str = "auto"
-    contract: float | None = None
 
     name: ClassVar[str] = "tempering"
 
-    def _averages(
-        self,
-        plan: Plan,
-        model: PottsModel,
-        wanted: FloatArray,
-        root: np.random.SeedSequence,
-        callback: Callback | None,
-        until: Until | None,
-    ) -> Equilibrium:
-        if self.contract is None or not plan.pinned:
-            return super()._averages(plan, model, wanted, root, callback, until)
-        budget = checked_budget(self.contract, plan, until)
-        pilot, own = root.spawn(2)
-        smaller = Contraction.of(plan, model, wanted, pilot, callback, budget)
-        if smaller is None:
-            return super()._averages(plan, model, wanted, own, callback, until)
-        asking, rest = until and smaller.asking(until), smaller.rest_of(plan, until)
-        found = super()._averages(rest, smaller.small, wanted, own, callback, asking)
-        return smaller.expanded(found)
-
     def unsupported(self, model: PottsModel) -> str | None:
         """Why the moves asked for cannot treat the model, or None."""
-        kind, _ = self._walkers(model)
-        return _reason(kind, model, "use moves='auto'")
+        return _reason(self._walkers(model)[0], model, "use moves='auto'")
 
     def _walkers(self, model: PottsModel) -> tuple[type[Walkers], str]:
         if self.moves not in ("auto", "cluster", "local"):
@@ -127,8 +73,7 @@ class Tempering(Sampler):
                 f"moves={self.moves!r} is unknown: use 'auto', 'cluster' or 'local'"
             )
         kind: type[Walkers] = ClusterWalkers
-        modules = self.contract is not None and ClusterWalkers.unsupported(model) is None
-        if self.moves == "local" or (self.moves == "auto" and not modules):
+        if self.moves != "cluster":
             kind = walkers_for(model, local=self.moves == "local")
         return kind, "components" if kind in (ClusterWalkers, ClassClusterWalkers) else "exchanged"
 
@@ -142,25 +87,7 @@ class SwendsenWang(Sampler):
 
     Parameters
     ----------
-    tol : float or None, default None
-        Stop when the largest standard error of a marginal or an agreement, over all temperatures,
-        is below this. None: stop when the answer that the averages are for is settled, where there
-        is one (`spinlearn.PottsClassifier`), else at 0.012.
-    max_seconds : float or None, default None
-        Stop after this time, whatever is reached. Results then depend on how busy the machine is.
-    max_sweeps : int or None, default 5000
-        Stop after this many sweeps of every walker, not counting those before equilibrium. None:
-        after some minutes' work, counted in sweeps.
-    n_groups : int, default 1
-        Groups of walkers with local moves (64 or 256 walkers each) that can run on cores of their
-        own. It has no effect where every temperature has walkers of its own.
-    n_jobs : int, default 1
-        Threads. The result does not depend on it.
-    checkpoint : path or None, default None
-        File in which the run is saved now and then. If it exists, the run goes on from there and
-        ends with the result that an uninterrupted run would have had.
-    checkpoint_seconds : float, default 30
-        Time between two savings.
+    {shared}
 
     References
     ----------
@@ -193,30 +120,11 @@ class SwendsenWang(Sampler):
 class Metropolis(Sampler):
     """The Metropolis method: moves of single nodes, every temperature on its own.
 
-    One of the standard methods of the paper's section 4, here so that one can see where it fails.
-    Every run starts from a random labelling, and no walkers are exchanged between temperatures.
+    Like `SwendsenWang`, one of the standard methods of the paper's section 4.
 
     Parameters
     ----------
-    tol : float or None, default None
-        Stop when the largest standard error of a marginal or an agreement, over all temperatures,
-        is below this. None: stop when the answer that the averages are for is settled, where there
-        is one (`spinlearn.PottsClassifier`), else at 0.012.
-    max_seconds : float or None, default None
-        Stop after this time, whatever is reached. Results then depend on how busy the machine is.
-    max_sweeps : int or None, default 5000
-        Stop after this many sweeps of every walker, not counting those before equilibrium. None:
-        after some minutes' work, counted in sweeps.
-    n_groups : int, default 1
-        Groups of walkers with local moves (64 or 256 walkers each) that can run on cores of their
-        own. It has no effect where every temperature has walkers of its own.
-    n_jobs : int, default 1
-        Threads. The result does not depend on it.
-    checkpoint : path or None, default None
-        File in which the run is saved now and then. If it exists, the run goes on from there and
-        ends with the result that an uninterrupted run would have had.
-    checkpoint_seconds : float, default 30
-        Time between two savings.
+    {shared}
 
     References
     ----------
