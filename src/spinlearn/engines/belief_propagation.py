@@ -197,7 +197,7 @@ class BeliefPropagation(Settings):
             )
         root = seed_sequence(0 if seed is None else seed)
         rows = MessageRun(self, model, wanted, root, None, ids).rows()
-        return np.stack([rows[t].pairs for t in wanted.tolist()])
+        return np.stack([np.asarray(rows[t].pairs) for t in wanted.tolist()])
 
     def _check(self, model: PottsModel) -> None:
         for name in ("n_starts", "max_sweeps"):

@@ -58,7 +58,8 @@ class ClassTerm:
             return cls(coefficient=0.0, targets=np.zeros(q), held=np.zeros(q), total=0.0), zeros
         clamped = np.flatnonzero(model.clamped != FREE)
         sizes = np.asarray(penalty.sizes)
-        held = np.bincount(model.clamped[clamped], weights=sizes[clamped], minlength=q)
+        held: FloatArray = np.zeros(q)
+        np.add.at(held, model.clamped[clamped], sizes[clamped])
         total = float(sizes[model.clamped == FREE].sum())
         coefficient, targets = float(penalty.coefficient), np.array(penalty.targets)
         return cls(coefficient=coefficient, targets=targets, held=held, total=total), sizes

@@ -55,7 +55,7 @@ class Symmetry:
             Numbers of the class term that have to be equal, too.
         """
         model, (n, q) = free.model, free.fields.shape
-        part = np.zeros(n, dtype=np.int32)
+        part: Indices = np.zeros(n, dtype=np.intp)
         if not tied:
             u, v = free.edges[free.couplings != 0].T
             part = _components(n, u, v)

@@ -37,10 +37,10 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.parallel import SentOnce, each
 from spinlearn.energies import Modularity
+from spinlearn.messages.propagation import quick_marginals
 from spinlearn.methods.evidence import Labels, cavity_laws, label_groups
 from spinlearn.methods.features import Features, GivenLaw
 from spinlearn.methods.label_walks import LabelWalks
-from spinlearn.messages.propagation import quick_marginals
 
 MANY = 5_000  # points from which threads pay
 
