@@ -274,7 +274,8 @@ class RegionSolver:
 
 def _multiplier_orbits(free: FreePart, regions: RegionGraph) -> tuple[Indices, Indices]:
     """The multipliers of parts with equal states, and the orbit that each is averaged over."""
-    symmetry = Symmetry.of(free)
+    # Multipliers that are averaged over the reversal of ordered states, too, do not settle.
+    symmetry = Symmetry.of(free, swaps_only=True)
     entries, orbits = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
     known: dict[tuple[int, int], Indices] = {}
     total = 0

@@ -43,7 +43,14 @@ class Symmetry:
     exchanges: list[Indices]
 
     @classmethod
-    def of(cls, free: FreePart, *, tied: bool = False, sizes: FloatArray | None = None) -> Symmetry:
+    def of(
+        cls,
+        free: FreePart,
+        *,
+        tied: bool = False,
+        sizes: FloatArray | None = None,
+        swaps_only: bool = False,
+    ) -> Symmetry:
         """The symmetries of a model's free part, looked for in every connected part of it.
 
         Parameters
@@ -53,6 +60,8 @@ class Symmetry:
             Whether class sizes tie all parts together.
         sizes : float array (k, q), optional
             Numbers of the class term that have to be equal, too.
+        swaps_only : bool
+            Whether only exchanges of two states count.
         """
         model, (n, q) = free.model, free.fields.shape
         part: Indices = np.zeros(n, dtype=np.intp)
@@ -65,6 +74,7 @@ class Symmetry:
             p
             for p in _permutations(model.pair_cost if len(free.edges) else np.zeros((q, q)))
             if np.array_equal(own, own[:, p])
+            and not (swaps_only and np.sum(p != np.arange(q)) > 2)
         ]
         holds = np.zeros((count, len(allowed)), dtype=np.bool_)
         sums = np.stack([np.bincount(part, column, minlength=count) for column in free.fields.T], 1)
