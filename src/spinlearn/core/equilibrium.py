@@ -21,7 +21,7 @@ from spinlearn.errors import InvalidInputError
 AVERAGES = ("marginals", "edge_agreement", "mean_energy", "heat_capacity")
 ERRORS = ("std_error", "agreement_std_error")
 LARGE = ("marginals", "edge_agreement")  # may be in single precision, if they come so
-OPTIONAL_AVERAGES = ("log_partition", "log_partition_std_error", *ERRORS, "doubt")
+OPTIONAL_AVERAGES = ("log_partition", "log_partition_std_error", *ERRORS)
 VERDICTS = ("converged", "equilibrated")
 
 
@@ -85,10 +85,6 @@ class Equilibrium(NotebookTable):
         Standard errors of the marginals; None where the engine gives none.
     agreement_std_error : float array (T, m), optional
         The same of the agreements.
-    doubt : float array (T, n), optional
-        Of an approximation: how far a second one, whose errors differ, is from its marginals, the
-        largest difference in probability at every node; 1 where it did not settle. A hint, no
-        bound.
     diagnostics : mapping
         Engine-specific numbers, for people and for reports.
     evaluate : callable, optional
@@ -132,7 +128,6 @@ class Equilibrium(NotebookTable):
     log_partition_std_error: FloatArray | None = None
     std_error: FloatArray | None = None
     agreement_std_error: FloatArray | None = None
-    doubt: FloatArray | None = None
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
     evaluate: Callable[..., Equilibrium] | None = None
     reweights: bool = False

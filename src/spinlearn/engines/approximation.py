@@ -32,7 +32,7 @@ def rough_messages(
 
     None where messages cannot carry the model, or `stop` says yes before they are done.
     """
-    engine = BeliefPropagation(tol=TOL, max_sweeps=MAX_SWEEPS, second_opinion=False)
+    engine = BeliefPropagation(tol=TOL, max_sweeps=MAX_SWEEPS)
     if engine.unsupported(model) is not None:
         return None
     try:

@@ -169,7 +169,6 @@ class Auto(Settings):
             tol=1e-6,  # of messages, a thousandth of what a probability is read to
             n_starts=n_starts,
             minimizer="hasty",
-            second_opinion=False,  # answers have a sampled one of their own
             checkpoint=self.checkpoint,
             checkpoint_seconds=self.checkpoint_seconds,
         )

@@ -27,11 +27,10 @@ from spinlearn.core.protocols import Callback
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
 from spinlearn.engines import checkpoint
-from spinlearn.engines.cooled_run import CooledRun
-from spinlearn.engines.message_run import MANY_MESSAGES, MessageRun
+from spinlearn.engines.cooled_run import cooled_averages
+from spinlearn.engines.message_run import MessageRun
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
-from spinlearn.messages.pairs import pair_laws
-from spinlearn.messages.settling import SCHEDULES
+from spinlearn.messages.propagation import SCHEDULES
 from spinlearn.minimizers import MINIMIZERS
 
 HUGE_MESSAGES = 500_000  # beyond which one cooled start is followed and nothing kept on the way
@@ -59,10 +58,6 @@ class BeliefPropagation(Settings):
         At one temperature.
     schedule : {"residual", "sequential"}, default "residual"
         Whether a sweep visits first the nodes whose messages have changed most, or all in order.
-    second_opinion : bool or None, default None
-        Whether to compare with tree-reweighted propagation, which gives ``Equilibrium.doubt``. None
-        does so for models of moderate size without a term in whole classes (with one, nearly every
-        node is in doubt below the transition).
     checkpoint : path or None, default None
         File in which the run is saved now and then. If it exists, the run goes on from there.
     checkpoint_seconds : float, default 30
@@ -90,7 +85,6 @@ class BeliefPropagation(Settings):
     tol: float = 1e-8
     max_sweeps: int = 400
     schedule: str = "residual"
-    second_opinion: bool | None = None
     checkpoint: Any = None
     checkpoint_seconds: float = 30.0
 
@@ -145,22 +139,13 @@ class BeliefPropagation(Settings):
         wanted = temperature_array(temperatures)
         self._check(model)
         root = seed_sequence(0 if seed is None else seed)
-        if self._is_large(model) and wanted.min() > 0:
+        large = 2 * model.graph.n_edges > HUGE_MESSAGES
+        if large and self.n_starts in (None, 1) and wanted.min() > 0:
             return self._cooled(model, wanted, root, callback)
         run = MessageRun(self, model, wanted, root, callback)
         rows = run.rows()
-        kept = [t for t in wanted.tolist() if t in rows]
-        wants = self.second_opinion
-        if wants is None:
-            wants = run.layout.coefficient == 0 and run.layout.n_slots <= MANY_MESSAGES
-        doubts = run.doubts() if wants else {}
         again = partial(replace(self, checkpoint=None).run, model, seed=root)
-        return self._equilibrium(run, kept, doubts, again)
-
-    def _is_large(self, model: PottsModel) -> bool:
-        """Whether there is neither time nor room for more than one way down."""
-        large = 2 * model.graph.n_edges > HUGE_MESSAGES
-        return large and self.n_starts in (None, 1) and self.second_opinion is not True
+        return self._equilibrium(run, [t for t in wanted.tolist() if t in rows], again)
 
     def _cooled(
         self,
@@ -170,7 +155,7 @@ class BeliefPropagation(Settings):
         callback: Callback | None,
     ) -> Equilibrium:
         checkpoint.refuse_any(self.checkpoint, f"{self.name} of so large a model")
-        found = CooledRun(self, model, wanted, root, callback).equilibrium(self.name)
+        found = cooled_averages(self, model, wanted, root, callback)
         _warn_unsettled(found.converged, found.diagnostics["residual"])
         again = partial(replace(self, checkpoint=None).run, model, seed=root)
         order = [float(t) for t in wanted if t in found.temperatures]
@@ -211,9 +196,8 @@ class BeliefPropagation(Settings):
                 f"has edges 0 to {n_edges - 1}"
             )
         root = seed_sequence(0 if seed is None else seed)
-        run = MessageRun(self, model, wanted, root, None, reader=partial(pair_laws, edge_ids=ids))
-        rows = run.rows()
-        return np.stack([rows[t].extra for t in wanted.tolist()])
+        rows = MessageRun(self, model, wanted, root, None, ids).rows()
+        return np.stack([np.asarray(rows[t].pairs) for t in wanted.tolist()])
 
     def _check(self, model: PottsModel) -> None:
         for name in ("n_starts", "max_sweeps"):
@@ -229,11 +213,6 @@ class BeliefPropagation(Settings):
                 f"minimizer={self.minimizer!r} is unknown: use 'auto' or one of "
                 f"{', '.join(map(repr, MINIMIZERS))}"
             )
-        if self.second_opinion not in (None, True, False):
-            raise InvalidInputError(
-                f"second_opinion={self.second_opinion!r} is unknown: use True, False, or None to "
-                "decide by size"
-            )
         if not isinstance(self.tol, (int, float, np.number)) or not 0 < self.tol < 1:
             raise InvalidInputError(f"tol={self.tol!r} is out of range: give a number in (0, 1)")
         if self.schedule not in SCHEDULES:
@@ -244,29 +223,20 @@ class BeliefPropagation(Settings):
         if reason is not None:
             raise UnsupportedModelError(reason)
 
-    def _equilibrium(
-        self,
-        run: MessageRun,
-        temperatures: list[float],
-        doubts: dict[float, FloatArray],
-        again: Any,
-    ) -> Equilibrium:
-        layout, rows = run.layout, [run.found[t] for t in temperatures]
-        marginals = layout.free.full_marginals(np.array([row.marginals for row in rows]))
-        agreement = layout.free.full_agreement(np.array([row.agreement for row in rows]), marginals)
+    def _equilibrium(self, run: MessageRun, temperatures: list[float], again: Any) -> Equilibrium:
+        rows = [run.found[t] for t in temperatures]
         settled = np.array([row.settled for row in rows])
         points_by_row = [run.fixed_points(t) for t in temperatures]
         _warn_unsettled(settled, [row.residual for row in rows])
         return Equilibrium(
-            model=layout.model,
+            model=run.model,
             temperatures=np.array(temperatures),
-            marginals=marginals,
-            edge_agreement=agreement,
+            marginals=np.array([row.marginals for row in rows]),
+            edge_agreement=np.array([row.agreement for row in rows]),
             mean_energy=np.array([row.energy for row in rows]),
             heat_capacity=np.array([row.heat_capacity for row in rows]),
             log_partition=np.array([row.log_partition for row in rows]),
             converged=settled,
-            doubt=_full_doubt(run, temperatures, doubts),
             engine=self.name,
             kind=Kind.APPROXIMATE,
             diagnostics={
@@ -296,14 +266,3 @@ def _warn_unsettled(settled: BoolArray, residuals: Sequence[float]) -> None:
         ConvergenceWarning,
         stacklevel=4,
     )
-
-
-def _full_doubt(
-    run: MessageRun, temperatures: list[float], doubts: dict[float, FloatArray]
-) -> FloatArray | None:
-    """Doubts of all nodes, (T, n); clamped ones are beyond doubt. None where some are missing."""
-    if any(t not in doubts for t in temperatures):
-        return None
-    values = np.zeros((len(temperatures), run.model.n_nodes))
-    values[:, run.layout.free.nodes] = [doubts[t] for t in temperatures]
-    return values

@@ -8,146 +8,94 @@ and ln Z. The heat capacity is the slope of the energy to the temperature above.
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from spinlearn.analysis.temperature_grid import mean_field_temperature
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
-from spinlearn.engines.message_ways import message_way
-from spinlearn.engines.waiting_rows import WaitingRows
 from spinlearn.errors import StoppedError
-from spinlearn.messages.reading import Reading
-from spinlearn.messages.settling import Settled
+from spinlearn.messages.potts_messages import Reading
+from spinlearn.messages.propagation import Propagation, Settled, Settling, cool, way_down
 
 if TYPE_CHECKING:
     from spinlearn.engines.belief_propagation import BeliefPropagation
 
-STEP = 1.5  # most, between neighbouring temperatures
 COARSE_TOL = 1e-5  # of messages: marginals are then right to 1e-3 where they move most
 PARTIAL = 4  # sweeps that visit some of the nodes only count as a quarter
-NOISE = 1e-3  # in the first messages where states are alike, so that one of them can win
 REPORT_SECONDS = 0.1
-PHASE = "belief propagation"
+SMALL = 1e9  # bytes of rows that stay in memory
+SPARE = 1.1  # times what is needed must be free on the disk
 
 
-class CooledRun:
-    """The way of one start down through the temperatures asked for.
+def cooled_averages(
+    settings: BeliefPropagation,
+    model: PottsModel,
+    wanted: FloatArray,
+    root: np.random.SeedSequence,
+    callback: Callback | None,
+) -> Equilibrium:
+    """Averages of one start, cooled through temperatures above 0, or those before a stop."""
+    falling = sorted(set(wanted.tolist()), reverse=True)
+    way, done = way_down(model, falling), 0
+    started = reported = perf_counter()
 
-    Parameters
-    ----------
-    settings : BeliefPropagation
-    model : PottsModel
-    wanted : float array
-        Temperatures above 0, in any order.
-    root : SeedSequence
-    callback : callable or None
-    """
-
-    def __init__(
-        self,
-        settings: BeliefPropagation,
-        model: PottsModel,
-        wanted: FloatArray,
-        root: np.random.SeedSequence,
-        callback: Callback | None,
-    ) -> None:
-        self.model, self.callback, self.root = model, callback, root
-        self.wanted = sorted(set(wanted.tolist()), reverse=True)
-        self.way = way_down(self.wanted, 1.1 * mean_field_temperature(model))
-        self.started = self.reported = perf_counter()
-        self.done = 0
-        self.messages = message_way(
-            model,
-            self.wanted[-1],
-            tol=max(float(settings.tol), COARSE_TOL),
-            max_sweeps=int(settings.max_sweeps) * PARTIAL,
-            schedule=settings.schedule,
-            stop=self._stop,
-        )
-
-    def equilibrium(self, engine: str) -> Equilibrium:
-        """Averages at the temperatures asked for, or at those reached before a stop."""
-        messages, model, n_wanted = self.messages, self.model, len(self.wanted)
-        del self.messages  # freed before the rows come back
-        messages.start(self.root, NOISE)
-        marginals = WaitingRows(n_wanted, (model.n_nodes, model.n_states))
-        agreement = WaitingRows(n_wanted, (model.graph.n_edges,))
-        found: list[tuple[float, Settled, Reading, int]] = []
-        for temperature in self.way:
-            settled = messages.settle(temperature, hasty=temperature not in self.wanted)
-            if messages.stopped:
-                break
-            self.done += 1
-            if temperature in self.wanted:
-                reading, broken = messages.read(marginals.next(), agreement.next())
-                marginals.keep()
-                agreement.keep()
-                found.append((temperature, settled, reading, broken))
-        if not found:
-            raise StoppedError("stopped before messages settled at any temperature")
-        del messages
-        return self._collected(engine, found, marginals.stacked(), agreement.stacked())
-
-    def _collected(
-        self,
-        engine: str,
-        found: list[tuple[float, Settled, Reading, int]],
-        marginals: Any,
-        agreement: Any,
-    ) -> Equilibrium:
-        temperatures = np.array([t for t, *_ in found])
-        energies = np.array([reading.energy for _, _, reading, _ in found])
-        rows = len(found)
-        return Equilibrium(
-            model=self.model,
-            temperatures=temperatures,
-            marginals=marginals,
-            edge_agreement=agreement,
-            mean_energy=energies,
-            heat_capacity=energy_slopes(temperatures, energies),
-            log_partition=np.array([r.log_partition(t) for t, _, r, _ in found]),
-            converged=np.array([settled.settled for _, settled, _, _ in found]),
-            engine=engine,
-            kind=Kind.APPROXIMATE,
-            diagnostics={
-                "start": ["cooled"] * rows,
-                "residual": [settled.residual for _, settled, _, _ in found],
-                "sweeps": [settled.sweeps for _, settled, _, _ in found],
-                "damped": [settled.damped for _, settled, _, _ in found],
-                "broken_symmetry": [broken for *_, broken in found],
-                "cut_short": rows < len(self.wanted),
-                "seconds": perf_counter() - self.started,
-            },
-        )
-
-    def _stop(self) -> bool:
-        if self.callback is None or perf_counter() - self.reported < REPORT_SECONDS:
+    def stop() -> bool:
+        nonlocal reported
+        if callback is None or perf_counter() - reported < REPORT_SECONDS:
             return False
-        self.reported = perf_counter()
-        share = min(self.done / len(self.way), 0.99)
-        return bool(self.callback(Progress(phase=PHASE, fraction=share)))
+        reported = perf_counter()
+        share = min(done / len(way), 0.99)
+        return bool(callback(Progress(phase="belief propagation", fraction=share)))
 
-
-def way_down(wanted: list[float], top: float) -> list[float]:
-    """Temperatures from the disordered phase down, no finite step larger than STEP."""
-    finite = [temperature for temperature in wanted if np.isfinite(temperature)]
-    way = [temperature for temperature in wanted if not np.isfinite(temperature)]
-    if not finite:
-        return way
-    above = max(top, finite[0])
-    if finite[0] * STEP < above:
-        way.append(above)
-    for temperature in finite:
-        steps = int(np.ceil(np.log(max(above / temperature, 1.0)) / np.log(STEP) - 1e-9))
-        between = above * (temperature / above) ** (np.arange(1, steps) / max(steps, 1))
-        way += [*between.tolist(), temperature]
-        above = temperature
-    return way
+    settling = Settling(
+        max(float(settings.tol), COARSE_TOL), int(settings.max_sweeps) * PARTIAL,
+        settings.schedule, stop,
+    )  # fmt: skip
+    messages = Propagation.lean(model, falling[-1], settling)
+    messages.start(root)
+    marginals = SpilledRows(len(falling), (model.n_nodes, model.n_states))
+    agreement = SpilledRows(len(falling), (model.graph.n_edges,))
+    found: list[tuple[float, Settled, Reading]] = []
+    for temperature, settled in cool(messages, way, falling):
+        done += 1
+        if temperature in falling:
+            reading = messages.read(marginals.next(), agreement.next())
+            marginals.keep()
+            agreement.keep()
+            found.append((temperature, settled, reading))
+    if not found:
+        raise StoppedError("stopped before messages settled at any temperature")
+    del messages  # freed before the rows come back
+    temperatures = np.array([t for t, *_ in found])
+    energies = np.array([reading.energy for *_, reading in found])
+    return Equilibrium(
+        model=model,
+        temperatures=temperatures,
+        marginals=marginals.stacked(),
+        edge_agreement=agreement.stacked(),
+        mean_energy=energies,
+        heat_capacity=energy_slopes(temperatures, energies),
+        log_partition=np.array([reading.log_partition(t) for t, _, reading in found]),
+        converged=np.array([settled.settled for _, settled, _ in found]),
+        engine=settings.name,
+        kind=Kind.APPROXIMATE,
+        diagnostics={
+            "start": ["cooled"] * len(found),
+            "residual": [settled.residual for _, settled, _ in found],
+            "sweeps": [settled.sweeps for _, settled, _ in found],
+            "damped": [settled.damped for _, settled, _ in found],
+            "broken_symmetry": [reading.broken for *_, reading in found],
+            "cut_short": len(found) < len(falling),
+            "seconds": perf_counter() - started,
+        },
+    )
 
 
 def energy_slopes(temperatures: FloatArray, energies: FloatArray) -> FloatArray:
@@ -161,3 +109,54 @@ def energy_slopes(temperatures: FloatArray, energies: FloatArray) -> FloatArray:
         slopes = np.diff(energies[finite]) / np.diff(temperatures[finite])
         found[finite] = np.maximum(np.concatenate([slopes[:1], slopes]), 0.0)
     return found
+
+
+class SpilledRows:
+    """One large array per temperature, in single precision, out of the way until all are there.
+
+    While messages are passed they need the memory. Rows that would take more than SMALL wait in a
+    file without a name in the folder for temporary files, which the system removes with the
+    process.
+
+    Parameters
+    ----------
+    n_rows : int
+        Most rows.
+    shape : tuple of int
+        Of one.
+    """
+
+    def __init__(self, n_rows: int, shape: tuple[int, ...]) -> None:
+        self.shape, self.count = shape, 0
+        size = 4 * n_rows * int(np.prod(shape, dtype=np.int64))
+        folder = tempfile.gettempdir()
+        self._file: IO[bytes] | None = None
+        if size > SMALL and shutil.disk_usage(folder).free > SPARE * size:
+            self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - open until the end
+        kept = 1 if self._file is not None else n_rows
+        self._rows: npt.NDArray[np.float32] = np.empty((kept, *shape), dtype=np.float32)
+
+    def next(self) -> npt.NDArray[np.float32]:
+        """The row to be filled."""
+        row: npt.NDArray[np.float32] = self._rows[0 if self._file is not None else self.count]
+        return row
+
+    def keep(self) -> None:
+        """The row is filled."""
+        if self._file is not None:
+            self._rows[0].tofile(self._file)
+        self.count += 1
+
+    def stacked(self) -> npt.NDArray[Any]:
+        """All rows that were kept, (rows, ...), read-only; nothing can be added after that."""
+        if self._file is None:
+            rows = self._rows if self.count == len(self._rows) else self._rows[: self.count].copy()
+        else:
+            self._rows = np.empty((0, *self.shape), dtype=np.float32)
+            rows = np.empty((self.count, *self.shape), dtype=np.float32)
+            self._file.seek(0)
+            for row in rows:
+                row.reshape(-1)[:] = np.fromfile(self._file, dtype=np.float32, count=row.size)
+            self._file.close()
+        rows.flags.writeable = False
+        return rows

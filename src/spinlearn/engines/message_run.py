@@ -8,31 +8,23 @@ nothing better is known. (In large models it is looked at the first time.)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from spinlearn.analysis.temperature_grid import SPAN, mean_field_temperature
-from spinlearn.core.array_checks import FINITE, check_numbers, kinds_of, same_arrays, within
-from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
-from spinlearn.engines import checkpoint
-from spinlearn.engines.saved_state import restoring
+from spinlearn.engines.checkpoint import Checkpoint, Saved, misfit, rows_like
 from spinlearn.errors import StoppedError
-from spinlearn.messages.layout import MessageLayout
-from spinlearn.messages.potts_messages import PottsMessages, is_two_valued
-from spinlearn.messages.propagation import Propagation
-from spinlearn.messages.reading import Reading, labelling_reading
-from spinlearn.messages.reweighted import SecondOpinion
-from spinlearn.messages.settling import Settled
-from spinlearn.messages.symmetry import Symmetry
+from spinlearn.messages.layout import MessageLayout, has_one_fixed_point
+from spinlearn.messages.potts_messages import PottsMessages, Reading
+from spinlearn.messages.propagation import ABOVE, Propagation, Settled, Settling
 from spinlearn.messages.table_messages import TableMessages
-from spinlearn.messages.uniqueness import has_one_fixed_point
 from spinlearn.minimizers import minimize
 from spinlearn.minimizers.class_annealing import class_annealing
 
@@ -40,25 +32,20 @@ if TYPE_CHECKING:
     from spinlearn.engines.belief_propagation import BeliefPropagation
 
 RATIO = 1.2  # of neighbouring temperatures of the ladder
-NOISE = 1e-3  # in the first messages where states are alike, so that one of them can win
 STEP = 3e-4  # relative, to either side of T, for the derivative of <E>
 FINE_TOL = 1e-7  # of messages, from which on it is taken to one side only
 SAME = 1e-6  # relative difference of ln Z within which fixed points are the same,
 SAME_ENERGY = 1e-3  # and of <E>, which is not stationary
 MANY_MESSAGES = 200_000  # from which time is saved where that costs little
 REPORT_SECONDS = 0.1
-ROUNDING = 1e-6  # of a probability
-LENIENT = 2.0  # times the bound of energies, which probabilities that are approximate may exceed
-TINY = float(np.finfo(np.float64).smallest_subnormal)
-MANY_SWEEPS = 2**53  # more than any run can make
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Row:
-    """The best fixed point at one temperature; arrays are over the free part of the model.
+    """The best fixed point at one temperature.
 
     `start` is the number of the start that led to it, `broken` the number of nodes whose
-    probabilities were averaged over states that are alike; `extra` is what a reader returned.
+    probabilities were averaged over states that are alike; `pairs` are laws of pairs, if asked for.
     """
 
     marginals: FloatArray
@@ -74,7 +61,7 @@ class Row:
     damped: bool
     start: int
     broken: int
-    extra: Any = None
+    pairs: FloatArray | None = None
 
     def beats(self, other: Row) -> bool:
         """Whether this one is the better of two fixed points at one temperature."""
@@ -84,6 +71,9 @@ class Row:
             return self.log_partition > other.log_partition
         mine, its = (self.least_energy, -self.log_count), (other.least_energy, -other.log_count)
         return mine < its  # T = 0
+
+
+SAVED = [f.name for f in fields(Row) if f.name != "pairs"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +95,8 @@ class MessageRun:
         Temperatures, in any order.
     root : SeedSequence
     callback : callable or None
-    reader : callable, optional
-        What else to read from the messages at every temperature.
+    edge_ids : int array, optional
+        Edges whose pairs of states are wanted, too; nothing is then saved.
     """
 
     def __init__(
@@ -116,14 +106,13 @@ class MessageRun:
         wanted: FloatArray,
         root: np.random.SeedSequence,
         callback: Callback | None,
-        reader: Callable[[Propagation], Any] | None = None,
+        edge_ids: npt.NDArray[np.intp] | None = None,
     ) -> None:
-        self.settings, self.model, self.callback, self.reader = settings, model, callback, reader
-        self.layout = MessageLayout(model)
-        self.symmetry = Symmetry.of(self.layout)
+        self.settings, self.model, self.callback = settings, model, callback
+        self.edge_ids, self.root = edge_ids, root
+        self.layout = MessageLayout.of(model)
         self.wanted = sorted(set(wanted.tolist()), reverse=True)
         self.ladder = self._ladder()
-        self.root = root
         few = self.layout.n_slots <= MANY_MESSAGES
         n_starts = settings.n_starts or (2 if few else 1)
         if has_one_fixed_point(self.layout, min(self.wanted)):
@@ -142,18 +131,18 @@ class MessageRun:
         self.labelled: Any = None  # the labelling from which a heated start began
         self.sweeps = 0
         self.cut_short = False
-        self.identity = checkpoint.fingerprint(
-            model, self.wanted, root.entropy, root.spawn_key, settings.name, settings.n_starts,
+        self.checkpoint = Checkpoint(
+            settings.checkpoint if edge_ids is None else None, settings.checkpoint_seconds, model,
+            self.wanted, root.entropy, root.spawn_key, settings.name, settings.n_starts,
             settings.minimizer, settings.tol, settings.max_sweeps, settings.schedule,
         )  # fmt: skip
-        self.started = self.saved = self.reported = perf_counter()
+        self.started = self.reported = perf_counter()
         self.before = 0.0
         self.propagation = Propagation(
             self.layout,
-            tol=float(settings.tol),
-            max_sweeps=int(settings.max_sweeps),
-            schedule=settings.schedule,
-            stop=self._report,
+            Settling(
+                float(settings.tol), int(settings.max_sweeps), settings.schedule, self._report
+            ),
         )
 
     @property
@@ -163,32 +152,21 @@ class MessageRun:
 
     def rows(self) -> dict[float, Row]:
         """The best fixed point at every temperature, or at those reached before a stop."""
-        path = self.settings.checkpoint
-        saved = None if path is None else checkpoint.load(path, self.identity)
+        saved = self.checkpoint.load()
         if saved is not None:
-            self._restore(*saved)
+            self._restore(saved)
         if self._asked_to_stop():
             self.propagation.settling.stopped = True
         while self.under_way < len(self.passes) and not self.propagation.stopped:
             if self._follow(self.passes[self.under_way]):
                 self.under_way, self.rung, self.kept = self.under_way + 1, -1, {}
         self.cut_short = self.under_way < len(self.passes)
-        self._save(now=self.cut_short)
+        self.checkpoint.save(self._state, now=self.cut_short)
         if not self.found:
             raise StoppedError("stopped before messages settled at any temperature")
         if not self.cut_short and self.callback is not None:
             self.callback(Progress(phase="belief propagation", fraction=1.0))
         return self.found
-
-    def doubts(self) -> dict[float, FloatArray]:
-        """What a second opinion says of the free nodes at the temperatures found, hottest first."""
-        opinion, found = SecondOpinion(self.layout), {}
-        for temperature in sorted(self.found, reverse=True):
-            row = self.found[temperature]
-            found[temperature] = opinion.doubt(row.marginals, temperature)
-            if not row.settled:  # nothing can be said for what still moves
-                found[temperature] = np.ones(len(row.marginals))
-        return found
 
     def fixed_points(self, temperature: float) -> list[float]:
         """ln Z of the distinct fixed points on the rung at or above a temperature, best first."""
@@ -209,8 +187,7 @@ class MessageRun:
         if self.rung >= 0:
             propagation.restore(self.kept, self.ladder[rungs[self.rung]])
         elif way.start == 0:
-            generator = np.random.default_rng(self.root) if self.symmetry.exists else None
-            propagation.start(generator, NOISE)
+            propagation.start(self.root)
         else:
             self.labelled = self._labelling(way.start)
             propagation.start_from(self.labelled, self.ladder[rungs[0]])
@@ -222,7 +199,7 @@ class MessageRun:
             if propagation.stopped:
                 return False
             kept = propagation.arrays()
-            reading = propagation.read()
+            reading = self._read()[2]
             own = np.array([reading.energy, reading.log_partition(self.ladder[rung])])
             if way.start > 0 and settled.settled and _same(own, self.known[0, rung]):
                 return True  # the same fixed point as that of the cooled start, from here on
@@ -238,7 +215,7 @@ class MessageRun:
             # last digits of those that were kept up to date would differ.
             propagation.restore(kept, self.ladder[rung])
             self.rung, self.kept = step, kept
-            self._save(now=False)
+            self.checkpoint.save(self._state)
         return True
 
     def _rungs(self, way: Pass) -> range:
@@ -275,15 +252,13 @@ class MessageRun:
         return bool(log_z[start] >= np.nanmax(log_z)) if not np.isnan(log_z[start]) else False
 
     def _labelling(self, start: int) -> Any:
-        """A labelling of low energy, of the free nodes; another for every start."""
+        """A labelling of low energy, another for every start."""
         key = (*self.root.spawn_key, start)
         sequence = np.random.SeedSequence(self.root.entropy, spawn_key=key)
         seed = int(sequence.generate_state(1)[0])
         if start == 1:
-            found = minimize(self.model, self.settings.minimizer, seed)
-        else:
-            found = class_annealing(self.model, n_sweeps=100, n_runs=1, seed=seed)
-        return found.labels[self.layout.free.nodes]
+            return minimize(self.model, self.settings.minimizer, seed).labels
+        return class_annealing(self.model, n_sweeps=100, n_runs=1, seed=seed).labels
 
     def _settle(self, temperature: float, hasty: bool = False) -> Settled:
         settled = self.propagation.settle(temperature, hasty=hasty)
@@ -296,15 +271,22 @@ class MessageRun:
         settled = self._settle(temperature)
         if self.propagation.stopped:
             return
-        reading = self.propagation.read()
+        marginals, agreement, reading = self._read()
         if temperature == 0 and not settled.settled and self.labelled is not None:
-            reading = labelling_reading(self.layout, self.labelled)
+            # The labelling that the start began from, as if nothing else were possible.
+            u, v = self.model.graph.edges.T
+            surely = np.eye(self.model.n_states)[self.labelled[self.layout.order]]
+            broken = self.layout.write_marginals(surely, marginals)
+            apart = np.sum(marginals[u] * marginals[v], axis=1)
+            same = self.labelled[u] == self.labelled[v]
+            agreement = np.where(self.layout.at_u >= 0, same, apart)
+            energy = float(self.model.energy(self.labelled))
+            reading = Reading(energy, energy, 0.0, broken)
         if len(beside) == 1:
             beside[temperature] = reading.energy
-        marginals, broken = self.symmetry.averaged(reading.marginals)
         row = Row(
             marginals=marginals,
-            agreement=reading.agreement,
+            agreement=agreement,
             energy=reading.energy,
             heat_capacity=_slope(beside),
             least_energy=reading.least_energy,
@@ -315,8 +297,8 @@ class MessageRun:
             sweeps=settled.sweeps,
             damped=settled.damped,
             start=start,
-            broken=int(broken.sum()),
-            extra=None if self.reader is None else self.reader(self.propagation),
+            broken=reading.broken,
+            pairs=None if self.edge_ids is None else self.propagation.pair_laws(self.edge_ids),
         )
         known = self.found.get(temperature)
         if known is None or row.beats(known):
@@ -330,12 +312,18 @@ class MessageRun:
         energies = {}
         for factor in (1 + STEP, 1 - STEP) if both else (1 + STEP,):
             self._settle(factor * temperature)
-            energies[factor * temperature] = self.propagation.read().energy
+            energies[factor * temperature] = self._read()[2].energy
         return energies
+
+    def _read(self) -> tuple[FloatArray, FloatArray, Reading]:
+        """Probabilities (n, q), agreements (m,) and sums that the present messages give."""
+        marginals = np.empty((self.model.n_nodes, self.model.n_states))
+        agreement = np.empty(self.model.graph.n_edges)
+        return marginals, agreement, self.propagation.read(marginals, agreement)
 
     def _ladder(self) -> list[float]:
         """From where nothing is ordered down to a fortieth of that, whatever is asked for."""
-        top = 1.1 * mean_field_temperature(self.model)
+        top = ABOVE * mean_field_temperature(self.model)
         if top <= 0:
             spread = float(np.max(np.ptp(self.model.fields, axis=1), initial=0.0))
             top = spread if spread > 0 else 1.0
@@ -357,138 +345,50 @@ class MessageRun:
             return False
         return self._asked_to_stop()
 
-    def _save(self, now: bool) -> None:
-        path = self.settings.checkpoint
-        due = now or perf_counter() - self.saved >= self.settings.checkpoint_seconds
-        if path is None or not due or self.reader is not None:
-            return
+    def _state(self) -> tuple[dict[str, Any], dict[str, Any]]:
         header = {
             "under_way": self.under_way, "rung": self.rung, "sweeps": self.sweeps,
-            "seconds": self.seconds,
+            "seconds": self.seconds, "rows": len(self.found), "kept": list(self.kept),
         }  # fmt: skip
-        names = [f.name for f in fields(Row) if f.name != "extra"]
-        arrays = {f"row_{n}": np.array([getattr(r, n) for r in self.found.values()]) for n in names}
-        arrays["temperatures"] = np.array(list(self.found))
-        arrays["known"] = self.known
+        rows = self.found.values()
+        arrays = {f"row_{name}": np.array([getattr(r, name) for r in rows]) for name in SAVED}
         arrays |= {f"kept_{name}": values for name, values in self.kept.items()}
-        checkpoint.save(path, self.identity, header, arrays)
-        self.saved = perf_counter()
+        return header, {"temperatures": np.array(list(self.found)), "known": self.known} | arrays
 
-    def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        with restoring():
-            self._check_place(header, arrays)
-            self._check_rows(arrays)
-            self._take_up(header, arrays)
-
-    def _check_place(self, header: dict[str, Any], arrays: Arrays) -> None:
-        """Whether a saved state is at a place of this run's way, with the messages from there."""
-        check_numbers(header, {"under_way": (int, 0, len(self.passes))})
-        way = self.passes[header["under_way"] :][:1]  # none if all are over
-        last = len(self._rungs(way[0])) - 1 if way else -1
-        check_numbers(
-            header,
-            {
-                "rung": (int, -1, last),
-                "sweeps": (int, 0, MANY_SWEEPS),
-                "seconds": (float, 0.0, FINITE),
-            },
-        )
-        same_arrays(arrays, {"known": (np.float64, self.known.shape)})
-        self._check_known(header, arrays["known"])
-        if header["rung"] < 0:
-            return
-        fast = "kept_messages" in arrays and is_two_valued(self.model)
-        empty = (PottsMessages if fast else TableMessages)(self.layout)
-        same_arrays(arrays, kinds_of(empty.arrays()), "kept_")
-        _check_shares("kept_beliefs", arrays["kept_beliefs"])
-        if fast:
-            # Those of single precision may be too small for it.
-            least = 0.0 if arrays["kept_messages"].dtype == np.float32 else TINY
-            within("kept_messages", arrays["kept_messages"], least, 1 + ROUNDING)
-        else:
-            for name in ("kept_energies", "kept_logs"):
-                within(name, arrays[name], -FINITE, FINITE)
-
-    def _check_known(self, header: dict[str, Any], known: FloatArray) -> None:
-        """Starts have been where they were sent, and those to come nowhere yet."""
-        there = ~np.isnan(known[..., 0])
-        if np.any(np.isnan(known[..., 1]) == there):
-            raise ValueError("known has energies without ln Z")
-        within("known", known[there], -FINITE, FINITE)
-        scale = LENIENT * self.model.energy_scale
-        within("known", known[there][:, 0], -scale, scale)
-        under_way, first = header["under_way"], self.passes[0]
-        if np.any(there[under_way + 1 :]):  # heated starts go in their order
-            raise ValueError("known holds starts that have not begun")
-        left = []
-        if under_way > 0 and not first.closely:
-            left.append(there[0, : len(self._rungs(first))])
-        if under_way < len(self.passes):
-            way = self.passes[under_way]
-            left.append(there[way.start, self._rungs(way)[: header["rung"] + 1]])
-        if not all(np.all(rungs) for rungs in left):
-            raise ValueError("known lacks rungs that were left")
-
-    def _check_rows(self, arrays: Arrays) -> None:
-        """Whether saved fixed points are of this run's temperatures, and such as can be."""
-        free, rows = self.layout.free, len(arrays["temperatures"])
-        nodes, q, edges = len(free.nodes), self.model.n_states, len(free.edges)
-        temperatures = arrays["temperatures"]
-        same_arrays(arrays, {"temperatures": (np.float64, (rows,))})
-        if not set(temperatures.tolist()) <= set(self.wanted) or len(set(temperatures)) < rows:
-            raise ValueError("temperatures are not those asked for")
-        scale = LENIENT * self.model.energy_scale
-        ranges: dict[str, tuple[type, tuple[int, ...], float, float]] = {
-            "marginals": (float, (nodes, q), -ROUNDING, 1 + ROUNDING),
-            "agreement": (float, (edges,), -ROUNDING, 1 + ROUNDING),
-            "energy": (float, (), -scale, scale),
-            "heat_capacity": (float, (), 0.0, FINITE),
-            "least_energy": (float, (), -FINITE, FINITE),
-            "log_count": (float, (), -FINITE, FINITE),
-            "log_partition": (float, (), -np.inf, np.inf),
-            "settled": (bool, (), False, True),
-            "residual": (float, (), 0.0, np.inf),
-            "sweeps": (int, (), 0, MANY_SWEEPS),
-            "damped": (bool, (), False, True),
-            "start": (int, (), 0, len(self.known) - 1),
-            "broken": (int, (), 0, nodes),
-        }
-        for name, (kind, shape, low, high) in ranges.items():
-            # An array of no rows knows neither its type nor its width.
-            expected = (kind, (rows, *shape)) if rows else (float, (0,))
-            same_arrays(arrays, {f"row_{name}": expected})
-            within(f"row_{name}", arrays[f"row_{name}"], low, high)
-        if rows == 0:
-            return
-        _check_shares("row_marginals", arrays["row_marginals"])
-        columns = (arrays[f"row_{n}"].tolist() for n in ("least_energy", "log_count"))
-        said = arrays["row_log_partition"].tolist()
-        for T, least, count, log_z in zip(temperatures.tolist(), *columns, said, strict=True):
-            bethe = Reading(np.empty(0), np.empty(0), 0.0, least, count).log_partition(T)
-            if not np.isclose(bethe, log_z, rtol=ROUNDING):
-                raise ValueError("row_log_partition is not that of row_log_count")
-
-    def _take_up(self, header: dict[str, Any], arrays: Arrays) -> None:
+    def _restore(self, saved: Saved) -> None:
+        header, model = saved.header, self.model
         self.under_way, self.rung = int(header["under_way"]), int(header["rung"])
         self.sweeps, self.before = int(header["sweeps"]), float(header["seconds"])
-        for k, temperature in enumerate(arrays["temperatures"].tolist()):
-            parts = {n.removeprefix("row_"): v[k] for n, v in arrays.items() if n[:4] == "row_"}
-            parts = {n: v.item() if v.ndim == 0 else v for n, v in parts.items()}
-            self.found[temperature] = Row(**parts)
-        self.known[:] = arrays["known"]
-        self.kept = {n.removeprefix("kept_"): v for n, v in arrays.items() if n[:5] == "kept_"}
+        ways = self.passes[self.under_way :][:1]  # none if all are over
+        if not 0 <= self.under_way <= len(self.passes) or not (
+            -1 <= self.rung < (len(self._rungs(ways[0])) if ways else 0)
+        ):
+            raise misfit("it is at no place of the run's way")
+        rows = int(header["rows"])
+        self.known[:] = saved.part({"known": self.known})["known"]
+        temperatures = saved.part({"temperatures": np.empty(rows)})["temperatures"].tolist()
+        if not set(temperatures) <= set(self.wanted):
+            raise misfit("temperatures are not those asked for")
+        if self.rung >= 0:
+            kind = PottsMessages if "messages" in header["kept"] else TableMessages
+            self.kept = saved.part(kind(self.layout).arrays(), "kept_", beliefs=(-SAME, 1 + SAME))
+        if rows:
+            one = Row(
+                np.empty((model.n_nodes, model.n_states)), np.empty(model.graph.n_edges),
+                0.0, 0.0, 0.0, 0.0, 0.0, False, 0.0, 0, False, 0, 0,
+            )  # fmt: skip
+            like = rows_like(rows, {name: getattr(one, name) for name in SAVED})
+            found = saved.part(like, "row_", marginals=(-SAME, 1 + SAME))
+            for k, temperature in enumerate(temperatures):
+                parts = {name: values[k] for name, values in found.items()}
+                plain = {name: v.item() if v.ndim == 0 else v for name, v in parts.items()}
+                self.found[temperature] = Row(**plain)
 
 
 def _same(one: FloatArray, other: FloatArray) -> bool:
     """Whether <E> and ln Z are those of one fixed point."""
     limits = np.array([SAME_ENERGY, SAME]) * (1 + np.abs(one))
     return bool(np.all(np.abs(one - other) <= limits))
-
-
-def _check_shares(name: str, values: FloatArray) -> None:
-    """Probabilities of the states of a node sum to 1."""
-    within(name, values, -ROUNDING, 1 + ROUNDING)
-    within(f"sums of {name}", values.sum(axis=-1), 1 - ROUNDING, 1 + ROUNDING)
 
 
 def _slope(energies: dict[float, float]) -> float:

@@ -20,7 +20,7 @@ from spinlearn.core.arrays import FloatArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.protocols import Callback
 from spinlearn.engines import BeliefPropagation
-from spinlearn.engines.cooled_run import CooledRun
+from spinlearn.engines.cooled_run import cooled_averages
 from spinlearn.estimators.inputs import training_labels
 from spinlearn.estimators.potts_classifier import PottsClassifier, rejected
 from spinlearn.methods import Plan, replanned
@@ -88,4 +88,4 @@ def quickly_following(
 def _hasty_averages(chosen: Plan, wanted: FloatArray, callback: Callback | None) -> Equilibrium:
     settings = BeliefPropagation(tol=HASTY_TOL, max_sweeps=HASTY_SWEEPS)
     root = np.random.SeedSequence(0)
-    return CooledRun(settings, chosen.model, wanted, root, callback).equilibrium(settings.name)
+    return cooled_averages(settings, chosen.model, wanted, root, callback)

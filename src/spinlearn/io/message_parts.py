@@ -21,11 +21,11 @@ import numpy.typing as npt
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.free_part import FreePart
 from spinlearn.core.graph import Graph
-from spinlearn.core.model import FREE, PottsModel
+from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError, MissingDependencyError, UnsupportedModelError
 from spinlearn.io.folder import parent_folder
-from spinlearn.messages.block import BlockArrays, ClassTerm
-from spinlearn.messages.potts_messages import is_two_valued
+from spinlearn.messages.block import MessageBlock
+from spinlearn.messages.layout import ClassTerm, is_two_valued
 from spinlearn.minimizers.partition import partition
 
 HEADER = "parts.json"
@@ -41,8 +41,6 @@ class MessageParts:
     folder : Path
         Readable by every worker under this name.
     n_nodes, n_states, n_blocks : int
-    total_size : float
-        Summed sizes of all nodes in the class term.
     term : ClassTerm
     """
 
@@ -50,7 +48,6 @@ class MessageParts:
     n_nodes: int
     n_states: int
     n_blocks: int
-    total_size: float
     term: ClassTerm
 
     @classmethod
@@ -63,9 +60,10 @@ class MessageParts:
                 coefficient=float(header["coefficient"]),
                 targets=np.array(header["targets"], dtype=np.float64),
                 held=np.array(header["held"], dtype=np.float64),
+                total=float(header["total_size"]),
             )
             n, q, blocks = (int(header[name]) for name in ("n_nodes", "n_states", "n_blocks"))
-            return cls(path, n, q, blocks, float(header["total_size"]), term)
+            return cls(path, n, q, blocks, term)
         except OSError as error:
             raise InvalidInputError(
                 f"{path / HEADER} cannot be read ({error.strerror or error}): give a folder that "
@@ -77,12 +75,13 @@ class MessageParts:
                 f"{error}): write them again"
             ) from error
 
-    def read(self, block: int) -> BlockArrays:
-        """What one block holds."""
+    def read(self, block: int) -> MessageBlock:
+        """One block, with uniform messages."""
         nodes = _columns(self.folder / f"nodes-{block}.parquet")
         edges = _columns(self.folder / f"edges-{block}.parquet")
         fields = [nodes[FIELDS.format(s)] for s in range(self.n_states)]
-        return BlockArrays(
+        return MessageBlock(
+            block,
             nodes=nodes["node"].astype(np.int64),
             fields=np.column_stack(fields).astype(np.float64),
             sizes=nodes["size"].astype(np.float64),
@@ -90,6 +89,7 @@ class MessageParts:
             other=edges["other"].astype(np.int64),
             block=edges["block"].astype(np.int64),
             couplings=edges["coupling"].astype(np.float64),
+            term=self.term,
         )
 
 
@@ -115,13 +115,8 @@ def write_message_parts(model: PottsModel, folder: str | Path, n_blocks: int) ->
     graph = Graph(n, free.edges, np.abs(free.couplings))
     block = partition(graph, n_blocks)
     step = float(model.pair_cost[0, 1] - model.pair_cost[0, 0])
-    sizes, held = np.zeros(n), np.zeros(q)
-    coefficient, targets = 0.0, np.zeros(q)
-    if penalty is not None:
-        fixed = model.clamped != FREE
-        sizes, coefficient = penalty.sizes[free.nodes], float(penalty.coefficient)
-        targets = np.array(penalty.targets)
-        held = np.bincount(model.clamped[fixed], penalty.sizes[fixed], q).astype(np.float64)
+    term, all_sizes = ClassTerm.of(model)
+    sizes = all_sizes[free.nodes]
     path = Path(folder).resolve()
     if path.exists() and any(path.iterdir()):
         raise InvalidInputError(f"{path} is not empty: name another folder for the parts")
@@ -143,8 +138,9 @@ def write_message_parts(model: PottsModel, folder: str | Path, n_blocks: int) ->
             }
             parquet.write_table(pa.table(edges), path / f"edges-{b}.parquet")
         header = {
-            "n_nodes": n, "n_states": q, "n_blocks": n_blocks, "total_size": float(sizes.sum()),
-            "coefficient": coefficient, "targets": targets.tolist(), "held": held.tolist(),
+            "n_nodes": n, "n_states": q, "n_blocks": n_blocks, "total_size": term.total,
+            "coefficient": term.coefficient, "targets": term.targets.tolist(),
+            "held": term.held.tolist(),
         }  # fmt: skip
         # Last: a folder without it is not whole.
         (path / HEADER).write_text(json.dumps(header), encoding="utf-8", newline="\n")

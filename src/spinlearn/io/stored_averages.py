@@ -101,7 +101,6 @@ def equilibrium_of(
     expected: dict[str, tuple[int, ...]] = dict.fromkeys(STORED, (n_rows,))
     expected |= {"marginals": per_node, "std_error": per_node}
     expected |= {"edge_agreement": per_edge, "agreement_std_error": per_edge}
-    expected |= {"doubt": (n_rows, model.n_nodes)}
     for name, shape in expected.items():
         if (name in arrays or name not in MAY_LACK) and arrays[name].shape != shape:
             raise ValueError(f"{name} has shape {arrays[name].shape}, expected {shape}")
@@ -136,7 +135,7 @@ def _both(values: BoolArray, left: npt.NDArray[np.intp], right: npt.NDArray[np.i
 
 def _check_values(arrays: Arrays, off: float) -> None:
     """Refuse averages that no model can have; probabilities of a node sum to 1 +- `off`."""
-    for name in ("marginals", "edge_agreement", "doubt"):
+    for name in ("marginals", "edge_agreement"):
         if name in arrays:
             within(name, arrays[name], -ROUNDING, 1 + ROUNDING)
     within("sums of marginals", arrays["marginals"].sum(axis=2), 1 - off, 1 + off)

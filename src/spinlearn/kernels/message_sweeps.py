@@ -12,12 +12,7 @@ J < 0, `slope` is 1 - w for J >= 0 and -w for J < 0.
 phi_i(s) = exp(-(field_i(s) + class field)/T). The messages into a node are consecutive rows;
 `reverse` names the row of the opposite direction. States fill the lanes of a vector; lanes beyond
 the last state have an infinite field. Products of messages cannot underflow where the summed |J|/T
-and fields/T of a node are below some 600; the other nodes ("heavy") are done in logarithms, as is
-tree-reweighted propagation, in which the k-th message counts with weight rho_k:
-
-    ln h_k = ln phi_i + sum_l rho_l ln m_l - ln m_k,      J -> J/rho_k
-
-(Wainwright, Jaakkola & Willsky 2005; rho = 1 is belief propagation.)
+and fields/T of a node are below some 600; the other nodes ("heavy") are done in logarithms.
 
 The class term (c/2) sum_s (V_s - t_s)^2 acts as a field that follows the sweep, with V_s the sizes
 expected from the beliefs of all nodes but i itself: c a_i (V_s - a_i p_i(s) - t_s).
@@ -76,20 +71,19 @@ def _send(lanes, columns, cavity, unlike, slope, messages, row, damping):
 
 @njit(cache=True, nogil=True)
 def sweep_potts(
-    lanes, columns, order, beta, tol, indptr, neighbors, reverse, unlike, slope, weights, heavy,
-    fields, coefficient, sizes, targets, volumes, messages, beliefs, work, damping, pending,
-    threshold, movement,
+    lanes, columns, forth, beta, tol, indptr, neighbors, reverse, unlike, slope, heavy, fields,
+    coefficient, sizes, targets, volumes, messages, beliefs, work, damping, pending, threshold,
+    movement,
 ):  # fmt: skip
-    """Update nodes in the given order; see the module's docstring.
+    """Update all nodes in their order, or backwards; see the module's docstring.
 
     Parameters
     ----------
     lanes, columns : tuples
         Their lengths are the number of lanes and of those that a message takes in memory.
-    order : int32 array (n,)
     indptr, neighbors, reverse : int32 arrays (n + 1,), (slots,), (slots,)
-    unlike, slope, weights : float arrays (slots,)
-        Of the message that leaves by a slot; `weights` are rho.
+    unlike, slope : float arrays (slots,)
+        Of the message that leaves by a slot.
     heavy : bool array (n,)
     fields : float array (n, lanes)
     sizes : float array (n,); targets, volumes : float arrays (1, lanes)
@@ -108,16 +102,17 @@ def sweep_potts(
     zero = row_of(lanes, targets, 0) * 0.0
     moved, excess = zero, zero - 1.0
     tracked = threshold >= 0.0
-    for at in range(len(order)):
-        i = order[at]
+    n = len(indptr) - 1
+    step = 1 if forth else -1
+    for at in range(n):
+        i = at if forth else n - 1 - at
         if tracked:
             if pending[i] < threshold:
                 continue
             pending[i] = 0.0
         begin, end = indptr[i], indptr[i + 1]
-        if at + 1 < len(order):  # the rows that the next node will write to lie anywhere
-            following = order[at + 1]
-            for k in range(indptr[following], indptr[following + 1]):
+        if at + 1 < n:  # the rows that the next node will write to lie anywhere
+            for k in range(indptr[i + step], indptr[i + step + 1]):
                 fetch_row(columns, messages, reverse[k])
         exponent, _ = node_field(
             lanes, i, beta, fields, coefficient, sizes, targets, volumes, beliefs
@@ -127,7 +122,7 @@ def sweep_potts(
             for k in range(begin, end):
                 logarithm = log(1.0 / packed_row(lanes, columns, messages, k))  # -ln m, m <= 1
                 set_row(work, k - begin, logarithm)
-                total = total - logarithm * weights[k]
+                total = total - logarithm
             for k in range(begin, end):
                 cavity = total + row_of(lanes, work, k - begin)
                 cavity = exp(cavity - lane_max(cavity))
@@ -167,10 +162,10 @@ def sweep_potts(
 
 @njit(cache=True, nogil=True)
 def node_sums(
-    lanes, columns, beta, indptr, weights, heavy, fields, coefficient, sizes, targets, volumes,
-    messages, beliefs, new_beliefs, log_sums,
+    lanes, columns, beta, indptr, heavy, fields, coefficient, sizes, targets, volumes, messages,
+    beliefs, new_beliefs, log_sums,
 ):  # fmt: skip
-    """Beliefs (n, lanes) and ln sum_s phi_i(s) prod_k m_k(s)^rho_k, (n,), of fixed messages.
+    """Beliefs (n, lanes) and ln sum_s phi_i(s) prod_k m_k(s), (n,), of fixed messages.
 
     `new_beliefs` may be `beliefs`.
     """
@@ -178,13 +173,13 @@ def node_sums(
         total, top = node_field(
             lanes, i, beta, fields, coefficient, sizes, targets, volumes, beliefs
         )
+        most = 0.0
         if heavy[i]:
             for k in range(indptr[i], indptr[i + 1]):
-                total = total - log(1.0 / packed_row(lanes, columns, messages, k)) * weights[k]
+                total = total - log(1.0 / packed_row(lanes, columns, messages, k))
             most = lane_max(total)
             belief = exp(total - most)
         else:
-            most = 0.0
             belief = exp(total)
             for k in range(indptr[i], indptr[i + 1]):
                 belief = belief * packed_row(lanes, columns, messages, k)
@@ -211,3 +206,51 @@ def edge_sums(
         differ = lane_sum(one * other_lanes_sum(other)) * unlike[k]
         agreement[e] = like / (like + differ)
         log_sums[e] = math.log(like + differ)
+
+
+@njit(cache=True, nogil=True)
+def place_slots(
+    indptr, neighbors, edge_ids, couplings, order, place, first, strength, senders, at_u, at_v,
+    reverse,
+):  # fmt: skip
+    """Where messages lie: one pass over the rows of a graph, nothing allocated.
+
+    A *slot* is one direction of one edge, see `spinlearn.messages.layout`. `order` (n,) are the
+    free nodes as they are swept, `place` (N,) their numbers there, -1 for clamped ones. Filled are
+    where the slots of every free node begin, `first` (n + 1,), its summed |couplings|, `strength`,
+    the `senders` of its messages, ascending, both slots of every edge, -1 where an end is clamped,
+    and the slot of the opposite direction.
+    """
+    n = len(order)
+    first[:] = 0
+    at_u[:] = -1
+    at_v[:] = -1
+    for j in range(n):
+        strength[j] = 0.0
+        for k in range(indptr[order[j]], indptr[order[j] + 1]):
+            if place[neighbors[k]] >= 0:
+                first[j + 1] += 1
+                strength[j] += abs(couplings[edge_ids[k]])
+    for j in range(n):
+        first[j + 1] += first[j]
+    for j in range(n):
+        node = order[j]
+        for k in range(indptr[node], indptr[node + 1]):
+            other = neighbors[k]
+            if place[other] < 0:
+                continue
+            slot = first[place[other]]
+            first[place[other]] += 1  # in the end where those of the next node begin
+            senders[slot] = j
+            # The slot of an edge (u < v) at its end u holds the message from v to u.
+            if other < node:
+                at_u[edge_ids[k]] = slot
+            else:
+                at_v[edge_ids[k]] = slot
+    for j in range(n, 0, -1):
+        first[j] = first[j - 1]
+    first[0] = 0
+    for e in range(len(at_u)):
+        if at_u[e] >= 0:
+            reverse[at_u[e]] = at_v[e]
+            reverse[at_v[e]] = at_u[e]

@@ -7,8 +7,8 @@ logarithm l of a count, so that at T = 0 minima and the number of ways to reach 
     m(s)   = sum_{s'} exp(-J cost(s', s)/T) H_k(s')     what goes to that neighbour
 
 Energies that differ by less than `resolution` count as equal. The smallest energy of a message is
-0, and the largest l among the states that have it. Slots, the class term as a field and weights rho
-are those of `spinlearn.kernels.message_sweeps`.
+0, and the largest l among the states that have it. Slots and the class term as a field are those of
+`spinlearn.kernels.message_sweeps`.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def _normalised(energies, logs, resolution):
 
 @njit(cache=True, nogil=True)
 def node_total(
-    i, indptr, weights, fields, coefficient, sizes, targets, volumes, energies, logs, beliefs,
-    energy, log_count,
+    i, indptr, fields, coefficient, sizes, targets, volumes, energies, logs, beliefs, energy,
+    log_count,
 ):  # fmt: skip
     """Field and messages of node i added up, into `energy` and `log_count` (q,)."""
     for s in range(len(energy)):
@@ -61,8 +61,8 @@ def node_total(
             energy[s] += coefficient * a * (volumes[s] - a * beliefs[i, s] - targets[s])
     for k in range(indptr[i], indptr[i + 1]):
         for s in range(len(energy)):
-            energy[s] += weights[k] * energies[k, s]
-            log_count[s] += weights[k] * logs[k, s]
+            energy[s] += energies[k, s]
+            log_count[s] += logs[k, s]
 
 
 @njit(cache=True, nogil=True)
@@ -77,23 +77,24 @@ def law(energies, logs, beta, resolution, probabilities):
 
 @njit(cache=True, nogil=True)
 def sweep_tables(
-    order, beta, tol, resolution, indptr, reverse, couplings, weights, pair_cost, fields,
-    coefficient, sizes, targets, volumes, energies, logs, beliefs, work, damping, movement,
+    forth, beta, tol, resolution, indptr, reverse, couplings, pair_cost, fields, coefficient, sizes,
+    targets, volumes, energies, logs, beliefs, work, damping, movement,
 ):  # fmt: skip
-    """Update all nodes in the given order.
+    """Update all nodes in their order, or backwards.
 
-    `couplings` are J/rho by slot; `energies` and `logs` the messages (slots, q); `work` is a float
+    `couplings` are J by slot; `energies` and `logs` the messages (slots, q); `work` is a float
     array (9, q). `movement` is set to the largest change of ln m, at most 1, and to that less tol.
     """
     q = len(pair_cost)
     total_e, total_l, cavity_e, cavity_l = work[0], work[1], work[2], work[3]
     sum_e, sum_l, new_e, new_l, belief = work[4], work[5], work[6], work[7], work[8]
     moved = 0.0
-    for at in range(len(order)):
-        i = order[at]
+    n = len(indptr) - 1
+    for at in range(n):
+        i = at if forth else n - 1 - at
         node_total(
-            i, indptr, weights, fields, coefficient, sizes, targets, volumes, energies, logs,
-            beliefs, total_e, total_l,
+            i, indptr, fields, coefficient, sizes, targets, volumes, energies, logs, beliefs,
+            total_e, total_l,
         )  # fmt: skip
         for k in range(indptr[i], indptr[i + 1]):
             for s in range(q):
@@ -123,59 +124,43 @@ def sweep_tables(
 
 @njit(cache=True, nogil=True)
 def table_node_sums(
-    beta, resolution, indptr, weights, fields, coefficient, sizes, targets, volumes, energies, logs,
-    beliefs, work, new_beliefs, least, log_sums,
+    beta, resolution, indptr, fields, coefficient, sizes, targets, volumes, energies, logs, beliefs,
+    total_e, total_l, new_beliefs, least, log_sums,
 ):  # fmt: skip
-    """Beliefs (n, q) of fixed messages, with (e, l) of their normalisation, (n,) each."""
+    """All that acts on every node and its belief, (n, q); (e, l) of its normalisation, (n,)."""
     for i in range(len(indptr) - 1):
         node_total(
-            i, indptr, weights, fields, coefficient, sizes, targets, volumes, energies, logs,
-            beliefs, work[0], work[1],
+            i, indptr, fields, coefficient, sizes, targets, volumes, energies, logs, beliefs,
+            total_e[i], total_l[i],
         )  # fmt: skip
-        least[i], log_sums[i] = law(work[0], work[1], beta, resolution, new_beliefs[i])
-
-
-@njit(cache=True, nogil=True)
-def pair_law(
-    beta, resolution, u, v, at_u, at_v, coupling, pair_cost, indptr, weights, fields, coefficient,
-    sizes, targets, volumes, energies, logs, beliefs, work, table_e, table_l, pair,
-):  # fmt: skip
-    """p(s_u, s_v) of one edge into `pair` (q * q,), and (e, l) of its normalisation."""
-    q = len(pair_cost)
-    node_total(
-        u, indptr, weights, fields, coefficient, sizes, targets, volumes, energies, logs, beliefs,
-        work[0], work[1],
-    )  # fmt: skip
-    node_total(
-        v, indptr, weights, fields, coefficient, sizes, targets, volumes, energies, logs, beliefs,
-        work[2], work[3],
-    )  # fmt: skip
-    for s in range(q):
-        for other in range(q):
-            table_e[s * q + other] = (
-                work[0, s] - energies[at_u, s] + work[2, other] - energies[at_v, other]
-                + coupling * pair_cost[s, other]
-            )  # fmt: skip
-            table_l[s * q + other] = work[1, s] - logs[at_u, s] + work[3, other] - logs[at_v, other]
-    return law(table_e, table_l, beta, resolution, pair)
+        least[i], log_sums[i] = law(total_e[i], total_l[i], beta, resolution, new_beliefs[i])
 
 
 @njit(cache=True, nogil=True)
 def table_edge_sums(
-    beta, resolution, u, v, at_u, at_v, couplings, pair_cost, indptr, weights, fields, coefficient,
-    sizes, targets, volumes, energies, logs, beliefs, work, table_e, table_l, pair, agreement,
-    pair_energy, least, log_sums,
+    beta, resolution, u, v, at_u, at_v, couplings, pair_cost, energies, logs, total_e, total_l,
+    table_e, table_l, pair, agreement, pair_energy, least, log_sums,
 ):  # fmt: skip
-    """Agreement, mean pair energy, and (e, l) of the normalisation of every edge, (m,) each."""
+    """Agreement, mean pair energy, and (e, l) of the normalisation of every edge, (m,) each.
+
+    `table_*` and `pair` (q * q,) are scratch; the law p(s_u, s_v) of the last edge is left in
+    `pair`.
+    """
     q = len(pair_cost)
     for e in range(len(u)):
-        least[e], log_sums[e] = pair_law(
-            beta, resolution, u[e], v[e], at_u[e], at_v[e], couplings[at_u[e]], pair_cost, indptr,
-            weights, fields, coefficient, sizes, targets, volumes, energies, logs, beliefs, work,
-            table_e, table_l, pair,
-        )  # fmt: skip
+        i, j, k, back = u[e], v[e], at_u[e], at_v[e]
+        for s in range(q):
+            for other in range(q):
+                table_e[s * q + other] = (
+                    total_e[i, s] - energies[k, s] + total_e[j, other] - energies[back, other]
+                    + couplings[k] * pair_cost[s, other]
+                )  # fmt: skip
+                table_l[s * q + other] = (
+                    total_l[i, s] - logs[k, s] + total_l[j, other] - logs[back, other]
+                )
+        least[e], log_sums[e] = law(table_e, table_l, beta, resolution, pair)
         agreement[e], pair_energy[e] = 0.0, 0.0
         for s in range(q):
             agreement[e] += pair[s * q + s]
             for other in range(q):
-                pair_energy[e] += pair[s * q + other] * couplings[at_u[e]] * pair_cost[s, other]
+                pair_energy[e] += pair[s * q + other] * couplings[k] * pair_cost[s, other]

@@ -3,7 +3,9 @@
 First comes the plain iteration, in which the held laws follow every sweep, with r_b = 0. Where it
 does not settle, it starts again from the last settled temperature as a double loop
 (Heskes, Albers & Kappen 2003): r_b = max(-c_b, 0), and the laws are held for two sweeps. Its many
-small steps are extrapolated; where that leads nowhere the bare double loop goes on.
+small steps are extrapolated; where that leads nowhere the bare double loop goes on. Multipliers are
+averaged over states that the model cannot tell apart, so that rounding errors do not grow into
+knowledge below the temperature at which regions order.
 """
 
 from __future__ import annotations
@@ -15,9 +17,8 @@ import numpy as np
 
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.free_part import FreePart
-from spinlearn.messages.equal_states import SymmetricStates
-from spinlearn.messages.extrapolation import Extrapolation
 from spinlearn.messages.region_graph import RegionGraph
+from spinlearn.messages.symmetry import Indices, Symmetry
 
 HELD_SWEEPS = 2  # of the double loop: one diverges, more than two are slower
 SETBACK = 3.0  # extrapolation begins anew when the disagreement grows by this factor,
@@ -26,6 +27,9 @@ REFILL = 10  # plain sweeps between two calculations of the tables from their lo
 PATIENCE = 40  # plain sweeps in which the disagreement has to fall
 PROGRESS = 0.9  # to this part of its least value
 BLOCK_ENTRIES = 1e8  # table entries between two callbacks, about a second
+RIDGE = 1e-8  # of the mean square of dF: keeps nearly equal steps from cancelling at random
+WINDOW = 10  # steps remembered; 5 needs a half more sweeps at low T, 20 no fewer (7 x 20 grid)
+MAX_BYTES = 4e8  # of these
 SAFE_RANGE = 500.0  # energies over T in a table up to this leave plain numbers above underflow
 
 Watch = Callable[[], bool]  # asked between blocks; True stops
@@ -39,6 +43,49 @@ class Settled:
     residual: float
     double_loop: bool
     stopped: bool = False
+
+
+class Extrapolation:
+    """Looks ahead of a slowly converging iteration from its last steps (Anderson 1965).
+
+    With g(x) the iteration, f = g(x) - x, and differences between successive steps as the rows of
+    dF, dG, the next point is g - c dG, where c minimises the weighted norm of f - c dF. A linear
+    iteration with few slow modes is solved once the window holds as many steps.
+    """
+
+    def __init__(self, weight: FloatArray) -> None:
+        size = len(weight)
+        window = int(min(WINDOW, max(1.0, MAX_BYTES / (16.0 * max(size, 1)))))
+        self.root = np.sqrt(weight)
+        self.steps, self.moves = np.zeros((window, size)), np.zeros((window, size))
+        self.gram = np.zeros((window, window))
+        self.last: tuple[FloatArray, FloatArray] | None = None  # image, step
+        self.count = 0
+
+    def forget(self) -> None:
+        """Begin anew, after steps that led nowhere."""
+        self.last, self.count = None, 0
+        self.gram[:] = 0.0
+
+    def ahead(self, point: FloatArray, image: FloatArray) -> FloatArray:
+        """Where to go on from, given that the iteration maps `point` to `image`."""
+        step = (image - point) * self.root
+        window = len(self.steps)
+        if self.last is not None:
+            row = self.count % window
+            np.subtract(image, self.last[0], out=self.moves[row])
+            np.subtract(step, self.last[1], out=self.steps[row])
+            self.count += 1
+            used = min(self.count, window)
+            self.gram[row, :used] = self.gram[:used, row] = self.steps[:used] @ self.steps[row]
+        self.last = image.copy(), step
+        used = min(self.count, window)
+        if used == 0:
+            return image
+        gram = self.gram[:used, :used].copy()
+        gram[np.diag_indices(used)] += RIDGE * np.trace(gram) / used + 1e-300
+        parts = np.linalg.solve(gram, self.steps[:used] @ step)
+        return np.asarray(image - parts @ self.moves[:used])
 
 
 class RegionSolver:
@@ -69,7 +116,7 @@ class RegionSolver:
                 )
             ]
         )
-        self.symmetry = SymmetricStates.of(free, regions)
+        self.alike, self.orbits = _multiplier_orbits(free, regions)
         starts = regions.parent_at[:-1]
         self.range = 0.0  # of the energies in one table
         if len(starts):
@@ -196,7 +243,9 @@ class RegionSolver:
         from spinlearn.kernels import region_messages
 
         r = self.regions
-        self.symmetry.restore(self.multiplier)
+        if len(self.alike):
+            means = np.bincount(self.orbits, self.multiplier[self.alike])
+            self.multiplier[self.alike] = (means / np.bincount(self.orbits))[self.orbits]
         region_messages.fill_tables(
             self.cold, self.beta, self.energy, r.parent_at, r.below_ptr, r.below, r.link_map,
             r.link_at, r.maps, self.multiplier, self.table,
@@ -221,3 +270,23 @@ class RegionSolver:
         energy += float(np.sum(free.couplings[:, None, None] * free.model.pair_cost * pairs))
         agreement: FloatArray = np.trace(pairs, axis1=1, axis2=2)
         return nodes, agreement, energy, entropy
+
+
+def _multiplier_orbits(free: FreePart, regions: RegionGraph) -> tuple[Indices, Indices]:
+    """The multipliers of parts with equal states, and the orbit that each is averaged over."""
+    # Multipliers that are averaged over the reversal of ordered states, too, do not settle.
+    symmetry = Symmetry.of(free, swaps_only=True)
+    entries, orbits = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
+    known: dict[tuple[int, int], Indices] = {}
+    total = 0
+    for b, child in enumerate(regions.children):
+        key = int(symmetry.pattern[child[0]]), len(child)
+        if len(symmetry.exchanges[key[0]]) == 0:
+            continue
+        if key not in known:
+            known[key] = symmetry.orbits(*key)
+        for link in range(int(regions.link_ptr[b]), int(regions.link_ptr[b + 1])):
+            entries.append(int(regions.link_at[link]) + np.arange(len(known[key])))
+            orbits.append(known[key] + total)
+            total += int(known[key].max()) + 1
+    return np.concatenate(entries), np.concatenate(orbits)

@@ -1,9 +1,10 @@
 """States that a model cannot tell apart, and what follows for its averages.
 
 If exchanging states leaves the energy of a part of the graph unchanged, their probabilities are
-equal at every node of it. Belief propagation breaks such a symmetry below the ordering temperature:
-its fixed point is one of several equivalent ones. Agreements of pairs are the same in all of them;
-probabilities are not, and are averaged over the *orbit*, the states that an exchange reaches.
+equal at every node of it. Messages break such a symmetry below the ordering temperature: their
+fixed point is one of several equivalent ones, and would look like knowledge. Agreements of pairs
+are the same in all of them; probabilities are not, and are averaged over the *orbit*, the states
+that an exchange reaches.
 
 Looked for are exchanges of two states, the reversal of their order, and their cyclic shift: what
 Potts, ordinal and clock costs have.
@@ -20,10 +21,10 @@ from scipy.sparse.csgraph import connected_components
 
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.core.free_part import FreePart
-from spinlearn.messages.large_layout import LargeLayout
-from spinlearn.messages.layout import MessageLayout
 
 BROKEN = 1e-3  # difference in probability of states in one orbit that counts as breaking
+
+Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,39 +35,46 @@ class Symmetry:
     ----------
     pattern : int array (n,)
         Which of the patterns holds at a free node, in the order of `FreePart.nodes`.
-    patterns : int array (K, q)
-        Number of the orbit of every state; a state alone has its own number.
-    exchanges : list of lists of int arrays (q,)
+    exchanges : list of int arrays (permutations, q)
         The permutations of states of every pattern.
     """
 
-    pattern: npt.NDArray[np.intp]
-    patterns: npt.NDArray[np.intp]
-    exchanges: list[list[npt.NDArray[np.intp]]]
+    pattern: Indices
+    exchanges: list[Indices]
 
     @classmethod
-    def of(cls, layout: MessageLayout | LargeLayout, free: FreePart | None = None) -> Symmetry:
+    def of(
+        cls,
+        free: FreePart,
+        *,
+        tied: bool = False,
+        sizes: FloatArray | None = None,
+        swaps_only: bool = False,
+    ) -> Symmetry:
         """The symmetries of a model's free part, looked for in every connected part of it.
 
-        A `LargeLayout` does not know that part, which is then to be given.
+        Parameters
+        ----------
+        free : FreePart
+        tied : bool
+            Whether class sizes tie all parts together.
+        sizes : float array (k, q), optional
+            Numbers of the class term that have to be equal, too.
+        swaps_only : bool
+            Whether only exchanges of two states count.
         """
-        if free is None:
-            assert isinstance(layout, MessageLayout)
-            free = layout.free
-        model = layout.model
-        n, q = layout.n_nodes, model.n_states
-        if layout.coefficient != 0.0:
-            # Class sizes tie all parts together.
-            part = np.zeros(n, dtype=np.int32)
-        else:
+        model, (n, q) = free.model, free.fields.shape
+        part: Indices = np.zeros(n, dtype=np.intp)
+        if not tied:
             u, v = free.edges[free.couplings != 0].T
-            links = coo_array((np.ones(len(u)), (u, v)), shape=(n, n))
-            _, part = connected_components(links, directed=False)
+            part = _components(n, u, v)
         count = int(part.max(initial=0)) + 1
+        own = np.zeros((0, q)) if sizes is None else sizes
         allowed = [
             p
             for p in _permutations(model.pair_cost if len(free.edges) else np.zeros((q, q)))
-            if _equal(layout.targets, p) and _equal(layout.held, p)
+            if np.array_equal(own, own[:, p])
+            and not (swaps_only and np.sum(p != np.arange(q)) > 2)
         ]
         holds = np.zeros((count, len(allowed)), dtype=np.bool_)
         sums = np.stack([np.bincount(part, column, minlength=count) for column in free.fields.T], 1)
@@ -81,9 +89,8 @@ class Symmetry:
             np.maximum.at(worst, part, gap.max(axis=1, initial=0.0))
             holds[:, k] = worst <= model.energy_resolution
         kinds, kind_of_part = np.unique(holds, axis=0, return_inverse=True)
-        exchanges = [[allowed[k] for k in np.flatnonzero(kind).tolist()] for kind in kinds]
-        patterns = np.array([_orbits(np.arange(q), own) for own in exchanges]).reshape(-1, q)
-        return cls(kind_of_part.ravel()[part], patterns, exchanges)
+        table = np.array(allowed, dtype=np.intp).reshape(-1, q)
+        return cls(kind_of_part.ravel()[part], [table[kind] for kind in kinds])
 
     @property
     def exists(self) -> bool:
@@ -94,8 +101,8 @@ class Symmetry:
         """Probabilities (n, q) equal within orbits, and the nodes at which they were not."""
         result: FloatArray = np.array(marginals)
         broken: BoolArray = np.zeros(len(marginals), dtype=np.bool_)
-        for k, orbits in enumerate(self.patterns):
-            nodes = np.flatnonzero(self.pattern == k)
+        for k in range(len(self.exchanges)):
+            orbits, nodes = self.orbits(k), np.flatnonzero(self.pattern == k)
             for orbit in np.unique(orbits):
                 states = np.flatnonzero(orbits == orbit)
                 if len(states) > 1:
@@ -106,15 +113,28 @@ class Symmetry:
 
     def averaged_pair(self, law: FloatArray, node: int) -> FloatArray:
         """A free node's law with a neighbour (q, q), equal within orbits of pairs of states."""
-        exchanges = self.exchanges[self.pattern[node]]
-        q = len(law)
-        first, second = np.divmod(np.arange(q * q), q)
-        orbits = _orbits(np.arange(q * q), [p[first] * q + p[second] for p in exchanges])
+        orbits = self.orbits(int(self.pattern[node]), 2)
         means = np.bincount(orbits, law.ravel()) / np.bincount(orbits)
-        return np.asarray(means[orbits].reshape(q, q))
+        return np.asarray(means[orbits].reshape(law.shape))
+
+    def orbits(self, pattern: int, n_nodes: int = 1) -> Indices:
+        """Number of the orbit of every joint state of some nodes, (q ** n_nodes,)."""
+        exchanges = self.exchanges[pattern]
+        q = exchanges.shape[1]
+        states = np.arange(q**n_nodes)
+        images = np.zeros((len(exchanges), len(states)), dtype=np.intp)
+        for k in range(n_nodes):
+            images += exchanges[:, states // q**k % q] * q**k
+        return _components(len(states), np.tile(states, len(exchanges)), images.ravel())
 
 
-def _permutations(pair_cost: FloatArray) -> list[npt.NDArray[np.intp]]:
+def _components(n: int, one: Indices, other: Indices) -> Indices:
+    """Number of the connected part of every node."""
+    links = coo_array((np.ones(len(one)), (one, other)), shape=(n, n))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
+
+
+def _permutations(pair_cost: FloatArray) -> list[Indices]:
     """Permutations of states, of those that are looked for, which leave the pair cost unchanged."""
     q = len(pair_cost)
     identity = np.arange(q)
@@ -125,18 +145,3 @@ def _permutations(pair_cost: FloatArray) -> list[npt.NDArray[np.intp]]:
             exchanged[[a, b]] = b, a
             candidates.append(exchanged)
     return [p for p in candidates if np.array_equal(pair_cost, pair_cost[np.ix_(p, p)])]
-
-
-def _equal(values: FloatArray, permutation: npt.NDArray[np.intp]) -> bool:
-    return bool(np.array_equal(values, values[permutation]))
-
-
-def _orbits(
-    points: npt.NDArray[np.intp], images: list[npt.NDArray[np.intp]]
-) -> npt.NDArray[np.intp]:
-    """Number of the orbit of every point, given the images of all points under some maps."""
-    n = len(points)
-    source = np.tile(points, len(images))
-    target = np.concatenate([*images, np.empty(0, dtype=np.intp)])
-    links = coo_array((np.ones(len(source)), (source, target)), shape=(n, n))
-    return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)

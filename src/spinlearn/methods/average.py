@@ -37,10 +37,10 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.parallel import SentOnce, each
 from spinlearn.energies import Modularity
+from spinlearn.messages.propagation import quick_marginals
 from spinlearn.methods.evidence import Labels, cavity_laws, label_groups
 from spinlearn.methods.features import Features, GivenLaw
 from spinlearn.methods.label_walks import LabelWalks
-from spinlearn.methods.quick_messages import QuickMessages
 
 MANY = 5_000  # points from which threads pay
 
@@ -277,7 +277,7 @@ class _Laws:
 
     def phase(self, model: PottsModel) -> FloatArray:
         """b, (T, n, n_states)."""
-        return np.array(QuickMessages(model, self.seed).cooled_through(self.ladder))
+        return np.array(quick_marginals(model, self.ladder, self.seed))
 
 
 def _without(task: tuple[_Laws, Labels], group: IntArray) -> tuple[FloatArray, FloatArray]:

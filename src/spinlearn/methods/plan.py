@@ -47,6 +47,7 @@ from spinlearn.energies import Modularity, make_couplings, make_energy
 from spinlearn.energies.class_level import class_shares
 from spinlearn.engines import Auto, BeliefPropagation, make_engine
 from spinlearn.errors import InvalidInputError, StoppedError
+from spinlearn.messages.propagation import quick_marginals
 from spinlearn.methods.average import Average, flat, learnt
 from spinlearn.methods.choices import Choice
 from spinlearn.methods.evidence import Labels
@@ -55,7 +56,6 @@ from spinlearn.methods.forest import Forest
 from spinlearn.methods.label_walks import LabelWalks
 from spinlearn.methods.new_classes import Group, NewClasses, clusters, new_classes
 from spinlearn.methods.paper_evidence import paper_evidence
-from spinlearn.methods.quick_messages import QuickMessages
 from spinlearn.methods.thinning import SAMPLE, Thinned, taken, thinned
 
 METHODS = ("auto", "paper", "messages")
@@ -503,7 +503,7 @@ class _Weighing:
             beliefs = average.beliefs
             if beliefs is None or beliefs.shape[3] != model.n_states:
                 beliefs = np.array([
-                    QuickMessages(model_at(r), self.asked.seed).cooled_through(ladder)
+                    quick_marginals(model_at(r), ladder, self.asked.seed)
                     for r in average.resolutions
                 ])  # fmt: skip
             phase = average.mean_phase(lambda r, t: beliefs[r, t])

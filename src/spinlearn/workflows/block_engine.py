@@ -18,7 +18,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.temperature_grid import mean_field_temperature
 from spinlearn.core.arrays import FloatArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.free_part import FreePart
@@ -28,13 +27,12 @@ from spinlearn.core.protocols import Callback
 from spinlearn.core.seeds import Seed
 from spinlearn.core.settings import Settings
 from spinlearn.engines import BeliefPropagation
-from spinlearn.engines.cooled_run import COARSE_TOL, energy_slopes, way_down
+from spinlearn.engines.cooled_run import COARSE_TOL, energy_slopes
 from spinlearn.errors import ClusterError, InvalidInputError, UnsupportedModelError
 from spinlearn.io.message_parts import write_message_parts
-from spinlearn.messages.potts_messages import is_two_valued
+from spinlearn.messages.layout import is_two_valued
+from spinlearn.messages.propagation import way_down
 from spinlearn.workflows.distributed import Propagated, propagate_parts
-
-ABOVE = 1.1  # the mean-field temperature, where nothing is ordered
 
 
 @dataclass(kw_only=True)
@@ -92,12 +90,11 @@ class BlockPropagation(Settings):
                 "--scheduler ADDRESS, or joblib.parallel_config('dask', client=client)"
             )
         falling = sorted(set(wanted.tolist()), reverse=True)
-        way = way_down(falling, ABOVE * mean_field_temperature(model))
         with self._folder() as folder:
             parts = write_message_parts(model, folder, self.n_blocks)
             found = propagate_parts(
-                parts, falling, client, through=way, tol=self.tol, max_sweeps=self.max_sweeps,
-                callback=callback,
+                parts, falling, client, through=way_down(model, falling), tol=self.tol,
+                max_sweeps=self.max_sweeps, callback=callback,
             )  # fmt: skip
         whole = _equilibrium(model, found, perf_counter() - began)
         return whole.at(wanted)

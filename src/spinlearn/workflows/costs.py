@@ -1,7 +1,7 @@
 """What a large set will cost, said before the work begins.
 
 Bytes are counted over the arrays that stand at the peak, while messages are passed
-(`spinlearn.messages.large_messages`): the messages, packed, with where they lie; the graph, with
+(`spinlearn.messages.potts_messages`): the messages, packed, with where they lie; the graph, with
 the weights given and those of the energy; fields and beliefs; points and their names; averages of
 all temperatures, or of one where the others wait on the disk. Measured peaks were SPARE times that.
 Processor time is that of the default answer, measured with ten classes.
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spinlearn.engines.waiting_rows import SMALL
+from spinlearn.engines.cooled_run import SMALL
 from spinlearn.messages.layout import lanes_for
 
 EDGES_PER_NEIGHBOR = 0.75  # of a point, where either of two neighbours may have chosen the other

@@ -23,12 +23,9 @@ from spinlearn.core.protocols import Callback, Progress
 from spinlearn.errors import ClusterError, InvalidInputError, StoppedError
 from spinlearn.io.message_parts import MessageParts
 from spinlearn.messages.block import MessageBlock, Swept
+from spinlearn.messages.propagation import Settled, Settling, cool
 
 MOST_LOSSES = 3
-PATIENCE = 40  # sweeps after which messages should have moved less than before, by
-PROGRESS = 0.7  # this factor, or else they are damped
-DAMPING = 0.5
-RESIDUAL_SHARE = 0.1  # of the largest pending change, below which a node can wait
 LOOK_SECONDS = 0.5  # between two looks whether all workers are there
 WAIT_SECONDS = 60.0  # for a worker to come back
 
@@ -100,7 +97,7 @@ def propagate_parts(
     for losses in range(MOST_LOSSES + 1):
         run = None
         try:
-            run = _Run(parts, client, tol, max_sweeps, callback)
+            run = _BlockMessages(parts, client, Settling(tol, max_sweeps), callback)
             return run.down(wanted, through, losses)
         except _WorkerLostError:
             continue
@@ -114,19 +111,20 @@ def propagate_parts(
     )
 
 
-class _Run:
-    """One attempt, with blocks on the workers that are there now."""
+class _BlockMessages:
+    """One attempt: the messages of all blocks, on the workers that are there now."""
+
+    stopped = False  # a stop is an error here
+    coarsest_tol = 0.0
 
     def __init__(
-        self,
-        parts: MessageParts,
-        client: Any,
-        tol: float,
-        max_sweeps: int,
-        callback: Callback | None,
+        self, parts: MessageParts, client: Any, settling: Settling, callback: Callback | None
     ) -> None:
-        self.parts, self.client, self.tol, self.max_sweeps = parts, client, tol, max_sweeps
+        self.parts, self.client, self.settling = parts, client, settling
         self.callback, self.done = callback, 0.0
+        self.movement, self.most_pending = np.zeros(2), np.inf
+        self.volumes: list[FloatArray] = []
+        self.leaving: list[Any] = [None] * parts.n_blocks
         self.key = uuid.uuid4().hex
         self.asking = ThreadPoolExecutor(1)
         try:
@@ -142,62 +140,64 @@ class _Run:
 
     def down(self, wanted: FloatArray, through: Sequence[float], losses: int) -> Propagated:
         """Through all temperatures."""
-        blocks = range(self.parts.n_blocks)
-        sizes = self._each(_open_block, [(self.parts,)] * len(blocks))
+        sizes = self._each(_open_block, self.parts)
         laws = np.zeros((len(wanted), self.parts.n_nodes, self.parts.n_states))
         agreement: list[FloatArray] = []
-        settled, sweeps = np.zeros(len(wanted), dtype=bool), np.zeros(len(wanted), dtype=np.int64)
-        leaving: list[Any] = [None] * len(blocks)
-        way = np.unique(np.concatenate([wanted, through]))[::-1]
-        for step, temperature in enumerate(way.tolist()):
+        found: list[Settled] = []
+        way = np.unique(np.concatenate([wanted, through]))[::-1].tolist()
+        for step, (temperature, settled) in enumerate(cool(self, way, way), 1):
             self.done = step / len(way)
-            told = self._each(_cool_block, [(temperature, self.parts.total_size)] * len(blocks))
-            reached, n_sweeps, leaving = self._settle(told, leaving)
-            k = int(np.argmin(np.abs(wanted - temperature)))
-            if wanted[k] != temperature:
+            if temperature not in wanted:
                 continue
-            settled[k], sweeps[k] = reached, n_sweeps
-            found = self._each(_read_block, [()] * len(blocks))
-            for nodes, own, _, _ in found:
-                laws[k, nodes] = own
-            ends = np.concatenate([pairs for _, _, pairs, _ in found])
-            values = np.concatenate([own for _, _, _, own in found])
+            read = self._each(_read_block)
+            for nodes, own, _, _ in read:
+                laws[len(found), nodes] = own
+            ends = np.concatenate([pairs for _, _, pairs, _ in read])
+            values = np.concatenate([own for _, _, _, own in read])
             agreement.append(values[np.lexsort((ends[:, 1], ends[:, 0]))])
+            found.append(settled)
         held: dict[str, int] = {}
         for home, size in zip(self.home, sizes, strict=True):
             held[home] = held.get(home, 0) + size
-        return Propagated(wanted, laws, np.array(agreement), settled, sweeps, held, losses)
+        return Propagated(
+            temperatures=wanted,
+            marginals=laws,
+            agreement=np.array(agreement),
+            settled=np.array([settled.settled for settled in found]),
+            sweeps=np.array([settled.sweeps for settled in found]),
+            worker_bytes=held,
+            losses=losses,
+        )
 
-    def _settle(self, volumes: list[FloatArray], leaving: list[Any]) -> tuple[bool, int, list[Any]]:
-        """Sweep until messages are settled."""
-        damping, before, most = 0.0, np.inf, np.inf
-        for sweep in range(self.max_sweeps):
-            threshold = 0.0 if most <= self.tol else RESIDUAL_SHARE * min(most, 1e300)
-            total = np.sum(volumes, axis=0)
-            arguments = [
-                (sweep % 2 == 0, self.tol, damping, threshold, total - own) for own in volumes
-            ]
-            done = self._submit(_sweep_block, arguments, leaving)
-            told: list[Swept] = self._gathered([self._part(f, 0, b) for b, f in enumerate(done)])
-            leaving = [self._part(future, 1, b) for b, future in enumerate(done)]
-            volumes = [t.volumes for t in told]
-            self._report()
-            moved, most = max(t.moved for t in told), max(t.pending for t in told)
-            # A sweep that passes nodes over is no check; what has just left is pending elsewhere.
-            if threshold <= 0 and max(t.excess for t in told) <= 0:
-                return True, sweep + 1, leaving
-            most = max(most, moved)
-            if sweep % PATIENCE == PATIENCE - 1:
-                if moved > PROGRESS * before:
-                    damping = DAMPING
-                before = moved
-        return False, self.max_sweeps, leaving
+    def settle(self, temperature: float, *, hasty: bool = False) -> Settled:
+        """Sweep at this temperature until messages are settled."""
+        self.volumes = self._each(_cool_block, temperature)
+        self.most_pending = np.inf
+        return self.settling.settle(self)
 
-    def _report(self) -> None:
-        if self.callback is None:
-            return
-        if self.callback(Progress(phase="belief propagation in blocks", fraction=self.done)):
+    def sweep(self, forth: bool, tol: float, damping: float, threshold: float) -> None:
+        """Pass messages once in all blocks."""
+        total = np.sum(self.volumes, axis=0)
+        arriving = [future for future in self.leaving if future is not None]
+        done = [
+            self._submit(_sweep_block, b, (forth, tol, damping, threshold, total - own), arriving)
+            for b, own in enumerate(self.volumes)
+        ]
+        swept: list[Swept] = self._gathered(
+            [self._submit(_item, b, future, 0) for b, future in enumerate(done)]
+        )
+        self.leaving = [self._submit(_item, b, future, 1) for b, future in enumerate(done)]
+        self.volumes = [t.volumes for t in swept]
+        self.movement[:] = max(t.moved for t in swept), max(t.excess for t in swept)
+        # What has just left is pending elsewhere.
+        self.most_pending = max(self.movement[0], *(t.pending for t in swept))
+        if self.callback is not None and self.callback(
+            Progress(phase="belief propagation in blocks", fraction=self.done)
+        ):
             raise StoppedError("stopped before messages settled on the cluster")
+
+    def recount(self) -> None:
+        """Class sizes are summed anew in every sweep."""
 
     def forget(self) -> None:
         """Free the blocks of workers that are still there."""
@@ -207,23 +207,15 @@ class _Run:
         for home in sorted(self._alive().intersection(self.home)):
             fire_and_forget(self.client.submit(_close_blocks, self.key, workers=[home], pure=False))
 
-    def _each(self, function: Any, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        return self._gathered(self._submit(function, arguments, [None] * len(arguments)))
+    def _each(self, function: Any, *arguments: Any) -> list[Any]:
+        blocks = range(self.parts.n_blocks)
+        return self._gathered([self._submit(function, b, *arguments) for b in blocks])
 
-    def _submit(
-        self, function: Any, arguments: Sequence[tuple[Any, ...]], leaving: Sequence[Any]
-    ) -> list[Any]:
-        """One task per block on the worker that holds it."""
-        arriving = [future for future in leaving if future is not None]
-        return [
-            self.client.submit(
-                function, self.key, b, own, arriving, workers=[self.home[b]], pure=False, retries=0
-            )
-            for b, own in enumerate(arguments)
-        ]
-
-    def _part(self, future: Any, which: int, block: int) -> Any:
-        return self.client.submit(_item, future, which, workers=[self.home[block]], pure=False)
+    def _submit(self, function: Any, block: int, *arguments: Any) -> Any:
+        """One task on the worker that holds the block."""
+        return self.client.submit(
+            function, self.key, block, *arguments, workers=[self.home[block]], pure=False, retries=0
+        )
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
         """Results, or the news that a worker is lost: its task would wait for it forever.
@@ -253,17 +245,15 @@ class _Run:
         return set(self.client.nthreads())
 
 
-def _open_block(run: str, block: int, arguments: tuple[MessageParts], _: Any) -> int:
-    (parts,) = arguments
-    made = MessageBlock(block, parts.read(block), parts.term)
+def _open_block(run: str, block: int, parts: MessageParts) -> int:
+    made = parts.read(block)
     _BLOCKS[run, block] = made
     return made.n_bytes
 
 
-def _cool_block(run: str, block: int, arguments: tuple[float, float], _: Any) -> FloatArray:
-    held = _BLOCKS[run, block]
-    held.set_temperature(*arguments)
-    return held.own_volumes()
+def _cool_block(run: str, block: int, temperature: float) -> FloatArray:
+    _BLOCKS[run, block].set_temperature(temperature)
+    return _BLOCKS[run, block].own_volumes()
 
 
 def _sweep_block(
@@ -273,13 +263,13 @@ def _sweep_block(
     arriving: list[dict[tuple[int, int], Any]],
 ) -> tuple[Swept, dict[tuple[int, int], Any]]:
     here = {a: rows for sent in arriving for (a, b), rows in sent.items() if b == block}
-    told, leaving = _BLOCKS[run, block].sweep(*arguments, here)
-    return told, {(block, b): rows for b, rows in leaving.items()}
+    swept, leaving = _BLOCKS[run, block].sweep(*arguments, here)
+    return swept, {(block, b): rows for b, rows in leaving.items()}
 
 
-def _read_block(run: str, block: int, _: Any, __: Any) -> tuple[Any, FloatArray, Any, FloatArray]:
+def _read_block(run: str, block: int) -> tuple[Any, FloatArray, Any, FloatArray]:
     held = _BLOCKS[run, block]
-    return held.arrays.nodes, held.marginals(), *held.agreements()
+    return held.nodes, held.marginals(), *held.agreements()
 
 
 def _close_blocks(run: str) -> None:
@@ -287,5 +277,5 @@ def _close_blocks(run: str) -> None:
         del _BLOCKS[key]
 
 
-def _item(pair: tuple[Any, Any], which: int) -> Any:
+def _item(run: str, block: int, pair: tuple[Any, Any], which: int) -> Any:
     return pair[which]
