@@ -98,9 +98,10 @@ def joined(
 
 
 def connected_parts(n_nodes: int, edges: IntArray) -> IntArray:
-    """Number of the connected part of every node, given the edges that count."""
-    from spinlearn.kernels.connected import connect
+    """Number of the connected part of every node, in the order of their first nodes."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    parts = np.empty(n_nodes, dtype=np.int32)
-    connect(np.ascontiguousarray(edges, dtype=np.int32), parts)
-    return parts
+    links = np.ones(len(edges)), (edges[:, 0], edges[:, 1])
+    joined = coo_array(links, shape=(n_nodes, n_nodes))
+    return np.asarray(connected_components(joined, directed=False)[1], dtype=np.int32)

@@ -82,36 +82,17 @@ class Auto(Settings):
     name: ClassVar[str] = "auto"
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """Why no engine can treat the model, or None.
-
-        Parameters
-        ----------
-        model : PottsModel
-            The model to be treated.
-
-        Returns
-        -------
-        str or None
-        """
+        """Why no engine can treat the model, or None."""
         if self._exact().unsupported(model) is None:
             return None
         return self._sampling(model).unsupported(model)
 
     def keeps_levels(self, model: PottsModel) -> bool:
-        """Whether it will sample the temperatures asked for one by one.
-
-        Parameters
-        ----------
-        model : PottsModel
-            The model to be treated.
-
-        Returns
-        -------
-        bool
-        """
+        """Whether it will sample the temperatures asked for one by one."""
+        if self._exact().unsupported(model) is None:
+            return False
         sampler = self._sampling(model)
-        one_by_one = isinstance(sampler, Tempering) and sampler.keeps_levels(model)
-        return one_by_one and self._exact().unsupported(model) is not None
+        return isinstance(sampler, Tempering) and sampler.keeps_levels(model)
 
     def run(
         self,
@@ -124,22 +105,7 @@ class Auto(Settings):
     ) -> Equilibrium:
         """Run the engine of choice; ``Equilibrium.engine`` names it.
 
-        Parameters
-        ----------
-        model : PottsModel
-            What to average over; n nodes, m edges, q states.
-        temperatures : array-like of float
-            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
-        seed : int, SeedSequence or None
-            Of a sampler; the same seed gives the same result.
-        callback : callable, optional
-            Called with a progress report now and then; a true answer stops the run.
-        until : callable, optional
-            Asked by a sampler without `tol` whether the answer is settled.
-
-        Returns
-        -------
-        Equilibrium
+        `until` is asked by a sampler without `tol` whether the answer is settled.
         """
         began = perf_counter()
         # Only samplers save: one goes on with its own run, and refuses that of another.

@@ -35,7 +35,7 @@ from spinlearn.engines.plan import Plan
 from spinlearn.engines.sampling_run import DEFAULT_TOL
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
 from spinlearn.minimizers.coarsening import contracted, numbered
-from spinlearn.minimizers.support import contraction_reason
+from spinlearn.minimizers.minimum import contraction_reason
 
 PILOT_SWEEPS = 400
 PILOT_TIME = 0.3  # of a limit

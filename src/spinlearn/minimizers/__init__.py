@@ -14,21 +14,25 @@ from typing import Any
 from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.minimizers.annealing import annealing
-from spinlearn.minimizers.bound import isolation_bound
 from spinlearn.minimizers.class_annealing import class_annealing
-from spinlearn.minimizers.cut import minimum_cut
-from spinlearn.minimizers.expansion import alpha_expansion
-from spinlearn.minimizers.minimum import Minimum, MinimumCut
-from spinlearn.minimizers.multilevel import multilevel
-from spinlearn.minimizers.randomized_cut import Vote, randomized_cut
-from spinlearn.minimizers.support import (
+from spinlearn.minimizers.cuts import (
+    Vote,
+    alpha_beta_swap,
+    alpha_expansion,
+    isolation_bound,
+    minimum_cut,
+    randomized_cut,
+)
+from spinlearn.minimizers.minimum import (
+    Minimum,
+    MinimumCut,
     class_level_reason,
     contraction_reason,
     cut_reason,
     expansion_reason,
     swap_reason,
 )
-from spinlearn.minimizers.swap import alpha_beta_swap
+from spinlearn.minimizers.multilevel import multilevel
 
 __all__ = [
     "MINIMIZERS",
