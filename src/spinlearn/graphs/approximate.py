@@ -12,14 +12,14 @@ a difference.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError, MissingDependencyError
-from spinlearn.graphs.search import Ids, Links, Neighbors, separations
+from spinlearn.graphs.search import Ids, Links, Neighbors, Report, separations
 
 RECALL = 0.97  # of the true neighbours, at least;
 MANY, RECALL_OF_MANY = 2_000_000, 0.9  # of so many points less, for more takes minutes
@@ -30,8 +30,6 @@ FIRST_LISTS, MOST_LISTS = 8, 0.1  # looked through at first, and the largest sha
 SPARE = 2  # candidates beyond those asked for
 WIDER = 4  # times as many candidates where points look for unseen ones
 BLOCK = 65_536  # queries at a time
-
-Report = Callable[[float], None]
 
 
 def faiss_at_hand() -> bool:
