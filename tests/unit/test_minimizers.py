@@ -185,19 +185,6 @@ def test_a_table_without_differences_is_no_obstacle():
     assert found.energy == model.energy(all_labellings(model)).min()
 
 
-def test_bad_starts_are_refused():
-    model = PottsModel(TRIANGLE, 3, clamped=[0, -1, -1])
-    for method in (alpha_expansion, alpha_beta_swap):
-        with pytest.raises(InvalidInputError, match="violates a clamp"):
-            method(model, start=[1, 1, 1])
-        with pytest.raises(InvalidInputError, match="several labellings"):
-            method(model, start=[[0, 1, 1]])
-        with pytest.raises(InvalidInputError, match="states must lie in"):
-            method(model, start=[0, 1, 3])
-        with pytest.raises(InvalidInputError, match="shape"):
-            method(model, start=[0, 1])
-
-
 # -- annealing -------------------------------------------------------------------------------------
 
 

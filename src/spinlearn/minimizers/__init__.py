@@ -121,7 +121,6 @@ def minimize(model: PottsModel, method: str = "auto", seed: int | None = None) -
     Returns
     -------
     Minimum
-        The labelling, its energy, and whether it is exact.
 
     Raises
     ------

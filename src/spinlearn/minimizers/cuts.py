@@ -41,7 +41,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, IntArray, StateArray, integer_array
+from spinlearn.core.arrays import FloatArray, IntArray, StateArray
 from spinlearn.core.model import FREE, PottsModel, trusted_model
 from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
@@ -75,28 +75,17 @@ Turn = TypeVar("Turn")
 class Cut(NamedTuple):
     """The minimum cut of a move, over the nodes that had a choice.
 
-    Attributes
-    ----------
-    members : int32 array (k,)
-        Their numbers in the model.
-    side : int8 array (k,)
-        SOURCE: zero in every minimum cut, SINK: one in every minimum cut, UNDECIDED: either.
-    gain : float
-        Energy of all members at zero minus the least energy, by the maximum flow: an upper bound of
-        what any choice gains.
-    arc_ptr, arcs, residual : arrays of the residual network, in local numbers
-        As in `kernels.max_flow`.
-    tolerance : float
-        Residual capacities up to this are zero.
+    `gain` is the energy of all members at zero minus the least energy, by the maximum flow: an
+    upper bound of what any choice gains. The residual network is that of `kernels.max_flow`.
     """
 
-    members: IntArray
-    side: StateArray
+    members: IntArray  # (k,), their numbers in the model
+    side: StateArray  # (k,), SOURCE: zero in every minimum cut, SINK: one, UNDECIDED: either
     gain: float
     arc_ptr: IntArray
     arcs: IntArray
     residual: FloatArray
-    tolerance: float
+    tolerance: float  # residual capacities up to this are zero
 
 
 class BinaryMoves:
@@ -132,14 +121,9 @@ class BinaryMoves:
         return float(labelling_energy(*self._terms, states[self._order]))
 
     def cut(self, zero: StateArray, one: StateArray) -> Cut | None:
-        """The best choice between zero[i] and one[i] of all nodes; None if none has a choice.
+        """The best choice between zero[i] and one[i] of all nodes; None if all of them are equal.
 
         Arrays of the answer are views into the work space: the next cut overwrites them.
-
-        Parameters
-        ----------
-        zero, one : int8 arrays (n,)
-            The two states of every node; equal where it has no choice.
         """
         local, members, queue, orphans = self._node_work
         k, all_zero = build_network(
@@ -176,16 +160,6 @@ def minimum_cut(model: PottsModel) -> MinimumCut:
     Returns
     -------
     MinimumCut
-        Exact.
-
-    Raises
-    ------
-    UnsupportedModelError
-        If the energy is no cut.
-
-    References
-    ----------
-    A. Blum and S. Chawla, Learning from labeled and unlabeled data using graph mincuts, ICML 2001.
 
     Examples
     --------
@@ -246,8 +220,6 @@ def _residual_components(cut: Cut, undecided: npt.NDArray[np.intp]) -> tuple[int
 def alpha_expansion(
     model: PottsModel,
     *,
-    start: npt.ArrayLike | None = None,
-    max_moves: int | None = None,
     bound: bool = False,
     stop: Stop | None = None,
 ) -> Minimum:
@@ -257,10 +229,6 @@ def alpha_expansion(
     ----------
     model : PottsModel
         Couplings >= 0, and a pair cost that is a metric.
-    start : array-like of int, shape (n,), optional
-        First labelling; default: all free nodes in the one state that costs least.
-    max_moves : int, optional
-        Stop after so many cuts; default: when none gains any more.
     bound : bool, default False
         Also compute a lower bound, by q more cuts; the result is `exact` if it attains it.
     stop : callable, optional
@@ -270,12 +238,6 @@ def alpha_expansion(
     Returns
     -------
     Minimum
-        The labelling, its energy, and whether it is exact.
-
-    References
-    ----------
-    Y. Boykov, O. Veksler and R. Zabih, Fast approximate energy minimization via graph cuts, IEEE
-    PAMI 23, 1222 (2001).
 
     Examples
     --------
@@ -298,7 +260,7 @@ def alpha_expansion(
             moved[grown] = wanted[grown]
         return moved
 
-    states, count = _moved(model, range(model.n_states), expand, start, max_moves, stop)
+    states, count = _moved(model, range(model.n_states), expand, stop)
     undecided = unreached(model)
     states[undecided] = 0  # the lowest state, whatever the start was
     energy = float(model.energy(states))
@@ -314,12 +276,7 @@ def alpha_expansion(
     )
 
 
-def alpha_beta_swap(
-    model: PottsModel,
-    *,
-    start: npt.ArrayLike | None = None,
-    max_moves: int | None = None,
-) -> Minimum:
+def alpha_beta_swap(model: PottsModel, *, stop: Stop | None = None) -> Minimum:
     """A labelling that no exchange between any two states improves.
 
     Parameters
@@ -327,20 +284,12 @@ def alpha_beta_swap(
     model : PottsModel
         Couplings >= 0, and a pair cost that is a semi-metric: the triangle inequality is not
         needed.
-    start : array-like of int, shape (n,), optional
-        First labelling; default: all free nodes in the one state that costs least.
-    max_moves : int, optional
-        Stop after so many cuts; default: when none gains any more.
+    stop : callable, optional
+        Asked before every cut; once it says true, the best labelling so far is returned.
 
     Returns
     -------
     Minimum
-        The labelling, its energy, and whether it is exact.
-
-    References
-    ----------
-    Y. Boykov, O. Veksler and R. Zabih, Fast approximate energy minimization via graph cuts, IEEE
-    PAMI 23, 1222 (2001).
 
     Examples
     --------
@@ -367,7 +316,7 @@ def alpha_beta_swap(
         return zero
 
     pairs = list(combinations(range(model.n_states), 2))
-    states, count = _moved(model, pairs, swap, start, max_moves)
+    states, count = _moved(model, pairs, swap, stop)
     undecided = unreached(model)
     states[undecided] = 0  # the lowest state, whatever the start was
     return Minimum(
@@ -384,18 +333,18 @@ def _moved(
     model: PottsModel,
     turns: Sequence[Turn],
     move: Callable[[BinaryMoves, StateArray, Turn], StateArray],
-    start: npt.ArrayLike | None,
-    max_moves: int | None,
-    stop: Stop | None = None,
+    stop: Stop | None,
 ) -> tuple[StateArray, int]:
-    """The labelling after moves in turn until none gains, and how many were tried."""
+    """The labelling after moves in turn until none gains, and how many were tried.
+
+    All free nodes begin in the one state that costs least.
+    """
     work = BinaryMoves(model)
-    states = _first_labelling(model, start, work)
-    energy = work.energy(states)
+    constant = [choices(model, state) for state in range(model.n_states)]
+    energies = [work.energy(states) for states in constant]
+    energy, states = min(energies), constant[int(np.argmin(energies))]
     count = idle = 0
-    while idle < len(turns) and (max_moves is None or count < max_moves):
-        if stop is not None and stop():
-            break
+    while idle < len(turns) and not (stop is not None and stop()):
         moved = move(work, states, turns[count % len(turns)])
         count += 1
         idle += 1
@@ -403,22 +352,6 @@ def _moved(
         if lower < energy - model.energy_resolution:
             states, energy, idle = moved, lower, 1  # a second move of this turn gains nothing
     return states, count
-
-
-def _first_labelling(
-    model: PottsModel, start: npt.ArrayLike | None, work: BinaryMoves
-) -> StateArray:
-    """The labelling given, or all free nodes in the one state that costs least."""
-    if start is None:
-        constant = [choices(model, state) for state in range(model.n_states)]
-        return constant[int(np.argmin([work.energy(states) for states in constant]))]
-    states = integer_array(start, "start")
-    if not np.isfinite(np.asarray(model.energy(states))).all() or states.ndim != 1:
-        raise InvalidInputError(
-            "start violates a clamp, or holds several labellings: give one state per node, that "
-            "of the clamp where there is one"
-        )
-    return states.astype(np.int8)
 
 
 def _refuse(reason: str | None) -> None:
@@ -443,10 +376,6 @@ def isolation_bound(model: PottsModel, *, stop: Stop | None = None) -> float | N
     -------
     float or None
         No labelling has less energy than this. None where the bound does not apply.
-
-    References
-    ----------
-    E. Dahlhaus et al., The complexity of multiterminal cuts, SIAM J. Comput. 23, 864 (1994).
 
     Examples
     --------
@@ -538,11 +467,6 @@ def randomized_cut(
     Returns
     -------
     Vote
-
-    References
-    ----------
-    A. Blum, J. Lafferty, M. R. Rwebangira and R. Reddy, Semi-supervised learning using randomized
-    mincuts, ICML 2004.
 
     Examples
     --------

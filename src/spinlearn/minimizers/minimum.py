@@ -5,7 +5,8 @@ For couplings J and costs V(a, b), with all states a, b, c:
     cut, swap   J (2 V(a, b) - V(a, a) - V(b, b)) >= 0            Potts and any semi-metric, J >= 0
     expansion   J (V(a, c) + V(c, b) - V(a, b) - V(c, c)) >= 0    Potts and any metric, J >= 0
 
-(Boykov, Veksler & Zabih, IEEE PAMI 23, 1222 (2001); Kolmogorov & Zabih 2004.) Axes: n nodes.
+(Boykov, Veksler & Zabih, IEEE PAMI 23, 1222 (2001); Kolmogorov & Zabih 2004.) The structure of all
+minimum cuts: Picard & Queyranne, Math. Programming Study 13, 8 (1980). Axes: n nodes.
 """
 
 from __future__ import annotations
@@ -99,11 +100,6 @@ class MinimumCut(Minimum):
     n_parts : int
         Groups of blocks that choose independently of each other. The number of minimum cuts is at
         least 2 ** n_parts and at most 2 ** n_blocks; to count them exactly is #P-complete.
-
-    References
-    ----------
-    J.-C. Picard and M. Queyranne, On the structure of all minimum cuts in a network and
-    applications, Math. Programming Study 13, 8 (1980).
 
     Examples
     --------

@@ -75,7 +75,6 @@ def multilevel(
     Returns
     -------
     Minimum
-        The labelling, its energy, and whether it is exact.
 
     Examples
     --------
