@@ -15,7 +15,6 @@ from spinlearn.core.protocols import Callback
 from spinlearn.core.seeds import Seed
 from spinlearn.core.settings import Settings
 from spinlearn.core.stopping import Until
-from spinlearn.engines.belief_propagation import BeliefPropagation
 from spinlearn.engines.bit_walkers import BitWalkers
 from spinlearn.engines.class_walkers import GeneralWalkers
 from spinlearn.engines.junction_tree import JunctionTree
@@ -47,19 +46,10 @@ class Auto(Settings):
         Memory for the exact answer, in GiB; models that need more are sampled.
     max_operations : float, default 1e8
         Budget of the exact answer: clique states per temperature, 4 to 30 ns each.
-    tol : float or None, default None
-        Stop when the largest standard error of a marginal or an agreement, over all temperatures,
-        is below this. None: stop when the answer that the averages are for is settled, where there
-        is one (`spinlearn.PottsClassifier`), else at 0.012.
     max_seconds : float or None, default None
         Stop after this time, whatever is reached. Results then depend on how busy the machine is.
-    n_jobs : int, default 1
-        Threads of a sampler. The result does not depend on it.
-    checkpoint : path or None, default None
-        File in which a sampler's run is saved now and then. If it exists, the run goes on from
-        there.
-    checkpoint_seconds : float, default 30
-        Time between two savings.
+    tol, n_jobs, checkpoint, checkpoint_seconds
+        Of a sampler, see `Tempering`.
 
     Examples
     --------
@@ -118,27 +108,6 @@ class Auto(Settings):
         if isinstance(sampler, PopulationAnnealing):
             return sampler.run(model, temperatures, seed=seed, callback=callback)
         return sampler.run(model, temperatures, seed=seed, callback=callback, until=until)
-
-    def by_messages(self, n_starts: int | None = None) -> BeliefPropagation:
-        """Belief propagation instead, with the settings that it shares.
-
-        Parameters
-        ----------
-        n_starts : int, optional
-            As for `BeliefPropagation`.
-
-        Returns
-        -------
-        BeliefPropagation
-        """
-        return BeliefPropagation(
-            tol=1e-6,  # of messages, a thousandth of what a probability is read to
-            n_starts=n_starts,
-            minimizer="hasty",
-            second_opinion=False,  # answers have a sampled one of their own
-            checkpoint=self.checkpoint,
-            checkpoint_seconds=self.checkpoint_seconds,
-        )
 
     def _exact(self) -> JunctionTree:
         return JunctionTree(

@@ -87,19 +87,7 @@ class _CandidateSearch:
 
 
 class FaissSearch(_CandidateSearch):
-    """Neighbours by faiss.
-
-    Parameters
-    ----------
-    points : float array (n, d)
-    neighbors : int
-        For how many neighbours the recall is measured.
-
-    Attributes
-    ----------
-    recall : float
-        Measured share of the true neighbours that are found.
-    """
+    """Neighbours by faiss; `recall` is measured for so many neighbours."""
 
     def __init__(self, points: FloatArray, neighbors: int) -> None:
         super().__init__(points)
@@ -142,14 +130,7 @@ class FaissSearch(_CandidateSearch):
 
 
 class TransformerSearch(_CandidateSearch):
-    """Neighbours by a transformer with `fit_transform` and `transform` to sparse distances.
-
-    Parameters
-    ----------
-    points : float array (n, d)
-    transformer : object
-        Fitted here; asked for Euclidean neighbours of coordinates.
-    """
+    """Neighbours by a transformer, fitted here, to sparse Euclidean distances of coordinates."""
 
     def __init__(self, points: FloatArray, transformer: Any) -> None:
         super().__init__(points)
