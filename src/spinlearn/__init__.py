@@ -66,4 +66,4 @@ def _drawn(value: Any) -> str:
     return as_html(value)
 
 
-NotebookTable.draw = _drawn
+NotebookTable._draw = _drawn

@@ -11,7 +11,7 @@ class NotebookTable:
     """For types of the lower layers, which know no HTML."""
 
     __slots__ = ()
-    draw: ClassVar[Callable[[Any], str]] = lambda value: f"<pre>{escape(repr(value))}</pre>"
+    _draw: ClassVar[Callable[[Any], str]] = lambda value: f"<pre>{escape(repr(value))}</pre>"
 
     def _repr_html_(self) -> str:
-        return NotebookTable.draw(self)
+        return NotebookTable._draw(self)
