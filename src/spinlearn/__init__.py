@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from spinlearn.core.notebook import NotebookTable
+
 __version__ = "0.2.0"
 
 _HOME = {
@@ -55,3 +57,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_HOME, *_MODULES])
+
+
+def _drawn(value: Any) -> str:
+    """What a notebook shows; the drawing is loaded on use."""
+    from spinlearn.viz.notebook import as_html
+
+    return as_html(value)
+
+
+NotebookTable._draw = _drawn

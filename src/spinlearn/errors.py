@@ -39,18 +39,7 @@ class SpinlearnError(Exception):
 
 
 class InvalidInputError(SpinlearnError, ValueError):
-    """The data, labels or settings given by the caller cannot be used as they are.
-
-    Examples
-    --------
-    >>> from spinlearn.engines import make_engine
-    >>> from spinlearn.errors import InvalidInputError
-    >>> try:
-    ...     make_engine("warp")
-    ... except InvalidInputError as error:
-    ...     print(str(error)[:24])
-    engine 'warp' is unknown
-    """
+    """The data, labels or settings given by the caller cannot be used as they are."""
 
 
 class UnreachedTemperatureError(InvalidInputError):
@@ -58,137 +47,39 @@ class UnreachedTemperatureError(InvalidInputError):
 
 
 class UnsupportedModelError(SpinlearnError, ValueError):
-    """The engine or minimiser cannot treat this model (too wide, too many states, ...).
-
-    Examples
-    --------
-    >>> from spinlearn import Graph, PottsModel
-    >>> from spinlearn.engines import Enumeration
-    >>> from spinlearn.errors import UnsupportedModelError
-    >>> try:
-    ...     Enumeration(max_states=4).run(PottsModel(Graph(3, [(0, 1)]), 2), [1.0])
-    ... except UnsupportedModelError:
-    ...     print("too many labellings")
-    too many labellings
-    """
+    """The engine or minimiser cannot treat this model (too wide, too many states, ...)."""
 
 
 class StoppedError(SpinlearnError):
-    """The caller's callback stopped a run before it had anything to return.
-
-    Examples
-    --------
-    >>> from spinlearn import KNN
-    >>> from spinlearn.errors import StoppedError
-    >>> try:
-    ...     KNN(n_neighbors=1).build([[0.0], [1.0]], callback=lambda progress: True)
-    ... except StoppedError:
-    ...     print("stopped")
-    stopped
-    """
+    """The caller's callback stopped a run before it had anything to return."""
 
 
 class CheckpointError(SpinlearnError):
-    """A checkpoint file cannot be used: truncated, foreign, of another version or run.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from spinlearn import Graph, PottsModel
-    >>> from spinlearn.engines import Tempering
-    >>> from spinlearn.errors import CheckpointError
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "run.npz")
-    ...     _ = file.write_bytes(b"not a checkpoint")
-    ...     try:
-    ...         Tempering(checkpoint=file).run(PottsModel(Graph(2, [(0, 1)]), 2), [1.0])
-    ...     except CheckpointError:
-    ...         print("another file has that name")
-    another file has that name
-    """
+    """A checkpoint file cannot be used: truncated, foreign, of another version or run."""
 
 
 class DataFileError(SpinlearnError, FileNotFoundError):
-    """A data file is absent or not the one expected; the message says where to get it.
-
-    Examples
-    --------
-    >>> from spinlearn.datasets import load_yeast
-    >>> from spinlearn.errors import DataFileError
-    >>> try:
-    ...     load_yeast("no/such/folder")
-    ... except DataFileError:
-    ...     print("not there")
-    not there
-    """
+    """A data file is absent or not the one expected; the message says where to get it."""
 
 
 class ClusterError(SpinlearnError):
-    """A cluster lost its workers, or none came; the message says what to do.
-
-    Examples
-    --------
-    >>> from spinlearn.errors import ClusterError, SpinlearnError
-    >>> issubclass(ClusterError, SpinlearnError)
-    True
-    """
+    """A cluster lost its workers, or none came; the message says what to do."""
 
 
 class MissingDependencyError(SpinlearnError, ImportError):
-    """An optional package is needed; the message names the command that installs it.
-
-    Examples
-    --------
-    >>> from spinlearn.errors import MissingDependencyError
-    >>> issubclass(MissingDependencyError, ImportError)
-    True
-    """
+    """An optional package is needed; the message names the command that installs it."""
 
 
 class SpinlearnWarning(UserWarning):
-    """Base of all warnings issued by spinlearn.
-
-    Examples
-    --------
-    Turn them into errors:
-
-    >>> import warnings
-    >>> from spinlearn.errors import SpinlearnWarning
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", SpinlearnWarning)
-    """
+    """Base of all warnings issued by spinlearn."""
 
 
 class GraphWarning(SpinlearnWarning):
-    """The graph is legal but probably not what was meant (isolated points, several parts).
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from spinlearn import Graph, PottsClassifier
-    >>> with warnings.catch_warnings(record=True) as heard:
-    ...     warnings.simplefilter("always")
-    ...     clf = PottsClassifier(method="paper").fit(Graph(3, [(0, 1)]), [0, 1, -1])
-    >>> heard[0].category.__name__
-    'GraphWarning'
-    """
+    """The graph is legal but probably not what was meant (isolated points, several parts)."""
 
 
 class LabelWarning(SpinlearnWarning):
-    """The labels contradict each other or the data.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from spinlearn import PottsClassifier
-    >>> from spinlearn.errors import LabelWarning
-    >>> with warnings.catch_warnings(record=True) as heard:
-    ...     warnings.simplefilter("always")
-    ...     clf = PottsClassifier(method="paper").fit([[0.0], [0.0], [1.0]], [0, 1, -1])
-    >>> any(issubclass(warning.category, LabelWarning) for warning in heard)
-    True
-    """
+    """The labels contradict each other or the data."""
 
 
 class ContradictionWarning(LabelWarning):
@@ -202,12 +93,6 @@ class ContradictionWarning(LabelWarning):
         What they are labelled.
     remedy : str
         What to do about it.
-
-    Examples
-    --------
-    >>> from spinlearn.errors import ContradictionWarning
-    >>> print(ContradictionWarning((0, 3), ("A", "B"), "correct one of them"))
-    points 0 and 3 are identical but labelled A and B: correct one of them
     """
 
     def __init__(self, points: tuple[int, int], labels: tuple[str, str], remedy: str) -> None:
@@ -219,10 +104,8 @@ class ContradictionWarning(LabelWarning):
 
         Parameters
         ----------
-        first : str
-            Name of the first point.
-        second : str
-            Name of the second point.
+        first, second : str
+            Names of the two points.
 
         Returns
         -------
@@ -235,28 +118,8 @@ class ContradictionWarning(LabelWarning):
 
 
 class ConvergenceWarning(SpinlearnWarning):
-    """Some temperatures did not reach the requested accuracy.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from spinlearn import Graph, PottsModel
-    >>> from spinlearn.engines import PopulationAnnealing
-    >>> pair = PottsModel(Graph(2, [(0, 1)]), 2)
-    >>> with warnings.catch_warnings(record=True) as heard:
-    ...     warnings.simplefilter("always")
-    ...     found = PopulationAnnealing(n_walkers=64, tol=1e-9).run(pair, [1.0], seed=0)
-    >>> heard[0].category.__name__, found.converged.tolist()
-    ('ConvergenceWarning', [False])
-    """
+    """Some temperatures did not reach the requested accuracy."""
 
 
 class CheckpointWarning(SpinlearnWarning):
-    """A run goes on without the checkpoint that it should have written.
-
-    Examples
-    --------
-    >>> from spinlearn.errors import CheckpointWarning, SpinlearnWarning
-    >>> issubclass(CheckpointWarning, SpinlearnWarning)
-    True
-    """
+    """A run goes on without the checkpoint that it should have written."""

@@ -107,7 +107,7 @@ def test_from_sparse_refuses_asymmetry(matrix):
         ((3, [[0, 1]], [1.0, 2.0]), "shape"),
         ((3, [[0, 1, 2]]), r"shape \(m, 2\)"),
         ((3, [[0.5, 1]]), "whole numbers"),
-        ((0, []), "at least one node"),
+        ((0, []), "whole number >= 1"),
         ((2.5, []), "whole number"),
         (("two", []), "whole number"),
     ],

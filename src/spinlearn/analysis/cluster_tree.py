@@ -22,40 +22,22 @@ NO_PARENT = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterTree:
-    """Clusters over ascending temperatures.
+    """Clusters over ascending temperatures, c in all.
 
-    Attributes
-    ----------
-    temperatures : float array (T,)
-    members : int array (T, n)
-        Cluster of every point at every temperature.
-    parents : int array (c,)
-        The cluster each one splits off from; -1 at the root.
-    low, high : float arrays (c,)
-        Temperatures between which a cluster lives; half way to the next of the grid.
-    sizes : int array (c,)
-        Points at the lowest temperature of its life.
+    A cluster lives from `low` to `high`, half way to the next temperature of the grid.
     """
 
-    temperatures: FloatArray
-    members: IntArray
-    parents: IntArray
-    low: FloatArray
-    high: FloatArray
-    sizes: IntArray
+    temperatures: FloatArray  # (T,)
+    members: IntArray  # (T, n), cluster of every point at every temperature
+    parents: IntArray  # (c,), the cluster each one splits off from; -1 at the root
+    low: FloatArray  # (c,)
+    high: FloatArray  # (c,)
+    sizes: IntArray  # (c,), points at the lowest temperature of its life
 
     @property
     def n_clusters(self) -> int:
         """Number of clusters over all temperatures."""
         return len(self.parents)
-
-    def children(self, cluster: int) -> npt.NDArray[np.intp]:
-        """The clusters that split off from one."""
-        return np.flatnonzero(self.parents == cluster)
-
-    def life(self) -> FloatArray:
-        """Length of every cluster's interval of temperatures, (c,)."""
-        return np.asarray(self.high - self.low)
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)

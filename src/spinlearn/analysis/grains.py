@@ -21,17 +21,10 @@ LEAST_AGREEMENT = 0.0005  # of the way from chance to full agreement: less is no
 def grains(
     equilibrium: Equilibrium, row: int, threshold: float, *, join_all: bool = False
 ) -> IntArray:
-    """Number of the grain of every node at the row-th temperature.
+    """Number of the grain of every node at the row-th temperature: edges agree by `threshold`.
 
-    Parameters
-    ----------
-    equilibrium : Equilibrium
-    row : int
-    threshold : float
-        Least agreement of an edge within a grain.
-    join_all : bool
-        Also join every point to the neighbour with which it agrees most; of several equally good
-        ones, to that of the strongest coupling.
+    `join_all` joins every point to the neighbour with which it agrees most; of several equally good
+    ones, to that of the strongest coupling.
     """
     graph = equilibrium.model.graph
     agreement = equilibrium.edge_agreement[row]
@@ -63,20 +56,9 @@ def joined(
     """Grains after the small ones have joined that of the others with which they agree most.
 
     How much two grains agree is summed over their links, C_ij - chance each, so that no answer
-    hangs on which of two links is a little the stronger in a sample.
-
-    Parameters
-    ----------
-    equilibrium : Equilibrium
-    row : int
-    parts : int array (n,)
-        Number of the grain of every node.
-    small : bool array (n,)
-        Nodes of small grains. They join others, not each other. Grains that are equally good join
-        all.
-    chance : float
-        Agreement of nodes that know nothing of each other. A sum within LEAST_AGREEMENT of it, as
-        part of the way to 1, joins nothing.
+    hangs on which of two links is a little the stronger in a sample; `chance` is the agreement of
+    nodes that know nothing of each other. A sum within LEAST_AGREEMENT of it, as part of the way to
+    1, joins nothing. Small grains join others, not each other, and all that are equally good.
     """
     graph = equilibrium.model.graph
     beyond = (equilibrium.edge_agreement[row] - chance) / max(1 - chance, TIE)
@@ -98,9 +80,10 @@ def joined(
 
 
 def connected_parts(n_nodes: int, edges: IntArray) -> IntArray:
-    """Number of the connected part of every node, given the edges that count."""
-    from spinlearn.kernels.connected import connect
+    """Number of the connected part of every node, in the order of their first nodes."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    parts = np.empty(n_nodes, dtype=np.int32)
-    connect(np.ascontiguousarray(edges, dtype=np.int32), parts)
-    return parts
+    links = np.ones(len(edges)), (edges[:, 0], edges[:, 1])
+    joined = coo_array(links, shape=(n_nodes, n_nodes))
+    return np.asarray(connected_components(joined, directed=False)[1], dtype=np.int32)

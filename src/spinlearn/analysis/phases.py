@@ -51,27 +51,14 @@ class PhaseInterval:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Phases:
-    """Phases over a grid of temperatures, ascending.
+    """Phases over a grid of ascending temperatures."""
 
-    Attributes
-    ----------
-    temperatures : float array (T,)
-    phases : tuple of Phase
-    largest_grain : float array (T,)
-        Share of all points in the largest grain.
-    susceptibility : float array (T,)
-        Mean size of the grain of a point.
-    heat_capacity : float array (T,)
-    grains : float array (T, GRAINS)
-        Shares of all points in the largest grains, descending.
-    """
-
-    temperatures: FloatArray
+    temperatures: FloatArray  # (T,)
     phases: tuple[Phase, ...]
-    largest_grain: FloatArray
-    susceptibility: FloatArray
-    heat_capacity: FloatArray
-    grains: FloatArray
+    largest_grain: FloatArray  # (T,), share of all points
+    susceptibility: FloatArray  # (T,), mean size of the grain of a point
+    heat_capacity: FloatArray  # (T,)
+    grains: FloatArray  # (T, GRAINS), shares of all points in the largest, descending
 
     def intervals(self) -> list[PhaseInterval]:
         """Maximal ranges of one phase, see `cell_ends`."""
@@ -90,7 +77,8 @@ def phases(equilibrium: Equilibrium) -> Phases:
     """Find the phases of an equilibrium."""
     order = np.argsort(equilibrium.temperatures, kind="stable")
     n = equilibrium.model.n_nodes
-    sizes = [grain_sizes(equilibrium, int(k)) for k in order]
+    q = equilibrium.model.n_states
+    sizes = [np.bincount(grains(equilibrium, int(k), (1 + 1 / q) / 2)) for k in order]
     largest = np.array([s.max() / n for s in sizes])
     few = max(GRAIN, GRAIN_POINTS / n)
 
@@ -107,12 +95,6 @@ def phases(equilibrium: Equilibrium) -> Phases:
         heat_capacity=equilibrium.heat_capacity[order],
         grains=np.array([_largest(s) / n for s in sizes]).reshape(-1, GRAINS),
     )
-
-
-def grain_sizes(equilibrium: Equilibrium, row: int) -> npt.NDArray[np.int64]:
-    """Number of points in every grain at the row-th temperature."""
-    q = equilibrium.model.n_states
-    return np.bincount(grains(equilibrium, row, (1 + 1 / q) / 2))
 
 
 def _largest(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -16,23 +16,9 @@ def tracked(
 ) -> tuple[IntArray, int]:
     """Numbers of clusters, taken over from `previous` where more than half of the union is shared.
 
-    Parameters
-    ----------
-    components : int array (n,)
-        The clusters at this temperature, under any numbers.
-    new : bool array (n,)
-        The points to number; the others get -1.
-    previous : int array (n,) or None
-        Numbers at the temperature before, -1 for points without one.
-    fresh : int
-        The first number not yet used.
-    after : int array (n,) or None
-        Numbers at the temperature after, if they are known: for clusters that have none before.
-
-    Returns
-    -------
-    numbers : int array (n,)
-    fresh : int
+    Points that are not `new` get -1, as those without a number before; `fresh` is the first number
+    not yet used, also of the answer. `after` are numbers at the temperature after, if they are
+    known, for clusters that have none before.
     """
     numbers = np.full(len(components), -1, dtype=np.int32)
     if not np.any(new):

@@ -1,7 +1,7 @@
 """Move-making cuts (Boykov, Veksler & Zabih, ICCV 1999) as classifiers: expansion, swap.
 
 Both lower the weight of the cut between any number of classes by moves that are minimum cuts; see
-`spinlearn.minimizers.expansion` and `spinlearn.minimizers.swap`. Expansion ends within twice the
+`spinlearn.minimizers.cuts`. Expansion ends within twice the
 least weight.
 """
 

@@ -17,7 +17,7 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers import Minimum, alpha_expansion, minimum_cut
-from spinlearn.minimizers.ties import unreached
+from spinlearn.minimizers.minimum import unreached
 
 TIES = ("unknown", "lowest")
 

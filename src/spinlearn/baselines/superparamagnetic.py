@@ -233,7 +233,8 @@ def _spells(tree: ClusterTree) -> IntArray:
         born[tree.members[row]] = row
     # Half as long as the rest, at least: what comes off shortly before all melts is a fragment.
     rest = tree.high[tree.parents] - tree.low
-    split_off = (tree.parents >= 0) & (tree.high >= LASTING * tree.low) & (tree.life() >= rest / 2)
+    lasting = (tree.high >= LASTING * tree.low) & (tree.high - tree.low >= rest / 2)
+    split_off = (tree.parents >= 0) & lasting
     number = np.arange(tree.n_clusters, dtype=np.int32)
     fresh = tree.n_clusters
     spells = tree.members.copy()

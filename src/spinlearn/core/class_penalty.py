@@ -173,7 +173,7 @@ class ClassPenalty:
         cut = real_array(values, "weights", (graph.n_edges,))
         if a.shape != (graph.n_nodes,):
             raise InvalidInputError(f"sizes have shape {a.shape}, expected ({graph.n_nodes},)")
-        degree = _degrees(graph, np.abs(cut))
+        degree = graph.node_sums(np.abs(cut))
         lost = np.flatnonzero((a == 0) & (degree > 0))
         if len(lost):
             raise InvalidInputError(
@@ -323,13 +323,3 @@ def _finite(value: float, name: str) -> float:
     if number.shape != () or not np.isfinite(number):
         raise InvalidInputError(f"{name}={value!r} must be one finite number")
     return float(number)
-
-
-def _degrees(graph: Graph, weights: FloatArray) -> FloatArray:
-    """Summed edge weight of every node, (n,)."""
-    u, v = graph.edges.T
-    n = graph.n_nodes
-    return np.asarray(
-        np.bincount(u, weights=weights, minlength=n) + np.bincount(v, weights=weights, minlength=n),
-        dtype=np.float64,
-    )

@@ -1,4 +1,4 @@
-"""FreePart: a model seen from its free nodes, the clamped ones folded into their fields.
+"""FreePart: pair terms and fields of a model given its clamps, over its free nodes.
 
     E(s) = constant + sum_{e free-free} couplings[e] * pair_cost[s_u, s_v] + sum_i fields[i, s_i]
 
@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.model import FREE, PottsModel
-from spinlearn.errors import UnsupportedModelError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,10 +30,7 @@ class FreePart:
 
     @classmethod
     def of(cls, model: PottsModel) -> FreePart:
-        """Condition `model` on its clamps."""
-        reason = class_term_reason(model)
-        if reason is not None:
-            raise UnsupportedModelError(reason)
+        """Condition `model` on its clamps; a class term is left out."""
         clamped, edges = model.clamped, model.graph.edges
         free = clamped == FREE
         nodes = np.flatnonzero(free)

@@ -178,6 +178,21 @@ class Graph:
         """Number of neighbours of every node, shape (n,)."""
         return np.diff(self.indptr)
 
+    def node_sums(self, values: FloatArray) -> FloatArray:
+        """Sum over the edges of every node; of the weights, its weighted degree.
+
+        Parameters
+        ----------
+        values : float array (m,)
+            One number for every edge.
+
+        Returns
+        -------
+        float array (n,)
+        """
+        low, high = (np.bincount(end, values, minlength=self.n_nodes) for end in self.edges.T)
+        return np.asarray(low + high, dtype=np.float64)
+
     def with_weights(self, weights: npt.ArrayLike) -> Graph:
         """The same edges with other weights.
 
@@ -237,12 +252,10 @@ class Graph:
 def _checked_size(n_nodes: Any) -> int:
     try:
         size = int(n_nodes)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInputError(f"n_nodes must be a whole number, got {n_nodes!r}") from error
-    if size != n_nodes:
-        raise InvalidInputError(f"n_nodes must be a whole number, got {n_nodes!r}")
-    if size < 1:
-        raise InvalidInputError(f"a graph needs at least one node, got n_nodes={size}")
+    except (TypeError, ValueError, OverflowError):
+        size = 0
+    if size != n_nodes or size < 1:
+        raise InvalidInputError(f"n_nodes must be a whole number >= 1, got {n_nodes!r}")
     if size > np.iinfo(np.int32).max:
         raise InvalidInputError(
             f"n_nodes={size} is too large: node numbers are 32-bit, so split the graph"

@@ -10,9 +10,9 @@ q states, S samples. Energies and temperatures share one unit, that of the coupl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,11 +30,20 @@ from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 
+Found = TypeVar("Found")
+
 FREE = -1  # value of `clamped` for a node that may take any state
 
 
+class _Memory:
+    """Holds what is costly to find about graph and clamps, such as an elimination order."""
+
+    __slots__ = ("_found",)
+    _found: dict[Hashable, Any]
+
+
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
-class PottsModel:
+class PottsModel(_Memory):
     """A spin model on a graph: points in one of q states each, and the energy of every labelling.
 
     ``E(s) = sum_e couplings[e] * pair_cost[s_u, s_v] + sum_i fields[i, s_i]`` over the edges e =
@@ -102,30 +111,24 @@ class PottsModel:
                 f"graph must be a spinlearn Graph, got {type(graph).__name__}; "
                 "make one with Graph(n, edges) or Graph.from_sparse(matrix)"
             )
-        n, q = graph.n_nodes, checked_n_states(n_states)
-        cost = real_array(1.0 - np.eye(q) if pair_cost is None else pair_cost, "pair_cost", (q, q))
-        if not np.array_equal(cost, cost.T):
-            raise InvalidInputError(
-                "pair_cost is not symmetric, but edges have no direction: "
-                "pass (cost + cost.T) / 2, or put one-sided costs into fields"
-            )
-        strengths = graph.weights if couplings is None else couplings
-        states = np.full(n, FREE) if clamped is None else integer_array(clamped, "clamped")
-        if states.shape != (n,):
-            raise InvalidInputError(f"clamped has shape {states.shape}, expected ({n},)")
-        if np.any((states < FREE) | (states >= q)):
-            bad = int(states[(states < FREE) | (states >= q)][0])
-            raise InvalidInputError(
-                f"clamped holds {bad}; allowed are -1 (free) and the states 0 to {q - 1}"
-            )
-        object.__setattr__(self, "graph", graph)
-        object.__setattr__(self, "couplings", real_array(strengths, "couplings", (graph.n_edges,)))
-        object.__setattr__(self, "pair_cost", cost)
-        values = np.zeros((n, q)) if fields is None else fields
-        remedy = "to hold a node in a state or to forbid one, use `clamped` or a large finite cost"
-        object.__setattr__(self, "fields", real_array(values, "fields", (n, q), remedy))
-        object.__setattr__(self, "clamped", frozen(states, np.int8))
-        object.__setattr__(self, "class_penalty", _checked_penalty(class_penalty, graph, q))
+        given = {
+            "couplings": couplings,
+            "pair_cost": pair_cost,
+            "fields": fields,
+            "clamped": clamped,
+            "class_penalty": class_penalty,
+        }
+        q = checked_n_states(n_states)
+        self._store(graph=graph, **{k: _checked(graph, q, k, v) for k, v in given.items()})
+        self._refuse_overflow()
+
+    def _store(self, **parts: Any) -> None:
+        """Keep the parts without a look at them."""
+        for name, value in parts.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "_found", {})
+
+    def _refuse_overflow(self) -> None:
         with np.errstate(over="ignore"):
             overflows = not np.isfinite(self.energy_scale)
         if overflows:
@@ -220,22 +223,40 @@ class PottsModel:
         -------
         PottsModel
         """
-        arguments: dict[str, Any] = {
-            name: getattr(self, name)
-            for name in (
-                "graph",
-                "n_states",
-                "couplings",
-                "pair_cost",
-                "fields",
-                "clamped",
-                "class_penalty",
-            )
-        }
-        return PottsModel(**(arguments | changes))
+        parts = {name: getattr(self, name) for name in self.__slots__}
+        if "graph" in changes or "n_states" in changes:
+            return PottsModel(**({**parts, "n_states": self.n_states} | changes))
+        q = self.n_states
+        parts |= {k: _checked(self.graph, q, k, v) for k, v in changes.items()}
+        model = object.__new__(PottsModel)
+        model._store(**parts)
+        if "clamped" not in changes:
+            object.__setattr__(model, "_found", self._found)
+        model._refuse_overflow()
+        return model
+
+    def remembered(self, key: Hashable, find: Callable[[], Found]) -> Found:
+        """What `find` found before under this key: models that differ in numbers only share it.
+
+        Parameters
+        ----------
+        key : hashable
+            Names what is looked for.
+        find : callable
+            Asked once; its result depends on the graph, the clamps and the key.
+
+        Returns
+        -------
+        object
+        """
+        if key not in self._found:
+            self._found[key] = find()
+        found: Found = self._found[key]
+        return found
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)
+        object.__setattr__(self, "_found", {})
 
     def __repr__(self) -> str:
         return (
@@ -244,7 +265,49 @@ class PottsModel:
         )
 
 
-def _checked_penalty(penalty: Any, graph: Graph, n_states: int) -> ClassPenalty | None:
+def trusted_model(graph: Graph, pair_cost: FloatArray, **parts: Any) -> PottsModel:
+    """A model of arrays that are known to fit: nothing is checked, all are frozen."""
+    model = object.__new__(PottsModel)
+    penalty = parts.pop("class_penalty", None)
+    parts["pair_cost"] = pair_cost
+    kept = {k: frozen(v, np.int8 if k == "clamped" else np.float64) for k, v in parts.items()}
+    model._store(graph=graph, class_penalty=penalty, **kept)
+    return model
+
+
+def _checked(graph: Graph, q: int, name: str, value: Any) -> Any:
+    """An argument of the model, or its default, frozen."""
+    n = graph.n_nodes
+    match name:
+        case "couplings":
+            return real_array(graph.weights if value is None else value, name, (graph.n_edges,))
+        case "pair_cost":
+            cost = real_array(1.0 - np.eye(q) if value is None else value, name, (q, q))
+            if not np.array_equal(cost, cost.T):
+                raise InvalidInputError(
+                    "pair_cost is not symmetric, but edges have no direction: "
+                    "pass (cost + cost.T) / 2, or put one-sided costs into fields"
+                )
+            return cost
+        case "fields":
+            remedy = "to hold a node in a state or forbid one, use `clamped` or a large finite cost"
+            return real_array(np.zeros((n, q)) if value is None else value, name, (n, q), remedy)
+        case "clamped":
+            states = np.full(n, FREE) if value is None else integer_array(value, name)
+            if states.shape != (n,):
+                raise InvalidInputError(f"clamped has shape {states.shape}, expected ({n},)")
+            bad = states[(states < FREE) | (states >= q)]
+            if len(bad):
+                raise InvalidInputError(
+                    f"clamped holds {bad[0]}; allowed are -1 (free) and the states 0 to {q - 1}"
+                )
+            return frozen(states, np.int8)
+        case "class_penalty":
+            return _checked_penalty(value, graph, q)
+    raise InvalidInputError(f"a PottsModel has no argument {name!r}: see its documentation")
+
+
+def _checked_penalty(penalty: Any, graph: Graph, q: int) -> ClassPenalty | None:
     """A class penalty that fits the graph and the number of states."""
     if penalty is None:
         return None
@@ -253,11 +316,11 @@ def _checked_penalty(penalty: Any, graph: Graph, n_states: int) -> ClassPenalty 
             f"class_penalty must be a ClassPenalty, got {type(penalty).__name__}: make one with "
             "ClassPenalty.quadratic, .ratio or .from_table"
         )
-    if penalty.n_states != n_states or len(penalty.sizes) != graph.n_nodes:
+    n = graph.n_nodes
+    if penalty.n_states != q or len(penalty.sizes) != n:
         raise InvalidInputError(
             f"class_penalty is for {len(penalty.sizes)} nodes and {penalty.n_states} states, the "
-            f"model has {graph.n_nodes} and {n_states}: a table needs the shape (q, n + 1) = "
-            f"({n_states}, {graph.n_nodes + 1})"
+            f"model has {n} and {q}: a table needs the shape (q, n + 1) = ({q}, {n + 1})"
         )
     if penalty.kind == "ratio" and len(penalty.cut_weights) != graph.n_edges:
         raise InvalidInputError(

@@ -25,12 +25,7 @@ class SentOnce:
     """Large objects that many calls of `each` have in common, such as a graph.
 
     They go to each worker once, as long as this object lives; wherever they occur in what is shared
-    later, a reference is sent in their place.
-
-    Parameters
-    ----------
-    objects
-        Told apart by identity; not to be changed.
+    later, a reference is sent in their place. Told apart by identity; not to be changed.
     """
 
     def __init__(self, *objects: Any) -> None:
@@ -93,19 +88,10 @@ def each(
     n_jobs: int = 1,
     beside: SentOnce | None = None,
 ) -> list[Found]:
-    """function(shared, item) of every item.
+    """function(shared, item) of every item: it depends on nothing but its arguments.
 
-    Parameters
-    ----------
-    function : callable
-        Depends on nothing but its arguments, and leaves them as they are.
-    shared : object
-        What every call needs, such as a graph.
-    items : sequence
-    n_jobs : int
-        Threads, where there is no cluster; -1 for one per core.
-    beside : SentOnce, optional
-        Parts of `shared` that other calls share too.
+    `n_jobs` are threads, where there is no cluster; `beside` parts of `shared` that other calls
+    share too.
     """
     client = active_client()
     if client is not None:

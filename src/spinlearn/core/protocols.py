@@ -103,29 +103,7 @@ class GraphBuilder(Protocol):
     """Turns points into a graph of similar ones."""
 
     def build(self, X: Any) -> Graph:
-        """The graph of similar points.
-
-        Parameters
-        ----------
-        X : array-like, shape (n, d)
-            Points.
-
-        Returns
-        -------
-        Graph
-        """
+        """The graph of similar points, given (n, d) of them."""
 
     def attach(self, X_new: Any, X: Any) -> Any:
-        """Similarities of unseen points to the training points.
-
-        Parameters
-        ----------
-        X_new : array-like, shape (n_new, d)
-            Unseen points.
-        X : array-like, shape (n, d)
-            Training points.
-
-        Returns
-        -------
-        scipy.sparse.csr_array, shape (n_new, n)
-        """
+        """Similarities of unseen points to the training points, csr_array (n_new, n)."""

@@ -219,10 +219,4 @@ def weighted_degrees(graph: Graph) -> FloatArray:
             f"{int(np.sum(graph.weights < 0))} edges have negative weight, but this energy divides "
             "by sums of weights: use energy='min_cut', or similarities >= 0"
         )
-    u, v = graph.edges.T
-    n = graph.n_nodes
-    return np.asarray(
-        np.bincount(u, weights=graph.weights, minlength=n)
-        + np.bincount(v, weights=graph.weights, minlength=n),
-        dtype=np.float64,
-    )
+    return graph.node_sums(graph.weights)

@@ -66,8 +66,6 @@ __all__ = [
     "run_exactly",
 ]
 
-EXACT_ENGINES: tuple[type[Engine], ...] = (JunctionTree, Enumeration)
-
 
 def make_engine(spec: Any) -> Engine:
     """An engine from its name, with default settings; an engine is returned as it is.
@@ -92,17 +90,18 @@ def make_engine(spec: Any) -> Engine:
     >>> make_engine("junction_tree")
     JunctionTree(max_memory_gb=6.0, max_operations=2000000000.0, max_seconds=None)
     """
+    kinds = ", ".join(map(repr, ENGINES))
     if isinstance(spec, str):
         if spec not in ENGINES:
             raise InvalidInputError(
-                f"engine {spec!r} is unknown: use one of {', '.join(map(repr, ENGINES))} "
-                "or an engine such as JunctionTree(max_memory_gb=8)"
+                f"engine {spec!r} is unknown: use one of {kinds} or an engine such as "
+                "JunctionTree(max_memory_gb=8)"
             )
         return ENGINES[spec]()
     if isinstance(spec, type) or not isinstance(spec, Engine):
         raise InvalidInputError(
-            f"{spec!r} is not an engine: pass a name ({', '.join(map(repr, ENGINES))}) "
-            "or an instance such as JunctionTree()"
+            f"{spec!r} is not an engine: pass a name ({kinds}) or an instance such as "
+            "JunctionTree()"
         )
     return spec
 
@@ -114,12 +113,8 @@ def run_exactly(
 
     Parameters
     ----------
-    model : PottsModel
-        The model.
-    temperatures : array-like of float
-        In the unit of the couplings; 0 and infinity are allowed.
-    callback : callable, optional
-        Called with a progress report now and then; a true answer stops the run.
+    model, temperatures, callback
+        As for `Engine.run`.
 
     Returns
     -------
@@ -137,11 +132,10 @@ def run_exactly(
     >>> run_exactly(PottsModel(Graph(2, [(0, 1)]), 2), [1.0]).log_partition.round(4).tolist()
     [1.0064]
     """
-    reason: str | None = None
-    for kind in EXACT_ENGINES:
-        engine = kind()
-        why_not = engine.unsupported(model)
-        if why_not is None:
+    reasons = []
+    for engine in (JunctionTree(), Enumeration()):
+        try:
             return engine.run(model, temperatures, callback=callback)
-        reason = reason or why_not
-    raise UnsupportedModelError(f"no exact engine treats this model: {reason}")
+        except UnsupportedModelError as error:
+            reasons.append(str(error))
+    raise UnsupportedModelError(f"no exact engine treats this model: {reasons[0]}")

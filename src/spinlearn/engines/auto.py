@@ -15,7 +15,6 @@ from spinlearn.core.protocols import Callback
 from spinlearn.core.seeds import Seed
 from spinlearn.core.settings import Settings
 from spinlearn.core.stopping import Until
-from spinlearn.engines.belief_propagation import BeliefPropagation
 from spinlearn.engines.bit_walkers import BitWalkers
 from spinlearn.engines.class_walkers import GeneralWalkers
 from spinlearn.engines.junction_tree import JunctionTree
@@ -47,19 +46,10 @@ class Auto(Settings):
         Memory for the exact answer, in GiB; models that need more are sampled.
     max_operations : float, default 1e8
         Budget of the exact answer: clique states per temperature, 4 to 30 ns each.
-    tol : float or None, default None
-        Stop when the largest standard error of a marginal or an agreement, over all temperatures,
-        is below this. None: stop when the answer that the averages are for is settled, where there
-        is one (`spinlearn.PottsClassifier`), else at 0.012.
     max_seconds : float or None, default None
         Stop after this time, whatever is reached. Results then depend on how busy the machine is.
-    n_jobs : int, default 1
-        Threads of a sampler. The result does not depend on it.
-    checkpoint : path or None, default None
-        File in which a sampler's run is saved now and then. If it exists, the run goes on from
-        there.
-    checkpoint_seconds : float, default 30
-        Time between two savings.
+    tol, n_jobs, checkpoint, checkpoint_seconds
+        Of a sampler, see `Tempering`.
 
     Examples
     --------
@@ -82,36 +72,17 @@ class Auto(Settings):
     name: ClassVar[str] = "auto"
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """Why no engine can treat the model, or None.
-
-        Parameters
-        ----------
-        model : PottsModel
-            The model to be treated.
-
-        Returns
-        -------
-        str or None
-        """
+        """Why no engine can treat the model, or None."""
         if self._exact().unsupported(model) is None:
             return None
         return self._sampling(model).unsupported(model)
 
     def keeps_levels(self, model: PottsModel) -> bool:
-        """Whether it will sample the temperatures asked for one by one.
-
-        Parameters
-        ----------
-        model : PottsModel
-            The model to be treated.
-
-        Returns
-        -------
-        bool
-        """
+        """Whether it will sample the temperatures asked for one by one."""
+        if self._exact().unsupported(model) is None:
+            return False
         sampler = self._sampling(model)
-        one_by_one = isinstance(sampler, Tempering) and sampler.keeps_levels(model)
-        return one_by_one and self._exact().unsupported(model) is not None
+        return isinstance(sampler, Tempering) and sampler.keeps_levels(model)
 
     def run(
         self,
@@ -124,22 +95,7 @@ class Auto(Settings):
     ) -> Equilibrium:
         """Run the engine of choice; ``Equilibrium.engine`` names it.
 
-        Parameters
-        ----------
-        model : PottsModel
-            What to average over; n nodes, m edges, q states.
-        temperatures : array-like of float
-            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
-        seed : int, SeedSequence or None
-            Of a sampler; the same seed gives the same result.
-        callback : callable, optional
-            Called with a progress report now and then; a true answer stops the run.
-        until : callable, optional
-            Asked by a sampler without `tol` whether the answer is settled.
-
-        Returns
-        -------
-        Equilibrium
+        `until` is asked by a sampler without `tol` whether the answer is settled.
         """
         began = perf_counter()
         # Only samplers save: one goes on with its own run, and refuses that of another.
@@ -152,26 +108,6 @@ class Auto(Settings):
         if isinstance(sampler, PopulationAnnealing):
             return sampler.run(model, temperatures, seed=seed, callback=callback)
         return sampler.run(model, temperatures, seed=seed, callback=callback, until=until)
-
-    def by_messages(self, n_starts: int | None = None) -> BeliefPropagation:
-        """Belief propagation instead, with the settings that it shares.
-
-        Parameters
-        ----------
-        n_starts : int, optional
-            As for `BeliefPropagation`.
-
-        Returns
-        -------
-        BeliefPropagation
-        """
-        return BeliefPropagation(
-            tol=1e-6,  # of messages, a thousandth of what a probability is read to
-            n_starts=n_starts,
-            minimizer="hasty",
-            checkpoint=self.checkpoint,
-            checkpoint_seconds=self.checkpoint_seconds,
-        )
 
     def _exact(self) -> JunctionTree:
         return JunctionTree(

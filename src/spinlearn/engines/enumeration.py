@@ -51,17 +51,7 @@ class Enumeration(Settings):
     name: ClassVar[str] = "enumeration"
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """Why the model has too many labellings, or None.
-
-        Parameters
-        ----------
-        model : PottsModel
-            The model to be treated.
-
-        Returns
-        -------
-        str or None
-        """
+        """Why the model has too many labellings, or None."""
         n_free, q = len(model.free_nodes), model.n_states
         if n_free * np.log(q) > np.log(self.max_states) + 1e-9:
             return (
@@ -78,23 +68,7 @@ class Enumeration(Settings):
         seed: Seed = None,
         callback: Callback | None = None,
     ) -> Equilibrium:
-        """Exact averages at all temperatures.
-
-        Parameters
-        ----------
-        model : PottsModel
-            What to average over; n nodes, m edges, q states.
-        temperatures : array-like of float
-            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
-        seed : ignored
-            There for the interface of engines.
-        callback : callable, optional
-            Called with a progress report now and then; a true answer stops the run.
-
-        Returns
-        -------
-        Equilibrium
-        """
+        """Exact averages at all temperatures; the seed is not used."""
         values = temperature_array(temperatures)
         reason = self.unsupported(model)
         if reason is not None:
@@ -155,12 +129,8 @@ class Enumeration(Settings):
 
         Parameters
         ----------
-        model : PottsModel
-            The model.
-        temperatures : array-like of float
-            In the unit of the couplings.
-        edge_ids : array-like of int
-            Rows of ``model.graph.edges``.
+        model, temperatures, edge_ids
+            As for `JunctionTree.pair_marginals`.
 
         Returns
         -------

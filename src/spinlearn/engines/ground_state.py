@@ -11,11 +11,9 @@ from scipy.sparse.csgraph import connected_components
 
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import FREE, PottsModel
-from spinlearn.minimizers.cut import minimum_cut
-from spinlearn.minimizers.expansion import alpha_expansion
-from spinlearn.minimizers.minimum import Minimum
+from spinlearn.minimizers.cuts import alpha_expansion, minimum_cut
+from spinlearn.minimizers.minimum import Minimum, cut_reason, expansion_reason
 from spinlearn.minimizers.node_descent import NodeDescent
-from spinlearn.minimizers.support import cut_reason, expansion_reason
 
 
 def least_energy(model: PottsModel, stop: Callable[[], bool] | None = None) -> Minimum | None:

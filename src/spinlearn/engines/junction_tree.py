@@ -1,7 +1,7 @@
 """Exact averages by variable elimination on a triangulation (junction tree), all T in one call.
 
-`exact_plan` states the price before it is paid, `elimination_solver` runs the kernels; this file
-assembles the result:
+`elimination_solver` states the price before it is paid and runs the kernels; this file assembles
+the result:
 
     ln Z = -E_min/T + sum over roots of log_count
     <E>  = E_min + sum over roots of mean excess,    C = sum over roots of variance / T^2
@@ -18,13 +18,18 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, StateArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium, Kind
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import FreePart, class_term_reason
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.core.settings import Settings
-from spinlearn.engines.elimination_solver import Averages, EliminationSolver
-from spinlearn.engines.exact_plan import GIB, Budget, Plan
+from spinlearn.engines.elimination_solver import (
+    GIB,
+    Averages,
+    EliminationCost,
+    EliminationSolver,
+    affordable_cost,
+)
 from spinlearn.engines.limits import heat_capacity, inverse_temperatures, log_partition
 from spinlearn.engines.time_limit import TimeLimit
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
@@ -73,7 +78,7 @@ class JunctionTree(Settings):
 
     name: ClassVar[str] = "junction_tree"
 
-    def plan(self, model: PottsModel, n_temperatures: int = 1) -> Plan:
+    def plan(self, model: PottsModel, n_temperatures: int = 1) -> EliminationCost:
         """Width, memory and cost of the exact answer, found without computing it.
 
         Parameters
@@ -85,28 +90,28 @@ class JunctionTree(Settings):
 
         Returns
         -------
-        Plan
-            With the attributes ``width``, ``operations`` and others.
+        EliminationCost
+            With the attributes ``width``, ``clique_states`` and others.
 
         Raises
         ------
         UnsupportedModelError
             If the budget does not suffice.
         """
-        return self._plan(FreePart.of(model), n_temperatures, TimeLimit(self.max_seconds))
+        return self._planned(model, n_temperatures, TimeLimit(self.max_seconds))[1]
+
+    def _planned(
+        self, model: PottsModel, n_temperatures: int, limit: TimeLimit
+    ) -> tuple[FreePart, EliminationCost]:
+        reason = class_term_reason(model)
+        if reason is not None:
+            raise UnsupportedModelError(reason)
+        free = FreePart.of(model)
+        budget = self.max_memory_gb, self.max_operations
+        return free, affordable_cost(free, n_temperatures, *budget, limit)
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """Why the model is too wide for this engine's budget, or None.
-
-        Parameters
-        ----------
-        model : PottsModel
-            The model to be treated.
-
-        Returns
-        -------
-        str or None
-        """
+        """Why the model is too wide for this engine's budget, or None."""
         try:
             self.plan(model)
         except UnsupportedModelError as error:
@@ -121,23 +126,7 @@ class JunctionTree(Settings):
         seed: Seed = None,
         callback: Callback | None = None,
     ) -> Equilibrium:
-        """Exact averages at all temperatures.
-
-        Parameters
-        ----------
-        model : PottsModel
-            What to average over; n nodes, m edges, q states.
-        temperatures : array-like of float
-            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
-        seed : ignored
-            There for the interface of engines.
-        callback : callable, optional
-            Called with a progress report now and then; a true answer stops the run.
-
-        Returns
-        -------
-        Equilibrium
-        """
+        """Exact averages at all temperatures; the seed is not used."""
         return self._solve(model, temperature_array(temperatures), callback)[0]
 
     def pair_marginals(
@@ -164,7 +153,18 @@ class JunctionTree(Settings):
             raise InvalidInputError(
                 f"edge_ids must be whole numbers from 0 to {n_edges - 1}, the rows of graph.edges"
             )
-        return self._solve(model, temperature_array(temperatures), None, wanted)[1]
+        found, free, free_pairs = self._solve(model, temperature_array(temperatures), None, wanted)
+        # Pairs of free nodes come from the solver, others are independent.
+        slot = {int(e): k for k, e in enumerate(free.edge_ids[np.isin(free.edge_ids, wanted)])}
+        q = model.n_states
+        tables = np.empty((len(found.temperatures), len(wanted), q, q))
+        for k, e in enumerate(wanted.tolist()):
+            u, v = model.graph.edges[e]
+            if e in slot:
+                tables[:, k] = free_pairs[:, slot[e]]
+            else:
+                tables[:, k] = found.marginals[:, u, :, None] * found.marginals[:, v, None, :]
+        return tables
 
     def draw(
         self, model: PottsModel, temperature: float, n_samples: int, *, seed: Seed = None
@@ -187,25 +187,23 @@ class JunctionTree(Settings):
         int8 array (S, n)
         """
         limit = TimeLimit(self.max_seconds)
-        free = FreePart.of(model)
-        plan = self._plan(free, 1, limit)
+        free, plan = self._planned(model, 1, limit)
         betas = inverse_temperatures(temperature_array([temperature]), model)
-        solver = EliminationSolver(free, plan.tree, 1)
+        solver = self._solver(free, plan, 1, limit)
+        states = np.tile(model.clamped, (n_samples, 1))
+        generator = np.random.default_rng(seed_sequence(seed))
+        watch = partial(_report, None, limit, 0.0, 1.0)
+        states[:, free.nodes] = solver.labellings(betas, n_samples, generator, watch)
+        return states
+
+    def _solver(
+        self, free: FreePart, plan: EliminationCost, block: int, limit: TimeLimit
+    ) -> EliminationSolver:
+        solver = EliminationSolver(free, plan.tree, block)
         if self.max_seconds is not None:
             with limit.left_out():
                 solver.compile()
-        states = np.tile(model.clamped, (n_samples, 1))
-        states[:, free.nodes] = solver.labellings(
-            betas,
-            n_samples,
-            np.random.default_rng(seed_sequence(seed)),
-            partial(_report, None, limit, 0.0, 1.0),
-        )
-        return states
-
-    def _plan(self, free: FreePart, n_temperatures: int, limit: TimeLimit) -> Plan:
-        budget = Budget(self.max_memory_gb, self.max_operations)
-        return budget.plan(free, n_temperatures, limit)
+        return solver
 
     def _solve(
         self,
@@ -213,16 +211,13 @@ class JunctionTree(Settings):
         temperatures: FloatArray,
         callback: Callback | None,
         pair_edges: npt.NDArray[np.integer] | None = None,
-    ) -> tuple[Equilibrium, FloatArray]:
+    ) -> tuple[Equilibrium, FreePart, FloatArray]:
+        """The averages; and pair tables of those of the edges whose ends are free."""
         limit = TimeLimit(self.max_seconds)
-        free = FreePart.of(model)
-        plan = self._plan(free, len(temperatures), limit)
+        free, plan = self._planned(model, len(temperatures), limit)
         block = plan.block(len(temperatures), self.max_memory_gb * GIB)
         betas = inverse_temperatures(temperatures, model)
-        solver = EliminationSolver(free, plan.tree, block)
-        if self.max_seconds is not None:
-            with limit.left_out():
-                solver.compile()
+        solver = self._solver(free, plan, block, limit)
         parts: list[Averages] = []
         for begin in range(0, len(betas), block):
             done, share = begin / len(betas), min(block, len(betas) - begin) / len(betas)
@@ -235,17 +230,17 @@ class JunctionTree(Settings):
         if not parts:
             raise StoppedError("stopped before the first temperature was finished")
         n_done = min(len(parts) * block, len(temperatures))
-        free_averages = Averages.joined(parts, n_done)
-        marginals = free.full_marginals(free_averages.marginals)
-        ground = free.constant + free_averages.ground_energy
+        averages = Averages.joined(parts, n_done)
+        marginals = free.full_marginals(averages.marginals)
+        ground = free.constant + averages.ground_energy
         equilibrium = Equilibrium(
             model=model,
             temperatures=temperatures[:n_done],
             marginals=marginals,
-            edge_agreement=free.full_agreement(free_averages.agreement, marginals),
-            mean_energy=ground + free_averages.mean_excess,
-            heat_capacity=heat_capacity(free_averages.variance, temperatures[:n_done]),
-            log_partition=log_partition(ground, free_averages.log_count, temperatures[:n_done]),
+            edge_agreement=free.full_agreement(averages.agreement, marginals),
+            mean_energy=ground + averages.mean_excess,
+            heat_capacity=heat_capacity(averages.variance, temperatures[:n_done]),
+            log_partition=log_partition(ground, averages.log_count, temperatures[:n_done]),
             converged=np.ones(n_done, dtype=bool),
             engine=self.name,
             kind=Kind.EXACT,
@@ -260,10 +255,7 @@ class JunctionTree(Settings):
             },
             evaluate=partial(self.run, model),
         )
-        pairs = np.empty((0, 0, model.n_states, model.n_states))
-        if pair_edges is not None:
-            pairs = _full_pairs(free, marginals, free_averages.pairs, pair_edges)
-        return equilibrium, pairs
+        return equilibrium, free, averages.pairs
 
 
 def _report(
@@ -277,26 +269,4 @@ def _report(
             f"max_seconds={limit.seconds:g}: use a sampling engine, fewer temperatures, or raise "
             "max_seconds"
         )
-    if callback is None:
-        return False
-    return bool(callback(Progress(phase="exact", fraction=so_far)))
-
-
-def _full_pairs(
-    free: FreePart,
-    marginals: FloatArray,
-    free_pairs: FloatArray,
-    pair_edges: npt.NDArray[np.integer],
-) -> FloatArray:
-    """Pair tables of any edges: from the solver between free nodes, else a product of marginals."""
-    wanted = free.edge_ids[np.isin(free.edge_ids, pair_edges)]
-    slot = {int(e): k for k, e in enumerate(wanted)}
-    q = free.model.n_states
-    tables = np.empty((len(marginals), len(pair_edges), q, q))
-    for k, e in enumerate(pair_edges.tolist()):
-        u, v = free.model.graph.edges[e]
-        if e in slot:
-            tables[:, k] = free_pairs[:, slot[e]]
-        else:
-            tables[:, k] = marginals[:, u, :, None] * marginals[:, v, None, :]
-    return tables
+    return callback is not None and bool(callback(Progress(phase="exact", fraction=so_far)))

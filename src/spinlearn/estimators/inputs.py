@@ -136,7 +136,7 @@ def read_graph(
         refuse_drowned(points, ROUNDING)
         reduction = Reduction.of(points, count)
         points = frozen(reduction.apply(points), np.float64)
-    told = {"callback": callback} if isinstance(chosen, PointBuilder) else {}
+    told = {"callback": callback, "checked": True} if isinstance(chosen, PointBuilder) else {}
     return TrainingGraph(
         chosen.build(points, **told), points, chosen, reduction=reduction, index=index_of(X)
     )

@@ -58,12 +58,8 @@ def make_builder(spec: Any) -> GraphBuilder:
     >>> make_builder("mutual_knn")
     MutualKNN(n_neighbors=10, metric='euclidean', weights='gaussian', spanning_tree=True)
     """
-    if isinstance(spec, str):
-        if spec not in BUILDERS:
-            raise InvalidInputError(
-                f"graph builder {spec!r} is unknown: use one of "
-                f"{', '.join(map(repr, BUILDERS))} or a builder such as KNN(n_neighbors=5)"
-            )
+    kinds = ", ".join(map(repr, BUILDERS))
+    if isinstance(spec, str) and spec in BUILDERS:
         try:
             return BUILDERS[spec]()
         except TypeError as error:
@@ -71,10 +67,15 @@ def make_builder(spec: Any) -> GraphBuilder:
                 f"graph builder {spec!r} has settings without a default ({error}): pass an "
                 "instance such as Radius(radius=0.5)"
             ) from error
+    if isinstance(spec, str):
+        raise InvalidInputError(
+            f"graph builder {spec!r} is unknown: use one of {kinds} or a builder such as "
+            "KNN(n_neighbors=5)"
+        )
     if isinstance(spec, type) or not isinstance(spec, GraphBuilder):
         shown = spec.__name__ if isinstance(spec, type) else type(spec).__name__
         raise InvalidInputError(
-            f"{shown} is not a graph builder: pass a name ({', '.join(map(repr, BUILDERS))}) or "
-            "an instance such as KNN(n_neighbors=5)"
+            f"{shown} is not a graph builder: pass a name ({kinds}) or an instance such as "
+            "KNN(n_neighbors=5)"
         )
     return spec

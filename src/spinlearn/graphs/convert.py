@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -50,33 +51,22 @@ def from_networkx(graph: Any, weight: str | None = "weight") -> tuple[Graph, lis
     for one, other, attributes in graph.edges(data=True):
         edges.append((number[one], number[other]))
         weights.append(1.0 if weight is None else attributes.get(weight, 1.0))
+    for (one, other), value in zip(edges, weights, strict=True):
+        if not _is_usable(value):
+            shown = value.item() if isinstance(value, np.generic) else value
+            what = "NaN or infinite" if isinstance(shown, float) else "no real number"
+            raise InvalidInputError(
+                f"the edge ({names[one]!r}, {names[other]!r}) of the networkx graph has "
+                f"{weight}={shown!r}, which is {what}: set it to a number, remove the attribute "
+                "for weight 1, or use from_networkx(graph, weight=None) for weight 1 everywhere"
+            )
     ends = np.array(edges, dtype=np.int64)
-    try:
-        values = float_array(weights, "weights")
-        usable = values.ndim == 1 and bool(np.all(np.isfinite(values)))
-    except InvalidInputError:
-        usable = False
-    if not usable:
-        raise InvalidInputError(_odd_weight(names, edges, weights, weight))
     return Graph(len(names), ends, weights, duplicates="sum"), names
 
 
-def _odd_weight(
-    names: list[Hashable], edges: list[tuple[int, int]], weights: list[Any], weight: str | None
-) -> str:
-    """What is wrong with the first edge whose weight cannot be used."""
-    k = next(k for k, value in enumerate(weights) if not _is_usable(value))
-    one, other = (names[end] for end in edges[k])
-    value = weights[k].item() if isinstance(weights[k], np.generic) else weights[k]
-    what = "NaN or infinite" if isinstance(value, float) else "no real number"
-    return (
-        f"the edge ({one!r}, {other!r}) of the networkx graph has {weight}={value!r}, which is "
-        f"{what}: set it to a number, remove the attribute for weight 1, or use "
-        "from_networkx(graph, weight=None) for weight 1 everywhere"
-    )
-
-
 def _is_usable(value: Any) -> bool:
+    if type(value) is float:  # the usual case
+        return isfinite(value)
     try:
         number = float_array(value, "weight")
     except InvalidInputError:

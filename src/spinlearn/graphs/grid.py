@@ -19,8 +19,8 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.settings import Settings
 from spinlearn.errors import InvalidInputError
 
-# Steps (down, right) to half of the neighbours; the other half takes them backwards.
 WEAKEST = 1e-6  # weight, so that no pixel falls out of the image
+# Steps (down, right) to half of the neighbours; the other half takes them backwards.
 _STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
 
 
@@ -42,11 +42,6 @@ class PixelGrid(Settings):
     contrast : float, optional
         The difference of values that counts as one. Default: the root of the mean square over all
         pairs of adjacent pixels.
-
-    References
-    ----------
-    Y. Boykov and M.-P. Jolly, Interactive graph cuts for optimal boundary and region segmentation
-    of objects in N-D images, ICCV 2001.
 
     Examples
     --------
@@ -81,7 +76,12 @@ class PixelGrid(Settings):
                 f"connectivity={self.connectivity!r} is unknown: use 4 (pixels that share a side) "
                 "or 8 (a side or a corner)"
             )
-        _check_contrast(self.contrast)
+        number = isinstance(self.contrast, Real) and not isinstance(self.contrast, bool)
+        if self.contrast is not None and not (number and 0 < self.contrast < np.inf):
+            raise InvalidInputError(
+                f"contrast={self.contrast!r} is not a positive number: give the difference of "
+                "values that counts as one"
+            )
         pixels = _checked_mask(mask)
         height, width = pixels.shape
         nodes = np.cumsum(pixels).reshape(pixels.shape) - 1
@@ -123,12 +123,10 @@ class PixelGrid(Settings):
         Parameters
         ----------
         X_new, X : ignored
-            There for the interface of graph builders.
 
         Raises
         ------
         InvalidInputError
-            Always.
         """
         raise InvalidInputError(
             "pixels outside the image it was made from cannot be attached to a pixel grid: fit the "
@@ -148,15 +146,6 @@ class PixelGrid(Settings):
         int32 array (n, 2)
         """
         return frozen(np.argwhere(_checked_mask(mask)), np.int32)
-
-
-def _check_contrast(contrast: Any) -> None:
-    number = isinstance(contrast, Real) and not isinstance(contrast, bool)
-    if contrast is not None and not (number and 0 < contrast < np.inf):
-        raise InvalidInputError(
-            f"contrast={contrast!r} is not a positive number: give the difference of values that "
-            "counts as one"
-        )
 
 
 def _checked_mask(mask: Any) -> BoolArray:

@@ -33,17 +33,8 @@ def check_metric(metric: str) -> None:
 class Embedding:
     """Coordinates whose Euclidean distances order points as the metric does.
 
-    Parameters
-    ----------
-    metric : {"euclidean", "cosine", "correlation"}
-    X : ndarray, shape (n, d)
-        The training points.
-
-    Attributes
-    ----------
-    unit : float
-        The unit of length, a power of two near the largest coordinate, lest squares overflow or
-        vanish; 1 for "cosine" and "correlation".
+    `unit` of length is a power of two near the largest coordinate of the training points, lest
+    squares overflow or vanish; 1 for "cosine" and "correlation".
     """
 
     def __init__(self, metric: str, X: FloatArray) -> None:

@@ -11,7 +11,6 @@ Ties are broken by index; a point is never its own neighbour, however many copie
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
@@ -26,8 +25,10 @@ from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.settings import Settings
 from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.graphs.approximate import is_transformer
-from spinlearn.graphs.search import Ids, Links, Neighbors
-from spinlearn.graphs.spaces import Space, space_of
+from spinlearn.graphs.metrics import PRECOMPUTED, check_metric
+from spinlearn.graphs.points import checked_points
+from spinlearn.graphs.search import Ids, Links, Neighbors, Report
+from spinlearn.graphs.spaces import DistanceMatrix, PointSpace, Space
 from spinlearn.graphs.spanning_tree import MIN_LIST
 from spinlearn.graphs.weights import Similarity, check_weights
 
@@ -35,17 +36,13 @@ SEARCHES = ("auto", "exact", "faiss")
 
 
 class PointBuilder(Settings):
-    """What the builders share: they differ in which points they join.
-
-    After `build`, `recall_` is the measured share of the true neighbours that were found, None
-    where all are.
-    """
+    """What the builders share: they differ in which points they join."""
 
     metric: str
     weights: str
     recall_ = None  # no annotation: it is no setting
 
-    def build(self, X: Any, callback: Callback | None = None) -> Graph:
+    def build(self, X: Any, callback: Callback | None = None, *, checked: bool = False) -> Graph:
         """The graph of points.
 
         Parameters
@@ -54,6 +51,8 @@ class PointBuilder(Settings):
             Points; with metric="precomputed" a symmetric matrix (n, n) of distances.
         callback : callable, optional
             Told of the progress; a true answer stops with a StoppedError.
+        checked : bool, default False
+            X is an array of finite numbers: it is not looked at again.
 
         Returns
         -------
@@ -61,7 +60,8 @@ class PointBuilder(Settings):
             n nodes; weights are similarities in (0, 1].
         """
         self._check()
-        space = self._space(X, None if callback is None else partial(_tell, callback))
+        points = X if checked else checked_points(X, metric=self.metric)
+        space = self._space(points, None if callback is None else partial(_tell, callback))
         edges, distances = self._edges(space)
         similarity = Similarity.of_graph(self.weights, space.n_points, edges, distances)
         self.recall_ = space.recall
@@ -86,8 +86,8 @@ class PointBuilder(Settings):
         from scipy.sparse import csr_array
 
         self._check()
-        space = self._space(X)
-        unseen = space.place(X_new)
+        space = self._space(checked_points(X, metric=self.metric))
+        unseen = space.place(checked_points(X_new, "X_new"))
         new, points, distances = self._links(space, unseen)
         scales_needed = self.weights != "constant"
         edges, lengths = self._edges(space) if scales_needed else (np.empty((0, 2)), np.empty(0))
@@ -95,12 +95,15 @@ class PointBuilder(Settings):
         values = similarity.of_unseen(new, points, distances)
         return csr_array((values, (new, points)), shape=(len(unseen), space.n_points))
 
-    def _space(self, X: Any, report: Callable[[float], None] | None = None) -> Space:
+    def _space(self, points: FloatArray, report: Report | None = None) -> Space:
         """Where distances come from."""
-        return space_of(X, self.metric, "exact", report)
+        if self.metric == PRECOMPUTED:
+            return DistanceMatrix(points)
+        return PointSpace(points, self.metric, getattr(self, "search", "exact"), report)
 
     def _check(self) -> None:
         """Refuse settings that make no sense."""
+        check_metric(self.metric)
         check_weights(self.weights)
 
     def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
@@ -162,9 +165,6 @@ class KNN(PointBuilder):
                 "neighbour transformer such as KNeighborsTransformer()"
             )
 
-    def _space(self, X: Any, report: Callable[[float], None] | None = None) -> Space:
-        return space_of(X, self.metric, self.search, report)
-
     def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
         neighbors = space.nearest(min(self.n_neighbors, space.n_points - 1))
         edges, distances, _ = _undirected(_links_of(neighbors))
@@ -183,13 +183,8 @@ class MutualKNN(PointBuilder):
 
     Parameters
     ----------
-    n_neighbors : int, default 10
-        k >= 1; where there are fewer other points, all of them.
-    metric : {"euclidean", "cosine", "correlation", "precomputed"}, default "euclidean"
-        How far apart two points are; "precomputed" takes a matrix of distances as X.
-    weights : {"gaussian", "local", "constant"}, default "gaussian"
-        Similarity w of two points at distance d: exp(-d^2 / a^2) with a the mean distance over all
-        edges; exp(-d^2 / (a_i a_j)) with the mean distances of the two points' own edges; or 1.
+    n_neighbors, metric, weights
+        As for `KNN`.
     spanning_tree : bool, default True
         Whether to add the minimum spanning tree of all points, so that the graph is in one piece.
 
@@ -248,11 +243,8 @@ class Radius(PointBuilder):
     ----------
     radius : float
         Largest distance, > 0, in the unit of the metric; points exactly that far apart are joined.
-    metric : {"euclidean", "cosine", "correlation", "precomputed"}, default "euclidean"
-        How far apart two points are; "precomputed" takes a matrix of distances as X.
-    weights : {"gaussian", "local", "constant"}, default "gaussian"
-        Similarity w of two points at distance d: exp(-d^2 / a^2) with a the mean distance over all
-        edges; exp(-d^2 / (a_i a_j)) with the mean distances of the two points' own edges; or 1.
+    metric, weights
+        As for `KNN`.
 
     Examples
     --------

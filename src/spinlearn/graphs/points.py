@@ -8,25 +8,23 @@ import numpy as np
 
 from spinlearn.core.arrays import FloatArray, float_array
 from spinlearn.errors import InvalidInputError
+from spinlearn.graphs.metrics import PRECOMPUTED
 
 SQUARES_VANISH = 1e-150  # of a unit: the squares of smaller lengths are no normal numbers
 
 
-def checked_points(X: Any, name: str = "X") -> FloatArray:
-    """Rows of `X` as points.
+def checked_points(X: Any, name: str = "X", metric: str = "euclidean") -> FloatArray:
+    """Rows of `X` as points: float64, finite, C-contiguous, (n, d), not necessarily a copy.
 
-    Parameters
-    ----------
-    X : array-like or data frame of numbers, shape (n, d)
-        At least one row and one column; booleans, integers and objects that are numbers will do.
-    name : str
-        What error messages call it.
-
-    Returns
-    -------
-    ndarray of float64, shape (n, d)
-        Finite, C-contiguous, not necessarily a copy.
+    An array-like or a data frame with at least one row and one column; booleans, integers and
+    objects that are numbers will do. Errors call it `name`.
     """
+    if hasattr(X, "tocoo") and metric == PRECOMPUTED:
+        raise InvalidInputError(
+            "the precomputed distance matrix is sparse, so that an absent entry could mean far "
+            "away or unknown: pass a dense matrix, or turn the entries into similarities and use "
+            "as_graph"
+        )
     if hasattr(X, "tocoo"):
         raise InvalidInputError(
             f"{name} is sparse, but neighbours are searched among dense points: pass "
@@ -63,20 +61,12 @@ def checked_points(X: Any, name: str = "X") -> FloatArray:
     return np.ascontiguousarray(array)
 
 
-def refuse_drowned(points: FloatArray, relative: float = SQUARES_VANISH, name: str = "X") -> None:
+def refuse_drowned(points: FloatArray, relative: float = SQUARES_VANISH) -> None:
     """Refuse points most of which coincide once the largest value sets the scale.
 
     Lengths are measured in units of the largest coordinate, lest squares overflow; one value of
-    1e300 then leaves nothing of the differences between the others.
-
-    Parameters
-    ----------
-    points : float array (n, d)
-        Finite.
-    relative : float
-        Differences below this part of the largest value are lost.
-    name : str
-        What the error calls them.
+    1e300 then leaves nothing of the differences between the others, which are lost below the part
+    `relative` of it.
     """
     largest = max(points.max(), -points.min())
     least = largest * relative
@@ -88,7 +78,7 @@ def refuse_drowned(points: FloatArray, relative: float = SQUARES_VANISH, name: s
     if 2 * n_left <= n_distinct:
         row, column = np.argwhere(np.abs(points) == largest)[0]
         raise InvalidInputError(
-            f"{name} holds {points[row, column]:.3g} at row {row}, column {column}, beside which "
+            f"X holds {points[row, column]:.3g} at row {row}, column {column}, beside which "
             f"the distances between most points are too small to be told from 0 ({n_distinct} "
             f"different points become {n_left}): correct that value, drop that point, or bring the "
             "features to one scale"
@@ -99,8 +89,14 @@ def _frame_to_array(frame: Any, name: str) -> FloatArray:
     """Columns of a data frame; missing values of any kind become NaN."""
     columns, refused = [], []
     for label, column in frame.items():
+        if column.dtype.kind in "biuf":  # nullable ones hold an object that NumPy cannot read
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        elif column.dtype == "category":  # NumPy would take the categories for numbers
+            values = np.asarray(column, dtype=str)
+        else:
+            values = np.asarray(column)
         try:
-            columns.append(float_array(_column_values(column), name))
+            columns.append(float_array(values, name))
         except InvalidInputError:
             refused.append(str(label))
     if refused:
@@ -110,12 +106,3 @@ def _frame_to_array(frame: Any, name: str) -> FloatArray:
             "numbers: drop or encode them"
         )
     return np.column_stack(columns) if columns else np.empty((len(frame), 0))
-
-
-def _column_values(column: Any) -> Any:
-    # Nullable integers and booleans hold a missing-value object that NumPy cannot read.
-    if column.dtype.kind in "biuf":
-        return column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if column.dtype == "category":  # NumPy would take the categories for numbers
-        return np.asarray(column, dtype=str)
-    return np.asarray(column)

@@ -10,7 +10,7 @@ tree meets tied points can change a result.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
 
 Ids = npt.NDArray[np.int64]
+Report = Callable[[float], None]
 
 MAX_EDGES = 100_000_000  # of a radius graph: 2 GB while it is being built
 
@@ -49,24 +50,6 @@ class Links(NamedTuple):
     distances: FloatArray
 
 
-class NeighborSearch(Protocol):
-    """Euclidean neighbours among points, exact or not."""
-
-    points: FloatArray
-
-    def nearest(
-        self,
-        queries: FloatArray,
-        k: int,
-        own: Ids | None = None,
-        report: Callable[[float], None] | None = None,
-    ) -> Neighbors:
-        """The k nearest points of every query."""
-
-    def closer(self, queries: FloatArray, radii: FloatArray) -> Links:
-        """Pairs of a query and a point that is less than the point's own radius away."""
-
-
 class Search:
     """Exact Euclidean neighbour search among `points`, shape (n, d)."""
 
@@ -79,19 +62,12 @@ class Search:
         queries: FloatArray,
         k: int,
         own: Ids | None = None,
-        report: Callable[[float], None] | None = None,
+        report: Report | None = None,
     ) -> Neighbors:
-        """The k nearest points of every query.
+        """The k nearest points of every query, (n_queries, d).
 
-        Parameters
-        ----------
-        queries : ndarray, shape (n_queries, d)
-        k : int
-            At most n, and at most n - 1 with `own`.
-        own : ndarray of int, shape (n_queries,), optional
-            The queries' own ids when they are points themselves: no point is its own neighbour.
-        report : callable, optional
-            Told the share of queries done now and then.
+        `own` are the queries' own ids where they are points themselves: no point is its own
+        neighbour, and k is at most n - 1 then. `report` is told the share done now and then.
         """
         result = Neighbors(np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k)))
         if k == 0:
@@ -106,7 +82,7 @@ class Search:
             count = min(count, len(points))
             # Distances too close for products to tell apart are left to a tree.
             high = rounds < n_product_rounds
-            index: _Index = _ProductIndex(points) if high else _TreeIndex(points)
+            index = _ProductIndex(points) if high else _TreeIndex(points)
             settled = np.zeros(len(queries), dtype=bool)
             for rows in _blocks(pending, count):
                 candidates, bounds = index.nearest(queries[rows], count)
@@ -132,7 +108,7 @@ class Search:
         Equal up to rounding is not less: a copy of a point's k-th neighbour is no nearer.
         """
         high = self.points.shape[1] > _MAX_TREE_DIMENSIONS_FAR
-        index: _Index = _ProductIndex(self.points) if high else _TreeIndex(self.points)
+        index = _ProductIndex(self.points) if high else _TreeIndex(self.points)
         found = []
         for rows in _blocks(np.arange(len(queries)), len(self.points) if high else _PAIRS):
             asking, ids = index.closer(queries[rows], radii)
@@ -146,7 +122,7 @@ class Search:
     def within(self, queries: FloatArray, radius: float) -> Links:
         """All pairs of a query and a point at most `radius` apart, give or take rounding."""
         high = self.points.shape[1] > _MAX_TREE_DIMENSIONS
-        index: _Index = _ProductIndex(self.points) if high else _TreeIndex(self.points)
+        index = _ProductIndex(self.points) if high else _TreeIndex(self.points)
         found, n_found = [], 0
         for rows in _blocks(np.arange(len(queries)), len(self.points)):
             asking, ids = index.within(queries[rows], radius)
@@ -162,18 +138,14 @@ class Search:
         return Links(*map(np.concatenate, zip(*found, strict=True)))
 
 
-class _Index(Protocol):
-    def nearest(self, queries: FloatArray, count: int) -> tuple[Ids, FloatArray]:
-        """Ids (n, count) of candidates; lower bounds (n,) on the distances of all others."""
-
-    def within(self, queries: FloatArray, radius: float) -> tuple[Ids, Ids]:
-        """Queries and points of all pairs within the radius, and perhaps a few more."""
-
-    def closer(self, queries: FloatArray, radii: FloatArray) -> tuple[Ids, Ids]:
-        """The same for a radius of every point's own."""
-
-
 class _TreeIndex:
+    """Candidates by a k-d tree.
+
+    `nearest` gives ids (n, count) and lower bounds (n,) on the distances of all other points;
+    `within` queries and points of all pairs in the radius, and perhaps a few more; `closer` the
+    same for a radius of every point's own.
+    """
+
     def __init__(self, points: FloatArray) -> None:
         from scipy.spatial import KDTree
 
@@ -199,6 +171,8 @@ class _TreeIndex:
 
 
 class _ProductIndex:
+    """The same by products of matrices."""
+
     def __init__(self, points: FloatArray) -> None:
         self._origin = points.mean(axis=0)
         self._points = points - self._origin

@@ -1,24 +1,27 @@
 """Where distances come from: points under a metric, or a matrix of distances.
 
-Both answer the same questions: the nearest points, the points within a radius (of the training
-points or of unseen ones), the minimum spanning tree, the place of unseen points, and to which
-training points these would be near.
+Both answer the same questions:
+
+nearest(k, unseen)     the k nearest training points of unseen points, or of each other
+within(radius, unseen) those within a radius
+nearer(k, unseen)      training points to which an unseen point is nearer than their k-th neighbour
+spanning_tree(lists)   edges (n - 1, 2) of the minimum spanning tree and their lengths
+recall                 measured share of the true neighbours that are found; None where all are
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs.approximate import FaissSearch, TransformerSearch, faiss_at_hand
-from spinlearn.graphs.metrics import PRECOMPUTED, Embedding, check_metric
-from spinlearn.graphs.points import checked_points, refuse_drowned
-from spinlearn.graphs.search import Ids, Links, Neighbors, NeighborSearch, Search, separations
+from spinlearn.graphs.metrics import Embedding
+from spinlearn.graphs.points import refuse_drowned
+from spinlearn.graphs.search import Ids, Links, Neighbors, Report, Search, separations
 from spinlearn.graphs.spanning_tree import matrix_spanning_tree, points_spanning_tree
 
 MANY = 50_000  # points beyond which "auto" is approximate, if faiss is there
@@ -26,55 +29,16 @@ _TOLERANCE = 1e-9  # relative: rounding that a distance matrix may carry
 _BLOCK = 2**22  # numbers held at a time, 32 MB
 
 
-class Space(Protocol):
-    """Training points and their distances, in a unit that only `radius` needs to know."""
-
-    n_points: int
-
-    @property
-    def recall(self) -> float | None:
-        """Measured share of the true neighbours that `nearest` finds; None where it is exact."""
-
-    def place(self, X_new: Any) -> FloatArray:
-        """Unseen points as `nearest` and `within` want them."""
-
-    def nearest(self, k: int, unseen: FloatArray | None = None) -> Neighbors:
-        """The k nearest training points of every unseen point, or of each other."""
-
-    def within(self, radius: float, unseen: FloatArray | None = None) -> Links:
-        """Training points within the radius of every unseen point, or of each other."""
-
-    def nearer(self, k: int, unseen: FloatArray) -> Links:
-        """Training points to which an unseen point is nearer than their k-th neighbour."""
-
-    def spanning_tree(self, neighbors: Neighbors) -> tuple[Ids, FloatArray]:
-        """Edges (n - 1, 2) of the minimum spanning tree and their lengths."""
-
-
-def space_of(
-    X: Any, metric: str, search: Any = "exact", report: Callable[[float], None] | None = None
-) -> Space:
-    """The space of training data `X`: points, or distances if metric is "precomputed".
-
-    `search` is how neighbours of points are found, see `KNN`; `report` is told of its progress.
-    """
-    check_metric(metric)
-    if metric == PRECOMPUTED:
-        return DistanceMatrix(X)
-    return PointSpace(X, metric, search, report)
-
-
 class PointSpace:
     """Points (n, d) under the metric "euclidean", "cosine" or "correlation"."""
 
     def __init__(
         self,
-        X: Any,
+        points: FloatArray,
         metric: str,
         search: Any = "exact",
-        report: Callable[[float], None] | None = None,
+        report: Report | None = None,
     ) -> None:
-        points = checked_points(X)
         if metric == "euclidean":  # the others look at directions
             refuse_drowned(points)
         self.n_points, self._n_features = points.shape
@@ -93,7 +57,7 @@ class PointSpace:
         """Measured share of the true neighbours that were found; None where all are."""
         return None if self._approximate is None else self._approximate.recall
 
-    def _searching(self, k: int) -> NeighborSearch:
+    def _searching(self, k: int) -> Search | FaissSearch | TransformerSearch:
         """The search that was asked for; "auto" is exact up to MANY points, or without faiss."""
         how = self._how
         if how == "auto":
@@ -108,8 +72,8 @@ class PointSpace:
             )
         return self._approximate
 
-    def place(self, X_new: Any) -> FloatArray:
-        points = checked_points(X_new, "X_new")
+    def place(self, points: FloatArray) -> FloatArray:
+        """Unseen points as `nearest` and `within` want them."""
         if points.shape[1] != self._n_features:
             raise InvalidInputError(
                 f"X_new has {points.shape[1]} features, but the training points have "
@@ -159,14 +123,7 @@ class DistanceMatrix:
 
     recall = None
 
-    def __init__(self, X: Any) -> None:
-        if hasattr(X, "tocoo"):
-            raise InvalidInputError(
-                "the precomputed distance matrix is sparse, so that an absent entry could mean "
-                "far away or unknown: pass a dense matrix, or turn the entries into similarities "
-                "and use as_graph"
-            )
-        distances = checked_points(X)
+    def __init__(self, distances: FloatArray) -> None:
         self.n_points, n_columns = distances.shape
         if self.n_points != n_columns:
             raise InvalidInputError(
@@ -189,8 +146,8 @@ class DistanceMatrix:
         self._distances = _not_negative(symmetric, "X")
         np.fill_diagonal(self._distances, np.inf)  # no point is its own neighbour
 
-    def place(self, X_new: Any) -> FloatArray:
-        distances = checked_points(X_new, "X_new")
+    def place(self, distances: FloatArray) -> FloatArray:
+        """Distances of unseen points as `nearest` and `within` want them."""
         if distances.shape[1] != self.n_points:
             raise InvalidInputError(
                 f"X_new has {distances.shape[1]} columns, but there are {self.n_points} training "
@@ -225,6 +182,9 @@ class DistanceMatrix:
     def spanning_tree(self, neighbors: Neighbors) -> tuple[Ids, FloatArray]:
         tree = matrix_spanning_tree(self._distances)
         return tree, self._distances[tree[:, 0], tree[:, 1]]
+
+
+Space = PointSpace | DistanceMatrix
 
 
 def _not_negative(distances: FloatArray, name: str) -> FloatArray:

@@ -36,14 +36,7 @@ def matrix_spanning_tree(distances: FloatArray) -> Ids:
 
 
 def points_spanning_tree(search: Search, neighbors: Neighbors) -> Ids:
-    """Edges (n - 1, 2) of the minimum spanning tree of `search.points`.
-
-    Parameters
-    ----------
-    search : Search
-    neighbors : Neighbors
-        The k nearest points of each point, k >= 1.
-    """
+    """Edges (n - 1, 2) of the minimum spanning tree, given some nearest points of each point."""
     lists = _Lists(search, neighbors)
     n_components = len(search.points)
     component = np.arange(n_components)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spinlearn.analysis.grains import connected_parts
 from spinlearn.core.graph import Graph
 
 
@@ -59,23 +60,15 @@ def describe(graph: Graph) -> GraphSummary:
     --------
     >>> from spinlearn import Graph
     >>> from spinlearn.graphs import describe
-    >>> summary = describe(Graph(4, [(0, 1), (1, 2)]))
-    >>> summary.n_components, summary.n_isolated, summary.mean_degree
-    (2, 1, 1.0)
+    >>> describe(Graph(4, [(0, 1), (1, 2)])).mean_degree
+    1.0
     """
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    joined = csr_array(
-        (np.ones(len(graph.neighbors)), graph.neighbors, graph.indptr),
-        shape=(graph.n_nodes, graph.n_nodes),
-    )
-    n_components, component = connected_components(joined, directed=False)
+    component = connected_parts(graph.n_nodes, graph.edges)
     sizes = np.sort(np.bincount(component))[::-1]
     return GraphSummary(
         n_nodes=graph.n_nodes,
         n_edges=graph.n_edges,
-        n_components=int(n_components),
+        n_components=len(sizes),
         n_isolated=int(np.count_nonzero(graph.degrees == 0)),
         component_sizes=tuple(sizes.tolist()),
         mean_degree=2 * graph.n_edges / graph.n_nodes,

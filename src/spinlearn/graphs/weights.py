@@ -10,12 +10,11 @@ all for "gaussian".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from spinlearn.core.arrays import FloatArray, frozen
+from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
 
 WEIGHTS = ("constant", "gaussian", "local")
@@ -32,18 +31,11 @@ def check_weights(weights: str) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Similarity:
+class Similarity(NamedTuple):
     """Similarity as a function of distance, with the length scales of one graph.
 
-    Attributes
-    ----------
-    weights : {"constant", "gaussian", "local"}
-    scale : float
-        Scale of a point that has none of its own, in the unit of the distances: a for "gaussian"
-        and "local", infinite for "constant" and for a graph without edges.
-    point_scales : ndarray, shape (n,)
-        Scale of every point of the graph.
+    `point_scales` are those of its points, `scale` that of a point that has none of its own, in the
+    unit of the distances: infinite for "constant" and for a graph without edges.
     """
 
     weights: str
@@ -51,25 +43,18 @@ class Similarity:
     point_scales: FloatArray
 
     @classmethod
-    def of_graph(cls, weights: str, n_points: int, edges: Any, distances: FloatArray) -> Self:
+    def of_graph(cls, weights: str, n_points: int, edges: Any, distances: FloatArray) -> Similarity:
         """Scales from the edges (m, 2) of a graph and their lengths (m,)."""
-        check_weights(weights)
-        if weights == "constant" or len(distances) == 0:
-            scale = np.inf
-        else:
-            scale = float(np.mean(distances))
-        if weights == "local":
-            ends, lengths = np.ravel(edges), np.repeat(distances, 2)
-            scales = _mean_by_point(n_points, ends, lengths, scale)
-        else:
-            scales = np.full(n_points, scale)
-        return cls(weights=weights, scale=scale, point_scales=frozen(scales, np.float64))
+        known = weights != "constant" and len(distances) > 0
+        scale = float(np.mean(distances)) if known else np.inf
+        if weights != "local":
+            return cls(weights, scale, np.full(n_points, scale))
+        lengths = np.repeat(distances, 2)
+        return cls(weights, scale, _mean_by_point(n_points, np.ravel(edges), lengths, scale))
 
     def of_edges(self, edges: Any, distances: FloatArray) -> FloatArray:
         """Similarities (m,) along edges (m, 2) of the graph."""
-        return _similarity(
-            distances, self.point_scales[edges[:, 0]], self.point_scales[edges[:, 1]]
-        )
+        return _similarity(distances, *self.point_scales[edges].T)
 
     def of_unseen(self, new_points: Any, points: Any, distances: FloatArray) -> FloatArray:
         """Similarities (m,) of unseen points to points of the graph, both given by number."""

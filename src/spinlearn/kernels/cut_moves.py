@@ -46,15 +46,8 @@ def renumber(
 ):
     """The graph with node order[k] as node k, as the arcs of a network.
 
-    Parameters
-    ----------
-    order : int32 [n], all nodes
-    arc_ptr, heads, edge_ids : int32 [n + 1], [2m], [2m], CSR of the graph
-    couplings : float64 [m]
-    rank, first_place : int32 [n], [m], work
-    new_ptr : int32 [n + 1], out
-    new_arcs : int32 [2m, 2], out, the node an arc leads to and its slot: 2k and 2k + 1 for a pair
-    new_couplings : float64 [2m], out, of the arcs
+    Arcs are the node that they lead to and their slot: 2k and 2k + 1 for a pair. `rank` [n] and
+    `first_place` [m] are work space, the last three are filled.
     """
     for k in range(order.size):
         rank[order[k]] = k
@@ -87,17 +80,8 @@ def build_network(
 ):  # fmt: skip
     """Fill the network of a move; the number of its nodes and the weight of the all-zero cut.
 
-    Parameters
-    ----------
-    arc_ptr, arcs, couplings : from `renumber`
-    pair_cost : float64 [q, q]
-    fields : float64 [n, q]
-    zero, one : int8 [n]
-    local : int32 [n], work
-    members : int32 [n], out, the nodes that have a choice
-    network_ptr, network_arcs : int32 [n + 1], [2m, 2], out, with the slots of the graph
-    capacity : float64 [2m], by slot, out
-    terminal : float64 [n], out
+    `members` are the nodes that have a choice; network, capacities (by slot of the graph) and
+    terminal capacities are theirs, in local numbers. `local` [n] is work space.
     """
     n_members = 0
     for i in range(zero.size):

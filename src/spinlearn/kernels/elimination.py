@@ -30,6 +30,8 @@ libm for exp and log. Hence the vector type and the two functions of `kernels/el
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
@@ -40,37 +42,43 @@ from spinlearn.kernels.simd import larger, smaller, where
 TILE_STATES = 16  # separator states handled together: enough to hide latencies, all in L1 cache
 
 
+class Buckets(NamedTuple):
+    """The tree of buckets with its energies; see `spinlearn.engines.elimination_solver`."""
+
+    q: int
+    pair_cost: np.ndarray  # [q, q]
+    fields: np.ndarray  # [n, q], in the order of the buckets
+    sep_ptr: np.ndarray  # separators, ragged
+    sep: np.ndarray
+    child_ptr: np.ndarray  # children, ragged
+    child: np.ndarray
+    link_ptr: np.ndarray  # edges of each bucket's variable to its separator: digit and coupling
+    link_digit: np.ndarray
+    link_coupling: np.ndarray
+    at: np.ndarray  # where messages and conditionals of a bucket begin
+    conditional_at: np.ndarray
+
+
+class Step(NamedTuple):
+    """One kernel call: buckets first..last-1, of each the separator states begin..end-1."""
+
+    first: int
+    last: int
+    begin: int
+    end: int
+
+
 @njit(cache=True, nogil=True)
-def upward(
-    lanes,
-    first,
-    last,
-    begin,
-    end,
-    q,
-    betas,
-    resolution,
-    pair_cost,
-    fields,
-    sep_ptr,
-    sep,
-    child_ptr,
-    child,
-    link_ptr,
-    link_digit,
-    link_coupling,
-    at,
-    conditional_at,
-    min_energy,
-    messages,
-    conditional,
-):
+def upward(lanes, step, betas, resolution, buckets, min_energy, messages, conditional):
     """Eliminate buckets first..last-1; fills `conditional`, leaves messages on the stack.
 
     Of every bucket the separator states begin..end-1: all, or whole tiles of a large bucket.
     The message of b is `min_energy[at[b] + s]` and the rows log_count, mean, variance of
     `messages[at[b] + s]`.
     """
+    first, last, begin, end = step
+    q, pair_cost, fields, sep_ptr, sep, child_ptr, child, link_ptr, link_digit, link_coupling, at, \
+        conditional_at = buckets  # fmt: skip
     digits, low_digits, strides, bases, offsets = _scratch(first, last, q, sep_ptr, child_ptr)
     n_states = TILE_STATES * q
     low_energy = np.empty(n_states)
@@ -200,34 +208,15 @@ def _sum_of_two(lanes, n_tile, weight, mean, variance, messages, out, conditiona
 
 
 @njit(cache=True, nogil=True)
-def downward(
-    lanes,
-    first,
-    last,
-    begin,
-    end,
-    q,
-    sep_ptr,
-    sep,
-    child_ptr,
-    child,
-    link_ptr,
-    link_digit,
-    pair_slot,
-    at,
-    conditional_at,
-    conditional,
-    separator,
-    marginals,
-    agreement,
-    pairs,
-):
+def downward(lanes, step, buckets, pair_slot, conditional, separator, marginals, agreement, pairs):
     """Spread probabilities from bucket last-1 down to bucket first.
 
     Of every bucket the separator states begin..end-1: all, or whole tiles, the last ones first.
     `separator` is a stack of P(s) per bucket; roots find it preset to one. `pairs` receives
     P(x_b, x_digit) for the links with pair_slot >= 0.
     """
+    first, last, begin, end = step
+    q, _, _, sep_ptr, sep, child_ptr, child, link_ptr, link_digit, _, at, conditional_at = buckets
     digits, low_digits, strides, bases, offsets = _scratch(first, last, q, sep_ptr, child_ptr)
     joint = np.empty((TILE_STATES * q, len(lanes)))  # P(x_b, s) in a tile,
     low_joint = np.empty((TILE_STATES * q, len(lanes)))  # summed over the other digits,

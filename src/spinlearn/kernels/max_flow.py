@@ -67,19 +67,10 @@ def max_flow(
 ):
     """Push a maximum flow; the value it adds.
 
-    Parameters
-    ----------
-    arc_ptr : int32 [n + 1]
-    arcs : int32 [A, 2], the node an arc leads to and its slot
-    capacity : float64, by slot, >= 0; becomes the residual capacity
-    terminal : float64 [n], residual capacity from the source (> 0) or to the sink (< 0); in place
-    tolerance : float, residual capacities up to this count as zero
-    tree : int8 [n], out: SOURCE, SINK or UNDECIDED
-    links : int32 [n, 2], work: parent, and slot of the arc to it
-    marks : int32 [n, 2], work: number of the last augmentation that verified the distance to the
-        root, and that distance
-    queue, orphans : int32 [n], work
-    queued : bool [n], work
+    arc_ptr [n + 1] and arcs [A, 2] as above; capacity by slot, >= 0, becomes the residual one;
+    terminal [n] is that from the source (> 0) or to the sink (< 0), in place; tree [n] is filled.
+    The rest is work space: links [n, 2] parent and slot of the arc to it; marks [n, 2] number of
+    the last augmentation that verified the distance to the root, and that distance.
     """
     n = terminal.size
     n_active = 0
@@ -164,52 +155,33 @@ def max_flow(
             else:
                 from_source, to_sink = arcs[arc, 0], p
             push = capacity[middle]
-            i = from_source
-            while links[i, 0] >= 0:
-                push = min(push, capacity[links[i, 1] ^ 1])
-                i = links[i, 0]
-            push = min(push, terminal[i])
-            i = to_sink
-            while links[i, 0] >= 0:
-                push = min(push, capacity[links[i, 1]])
-                i = links[i, 0]
-            push = min(push, -terminal[i])
+            for half in range(2):  # that of the source, and that of the sink
+                i = to_sink if half else from_source
+                while links[i, 0] >= 0:
+                    push = min(push, capacity[links[i, 1] ^ 1 ^ half])
+                    i = links[i, 0]
+                push = min(push, abs(terminal[i]))
 
             n_orphans = 0
             capacity[middle] -= push
             capacity[middle ^ 1] += push
-            i = from_source
-            while links[i, 0] >= 0:
-                up = links[i, 0]
-                slot = links[i, 1]
-                capacity[slot] += push
-                capacity[slot ^ 1] -= push
-                if capacity[slot ^ 1] <= tolerance:
+            for half in range(2):
+                i = to_sink if half else from_source
+                while links[i, 0] >= 0:
+                    up = links[i, 0]
+                    slot = links[i, 1] ^ 1 ^ half
+                    capacity[slot] -= push
+                    capacity[slot ^ 1] += push
+                    if capacity[slot] <= tolerance:
+                        links[i, 0] = _ORPHAN
+                        orphans[n_orphans] = i
+                        n_orphans += 1
+                    i = up
+                terminal[i] += push if half else -push
+                if abs(terminal[i]) <= tolerance:
                     links[i, 0] = _ORPHAN
                     orphans[n_orphans] = i
                     n_orphans += 1
-                i = up
-            terminal[i] -= push
-            if terminal[i] <= tolerance:
-                links[i, 0] = _ORPHAN
-                orphans[n_orphans] = i
-                n_orphans += 1
-            i = to_sink
-            while links[i, 0] >= 0:
-                up = links[i, 0]
-                slot = links[i, 1]
-                capacity[slot ^ 1] += push
-                capacity[slot] -= push
-                if capacity[slot] <= tolerance:
-                    links[i, 0] = _ORPHAN
-                    orphans[n_orphans] = i
-                    n_orphans += 1
-                i = up
-            terminal[i] += push
-            if terminal[i] >= -tolerance:
-                links[i, 0] = _ORPHAN
-                orphans[n_orphans] = i
-                n_orphans += 1
             flow += push
 
             # -- adopt, those near the roots first: the others may hang on them --

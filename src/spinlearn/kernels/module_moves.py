@@ -45,16 +45,9 @@ def join_modules(
 ):
     """Offer every node of `order` the modules of its neighbours once; the number that moved.
 
-    Parameters
-    ----------
-    order : int32, nodes that may move
-    weights : float64 in CSR order; mass : float64 [n]; null : float
-    fields : float64 [n, q], or [0, q] for none
-    slack : gains below this are rounding
-    member : int32 [n], module of every node, updated
-    module_mass : float64 [n]; module_fields : float64 like fields, sums over modules, updated
-    tally : float64 [n], all zero, and again on return
-    touched : int32 [largest degree + 1], scratch
+    weights are in CSR order; fields [n, q], or [0, q] for none; gains below `slack` are rounding;
+    `member` and the sums over modules are updated. tally [n] is all zero, and again on return;
+    touched [largest degree + 1] is scratch.
     """
     with_fields = fields.shape[0] > 0
     q = fields.shape[1]

@@ -14,18 +14,9 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def list_in_balls(indptr, neighbors, size, listed, borders, order):
-    """Fill `order` with the nodes that are not listed yet; returns how many there are.
+    """Fill `order` [n] with the nodes that are not `listed` yet; returns how many there are.
 
-    Parameters
-    ----------
-    indptr, neighbors : int32 arrays (n + 1,), (slots,)
-    size : int
-        Nodes of a ball.
-    listed : bool array (n,), changed in place
-        True for nodes to be left out.
-    borders : int32 array (n,)
-        Work space: nodes at which a ball may begin, the last first.
-    order : int32 array (n,)
+    Balls have `size` nodes. borders [n] is work space: nodes at which one may begin, last first.
     """
     n = len(listed)
     count, n_borders, next_node = 0, 0, 0

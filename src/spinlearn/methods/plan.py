@@ -565,7 +565,15 @@ class _Weighing:
         self.choices.append(
             Choice("engine", BeliefPropagation.name, "takes seconds; engine= names another")
         )
-        return engine.by_messages(n_starts=1 if model.class_penalty is None else None), True
+        by_messages = BeliefPropagation(
+            tol=1e-6,  # of messages, a thousandth of what a probability is read to
+            n_starts=1 if model.class_penalty is None else None,
+            minimizer="hasty",
+            second_opinion=False,  # answers have a sampled one of their own
+            checkpoint=engine.checkpoint,
+            checkpoint_seconds=engine.checkpoint_seconds,
+        )
+        return by_messages, True
 
     def _average(self) -> Average:
         """What the labels say about resolutions, temperatures and shares."""

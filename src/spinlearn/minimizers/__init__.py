@@ -12,23 +12,27 @@ from collections.abc import Callable
 from typing import Any
 
 from spinlearn.core.model import PottsModel
-from spinlearn.errors import InvalidInputError, UnsupportedModelError
+from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers.annealing import annealing
-from spinlearn.minimizers.bound import isolation_bound
 from spinlearn.minimizers.class_annealing import class_annealing
-from spinlearn.minimizers.cut import minimum_cut
-from spinlearn.minimizers.expansion import alpha_expansion
-from spinlearn.minimizers.minimum import Minimum, MinimumCut
-from spinlearn.minimizers.multilevel import multilevel
-from spinlearn.minimizers.randomized_cut import Vote, randomized_cut
-from spinlearn.minimizers.support import (
+from spinlearn.minimizers.cuts import (
+    Vote,
+    alpha_beta_swap,
+    alpha_expansion,
+    isolation_bound,
+    minimum_cut,
+    randomized_cut,
+)
+from spinlearn.minimizers.minimum import (
+    Minimum,
+    MinimumCut,
     class_level_reason,
     contraction_reason,
     cut_reason,
     expansion_reason,
     swap_reason,
 )
-from spinlearn.minimizers.swap import alpha_beta_swap
+from spinlearn.minimizers.multilevel import multilevel
 
 __all__ = [
     "MINIMIZERS",
@@ -44,7 +48,6 @@ __all__ = [
     "minimum_cut",
     "multilevel",
     "randomized_cut",
-    "unsupported",
 ]
 
 Minimizer = Callable[[PottsModel, int | None], Minimum]
@@ -74,33 +77,6 @@ Examples
 """
 
 
-def unsupported(model: PottsModel, method: str) -> str | None:
-    """Why a minimiser cannot treat the model, or None if it can.
-
-    Parameters
-    ----------
-    model : PottsModel
-        The energy.
-    method : str
-        A name from `MINIMIZERS`.
-
-    Returns
-    -------
-    str or None
-
-    Examples
-    --------
-    >>> from spinlearn import Graph, PottsModel
-    >>> from spinlearn.minimizers import unsupported
-    >>> three = PottsModel(Graph(2, [(0, 1)]), n_states=3)
-    >>> print(unsupported(three, "min_cut"))  # doctest: +ELLIPSIS
-    the model has 3 states, but a cut has two sides: use ...
-    >>> print(unsupported(three, "expansion"))
-    None
-    """
-    return _minimizer(method)[1](model)
-
-
 def minimize(model: PottsModel, method: str = "auto", seed: int | None = None) -> Minimum:
     """A labelling of least energy, exact where the method is: the limit T = 0.
 
@@ -117,7 +93,6 @@ def minimize(model: PottsModel, method: str = "auto", seed: int | None = None) -
     Returns
     -------
     Minimum
-        The labelling, its energy, and whether it is exact.
 
     Raises
     ------
@@ -134,19 +109,12 @@ def minimize(model: PottsModel, method: str = "auto", seed: int | None = None) -
     >>> best.labels.tolist(), best.energy, best.exact
     ([0, 0, 1, 1], 0.5, True)
     """
-    if method != "auto":
-        return _minimizer(method)[0](model, seed)
-    reason: str | None = None
-    for run, why_not in MINIMIZERS.values():
-        reason = why_not(model)
-        if reason is None:
-            return run(model, seed)
-    raise UnsupportedModelError(f"no minimiser treats this model: {reason}")
-
-
-def _minimizer(method: str) -> tuple[Minimizer, Reason]:
-    if method not in MINIMIZERS:
+    if method != "auto" and method not in MINIMIZERS:
         raise InvalidInputError(
             f"method {method!r} is unknown: use 'auto' or one of {', '.join(map(repr, MINIMIZERS))}"
         )
-    return MINIMIZERS[method]
+    if method != "auto":
+        return MINIMIZERS[method][0](model, seed)
+    # The last one takes any model.
+    run = next(run for run, why_not in MINIMIZERS.values() if why_not(model) is None)
+    return run(model, seed)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from spinlearn.core.arrays import FloatArray, IntArray, StateArray
 from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
-from spinlearn.core.model import FREE, PottsModel
+from spinlearn.core.model import FREE, PottsModel, trusted_model
 
 MAX_PASSES = 20  # over all nodes; few move after the fifth
 SLACK = 1e-12  # of the strongest coupling: gains below are rounding
@@ -29,17 +29,10 @@ def modules(
 ) -> IntArray:
     """Module of every node, numbered from 0, (n,).
 
-    Parameters
-    ----------
-    model : PottsModel
-        Clamped nodes are not moved, others may join them: no module holds two of them.
-    resolution : float
-        Of the null model of modularity; the higher, the smaller the modules.
-    generator : Generator
-        Draws the order in which nodes take their turn.
-    mass : float array (n,), optional
-        Of the null model; default: `masses`. Nodes that are modules themselves have the sum of what
-        they hold, the couplings inside them included.
+    Clamped nodes are not moved, others may join them: no module holds two of them. The higher the
+    resolution of modularity's null model, the smaller the modules. Nodes that are modules
+    themselves have for `mass` the sum of what they hold, the couplings inside them included;
+    default: `masses`. The generator draws the order in which nodes take their turn.
     """
     from spinlearn.kernels.module_moves import join_modules
 
@@ -80,11 +73,7 @@ def _preferences(model: PottsModel) -> FloatArray:
 
 def masses(model: PottsModel) -> FloatArray:
     """Summed attraction of every node to its neighbours, (n,)."""
-    attraction = np.maximum(model.couplings * likeness(model), 0.0)
-    total = np.zeros(model.n_nodes)
-    for end in model.graph.edges.T:
-        total += np.bincount(end, weights=attraction, minlength=model.n_nodes)
-    return total
+    return model.graph.node_sums(np.maximum(model.couplings * likeness(model), 0.0))
 
 
 def likeness(model: PottsModel) -> float:
@@ -102,12 +91,8 @@ def numbered(groups: npt.NDArray[np.integer]) -> IntArray:
 def contracted(model: PottsModel, member: IntArray) -> PottsModel:
     """The model of the modules: E(coarse states) = E(coarse states[member]).
 
-    Parameters
-    ----------
-    model : PottsModel
-        Its class term, if any, must be quadratic.
-    member : int array (n,)
-        Module of every node, from 0 without gaps; clamped nodes of one module are alike.
+    Modules `member` are numbered from 0 without gaps; clamped nodes of one module are alike. A
+    class term must be quadratic.
     """
     k, q = int(member.max()) + 1, model.n_states
     ends = member[model.graph.edges]
@@ -122,15 +107,15 @@ def contracted(model: PottsModel, member: IntArray) -> PottsModel:
     clamped[member[held]] = model.clamped[held]
     penalty = model.class_penalty
     if penalty is not None:
-        assert penalty.kind == "quadratic"
         sizes = np.bincount(member, weights=penalty.sizes, minlength=k)
         penalty = ClassPenalty.quadratic(
             sizes, penalty.coefficient * float(sizes.sum()), n_states=q, targets=penalty.targets
         )
-    return PottsModel(
-        Graph(k, ends[~inner], model.couplings[~inner], duplicates="sum"),
-        q,
-        pair_cost=model.pair_cost,
+    graph = Graph(k, ends[~inner], model.couplings[~inner], duplicates="sum")
+    return trusted_model(
+        graph,
+        model.pair_cost,
+        couplings=graph.weights,
         fields=fields,
         clamped=clamped,
         class_penalty=penalty,

@@ -65,29 +65,15 @@ def inverse_roots(degrees: FloatArray) -> FloatArray:
 
 
 def solve(matrix: Any, right: FloatArray, *, tol: float, max_iter: int) -> Solution:
-    """Solve (I - N) X = B.
+    """Solve (I - N) X = B, (n, k): largest |residual_c| / |B_c| `tol`, at most `max_iter` steps.
 
-    Parameters
-    ----------
-    matrix : csr_array (n, n)
-        N, see the module's docstring.
-    right : float array (n, k)
-        B. In single precision, as the matrix, where there are very many rows.
-    tol : float
-        Largest |residual_c| / |B_c|.
-    max_iter : int
-        Most steps of CG in all.
+    In single precision, as the matrix, where there are very many rows.
     """
     return System(matrix).solve(right, tol=tol, max_iter=max_iter)
 
 
 class System:
-    """One matrix N, in a good order, for several right-hand sides.
-
-    Parameters
-    ----------
-    matrix : csr_array (n, n)
-    """
+    """One matrix N, csr_array (n, n), in a good order, for several right-hand sides."""
 
     def __init__(self, matrix: Any) -> None:
         from spinlearn.kernels import linear

@@ -1,6 +1,12 @@
-"""Minimum: a labelling of low energy, with what is known about how low.
+"""Minimum: a labelling of low energy; and which minimiser treats which model, as reasons why not.
 
-Axes: n nodes.
+For couplings J and costs V(a, b), with all states a, b, c:
+
+    cut, swap   J (2 V(a, b) - V(a, a) - V(b, b)) >= 0            Potts and any semi-metric, J >= 0
+    expansion   J (V(a, c) + V(c, b) - V(a, b) - V(c, c)) >= 0    Potts and any metric, J >= 0
+
+(Boykov, Veksler & Zabih, IEEE PAMI 23, 1222 (2001); Kolmogorov & Zabih 2004.) The structure of all
+minimum cuts: Picard & Queyranne, Math. Programming Study 13, 8 (1980). Axes: n nodes.
 """
 
 from __future__ import annotations
@@ -11,7 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.core.arrays import BoolArray, StateArray, frozen, restore
+from spinlearn.analysis.grains import connected_parts
+from spinlearn.core.arrays import BoolArray, FloatArray, StateArray, frozen, restore
+from spinlearn.core.model import FREE, PottsModel
+
+SLACK = 1e-12  # of the largest cost: rounding errors in a table of real numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -79,20 +89,8 @@ class MinimumCut(Minimum):
 
     Attributes
     ----------
-    labels : int8 array (n,)
-        A labelling of least energy, `fewest_ones`: ties go to the lower state.
-    energy : float
-        Its energy, in the unit of the couplings.
-    exact : bool
-        True.
-    method : str
-        Name of the minimiser.
-    undecided : bool array (n,)
-        Nodes on which minimum cuts differ.
-    lower_bound : float
-        The maximum flow, equal to the energy.
-    sweeps : int
-        Number of cuts made.
+    labels, energy, exact, method, undecided, lower_bound, sweeps
+        As of `Minimum`; the labels are `fewest_ones`, the bound is the maximum flow.
     fewest_zeros : int8 array (n,)
         The minimum cut in which class 0 is smallest.
     fewest_ones : int8 array (n,)
@@ -102,11 +100,6 @@ class MinimumCut(Minimum):
     n_parts : int
         Groups of blocks that choose independently of each other. The number of minimum cuts is at
         least 2 ** n_parts and at most 2 ** n_blocks; to count them exactly is #P-complete.
-
-    References
-    ----------
-    J.-C. Picard and M. Queyranne, On the structure of all minimum cuts in a network and
-    applications, Math. Programming Study 13, 8 (1980).
 
     Examples
     --------
@@ -138,3 +131,92 @@ class MinimumCut(Minimum):
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)
+
+
+def class_level_reason(model: PottsModel) -> str | None:
+    """Why cuts and single-node kernels do not see the whole energy, or None."""
+    if model.class_penalty is None:
+        return None
+    return (
+        "the model has a class-level term, which is not a sum over edges and points: use "
+        "method='class_annealing', or 'multilevel' if the term is quadratic"
+    )
+
+
+def contraction_reason(model: PottsModel) -> str | None:
+    """Why a model of modules in place of nodes would have another energy, or None."""
+    penalty = model.class_penalty
+    if penalty is None or penalty.kind == "quadratic":
+        return None
+    return (
+        f"the model has a class-level term of the form {penalty.kind!r}, for which modules cannot "
+        "stand for nodes: use method='class_annealing'"
+    )
+
+
+def cut_reason(model: PottsModel) -> str | None:
+    """Why no minimum cut gives the ground state, or None."""
+    if model.n_states != 2:
+        return (
+            f"the model has {model.n_states} states, but a cut has two sides: use "
+            "method='expansion', or one class against the rest"
+        )
+    return class_level_reason(model) or _pair_reason(model, _swap_gain(model.pair_cost), "cut")
+
+
+def swap_reason(model: PottsModel) -> str | None:
+    """Why alpha-beta swaps are no cuts, or None."""
+    return class_level_reason(model) or _pair_reason(model, _swap_gain(model.pair_cost), "swap")
+
+
+def expansion_reason(model: PottsModel) -> str | None:
+    """Why alpha-expansions are no cuts, or None."""
+    cost = model.pair_cost
+    # gain[a, b, c] = V(a, c) + V(c, b) - V(a, b) - V(c, c)
+    gain = cost[:, None, :] + cost[None, :, :] - cost[:, :, None] - np.diag(cost)[None, None, :]
+    return class_level_reason(model) or _pair_reason(model, gain, "expansion")
+
+
+def _swap_gain(cost: FloatArray) -> FloatArray:
+    own = np.diag(cost)
+    return 2 * cost - own[:, None] - own[None, :]
+
+
+def _pair_reason(model: PottsModel, gain: FloatArray, move: str) -> str | None:
+    slack = SLACK * np.abs(model.pair_cost).max()
+    if np.all(np.abs(gain) <= slack):
+        return None
+    n_negative = int(np.sum(model.couplings < 0))
+    if n_negative and np.any(gain > slack):
+        return (
+            f"{n_negative} couplings are negative, so that neighbours repel and the {move} is no "
+            "minimum cut: use method='annealing'"
+        )
+    if np.any(gain < -slack) and np.any(model.couplings > 0):
+        law = "the triangle inequality" if move == "expansion" else "2V(a,b) >= V(a,a) + V(b,b)"
+        other = "'swap' or 'annealing'" if move == "expansion" else "'annealing'"
+        return f"pair_cost violates {law}, so the {move} is not a minimum cut: use method={other}"
+    return None
+
+
+def choices(model: PottsModel, state: int) -> StateArray:
+    """`state` for every free node, its clamp for every other."""
+    return np.where(model.clamped >= 0, model.clamped, state).astype(np.int8)
+
+
+def unreached(model: PottsModel) -> BoolArray:
+    """Nodes whose part of the graph has no clamp, no field and no preferred state, (n,).
+
+    Parts are joined by couplings other than zero. All states of a part tie if the pair cost treats
+    them alike, as Potts does, or if one state throughout costs least, whichever it is. Where the
+    pair cost prefers a state, only nodes without neighbours are left.
+    """
+    joined = model.graph.edges[model.couplings != 0]
+    part = connected_parts(model.n_nodes, joined)
+    told = (model.clamped != FREE) | (np.ptp(model.fields, axis=1) > 0)
+    cost = model.pair_cost
+    agree, differ = np.diag(cost), cost[~np.eye(len(cost), dtype=np.bool_)]
+    attractive = np.all(differ >= agree[0]) and np.all(model.couplings >= 0)
+    if np.ptp(agree) > 0 or not (np.ptp(differ) == 0 or attractive):
+        told[joined.ravel()] = True  # a part without clamps and fields prefers some state
+    return np.asarray(~np.isin(part, part[told]), dtype=np.bool_)

@@ -20,30 +20,19 @@ from spinlearn.minimizers.partition import FINE, MOST_MODULES, small_modules
 
 
 class ModuleTree:
-    """The tree of one graph.
+    """The tree of one graph, of which weights >= 0 count.
 
-    Groups are numbered: the k modules from 0, then what was joined, the whole graph last.
-
-    Parameters
-    ----------
-    graph : Graph
-        Weights >= 0 count.
-    seed : int
-    inner : float array (n,), optional
-        Summed coupling inside every node, where nodes are modules themselves.
+    Groups are numbered: the k modules from 0, then what was joined, the whole graph last. `inner`
+    is the summed coupling inside every node, where nodes are modules themselves.
 
     Attributes
     ----------
-    n_modules : int
-        k.
     children : int array (k - 1, 2)
         The two groups of which group k + i was made.
     crossing, heights : float array (k - 1,)
         Coupling between them, and the least rho up to there.
-    order : int array (n,)
-        Nodes in an order in which every group is a run.
-    begin, end : int array (2k - 1,)
-        Where it begins and ends.
+    order, begin, end : int arrays (n,), (2k - 1,), (2k - 1,)
+        Nodes in an order in which every group is a run, and where it begins and ends.
     """
 
     def __init__(self, graph: Graph, seed: int = 0, inner: FloatArray | None = None) -> None:

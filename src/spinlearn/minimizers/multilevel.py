@@ -31,9 +31,8 @@ from spinlearn.minimizers.class_annealing import (
     unreached_parts,
 )
 from spinlearn.minimizers.coarsening import contracted, likeness, masses, modules, numbered
-from spinlearn.minimizers.minimum import Minimum
+from spinlearn.minimizers.minimum import Minimum, contraction_reason
 from spinlearn.minimizers.node_descent import NodeDescent
-from spinlearn.minimizers.support import contraction_reason
 
 RESOLUTIONS = (2.0, 4.0, 8.0)  # of the modules: any from 1 to 32 come to about the same energy
 COARSEST = 2000  # more modules are joined further before they are annealed
@@ -76,7 +75,6 @@ def multilevel(
     Returns
     -------
     Minimum
-        The labelling, its energy, and whether it is exact.
 
     Examples
     --------

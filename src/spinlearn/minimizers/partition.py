@@ -25,15 +25,7 @@ MOST_MODULES = 600  # else they are joined further
 
 
 def partition(graph: Graph, n_blocks: int, seed: int = 0) -> npt.NDArray[np.intp]:
-    """Number of the block of every node, (n,).
-
-    Parameters
-    ----------
-    graph : Graph
-        Weights >= 0 count.
-    n_blocks : int
-    seed : int
-    """
+    """Number of the block of every node, (n,); weights >= 0 count."""
     if not 1 <= n_blocks <= graph.n_nodes:
         raise InvalidInputError(
             f"n_blocks={n_blocks} is out of range: {graph.n_nodes} nodes make 1 to "

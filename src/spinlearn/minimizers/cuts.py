@@ -1,0 +1,510 @@
+"""Minimum cuts: exact ground states for two states, moves by cuts and their bound for more.
+
+minimum_cut      E(s) of two states with J (2 V(0,1) - V(0,0) - V(1,1)) >= 0 is the weight of a cut
+                 between a source (state 0) and a sink (state 1), clamped nodes folded into terminal
+                 capacities; by the theorem of Ford and Fulkerson the maximum flow is a lower bound
+                 that the minimum cut attains (Blum & Chawla 2001).
+alpha_expansion  Every node keeps its state or takes alpha, all at once. For alpha = 0, 1, ... in
+                 turn, until q moves in a row gain nothing. For the Potts cost the result is at most
+                 twice the least energy (all terms >= 0), for a metric V at most
+                 2 max V / min_{a != b} V times.
+alpha_beta_swap  All nodes in state alpha or beta choose anew between the two. Weaker for a metric
+                 cost, but any semi-metric will do. (Boykov, Veksler & Zabih, ICCV (1999), IEEE PAMI
+                 23, 1222 (2001), for both: every move is the best of exponentially many, and the
+                 energy never rises.)
+isolation_bound  With x^a_i = [s_i = a], an edge between two different states is cut in exactly two
+                 of the q binary problems "a against the rest", and field_i(s_i) counts once if
+                 state a of node i costs twice that in problem a:
+
+                     E(s) = 1/2 sum_a ( sum_e J_e |x^a_u - x^a_v| + 2 sum_i field_i(a) x^a_i )
+                          >= 1/2 sum_a min_x ( ... )
+
+                 each minimum a cut (Dahlhaus et al., SIAM J. Comput. 23, 864 (1994), for clamps
+                 only). Fields are counted from their least value at every node, which makes the
+                 bound tighter.
+randomized_cut   A single minimum cut is one of possibly many, chosen by accident, and often
+                 lopsided. Blum, Lafferty, Rwebangira & Reddy (ICML 2004) add noise of small
+                 magnitude to the weights, cut again and again, drop the cuts that give almost all
+                 points to one class, and let the rest vote; the margin of the vote is the
+                 confidence. Here the noise is uniform on [0, noise] in units of the mean coupling.
+
+See `kernels.cut_moves` for the networks, `kernels.max_flow` for the cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.core.arrays import FloatArray, IntArray, StateArray
+from spinlearn.core.model import FREE, PottsModel, trusted_model
+from spinlearn.core.seeds import seed_sequence
+from spinlearn.errors import InvalidInputError, UnsupportedModelError
+from spinlearn.kernels.cut_moves import (
+    breadth_first,
+    build_network,
+    labelling_energy,
+    renumber,
+)
+from spinlearn.kernels.max_flow import SINK, SOURCE, UNDECIDED, max_flow
+from spinlearn.minimizers.minimum import (
+    Minimum,
+    MinimumCut,
+    choices,
+    class_level_reason,
+    cut_reason,
+    expansion_reason,
+    swap_reason,
+    unreached,
+)
+
+# Of the strongest pair term: residual capacities below are rounding errors of sums of flows. Ties
+# between sums of real weights would be missed without this.
+ROUNDING = 1e-12
+CLOSE = 0.05  # mean distance of neighbours' numbers, as a share of all: 1/3 for random numbers
+
+Stop = Callable[[], bool]
+Turn = TypeVar("Turn")
+
+
+class Cut(NamedTuple):
+    """The minimum cut of a move, over the nodes that had a choice.
+
+    `gain` is the energy of all members at zero minus the least energy, by the maximum flow: an
+    upper bound of what any choice gains. The residual network is that of `kernels.max_flow`.
+    """
+
+    members: IntArray  # (k,), their numbers in the model
+    side: StateArray  # (k,), SOURCE: zero in every minimum cut, SINK: one, UNDECIDED: either
+    gain: float
+    arc_ptr: IntArray
+    arcs: IntArray
+    residual: FloatArray
+    tolerance: float  # residual capacities up to this are zero
+
+
+class BinaryMoves:
+    """Work space for the moves of one model, its nodes in an order that keeps neighbours close."""
+
+    def __init__(self, model: PottsModel) -> None:
+        graph = model.graph
+        n, m = graph.n_nodes, graph.n_edges
+        self._flags = np.empty(n, dtype=np.bool_)
+        self._node_work = np.empty((4, n), dtype=np.int32)
+        self._tree_work = np.empty((2, n, 2), dtype=np.int32)
+        self._network_ptr: IntArray = np.empty(n + 1, dtype=np.int32)
+        self._network_arcs: IntArray = np.empty((2 * m, 2), dtype=np.int32)
+        self._capacity: FloatArray = np.empty(2 * m)
+        self._terminal: FloatArray = np.empty(n)
+        self._side: StateArray = np.empty(n, dtype=np.int8)
+        self._order: IntArray = np.arange(n, dtype=np.int32)
+        gaps = graph.edges[:, 1] - graph.edges[:, 0]
+        if m and gaps.mean() >= CLOSE * n:  # pixels are numbered well already
+            breadth_first(graph.indptr, graph.neighbors, self._flags, self._order)
+        arc_ptr, arcs = np.empty(n + 1, dtype=np.int32), np.empty((2 * m, 2), dtype=np.int32)
+        couplings = np.empty(2 * m)
+        renumber(
+            self._order, graph.indptr, graph.neighbors, graph.edge_ids, model.couplings,
+            self._node_work[0], np.empty(m, dtype=np.int32), arc_ptr, arcs, couplings,
+        )  # fmt: skip
+        self._terms = arc_ptr, arcs, couplings, model.pair_cost, model.fields[self._order]
+        pair_scale = np.abs(model.couplings).max(initial=0.0) * np.abs(model.pair_cost).max()
+        self._tolerance = ROUNDING * float(pair_scale)
+
+    def energy(self, states: StateArray) -> float:
+        """E(s) of a labelling that respects the clamps."""
+        return float(labelling_energy(*self._terms, states[self._order]))
+
+    def cut(self, zero: StateArray, one: StateArray) -> Cut | None:
+        """The best choice between zero[i] and one[i] of all nodes; None if all of them are equal.
+
+        Arrays of the answer are views into the work space: the next cut overwrites them.
+        """
+        local, members, queue, orphans = self._node_work
+        k, all_zero = build_network(
+            *self._terms, zero[self._order], one[self._order], local, members, self._network_ptr,
+            self._network_arcs, self._capacity, self._terminal,
+        )  # fmt: skip
+        if k == 0:
+            return None
+        flow = max_flow(
+            self._network_ptr, self._network_arcs, self._capacity, self._terminal[:k],
+            self._tolerance, self._side, *self._tree_work, queue, self._flags, orphans,
+        )  # fmt: skip
+        return Cut(
+            self._order[members[:k]],
+            self._side[:k],
+            float(all_zero - flow),
+            self._network_ptr[: k + 1],
+            self._network_arcs[: self._network_ptr[k]],
+            self._capacity,
+            self._tolerance,
+        )
+
+
+def minimum_cut(model: PottsModel) -> MinimumCut:
+    """The labelling of least energy of a two-state model, with both extreme minimum cuts.
+
+    Nodes that no clamp and no field reaches are undecided and take state 0.
+
+    Parameters
+    ----------
+    model : PottsModel
+        Two states, couplings >= 0; fields and clamps.
+
+    Returns
+    -------
+    MinimumCut
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> from spinlearn.minimizers import minimum_cut
+    >>> minimum_cut(min_cut(chain, [0, -1, -1, 1], n_states=2)).labels.tolist()
+    [0, 0, 1, 1]
+    """
+    _refuse(cut_reason(model))
+    zero, one = choices(model, 0), choices(model, 1)
+    moves = BinaryMoves(model)
+    cut = moves.cut(zero, one)
+    fewest_zeros, fewest_ones = one.copy(), zero.copy()
+    undecided = np.zeros(model.n_nodes, dtype=np.bool_)
+    n_blocks = n_parts = 0
+    if cut is not None:
+        fewest_zeros[cut.members[cut.side == SOURCE]] = 0
+        fewest_ones[cut.members[cut.side == SINK]] = 1
+        between = np.flatnonzero(cut.side == UNDECIDED)
+        undecided[cut.members[between]] = True
+        n_blocks, n_parts = _residual_components(cut, between)
+    energy = bound = float(model.energy(fewest_ones))
+    if cut is not None:
+        bound = min(energy, moves.energy(zero) - cut.gain)
+    return MinimumCut(
+        labels=fewest_ones,
+        energy=energy,
+        exact=True,
+        method="min_cut",
+        lower_bound=bound,
+        undecided=undecided,
+        fewest_zeros=fewest_zeros,
+        fewest_ones=fewest_ones,
+        n_blocks=n_blocks,
+        n_parts=n_parts,
+    )
+
+
+def _residual_components(cut: Cut, undecided: npt.NDArray[np.intp]) -> tuple[int, int]:
+    """Strong and weak components of the residual network among nodes between the extreme cuts."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    if len(undecided) == 0:
+        return 0, 0
+    k = len(cut.members)
+    heads, slots = cut.arcs.T
+    left = (cut.residual[slots] > cut.tolerance).astype(np.int8)
+    network = csr_array((left, heads, cut.arc_ptr), shape=(k, k))[undecided][:, undecided]
+    network.eliminate_zeros()
+    strong = connected_components(network, directed=True, connection="strong")[0]
+    weak = connected_components(network, directed=False)[0]
+    return int(strong), int(weak)
+
+
+def alpha_expansion(
+    model: PottsModel,
+    *,
+    bound: bool = False,
+    stop: Stop | None = None,
+) -> Minimum:
+    """A labelling that no expansion of any state improves.
+
+    Parameters
+    ----------
+    model : PottsModel
+        Couplings >= 0, and a pair cost that is a metric.
+    bound : bool, default False
+        Also compute a lower bound, by q more cuts; the result is `exact` if it attains it.
+    stop : callable, optional
+        Asked before every cut; once it says true, the best labelling so far is returned, without a
+        bound unless that was ready.
+
+    Returns
+    -------
+    Minimum
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> from spinlearn.minimizers import alpha_expansion
+    >>> best = alpha_expansion(min_cut(chain, [0, -1, 1, 2], n_states=3), bound=True)
+    >>> best.labels.tolist(), best.energy, best.exact
+    ([0, 0, 1, 2], 1.5, True)
+    """
+    _refuse(expansion_reason(model))
+
+    def expand(work: BinaryMoves, states: StateArray, alpha: int) -> StateArray:
+        """Ties are kept as they are."""
+        wanted, moved = choices(model, alpha), states.copy()
+        cut = work.cut(states, wanted)
+        if cut is not None:
+            grown = cut.members[cut.side == SINK]
+            moved[grown] = wanted[grown]
+        return moved
+
+    states, count = _moved(model, range(model.n_states), expand, stop)
+    undecided = unreached(model)
+    states[undecided] = 0  # the lowest state, whatever the start was
+    energy = float(model.energy(states))
+    lowest = isolation_bound(model, stop=stop) if bound else None
+    return Minimum(
+        labels=states,
+        energy=energy,
+        exact=lowest is not None and energy <= lowest + model.energy_resolution,
+        method="expansion",
+        lower_bound=lowest,
+        undecided=undecided,
+        sweeps=count,
+    )
+
+
+def alpha_beta_swap(model: PottsModel, *, stop: Stop | None = None) -> Minimum:
+    """A labelling that no exchange between any two states improves.
+
+    Parameters
+    ----------
+    model : PottsModel
+        Couplings >= 0, and a pair cost that is a semi-metric: the triangle inequality is not
+        needed.
+    stop : callable, optional
+        Asked before every cut; once it says true, the best labelling so far is returned.
+
+    Returns
+    -------
+    Minimum
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> from spinlearn.minimizers import alpha_beta_swap
+    >>> alpha_beta_swap(min_cut(chain, [0, -1, 1, 2], n_states=3)).labels.tolist()
+    [0, 0, 1, 2]
+    """
+    _refuse(swap_reason(model))
+    free = model.clamped == FREE
+
+    def swap(work: BinaryMoves, states: StateArray, pair: tuple[int, int]) -> StateArray:
+        """All ties to alpha: leaving each as it is might cut a block that keeps together."""
+        alpha, beta = pair
+        either = free & ((states == alpha) | (states == beta))
+        zero, one = states.copy(), states.copy()
+        zero[either], one[either] = alpha, beta
+        cut = work.cut(zero, one)
+        if cut is None:
+            return states
+        zero[cut.members[cut.side == SINK]] = beta
+        return zero
+
+    pairs = list(combinations(range(model.n_states), 2))
+    states, count = _moved(model, pairs, swap, stop)
+    undecided = unreached(model)
+    states[undecided] = 0  # the lowest state, whatever the start was
+    return Minimum(
+        labels=states,
+        energy=float(model.energy(states)),
+        exact=False,
+        method="swap",
+        undecided=undecided,
+        sweeps=count,
+    )
+
+
+def _moved(
+    model: PottsModel,
+    turns: Sequence[Turn],
+    move: Callable[[BinaryMoves, StateArray, Turn], StateArray],
+    stop: Stop | None,
+) -> tuple[StateArray, int]:
+    """The labelling after moves in turn until none gains, and how many were tried.
+
+    All free nodes begin in the one state that costs least.
+    """
+    work = BinaryMoves(model)
+    constant = [choices(model, state) for state in range(model.n_states)]
+    energies = [work.energy(states) for states in constant]
+    energy, states = min(energies), constant[int(np.argmin(energies))]
+    count = idle = 0
+    while idle < len(turns) and not (stop is not None and stop()):
+        moved = move(work, states, turns[count % len(turns)])
+        count += 1
+        idle += 1
+        lower = work.energy(moved)
+        if lower < energy - model.energy_resolution:
+            states, energy, idle = moved, lower, 1  # a second move of this turn gains nothing
+    return states, count
+
+
+def _refuse(reason: str | None) -> None:
+    if reason is not None:
+        raise UnsupportedModelError(reason)
+
+
+def isolation_bound(model: PottsModel, *, stop: Stop | None = None) -> float | None:
+    """A lower bound of the energy of all labellings, from q minimum cuts.
+
+    It applies to couplings >= 0 and pair costs that are zero for equal states and positive for
+    different ones; the smallest of these takes the place of Potts' 1.
+
+    Parameters
+    ----------
+    model : PottsModel
+        The energy.
+    stop : callable, optional
+        Asked before every cut; once it says true, the result is None.
+
+    Returns
+    -------
+    float or None
+        No labelling has less energy than this. None where the bound does not apply.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> from spinlearn.minimizers import isolation_bound
+    >>> isolation_bound(min_cut(chain, [0, -1, 1, 2], n_states=3))
+    1.5
+    """
+    q = model.n_states
+    differ = model.pair_cost[~np.eye(q, dtype=np.bool_)]
+    applies = np.all(model.couplings >= 0) and np.all(np.diag(model.pair_cost) == 0)
+    if class_level_reason(model) is not None or not applies or np.any(differ <= 0):
+        return None
+    least = model.fields.min(axis=1)
+    held = model.clamped != FREE
+    least[held] = model.fields[held, model.clamped[held]]
+    total = 0.0
+    for state in range(q):
+        if stop is not None and stop():
+            return None
+        fields = np.zeros((model.n_nodes, 2))
+        fields[~held, 1] = 2 * (model.fields[~held, state] - least[~held])
+        isolated = trusted_model(
+            model.graph,
+            1.0 - np.eye(2),
+            couplings=model.couplings * differ.min(),
+            fields=fields,
+            clamped=np.where(held, model.clamped == state, FREE),
+        )
+        total += minimum_cut(isolated).energy
+    return float(least.sum()) + total / 2
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Vote:
+    """The vote of noisy minimum cuts; `randomized_cut` makes one.
+
+    Attributes
+    ----------
+    shares : float array (n, q)
+        Share of the cuts in which a node has a state; zero for nodes that no label reaches.
+    n_balanced : int
+        Cuts that passed the balance filter. If none did, all were counted.
+    balances : float array (n_cuts,)
+        Size of the smallest class of every cut in units of the fair share n / q.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> from spinlearn.minimizers import randomized_cut
+    >>> vote = randomized_cut(min_cut(chain, [0, -1, -1, 1], n_states=2), n_cuts=20, seed=0)
+    >>> vote.shares.shape, vote.n_balanced
+    ((4, 2), 20)
+    """
+
+    shares: FloatArray
+    n_balanced: int
+    balances: FloatArray
+
+
+def randomized_cut(
+    model: PottsModel,
+    *,
+    n_cuts: int = 100,
+    noise: float = 0.2,
+    min_balance: float = 0.1,
+    seed: int | None = None,
+) -> Vote:
+    """Soft labels by the vote of minimum cuts with noisy weights.
+
+    Parameters
+    ----------
+    model : PottsModel
+        Couplings >= 0; two states are cut by `minimum_cut`, more by `alpha_expansion`.
+    n_cuts : int, default 100
+        Cuts to be made.
+    noise : float, default 0.2
+        Largest noise, in units of the mean coupling.
+    min_balance : float, default 0.1
+        A cut counts only if its smallest class has at least this share of n / q nodes; 0.1 asks for
+        5 % of the points on either side of a cut in two, as the authors do.
+    seed : int, optional
+        Of random numbers; the same seed gives the same labelling.
+
+    Returns
+    -------
+    Vote
+
+    Examples
+    --------
+    Equal weights: no edge of the chain is better than another, and the noise decides.
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.minimizers import randomized_cut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    >>> vote = randomized_cut(min_cut(chain, [0, -1, -1, 1], n_states=2), seed=0)
+    >>> bool(vote.shares[1, 0] > vote.shares[2, 0] > 0)  # the nearer label gets more votes
+    True
+    """
+    if isinstance(n_cuts, bool) or not isinstance(n_cuts, (int, np.integer)) or n_cuts < 1:
+        raise InvalidInputError(f"n_cuts={n_cuts!r} must be a whole number, at least 1")
+    if not (np.isfinite(noise) and noise >= 0):
+        raise InvalidInputError(f"noise={noise!r} must be finite and >= 0 (0: no noise)")
+    if not 0 <= min_balance <= 1:
+        raise InvalidInputError(
+            f"min_balance={min_balance!r} must lie between 0 (count all cuts) and 1"
+        )
+    _refuse(class_level_reason(model))
+    rng = np.random.default_rng(seed_sequence(seed))
+    n, q = model.n_nodes, model.n_states
+    amplitude = noise * float(np.mean(np.abs(model.couplings))) if len(model.couplings) else 0.0
+    everyone, balanced = np.zeros((n, q)), np.zeros((n, q))
+    balances = np.empty(n_cuts)
+    for k in range(n_cuts):
+        noisy = model.couplings + amplitude * rng.random(len(model.couplings))
+        cut = minimum_cut if q == 2 else alpha_expansion
+        found: Minimum = cut(model.replace(couplings=noisy))
+        decided = np.flatnonzero(~found.undecided)
+        states = found.labels[decided]
+        sizes = np.bincount(states, minlength=q)
+        balances[k] = q * sizes.min() / max(len(decided), 1)
+        everyone[decided, states] += 1
+        if balances[k] >= min_balance:
+            balanced[decided, states] += 1
+    n_balanced = int(np.sum(balances >= min_balance))
+    votes = balanced if n_balanced else everyone
+    return Vote(shares=votes / (n_balanced or n_cuts), n_balanced=n_balanced, balances=balances)
