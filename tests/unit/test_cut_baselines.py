@@ -76,7 +76,7 @@ def test_ties_are_unknown_or_go_to_the_lowest_class():
     assert split.minimum_.n_undecided == 2
     lowest = MinCutClassifier(ties="lowest").fit(chain, y)
     assert list(lowest.transduction_) == ["b", "a", "a", "a"]
-    with pytest.raises(InvalidInputError, match="ties='first' is unknown"):
+    with pytest.raises(InvalidInputError, match="'ties' parameter"):
         MinCutClassifier(ties="first").fit(chain, y)
 
 

@@ -237,7 +237,7 @@ def test_bad_solver_settings_are_refused(method, settings):
 @pytest.mark.parametrize("alpha", [0, 1, -0.5, np.nan, "a", None])
 def test_bad_alpha_is_refused(alpha):
     graph, y = random_problem(0)
-    with pytest.raises(InvalidInputError, match="use 0 < alpha < 1"):
+    with pytest.raises(InvalidInputError, match="'alpha' parameter"):
         LocalGlobalConsistency(alpha=alpha).fit(graph, y)
 
 

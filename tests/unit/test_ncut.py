@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from spinlearn import KNN, Graph, MutualKNN
 from spinlearn.baselines import NormalizedCutClustering
-from spinlearn.baselines.ncut import normalized_cut
+from spinlearn.baselines.spectral import normalized_cut
 from spinlearn.errors import GraphWarning, InvalidInputError
 from spinlearn.minimizers.linear_system import weight_matrix
 from tests.conftest import grid_graph

@@ -8,7 +8,7 @@ from scipy.linalg import eigh, eigvals
 
 from spinlearn import Graph
 from spinlearn.baselines import SpectralGraphTransducer, spectral
-from spinlearn.baselines.sgt import on_the_sphere
+from spinlearn.baselines.spectral import on_the_sphere
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers.linear_system import weight_matrix
 from tests.conftest import grid_graph
@@ -143,5 +143,5 @@ def test_sparse_eigenvectors_are_the_dense_ones(monkeypatch, largest_factor):
 )
 def test_bad_settings_are_refused(settings):
     graph, y = random_problem(0)
-    with pytest.raises(InvalidInputError, match=f"{next(iter(settings))}="):
+    with pytest.raises(InvalidInputError, match=f"{next(iter(settings))!r} parameter"):
         SpectralGraphTransducer(**settings).fit(graph, y)

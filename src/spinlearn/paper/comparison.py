@@ -129,6 +129,7 @@ def with_ground_state(run: Equilibrium, states: IntArray) -> Equilibrium:
         mean_energy=put([float(np.ravel(energy)[0])], run.mean_energy),
         heat_capacity=put([0.0], run.heat_capacity),
         converged=put([True], run.converged),
+        equilibrated=put([True], run.equilibrated),
         log_partition=None,
         std_error=put(np.zeros_like(certain), run.std_error),
         agreement_std_error=put(np.zeros_like(agree), run.agreement_std_error),

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.baselines.lgc import LocalGlobalConsistency
-from spinlearn.baselines.ncut import NormalizedCutClustering
-from spinlearn.baselines.sgt import SpectralGraphTransducer
+from spinlearn.baselines import (
+    LocalGlobalConsistency,
+    NormalizedCutClustering,
+    SpectralGraphTransducer,
+)
 from spinlearn.core.arrays import IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
