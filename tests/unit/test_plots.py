@@ -20,7 +20,7 @@ from spinlearn.estimators import PottsClassifier
 from spinlearn.io.result import Result
 from spinlearn.viz import palette
 from spinlearn.viz.content import explorer_content
-from spinlearn.viz.curves import CROSS, PLUS, _groups, plot_map, plot_phases, plot_profile
+from spinlearn.viz.pictures import CROSS, PLUS, _groups, plot_map, plot_phases, plot_profile
 from spinlearn.viz.notebook import as_html
 from tests.explorer_cases import many_points, three_blocks
 
@@ -184,7 +184,7 @@ def test_markers_of_all_profiles_lie_on_their_call(case):
 
 def test_many_points_and_a_single_temperature_are_drawn_too(monkeypatch):
     case = many_points(300, n_temperatures=5)
-    monkeypatch.setattr("spinlearn.viz.curves.MAX_ROWS", 50)
+    monkeypatch.setattr("spinlearn.viz.pictures.MAX_ROWS", 50)
     axis = plot_profile(case.result, name="many $points")
     assert axis.get_ylim() == (300, 0)
     assert axis.get_title("left") == r"many \$points"

@@ -13,7 +13,7 @@ from spinlearn.labelling.advice import unnamed_groups
 from spinlearn.labelling.loop import Loop, Shown
 from spinlearn.viz.content import ExplorerContent, explorer_content
 from spinlearn.viz.explorer import explorer_payload, packed, points_on_display
-from spinlearn.viz.places import Layout, layouts
+from spinlearn.viz.layout import Layout, layouts
 
 
 class Display:

@@ -23,9 +23,9 @@ from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.folder import new_files
 from spinlearn.paper.comparison import paper_profile
+from spinlearn.paper.drawing import bare, pixel_panels, pyplot
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
-from spinlearn.viz.figures import error_curves, pixel_maps
 
 TAU = 0.1  # the paper's confidence threshold
 TEMPERATURES = np.concatenate([[0.0], np.linspace(0.1, 2.0, 20)])
@@ -100,8 +100,8 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
     )
     with new_files(out) as folder:
         drawn = [folder / name for name in names]
-        pixel_maps(toy.mask, panels, toy.labels, drawn[0])
-        error_curves(
+        _pixel_maps(toy, panels, drawn[0])
+        _error_curves(
             TEMPERATURES,
             [
                 ("with 7 labels (semi-supervised, exact)", supervised),
@@ -115,6 +115,34 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
         write_explorer(drawn[3], content)
         _draw_rivals(drawn[4])
     return result
+
+
+def _error_curves(
+    temperatures: FloatArray,
+    curves: list[tuple[str, npt.NDArray[np.integer]]],
+    n_points: int,
+    recommended: float,
+    path: Path,
+) -> None:
+    """Misclassified points against temperature, the paper's figure 2."""
+    plt = pyplot()
+    figure, axis = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    for (name, errors), colour, marker in zip(curves, ("#0072B2", "#D55E00"), "os", strict=False):
+        axis.plot(temperatures, errors, marker + "-", color=colour, label=name, markersize=4)
+    axis.axvline(recommended, color="#666666", linestyle=":", label=f"T* = {recommended:g}")
+    axis.set_xlabel("temperature T, in units of the coupling")
+    axis.set_ylabel(f"misclassified points of {n_points}")
+    axis.set_ylim(0, 1.02 * n_points)
+    axis.legend(frameon=False)
+    bare(axis)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def _pixel_maps(toy: ToySet, panels: list[tuple[str, npt.NDArray[np.integer]]], path: Path) -> None:
+    figure = pixel_panels(toy.mask, panels, toy.labels, columns=2, panel_size=(5, 2.4), fontsize=10)
+    figure.savefig(path, dpi=150)
+    pyplot().close(figure)
 
 
 def _draw_rivals(path: Path) -> None:
@@ -141,7 +169,7 @@ def _draw_rivals(path: Path) -> None:
         panel("spectral graph transducer", sgt),
         panel(f"spinlearn at T* = {found.temperatures[row]:g}", ours),
     ]
-    pixel_maps(toy.mask, panels, toy.labels, path)
+    _pixel_maps(toy, panels, path)
 
 
 def _errors(equilibrium: Equilibrium, toy: ToySet, labelled: list[int]) -> npt.NDArray[np.int64]:
