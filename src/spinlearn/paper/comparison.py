@@ -166,19 +166,6 @@ def cell_seed(seed: int, *key: int) -> int:
     return int(np.random.SeedSequence([seed, *key]).generate_state(1)[0])
 
 
-def draw_labels(truth: IntArray, n_labels: int, classes: list[int], seed: int) -> IntArray:
-    """Labels of points drawn uniformly from the given classes, at least one of each."""
-    generator = np.random.default_rng(seed)
-    pool = np.flatnonzero(np.isin(truth, classes))
-    while True:
-        chosen = generator.choice(pool, n_labels, replace=False)
-        if len(np.unique(truth[chosen])) == len(classes):
-            break
-    labels = np.full(len(truth), -1, dtype=np.int32)
-    labels[chosen] = truth[chosen]
-    return labels
-
-
 def results_by_panel(cells: list[Cell]) -> dict[Panel, list[dict[str, Any]]]:
     """Results of the labellings, first runs only, by (q, M) in ascending order."""
     panels: dict[Panel, list[dict[str, Any]]] = {}

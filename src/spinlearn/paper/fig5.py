@@ -17,9 +17,10 @@ import numpy as np
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.datasets.real import LEUKEMIA, load_leukemia
+from spinlearn.datasets.toy import draw_labels
 from spinlearn.engines import JunctionTree
 from spinlearn.graphs import KNN, MutualKNN
-from spinlearn.paper.comparison import RULES, cell_seed, compare, draw_labels, unsupervised
+from spinlearn.paper.comparison import RULES, cell_seed, compare, unsupervised
 from spinlearn.paper.drawing import draw_panels, write_csv
 from spinlearn.paper.runner import Cell, Scale, Settings, Task
 
@@ -58,7 +59,7 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
     if "q" not in settings:
         return unsupervised(graph, truth, 3, _grid(graph), JunctionTree())
     q = settings["q"]
-    labels = draw_labels(truth, settings["M"], list(range(q)), settings["label_seed"])
+    labels = draw_labels(truth, settings["M"], np.flatnonzero(truth < q), settings["label_seed"])
     return compare(graph, truth, labels, q, _grid(graph), JunctionTree(), 0)
 
 
