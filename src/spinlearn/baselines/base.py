@@ -144,15 +144,8 @@ transduction_ : array (n,)
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
         """Soft labels (n, n_classes), non-negative; a row of zeros where no label reaches a point.
 
-        Parameters
-        ----------
-        graph : Graph
-            Its weights are positive.
-        states : int array (n,)
-            Class number 0 .. n_classes-1 of every labelled point, -1 for the others. Every class
-            has at least one point.
-        n_classes : int
-            At least 1.
+        The weights of the graph are positive; `states` (n,) are class numbers of labelled points,
+        -1 of the others. Every class has at least one point.
         """
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -193,10 +186,7 @@ transduction_ : array (n,)
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Soft labels of unseen points.
-
-        The mean over the point's neighbours in training, weighted by similarity; equal for all
-        classes where a point resembles no training point.
+        """Soft labels of unseen points: means over neighbours, weighted by similarity.
 
         Parameters
         ----------
@@ -206,23 +196,23 @@ transduction_ : array (n,)
         Returns
         -------
         float array (n_new, n_classes)
+            Equal for all classes where a point resembles no training point.
         """
         return self._attached(X)[0]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Classes of unseen points: that of the largest soft label.
 
-        A point that resembles no training point, or two classes equally, is unknown (-1, or
-        'unknown' among text labels).
-
         Parameters
         ----------
         X : array-like of shape (n_new, d)
-            Unseen points; after fitting a graph, their similarities to its nodes, (n_new, n).
+            As for `predict_proba`.
 
         Returns
         -------
         array (n_new,)
+            -1 ('unknown' among text labels) where a point resembles no training point, or two
+            classes equally.
         """
         return self._named(*self._attached(X))
 
@@ -271,22 +261,18 @@ class GraphClusterer(ClusterMixin, GraphEstimator):
 
     Examples
     --------
-    The parts of a graph that no edge joins:
+    Clusters by the number of neighbours:
 
-    >>> from scipy.sparse import csr_array
-    >>> from scipy.sparse.csgraph import connected_components
-    >>> from spinlearn import Graph
+    >>> import numpy as np
     >>> from spinlearn.baselines import GraphClusterer
-    >>> class Parts(GraphClusterer):
+    >>> class Degree(GraphClusterer):
     ...     def __init__(self, *, graph="mutual_knn"):
     ...         self.graph = graph
     ...
     ...     def _cluster(self, graph):
-    ...         ones = [1] * len(graph.neighbors)
-    ...         joined = csr_array((ones, graph.neighbors, graph.indptr))
-    ...         return connected_components(joined)[1]
-    >>> Parts().fit(Graph(4, [(0, 1), (2, 3)])).labels_.tolist()
-    [0, 0, 1, 1]
+    ...         return np.diff(graph.indptr)
+    >>> Degree().fit([[0.0], [1.0], [2.0]]).labels_.tolist()
+    [2, 2, 2]
     """
 
     _attributes = (

@@ -212,14 +212,10 @@ class NormalizedCutClustering(GraphClusterer):
 def normalized_cut(graph: Graph, labels: npt.NDArray[Any]) -> float:
     """sum over clusters of cut(A, rest)/vol(A); clusters without an edge count nothing."""
     _, part = np.unique(labels, return_inverse=True)
-    u, v = graph.edges.T
-    weight = graph.weights
-    volume = np.bincount(part[u], weight, part.max() + 1) + np.bincount(
-        part[v], weight, part.max() + 1
-    )
-    across = part[u] != part[v]
-    cut = np.bincount(part[u[across]], weight[across], part.max() + 1) + np.bincount(
-        part[v[across]], weight[across], part.max() + 1
+    (u, v), weights, size = part[graph.edges].T, graph.weights, part.max() + 1
+    volume, cut = (
+        np.bincount(u[kept], weights[kept], size) + np.bincount(v[kept], weights[kept], size)
+        for kept in (slice(None), u != v)
     )
     return float(np.sum(np.divide(cut, volume, out=np.zeros(len(cut)), where=volume > 0)))
 

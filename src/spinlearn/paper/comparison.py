@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.profile import Profile, profile
+from spinlearn.answers.rule import Decision, Status
 from spinlearn.answers.scoring import misclassified
 from spinlearn.answers.temperature import answer_temperature
 from spinlearn.answers.trust import Trust
@@ -118,6 +119,12 @@ def wrong_points(found: Profile, truth: IntArray, labelled: list[int]) -> npt.ND
     return np.array(
         [misclassified(found.decision(k), truth, labelled_classes=labelled) for k in rows]
     )
+
+
+def drawn_states(decision: Decision) -> npt.NDArray[np.integer]:
+    """Classes as `drawing.pixel_panels` takes them: -2 confused, 2 any new class."""
+    confused = decision.status == Status.CONFUSED
+    return np.where(confused, -2, np.minimum(decision.outcomes, 2))
 
 
 def with_ground_state(run: Equilibrium, states: IntArray) -> Equilibrium:

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from spinlearn.answers.rule import Status
 from spinlearn.answers.scoring import misclassified
 from spinlearn.answers.temperature import answer_temperature
 from spinlearn.baselines import NormalizedCutClustering, SpectralGraphTransducer
@@ -20,13 +19,13 @@ from spinlearn.core.arrays import IntArray
 from spinlearn.datasets import two_bands
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree
-from spinlearn.paper.comparison import consistency_labels, cut_labels, paper_profile
+from spinlearn.paper.comparison import consistency_labels, cut_labels, drawn_states, paper_profile
 from spinlearn.paper.drawing import pixel_panels, save, write_csv
 from spinlearn.paper.runner import Cell, Scale, Settings, Task
 
 NAME = "fig1"
 TEMPERATURES = np.linspace(0.0, 2.0, 41)
-CONFUSED, UNLABELLED = -2, -1
+UNLABELLED = -1
 FILES = {10: "figure1", 7: "figure1_seven_labels"}  # by number of labels
 
 
@@ -44,13 +43,12 @@ def compute(settings: Settings) -> Cell:
     found = paper_profile(JunctionTree().run(model, settings["temperatures"]), 2)
     row = found.nearest_row(answer_temperature(found))
     decision = found.decision(row)
-    ours = np.where(decision.status == Status.CONFUSED, CONFUSED, np.minimum(decision.outcomes, 2))
     answers = {
         "ncut": _matched(NormalizedCutClustering(2).fit(graph).labels_, truth),
         "cut": cut_labels(model),
         "lgc": consistency_labels(graph, toy.labels),
         "sgt": SpectralGraphTransducer().fit(graph, toy.labels).transduction_,
-        "ours": ours,
+        "ours": drawn_states(decision),
     }
     errors = {name: int(np.sum(states != truth)) for name, states in answers.items()}
     errors["ours"] = int(misclassified(decision, truth).sum())

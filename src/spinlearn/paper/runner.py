@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -104,6 +104,8 @@ def run_tasks(
     is called after every cell; after a true answer no further cell is begun, those under way are
     finished and kept, and StoppedError is raised.
     """
+    from joblib import Parallel, delayed
+
     folder.mkdir(parents=True, exist_ok=True)
     done: dict[str, Cell] = {}
     for task in tasks:
@@ -120,7 +122,12 @@ def run_tasks(
                 return
             yield task
 
-    for fingerprint, cell in _computed(compute, pending(), folder, n_jobs):
+    # One task at a time per process: cells differ in cost, and a stop is noticed soon.
+    parallel = Parallel(
+        n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
+    )
+    jobs = (delayed(_compute_and_save)(compute, task, folder) for task in pending())
+    for fingerprint, cell in parallel(jobs):
         done[fingerprint] = cell
         stopped = _report(callback, name, len(done), total) or stopped
     if len(done) < total:
@@ -140,27 +147,8 @@ def sources_fingerprint(experiment: str) -> str:
     return digest.hexdigest()
 
 
-def _computed(
-    compute: Callable[[Settings], Cell], tasks: Iterable[Task], folder: Path, n_jobs: int
-) -> Iterator[tuple[str, Cell]]:
-    """Fingerprints and cells as they are finished."""
-    if n_jobs == 1:
-        for task in tasks:
-            yield _compute_and_save(compute, task, task.fingerprint, folder)
-        return
-    from joblib import Parallel, delayed
-
-    # One task at a time per process: cells differ in cost, and a stop is noticed soon.
-    parallel = Parallel(
-        n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
-    )
-    yield from parallel(
-        delayed(_compute_and_save)(compute, task, task.fingerprint, folder) for task in tasks
-    )
-
-
 def _compute_and_save(
-    compute: Callable[[Settings], Cell], task: Task, fingerprint: str, folder: Path
+    compute: Callable[[Settings], Cell], task: Task, folder: Path
 ) -> tuple[str, Cell]:
     began = perf_counter()
     result = compute(task.settings)
@@ -169,10 +157,10 @@ def _compute_and_save(
         {"experiment": task.experiment, "settings": dict(task.settings), "result": result,
          "seconds": seconds}
     )  # fmt: skip
-    with atomic_write(folder / f"{fingerprint}.json") as file:
+    with atomic_write(folder / f"{task.fingerprint}.json") as file:
         file.write(content.encode())
     cell: Cell = json.loads(content)  # what a later run will read
-    return fingerprint, cell
+    return task.fingerprint, cell
 
 
 def _read(path: Path) -> Cell | None:

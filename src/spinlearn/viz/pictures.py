@@ -75,13 +75,12 @@ class Pictures:
         return plot_profile(self._pictured(), point, ids=self._ids(), name=name, ax=ax)
 
     def plot_phases(self, *, ax: Any = None) -> Any:
-        """Energy, heat capacity, susceptibility and largest cluster over temperature; phases are
-        shaded.
+        """Energy, heat capacity, susceptibility and largest cluster over T, phases shaded.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; default: a new figure.
+            As for `plot_profile`.
 
         Returns
         -------
@@ -108,7 +107,7 @@ class Pictures:
         pixels : array-like of int, shape (n, 2), optional
             Row and column of every point of an image, instead of coordinates.
         ax : matplotlib Axes, optional
-            Where to draw; default: a new figure.
+            As for `plot_profile`.
 
         Returns
         -------
@@ -137,10 +136,8 @@ class Pictures:
             The file.
         ids : sequence of shape (n,), optional
             Names of the points; default: those of a `Result`, else row numbers.
-        coordinates : array-like of shape (n, 2), optional
-            x and y of every point; default: a layout made from the graph or the features.
-        pixels : array-like of int, shape (n, 2), optional
-            Row and column of every point of an image, instead of coordinates.
+        coordinates, pixels : array-like of shape (n, 2), optional
+            Places of the points, as for `plot_map`.
         title : str, default "spinlearn"
             Of the page.
 
@@ -186,17 +183,13 @@ def plot_profile(
     largest = np.argsort(-equilibrium.marginals[:, point, : len(answer.classes)].max(axis=0))
     for state, label in enumerate(answer.classes):
         values = equilibrium.marginals[:, point, state]
-        spread = _errors(equilibrium, point, state) if equilibrium.has_errors else None
+        errors = equilibrium.std_error
+        spread = None if errors is None else np.nan_to_num(errors[:, point, state])
         axis.errorbar(
-            places,
-            values,
-            spread,
-            color=palette.class_colour(state),
-            marker=palette.class_marker(state),
-            markersize=4,
-            capsize=2,
+            places, values, spread, color=palette.class_colour(state),
+            marker=palette.class_marker(state), markersize=4, capsize=2,
             label=_plain(str(label)) if state in largest[:IN_LEGEND] else None,
-        )
+        )  # fmt: skip
     _tell_of_more(axis, len(largest) - IN_LEGEND)
     _ribbon(axis, found, point, answer.classes, places)
     _mark_answer(axis, answer, places)
@@ -217,7 +210,12 @@ def plot_profiles(answer: Answer, *, name: str | None = None, ax: Any = None) ->
     """
     found = answer.profile
     n_points = found.outcomes.shape[1]
-    order = _by_call(found, answer.row)
+    # By the call at T*: classes, new ones, confused; then by those at the nearest temperatures, so
+    # that like profiles adjoin.
+    last = int(found.outcomes.max(initial=0))
+    keys = np.where(found.outcomes < 0, last - found.outcomes, found.outcomes)
+    nearest_last = np.argsort(-np.abs(np.arange(len(keys)) - answer.row), kind="stable")
+    order = np.lexsort(keys[nearest_last])
     rows = order[np.linspace(0, n_points - 1, min(n_points, MAX_ROWS)).round().astype(np.intp)]
     outcomes, status = found.outcomes[:, rows].T, found.status[:, rows].T
     groups = _groups(found.outcomes, answer.classes, found.confused_sets)
@@ -270,14 +268,9 @@ def plot_phases(answer: Answer, *, ax: Any = None) -> Any:
     ]
     for k, (name, values, unit, dash) in enumerate(curves):
         axis.plot(
-            places,
-            values / (unit if unit > 0 else 1.0),
-            color=palette.class_colour((0, 4, 3, 2)[k]),
-            linestyle=dash,
-            marker=palette.MARKERS[k],
-            markersize=3.5,
-            label=name,
-        )
+            places, values / (unit if unit > 0 else 1.0), linestyle=dash, label=name,
+            color=palette.class_colour((0, 4, 3, 2)[k]), marker=palette.MARKERS[k], markersize=3.5,
+        )  # fmt: skip
     _mark_answer(axis, answer, places)
     axis.set_ylabel("share of the largest value")
     axis.set_ylim(-0.03, 1.08)
@@ -291,7 +284,7 @@ def plot_map(answer: Answer, layout: Layout, *, equal: bool = False, ax: Any = N
     Solid: labelled (large) or confident. Pale: grown. Cross: confused or outlier. Outline: a new
     class. `equal` keeps the shape of the layout.
     """
-    found, row, value = answer.profile, answer.row, answer.temperature
+    found, row = answer.profile, answer.row
     axis = _axes(ax, (7, 5))
     x, y = layout.coordinates.T
     status = found.status[row]
@@ -309,7 +302,9 @@ def plot_map(answer: Answer, layout: Layout, *, equal: bool = False, ax: Any = N
                 scale = 3.0 if state == Status.LABELLED else 1.0
                 axis.scatter(x[chosen], y[chosen], s=scale * size, marker=group.marker, **style)
     _list(axis, groups)
-    axis.set_title(f"T = {value:g}: {_counts(status)}", loc="left", fontsize=10)
+    sizes = [(state, int(np.sum(status == state))) for state in Status]
+    counts = ", ".join(f"{size} {state.name.lower()}" for state, size in sizes if size)
+    axis.set_title(f"T = {answer.temperature:g}: {counts}", loc="left", fontsize=10)
     axis.set_xticks([])
     axis.set_yticks([])
     if layout.pixels or equal:
@@ -377,15 +372,10 @@ def _groups(outcomes: IntArray, classes: Any, confused_sets: Any) -> list[Group]
     large = sorted((c for c in size if c >= k and size[c] >= least), key=lambda c: (-size[c], c))
     named = [c for c in codes.tolist() if 0 <= c < k]
     groups = [
-        Group(
-            palette.class_colour(c),
-            palette.class_marker(c),
-            np.array([c]),
-            _plain(outcome_name(c, classes, confused_sets)),
-            c >= k,
-        )
+        Group(palette.class_colour(c), palette.class_marker(c), np.array([c]),
+              _plain(outcome_name(c, classes, confused_sets)), c >= k)
         for c in named + sorted(large[:LISTED])
-    ]
+    ]  # fmt: skip
     small = codes[(codes >= k) & ~np.isin(codes, large[:LISTED])]
     if len(small):
         name = f"{len(small)} small new class{'es' if len(small) > 1 else ''}"
@@ -414,17 +404,6 @@ def _tell_of_more(axis: Any, n_classes: int) -> None:
         axis.plot([], [], linestyle="none", label=f"and {n_classes} more classes")
 
 
-def _by_call(found: Profile, row: int) -> npt.NDArray[np.intp]:
-    """Points ordered by their call at a temperature: classes, new ones, confused.
-
-    Those of one call follow the calls at the nearest temperatures, so that like profiles adjoin.
-    """
-    last = int(found.outcomes.max(initial=0))
-    keys = np.where(found.outcomes < 0, last - found.outcomes, found.outcomes)
-    nearest_last = np.argsort(-np.abs(np.arange(len(keys)) - row), kind="stable")
-    return np.lexsort(keys[nearest_last])
-
-
 def _row_and_name(ids: list[str] | None, point: int | str, n_points: int) -> tuple[int, str]:
     """Row number and name of a point that is given by row number or by id."""
     if ids is not None and point in ids and isinstance(point, str):
@@ -439,11 +418,6 @@ def _row_and_name(ids: list[str] | None, point: int | str, n_points: int) -> tup
     )
 
 
-def _counts(status: npt.NDArray[np.int8]) -> str:
-    sizes = [(state, int(np.sum(status == state))) for state in Status]
-    return ", ".join(f"{size} {state.name.lower()}" for state, size in sizes if size)
-
-
 def _ribbon(axis: Any, found: Profile, point: int, classes: Any, places: FloatArray) -> None:
     """The calls of the point as coloured bars with their names, under the curves."""
     ends = _edges(places)
@@ -454,26 +428,16 @@ def _ribbon(axis: Any, found: Profile, point: int, classes: Any, places: FloatAr
         code = int(codes[a])
         new, confused = code >= len(classes), code < 0
         axis.barh(
-            -0.07,
-            ends[b] - ends[a],
-            left=ends[a],
-            height=0.06,
+            -0.07, ends[b] - ends[a], left=ends[a], height=0.06, edgecolor="white", linewidth=0.5,
             color=palette.NEUTRAL if confused else palette.class_colour(code),
             alpha=PALE if new or confused else 1.0,
             hatch="xxxx" if confused else "...." if new else None,
-            edgecolor="white",
-            linewidth=0.5,
-        )
+        )  # fmt: skip
 
 
 def _mark_answer(axis: Any, answer: Answer, places: FloatArray) -> None:
-    axis.axvline(
-        places[answer.row],
-        color="black",
-        linestyle=(0, (3, 3)),
-        linewidth=1,
-        label=f"T* = {answer.temperature:.3g}",
-    )
+    label = f"T* = {answer.temperature:.3g}"
+    axis.axvline(places[answer.row], color="black", linestyle=(0, (3, 3)), linewidth=1, label=label)
 
 
 def _shade(axis: Any, state: Phases, places: FloatArray, named: bool = False) -> None:
@@ -486,14 +450,10 @@ def _shade(axis: Any, state: Phases, places: FloatArray, named: bool = False) ->
             continue
         phase = state.phases[start]
         axis.axvspan(
-            ends[start],
-            ends[k],
-            facecolor=(colours[phase], 0.10),
-            edgecolor=(colours[phase], 0.22),
-            hatch=hatches[phase],
-            linewidth=0,
+            ends[start], ends[k], facecolor=(colours[phase], 0.10),
+            edgecolor=(colours[phase], 0.22), hatch=hatches[phase], linewidth=0,
             label=phase.value if named else None,
-        )
+        )  # fmt: skip
         start = k
 
 
@@ -530,10 +490,6 @@ def _edges(places: FloatArray) -> FloatArray:
 def _between(low: float, high: float, count: int) -> FloatArray:
     """Centres of `count` equal parts of the range."""
     return np.asarray(low + (high - low) * (np.arange(count) + 0.5) / count)
-
-
-def _errors(equilibrium: Any, point: int, state: int) -> FloatArray:
-    return np.asarray(np.nan_to_num(equilibrium.std_error[:, point, state]))
 
 
 def _plain(text: str) -> str:
