@@ -34,7 +34,7 @@ from sklearn.datasets import load_digits, make_blobs
 
 from spinlearn.io.dataset import Dataset
 from spinlearn.labelling.advice import next_points
-from spinlearn.labelling.loop import Loop
+from spinlearn.labelling.refit import Refit
 from spinlearn.workflows.fitting import Fitting
 from spinlearn.workflows.settings import FitSettings
 
@@ -246,21 +246,21 @@ def accuracy(seeds: int, n_labels: int, n_points: int) -> None:
             feature_names=[f"pixel{k}" for k in range(64)],
             table=True,
         )
-        loop = Loop(Fitting(data, FitSettings()))
+        refit = Refit(Fitting(data, FitSettings()))
         names: list[str | None] = [None] * n_points
-        shown, complete = loop.thorough(names), None
+        shown, complete = refit.thorough(names), None
         for k in range(n_labels):
             point = next_points(shown.answer, lambda: False)[0]["point"]
             names[point] = truth[point]
             if complete is None and len(set(names)) == CLASSES + 1:
                 complete = k + 1
-            quick = loop.quick(names)  # as on the page: advice comes with the quick answer
-            whole = loop.thorough(names)
+            quick = refit.quick(names)  # as on the page: advice comes with the quick answer
+            whole = refit.thorough(names)
             shown = whole if quick is None else quick
         blind: list[str | None] = [None] * n_points
         for point in rng.permutation(n_points)[:n_labels]:
             blind[point] = truth[point]
-        others = loop.thorough(blind)
+        others = refit.thorough(blind)
         rows.append([np.mean(a.answer.names == truth) for a in (whole, others)])
         print(f"| {seed} | {complete} | {rows[-1][0]:.3f} | {rows[-1][1]:.3f} |", flush=True)
     mean = np.mean(rows, axis=0)

@@ -20,15 +20,8 @@ def expected_failures(estimator):
     return NO_CLASS if isinstance(estimator, GraphClassifier) else {}
 
 
-# What keeps a method that samples quick enough for dozens of fits.
-QUICK = {
-    "spc": {"temperatures": [0.05, 0.2], "random_state": 0},
-    "randomized_min_cut": {"n_cuts": 5, "random_state": 0},
-}
-
-ESTIMATORS = [PottsClassifier()] + [
-    method(**QUICK.get(name, {})) for name, method in BASELINES.items()
-]
+# What the rivals share is in two bases: one of each is enough.
+ESTIMATORS = [PottsClassifier(), BASELINES["lgc"](), BASELINES["ncut"]()]
 
 
 @pytest.mark.slow

@@ -74,7 +74,7 @@ def test_the_page_is_there_and_may_be_read_by_itself_alone(labelling):
 def test_without_the_token_nothing_is_found(labelling, path):
     status, _, body = ask(labelling, path)
     assert status in (400, 404)
-    assert labelling.room.data.ids[0].encode() not in body or len(body) < 100
+    assert labelling.session.data.ids[0].encode() not in body or len(body) < 100
 
 
 def test_a_token_that_is_nearly_right_is_wrong(labelling):
@@ -168,12 +168,12 @@ def labelled(points, name):
      '{"do": "rename", "class": "nobody", "to": "x"}', '{"do": "show", "id": "../../etc/passwd"}'],
 )  # fmt: skip
 def test_nonsense_is_refused_with_a_reason(labelling, text):
-    before = len(labelling.room.log.entries)
+    before = len(labelling.session.log.entries)
     with Client(labelling.address, who="eve") as client:
         client.socket.send(text)
         refused = client.until(lambda m: m["kind"] == "refused")
     assert refused["why"]
-    assert len(labelling.room.log.entries) == before
+    assert len(labelling.session.log.entries) == before
 
 
 @pytest.mark.parametrize(

@@ -306,9 +306,9 @@ def test_hostile_names_are_shown_as_text(driver, tmp_path):
 
 
 def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
-    from spinlearn.labelling.loop import Loop
+    from spinlearn.labelling.refit import Refit
 
-    whole = Loop.thorough
+    whole = Refit.thorough
 
     def slow(loop, names, callback=None, rejected=()):
         from spinlearn.core.protocols import Progress
@@ -320,7 +320,7 @@ def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
             time.sleep(0.05)
         return whole(loop, names, callback, rejected)
 
-    monkeypatch.setattr(Loop, "thorough", slow)
+    monkeypatch.setattr(Refit, "thorough", slow)
     with served(tmp_path) as under_way:
         page = Page(driver, under_way.address)
         page.settled("clusters")

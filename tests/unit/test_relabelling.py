@@ -14,7 +14,7 @@ from spinlearn.estimators import PottsClassifier
 from spinlearn.estimators.quick import quickly_relabelled
 from spinlearn.io.dataset import Dataset
 from spinlearn.labelling.advice import CENTRAL, doubted, new_groups, next_points
-from spinlearn.labelling.loop import Loop
+from spinlearn.labelling.refit import Refit
 from spinlearn.workflows.fitting import Fitting, fit_dataset
 from spinlearn.workflows.settings import FitSettings
 
@@ -39,7 +39,7 @@ def firsts(count):
 def loop_of(**settings):
     points = {"source": Path("x.csv"), "ids": [str(k) for k in range(len(X))], "points": X}
     data = Dataset(**points, labels=labels(), feature_names=list("abcde"), table=True)
-    return Loop(Fitting(data, FitSettings(**settings)))
+    return Refit(Fitting(data, FitSettings(**settings)))
 
 
 @pytest.mark.parametrize("method", ["auto", "messages", "paper"])

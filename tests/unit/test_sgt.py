@@ -8,8 +8,7 @@ from scipy.linalg import eigh, eigvals
 
 from spinlearn import Graph
 from spinlearn.baselines import SpectralGraphTransducer, spectral
-from spinlearn.baselines.sgt import on_the_sphere
-from spinlearn.errors import InvalidInputError
+from spinlearn.baselines.spectral import on_the_sphere
 from spinlearn.minimizers.linear_system import weight_matrix
 from tests.conftest import grid_graph
 from tests.unit.test_linear_baselines import random_problem
@@ -136,12 +135,3 @@ def test_sparse_eigenvectors_are_the_dense_ones(monkeypatch, largest_factor):
     np.testing.assert_allclose(low.values, np.clip(values, 0, None), rtol=0, atol=1e-9)
     overlaps = np.abs(np.sum(low.vectors * vectors, axis=0))
     np.testing.assert_allclose(overlaps, 1.0, rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    "settings", [{"c": 0}, {"c": np.inf}, {"c": "a"}, {"d": 0}, {"d": 2.5}, {"d": None}]
-)
-def test_bad_settings_are_refused(settings):
-    graph, y = random_problem(0)
-    with pytest.raises(InvalidInputError, match=f"{next(iter(settings))}="):
-        SpectralGraphTransducer(**settings).fit(graph, y)

@@ -16,7 +16,6 @@ from spinlearn.baselines import SuperparamagneticClustering
 from spinlearn.baselines.superparamagnetic import _stability, _stable_row
 from spinlearn.core.model import PottsModel
 from spinlearn.engines import JunctionTree
-from spinlearn.errors import InvalidInputError
 from tests.conftest import grid_graph
 
 
@@ -214,22 +213,3 @@ def test_as_good_as_the_original_code_on_blobs(tmp_path, monkeypatch):
         ours = max(adjusted_rand_score(truth, labels) for labels in model.tree_.members)
         assert ours > best - 0.02
         assert adjusted_rand_score(truth, model.labels_) > best - 0.05
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"engine": "foo"}, "'foo' is unknown"),
-        ({"n_states": 1}, "n_states=1 is out of range"),
-        ({"temperatures": "foo"}, "temperatures must be real numbers"),
-        ({"temperatures": [-1]}, ">= 0"),
-        ({"temperature": [0.1, 0.2]}, "one number, got 2"),
-        ({"temperature": np.nan}, "not NaN"),
-        ({"min_cluster_size": 0}, "min_cluster_size=0"),
-        ({"min_cluster_size": 2.5}, "min_cluster_size=2.5"),
-        ({"callback": 3}, "callback=3 cannot be called"),
-    ],
-)
-def test_bad_settings_are_refused(settings, message):
-    with pytest.raises(InvalidInputError, match=message):
-        SuperparamagneticClustering(**settings).fit(grid_graph(3, 3))

@@ -16,7 +16,7 @@ from spinlearn.baselines import (
     NormalizedCutClustering,
     SpectralGraphTransducer,
 )
-from spinlearn.baselines.ncut import normalized_cut
+from spinlearn.baselines.spectral import normalized_cut
 from spinlearn.datasets import two_bands
 from spinlearn.errors import InvalidInputError
 

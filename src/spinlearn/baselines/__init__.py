@@ -5,15 +5,15 @@ A new one is one file, with one line here.
 
 from __future__ import annotations
 
-from spinlearn.baselines.base import GraphClassifier
-from spinlearn.baselines.clustering import GraphClusterer
-from spinlearn.baselines.expansion import AlphaBetaSwap, AlphaExpansion
-from spinlearn.baselines.harmonic import HarmonicFields
-from spinlearn.baselines.lgc import LocalGlobalConsistency
-from spinlearn.baselines.mincut import MinCutClassifier
-from spinlearn.baselines.ncut import NormalizedCutClustering
-from spinlearn.baselines.randomized_mincut import RandomizedMinCut
-from spinlearn.baselines.sgt import SpectralGraphTransducer
+from spinlearn.baselines.base import GraphClassifier, GraphClusterer
+from spinlearn.baselines.cuts import (
+    AlphaBetaSwap,
+    AlphaExpansion,
+    MinCutClassifier,
+    RandomizedMinCut,
+)
+from spinlearn.baselines.diffusion import HarmonicFields, LocalGlobalConsistency
+from spinlearn.baselines.spectral import NormalizedCutClustering, SpectralGraphTransducer
 from spinlearn.baselines.superparamagnetic import SuperparamagneticClustering
 
 BASELINES: dict[str, type] = {

@@ -1,18 +1,21 @@
-"""GraphClassifier: what all rival classifiers share; each adds only how it solves its problem.
+"""What all rival methods share; each adds only how it solves its problem.
 
-fit = graph of similar points -> states of the labels -> soft labels F (n, n_classes), F >= 0 ->
-probabilities, rows of F divided by their sums. A row of zeros says that no label reaches the point.
+GraphClassifier: graph of similar points -> states of the labels -> soft labels F (n, n_classes),
+F >= 0 -> probabilities, rows of F divided by their sums. A row of zeros says that no label reaches
+the point. GraphClusterer: graph of similar points -> clusters.
 """
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from abc import ABC, abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
 from spinlearn.analysis.grains import TIE
@@ -32,25 +35,80 @@ from spinlearn.estimators.inputs import (
     training_labels,
 )
 
+GRAPH = """\
+graph : str or graph builder, default "mutual_knn"
+    How points become a graph: "knn", "mutual_knn", or a builder such as `spinlearn.KNN` with
+    settings of its own. Not used when `fit` is given a graph.
+"""
 
-class GraphClassifier(LabelledScore, BaseEstimator, ABC):
+
+class GraphEstimator(BaseEstimator, ABC):
+    """Base of all rivals: one input, one check of settings, one text for what they share.
+
+    `_parameters` and `_attributes` describe what a subclass shares with its parents; they are put
+    into its docstring, which describes only its own.
+    """
+
+    graph: Any
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}  # of scikit-learn
+    _parameters: ClassVar[str] = GRAPH
+    _attributes: ClassVar[str] = "graph_ : Graph\n    What was built, or given.\n"
+
+    def __init_subclass__(cls, **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        if cls.__doc__:
+            text = _with_entries(inspect.cleandoc(cls.__doc__), "Attributes", cls._attributes)
+            if "graph" in inspect.signature(cls).parameters:
+                text = _with_entries(text, "Parameters", cls._parameters)
+            cls.__doc__ = text
+
+    def _check_settings(self) -> None:
+        """Refuse bad settings before any work starts."""
+        rules = self._parameter_constraints
+        # To scikit-learn True is a number.
+        values = {
+            name: repr(value)
+            if isinstance(value, bool) and "boolean" not in rules.get(name, ())
+            else value
+            for name, value in self.get_params(deep=False).items()
+        }
+        try:
+            validate_parameter_constraints(rules, values, type(self).__name__)
+        except InvalidParameterError as error:
+            raise InvalidInputError(str(error)) from None
+
+    def _refuse_negative_weights(self) -> None:
+        """Negative similarities have no place in a cut or a quadratic cost."""
+        n_negative = int(np.sum(self.graph_.weights < 0))
+        if n_negative:
+            raise InvalidInputError(
+                f"{n_negative} edges have a negative weight, but {type(self).__name__} needs "
+                "similarities >= 0: drop them, or use PottsClassifier, which takes couplings of "
+                "either sign"
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False  # a sparse X is a graph, not features
+        return tags
+
+
+def _with_entries(text: str, section: str, entries: str) -> str:
+    """A docstring with further entries at the start of one of its sections."""
+    heading = f"{section}\n{'-' * len(section)}\n"
+    if heading in text:
+        return text.replace(heading, heading + entries)
+    later = [at for name in ("References", "Examples") if (at := text.find(f"\n{name}\n---")) >= 0]
+    end = min(later, default=len(text))
+    return f"{text[:end].rstrip()}\n\n{heading}{entries}{text[end:]}"
+
+
+class GraphClassifier(LabelledScore, GraphEstimator):
     """Base of the rival classifiers: it reads the input and the labels and keeps the answer.
 
     A subclass stores its settings in ``__init__`` (keyword-only, ``graph="mutual_knn"`` among
-    them), may refuse bad ones in ``_check_settings``, and implements ``_solve(graph, states,
-    n_classes)``, which returns soft labels of shape (n, n_classes).
-
-    Attributes
-    ----------
-    classes_ : array (n_classes,)
-        The labels given, sorted.
-    label_distributions_ : float array (n, n_classes)
-        Soft labels, rows sum to one; equal where no label reaches a point.
-    transduction_ : array (n,)
-        The class of the largest soft label; -1 (text labels: 'unknown') where no label reaches the
-        point or the largest two are equal.
-    graph_ : Graph
-        What was built, or given.
+    them) and implements ``_solve(graph, states, n_classes)``, which returns soft labels of shape
+    (n, n_classes). Its docstring describes only settings and attributes of its own.
 
     Examples
     --------
@@ -69,25 +127,26 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
     [1, 1, 1]
     """
 
-    graph: Any
+    _attributes = (
+        GraphEstimator._attributes
+        + """\
+classes_ : array (n_classes,)
+    The labels given, sorted.
+label_distributions_ : float array (n, n_classes)
+    Soft labels, rows sum to one; equal where no label reaches a point.
+transduction_ : array (n,)
+    The class of the largest soft label; -1 (text labels: 'unknown') where no label reaches the
+    point or the largest two are equal.
+"""
+    )
 
     @abstractmethod
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
         """Soft labels (n, n_classes), non-negative; a row of zeros where no label reaches a point.
 
-        Parameters
-        ----------
-        graph : Graph
-            Its weights are positive.
-        states : int array (n,)
-            Class number 0 .. n_classes-1 of every labelled point, -1 for the others. Every class
-            has at least one point.
-        n_classes : int
-            At least 1.
+        The weights of the graph are positive; `states` (n,) are class numbers of labelled points,
+        -1 of the others. Every class has at least one point.
         """
-
-    def _check_settings(self) -> None:
-        """Refuse bad settings before any work starts."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Classify the points of X from the few labels in y.
@@ -108,7 +167,7 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
         self._check_settings()
         self._training = read_graph(self, X, self.graph)
         self.graph_ = self._training.graph
-        refuse_negative_weights(self.graph_, type(self).__name__)
+        self._refuse_negative_weights()
         self._label_code = training_labels(y, self._training)
         self.classes_ = self._label_code.classes
         if len(self.classes_) == 0:
@@ -127,10 +186,7 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Soft labels of unseen points.
-
-        The mean over the point's neighbours in training, weighted by similarity; equal for all
-        classes where a point resembles no training point.
+        """Soft labels of unseen points: means over neighbours, weighted by similarity.
 
         Parameters
         ----------
@@ -140,23 +196,23 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
         Returns
         -------
         float array (n_new, n_classes)
+            Equal for all classes where a point resembles no training point.
         """
         return self._attached(X)[0]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Classes of unseen points: that of the largest soft label.
 
-        A point that resembles no training point, or two classes equally, is unknown (-1, or
-        'unknown' among text labels).
-
         Parameters
         ----------
         X : array-like of shape (n_new, d)
-            Unseen points; after fitting a graph, their similarities to its nodes, (n_new, n).
+            As for `predict_proba`.
 
         Returns
         -------
         array (n_new,)
+            -1 ('unknown' among text labels) where a point resembles no training point, or two
+            classes equally.
         """
         return self._named(*self._attached(X))
 
@@ -196,17 +252,66 @@ class GraphClassifier(LabelledScore, BaseEstimator, ABC):
             remedy = "both are used; correct or drop one of them"
             warnings.warn(ContradictionWarning(clash, (first, second), remedy), stacklevel=3)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False  # a sparse X is a graph, not features
-        return tags
+
+class GraphClusterer(ClusterMixin, GraphEstimator):
+    """Base of the clustering methods: it reads the input and keeps the answer.
+
+    A subclass stores its settings in ``__init__`` and implements ``_cluster(graph)``, which returns
+    the cluster of every point. Its docstring describes only settings and attributes of its own.
+
+    Examples
+    --------
+    Clusters by the number of neighbours:
+
+    >>> import numpy as np
+    >>> from spinlearn.baselines import GraphClusterer
+    >>> class Degree(GraphClusterer):
+    ...     def __init__(self, *, graph="mutual_knn"):
+    ...         self.graph = graph
+    ...
+    ...     def _cluster(self, graph):
+    ...         return np.diff(graph.indptr)
+    >>> Degree().fit([[0.0], [1.0], [2.0]]).labels_.tolist()
+    [2, 2, 2]
+    """
+
+    _attributes = (
+        GraphEstimator._attributes
+        + """\
+labels_ : int array (n,)
+    Cluster of every point; -1 where it is in none.
+"""
+    )
+
+    @abstractmethod
+    def _cluster(self, graph: Graph) -> IntArray:
+        """Cluster number of every node."""
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Cluster the points of X.
+
+        Parameters
+        ----------
+        X : array-like or data frame (n, d); or a Graph, SciPy sparse matrix or networkx graph
+            Points, or their precomputed similarity graph. A sparse X is always a graph.
+        y : ignored
+            There for scikit-learn's interface.
+
+        Returns
+        -------
+        self
+        """
+        self._check_settings()
+        self.graph_ = read_graph(self, X, self.graph).graph
+        self.labels_ = self._cluster(self.graph_)
+        return self
 
 
-def refuse_negative_weights(graph: Graph, estimator_name: str) -> None:
-    """Negative similarities have no place in a cut or a quadratic cost."""
-    if np.any(graph.weights < 0):
-        raise InvalidInputError(
-            f"{int(np.sum(graph.weights < 0))} edges have a negative weight, but "
-            f"{estimator_name} needs similarities >= 0: drop them, or use PottsClassifier, which "
-            "takes couplings of either sign"
-        )
+def numbered_by_size(parts: npt.NDArray[Any]) -> IntArray:
+    """Cluster numbers 0, 1, ... from the largest to the smallest, ties by first member."""
+    _, first, inverse, sizes = np.unique(
+        parts, return_index=True, return_inverse=True, return_counts=True
+    )
+    number = np.empty(len(sizes), dtype=np.int32)
+    number[np.lexsort((first, -sizes))] = np.arange(len(sizes), dtype=np.int32)
+    return number[inverse]

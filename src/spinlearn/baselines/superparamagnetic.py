@@ -8,28 +8,29 @@ live.
 
 The temperature chosen is the most stable one, in the sense of the paper's section 6.1: eta(T) =
 |c(T)| times the mean length of the interval of temperatures over which the clusters of c(T) live.
-c(T) are the points that are at T in a cluster whose core (C_ij > 1/2 alone) has at least
-`min_cluster_size` points, which is not the cluster of the ferromagnetic phase, and which lives over
-at least a factor of 1.5 in T; its life ends where a fifth of it splits off to live on, half as long
-as the rest or longer. Of temperatures that are about equally stable (2 %) the middle one is taken.
-A homogeneous cloud, too, breaks into fragments before it melts, so the largest eta must be that of
-one point in ten over all temperatures at which there are cores; otherwise all points are one
-cluster, as at the lowest temperature.
+c(T) are the points of the clusters that count at T. A cluster counts if its core (C_ij > 1/2 alone)
+has at least `min_cluster_size` points, if it is not the cluster of the ferromagnetic phase, and if
+it lives over at least a factor of 1.5 in T. Its life ends where a fifth of it splits off and lives
+at least half as long as the rest. Of temperatures that are about equally stable (2 %) the middle
+one is taken. A homogeneous cloud, too, breaks into fragments before it melts, so the largest eta
+must be that of one point in ten over all temperatures at which there are cores; otherwise all
+points are one cluster, as at the lowest temperature.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from spinlearn.analysis.cluster_tree import ClusterTree, cluster_tree
 from spinlearn.analysis.grains import grains
 from spinlearn.analysis.phases import WHOLE, phases
 from spinlearn.analysis.temperature_grid import temperature_grid
-from spinlearn.baselines.clustering import GraphClusterer, numbered_by_size
+from spinlearn.baselines.base import GraphClusterer, numbered_by_size
 from spinlearn.core.arrays import FloatArray, IntArray, temperature_array
-from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
@@ -60,9 +61,6 @@ class SuperparamagneticClustering(GraphClusterer):
 
     Parameters
     ----------
-    graph : str or graph builder, default "mutual_knn"
-        How points become a graph: "knn", "mutual_knn", or a builder such as `spinlearn.KNN` with
-        settings of its own. Not used when `fit` is given a graph.
     n_states : int, default 20
         Number of states, q.
     engine : str, engine or None, default None
@@ -81,9 +79,6 @@ class SuperparamagneticClustering(GraphClusterer):
 
     Attributes
     ----------
-    labels_ : int array (n,)
-        Cluster of every point at `temperature_`, the largest first; -1 in clusters below
-        `min_cluster_size`.
     temperature_ : float
         Temperature of `labels_`.
     temperatures_ : float array (T,)
@@ -102,8 +97,6 @@ class SuperparamagneticClustering(GraphClusterer):
         count as converged.
     model_ : PottsModel
         What was sampled.
-    graph_ : Graph
-        What was built, or given.
 
     References
     ----------
@@ -120,6 +113,11 @@ class SuperparamagneticClustering(GraphClusterer):
     >>> len(np.unique(labels[labels >= 0]))
     2
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "min_cluster_size": [Interval(Integral, 1, None, closed="left"), None],
+        "callback": [callable, None],
+    }
 
     def __init__(
         self,
@@ -143,25 +141,16 @@ class SuperparamagneticClustering(GraphClusterer):
         self.random_state = random_state
 
     def _check_settings(self) -> None:
+        super()._check_settings()
         if self.engine is not None:
             make_engine(self.engine)
-        for name in ("temperatures", "temperature"):
-            value = getattr(self, name)
+        for value in (self.temperatures, self.temperature):
             if not (isinstance(value, str) and value == "auto"):
                 temperature_array(value)
         if not isinstance(self.temperature, str) and np.size(self.temperature) != 1:
             raise InvalidInputError(
                 f"temperature must be one number, got {np.size(self.temperature)}: give a grid as "
                 "`temperatures`"
-            )
-        size = self.min_cluster_size
-        whole = isinstance(size, (int, np.integer)) and not isinstance(size, bool)
-        if size is not None and not (whole and size >= 1):
-            raise InvalidInputError(f"min_cluster_size={size!r} must be None or a number >= 1")
-        if self.callback is not None and not callable(self.callback):
-            raise InvalidInputError(
-                f"callback={self.callback!r} cannot be called: pass a function of one argument, "
-                "the progress, or None"
             )
 
     def _cluster(self, graph: Graph) -> IntArray:
@@ -171,7 +160,10 @@ class SuperparamagneticClustering(GraphClusterer):
             grid = np.geomspace(top / SPAN, top, GRID)
         else:
             grid = np.unique(temperature_array(self.temperatures))
-        self.equilibrium_ = self._equilibrium(grid)
+        engine = PairAgreement() if self.engine is None else make_engine(self.engine)
+        self.equilibrium_ = engine.run(
+            self.model_, grid, seed=self.random_state, callback=self.callback
+        )
         self.temperatures_ = self.equilibrium_.temperatures
         self.phases_ = phases(self.equilibrium_)
         self.susceptibility_ = self.phases_.susceptibility
@@ -179,23 +171,16 @@ class SuperparamagneticClustering(GraphClusterer):
         cores = [grains(self.equilibrium_, row, HALF) for row in rows]
         parts = [grains(self.equilibrium_, row, HALF, join_all=True) for row in rows]
         self.tree_ = cluster_tree(self.temperatures_, parts)
-        smallest = self._smallest(graph.n_nodes)
+        smallest = self.min_cluster_size or max(SMALLEST, int(np.ceil(SMALL_SHARE * graph.n_nodes)))
         self.stability_ = _stability(self.tree_, cores, smallest)
         if isinstance(self.temperature, str):
             row = _stable_row(self.temperatures_, self.stability_, cores, smallest)
         else:
             row = nearest_row(self.temperatures_, float(np.ravel(self.temperature)[0]))
         self.temperature_ = float(self.temperatures_[row])
-        return _without_noise(self.tree_.members[row], smallest)
-
-    def _equilibrium(self, grid: FloatArray) -> Equilibrium:
-        engine = PairAgreement() if self.engine is None else make_engine(self.engine)
-        return engine.run(self.model_, grid, seed=self.random_state, callback=self.callback)
-
-    def _smallest(self, n_points: int) -> int:
-        if self.min_cluster_size is not None:
-            return int(self.min_cluster_size)
-        return max(SMALLEST, int(np.ceil(SMALL_SHARE * n_points)))
+        labels = numbered_by_size(self.tree_.members[row])
+        small = np.bincount(labels)[labels] < smallest
+        return labels if np.all(small) else np.where(small, np.int32(NOISE), labels)
 
 
 def _stability(tree: ClusterTree, cores: list[IntArray], smallest: int) -> FloatArray:
@@ -263,11 +248,3 @@ def _stable_row(
         return 0
     stable = np.flatnonzero(stability >= AS_STABLE * largest)
     return int(stable[len(stable) // 2])
-
-
-def _without_noise(members: IntArray, smallest: int) -> IntArray:
-    """Labels by size, -1 in small clusters; all of them when no cluster is large enough."""
-    labels = numbered_by_size(members)
-    sizes = np.bincount(labels)
-    small = sizes[labels] < smallest
-    return labels if np.all(small) else np.where(small, np.int32(NOISE), labels)

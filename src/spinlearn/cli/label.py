@@ -79,8 +79,8 @@ def label(
         spinlearn label leaf.png
     """
     from spinlearn.io.reading import read_dataset
-    from spinlearn.labelling.looks import looks_of
     from spinlearn.labelling.notebook import Labelling
+    from spinlearn.labelling.thumbnails import thumbnails_of
     from spinlearn.workflows.settings import FitSettings
 
     screen = console()
@@ -109,13 +109,19 @@ def label(
         top_variance=top_variance,
         seed=seed,
     )
-    looks = looks_of(dataset, images=images, pixels=pixels)
+    thumbnails = thumbnails_of(dataset, images=images, pixels=pixels)
     folder = Path(f"{data.name.partition('.')[0] or 'data'}-labels") if out is None else out
     under_way = Labelling(
-        dataset, looks, folder, settings=settings, unlabelled=read.unlabelled, who=who, port=port
+        dataset,
+        thumbnails,
+        folder,
+        settings=settings,
+        unlabelled=read.unlabelled,
+        who=who,
+        port=port,
     )
     try:
-        for note in under_way.room.log.notes:
+        for note in under_way.session.log.notes:
             say(screen, note, "yellow")
         say(screen, f"{dataset.n_points:,} points, {_n_labels(under_way)} labels in {folder}")
         say(screen, f"open {under_way.address}")
@@ -145,11 +151,11 @@ def _wait() -> None:
 
 def _end(screen: Console, under_way: Labelling, data: Path, folder: Path) -> None:
     """Write the answer if it is there, and say how to make it otherwise."""
-    room = under_way.room
+    session = under_way.session
     count = _n_labels(under_way)
     written = ""
     try:
-        if room.answered:
+        if session.answered:
             written = f"; the answer is in {under_way.export()}"
     except SpinlearnError as error:
         say(screen, str(error), "yellow")
@@ -162,4 +168,4 @@ def _end(screen: Console, under_way: Labelling, data: Path, folder: Path) -> Non
 
 
 def _n_labels(under_way: Labelling) -> int:
-    return sum(name is not None for name in under_way.room.labels)
+    return sum(name is not None for name in under_way.session.labels)

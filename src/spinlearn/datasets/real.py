@@ -28,6 +28,7 @@ from spinlearn.errors import DataFileError, InvalidInputError
 VARIABLE = "SPINLEARN_DATA"
 PHASES = ("M/G1", "G1", "S", "S/G2", "G2/M")  # in the order of the cell cycle
 NO_PHASE = -1
+CEILING = 16000.0  # of leukemia's values, where the scanner saturates
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +73,16 @@ class Leukemia:
     expression : float array (n, 12582)
         Average differences as measured; more than a quarter are negative.
     truth : int array (n,)
-        Index into `classes`.
-    classes : tuple of str
-        ALL, AML, MLL: the two that the paper labels for q = 2 come first.
-    probes : tuple of str
-        Names of the columns.
+        Index into `classes`: ALL, AML, MLL; the two that the paper labels for q = 2 come first.
+    classes, probes : tuples of str
+        Names of the classes and of the columns.
 
     Examples
     --------
-    Three samples of four genes, made up, one of which is the array's control:
-
     >>> import numpy as np
     >>> from spinlearn.datasets import Leukemia
-    >>> values = np.array([[50.0, 400, 30, 9], [90, 100, 30, 9], [20, 1600, 30, 9]])
-    >>> names = ("a_at", "b_at", "c_at", "AFFX-d_at")
-    >>> samples = Leukemia(values, np.array([0, 1, 2]), ("ALL", "AML", "MLL"), names)
+    >>> values = np.array([[50.0, 400, 30], [90, 100, 30], [20, 1600, 30]])
+    >>> samples = Leukemia(values, np.arange(3), ("ALL", "AML", "MLL"), ("a_at", "b_at", "c_at"))
     >>> samples.points(n_genes=2).round(2).tolist()
     [[0.18, 0.0], [1.13, -1.22], [-1.3, 1.22]]
     """
@@ -97,13 +93,7 @@ class Leukemia:
     probes: tuple[str, ...]
 
     def points(
-        self,
-        n_genes: int = 200,
-        *,
-        floor: float | None = 20.0,
-        ceiling: float | None = 16000.0,
-        log: bool = True,
-        controls: bool = False,
+        self, n_genes: int = 200, *, floor: float | None = 20.0, log: bool = True
     ) -> FloatArray:
         """Standardised expression of the genes of largest variance.
 
@@ -115,15 +105,11 @@ class Leukemia:
         Parameters
         ----------
         n_genes : int, default 200
-            Number of genes.
+            Number of genes; the array's control probes (AFFX...) are none.
         floor : float or None, default 20
             Smaller values become this; None leaves them.
-        ceiling : float or None, default 16000
-            Larger values become this; None leaves them.
         log : bool, default True
             Take log2; needs floor > 0.
-        controls : bool, default False
-            Whether the array's control probes (AFFX...) may be chosen.
 
         Returns
         -------
@@ -133,13 +119,10 @@ class Leukemia:
             raise InvalidInputError(
                 f"log=True needs floor > 0, got floor={floor!r}: the raw values go below zero"
             )
-        values = self.expression
-        if not controls:
-            values = values[:, [not name.startswith("AFFX") for name in self.probes]]
+        values = self.expression[:, [not name.startswith("AFFX") for name in self.probes]]
         if not 1 <= n_genes <= values.shape[1]:
             raise InvalidInputError(f"n_genes={n_genes}: the file holds {values.shape[1]} genes")
-        if floor is not None or ceiling is not None:
-            values = np.clip(values, floor, ceiling)
+        values = np.clip(values, floor, CEILING)
         if log:
             values = np.log2(values)
         variance = values.var(axis=0)
@@ -165,15 +148,11 @@ class Yeast:
 
     Examples
     --------
-    One gene, made up, with a reading that is missing:
-
     >>> import numpy as np
     >>> from spinlearn.datasets import Yeast
-    >>> gene = np.sin(np.arange(18) / 2)[None]
-    >>> gene[0, 5] = np.nan
-    >>> genes = Yeast(gene, np.array([1]), np.array([-1]), ("YAL001C",))
-    >>> genes.readings().tolist(), genes.points().shape
-    ([17], (1, 18))
+    >>> gene = np.array([[0.1, np.nan, 0.3]])
+    >>> Yeast(gene, np.array([1]), np.array([-1]), ("YAL001C",)).readings().tolist()
+    [2]
     """
 
     expression: FloatArray
@@ -191,7 +170,6 @@ class Yeast:
         Parameters
         ----------
         chosen : array-like of bool or int
-            Which genes.
 
         Returns
         -------
@@ -206,15 +184,11 @@ class Yeast:
         )
 
     def points(self) -> FloatArray:
-        """Every gene's readings with mean 0 and standard deviation 1 over its time points.
+        """Every gene's readings with mean 0 and standard deviation 1 over its time points, (n, 18).
 
         That is the protocol of the paper's section 6.2 read literally ("the expression level of
         each gene is normalized by subtracting its mean over all samples, and divided by its
         standard deviation"). Missing readings take the gene's mean, 0.
-
-        Returns
-        -------
-        float array (n, 18)
         """
         values = self.expression
         if np.any(np.all(np.isnan(values), axis=1)):
@@ -228,10 +202,7 @@ class Yeast:
 
 
 def load_leukemia(path: str | Path | None = None, *, split: str | None = "train") -> Leukemia:
-    """Read the leukemia samples of Armstrong et al.
-
-    The file is not part of the package. Where it is absent, the error says where its values are
-    published and which checksum it has.
+    """Read the leukemia samples of Armstrong et al., Nature Genetics 30, 41 (2002).
 
     Parameters
     ----------
@@ -244,27 +215,19 @@ def load_leukemia(path: str | Path | None = None, *, split: str | None = "train"
     Returns
     -------
     Leukemia
-        With ``points()`` of shape (57, 200) for the paper's samples.
 
     Raises
     ------
     DataFileError
-        If the file is absent or has other contents.
-
-    References
-    ----------
-    S. A. Armstrong et al., MLL translocations specify a distinct gene expression profile that
-    distinguishes a unique leukemia, Nature Genetics 30, 41 (2002).
+        If the file, which is not part of the package, is absent or has other contents.
 
     Examples
     --------
     >>> from spinlearn.datasets import load_leukemia
-    >>> from spinlearn.errors import DataFileError
-    >>> try:
-    ...     load_leukemia("no/such/folder")
-    ... except DataFileError:
-    ...     print("the error says where to get the file")
-    the error says where to get the file
+    >>> load_leukemia("no/such/folder")  # it says where to get the file
+    Traceback (most recent call last):
+    ...
+    spinlearn.errors.DataFileError: ...
     """
     if split not in ("train", "test", None):
         raise InvalidInputError(f"split={split!r} is unknown: use 'train', 'test' or None")
@@ -280,16 +243,13 @@ def load_leukemia(path: str | Path | None = None, *, split: str | None = "train"
 
 
 def load_yeast(path: str | Path | None = None) -> Yeast:
-    """Read the alpha-factor experiment of Spellman et al., 6178 genes.
-
-    The file is not part of the package. Where it is absent, the error says where its values are
-    published and which checksum it has.
+    """Read the alpha-factor experiment of Spellman et al., Mol. Biol. Cell 9, 3273 (1998).
 
     Parameters
     ----------
     path : path, optional
-        The file spellman1998_alpha.csv.gz or its folder; default: the folder that the environment
-        variable SPINLEARN_DATA names.
+        The file spellman1998_alpha.csv.gz (6178 genes) or its folder; default: the folder that the
+        environment variable SPINLEARN_DATA names.
 
     Returns
     -------
@@ -298,22 +258,15 @@ def load_yeast(path: str | Path | None = None) -> Yeast:
     Raises
     ------
     DataFileError
-        If the file is absent or has other contents.
-
-    References
-    ----------
-    P. T. Spellman et al., Comprehensive identification of cell cycle-regulated genes of the yeast
-    Saccharomyces cerevisiae by microarray hybridization, Mol. Biol. Cell 9, 3273 (1998).
+        If the file, which is not part of the package, is absent or has other contents.
 
     Examples
     --------
     >>> from spinlearn.datasets import load_yeast
-    >>> from spinlearn.errors import DataFileError
-    >>> try:
-    ...     load_yeast("no/such/folder")
-    ... except DataFileError:
-    ...     print("the error says where to get the file")
-    the error says where to get the file
+    >>> load_yeast("no/such/folder")  # it says where to get the file
+    Traceback (most recent call last):
+    ...
+    spinlearn.errors.DataFileError: ...
     """
     _, rows = _table(YEAST, path)
 
@@ -332,20 +285,14 @@ def load_yeast(path: str | Path | None = None) -> Yeast:
 
 def find_file(file: DataFile, path: str | Path | None = None) -> Path:
     """Where the file is, or an error that says how to get it."""
-    folder = os.environ.get(VARIABLE)
-    if path is not None:
-        given = Path(path)
-        place = given / file.name if given.is_dir() else given
-        if place.is_file():
-            return place
-        tried = f"{place} does not exist"
-    elif folder:
-        place = Path(folder) / file.name
-        if place.is_file():
-            return place
-        tried = f"{place} does not exist ({VARIABLE}={folder})"
-    else:
+    place = Path(path or os.environ.get(VARIABLE) or "")
+    place = place / file.name if place.is_dir() else place
+    if path is None and not os.environ.get(VARIABLE):
         tried = f"no path was given and {VARIABLE} is not set"
+    elif place.is_file():
+        return place
+    else:
+        tried = f"{place} does not exist"
     raise DataFileError(
         f"{file.name} is not there: {tried}. It holds {file.content}, and does not come with "
         f"the package. Public source: {file.source}. SHA-256 of the file: {file.sha256}. Pass its "

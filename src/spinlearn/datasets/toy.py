@@ -68,11 +68,9 @@ class ToySet:
         """The 4-neighbour graph with unit weights."""
         number = np.full(self.mask.shape, EMPTY)
         number[self.mask] = np.arange(self.n_points)
-        pairs = [
-            np.column_stack([a.ravel(), b.ravel()])
-            for a, b in ((number[:, :-1], number[:, 1:]), (number[:-1], number[1:]))
-        ]
-        edges = np.concatenate(pairs)
+        across = np.stack([number[:, :-1], number[:, 1:]], axis=-1).reshape(-1, 2)
+        down = np.stack([number[:-1], number[1:]], axis=-1).reshape(-1, 2)
+        edges = np.concatenate([across, down])
         return Graph(self.n_points, edges[np.all(edges != EMPTY, axis=1)])
 
     def draw_labels(
@@ -83,31 +81,37 @@ class ToySet:
         Parameters
         ----------
         n_labels : int
-            Number of labels in all.
+            In all.
         classes : array-like of int
-            The classes that are labelled.
+            Those that are labelled.
         seed : int or numpy.random.Generator
-            Of random numbers.
 
         Returns
         -------
         int array (n,)
             Labels, -1 where there is none.
         """
-        generator = np.random.default_rng(seed)
         wanted = np.unique(np.asarray(classes))
         pool = np.flatnonzero(self.label_region & np.isin(self.truth, wanted))
         if not len(wanted) <= n_labels <= len(pool):
             raise InvalidInputError(
                 f"cannot draw {n_labels} labels of {len(wanted)} classes from {len(pool)} points"
             )
-        while True:
-            chosen = generator.choice(pool, n_labels, replace=False)
-            if len(np.unique(self.truth[chosen])) == len(wanted):
-                break
-        labels = np.full(self.n_points, -1, dtype=np.int32)
-        labels[chosen] = self.truth[chosen]
-        return frozen(labels, np.int32)
+        return frozen(draw_labels(self.truth, n_labels, pool, seed), np.int32)
+
+
+def draw_labels(
+    truth: IntArray, n_labels: int, pool: npt.NDArray[np.intp], seed: int | np.random.Generator
+) -> IntArray:
+    """Labels of points drawn uniformly from a pool, at least one of each of its classes."""
+    generator, n_classes = np.random.default_rng(seed), len(np.unique(truth[pool]))
+    while True:
+        chosen = generator.choice(pool, n_labels, replace=False)
+        if len(np.unique(truth[chosen])) == n_classes:
+            break
+    labels = np.full(len(truth), -1, dtype=np.int32)
+    labels[chosen] = truth[chosen]
+    return labels
 
 
 def two_bands(n_labels: int = 7) -> ToySet:

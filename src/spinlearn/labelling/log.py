@@ -28,18 +28,26 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
+from spinlearn.answers.labels import clean_labels
+from spinlearn.answers.names import RESERVED
+from spinlearn.answers.proposal import REJECT, Word
+from spinlearn.answers.spreadsheet import safe_name
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import Dataset
 
 NAME = "log.jsonl"
 MAGIC, VERSION = "spinlearn labelling", 1
+LONGEST = 200  # letters of the name of a class
 KEPT = {
     "label": {"points", "class"},
     "name": {"points", "class", "group"},
@@ -55,12 +63,7 @@ KEPT = {
 class LabelLog:
     """A log that is open for more lines; `entries` are those that it holds.
 
-    Parameters
-    ----------
-    path : Path
-        Made where there is none; its folder exists.
-    data : Dataset
-        What is labelled. A log of other data is refused.
+    It is made where there is none; a log of other data is refused.
     """
 
     def __init__(self, path: Path, data: Dataset) -> None:
@@ -116,6 +119,99 @@ class LabelLog:
                 f"{self.path} is of other data ({first.get('data')!r}, {first.get('points')} "
                 "points, or other ids, labels or values): name another folder with --out"
             )
+
+
+class History:
+    """The labels that a list of actions leaves, with undo and redo without end.
+
+    Everyone undoes what they did themselves, the last first; redo brings it back until they do
+    something else. Labels are always those that the actions that count leave, done in order, so
+    that one person's undo takes nothing of another's away. `given` are those before the first.
+    """
+
+    def __init__(self, ids: Sequence[str], given: Sequence[str | None]) -> None:
+        self._place = {name: row for row, name in enumerate(ids)}
+        self._ids, self._given = ids, tuple(given)
+        self.labels: list[str | None] = list(given)
+        self.last: dict[int, int] = {}  # row -> number of the action that labelled it
+        self._actions: dict[int, Mapping[str, Any]] = {}
+        self._off: set[int] = set()
+        self._done: dict[str, list[int]] = defaultdict(list)
+        self._undone: dict[str, list[int]] = defaultdict(list)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Labels of every class."""
+        return Counter(name for name in self.labels if name is not None)
+
+    @property
+    def rejected(self) -> tuple[Word, ...]:
+        """Groups that are no class of their own, by the rejections that count."""
+        return tuple(
+            Word(REJECT, entry["group"], entry["class"], self._rows(entry["members"]),
+                 self._rows(entry["points"]))
+            for number, entry in self._actions.items()
+            if entry["do"] == REJECT and number not in self._off
+        )  # fmt: skip
+
+    def take(self, entry: Mapping[str, Any]) -> None:
+        """Go on by one entry of a log."""
+        number, who, do = entry["n"], entry["who"], entry["do"]
+        if do in ("undo", "redo"):
+            of, back = entry["of"], do == "undo"
+            source, target = (self._done, self._undone) if back else (self._undone, self._done)
+            if of not in source[who]:
+                raise InvalidInputError(f"action {of} of {who!r} cannot be {do}ne: it is not there")
+            source[who].remove(of)
+            target[who].append(of)
+            (self._off.add if back else self._off.discard)(of)
+            self._replay()
+            return
+        self._actions[number] = entry
+        self._done[who].append(number)
+        self._undone[who].clear()
+        self._apply(number, entry)
+
+    def undoable(self, who: str) -> int | None:
+        """The action that this person's undo would take back."""
+        return self._done[who][-1] if self._done[who] else None
+
+    def redoable(self, who: str) -> int | None:
+        """The action that this person's redo would bring back."""
+        return self._undone[who][-1] if self._undone[who] else None
+
+    def check(self, action: Mapping[str, Any]) -> None:
+        """Refuse an action on points or classes that are not there."""
+        named = (*action.get("points", ()), *action.get("members", ()))
+        unknown = [name for name in named if name not in self._place]
+        if unknown:
+            raise InvalidInputError(f"there is no point {unknown[0]!r}: take one of the map")
+        if action["do"] in ("rename", "merge") and action["class"] not in self.counts:
+            raise InvalidInputError(f"there is no class {action['class']!r}: pick another")
+
+    def _replay(self) -> None:
+        self.labels = list(self._given)
+        self.last = {}
+        for number, entry in self._actions.items():
+            if number not in self._off:
+                self._apply(number, entry)
+
+    def _apply(self, number: int, entry: Mapping[str, Any]) -> None:
+        if entry["do"] in ("rename", "merge"):
+            old, new = entry["class"], entry["to"]
+            self.labels = [new if name == old else name for name in self.labels]
+            return
+        self._rows(entry.get("members", ()))  # are there
+        for row in self._rows(entry["points"]).tolist():
+            self.labels[row] = entry.get("class")
+            self.last[row] = number
+
+    def _rows(self, names: Sequence[str]) -> npt.NDArray[np.intp]:
+        """Row numbers of points by their ids."""
+        for name in names:
+            if name not in self._place:
+                raise InvalidInputError(f"the log labels {name!r}, which is not in the data")
+        return np.array([self._place[name] for name in names], dtype=np.intp)
 
 
 def read_log(path: Path) -> tuple[dict[str, Any] | None, list[dict[str, Any]], int]:
@@ -179,10 +275,44 @@ def now() -> str:
 
 def _sync_folder(folder: Path) -> None:
     """That the file is there is on the disk too."""
-    if os.name != "posix":
-        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def checked_class(name: object, unlabelled: Sequence[str] = ()) -> str:
+    """A name for a class as typed, refused where a table could not hold it.
+
+    `unlabelled` are words that mean "no label" in this data.
+    """
+    if not isinstance(name, str):
+        raise InvalidInputError("the name of a class must be text: type one")
+    text = " ".join(name.split())
+    if not text:
+        raise InvalidInputError("the class has no name: type one")
+    if len(text) > LONGEST:
+        raise InvalidInputError(f"the name has {len(text)} letters: at most {LONGEST} are kept")
+    if not text.isprintable():
+        raise InvalidInputError("the name holds signs that cannot be printed: type another")
+    if RESERVED.fullmatch(text):
+        raise InvalidInputError(f"{text!r} is how calls without a class are named: type another")
+    if safe_name(text) != text:
+        raise InvalidInputError(f"a spreadsheet would run {text!r} as a formula: type another")
+    if clean_labels([text], unlabelled, "the page")[0] is None:
+        raise InvalidInputError(f"{text!r} means that there is no label: type another")
+    return text
+
+
+def as_known(name: str, known: Iterable[str]) -> str:
+    """The known class that looks the same as a name, or else the name.
+
+    Letters with accents can be written in two ways, and a file may have two blanks where a page
+    shows one.
+    """
+
+    def look(text: str) -> str:
+        return unicodedata.normalize("NFC", " ".join(text.split()))
+
+    return {look(other): other for other in known}.get(look(name), name)

@@ -14,16 +14,15 @@ import numpy.typing as npt
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import parse_labels
 from spinlearn.core.graph import Graph
-from spinlearn.errors import InvalidInputError
+from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.estimators.inputs import is_graph
 from spinlearn.graphs import PixelGrid, as_graph
 from spinlearn.graphs.points import checked_points
 from spinlearn.io.dataset import Dataset
 from spinlearn.io.run_lock import only_run
-from spinlearn.labelling.looks import Looks, looks_of
-from spinlearn.labelling.loop import Loop
-from spinlearn.labelling.room import Room
-from spinlearn.labelling.running import Running
+from spinlearn.labelling.refit import Refit
+from spinlearn.labelling.session import Session
+from spinlearn.labelling.thumbnails import Thumbnails, thumbnails_of
 from spinlearn.workflows.fitting import Fitting
 from spinlearn.workflows.settings import FitSettings
 
@@ -42,7 +41,7 @@ class Labelling:
     def __init__(
         self,
         data: Dataset,
-        looks: Looks,
+        thumbnails: Thumbnails,
         folder: Path,
         *,
         settings: FitSettings,
@@ -50,14 +49,21 @@ class Labelling:
         who: str | None = None,
         port: int = 0,
     ) -> None:
+        try:
+            from spinlearn.labelling.server import ServerThread
+        except ImportError as error:
+            raise MissingDependencyError(
+                f"labelling in the browser needs {error.name}, which is not installed: pip install "
+                "'spinlearn[label]'"
+            ) from error
         self._open = ExitStack()
         try:
             folder.mkdir(parents=True, exist_ok=True)
             self._open.enter_context(only_run(folder))
-            loop = Loop(Fitting(data, settings), unlabelled)
-            self.room = Room(loop, looks, folder, unlabelled)
-            self._running = Running(self.room, who or _user(), port)
-            self._running.start()
+            refit = Refit(Fitting(data, settings), unlabelled)
+            self.session = Session(refit, thumbnails, folder, unlabelled)
+            self._server = ServerThread(self.session, who or _user(), port)
+            self._server.start()
         except OSError as error:
             self._open.close()
             raise InvalidInputError(
@@ -66,26 +72,26 @@ class Labelling:
         except BaseException:
             self._open.close()
             raise
-        self.address = self._running.address
+        self.address = self._server.address
 
     @property
     def labels(self) -> npt.NDArray[np.object_]:
         """The labels given so far, None where there is none: what `fit` takes as y."""
-        return self.room.loop.labels(self.room.labels)
+        return self.session.refit.labels(self.session.labels)
 
     @property
     def answer(self) -> Answer:
         """The answer to them, as `PottsClassifier` gives it; waits for it."""
-        return self.room.wait().answer
+        return self.session.wait().answer
 
     def export(self) -> Path:
         """Write the answer folder of `spinlearn fit`, and where it is."""
-        return Path(self.room.export()["folder"])
+        return Path(self.session.export()["folder"])
 
     def stop(self) -> npt.NDArray[np.object_]:
         """End the server and hand the labels back."""
         found = self.labels
-        self._running.stop()
+        self._server.stop()
         self._open.close()
         return found
 
@@ -96,7 +102,7 @@ class Labelling:
         self.stop()
 
     def __repr__(self) -> str:
-        return f"Labelling of {self.room.data.n_points} points at {self.address}"
+        return f"Labelling of {self.session.data.n_points} points at {self.address}"
 
     def _repr_html_(self) -> str:
         address = escape(self.address)
@@ -169,8 +175,8 @@ def label(
     ('left', None, 'right')
     """
     data = _dataset(X, y, ids, picture)
-    looks = looks_of(data, images=None if images is None else Path(images), pixels=pixels)
-    return Labelling(data, looks, Path(out), settings=FitSettings(**settings), who=who, port=port)
+    shown = thumbnails_of(data, images=None if images is None else Path(images), pixels=pixels)
+    return Labelling(data, shown, Path(out), settings=FitSettings(**settings), who=who, port=port)
 
 
 def _dataset(X: Any, y: Any, ids: Any, picture: Any) -> Dataset:

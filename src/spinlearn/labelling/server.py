@@ -9,44 +9,131 @@
     GET  /colour      a column of numbers for the points on display: ?column=NAME
     WS   /live        actions of people, each answered once it is in the log; news for everybody
 
-All of it behind `Guard`. Of what comes in only JSON of the kinds below is read, and never run.
+All of it behind `RequestFilter`. Of what comes in only JSON of the kinds below is read, never run.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import threading
+import time
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
+import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from spinlearn.errors import SpinlearnError
-from spinlearn.labelling.room import WHO_LONGEST, Room
+from spinlearn.errors import InvalidInputError, SpinlearnError
+from spinlearn.labelling.auth import RequestFilter, new_token
+from spinlearn.labelling.session import WHO_LONGEST, Session
 from spinlearn.viz.explorer import labelling_html, packed, worker_script
 
 MOST_TABS = 50
 MOST_LOOKS = 64  # points at a time
 MOST_NEWS = 1000  # that a tab may be behind before it is let go
 AWAY = 1013  # code with which a socket is closed that is one too many
+ADDRESS = "127.0.0.1"
+MOST_HEAD = 16_384  # bytes of a request line with its headers
+MOST_MESSAGE = 4_000_000  # bytes of one action: a lasso around 500,000 points
+MOST_CONNECTIONS = 200  # one beyond is closed at once; tabs that are open stay
+SILENT = 5.0  # seconds, after which a connection is closed that has not asked for anything
 
 
-def application(room: Room, who: str) -> Starlette:
-    """The application of a room.
+class ServerThread:
+    """A server of a session, in a thread of its own, on the loopback address.
 
-    Parameters
-    ----------
-    room : Room
-    who : str
-        What people are called who give no name.
+    `who` is what people are called who give no name; `port` 0 is any that is free.
     """
-    pages = _Pages(room, who)
+
+    def __init__(self, session: Session, who: str, port: int = 0) -> None:
+        self.session = session
+        self._socket = _bound(port)
+        self.port = int(self._socket.getsockname()[1])
+        self.token = new_token()
+        self.address = f"http://{ADDRESS}:{self.port}/{self.token}/"
+        config = uvicorn.Config(
+            RequestFilter(application(session, who), self.token, self.port),
+            http=FewConnections,
+            ws="websockets-sansio",
+            ws_max_size=MOST_MESSAGE,
+            ws_ping_interval=20.0,
+            h11_max_incomplete_event_size=MOST_HEAD,
+            timeout_keep_alive=5,
+            timeout_graceful_shutdown=2,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(
+            target=self._server.run, args=([self._socket],), name="spinlearn-server", daemon=True
+        )
+
+    def start(self) -> None:
+        """Open the doors; `address` is where."""
+        self.session.open()
+        self._thread.start()
+        while not self._server.started:
+            if not self._thread.is_alive():  # however busy the machine is
+                raise InvalidInputError("the server did not start: try another --port")
+            time.sleep(0.005)
+
+    def stop(self) -> None:
+        """Close them; labels and log are whole."""
+        self._server.should_exit = True
+        if self._thread.ident is not None:
+            self._thread.join(timeout=10)
+        with suppress(OSError):
+            self._socket.close()
+        self.session.close()
+
+
+def _bound(port: int) -> socket.socket:
+    """A socket on the loopback address."""
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if port:  # so that it can be had again at once
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((ADDRESS, port))
+    except OSError as error:
+        listening.close()
+        raise InvalidInputError(
+            f"port {port} cannot be had ({error.strerror}): leave --port out for any that is free"
+        ) from error
+    return listening
+
+
+class FewConnections(H11Protocol):
+    """HTTP as uvicorn speaks it, with these limits."""
+
+    def connection_made(self, transport: Any) -> None:
+        """Take a connection, or drop it."""
+        if len(self.connections) >= MOST_CONNECTIONS:
+            self.transport = transport
+            transport.abort()
+            return
+        super().connection_made(transport)
+        self.loop.call_later(SILENT, self._drop_if_silent)
+
+    def _drop_if_silent(self) -> None:
+        if self.headers is None:  # not even one request
+            self.transport.abort()
+
+
+def application(session: Session, who: str) -> Starlette:
+    """What answers requests about a session."""
+    pages = _Pages(session, who)
     return Starlette(
         routes=[
             Route("/", pages.page),
@@ -64,22 +151,22 @@ def application(room: Room, who: str) -> Starlette:
 class _Pages:
     """What is behind each address."""
 
-    def __init__(self, room: Room, who: str) -> None:
-        self._room, self._who, self._tabs = room, who, 0
+    def __init__(self, session: Session, who: str) -> None:
+        self._session, self._who, self._tabs = session, who, 0
 
     async def page(self, request: Request) -> Response:
         """The explorer in labelling mode."""
-        room = self._room
+        session = self._session
         settings = {
             "who": self._who,
-            "shape": room.looks.shape,
-            "images": bool(room.looks.pictures),
-            "columns": room.looks.colours(),
-            "strokes": room.data.pixels is not None,
-            "folder": str(room.folder),
+            "shape": session.thumbnails.shape,
+            "images": bool(session.thumbnails.pictures),
+            "columns": session.thumbnails.colours(),
+            "strokes": session.data.pixels is not None,
+            "folder": str(session.folder),
         }
-        title = room.data.source.name
-        socket = f"ws://{request.headers['host'].lower()}"  # one of ours: the guard has seen to it
+        title = session.data.source.name
+        socket = f"ws://{request.headers['host'].lower()}"  # one of ours: the filter has seen to it
         return Response(labelling_html(title, settings, socket), media_type="text/html")
 
     async def worker(self, request: Request) -> Response:
@@ -89,7 +176,7 @@ class _Pages:
 
     async def answer(self, request: Request) -> Response:
         """The data of the page."""
-        payload = self._room.payload
+        payload = self._session.payload
         if payload is None:
             return Response("there is no answer yet\n", 404, media_type="text/plain")
         return Response(payload, media_type="application/json")
@@ -100,15 +187,17 @@ class _Pages:
             rows = [int(text) for text in request.query_params.get("points", "").split(",")]
         except ValueError:
             return _bad("points are row numbers between commas")
-        if len(rows) > MOST_LOOKS or not all(0 <= r < self._room.data.n_points for r in rows):
+        if len(rows) > MOST_LOOKS or not all(0 <= r < self._session.data.n_points for r in rows):
             return _bad(f"at most {MOST_LOOKS} points that are there")
-        found = await run_in_threadpool(lambda: [self._room.looks.look(row) for row in rows])
+        found = await run_in_threadpool(
+            lambda: [self._session.thumbnails.look(row) for row in rows]
+        )
         return JSONResponse(found)
 
     async def image(self, request: Request) -> Response:
         """A picture from the folder that the user named."""
         text = request.query_params.get("point", "")
-        picture = self._room.looks.pictures.get(int(text) if text.isdecimal() else -1)
+        picture = self._session.thumbnails.pictures.get(int(text) if text.isdecimal() else -1)
         if picture is None or not picture.path.is_file():
             return Response("there is no picture of this point\n", 404, media_type="text/plain")
         return FileResponse(picture.path, media_type=picture.kind)
@@ -116,16 +205,16 @@ class _Pages:
     async def find(self, request: Request) -> Response:
         """Points by their ids."""
         text = request.query_params.get("text", "")
-        return JSONResponse(await run_in_threadpool(self._room.find, text))
+        return JSONResponse(await run_in_threadpool(self._session.find, text))
 
     async def colour(self, request: Request) -> Response:
         """A column for the points on display."""
         name = request.query_params.get("column", "")
         try:
-            values = await run_in_threadpool(self._room.looks.colour, name)
+            values = await run_in_threadpool(self._session.thumbnails.colour, name)
         except SpinlearnError as error:
             return _bad(str(error))
-        shown = self._room.on_display
+        shown = self._session.on_display
         numbers = np.asarray(values, dtype=np.float64)[shown]
         finite = numbers[np.isfinite(numbers)]
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
@@ -151,7 +240,7 @@ class _Pages:
         self._tabs += 1
         sender: asyncio.Task[None] | None = None
         try:
-            for message in await run_in_threadpool(self._room.listen, listener):
+            for message in await run_in_threadpool(self._session.listen, listener):
                 news.put_nowait(message)
             sender = asyncio.create_task(_send_all(socket, news))
             while True:
@@ -162,7 +251,7 @@ class _Pages:
             self._tabs -= 1
             if sender is not None:
                 sender.cancel()
-            await run_in_threadpool(self._room.leave, listener)
+            await run_in_threadpool(self._session.leave, listener)
 
     async def _take(self, text: str, news: asyncio.Queue[dict[str, Any]]) -> None:
         """Do what a tab asks for, and tell it that it is done, or why not."""
@@ -175,7 +264,7 @@ class _Pages:
             who = asked.get("who")
             if not isinstance(who, str) or not who.strip() or not who.isprintable():
                 who = self._who
-            entry = await run_in_threadpool(self._room.act, asked, who.strip()[:WHO_LONGEST])
+            entry = await run_in_threadpool(self._session.act, asked, who.strip()[:WHO_LONGEST])
             told: dict[str, Any] = {"kind": "done", "ref": ref}
             told |= {key: entry[key] for key in ("n", "do", "point", "folder") if key in entry}
             news.put_nowait(told)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from spinlearn.analysis.node_order import near_order
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
-from spinlearn.errors import ConvergenceWarning, InvalidInputError
+from spinlearn.errors import ConvergenceWarning
 
 REORDERED = 4096  # nodes from which on a better order pays
 RESTARTS = 4  # rounding errors of the recurrence are removed by starting from the true residual
@@ -136,15 +136,6 @@ def warn_unless_converged(solution: Solution, tol: float) -> None:
             ConvergenceWarning,
             stacklevel=4,
         )
-
-
-def check_solver_settings(tol: Any, max_iter: Any) -> None:
-    """Refuse a tolerance or a number of steps that makes no sense."""
-    if not (isinstance(tol, (int, float, np.number)) and 0 < tol < 1):
-        raise InvalidInputError(f"tol={tol!r} is not a tolerance: use a number between 0 and 1")
-    whole = isinstance(max_iter, (int, np.integer)) and not isinstance(max_iter, bool)
-    if not (whole and max_iter >= 1):
-        raise InvalidInputError(f"max_iter={max_iter!r} must be a whole number >= 1")
 
 
 def _lengths(columns: FloatArray) -> FloatArray:

@@ -4,13 +4,13 @@ Every experiment is a list of cells (`runner.Task`), most of them one labelling 
 computed from its settings alone, so results depend neither on the number of cores nor on the order
 of the cells, and is kept in a file of its own, so a killed run goes on where it stopped. The figure
 modules make tasks, compute cells and draw; `claims` decides from the cells what holds; `report`
-writes the page.
+runs all of it and writes the page.
 """
 
 from __future__ import annotations
 
-from spinlearn.paper.driver import EXPERIMENTS, Reproduction, reproduce
-from spinlearn.paper.scale import FULL, QUICK, SCALES, TINY, Scale
+from spinlearn.paper.report import EXPERIMENTS, Reproduction, reproduce
+from spinlearn.paper.runner import FULL, QUICK, SCALES, TINY, Scale
 
 __all__ = [
     "EXPERIMENTS",

@@ -3,7 +3,7 @@
 Counting rule (`answers.scoring`): a point is right when it carries the name of its true class, or
 when it is in the new class that stands for a true class that nobody labelled; confused points,
 further new classes and wrong names are errors. The rivals know labelled classes only, so they lose
-every point of an unlabelled class.
+every point of an unlabelled class. Cells of figures 4 and 5 are gathered here by panel (q, M).
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.profile import Profile, profile
+from spinlearn.answers.rule import Decision, Status
 from spinlearn.answers.scoring import misclassified
 from spinlearn.answers.temperature import answer_temperature
 from spinlearn.answers.trust import Trust
+from spinlearn.baselines import LocalGlobalConsistency
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
@@ -26,10 +28,13 @@ from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Engine
 from spinlearn.energies import min_cut
 from spinlearn.errors import ConvergenceWarning
-from spinlearn.paper.rivals import consistency_labels, cut_labels
+from spinlearn.minimizers import minimize
+from spinlearn.paper.runner import Cell
 
 # T* by our rule; by the paper's, as it must have been meant; by the paper's, read strictly.
 TEMPERATURE_RULES = ("information", "paper", "paper_strict")
+RULES = (*TEMPERATURE_RULES, "best")  # ours at T* by each rule, and at the best T
+Panel = tuple[int, int]  # q, M
 
 
 def compare(
@@ -83,6 +88,17 @@ def unsupervised(
     }
 
 
+def cut_labels(model: PottsModel) -> IntArray:
+    """Graph cuts (GC): minimum cut for two classes, alpha-expansion for more."""
+    return np.asarray(minimize(model).labels, dtype=np.int32)
+
+
+def consistency_labels(graph: Graph, labels: IntArray) -> IntArray:
+    """Local and global consistency (LGC) with alpha = 0.99; -1 where it is undecided."""
+    answer = LocalGlobalConsistency().fit(graph, labels)
+    return np.asarray(answer.transduction_, dtype=np.int32)
+
+
 def paper_profile(run: Equilibrium, n_classes: int) -> Profile:
     """The rule of section 5 as it stands there: every component without a label is a new class."""
     return profile(run, n_classes=n_classes, small_groups="new")
@@ -103,6 +119,12 @@ def wrong_points(found: Profile, truth: IntArray, labelled: list[int]) -> npt.ND
     return np.array(
         [misclassified(found.decision(k), truth, labelled_classes=labelled) for k in rows]
     )
+
+
+def drawn_states(decision: Decision) -> npt.NDArray[np.integer]:
+    """Classes as `drawing.pixel_panels` takes them: -2 confused, 2 any new class."""
+    confused = decision.status == Status.CONFUSED
+    return np.where(confused, -2, np.minimum(decision.outcomes, 2))
 
 
 def with_ground_state(run: Equilibrium, states: IntArray) -> Equilibrium:
@@ -129,6 +151,7 @@ def with_ground_state(run: Equilibrium, states: IntArray) -> Equilibrium:
         mean_energy=put([float(np.ravel(energy)[0])], run.mean_energy),
         heat_capacity=put([0.0], run.heat_capacity),
         converged=put([True], run.converged),
+        equilibrated=put([True], run.equilibrated),
         log_partition=None,
         std_error=put(np.zeros_like(certain), run.std_error),
         agreement_std_error=put(np.zeros_like(agree), run.agreement_std_error),
@@ -150,14 +173,60 @@ def cell_seed(seed: int, *key: int) -> int:
     return int(np.random.SeedSequence([seed, *key]).generate_state(1)[0])
 
 
-def draw_labels(truth: IntArray, n_labels: int, classes: list[int], seed: int) -> IntArray:
-    """Labels of points drawn uniformly from the given classes, at least one of each."""
-    generator = np.random.default_rng(seed)
-    pool = np.flatnonzero(np.isin(truth, classes))
-    while True:
-        chosen = generator.choice(pool, n_labels, replace=False)
-        if len(np.unique(truth[chosen])) == len(classes):
-            break
-    labels = np.full(len(truth), -1, dtype=np.int32)
-    labels[chosen] = truth[chosen]
-    return labels
+def results_by_panel(cells: list[Cell]) -> dict[Panel, list[dict[str, Any]]]:
+    """Results of the labellings, first runs only, by (q, M) in ascending order."""
+    panels: dict[Panel, list[dict[str, Any]]] = {}
+    for cell in cells:
+        settings = cell["settings"]
+        if settings["kind"] == "labelling" and settings.get("twin", 0) == 0:
+            panels.setdefault((settings["q"], settings["M"]), []).append(cell["result"])
+    return dict(sorted(panels.items()))
+
+
+def errors_by_panel(cells: list[Cell]) -> dict[Panel, dict[str, Any]]:
+    """Arrays of errors, one entry per labelling, of every method and rule."""
+    found = {}
+    for panel, results in results_by_panel(cells).items():
+        errors: dict[str, Any] = {
+            rule: np.array([r["errors"][r["rows"][rule]] for r in results]) for rule in RULES
+        }
+        errors["cut"] = np.array([r["cut"] for r in results])
+        errors["lgc"] = np.array([r["lgc"] for r in results])
+        errors["converged"] = np.array([r["converged"][r["rows"]["information"]] for r in results])
+        found[panel] = errors
+    return found
+
+
+def twin_differences(cells: list[Cell]) -> dict[Panel, list[int]]:
+    """|errors of a run - errors of its twin| at T*, by (q, M) of the panels that have twins."""
+    runs: dict[tuple[int, int, int], list[int]] = {}
+    for cell in cells:
+        settings, result = cell["settings"], cell["result"]
+        if settings["kind"] == "labelling" and "twin" in settings:
+            key = (settings["q"], settings["M"], settings["labelling"])
+            runs.setdefault(key, []).append(result["errors"][result["rows"]["information"]])
+    found: dict[Panel, list[int]] = {}
+    for (q, m, _), pair in runs.items():
+        if len(pair) == 2:
+            found.setdefault((q, m), []).append(abs(pair[0] - pair[1]))
+    return found
+
+
+def sampling_errors(cells: list[Cell]) -> dict[Panel, float]:
+    """Standard error of one plotted count, by (q, M): rms difference of twins / √2.
+
+    0 for an exact panel, nan for a sampled one without twins.
+    """
+    twins, found = twin_differences(cells), {}
+    for panel, results in results_by_panel(cells).items():
+        exact = all(r["worst_std_error"] == 0 for r in results)
+        found[panel] = 0.0 if exact else np.nan
+        if panel in twins:
+            found[panel] = float(np.sqrt(np.mean(np.square(twins[panel])) / 2))
+    return found
+
+
+def unsupervised_errors(cells: list[Cell]) -> int | None:
+    """Errors without labels at the best temperature, if that cell is there."""
+    found = [c["result"]["best"] for c in cells if c["settings"]["kind"] == "unsupervised"]
+    return int(found[0]) if found else None

@@ -10,22 +10,19 @@ import numpy.typing as npt
 
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import LabelCode
-from spinlearn.answers.rule import Status
-from spinlearn.answers.scoring import misclassified
 from spinlearn.answers.temperature import answer_temperature
 from spinlearn.baselines import LocalGlobalConsistency, SpectralGraphTransducer
 from spinlearn.core.arrays import FloatArray
-from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.protocols import Callback
 from spinlearn.datasets.toy import ToySet, two_bands
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.folder import new_files
-from spinlearn.paper.comparison import paper_profile
+from spinlearn.paper.comparison import drawn_states, paper_profile, wrong_points
+from spinlearn.paper.drawing import bare, pixel_panels, pyplot
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import write_explorer
-from spinlearn.viz.figures import error_curves, pixel_maps
 
 TAU = 0.1  # the paper's confidence threshold
 TEMPERATURES = np.concatenate([[0.0], np.linspace(0.1, 2.0, 20)])
@@ -45,12 +42,8 @@ class DemoResult:
 
     def table(self) -> list[tuple[str, str, str]]:
         """Rows (T, errors with labels, errors without) as text."""
-        return [
-            (f"{t:.1f}", str(with_labels), str(without))
-            for t, with_labels, without in zip(
-                self.temperatures, self.supervised_errors, self.unsupervised_errors, strict=True
-            )
-        ]
+        columns = (self.temperatures, self.supervised_errors, self.unsupervised_errors)
+        return [(f"{t:.1f}", str(a), str(b)) for t, a, b in zip(*columns, strict=True)]
 
 
 def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
@@ -73,11 +66,11 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
         with_labels, code, temperature="paper", tau=TAU, small_groups="new"
     )
     best = shown.temperature
-    supervised = _errors(with_labels, toy, labelled=[0, 1])
-    unsupervised = _errors(without, toy, labelled=[])
-
-    answer = shown.decision
-    ours = np.where(answer.status == Status.CONFUSED, -2, np.minimum(answer.outcomes, 2))
+    supervised, unsupervised = (
+        wrong_points(paper_profile(run, 2), toy.truth, labelled).sum(axis=1)
+        for run, labelled in ((with_labels, [0, 1]), (without, []))
+    )
+    ours = drawn_states(shown.decision)
     cut = np.argmax(with_labels.marginals[0], axis=1)
     panels = [
         (f"data: {toy.n_points} pixels, {np.sum(toy.labels >= 0)} labels", np.full_like(ours, -1)),
@@ -100,21 +93,38 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
     )
     with new_files(out) as folder:
         drawn = [folder / name for name in names]
-        pixel_maps(toy.mask, panels, toy.labels, drawn[0])
-        error_curves(
-            TEMPERATURES,
-            [
-                ("with 7 labels (semi-supervised, exact)", supervised),
-                ("without labels (clustering, exact)", unsupervised),
-            ],
-            toy.n_points,
-            best,
-            drawn[1],
-        )
+        _pixel_maps(toy, panels, drawn[0])
+        _draw_errors(result, drawn[1])
         drawn[2].write_text(_report(result), encoding="utf-8", newline="\n")
         write_explorer(drawn[3], content)
         _draw_rivals(drawn[4])
     return result
+
+
+def _draw_errors(result: DemoResult, path: Path) -> None:
+    """Misclassified points against temperature, the paper's figure 2."""
+    plt = pyplot()
+    figure, axis = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    for errors, name, colour, line in (
+        (result.supervised_errors, "with 7 labels (semi-supervised, exact)", "#0072B2", "o-"),
+        (result.unsupervised_errors, "without labels (clustering, exact)", "#D55E00", "s-"),
+    ):
+        axis.plot(result.temperatures, errors, line, color=colour, label=name, markersize=4)
+    best = result.recommended
+    axis.axvline(best, color="#666666", linestyle=":", label=f"T* = {best:g}")
+    axis.set_xlabel("temperature T, in units of the coupling")
+    axis.set_ylabel(f"misclassified points of {result.n_points}")
+    axis.set_ylim(0, 1.02 * result.n_points)
+    axis.legend(frameon=False)
+    bare(axis)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)
+
+
+def _pixel_maps(toy: ToySet, panels: list[tuple[str, npt.NDArray[np.integer]]], path: Path) -> None:
+    figure = pixel_panels(toy.mask, panels, toy.labels, columns=2, panel_size=(5, 2.4), fontsize=10)
+    figure.savefig(path, dpi=150)
+    pyplot().close(figure)
 
 
 def _draw_rivals(path: Path) -> None:
@@ -124,8 +134,7 @@ def _draw_rivals(path: Path) -> None:
     run = JunctionTree().run(min_cut(graph, toy.labels, 2), TEMPERATURES)
     found = paper_profile(run, 2)
     row = found.nearest_row(answer_temperature(found, "paper"))
-    answer = found.decision(row)
-    ours = np.where(answer.status == Status.CONFUSED, -2, np.minimum(answer.outcomes, 2))
+    ours = drawn_states(found.decision(row))
     cut = np.argmax(run.marginals[0], axis=1)
     lgc = LocalGlobalConsistency().fit(graph, toy.labels).transduction_
     sgt = SpectralGraphTransducer().fit(graph, toy.labels).transduction_
@@ -141,17 +150,7 @@ def _draw_rivals(path: Path) -> None:
         panel("spectral graph transducer", sgt),
         panel(f"spinlearn at T* = {found.temperatures[row]:g}", ours),
     ]
-    pixel_maps(toy.mask, panels, toy.labels, path)
-
-
-def _errors(equilibrium: Equilibrium, toy: ToySet, labelled: list[int]) -> npt.NDArray[np.int64]:
-    decisions = paper_profile(equilibrium, 2)
-    return np.array(
-        [
-            misclassified(decisions.decision(k), toy.truth, labelled_classes=labelled).sum()
-            for k in range(len(decisions.temperatures))
-        ]
-    )
+    _pixel_maps(toy, panels, path)
 
 
 def _report(result: DemoResult) -> str:

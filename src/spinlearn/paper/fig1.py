@@ -12,26 +12,20 @@ from pathlib import Path
 
 import numpy as np
 
-from spinlearn.answers.rule import Status
 from spinlearn.answers.scoring import misclassified
 from spinlearn.answers.temperature import answer_temperature
+from spinlearn.baselines import NormalizedCutClustering, SpectralGraphTransducer
 from spinlearn.core.arrays import IntArray
 from spinlearn.datasets import two_bands
 from spinlearn.energies import min_cut
 from spinlearn.engines import JunctionTree
-from spinlearn.paper.comparison import paper_profile
-from spinlearn.paper.rivals import (
-    consistency_labels,
-    cut_labels,
-    normalized_cut_clusters,
-    transducer_labels,
-)
-from spinlearn.paper.runner import Cell, Settings, Task
-from spinlearn.paper.scale import Scale
+from spinlearn.paper.comparison import consistency_labels, cut_labels, drawn_states, paper_profile
+from spinlearn.paper.drawing import pixel_panels, save, write_csv
+from spinlearn.paper.runner import Cell, Scale, Settings, Task
 
 NAME = "fig1"
 TEMPERATURES = np.linspace(0.0, 2.0, 41)
-CONFUSED, UNLABELLED = -2, -1
+UNLABELLED = -1
 FILES = {10: "figure1", 7: "figure1_seven_labels"}  # by number of labels
 
 
@@ -49,13 +43,12 @@ def compute(settings: Settings) -> Cell:
     found = paper_profile(JunctionTree().run(model, settings["temperatures"]), 2)
     row = found.nearest_row(answer_temperature(found))
     decision = found.decision(row)
-    ours = np.where(decision.status == Status.CONFUSED, CONFUSED, np.minimum(decision.outcomes, 2))
     answers = {
-        "ncut": _matched(normalized_cut_clusters(graph, 2), truth),
+        "ncut": _matched(NormalizedCutClustering(2).fit(graph).labels_, truth),
         "cut": cut_labels(model),
         "lgc": consistency_labels(graph, toy.labels),
-        "sgt": transducer_labels(graph, toy.labels),
-        "ours": ours,
+        "sgt": SpectralGraphTransducer().fit(graph, toy.labels).transduction_,
+        "ours": drawn_states(decision),
     }
     errors = {name: int(np.sum(states != truth)) for name, states in answers.items()}
     errors["ours"] = int(misclassified(decision, truth).sum())
@@ -69,15 +62,10 @@ def compute(settings: Settings) -> Cell:
 
 def draw(cells: list[Cell], out: Path) -> list[Path]:
     """The seven panels and the table behind them, for either labelling."""
-    files = []
-    for cell in cells:
-        files += _draw(cell, out)
-    return files
+    return [file for cell in cells for file in _draw(cell, out)]
 
 
 def _draw(cell: Cell, out: Path) -> list[Path]:
-    from spinlearn.paper.drawing import pixel_panels, write_csv
-
     n_labels, result = cell["settings"]["n_labels"], cell["result"]
     toy, name = two_bands(n_labels), FILES[n_labels]
     errors, states = result["errors"], result["states"]
@@ -95,7 +83,7 @@ def _draw(cell: Cell, out: Path) -> list[Path]:
         title("f", "spectral graph transducer", "sgt"),
         title("g", f"ours at T* = {result['temperature']:g}", "ours"),
     ]
-    files = pixel_panels(toy.mask, panels, toy.labels, out / name, columns=3)
+    files = save(pixel_panels(toy.mask, panels, toy.labels, columns=3), out / name)
     rows = [
         [k, *place, toy.labels[k], toy.truth[k], *(states[method][k] for method in states)]
         for k, place in enumerate(toy.coordinates.tolist())

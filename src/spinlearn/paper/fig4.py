@@ -17,8 +17,8 @@ from spinlearn.core.graph import Graph
 from spinlearn.datasets import ToySet, three_waves
 from spinlearn.engines import JunctionTree, Multicanonical
 from spinlearn.paper.comparison import cell_seed, compare, unsupervised
-from spinlearn.paper.runner import Cell, Settings, Task
-from spinlearn.paper.scale import Scale
+from spinlearn.paper.drawing import draw_panels, pixel_panels, save
+from spinlearn.paper.runner import Cell, Scale, Settings, Task
 
 NAME = "fig4"
 EXACT_TEMPERATURES = np.round(np.linspace(0.0, 1.6, 33), 3)
@@ -28,23 +28,16 @@ UNSUPERVISED_TEMPERATURES = np.round(np.linspace(0.2, 1.4, 25), 3)
 
 def tasks(scale: Scale, seed: int) -> list[Task]:
     """The unsupervised cell, then every panel's labellings, then the twins."""
-    cells: list[dict[str, Any]] = [
-        {
-            "kind": "unsupervised",
-            "temperatures": UNSUPERVISED_TEMPERATURES[:: scale.stride].tolist(),
-        }
-    ]
+    alone = UNSUPERVISED_TEMPERATURES[:: scale.stride]
+    cells: list[dict[str, Any]] = [{"kind": "unsupervised", "temperatures": alone.tolist()}]
     for q, counts in ((2, scale.label_counts_q2), (3, scale.label_counts_q3)):
         for m in counts:
             for k in range(scale.n_labellings):
                 cell = {
-                    "kind": "labelling",
-                    "q": q,
-                    "M": m,
-                    "labelling": k,
+                    "kind": "labelling", "q": q, "M": m, "labelling": k,
                     "label_seed": cell_seed(seed, 4, q, m, k),
                     "temperatures": EXACT_TEMPERATURES[:: scale.stride].tolist(),
-                }
+                }  # fmt: skip
                 if q == 2:
                     cells.append(cell)
                     continue
@@ -72,17 +65,10 @@ def compute(settings: Settings) -> Cell:
 
 def draw(cells: list[Cell], out: Path) -> list[Path]:
     """Figure 3 (the data), figure 4 (sorted curves) and the tables behind them."""
-    from spinlearn.paper.drawing import draw_panels, pixel_panels
-
     toy, _ = _data()
     example = toy.draw_labels(20, classes=[0, 1, 2], seed=0)
-    files = pixel_panels(
-        toy.mask,
-        [("three classes; example of 20 labels", toy.truth)],
-        example,
-        out / "figure3",
-        columns=1,
-    )
+    panels = [("three classes; example of 20 labels", toy.truth)]
+    files = save(pixel_panels(toy.mask, panels, example, columns=1), out / "figure3")
     return files + draw_panels(cells, out, "figure4", toy.n_points)
 
 

@@ -17,12 +17,12 @@ import numpy as np
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.datasets.real import LEUKEMIA, load_leukemia
+from spinlearn.datasets.toy import draw_labels
 from spinlearn.engines import JunctionTree
 from spinlearn.graphs import KNN, MutualKNN
-from spinlearn.paper.comparison import cell_seed, compare, draw_labels, unsupervised
-from spinlearn.paper.panels import RULES
-from spinlearn.paper.runner import Cell, Settings, Task
-from spinlearn.paper.scale import Scale
+from spinlearn.paper.comparison import RULES, cell_seed, compare, unsupervised
+from spinlearn.paper.drawing import draw_panels, write_csv
+from spinlearn.paper.runner import Cell, Scale, Settings, Task
 
 NAME = "fig5"
 N_GENES = 200
@@ -59,14 +59,12 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
     if "q" not in settings:
         return unsupervised(graph, truth, 3, _grid(graph), JunctionTree())
     q = settings["q"]
-    labels = draw_labels(truth, settings["M"], list(range(q)), settings["label_seed"])
+    labels = draw_labels(truth, settings["M"], np.flatnonzero(truth < q), settings["label_seed"])
     return compare(graph, truth, labels, q, _grid(graph), JunctionTree(), 0)
 
 
 def draw(cells: list[Cell], out: Path) -> list[Path]:
     """Figure 5 and the tables behind it."""
-    from spinlearn.paper.drawing import draw_panels, write_csv
-
     files = draw_panels(cells, out, "figure5", 57)
     rows = sensitivity(cells)
     if rows:
@@ -87,7 +85,8 @@ def sensitivity(cells: list[Cell]) -> list[dict[str, Any]]:
             some = [
                 c["result"]
                 for c in here
-                if c["settings"]["kind"] == "sensitivity" and (q, m) == _panel(c)
+                if c["settings"]["kind"] == "sensitivity"
+                and (q, m) == (c["settings"]["q"], c["settings"]["M"])
             ]
             if not some:
                 return []
@@ -101,24 +100,14 @@ def sensitivity(cells: list[Cell]) -> list[dict[str, Any]]:
     return rows
 
 
-def _panel(cell: Cell) -> tuple[int, int]:
-    return cell["settings"]["q"], cell["settings"]["M"]
-
-
 def _labellings(
     kind: str, q: int, m: int, count: int, seed: int, choice: dict[str, Any]
 ) -> list[dict[str, Any]]:
     return [
-        {
-            "kind": kind,
-            "q": q,
-            "M": m,
-            "labelling": k,
-            "label_seed": cell_seed(seed, 6, q, m, k),
-            **choice,
-        }
+        {"kind": kind, "q": q, "M": m, "labelling": k,
+         "label_seed": cell_seed(seed, 6, q, m, k), **choice}
         for k in range(count)
-    ]
+    ]  # fmt: skip
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Cells of an experiment, computed in parallel, kept one file each.
+"""Cells of an experiment: how many there are, computed in parallel, kept one file each.
 
 A cell's file is named by the hash of everything its result depends on: the experiment, the settings
 (seed included) and the sources of the modules that compute. It is written beside its final name and
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,8 +30,47 @@ COMPUTING = (
     "analysis/", "answers/", "baselines/", "core/", "datasets/", "energies/", "engines/",
     "errors.py", "estimators/inputs.py", "estimators/label_order.py", "estimators/table_forms.py",
     "graphs/", "kernels/", "messages/", "methods/reduction.py", "minimizers/",
-    "paper/comparison.py", "paper/rivals.py",
+    "paper/comparison.py",
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """Sizes and accuracies of all experiments; by default the paper's.
+
+    Nothing has a time limit: results must not depend on the machine.
+    """
+
+    name: str = "full"
+    n_labellings: int = 100  # per panel of figures 4 and 5
+    n_twins: int = 5  # labellings of a sampled panel that are sampled twice, for the errors
+    n_chains: int = 8  # independent multicanonical runs of figure 2; above the transition
+    chain_tol: float = 0.01  # counts turn on small differences
+    chain_sweeps: int = 160_000
+    tol: float = 0.03  # of the sampled panels of figure 4
+    max_sweeps: int = 40_000
+    label_counts_q2: tuple[int, ...] = (5, 10, 15, 20)  # M of figure 4
+    label_counts_q3: tuple[int, ...] = (5, 10, 15, 20)
+    trap_sweeps: int = 4000  # of the single-temperature samplers of claim (f)
+    yeast_chains: int = 4  # independent runs
+    yeast_tol: float = 0.03
+    yeast_sweeps: int = 1000
+    sensitivity: int = 20  # labellings per row of the leukemia table; 0 leaves it out
+    stride: int = 1  # every stride-th temperature of the exact grids is used
+
+
+FULL = Scale()
+QUICK = Scale(
+    name="quick", n_labellings=10, n_twins=1, n_chains=4, chain_tol=0.012, chain_sweeps=40_000,
+    tol=0.05, max_sweeps=20_000, label_counts_q3=(5, 20), trap_sweeps=2000, yeast_chains=2,
+    yeast_tol=0.05, yeast_sweeps=100, sensitivity=5,
+)  # fmt: skip
+TINY = Scale(
+    name="tiny", n_labellings=2, n_twins=0, n_chains=1, chain_tol=0.05, chain_sweeps=2000,
+    tol=0.1, max_sweeps=2000, label_counts_q2=(10,), label_counts_q3=(), trap_sweeps=100,
+    yeast_chains=1, yeast_tol=0.2, yeast_sweeps=12, sensitivity=0, stride=4,
+)  # fmt: skip
+SCALES = {scale.name: scale for scale in (FULL, QUICK, TINY)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +100,12 @@ def run_tasks(
 ) -> list[Cell]:
     """The cells of all tasks, in their order; those already in `folder` are read, not computed.
 
-    Parameters
-    ----------
-    compute : callable
-        From settings to a JSON-able result; importable by other processes.
-    tasks : sequence of Task
-    folder : path
-        Where the cells are kept.
-    n_jobs : int
-        Processes.
-    callback : callable, optional
-        Called after every cell; after a true answer no further cell is begun, those under way are
-        finished and kept, and StoppedError is raised.
+    `compute` makes a JSON-able result of settings; other processes can import it. `callback`
+    is called after every cell; after a true answer no further cell is begun, those under way are
+    finished and kept, and StoppedError is raised.
     """
+    from joblib import Parallel, delayed
+
     folder.mkdir(parents=True, exist_ok=True)
     done: dict[str, Cell] = {}
     for task in tasks:
@@ -90,7 +122,12 @@ def run_tasks(
                 return
             yield task
 
-    for fingerprint, cell in _computed(compute, pending(), folder, n_jobs):
+    # One task at a time per process: cells differ in cost, and a stop is noticed soon.
+    parallel = Parallel(
+        n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
+    )
+    jobs = (delayed(_compute_and_save)(compute, task, folder) for task in pending())
+    for fingerprint, cell in parallel(jobs):
         done[fingerprint] = cell
         stopped = _report(callback, name, len(done), total) or stopped
     if len(done) < total:
@@ -110,27 +147,8 @@ def sources_fingerprint(experiment: str) -> str:
     return digest.hexdigest()
 
 
-def _computed(
-    compute: Callable[[Settings], Cell], tasks: Iterable[Task], folder: Path, n_jobs: int
-) -> Iterator[tuple[str, Cell]]:
-    """Fingerprints and cells as they are finished."""
-    if n_jobs == 1:
-        for task in tasks:
-            yield _compute_and_save(compute, task, task.fingerprint, folder)
-        return
-    from joblib import Parallel, delayed
-
-    # One task at a time per process: cells differ in cost, and a stop is noticed soon.
-    parallel = Parallel(
-        n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
-    )
-    yield from parallel(
-        delayed(_compute_and_save)(compute, task, task.fingerprint, folder) for task in tasks
-    )
-
-
 def _compute_and_save(
-    compute: Callable[[Settings], Cell], task: Task, fingerprint: str, folder: Path
+    compute: Callable[[Settings], Cell], task: Task, folder: Path
 ) -> tuple[str, Cell]:
     began = perf_counter()
     result = compute(task.settings)
@@ -139,10 +157,10 @@ def _compute_and_save(
         {"experiment": task.experiment, "settings": dict(task.settings), "result": result,
          "seconds": seconds}
     )  # fmt: skip
-    with atomic_write(folder / f"{fingerprint}.json") as file:
+    with atomic_write(folder / f"{task.fingerprint}.json") as file:
         file.write(content.encode())
     cell: Cell = json.loads(content)  # what a later run will read
-    return fingerprint, cell
+    return task.fingerprint, cell
 
 
 def _read(path: Path) -> Cell | None:

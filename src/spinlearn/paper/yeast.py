@@ -15,6 +15,7 @@ plotted is their mean. The couplings are exp(-d^2/a^2) <= 1.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -22,9 +23,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import Status
-from spinlearn.core.arrays import IntArray
+from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.datasets.real import PHASES, YEAST, Yeast, load_yeast
 from spinlearn.energies import min_cut
@@ -33,13 +33,14 @@ from spinlearn.graphs import MutualKNN
 from spinlearn.paper.comparison import (
     cell_seed,
     chosen_rows,
+    consistency_labels,
+    cut_labels,
     paper_profile,
     run_quietly,
     with_ground_state,
 )
-from spinlearn.paper.rivals import consistency_labels, cut_labels
-from spinlearn.paper.runner import Cell, Settings, Task
-from spinlearn.paper.scale import Scale
+from spinlearn.paper.drawing import bare, pyplot, save, write_csv
+from spinlearn.paper.runner import Cell, Scale, Settings, Task
 
 NAME = "yeast"
 READINGS = 18
@@ -89,7 +90,13 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
         "considered_success": [_success(found.outcomes[k], genes, considered[k]) for k in rows],
         "considered_cut": [_success(cut, genes, considered[k]) for k in rows],
         "argmax_success": [_success(argmax[k], genes, test) for k in rows],
-        "open": [_open(found, k, test) for k in rows],
+        "open": [
+            {
+                kind.name.lower(): int(np.sum(found.status[k][test] == kind))
+                for kind in (Status.CONFUSED, Status.NEW)
+            }
+            for k in rows
+        ],
         "converged": run.converged.tolist(),
         "worst_std_error": np.asarray(run.std_error).max(axis=(1, 2)).tolist(),
         "rows": chosen_rows(found, run),
@@ -100,11 +107,8 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
 
 def draw(cells: list[Cell], out: Path) -> list[Path]:
     """Success against temperature, and the table behind it."""
-    from spinlearn.paper.drawing import success_curve, write_csv
-    from spinlearn.paper.yeast_curves import yeast_curves
-
     curves = yeast_curves(cells)
-    files = success_curve(curves, out / "yeast")
+    files = save(_figure(curves), out / "yeast")
     header = ["T", "success", "success_se", *(f"success_{name}" for name in PHASES),
               "considered_success", "considered_success_se", "considered_cut", "argmax_success",
               "argmax_success_se", "confused", "new", "converged"]  # fmt: skip
@@ -121,8 +125,47 @@ def draw(cells: list[Cell], out: Path) -> list[Path]:
     return [*files, write_csv(out / "yeast.csv", header, rows)]
 
 
+def _figure(curves: YeastCurves) -> Any:
+    """Mean success over the five classes against T, on all genes and on those considered."""
+    plt = pyplot()
+    figure, axis = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    temperatures = curves.temperatures
+    ours = (
+        (curves.success, "ours, new classes are errors", "#000000", "-", "o"),
+        (curves.considered, "ours, new classes left out", "#0072B2", "-", "s"),
+        (curves.argmax, "ours, largest marginal alone", "#7F7F7F", ":", "^"),
+    )
+    for line, label, colour, style, marker in ours:
+        bars = np.nan_to_num(2 * line.std_error)
+        axis.errorbar(
+            temperatures, 100 * line.value, yerr=100 * bars, fmt=marker + style, color=colour,
+            markersize=4, capsize=2, linewidth=1.2, label=label,
+        )  # fmt: skip
+    unsure = ~curves.converged
+    if np.any(unsure):
+        axis.plot(
+            temperatures[unsure], 100 * curves.success.value[unsure], "o", color="#000000",
+            markersize=4, markerfacecolor="white", zorder=5, label="some marginal above tolerance",
+        )  # fmt: skip
+    axis.axhline(100 * curves.cut, color="#D55E00", label="GC")
+    same = 100 * curves.considered_cut.value
+    axis.plot(temperatures, same, "--", color="#D55E00", label="GC, the same genes left out")
+    axis.axhline(100 * curves.lgc, color="#009E73", label="LGC")
+    for row, name, style in ((curves.row, "T*", "-."), (curves.paper_row, "paper's T*", ":")):
+        chosen = temperatures[row]
+        text = f"{name} = {chosen:g}"
+        axis.axvline(chosen, color="#666666", linestyle=style, linewidth=0.9, label=text)
+    axis.set_xlabel("temperature T, in units of the largest similarity")
+    axis.set_ylabel("success, mean over 5 phases (%)")
+    axis.set_ylim(bottom=0)
+    axis.set_title(f"mean of {curves.n_runs} runs ± 2 standard errors", fontsize=9, loc="left")
+    axis.legend(frameon=False, fontsize=8, loc="upper left")
+    bare(axis)
+    return figure
+
+
 def _success(
-    outcomes: IntArray | npt.NDArray[np.intp], genes: Yeast, counted: npt.NDArray[np.bool_]
+    outcomes: IntArray | npt.NDArray[np.intp], genes: Yeast, counted: BoolArray
 ) -> dict[str, Any]:
     """Share of the counted genes of every class that get it (0 where there are none), and mean."""
     shares = []
@@ -132,16 +175,79 @@ def _success(
     return {"mean": float(np.mean(shares)), "by_class": shares}
 
 
-def _open(found: Profile, row: int, test: npt.NDArray[np.bool_]) -> dict[str, int]:
-    status = found.status[row][test]
-    return {
-        "confused": int(np.sum(status == Status.CONFUSED)),
-        "new": int(np.sum(status == Status.NEW)),
-    }
-
-
 @cache
 def _data(data: Path | None, readings: int, n_neighbors: int) -> tuple[Yeast, Graph]:
     genes = load_yeast(data)
     genes = genes.select(genes.readings() >= readings)
     return genes, MutualKNN(n_neighbors=n_neighbors).build(genes.points())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Line:
+    """Means over independent runs and their standard errors (nan for a single run), (T,) each."""
+
+    value: FloatArray
+    std_error: FloatArray
+
+    @classmethod
+    def of(cls, runs: list[list[float]]) -> Line:
+        """Of one list over temperatures per run."""
+        values = np.array(runs)
+        n_runs = len(values)
+        error = np.full(values.shape[1], np.nan)
+        if n_runs > 1:
+            error = values.std(axis=0, ddof=1) / np.sqrt(n_runs)
+        return cls(values.mean(axis=0), error)
+
+    def text(self, row: int) -> str:
+        """Per cent, with the error where it is known."""
+        error = self.std_error[row]
+        return f"{self.value[row]:.1%}" + ("" if np.isnan(error) else f" ± {error:.1%}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class YeastCurves:
+    """Success over temperature; rows of the two rules are the medians over the runs."""
+
+    temperatures: FloatArray
+    success: Line
+    considered: Line
+    considered_cut: Line
+    argmax: Line
+    by_class: FloatArray
+    confused: FloatArray
+    new: FloatArray
+    converged: BoolArray
+    n_runs: int
+    row: int
+    paper_row: int
+    cut: float
+    lgc: float
+
+
+def yeast_curves(cells: list[Cell]) -> YeastCurves:
+    """The yeast experiment, averaged over its runs."""
+    results = [cell["result"] for cell in cells]
+
+    def line(name: str) -> Line:
+        return Line.of([[s["mean"] for s in r[name]] for r in results])
+
+    def median_row(rule: str) -> int:
+        return int(np.median([r["rows"][rule] for r in results]))
+
+    return YeastCurves(
+        temperatures=np.array(results[0]["temperatures"]),
+        success=line("success"),
+        considered=line("considered_success"),
+        considered_cut=line("considered_cut"),
+        argmax=line("argmax_success"),
+        by_class=np.mean([[s["by_class"] for s in r["success"]] for r in results], axis=0),
+        confused=np.mean([[o["confused"] for o in r["open"]] for r in results], axis=0),
+        new=np.mean([[o["new"] for o in r["open"]] for r in results], axis=0),
+        converged=np.all([r["converged"] for r in results], axis=0),
+        n_runs=len(results),
+        row=median_row("information"),
+        paper_row=median_row("paper"),
+        cut=results[0]["cut"]["mean"],
+        lgc=results[0]["lgc"]["mean"],
+    )

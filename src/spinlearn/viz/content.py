@@ -7,13 +7,12 @@ Axes: T temperatures (ascending), n points, k named classes, m edges. Outcomes a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.phases import PhaseInterval
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.confidence import call_probability
 from spinlearn.answers.law import second_choices
@@ -21,35 +20,26 @@ from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import Status
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.errors import InvalidInputError
-from spinlearn.viz.places import Layout, layouts
+from spinlearn.viz.layout import Layout, layouts
 
 NO_STATE = 255  # as in page/lookup.js
+SIDE = 192  # bins along a side of the density
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ExplorerContent:
-    """Everything the explorer shows.
+    """An answer and what the explorer needs beside it, in the answer's row that of the answer.
 
     Attributes
     ----------
-    answer : Answer
-    ids : tuple of str (n,)
-    classes : tuple of str (k,)
     layouts : tuple of Layout
         The first is shown at the start.
     confidence : float array (T, n)
-        Probability of the calls at every temperature, in the answer's row that of the answer.
+        Probability of the calls at every temperature.
     probability : float array (T, n, k)
-        Of the named classes, likewise.
+        Of the named classes.
     second : uint8 array (T, n)
         The most probable other state; NO_STATE where there is none.
-    susceptibility : float array (T,)
-    grains : float array (T, 4)
-        Shares of all points in the largest clusters, descending.
-    phases : tuple of PhaseInterval
-    title : str
-    facts : dict
-        Short texts for the heading: name -> value.
     """
 
     answer: Answer
@@ -59,11 +49,7 @@ class ExplorerContent:
     confidence: FloatArray
     probability: FloatArray
     second: npt.NDArray[np.uint8]
-    susceptibility: FloatArray
-    grains: FloatArray
-    phases: tuple[PhaseInterval, ...]
-    title: str = "spinlearn"
-    facts: dict[str, str] = field(default_factory=dict)
+    title: str
 
     @property
     def n_points(self) -> int:
@@ -80,10 +66,6 @@ class ExplorerContent:
         """Row of the answer, T*."""
         return self.answer.row
 
-    def status_counts(self) -> npt.NDArray[np.int64]:
-        """Number of points of every status, (T, statuses)."""
-        return np.array([np.bincount(row, minlength=len(Status)) for row in self.profile.status])
-
 
 def explorer_content(
     answer: Answer,
@@ -98,22 +80,8 @@ def explorer_content(
 ) -> ExplorerContent:
     """Collect what the explorer shows.
 
-    Parameters
-    ----------
-    answer : Answer
-    ids : sequence (n,), optional
-        Names of the points; default row numbers.
-    coordinates : array-like (n, 2), optional
-        x and y (upwards) of every point.
-    pixels : array-like of int (n, 2), optional
-        Row and column of every point of an image, instead of coordinates.
-    points : array-like (n, d), optional
-        Features, for the layout by principal components.
-    components : array-like (n, 2), optional
-        Their principal components, if these are known and the features are not.
-    places : tuple of Layout, optional
-        Layouts that were made before, instead of all these.
-    title : str
+    `ids` name the points, default row numbers. What a layout is made from is as for `layouts`;
+    `places` are layouts that were made before, instead of all these.
     """
     equilibrium, found = answer.equilibrium, answer.profile
     n = found.outcomes.shape[1]
@@ -121,18 +89,15 @@ def explorer_content(
         ids = range(n)
     if len(ids) != n:
         raise InvalidInputError(f"there are {len(ids)} ids for {n} points: give one id per point")
-    state, here = answer.grid_phases, answer.row
-    sure = np.array([
-        answer.confidence if row == here
-        else call_probability(equilibrium, found.decision(row), row)
-        for row in range(len(found.temperatures))
-    ])  # fmt: skip
-    second = np.array([
-        second_choices(
-            answer.law_states if row == here else equilibrium.marginals[row], found.outcomes[row]
+    here, sure, second = answer.row, [], []
+    for row in range(len(found.temperatures)):
+        law = answer.law_states if row == here else equilibrium.marginals[row]
+        second.append(second_choices(law, found.outcomes[row]))
+        sure.append(
+            answer.confidence
+            if row == here
+            else call_probability(equilibrium, found.decision(row), row)
         )
-        for row in range(len(found.temperatures))
-    ])  # fmt: skip
     probability = equilibrium.marginals[:, :, : len(answer.classes)]
     if answer.law is not None:
         probability = probability.copy()
@@ -141,31 +106,12 @@ def explorer_content(
         answer=answer,
         ids=tuple(str(i) for i in ids),
         classes=tuple(str(c) for c in answer.classes),
-        layouts=(
-            layouts(answer.graph, coordinates, pixels, points, components)
-            if places is None
-            else places
-        ),
-        confidence=sure,
+        layouts=places or layouts(answer.graph, coordinates, pixels, points, components),
+        confidence=np.array(sure),
         probability=probability,
-        second=np.where(second < 0, NO_STATE, second).astype(np.uint8),
-        susceptibility=state.susceptibility,
-        grains=state.grains,
-        phases=tuple(state.intervals()),
+        second=np.where(np.array(second) < 0, NO_STATE, second).astype(np.uint8),
         title=title,
-        facts=_facts(answer),
     )
-
-
-def _facts(answer: Answer) -> dict[str, str]:
-    return {
-        "points": f"{answer.model.n_nodes:,}",
-        "edges": f"{answer.graph.n_edges:,}",
-        "classes": str(len(answer.classes)),
-        "labels": f"{int(np.sum(answer.labels >= 0)):,}",
-        "engine": f"{answer.equilibrium.engine.replace('_', ' ')} ({answer.equilibrium.kind})",
-        "answer": "average" if answer.law is not None else f"T = {answer.temperature:.3g}",
-    }
 
 
 def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:
@@ -199,17 +145,51 @@ def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:
         largest = np.argsort(extra - exact, kind="stable")[: left - int(extra.sum())]
         extra[largest] += 1
         quota += np.minimum(extra, spare)
-    chosen = []
-    for k, wanted in enumerate(quota):
-        members = np.flatnonzero(member == k)
-        chosen.append(members[np.linspace(0, len(members) - 1, int(wanted)).round().astype(int)])
+    chosen = [_evenly(np.flatnonzero(member == k), int(most)) for k, most in enumerate(quota)]
     return np.unique(np.concatenate(chosen))[:max_points].astype(np.int32)
 
 
 def undecided_points(content: ExplorerContent, most: int) -> IntArray:
     """Row numbers of the points that are undecided in the answer, evenly thinned out to `most`."""
     status = content.profile.status[content.answer_row]
-    found = np.flatnonzero((status == Status.CONFUSED) | (status == Status.OUTLIER))
-    if len(found) > most:
-        found = found[np.linspace(0, len(found) - 1, most).round().astype(int)]
-    return found.astype(np.int32)
+    undecided = np.flatnonzero((status == Status.CONFUSED) | (status == Status.OUTLIER))
+    return _evenly(undecided, most).astype(np.int32)
+
+
+def _evenly(points: npt.NDArray[np.intp], most: int) -> npt.NDArray[np.intp]:
+    if len(points) <= most:
+        return points
+    return points[np.linspace(0, len(points) - 1, most).round().astype(int)]
+
+
+def density(places: FloatArray, outcomes: IntArray) -> dict[str, npt.NDArray[Any]]:
+    """How many points lie where, and what most of them are: what a map shows where they overlap.
+
+    The square around `places` (n, 2), in units of the longer side, is cut into SIDE x SIDE bins. No
+    point is left out, so that what the sample of drawn points misses shows here.
+
+    Returns
+    -------
+    dict
+        bins, (b,): row times SIDE plus column of those that hold points, counted from the lowest
+        corner, ascending. levels, (b,): their number of points on a logarithmic scale, 255 in the
+        fullest. outcomes, (T, b): that which most of them have.
+    """
+    cell = np.minimum((places * SIDE).astype(np.int32), SIDE - 1)
+    bins, member = np.unique(cell[:, 1] * SIDE + cell[:, 0], return_inverse=True)
+    counts = np.bincount(member)
+    levels = np.rint(255 * np.log1p(counts) / np.log1p(counts.max()))
+    return {
+        "bins": bins.astype(np.int32),
+        "levels": levels.astype(np.uint8),
+        "outcomes": np.array([_most_frequent(member, row, len(bins)) for row in outcomes]),
+    }
+
+
+def _most_frequent(member: npt.NDArray[np.intp], outcomes: IntArray, n_bins: int) -> IntArray:
+    """The outcome that most points of every bin have; of several, that of the lowest code."""
+    codes, code = np.unique(outcomes, return_inverse=True)
+    pairs, counts = np.unique(member * len(codes) + code, return_counts=True)
+    order = np.lexsort((pairs, -counts, pairs // len(codes)))
+    first = np.searchsorted(pairs[order] // len(codes), np.arange(n_bins))
+    return np.asarray(codes[pairs[order][first] % len(codes)], dtype=np.int32)

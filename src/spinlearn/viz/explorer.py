@@ -24,20 +24,21 @@ import numpy.typing as npt
 from spinlearn import __version__
 from spinlearn.answers.confidence import mean_confidence
 from spinlearn.answers.proposal import Proposal
-from spinlearn.answers.rule import STATUS_NAMES
-from spinlearn.answers.table import (
-    STEPS,
-    temperature_text,
-    whole_steps,
-)
+from spinlearn.answers.rule import STATUS_NAMES, Status
+from spinlearn.answers.table import STEPS, temperature_text, whole_steps
 from spinlearn.core.array_checks import SINGLE
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.atomic_write import atomic_write
 from spinlearn.errors import InvalidInputError
 from spinlearn.viz import palette
-from spinlearn.viz.content import ExplorerContent, sample_for_display, undecided_points
-from spinlearn.viz.density import SIDE, density
-from spinlearn.viz.places import Layout
+from spinlearn.viz.content import (
+    SIDE,
+    ExplorerContent,
+    density,
+    sample_for_display,
+    undecided_points,
+)
+from spinlearn.viz.layout import Layout
 
 MAX_POINTS = 20_000  # on display; larger sets are sampled
 MAX_VALUES = 12_000_000  # probabilities embedded; fewer points beyond, but not below FEWEST
@@ -47,52 +48,20 @@ MAX_TABLED = 100_000  # points whose table is embedded; beyond, labels.csv has i
 THOROUGH, HASTY = 6, 1  # levels of compression, of a file and of an answer that someone waits for
 LISTED_GROUPS = 12  # new classes and confused sets listed per temperature
 SCRIPTS = (
-    "elements.js",
-    "load.js",
-    "lookup.js",
-    "marks.js",
-    "map.js",
-    "density.js",
-    "phases.js",
-    "charts.js",
-    "overview.js",
-    "strip.js",
-    "legend.js",
-    "proposals.js",
-    "calls.js",
-    "panel.js",
-    "table.js",
-    "heading.js",
-    "help.js",
-    "controls.js",
-    "pointer.js",
-    "search.js",
-    "keys.js",
-    "main.js",
-)  # main.js, which starts the page, comes last
-LABELLING_SCRIPTS = (
-    "fetching.js",
-    "live.js",
-    "looks.js",
-    "tools.js",
-    "changes.js",
-    "labelling.js",
-)  # before it, to label
-WORKER_SCRIPTS = ("load.js", "fetching.js", "worker.js")  # of the thread that unpacks answers
+    "elements", "load", "lookup", "marks", "map", "density", "phases", "charts", "overview",
+    "strip", "legend", "proposals", "calls", "panel", "table", "heading", "help", "controls",
+    "pointer", "search", "keys", "main",
+)  # fmt: skip  # main, which starts the page, comes last
+LABELLING_SCRIPTS = ("fetching", "live", "looks", "tools", "changes", "labelling")  # before it
+WORKER_SCRIPTS = ("load", "fetching", "worker")  # of the thread that unpacks answers
 
 
 def write_explorer(
     path: str | os.PathLike[str], content: ExplorerContent, *, max_points: int = MAX_POINTS
 ) -> Path:
-    """Write the explorer of `content` to one HTML file.
+    """Write the explorer of `content` to one HTML file, whole or not at all.
 
-    Parameters
-    ----------
-    path : path-like
-        Written whole or not at all.
-    content : ExplorerContent
-    max_points : int
-        A larger set is sampled for display, labelled points and small groups first.
+    A set larger than `max_points` is sampled for display, labelled points and small groups first.
     """
     target = page_path(path)
     text = explorer_html(content, max_points=max_points)
@@ -105,19 +74,15 @@ def page_path(path: str | os.PathLike[str]) -> Path:
     """The path of a page, refused before any work where no file can be written."""
     target = Path(path)
     folder = target.parent
+    why = "" if os.access(folder, os.W_OK) else f"the folder {folder} is closed to you"
     if target.is_dir():
+        why = "it is a folder"
+    elif not folder.is_dir():
+        why = f"there is no folder {folder}"
+    if why:
         raise InvalidInputError(
-            f"{target} is a folder: name a file in it, such as {target / 'report.html'}"
-        )
-    if not folder.is_dir():
-        raise InvalidInputError(
-            f"{target} cannot be written because there is no folder {folder}: make it first, or "
-            "name a file elsewhere"
-        )
-    if not os.access(folder, os.W_OK):
-        raise InvalidInputError(
-            f"{target} cannot be written because the folder {folder} is closed to you: name a file "
-            "elsewhere"
+            f"{target} cannot be written because {why}: name a file in a folder of yours, such as "
+            "report.html"
         )
     return target
 
@@ -132,13 +97,8 @@ def explorer_html(content: ExplorerContent, *, max_points: int = MAX_POINTS) -> 
 def labelling_html(title: str, settings: dict[str, Any], socket: str) -> str:
     """The explorer's page in labelling mode, which asks the server that sent it for answers.
 
-    Parameters
-    ----------
-    title : str
-    settings : dict
-        What the page has to know before the first answer, see `page/labelling.js`.
-    socket : str
-        Origin of the server's WebSocket, ws://127.0.0.1:8000.
+    `settings` are what it has to know before the first answer, see `page/labelling.js`; `socket` is
+    the origin of the server's WebSocket, ws://127.0.0.1:8000.
     """
     data = {"labelling": settings, "title": title, "version": __version__}
     return _assembled(
@@ -153,7 +113,7 @@ def labelling_html(title: str, settings: dict[str, Any], socket: str) -> str:
 
 def worker_script() -> str:
     """What unpacks answers beside the page in labelling mode."""
-    return "'use strict';\n" + "\n".join(_page(name) for name in WORKER_SCRIPTS)
+    return "'use strict';\n" + _scripts(WORKER_SCRIPTS)
 
 
 def _assembled(
@@ -166,7 +126,7 @@ def _assembled(
     policy: str = " img-src data: blob:;",
 ) -> str:
     """The page with its scripts and data in it."""
-    script = "(() => {\n'use strict';\n" + "\n".join(_page(name) for name in scripts) + "\n})();\n"
+    script = "(() => {\n'use strict';\n" + _scripts(scripts) + "\n})();\n"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
         "{{title}}": html.escape(title),
@@ -228,17 +188,11 @@ def explorer_payload(
 ) -> dict[str, Any]:
     """What the page is given of an answer.
 
-    Parameters
-    ----------
-    content : ExplorerContent
-    max_points : int
-        On display.
-    shown : int array, optional
-        In labelling mode, row numbers of the points on display, ascending: the page is told them,
-        and the table of all points is left out.
+    `shown` are, in labelling mode, row numbers of the points on display, ascending: the page is
+    told them, and the table of all points is left out.
     """
     answer, found = content.answer, content.profile
-    equilibrium = answer.equilibrium
+    equilibrium, state = answer.equilibrium, answer.grid_phases
     live = shown is not None
     level = HASTY if live else THOROUGH
     if shown is None:
@@ -271,7 +225,14 @@ def explorer_payload(
     return {
         "version": __version__,
         "title": content.title,
-        "facts": content.facts,
+        "facts": {
+            "points": f"{content.n_points:,}",
+            "edges": f"{answer.graph.n_edges:,}",
+            "classes": str(k),
+            "labels": f"{int(np.sum(answer.labels >= 0)):,}",
+            "engine": f"{equilibrium.engine.replace('_', ' ')} ({equilibrium.kind})",
+            "answer": "average" if law is not None else f"T = {answer.temperature:.3g}",
+        },
         "kind": str(equilibrium.kind),
         "nPoints": content.n_points,
         "nShown": len(shown),
@@ -295,14 +256,14 @@ def explorer_payload(
         "proposals": [_proposal(content, one, shown) for one in answer.proposals],
         "phases": [
             {"name": p.phase.value, "low": _number(p.low), "high": _number(p.high)}
-            for p in content.phases
+            for p in state.intervals()
         ],
         "curves": {
             "energy": _numbers(equilibrium.mean_energy),
             "heat": _numbers(equilibrium.heat_capacity),
-            "susceptibility": _numbers(content.susceptibility),
-            "grains": [_numbers(g) for g in content.grains.T],
-            "statusCounts": content.status_counts().T.tolist(),
+            "susceptibility": _numbers(state.susceptibility),
+            "grains": [_numbers(g) for g in state.grains.T],
+            "statusCounts": [np.sum(found.status == s, axis=1).tolist() for s in Status],
         },
         "groups": [_groups(content, row) for row in rows],
         "layouts": [_packed_layout(content, layout, shown) for layout in content.layouts],
@@ -349,13 +310,10 @@ def _shown_edges(
     if content.answer_row not in rows:
         rows[np.argmin(np.abs(rows - content.answer_row))] = content.answer_row
         rows = np.unique(rows)
-    agreement = _percent(content.answer.equilibrium.edge_agreement[rows][:, kept])
+    # In per cent, as the page shows them, so that they are rounded once.
+    shares = np.clip(content.answer.equilibrium.edge_agreement[rows][:, kept], 0, 1)
+    agreement = np.rint(100 * shares).astype(np.uint8)
     return ends[kept], content.answer.graph.weights[kept], agreement, rows
-
-
-def _percent(shares: FloatArray) -> npt.NDArray[np.uint8]:
-    """As the page shows them, so that they are rounded once."""
-    return np.rint(100 * np.clip(shares, 0, 1)).astype(np.uint8)
 
 
 def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
@@ -398,12 +356,7 @@ def _packed_layout(content: ExplorerContent, layout: Layout, shown: IntArray) ->
     below = None
     if len(shown) < content.n_points and not layout.pixels:
         found = density((places - low) / side, content.profile.outcomes)
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "bins": found.bins,
-            "levels": found.levels,
-            "outcomes": found.outcomes,
-        }
-        below = {"side": SIDE} | {name: packed(values) for name, values in arrays.items()}
+        below = {"side": SIDE} | {name: packed(values) for name, values in found.items()}
     return {
         "density": below,
         "name": layout.name,
@@ -425,6 +378,10 @@ def _number(value: float) -> float | None:
 
 def _numbers(values: FloatArray) -> list[float | None]:
     return [None if not np.isfinite(v) else float(f"{v:.6g}") for v in values]
+
+
+def _scripts(names: tuple[str, ...]) -> str:
+    return "\n".join(_page(f"{name}.js") for name in names)
 
 
 def _page(name: str) -> str:

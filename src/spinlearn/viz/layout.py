@@ -1,4 +1,4 @@
-"""Coordinates for points that have no two of their own.
+"""Where the points of an answer can be drawn: given places, or coordinates made from the data.
 
 - `principal`: the first two principal components of the features.
 - `spectral`: the second and third eigenvectors of the random walk on the graph, with a weak link
@@ -16,13 +16,16 @@ All are deterministic; axes are turned so that the largest deviations are positi
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray
+from spinlearn.core.arrays import FloatArray, float_array
 from spinlearn.core.graph import Graph
+from spinlearn.errors import InvalidInputError
 
+MAX_MAPPED = 20_000  # points whose neighbour graph is laid out where they have features too
 LINK = 0.05  # tau, in units of the mean degree
 DENSE = 500  # points up to which all eigenvectors are cheap
 STEPS = 150  # of the neighbour map, up to MANY points; fewer beyond, at least a fifth
@@ -32,6 +35,79 @@ REPELLERS = 6  # random points per point and step
 REPULSION = 5.0  # per edge, as in UMAP's five negative samples
 LEAST_UMAP = 300  # points; below, the map of our own is as good and there at once
 UMAP_WIDTH, UMAP_MIN_DIST, UMAP_EPOCHS = 20.0, 0.1, 300
+
+
+class Layout(NamedTuple):
+    """A place for every point: x to the right and y upwards; pixels touch each other."""
+
+    name: str
+    coordinates: FloatArray
+    pixels: bool = False
+
+
+def layouts(
+    graph: Graph,
+    coordinates: npt.ArrayLike | None = None,
+    pixels: npt.ArrayLike | None = None,
+    points: npt.ArrayLike | None = None,
+    components: npt.ArrayLike | None = None,
+    *,
+    first_only: bool = False,
+) -> tuple[Layout, ...]:
+    """Where the points can be drawn, the first one to begin with.
+
+    Given places, and no others; else the neighbour graph (by UMAP where it is installed), in which
+    classes lie apart that principal components put on top of each other, and the principal
+    components of the features, if there are any. Beyond MAX_MAPPED points with features the
+    components come alone.
+
+    `coordinates` and `pixels` (n, 2) are places of the points, or their rows and columns in an
+    image; `points` (n, d) their features, `components` (n, 2) the principal components of those,
+    where the features are not known. `first_only` leaves out what is not shown to begin with.
+    """
+    found = []
+    if pixels is not None:
+        rows, columns = _places(pixels, "pixels", graph.n_nodes).T
+        found.append(Layout("pixels", np.column_stack([columns, -rows]), pixels=True))
+    if coordinates is not None:
+        found.append(Layout("coordinates", _places(coordinates, "coordinates", graph.n_nodes)))
+    features: FloatArray | None = None
+    if points is not None:
+        features = float_array(points, "points")
+        if features.ndim != 2 or len(features) != graph.n_nodes:
+            raise InvalidInputError(
+                f"points has shape {features.shape}, but there are {graph.n_nodes} points: give "
+                "one row of features per point"
+            )
+        if features.shape[1] == 2:
+            found.append(Layout("features", features))
+    if found:
+        return tuple(found[:1] if first_only else found)
+    if components is not None:
+        found.append(Layout("PCA", _places(components, "components", graph.n_nodes)))
+    elif features is not None and features.shape[1] > 2:
+        found.append(Layout("PCA", principal(features)))
+    if found and graph.n_nodes > MAX_MAPPED:
+        return tuple(found)
+    start = spectral(graph)
+    mapped = umap_layout(graph, start)
+    if mapped is None:
+        found.insert(0, Layout("neighbours", neighbour_map(graph, start)))
+    else:
+        found.insert(0, Layout("UMAP", mapped))
+    if features is None and components is None:
+        found.append(Layout("spectral", start))
+    return tuple(found[:1] if first_only else found)
+
+
+def _places(values: npt.ArrayLike, name: str, n_points: int) -> FloatArray:
+    places = float_array(values, name)
+    if places.shape != (n_points, 2) or not np.all(np.isfinite(places)):
+        raise InvalidInputError(
+            f"{name} must be finite numbers of shape ({n_points}, 2), got shape {places.shape}: "
+            "give two per point, or leave them out and a layout is computed"
+        )
+    return places
 
 
 def principal(points: FloatArray) -> FloatArray:

@@ -35,22 +35,21 @@ def _equilibrium(value: Equilibrium) -> str:
         f"{value.model.n_states} states, {n_rows} temperatures, "
         + (f"{n_bad} not converged" if n_bad else "all converged")
     )
-    columns = ["T", "mean energy", "heat capacity"]
+    columns: dict[str, Any] = {
+        "T": value.temperatures,
+        "mean energy": value.mean_energy,
+        "heat capacity": value.heat_capacity,
+    }
     if value.log_partition is not None:
-        columns.append("ln Z")
-    if value.std_error is not None:
-        columns.append("worst error")
-    rows = []
-    ascending = np.argsort(value.temperatures, kind="stable")
-    for k in ascending[_shown_rows(n_rows)]:
-        cells = [f"{value.temperatures[k]:.4g}", f"{value.mean_energy[k]:.4g}"]
-        cells.append(f"{value.heat_capacity[k]:.4g}")
-        if value.log_partition is not None:
-            cells.append(f"{value.log_partition[k]:.4g}")
+        columns["ln Z"] = value.log_partition
+    rows: list[list[object]] = []
+    for k in np.argsort(value.temperatures, kind="stable")[_shown_rows(n_rows)]:
+        cells: list[object] = [f"{values[k]:.4g}" for values in columns.values()]
         if value.std_error is not None:
             cells.append(f"{np.max(value.std_error[k], initial=0.0):.2g}")
         rows.append([*cells, "yes" if value.converged[k] else "no"])
-    return _boxed(title, _table([*columns, "converged"], rows))
+    last = ["converged"] if value.std_error is None else ["worst error", "converged"]
+    return _boxed(title, _table([*columns, *last], rows))
 
 
 @as_html.register
@@ -127,13 +126,15 @@ def _boxed(title: str, body: str, *, before: str = "") -> str:
 def _table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A table whose first column is set flush left."""
     head = "".join(f"<th>{escape(str(name))}</th>" for name in columns)
-    body = "".join(f"<tr>{''.join(map(_cell, row, range(len(row))))}</tr>" for row in rows)
+    body = ""
+    for row in rows:
+        sides = ["left"] + (len(row) - 1) * ["right"]
+        cells = (
+            f'<td style="text-align:{side}">{escape(str(value))}</td>'
+            for side, value in zip(sides, row, strict=True)
+        )
+        body += f"<tr>{''.join(cells)}</tr>"
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _cell(value: Any, column: int) -> str:
-    side = "left" if column == 0 else "right"
-    return f'<td style="text-align:{side}">{escape(str(value))}</td>'
 
 
 def _shown_rows(n_rows: int) -> npt.NDArray[np.intp]:

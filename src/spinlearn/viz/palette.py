@@ -8,16 +8,9 @@ grey. Statuses differ by fill and shape as well as by colour.
 from __future__ import annotations
 
 COLOURS = (
-    "#0072B2",
-    "#E69F00",
-    "#009E73",
-    "#CC79A7",
-    "#D55E00",
-    "#56B4E9",
-    "#F0E442",
-    "#7570B3",
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442", "#7570B3",
     "#A6761D",
-)
+)  # fmt: skip
 SHAPES = ("circle", "square", "triangle", "diamond", "down", "plus", "star", "pentagon")
 NEUTRAL = "#8C8C8C"  # confused points, small new classes
 

@@ -1,16 +1,38 @@
-"""Pictures: what everything that holds an answer can draw of it."""
+"""Pictures: what everything that holds an answer can draw of it.
+
+Plots (matplotlib) of profiles, the phases and the map at one temperature, each on `ax` or a new
+figure, and the explorer. Colours and markers are those of `spinlearn.viz.palette`.
+"""
 
 from __future__ import annotations
 
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.analysis.phases import Phase, Phases, phases
 from spinlearn.answers.answer import Answer
-from spinlearn.viz import curves
+from spinlearn.answers.names import outcome_name
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.rule import Status
+from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.temperature_cells import cell_ends
+from spinlearn.errors import InvalidInputError, MissingDependencyError
+from spinlearn.viz import palette
 from spinlearn.viz.content import explorer_content
 from spinlearn.viz.explorer import page_path, write_explorer
-from spinlearn.viz.places import layouts
+from spinlearn.viz.layout import Layout, layouts
+
+LISTED = 12  # new classes with a colour of their own
+IN_LEGEND = 16  # named classes in a legend
+LONGEST = 40  # name, in letters
+MAX_ROWS = 2_000  # of the picture of all profiles; more points are thinned out evenly
+MARKS = (12, 16)  # markers across and down that picture
+PALE = 0.45
+CROSS, PLUS = "x", "+"  # of points without a class
 
 
 class Pictures:
@@ -50,22 +72,21 @@ class Pictures:
         -------
         matplotlib Axes
         """
-        return curves.plot_profile(self._pictured(), point, ids=self._ids(), name=name, ax=ax)
+        return plot_profile(self._pictured(), point, ids=self._ids(), name=name, ax=ax)
 
     def plot_phases(self, *, ax: Any = None) -> Any:
-        """Energy, heat capacity, susceptibility and largest cluster over temperature; phases are
-        shaded.
+        """Energy, heat capacity, susceptibility and largest cluster over T, phases shaded.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            Where to draw; default: a new figure.
+            As for `plot_profile`.
 
         Returns
         -------
         matplotlib Axes
         """
-        return curves.plot_phases(self._pictured(), ax=ax)
+        return plot_phases(self._pictured(), ax=ax)
 
     def plot_map(
         self,
@@ -86,7 +107,7 @@ class Pictures:
         pixels : array-like of int, shape (n, 2), optional
             Row and column of every point of an image, instead of coordinates.
         ax : matplotlib Axes, optional
-            Where to draw; default: a new figure.
+            As for `plot_profile`.
 
         Returns
         -------
@@ -96,7 +117,7 @@ class Pictures:
         places = self._sources(coordinates, pixels)
         layout = layouts(answer.graph, **places, first_only=True)[0]
         shown = answer if temperature is None else answer.at(temperature)
-        return curves.plot_map(shown, layout, equal=coordinates is not None, ax=ax)
+        return plot_map(shown, layout, equal=coordinates is not None, ax=ax)
 
     def explore(
         self,
@@ -115,10 +136,8 @@ class Pictures:
             The file.
         ids : sequence of shape (n,), optional
             Names of the points; default: those of a `Result`, else row numbers.
-        coordinates : array-like of shape (n, 2), optional
-            x and y of every point; default: a layout made from the graph or the features.
-        pixels : array-like of int, shape (n, 2), optional
-            Row and column of every point of an image, instead of coordinates.
+        coordinates, pixels : array-like of shape (n, 2), optional
+            Places of the points, as for `plot_map`.
         title : str, default "spinlearn"
             Of the page.
 
@@ -143,3 +162,353 @@ class Pictures:
         if coordinates is not None or pixels is not None:
             sources |= {"coordinates": coordinates, "pixels": pixels}
         return sources
+
+
+def plot_profile(
+    answer: Answer,
+    point: int | str | None = None,
+    *,
+    ids: list[str] | None = None,
+    name: str | None = None,
+    ax: Any = None,
+) -> Any:
+    """Class probabilities of one point over temperature, with its calls as a ribbon below."""
+    if point is None:
+        return plot_profiles(answer, name=name, ax=ax)
+    equilibrium, found = answer.equilibrium, answer.profile
+    point, known_as = _row_and_name(ids, point, found.outcomes.shape[1])
+    axis = _axes(ax, (7, 4))
+    places = _places(found.temperatures)
+    _shade(axis, phases(equilibrium), places)
+    largest = np.argsort(-equilibrium.marginals[:, point, : len(answer.classes)].max(axis=0))
+    for state, label in enumerate(answer.classes):
+        values = equilibrium.marginals[:, point, state]
+        errors = equilibrium.std_error
+        spread = None if errors is None else np.nan_to_num(errors[:, point, state])
+        axis.errorbar(
+            places, values, spread, color=palette.class_colour(state),
+            marker=palette.class_marker(state), markersize=4, capsize=2,
+            label=_plain(str(label)) if state in largest[:IN_LEGEND] else None,
+        )  # fmt: skip
+    _tell_of_more(axis, len(largest) - IN_LEGEND)
+    _ribbon(axis, found, point, answer.classes, places)
+    _mark_answer(axis, answer, places)
+    call = answer.name_of(int(found.outcomes[answer.row, point]))
+    axis.set_title(_plain(f"point {known_as if name is None else name}: {call}"), loc="left")
+    axis.set_ylabel("probability")
+    axis.set_ylim(-0.12, 1.03)
+    axis.set_yticks(np.linspace(0, 1, 6))
+    _finish(axis, found.temperatures, places)
+    return axis
+
+
+def plot_profiles(answer: Answer, *, name: str | None = None, ax: Any = None) -> Any:
+    """The calls of all points over temperature: a row per point, ordered by its call at T*.
+
+    Solid: labelled or confident. Pale: grown or new. Markers tell the calls apart as on the map:
+    filled for a class, outlined for a new one, a cross for confused.
+    """
+    found = answer.profile
+    n_points = found.outcomes.shape[1]
+    # By the call at T*: classes, new ones, confused; then by those at the nearest temperatures, so
+    # that like profiles adjoin.
+    last = int(found.outcomes.max(initial=0))
+    keys = np.where(found.outcomes < 0, last - found.outcomes, found.outcomes)
+    nearest_last = np.argsort(-np.abs(np.arange(len(keys)) - answer.row), kind="stable")
+    order = np.lexsort(keys[nearest_last])
+    rows = order[np.linspace(0, n_points - 1, min(n_points, MAX_ROWS)).round().astype(np.intp)]
+    outcomes, status = found.outcomes[:, rows].T, found.status[:, rows].T
+    groups = _groups(found.outcomes, answer.classes, found.confused_sets)
+    axis = _axes(ax, (7, 5))
+    from matplotlib.colors import to_rgba
+
+    places = _places(found.temperatures)
+    edges = _edges(places)
+    x = _between(edges[0], edges[-1], MARKS[0])
+    y = _between(0, n_points, MARKS[1])
+    column = np.argmin(np.abs(places - x[:, None]), axis=1)
+    row = (y * len(rows) / n_points).astype(np.intp)
+    image = np.zeros((*outcomes.shape, 4))
+    for group in groups:
+        here = np.isin(outcomes, group.codes)
+        image[here] = to_rgba(group.colour)
+        image[here & np.isin(status, (Status.GROWN, Status.NEW)), 3] = PALE
+        b, a = np.nonzero(here[np.ix_(row, column)])
+        fill = "none" if group.is_new else "white"
+        style = {"color": "black"} if group.marker in (CROSS, PLUS) else {"fc": fill, "ec": "black"}
+        axis.scatter(x[a], y[b], s=24, marker=group.marker, linewidths=0.7, zorder=2, **style)
+    axis.pcolormesh(edges, np.linspace(0, n_points, len(rows) + 1), image, rasterized=True)
+    _list(axis, groups)
+    _mark_answer(axis, answer, places)
+    axis.set_title(_plain(f"{n_points} points" if name is None else name), loc="left")
+    axis.set_ylabel("points, ordered by their call at T*")
+    axis.set_ylim(n_points, 0)
+    _finish(axis, found.temperatures, places)
+    return axis
+
+
+def plot_phases(answer: Answer, *, ax: Any = None) -> Any:
+    """Energy, heat capacity, susceptibility and largest cluster over temperature, phases shaded.
+
+    Energy and heat capacity are in units of their largest values, the other two in shares of the
+    points.
+    """
+    equilibrium, found = answer.equilibrium, answer.profile
+    axis = _axes(ax, (7, 4))
+    places = _places(found.temperatures)
+    state = phases(equilibrium)
+    _shade(axis, state, places, named=True)
+    n = equilibrium.model.n_nodes
+    energy, heat = equilibrium.mean_energy, equilibrium.heat_capacity
+    curves = [
+        ("energy", energy - energy.min(), np.ptp(energy), "-"),
+        ("heat capacity", heat, heat.max(), "--"),
+        ("susceptibility", state.susceptibility, n, "-."),
+        ("largest cluster", state.largest_grain, 1.0, ":"),
+    ]
+    for k, (name, values, unit, dash) in enumerate(curves):
+        axis.plot(
+            places, values / (unit if unit > 0 else 1.0), linestyle=dash, label=name,
+            color=palette.class_colour((0, 4, 3, 2)[k]), marker=palette.MARKERS[k], markersize=3.5,
+        )  # fmt: skip
+    _mark_answer(axis, answer, places)
+    axis.set_ylabel("share of the largest value")
+    axis.set_ylim(-0.03, 1.08)
+    _finish(axis, found.temperatures, places)
+    return axis
+
+
+def plot_map(answer: Answer, layout: Layout, *, equal: bool = False, ax: Any = None) -> Any:
+    """The points with their calls at the answer's temperature.
+
+    Solid: labelled (large) or confident. Pale: grown. Cross: confused or outlier. Outline: a new
+    class. `equal` keeps the shape of the layout.
+    """
+    found, row = answer.profile, answer.row
+    axis = _axes(ax, (7, 5))
+    x, y = layout.coordinates.T
+    status = found.status[row]
+    size = float(np.clip(12_000 / max(len(x), 1), 4, 60))
+    groups = _groups(found.outcomes[[row]], answer.classes, found.confused_sets)
+    for group in groups:
+        members = np.flatnonzero(np.isin(found.outcomes[row], group.codes))
+        for state in np.unique(status[members]):
+            chosen = members[status[members] == state]
+            if layout.pixels:
+                _draw_pixels(axis, layout.coordinates[chosen], group.colour, Status(state))
+            if state == Status.LABELLED or not layout.pixels:
+                # Snapped to whole pixels a small plus would vanish.
+                style = {"snap": False, **_marker_style(group.colour, Status(state))}
+                scale = 3.0 if state == Status.LABELLED else 1.0
+                axis.scatter(x[chosen], y[chosen], s=scale * size, marker=group.marker, **style)
+    _list(axis, groups)
+    sizes = [(state, int(np.sum(status == state))) for state in Status]
+    counts = ", ".join(f"{size} {state.name.lower()}" for state, size in sizes if size)
+    axis.set_title(f"T = {answer.temperature:g}: {counts}", loc="left", fontsize=10)
+    axis.set_xticks([])
+    axis.set_yticks([])
+    if layout.pixels or equal:
+        axis.set_aspect("equal")
+        axis.autoscale_view()
+    for side in axis.spines.values():
+        side.set_visible(False)
+    if groups:
+        axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+    return axis
+
+
+def _marker_style(colour: str, status: Status) -> dict[str, Any]:
+    if status == Status.NEW:
+        return {"facecolors": "none", "edgecolors": colour, "linewidths": 1.0}
+    if status in (Status.CONFUSED, Status.OUTLIER):
+        return {"color": colour, "linewidths": 1.0}
+    if status == Status.LABELLED:
+        return {"facecolors": colour, "edgecolors": "black", "zorder": 3}
+    return {"color": colour, "linewidths": 0, "alpha": PALE if status == Status.GROWN else 1.0}
+
+
+def _draw_pixels(axis: Any, centres: FloatArray, colour: str, status: Status) -> None:
+    """Unit squares; pale when grown, dotted when new, crossed when confused."""
+    from matplotlib.collections import PolyCollection
+
+    corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
+    pale = status in (Status.GROWN, Status.NEW, Status.CONFUSED, Status.OUTLIER)
+    hatch = {Status.NEW: "....", Status.CONFUSED: "xxxx", Status.OUTLIER: "++++"}.get(status)
+    axis.add_collection(
+        PolyCollection(
+            centres[:, None] + corners,
+            facecolors=[(colour, 0.4 if pale else 1.0)],
+            edgecolors=colour if hatch else "white",
+            linewidths=0.0 if hatch else 0.3,
+            hatch=hatch,
+        )
+    )
+
+
+class Group(NamedTuple):
+    """A call, or several that share an entry of the legend."""
+
+    colour: str
+    marker: str
+    codes: npt.NDArray[np.integer]
+    name: str
+    is_new: bool
+
+    @property
+    def is_class(self) -> bool:
+        """Whether it is one of the classes that have labels."""
+        return not self.is_new and self.marker not in (CROSS, PLUS)
+
+
+def _groups(outcomes: IntArray, classes: Any, confused_sets: Any) -> list[Group]:
+    """The calls in outcomes (T, n); small new classes and confused sets are pooled."""
+    k = len(classes)
+    size: dict[int, int] = {}  # at the temperature where it is largest
+    for row in outcomes:
+        for code, count in zip(*np.unique(row, return_counts=True), strict=True):
+            size[int(code)] = max(int(count), size.get(int(code), 0))
+    codes = np.array(sorted(size))
+    least = max(3, outcomes.shape[1] // 500)
+    large = sorted((c for c in size if c >= k and size[c] >= least), key=lambda c: (-size[c], c))
+    named = [c for c in codes.tolist() if 0 <= c < k]
+    groups = [
+        Group(palette.class_colour(c), palette.class_marker(c), np.array([c]),
+              _plain(outcome_name(c, classes, confused_sets)), c >= k)
+        for c in named + sorted(large[:LISTED])
+    ]  # fmt: skip
+    small = codes[(codes >= k) & ~np.isin(codes, large[:LISTED])]
+    if len(small):
+        name = f"{len(small)} small new class{'es' if len(small) > 1 else ''}"
+        groups.append(Group(palette.NEUTRAL, "o", small, name, True))
+    odd = np.array([c < 0 and not confused_sets[-1 - c] for c in codes.tolist()], dtype=bool)
+    for which, name in (((codes < 0) & ~odd, "confused"), (odd, "outlier")):
+        if np.any(which):
+            marker = CROSS if name == "confused" else PLUS
+            groups.append(Group(palette.NEUTRAL, marker, codes[which], name, False))
+    return groups
+
+
+def _list(axis: Any, groups: list[Group]) -> None:
+    """Entries of the legend."""
+    named = [group for group in groups if group.is_class]
+    for group in named[:IN_LEGEND] + [group for group in groups if not group.is_class]:
+        style = _marker_style(group.colour, Status.NEW if group.is_new else Status.CONFIDENT)
+        if group.marker in (CROSS, PLUS):
+            style = _marker_style(group.colour, Status.CONFUSED)
+        axis.scatter([], [], s=30, marker=group.marker, label=group.name, **style)
+    _tell_of_more(axis, len(named) - IN_LEGEND)
+
+
+def _tell_of_more(axis: Any, n_classes: int) -> None:
+    if n_classes > 0:
+        axis.plot([], [], linestyle="none", label=f"and {n_classes} more classes")
+
+
+def _row_and_name(ids: list[str] | None, point: int | str, n_points: int) -> tuple[int, str]:
+    """Row number and name of a point that is given by row number or by id."""
+    if ids is not None and point in ids and isinstance(point, str):
+        return ids.index(point), point
+    if isinstance(point, (int, np.integer)) and -n_points <= point < n_points:
+        row = int(point) % n_points
+        return row, str(point if ids is None else ids[row])
+    known = "" if ids is None else f"an id such as {ids[0]!r} or "
+    raise InvalidInputError(
+        f"point={point!r} is none of the {n_points} points: give {known}a row number from 0 to "
+        f"{n_points - 1}"
+    )
+
+
+def _ribbon(axis: Any, found: Profile, point: int, classes: Any, places: FloatArray) -> None:
+    """The calls of the point as coloured bars with their names, under the curves."""
+    ends = _edges(places)
+    codes = found.outcomes[:, point]
+    starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
+    stops = np.concatenate([starts[1:], [len(codes)]])
+    for a, b in zip(starts, stops, strict=True):
+        code = int(codes[a])
+        new, confused = code >= len(classes), code < 0
+        axis.barh(
+            -0.07, ends[b] - ends[a], left=ends[a], height=0.06, edgecolor="white", linewidth=0.5,
+            color=palette.NEUTRAL if confused else palette.class_colour(code),
+            alpha=PALE if new or confused else 1.0,
+            hatch="xxxx" if confused else "...." if new else None,
+        )  # fmt: skip
+
+
+def _mark_answer(axis: Any, answer: Answer, places: FloatArray) -> None:
+    label = f"T* = {answer.temperature:.3g}"
+    axis.axvline(places[answer.row], color="black", linestyle=(0, (3, 3)), linewidth=1, label=label)
+
+
+def _shade(axis: Any, state: Phases, places: FloatArray, named: bool = False) -> None:
+    ends = _edges(places)
+    hatches = dict(zip(Phase, (None, "..", "//"), strict=True))
+    colours = dict(zip(Phase, palette.PHASE_COLOURS, strict=True))
+    start = 0
+    for k in range(1, len(state.phases) + 1):
+        if k < len(state.phases) and state.phases[k] is state.phases[start]:
+            continue
+        phase = state.phases[start]
+        axis.axvspan(
+            ends[start], ends[k], facecolor=(colours[phase], 0.10),
+            edgecolor=(colours[phase], 0.22), hatch=hatches[phase], linewidth=0,
+            label=phase.value if named else None,
+        )  # fmt: skip
+        start = k
+
+
+def _finish(axis: Any, temperatures: FloatArray, places: FloatArray) -> None:
+    axis.set_xlabel("temperature T")
+    if len(places) == 1:
+        axis.set_xticks(places)
+    axis.set_xlim(*_edges(places)[[0, -1]])
+    if not np.all(np.isfinite(temperatures)):
+        axis.set_xticks([*axis.get_xticks()[:-1], places[-1]])
+        labels = [f"{t:g}" for t in axis.get_xticks()[:-1]]
+        axis.set_xticklabels([*labels, "∞"])
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+    axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+
+
+def _places(temperatures: FloatArray) -> FloatArray:
+    """Positions on the axis; infinity stands a little beyond the last finite temperature."""
+    finite = temperatures[np.isfinite(temperatures)]
+    if len(finite) == 0:
+        return np.zeros(len(temperatures))
+    beyond = finite[-1] + 0.08 * ((finite[-1] - finite[0]) or 1.0)
+    return np.where(np.isfinite(temperatures), temperatures, beyond)
+
+
+def _edges(places: FloatArray) -> FloatArray:
+    """Ends of the cells around the positions; a single one gets a cell of unit width."""
+    if len(places) == 1:
+        return np.array([places[0] - 0.5, places[0] + 0.5])
+    return cell_ends(places)
+
+
+def _between(low: float, high: float, count: int) -> FloatArray:
+    """Centres of `count` equal parts of the range."""
+    return np.asarray(low + (high - low) * (np.arange(count) + 0.5) / count)
+
+
+def _plain(text: str) -> str:
+    """The user's text in one short line, without what matplotlib makes of it.
+
+    It reads mathematics between dollar signs, and leaves names with an underscore in front out.
+    """
+    line = " ".join(text.split())
+    short = line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    return (" " if short.startswith("_") else "") + short.replace("$", r"\$")
+
+
+def _axes(ax: Any, size: tuple[float, float]) -> Any:
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise MissingDependencyError(
+            "plots need matplotlib, which is not installed: pip install 'spinlearn[app]'"
+        ) from error
+    return plt.subplots(figsize=size, layout="constrained")[1]

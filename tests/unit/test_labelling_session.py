@@ -1,4 +1,4 @@
-"""The room of a labelling: which answer is on the page, with which points, whatever goes wrong."""
+"""A session of labelling: which answer is on the page, with which points, whatever goes wrong."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ import numpy as np
 import pytest
 
 from spinlearn.errors import InvalidInputError
-from spinlearn.labelling import display, room
-from spinlearn.labelling.class_names import as_known
-from spinlearn.labelling.finding import Finder
-from spinlearn.labelling.looks import Looks
-from spinlearn.labelling.loop import Loop
+from spinlearn.labelling import refit, session
+from spinlearn.labelling.log import as_known
 from spinlearn.labelling.notebook import _dataset
-from spinlearn.labelling.priority import BACK, step_back
+from spinlearn.labelling.session import NICER, find_rows, lower_priority
+from spinlearn.labelling.thumbnails import Thumbnails
 from spinlearn.workflows.fitting import Fitting
 from spinlearn.workflows.settings import FitSettings
 from tests.end_to_end.labelling_client import blobs
@@ -30,15 +28,16 @@ TWO = {k: "ab"[k // 20] for k in (*range(4), *range(20, 24))}  # the third blob 
 
 @contextmanager
 def opened(folder, n_shown=20, labels=LABELS):
-    """A room of three blobs, each with a label; `n_shown` of the 60 points are on display."""
+    """A session of three blobs, each with a label; `n_shown` of the 60 points are on display."""
     X, _ = blobs()
     y = np.full(60, None, dtype=object)
     y[list(labels)] = list(labels.values())
     ids = [f"Point{k}" for k in range(60)]
-    found = room.Room(Loop(Fitting(_dataset(X, y, ids, None), FitSettings())), Looks(), folder)
-    whole = display.points_on_display
+    fitting = Fitting(_dataset(X, y, ids, None), FitSettings())
+    found = session.Session(refit.Refit(fitting), Thumbnails(), folder)
+    whole = refit.points_on_display
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(display, "points_on_display", lambda content: whole(content, n_shown))
+        patch.setattr(refit, "points_on_display", lambda content: whole(content, n_shown))
         found.open()
         try:
             yield found
@@ -65,7 +64,7 @@ def test_advice_that_comes_late_leaves_the_thorough_answer_on_the_page(tmp_path,
             return [{"point": hidden[-1], "call": "a", "why": ""}]
 
         found.wait()
-        monkeypatch.setattr(room, "next_points", late)
+        monkeypatch.setattr(session, "next_points", late)
         found.act({"do": "label", "points": [5], "class": "a"}, "ada")
         heard(found, lambda m: m["kind"] == "advice" and m.get("version") == 1)
         assert hidden[-1] in found.on_display
@@ -80,7 +79,7 @@ def test_advice_that_fails_is_told_and_answers_go_on(tmp_path, monkeypatch):
 
     with opened(tmp_path) as found:
         found.wait()
-        monkeypatch.setattr(room, "next_points", broken)
+        monkeypatch.setattr(session, "next_points", broken)
         seen = threading.Event()
         found.listen(lambda m: seen.set() if "no advice today" in m.get("trouble", "") else None)
         found.act({"do": "label", "points": [5], "class": "a"}, "ada")
@@ -118,7 +117,7 @@ def test_a_group_that_is_no_class_is_not_proposed_again(tmp_path):
         assert (entry["class"], entry["group"]) == (one.beside, "new:1")
         assert entry["points"] == [f"Point{k}" for k in points]
         assert entry["members"] == [f"Point{k}" for k in members]
-        quick = found.loop.quick(found.labels, None, found.history.rejected).answer
+        quick = found.refit.quick(found.labels, None, found.history.rejected).answer
         for after in (found.wait().answer, quick):
             assert set(after.names[members]) == {one.beside}
             assert alike(after, members) == []
@@ -158,10 +157,10 @@ def test_points_are_found_and_put_on_display(tmp_path):
 
 
 def test_an_id_comes_before_those_that_begin_with_it_before_those_that_hold_it():
-    ids = ["xa1", "A12", "b", "A1", "a13", *(f"za1{k}" for k in range(30))]
-    assert Finder(ids).rows(" a1 ")[:5] == [3, 1, 4, 0, 5]
-    assert len(Finder(ids).rows("a1")) == 12
-    assert Finder(ids).rows("  ") == Finder(ids).rows("nowhere") == []
+    ids = ["xa1", "a12", "b", "a1", "a13", *(f"za1{k}" for k in range(30))]
+    assert find_rows(ids, " A1 ")[:5] == [3, 1, 4, 0, 5]
+    assert len(find_rows(ids, "a1")) == 12
+    assert find_rows(ids, "  ") == find_rows(ids, "nowhere") == []
 
 
 def test_a_class_is_known_by_all_ways_to_write_it():
@@ -177,12 +176,12 @@ def test_a_thread_that_steps_back_does_so_alone():
     levels = []
 
     def work():
-        step_back()
+        lower_priority()
         levels.append(level())
 
     before = level()
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
-    assert levels == [min(before + BACK, 19)]
+    assert levels == [min(before + NICER, 19)]
     assert level() == before

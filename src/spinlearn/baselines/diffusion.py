@@ -1,7 +1,8 @@
-"""Harmonic Gaussian fields (Zhu, Ghahramani & Lafferty, ICML 2003).
+"""Classifiers that spread labels over the graph by a linear system.
 
-f minimises 1/2 sum_ij W_ij |f_i - f_j|^2 with the labelled points held: with L = D - W, u the
-unlabelled and l the labelled points,
+Harmonic Gaussian fields (Zhu, Ghahramani & Lafferty, ICML 2003). f minimises
+1/2 sum_ij W_ij |f_i - f_j|^2 with the labelled points held: with L = D - W, u the unlabelled and l
+the labelled points,
 
     L_uu f_u = W_ul Y_l
 
@@ -16,13 +17,26 @@ to its prior p_c,
 Blocks of points that hang on the rest by weights many orders of magnitude below their own make L_uu
 singular in floating point. Since sum_c f_ic = 1 holds exactly, wrong rows show; there f is constant
 on a block to all digits that matter, and the blocks are solved for as points of a smaller graph.
+
+Local and global consistency (Zhou, Bousquet, Lal, Weston & Schoelkopf, NIPS 2004). With
+S = D^-1/2 W D^-1/2 and Y the labels as unit vectors, F minimises
+
+    1/2 sum_ij W_ij |F_i / sqrt(d_i) - F_j / sqrt(d_j)|^2 + (1/alpha - 1) sum_i |F_i - Y_i|^2
+
+and solves (I - alpha S) F = (1 - alpha) Y; a point takes the class of its largest entry. The paper
+iterates F <- alpha S F + (1 - alpha) Y; here the limit is computed by conjugate gradients. F falls
+off exponentially with the distance from the labels, and a residual of `tol` says nothing about
+entries below it. Points that far away are solved for again with their solved neighbours as
+right-hand side, in its own scale, and so on outwards.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from spinlearn.baselines.base import GraphClassifier
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, float_array
@@ -31,7 +45,6 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.estimators.inputs import in_parts_with
 from spinlearn.minimizers.linear_system import (
     Solution,
-    check_solver_settings,
     inverse_roots,
     scaled,
     solve,
@@ -43,9 +56,41 @@ WRONG = 1e-3  # error of the sum of a row of f, which should be one
 REFINEMENTS = 3  # at most, where some are; where some still are, the system is singular
 REFINED = 1e-5  # of the residual left by the round before
 WEAK = 1e-8  # times the weights of the weaker end: such an edge holds no block together
+TRUSTED = 1e4  # times tol and the largest entry of F: smaller rows are solved for again
 
 
-class HarmonicFields(GraphClassifier):
+class _LinearClassifier(GraphClassifier):
+    tol: float
+    max_iter: int
+    _parameters = (
+        GraphClassifier._parameters
+        + """\
+tol : float, default 1e-10
+    Largest residual relative to the right-hand side.
+max_iter : int, default 10000
+    Most steps of conjugate gradients.
+"""
+    )
+    _attributes = (
+        GraphClassifier._attributes
+        + """\
+n_iter_ : int
+    Steps taken.
+residual_ : float
+    Relative residual reached.
+"""
+    )
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "tol": [Interval(Real, 0, 1, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def _take_note_of(self, solution: Solution) -> None:
+        self.n_iter_, self.residual_ = max(solution.n_iter, 1), solution.residual
+        warn_unless_converged(solution, self.tol)
+
+
+class HarmonicFields(_LinearClassifier):
     """Harmonic functions on the graph: every point is the mean of its neighbours, labels are held.
 
     With few labels in large sets the solution is nearly constant away from them, and one class
@@ -53,33 +98,10 @@ class HarmonicFields(GraphClassifier):
 
     Parameters
     ----------
-    graph : str or graph builder, default "mutual_knn"
-        How points become a graph: "knn", "mutual_knn", or a builder such as `spinlearn.KNN` with
-        settings of its own. Not used when `fit` is given a graph.
     class_mass_normalization : bool, default False
         Scale the unlabelled points' soft labels so that every class has its prior mass.
     class_prior : array-like of shape (n_classes,) or None, default None
         Priors for it, in the order of `classes_`; None: the shares among the given labels.
-    tol : float, default 1e-10
-        Largest residual relative to the right-hand side.
-    max_iter : int, default 10000
-        Most steps of conjugate gradients.
-
-    Attributes
-    ----------
-    classes_ : array (n_classes,)
-        The labels given, sorted.
-    label_distributions_ : float array (n, n_classes)
-        Soft labels, rows sum to one; equal where no label reaches a point.
-    transduction_ : array (n,)
-        The class of the largest soft label; -1 (text labels: 'unknown') where no label reaches the
-        point or the largest two are equal.
-    graph_ : Graph
-        What was built, or given.
-    n_iter_ : int
-        Steps taken.
-    residual_ : float
-        Relative residual reached.
 
     References
     ----------
@@ -94,6 +116,11 @@ class HarmonicFields(GraphClassifier):
     >>> HarmonicFields().fit(chain, [0, -1, -1, 1]).label_distributions_[:, 0].round(3).tolist()
     [1.0, 0.667, 0.333, 0.0]
     """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_LinearClassifier._parameter_constraints,
+        "class_mass_normalization": ["boolean"],
+    }
 
     def __init__(
         self,
@@ -110,14 +137,6 @@ class HarmonicFields(GraphClassifier):
         self.tol = tol
         self.max_iter = max_iter
 
-    def _check_settings(self) -> None:
-        if not isinstance(self.class_mass_normalization, (bool, np.bool_)):
-            raise InvalidInputError(
-                "class_mass_normalization must be True or False, got "
-                f"{self.class_mass_normalization!r}"
-            )
-        check_solver_settings(self.tol, self.max_iter)
-
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
         priors = self._priors(states, n_classes)
         labelled = states >= 0
@@ -127,11 +146,10 @@ class HarmonicFields(GraphClassifier):
 
         rows = weight_matrix(graph)[unlabelled]
         pulls = rows[:, labelled] @ soft[labelled]
-        field, solution = harmonic_values(
+        field, solution = _harmonic_values(
             rows[:, unlabelled], pulls, tol=self.tol, max_iter=self.max_iter
         )
-        self.n_iter_, self.residual_ = max(solution.n_iter, 1), solution.residual
-        warn_unless_converged(solution, self.tol)
+        self._take_note_of(solution)
         if self.class_mass_normalization:
             mass = field.sum(axis=0)
             field *= np.divide(priors, mass, out=np.zeros(n_classes), where=mass > 0)
@@ -154,24 +172,89 @@ class HarmonicFields(GraphClassifier):
         return np.asarray(priors / priors.sum())
 
 
-def harmonic_values(
-    weights: Any, pulls: FloatArray, *, tol: float, max_iter: int
-) -> tuple[FloatArray, Solution]:
-    """Solve (diag(W 1 + B 1) - W) f = B.
+class LocalGlobalConsistency(_LinearClassifier):
+    """Learning with local and global consistency: labels diffuse over the graph.
+
+    Given labels may be overruled by the neighbours.
 
     Parameters
     ----------
-    weights : csr_array (n, n)
-        W between the free points.
-    pulls : float array (n, k)
-        B, sums of the weights to labels of every class.
+    alpha : float, default 0.99
+        Weight of the neighbours against the given labels, 0 < alpha < 1; the authors use 0.99.
 
-    Returns
-    -------
-    values : float array (n, k)
-        f, rows sum to one but for the tolerance.
-    solution : Solution
-        Of the system as a whole.
+    References
+    ----------
+    D. Zhou, O. Bousquet, T. N. Lal, J. Weston and B. Schoelkopf, Learning with local and global
+    consistency, NIPS 2003.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.baselines import LocalGlobalConsistency
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    >>> LocalGlobalConsistency().fit(chain, [0, -1, -1, 1]).transduction_.tolist()
+    [0, 0, 1, 1]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **_LinearClassifier._parameter_constraints,
+        "alpha": [Interval(Real, 0, 1, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        *,
+        graph: Any = "mutual_knn",
+        alpha: float = 0.99,
+        tol: float = 1e-10,
+        max_iter: int = 10_000,
+    ) -> None:
+        self.graph = graph
+        self.alpha = alpha
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
+        weights = weight_matrix(graph)
+        roots = inverse_roots(weights.sum(axis=1))
+        matrix = scaled(weights, roots, self.alpha)
+        labelled = states >= 0
+        right = np.zeros((graph.n_nodes, n_classes))
+        right[labelled, states[labelled]] = 1 - self.alpha
+        solution = solve(matrix, right, tol=self.tol, max_iter=self.max_iter)
+        self._take_note_of(solution)
+        soft = solution.x
+        reached = in_parts_with(graph, labelled)
+        soft[~reached] = 0.0
+        self._solve_far_points(matrix, soft, reached)
+        return np.maximum(soft, 0.0)  # rounding errors of entries that are zero
+
+    def _solve_far_points(self, matrix: Any, soft: FloatArray, reached: Any) -> None:
+        """Replace the rows of points so far from all labels that the residual drowns them."""
+        level = soft.max()
+        floor = min(TRUSTED * self.tol, 0.1)
+        far = reached & (soft.max(axis=1) < floor * level)
+        while np.any(far):
+            rows = matrix[far]
+            right = rows[:, ~far] @ soft[~far]
+            level = right.max()
+            if not level > np.finfo(np.float64).tiny:  # beyond the range of floating point
+                soft[far] = 0.0
+                return
+            inner = solve(rows[:, far], right / level, tol=self.tol, max_iter=self.max_iter)
+            soft[far] = inner.x * level
+            nearer = far & (soft.max(axis=1) >= floor * level)
+            if not np.any(nearer):
+                return
+            far &= ~nearer
+
+
+def _harmonic_values(
+    weights: Any, pulls: FloatArray, *, tol: float, max_iter: int
+) -> tuple[FloatArray, Solution]:
+    """f (n, k) of (diag(W 1 + B 1) - W) f = B, and the solution of the system as a whole.
+
+    W (n, n) are the weights between the free points, B (n, k) those to the labels of every class.
     """
     roots = inverse_roots(weights.sum(axis=1) + pulls.sum(axis=1))[:, None]
     matrix, right = scaled(weights, roots.ravel()), roots * pulls
@@ -220,5 +303,5 @@ def _solve_blocks(
     between = (members @ inner @ members.T).tocsr()
     between.setdiag(0.0)
     between.eliminate_zeros()
-    found, _ = harmonic_values(between, members @ pulled, tol=tol, max_iter=max_iter)
+    found, _ = _harmonic_values(between, members @ pulled, tol=tol, max_iter=max_iter)
     values[wrong] = found[block]

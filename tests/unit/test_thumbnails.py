@@ -13,7 +13,7 @@ from spinlearn import PottsClassifier
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.reading import read_dataset
-from spinlearn.labelling.looks import looks_of, pictures_in, pixel_shape
+from spinlearn.labelling.thumbnails import pictures_in, pixel_shape, thumbnails_of
 
 LABELLING = ReadOptions(for_labelling=True)
 
@@ -30,11 +30,11 @@ def points(values, names=None, **other):
 def test_pixels_are_the_picture_itself():
     values = np.zeros((3, 16))
     values[1] = np.arange(16)
-    looks = looks_of(points(values, [f"pixel{k}" for k in range(16)]))
-    assert looks.shape == (4, 4, 1)
-    shown = np.frombuffer(base64.b64decode(looks.look(1)["pixels"]), np.uint8)
+    thumbnails = thumbnails_of(points(values, [f"pixel{k}" for k in range(16)]))
+    assert thumbnails.shape == (4, 4, 1)
+    shown = np.frombuffer(base64.b64decode(thumbnails.look(1)["pixels"]), np.uint8)
     np.testing.assert_array_equal(shown, 17 * np.arange(16))
-    assert not np.frombuffer(base64.b64decode(looks.look(0)["pixels"]), np.uint8).any()
+    assert not np.frombuffer(base64.b64decode(thumbnails.look(0)["pixels"]), np.uint8).any()
 
 
 @pytest.mark.parametrize(
@@ -65,15 +65,15 @@ def test_unusual_values_are_shown_and_text_beside_them():
     values = np.zeros((50, 40))
     values[7, 33], values[7, 2] = 5.0, -4.0
     values[8] = 0.01
-    looks = looks_of(points(values, cells={"title": [f"row {k}" for k in range(50)]}))
-    seen = looks.look(7)
+    thumbnails = thumbnails_of(points(values, cells={"title": [f"row {k}" for k in range(50)]}))
+    seen = thumbnails.look(7)
     assert seen["values"][0] == ["title", "row 7"]
     assert ["v33", "5"] in seen["values"]
     assert ["v2", "-4"] in seen["values"]
     assert seen["more"] == 40 - 16
-    np.testing.assert_array_equal(looks.colour("v33"), values[:, 33])
+    np.testing.assert_array_equal(thumbnails.colour("v33"), values[:, 33])
     with pytest.raises(InvalidInputError, match="no column"):
-        looks.colour("title")
+        thumbnails.colour("title")
 
 
 def test_pictures_are_found_by_id_and_nothing_else(tmp_path):
@@ -121,11 +121,11 @@ def test_genes_are_colours(tmp_path):
     adata.obs["donor"] = ["s1", "s1", "s2", "s2"]
     adata.write_h5ad(tmp_path / "cells.h5ad")
     data = read_dataset(tmp_path / "cells.h5ad", LABELLING)
-    looks = looks_of(data)
-    assert data.feature_names == looks.colours() == ["CD4", "MS4A1", "LYZ"]
-    np.testing.assert_array_equal(looks.colour("MS4A1"), values[:, 1])
-    assert ["donor", "s2"] in looks.look(2)["values"]
-    assert ["LYZ", "8"] in looks.look(2)["values"]
+    thumbnails = thumbnails_of(data)
+    assert data.feature_names == thumbnails.colours() == ["CD4", "MS4A1", "LYZ"]
+    np.testing.assert_array_equal(thumbnails.colour("MS4A1"), values[:, 1])
+    assert ["donor", "s2"] in thumbnails.look(2)["values"]
+    assert ["LYZ", "8"] in thumbnails.look(2)["values"]
     adata.obsm["X_pca"] = values[:, :2]
     adata.write_h5ad(tmp_path / "cells.h5ad")
     assert read_dataset(tmp_path / "cells.h5ad", LABELLING).feature_names == [

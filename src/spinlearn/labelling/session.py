@@ -1,47 +1,56 @@
-"""The room where everyone who labels meets: labels, answers, advice, and who is told of them.
+"""The session in which everyone labels: labels, answers, advice, and who is told of them.
 
 Actions are checked, put into the log, taken into the history, and then told to everybody, one
-after the other. Three threads follow: for the quick answer, for the advice, and, standing back for
-both, for the answer that `spinlearn fit` gives. The latter two end when a label comes in between.
+after the other. Three threads follow: for the quick answer, for the advice, and, at a lower
+priority than both, for the answer that `spinlearn fit` gives. The latter two end when a label comes
+in between. Beside the log the folder gets
+
+given.csv     id, label      the labels so far; `spinlearn fit DATA --labels-file given.csv
+                             --labels label` reads them
+answer/                      the folder that this command would write
 """
 
 from __future__ import annotations
 
+import csv
+import heapq
+import io
+import os
+import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from spinlearn.answers.proposal import Proposal, Word
+from spinlearn.answers.spreadsheet import safe_name
 from spinlearn.core.arrays import IntArray
+from spinlearn.core.atomic_write import atomic_write
 from spinlearn.core.protocols import Progress
 from spinlearn.errors import InvalidInputError, SpinlearnError, StoppedError
+from spinlearn.io.answer_files import write_answer
+from spinlearn.io.folder import new_folder
 from spinlearn.labelling.advice import doubted, next_points
-from spinlearn.labelling.class_names import as_known, checked_class
-from spinlearn.labelling.display import Display
-from spinlearn.labelling.files import write_answer_folder, write_given
-from spinlearn.labelling.finding import Finder
-from spinlearn.labelling.history import History
-from spinlearn.labelling.log import NAME, LabelLog
-from spinlearn.labelling.looks import Looks
-from spinlearn.labelling.loop import Loop, Shown
-from spinlearn.labelling.priority import step_back
+from spinlearn.labelling.log import NAME, History, LabelLog, as_known, checked_class
+from spinlearn.labelling.refit import Display, Refit, ShownAnswer
+from spinlearn.labelling.thumbnails import Thumbnails
 
+GIVEN, ANSWER = "given.csv", "answer"
 MOST_LISTED = 400  # labels that are listed one by one on the page
 WHO_LONGEST = 60
 LONGEST_WAIT = 24 * 3600.0  # seconds for an answer that is to be written
 HEAD_START = 0.25  # seconds that pages have to paint a quick answer before further work begins
+MOST_FOUND = 12  # points by their ids
+NICER = 3  # levels of nice: half the time of a thread of the usual priority
 
 Listener = Callable[[dict[str, Any]], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(NamedTuple):
     """What a thread does: when, what with version and labels, and whom it tells of errors."""
 
     wanted: Callable[[], bool]
@@ -50,13 +59,13 @@ class _Task:
     background: bool = False
 
 
-class Room:
+class Session:
     """One labelling.
 
     Parameters
     ----------
-    loop : Loop
-    looks : Looks
+    refit : Refit
+    thumbnails : Thumbnails
     folder : Path
         Where the log and the answer go; exists.
     unlabelled : tuple of str
@@ -64,10 +73,10 @@ class Room:
     """
 
     def __init__(
-        self, loop: Loop, looks: Looks, folder: Path, unlabelled: tuple[str, ...] = ()
+        self, refit: Refit, thumbnails: Thumbnails, folder: Path, unlabelled: tuple[str, ...] = ()
     ) -> None:
-        self.loop, self.looks, self.folder = loop, looks, folder
-        self.data = loop.fitting.data
+        self.refit, self.thumbnails, self.folder = refit, thumbnails, folder
+        self.data = refit.fitting.data
         self._unlabelled = unlabelled
         given = [None if name is None else str(name) for name in self.data.labels]
         self.history = History(self.data.ids, given)
@@ -82,28 +91,26 @@ class Room:
         self.version = len(self.log.entries)  # of the labels
         self._halted = -1  # version whose thorough answer was stopped by hand
         self._quick_done = self._advised = self._thorough_done = -1
-        self._shown: Shown | None = None
+        self._shown: ShownAnswer | None = None
         self._shown_version = -1
         self._edition = 0  # of what the page is sent; one answer may be sent with further points
-        self._finished: tuple[int, Shown] | None = None  # the last thorough answer
-        self._display = Display(loop)
+        self._finished: tuple[int, ShownAnswer] | None = None  # the last thorough answer
+        self._display = Display(refit)
         self._publishing = threading.Lock()  # of answers, one after the other
         self._wanted: set[int] = set()  # points that someone asked to see
-        self._finder = Finder(self.data.ids)
+        self._names = [name.lower() for name in self.data.ids]
         self.payload: bytes | None = None
         self.advice: dict[str, Any] = {"kind": "advice", "next": [], "wrong": []}
         self._progress: dict[str, Any] = {"kind": "progress", "phase": "starting", "fraction": 0.0}
         self._trouble = ""
         tasks = {
-            "quick": _Task(self._quick_wanted, self._quick, self._complain),
+            "quick": _Task(lambda: self._quick_done != self.version, self._quick, self._complain),
             "advice": _Task(self._advice_wanted, self._advise, self._complain),
             "thorough": _Task(self._thorough_wanted, self._thorough, self._fail, background=True),
         }
         self._threads = [
-            threading.Thread(
-                target=self._follow, args=(task,), name=f"spinlearn-{name}", daemon=True
-            )
-            for name, task in tasks.items()
+            threading.Thread(target=self._follow, args=(t,), name=f"spinlearn-{name}", daemon=True)
+            for name, t in tasks.items()
         ]
 
     # -- coming and going ------------------------------------------------------------------------
@@ -122,7 +129,7 @@ class Room:
             if thread.ident is not None:
                 thread.join(timeout=60)
         with self._files, self._lock:
-            write_given(self.folder, self.data.ids, self.history.labels)
+            self._write_given(self.history.labels)
             self.log.close()
 
     def listen(self, listener: Listener) -> list[dict[str, Any]]:
@@ -146,13 +153,7 @@ class Room:
     # -- what people do --------------------------------------------------------------------------
 
     def act(self, asked: Mapping[str, Any], who: str) -> dict[str, Any]:
-        """Do what someone asks for; it is in the log when this returns.
-
-        Returns
-        -------
-        dict
-            The entry of the log, or what else there is to say.
-        """
+        """Do what someone asks for; it is in the log when its entry is returned."""
         do = asked.get("do")
         if do in ("stop", "go"):
             return self._stop(go_on=do == "go")
@@ -168,9 +169,10 @@ class Room:
             entry = self.log.append(action, who)
             self.history.take(entry)
             self.version = entry["n"]
-            message = self._labels_message()
+            told = {k: entry[k] for k in ("n", "who", "do", "class", "to", "of") if k in entry}
+            told["size"] = len(entry.get("points", ()))
             # In the order of the log, so told before the next action can be taken.
-            self._tell(message | {"entry": self._entry_message(entry)})
+            self._tell(self._labels_message() | {"entry": told})
             self._changed.notify_all()
         return entry
 
@@ -206,7 +208,8 @@ class Room:
     def _rejection(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """That a proposal on the page is part of the named class beside it."""
         points = self._ids(asked.get("points"))
-        one = self._proposal(asked.get("group"), points)
+        proposals = () if self._shown is None else self._shown.answer.proposals
+        one = next((p for p in proposals if self._is_meant(p, asked.get("group"), points)), None)
         if one is None or one.beside not in self.history.counts:
             raise InvalidInputError(
                 "this group is no longer proposed, or labels came in between: look at the list of "
@@ -216,13 +219,10 @@ class Room:
         return {"do": "reject", "points": points, "class": one.beside, "group": one.name,
                 "members": members}  # fmt: skip
 
-    def _proposal(self, name: object, points: list[str]) -> Proposal | None:
-        """The proposal of the answer on the page with these most typical points."""
-        for one in () if self._shown is None else self._shown.answer.proposals:
-            typical = [self.data.ids[row] for row in one.typical.tolist()]
-            if one.name == name and typical[: len(points)] == points:
-                return one
-        return None
+    def _is_meant(self, one: Proposal, name: object, points: list[str]) -> bool:
+        """Whether a proposal has this name and begins with these most typical points."""
+        typical = [self.data.ids[row] for row in one.typical.tolist()]
+        return one.name == name and typical[: len(points)] == points
 
     def _class(self, name: object, but: object = None) -> str:
         """A class by its name, a known one (`but` one) by all ways to write it."""
@@ -258,12 +258,12 @@ class Room:
         return {"do": "show", "point": row}
 
     def find(self, text: str) -> list[dict[str, Any]]:
-        """Points by their ids, with the calls on the page."""
+        """Points by their ids, on display or not, with the calls on the page."""
         shown = self._shown
         return [
             {"point": row, "id": self.data.ids[row],
              "call": "" if shown is None else str(shown.answer.names[row])}
-            for row in self._finder.rows(text)
+            for row in find_rows(self._names, text)
         ]  # fmt: skip
 
     # -- what is known ---------------------------------------------------------------------------
@@ -286,11 +286,11 @@ class Room:
         return self._display.rows
 
     @property
-    def shown(self) -> Shown | None:
+    def shown(self) -> ShownAnswer | None:
         """The answer on the page."""
         return self._shown
 
-    def wait(self, seconds: float = 600.0) -> Shown:
+    def wait(self, seconds: float = 600.0) -> ShownAnswer:
         """The thorough answer to the labels of now, once it is there."""
         with self._changed:
             self._changed.wait_for(
@@ -311,11 +311,6 @@ class Room:
             "labels": [[row, given[row]] for row in recent],
         }
 
-    def _entry_message(self, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """An entry as the page tells of it."""
-        known = {key: entry[key] for key in ("n", "who", "do", "class", "to", "of") if key in entry}
-        return known | {"size": len(entry.get("points", ()))}
-
     def _answer_message(self) -> dict[str, Any]:
         kind = None if self._shown is None else self._shown.kind
         return {"kind": "answer", "version": self._shown_version, "edition": self._edition,
@@ -330,7 +325,7 @@ class Room:
     def _follow(self, task: _Task) -> None:
         """Do a task whenever there is need, until the end."""
         if task.background:
-            step_back()
+            lower_priority()
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._closed or task.wanted())
@@ -347,26 +342,21 @@ class Room:
             except Exception as error:  # an error of the program: said, not silent
                 task.failed(f"unexpected {type(error).__name__}: {error}", version)
 
-    def _quick_wanted(self) -> bool:
-        return self._quick_done != self.version
-
     def _quick(self, version: int, names: list[str | None], rejected: tuple[Word, ...]) -> None:
         try:
-            shown = self.loop.quick(names, lambda report: self._closed, rejected)
+            shown = self.refit.quick(names, lambda report: self._closed, rejected)
             if shown is not None and self._thorough_done != version:
                 self._publish(shown, version)
-                self._let_pages_paint(version)
+                with self._changed:  # leave the processor to those who wait for the picture
+                    self._changed.wait_for(
+                        lambda: self._closed or self.version != version, HEAD_START
+                    )
         finally:
             with self._changed:
                 self._quick_done = version
                 self._changed.notify_all()
         with self._files:
-            write_given(self.folder, self.data.ids, names)
-
-    def _let_pages_paint(self, version: int) -> None:
-        """Leave the processor to those who wait for the picture."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or self.version != version, HEAD_START)
+            self._write_given(names)
 
     def _advice_wanted(self) -> bool:
         ready = self._shown_version == self._quick_done == self.version
@@ -397,7 +387,7 @@ class Room:
     def _thorough(self, version: int, names: list[str | None], rejected: tuple[Word, ...]) -> None:
         """The answer that `fit` gives."""
         self._report("classifying", 0.0)
-        shown = self.loop.thorough(names, partial(self._watch, version), rejected)
+        shown = self.refit.thorough(names, partial(self._watch, version), rejected)
         with self._changed:
             self._thorough_done = version
             self._finished = version, shown
@@ -429,11 +419,13 @@ class Room:
 
     # -- what the page is sent -------------------------------------------------------------------
 
-    def _publish(self, shown: Shown, version: int) -> None:
+    def _publish(self, shown: ShownAnswer, version: int) -> None:
         """Make an answer the one on the page, unless a later or a more thorough one is there."""
         with self._publishing:
             there = self._shown
-            if there is not None and _rank(shown, version) < _rank(there, self._shown_version):
+            if there is not None and (version, shown.kind != "quick") < (
+                self._shown_version, there.kind != "quick"
+            ):  # fmt: skip
                 return
             if not self._display.mapped:
                 self._report("drawing the map", 0.9)
@@ -459,7 +451,7 @@ class Room:
 
     def export(self) -> dict[str, Any]:
         """Write the answer folder, as `spinlearn fit` does with these labels."""
-        self.loop.check(self.labels)  # says why there can be none
+        self.refit.check(self.labels)  # says why there can be none
         self._stop(go_on=True)
         self.wait(LONGEST_WAIT)
         with self._lock:
@@ -467,15 +459,49 @@ class Room:
         if finished is None or finished[0] != version or finished[1].result is None:
             raise InvalidInputError("labels came in while it was computed: write the answer again")
         with self._files:
-            write_given(self.folder, self.data.ids, names)
-            written = write_answer_folder(self.folder, finished[1].result)
-        return {"do": "export", "folder": str(written), "labels": version}
+            self._write_given(names)
+            with new_folder(self.folder / ANSWER) as folder:
+                write_answer(folder, finished[1].result)
+        return {"do": "export", "folder": str(self.folder / ANSWER), "labels": version}
 
-
-def _rank(shown: Shown, version: int) -> tuple[int, bool]:
-    """Which of two answers belongs on the page: the larger."""
-    return version, shown.kind != "quick"
+    def _write_given(self, labels: list[str | None]) -> None:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(("id", "label"))
+        for name, label in zip(self.data.ids, labels, strict=True):
+            if label is not None:
+                writer.writerow((safe_name(name), label))
+        with atomic_write(self.folder / GIVEN) as file:
+            file.write(text.getvalue().encode())
 
 
 def _advised_rows(advice: Mapping[str, Any]) -> list[int]:
     return [p["point"] for p in (*advice["next"], *advice["wrong"])]
+
+
+def find_rows(names: list[str], text: str) -> list[int]:
+    """Rows by their ids in lower case: the id itself, then what begins with it, then what holds it.
+
+    As `search.js` does it among the points on display.
+    """
+    wanted = text.strip().lower()
+    if not wanted:
+        return []
+    matches = (row for row, name in enumerate(names) if wanted in name)
+    return heapq.nsmallest(
+        MOST_FOUND,
+        matches,
+        key=lambda row: (names[row] != wanted, not names[row].startswith(wanted), row),
+    )
+
+
+def lower_priority() -> None:
+    """Give this thread a lower priority, and those that it starts.
+
+    So that the browser paints at once while the answer is computed beside it. Only Linux counts
+    threads for themselves; elsewhere nothing happens.
+    """
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        with suppress(OSError):  # forbidden: then it stays as it is
+            os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + NICER)

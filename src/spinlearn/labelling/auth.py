@@ -37,16 +37,8 @@ def new_token() -> str:
     return secrets.token_urlsafe(24)
 
 
-class Guard:
-    """An application behind its guard.
-
-    Parameters
-    ----------
-    app : ASGI application
-        Sees paths without the token.
-    token : str
-    port : int
-    """
+class RequestFilter:
+    """An ASGI application that passes on what it lets through, with the token off the path."""
 
     def __init__(self, app: App, token: str, port: int) -> None:
         self._app, self._token = app, token.encode()

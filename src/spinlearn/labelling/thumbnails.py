@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,12 +21,8 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import Dataset
 
 IMAGE_KINDS = {  # no SVG: it may hold scripts
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    ".bmp": "image/bmp",
+    f".{ending}": f"image/{ending.replace('jpg', 'jpeg')}"
+    for ending in ("png", "jpg", "jpeg", "gif", "webp", "bmp")
 }
 MOST_BYTES = 20_000_000  # of one picture
 MOST_VALUES = 16  # of a row that are shown, the most unusual ones
@@ -36,8 +32,7 @@ PIXEL_NAME = re.compile(r"(pixel|px|pix|p|x|X)?[_ \[]?\d+([_, x]+\d+)?\]?")
 SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})(x[34])?")
 
 
-@dataclass(frozen=True, slots=True)
-class Picture:
+class Picture(NamedTuple):
     """A file to send."""
 
     path: Path
@@ -45,7 +40,7 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Looks:
+class Thumbnails:
     """How points are shown.
 
     Attributes
@@ -113,12 +108,8 @@ class Looks:
 def pixel_shape(said: str | None, names: Sequence[str]) -> tuple[int, int, int] | None:
     """Height, width, channels of the pictures in the features; None if they are none.
 
-    Parameters
-    ----------
-    said : str or None
-        "28x28", "32x32x3", "none"; None: square pictures are recognised by names such as pixel17.
-    names : sequence of str
-        Of the features.
+    `said` is as "28x28", "32x32x3" or "none"; without it square pictures are recognised by names
+    such as pixel17.
     """
     d = len(names)
     if said == "none":
@@ -165,17 +156,17 @@ def pictures_in(folder: Path | None, ids: Sequence[str]) -> dict[int, Picture]:
     return found
 
 
-def looks_of(data: Dataset, *, images: Path | None = None, pixels: str | None = None) -> Looks:
+def thumbnails_of(
+    data: Dataset, *, images: Path | None = None, pixels: str | None = None
+) -> Thumbnails:
     """How the points of a dataset are shown."""
     names = data.feature_names
     shape = pixel_shape(pixels, names) if data.points is not None else None
-    cells: Mapping[str, Sequence[Any]] = data.cells
-    columns: dict[str, Callable[[], FloatArray]] = dict(data.numbers)
-    return Looks(
+    return Thumbnails(
         values=data.points,
         names=names,
         shape=shape,
         pictures=pictures_in(images, data.ids),
-        cells=cells,
-        columns=columns,
+        cells=data.cells,
+        columns=dict(data.numbers),
     )

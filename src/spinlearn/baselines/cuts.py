@@ -1,0 +1,240 @@
+"""Classifiers that cut the graph: the paper's energy at T = 0, with the labels held.
+
+- Minimum cut (Blum & Chawla, ICML 2001), exact for two classes. Several cuts may share the least
+  weight, which is one of the paper's reasons to sample instead: both extreme ones are reported, and
+  points between them are undecided. More classes are NP-hard; they are approximated by
+  alpha-expansion, as in the paper's section 6.1, and `minimum_.exact` is False.
+- Moves that are minimum cuts (Boykov, Veksler & Zabih, ICCV 1999), for any number of classes:
+  expansion, which ends within twice the least weight, and swap.
+- The vote of minimum cuts under noise (Blum, Lafferty, Rwebangira & Reddy, ICML 2004).
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from spinlearn.baselines.base import GraphClassifier
+from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
+from spinlearn.errors import InvalidInputError, LabelWarning
+from spinlearn.minimizers import (
+    Minimum,
+    alpha_beta_swap,
+    alpha_expansion,
+    minimum_cut,
+    randomized_cut,
+)
+from spinlearn.minimizers.ties import unreached
+
+
+class CutClassifier(GraphClassifier):
+    """Base: the paper's eq. 2 at T = 0, labels held, by a minimiser of the subclass."""
+
+    minimum_: Minimum
+    energy_: float
+    _attributes = (
+        GraphClassifier._attributes
+        + """\
+minimum_ : Minimum
+    The labelling in states, its energy, whether it is exact, which points are undecided; a minimum
+    cut into two classes has both extreme cuts and bounds of their number.
+energy_ : float
+    Its energy: the weight of the edges cut.
+"""
+    )
+
+    @abstractmethod
+    def _minimize(self, model: PottsModel) -> Minimum:
+        """A labelling of low energy."""
+
+    def _pair_cost(self, n_classes: int) -> Any:
+        """Cost of two neighbouring classes; None is Potts, 1 - identity."""
+        return None
+
+    def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
+        q = max(n_classes, 2)  # a class without labels loses nothing and gains nothing
+        model = PottsModel(graph, q, pair_cost=self._pair_cost(n_classes), clamped=states)
+        self.minimum_ = self._minimize(model)
+        self.energy_ = self.minimum_.energy
+        soft = np.zeros((model.n_nodes, q))  # all zero where the class is arbitrary
+        decided = self._decided(model, self.minimum_)
+        soft[decided, self.minimum_.labels[decided]] = 1.0
+        return soft[:, :n_classes]
+
+    def _decided(self, model: PottsModel, minimum: Minimum) -> Any:
+        """Which points take the class that the minimum gives them."""
+        return ~minimum.undecided
+
+
+class MinCutClassifier(CutClassifier):
+    """Classification by a minimum cut: the paper's energy at T = 0.
+
+    Parameters
+    ----------
+    ties : {"unknown", "lowest"}, default "unknown"
+        Points on which the minimum cuts into two classes disagree: "unknown" shares them equally
+        between both classes (`transduction_` -1 or 'unknown'), "lowest" gives them to the class
+        that sorts first, as one minimum cut among others does. Points that no label reaches are
+        unknown in either case.
+
+    References
+    ----------
+    A. Blum and S. Chawla, Learning from labeled and unlabeled data using graph mincuts, ICML 2001.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.baselines import MinCutClassifier
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1, 1, 0.1])
+    >>> MinCutClassifier().fit(chain, [0, -1, -1, 1]).transduction_.tolist()
+    [0, 0, 0, 1]
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {"ties": [StrOptions({"unknown", "lowest"})]}
+
+    def __init__(self, *, graph: Any = "mutual_knn", ties: str = "unknown") -> None:
+        self.graph = graph
+        self.ties = ties
+
+    def _minimize(self, model: PottsModel) -> Minimum:
+        return minimum_cut(model) if model.n_states == 2 else alpha_expansion(model)
+
+    def _decided(self, model: PottsModel, minimum: Minimum) -> Any:
+        lowest = self.ties == "lowest"
+        return ~minimum.undecided | ~unreached(model) if lowest else ~minimum.undecided
+
+
+class _MoveClassifier(CutClassifier):
+    _parameters = (
+        CutClassifier._parameters
+        + """\
+pair_cost : array-like of shape (n_classes, n_classes), optional
+    Cost of neighbours in two classes, in the order of `classes_`; default: 1 for any two different
+    ones. Expansion needs a metric, swap does without the triangle inequality.
+"""
+    )
+
+    def __init__(self, *, graph: Any = "mutual_knn", pair_cost: Any = None) -> None:
+        self.graph = graph
+        self.pair_cost = pair_cost
+
+    def _pair_cost(self, n_classes: int) -> Any:
+        if self.pair_cost is None or n_classes > 1:
+            return self.pair_cost
+        raise InvalidInputError(
+            "pair_cost is given, but all labels are of one class: there is no pair; leave it None"
+        )
+
+
+class AlphaExpansion(_MoveClassifier):
+    """Classification by a cut into any number of classes that no expansion of a class improves.
+
+    References
+    ----------
+    Y. Boykov, O. Veksler and R. Zabih, Fast approximate energy minimization via graph cuts, IEEE
+    PAMI 23, 1222 (2001).
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.baselines import AlphaExpansion
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1, 1, 0.1])
+    >>> AlphaExpansion().fit(chain, [0, -1, -1, 1]).transduction_.tolist()
+    [0, 0, 0, 1]
+    """
+
+    def _minimize(self, model: PottsModel) -> Minimum:
+        return alpha_expansion(model)
+
+
+class AlphaBetaSwap(_MoveClassifier):
+    """Classification by a cut that no exchange of points between two classes improves.
+
+    References
+    ----------
+    Y. Boykov, O. Veksler and R. Zabih, as for `AlphaExpansion`.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.baselines import AlphaBetaSwap
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1, 1, 0.1])
+    >>> AlphaBetaSwap().fit(chain, [0, -1, -1, 1]).transduction_.tolist()
+    [0, 0, 0, 1]
+    """
+
+    def _minimize(self, model: PottsModel) -> Minimum:
+        return alpha_beta_swap(model)
+
+
+class RandomizedMinCut(GraphClassifier):
+    """Classification by the vote of minimum cuts of the graph with noise on its weights.
+
+    Parameters
+    ----------
+    n_cuts : int, default 100
+        Cuts made; more than two classes are cut by alpha-expansion.
+    noise : float, default 0.2
+        Largest noise on a weight, in units of the mean weight.
+    min_balance : float, default 0.1
+        A cut votes only if its smallest class has at least this share of n / n_classes points.
+    random_state : int or None, default None
+        Seed of the noise.
+
+    Attributes
+    ----------
+    vote_ : Vote
+        The vote, how many cuts passed the balance filter, and the balance of each.
+
+    References
+    ----------
+    A. Blum, J. Lafferty, M. R. Rwebangira and R. Reddy, Semi-supervised learning using randomized
+    mincuts, ICML 2004.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.baselines import RandomizedMinCut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1, 0.1, 1])
+    >>> model = RandomizedMinCut(n_cuts=20, random_state=0).fit(chain, [0, -1, -1, 1])
+    >>> model.transduction_.tolist()
+    [0, 0, 1, 1]
+    """
+
+    def __init__(
+        self,
+        *,
+        graph: Any = "mutual_knn",
+        n_cuts: int = 100,
+        noise: float = 0.2,
+        min_balance: float = 0.1,
+        random_state: int | None = None,
+    ) -> None:
+        self.graph = graph
+        self.n_cuts = n_cuts
+        self.noise = noise
+        self.min_balance = min_balance
+        self.random_state = random_state
+
+    def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
+        self.vote_ = randomized_cut(
+            PottsModel(graph, max(n_classes, 2), clamped=states),
+            n_cuts=self.n_cuts,
+            noise=self.noise,
+            min_balance=self.min_balance if n_classes > 1 else 0.0,
+            seed=self.random_state,
+        )
+        if self.vote_.n_balanced == 0:
+            warnings.warn(
+                f"all {self.n_cuts} cuts give almost all points to one class, and so all were "
+                "counted: label more points, or lower min_balance",
+                LabelWarning,
+                stacklevel=3,
+            )
+        return self.vote_.shares[:, :n_classes]
