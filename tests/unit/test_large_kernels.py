@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.datasets import make_blobs
 
 from spinlearn import Graph
 from spinlearn.analysis import node_order
-from spinlearn.analysis.grains import connected_parts
 from spinlearn.graphs import approximate
 from spinlearn.graphs.search import Search
 from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, weight_matrix
@@ -46,14 +43,6 @@ def test_nodes_that_are_left_out_are_not_listed(monkeypatch):
     graph, out = grid(20), np.arange(400) % 7 == 0
     order = node_order.near_order(graph.indptr, graph.neighbors, out)
     assert np.array_equal(np.sort(order), np.flatnonzero(~out))
-
-
-@pytest.mark.parametrize("n_edges", [0, 30, 90, 300])
-def test_connected_parts_are_those_of_scipy(n_edges):
-    edges = np.random.default_rng(n_edges).integers(0, 100, (n_edges, 2)).astype(np.int32)
-    links = coo_array((np.ones(n_edges), tuple(edges.T)), shape=(100, 100))
-    known = connected_components(links, directed=False)[1]
-    assert np.array_equal(connected_parts(100, edges), known)
 
 
 def test_single_precision_solves_to_its_tolerance():

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.ensemble import RandomForestClassifier
 
 from spinlearn import KNN, Graph, PottsClassifier, Result
-from spinlearn.answers.calibrated import calibrated_temperature, temperature_scale, transition
+from spinlearn.answers.temperature import calibrated_temperature, temperature_scale, transition
 from spinlearn.core.constants import (
     DOUBT,
     FACTORS,

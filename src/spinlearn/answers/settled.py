@@ -70,10 +70,8 @@ class SettledCalls:
             shares = [_changed(answer, other) for other in moved]
             changing = max(changing, _upper_limit(shares, n_ladders, look))
             chosen = np.unique([here, *(other.temperature for other in moved)])
-        trusted = bool(answer.trust.rows[answer.row])
-        return Verdict(
-            settled=changing <= limit and trusted, changing=changing, temperatures=chosen
-        )
+        settled = changing <= limit and answer.warning is None
+        return Verdict(settled=settled, changing=changing, temperatures=chosen)
 
     def rests_on(self, snapshot: Snapshot) -> FloatArray:
         """The temperature of the answer so far."""

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from spinlearn.analysis.grains import reached
 from spinlearn.baselines.base import GraphClassifier
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.estimators.inputs import in_parts_with
 from spinlearn.minimizers.linear_system import (
     check_solver_settings,
     inverse_roots,
@@ -116,16 +116,16 @@ class LocalGlobalConsistency(GraphClassifier):
         self.n_iter_, self.residual_ = max(solution.n_iter, 1), solution.residual
         warn_unless_converged(solution, self.tol)
         soft = solution.x
-        reached = in_parts_with(graph, labelled)
-        soft[~reached] = 0.0
-        self._solve_far_points(matrix, soft, reached)
+        known = reached(graph, labelled)
+        soft[~known] = 0.0
+        self._solve_far_points(matrix, soft, known)
         return np.maximum(soft, 0.0)  # rounding errors of entries that are zero
 
-    def _solve_far_points(self, matrix: Any, soft: FloatArray, reached: Any) -> None:
+    def _solve_far_points(self, matrix: Any, soft: FloatArray, known: Any) -> None:
         """Replace the rows of points so far from all labels that the residual drowns them."""
         level = soft.max()
         floor = min(TRUSTED * self.tol, 0.1)
-        far = reached & (soft.max(axis=1) < floor * level)
+        far = known & (soft.max(axis=1) < floor * level)
         while np.any(far):
             rows = matrix[far]
             right = rows[:, ~far] @ soft[~far]

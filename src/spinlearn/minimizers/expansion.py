@@ -23,7 +23,7 @@ from spinlearn.minimizers.bound import isolation_bound
 from spinlearn.minimizers.minimum import Minimum
 from spinlearn.minimizers.start import checked_start
 from spinlearn.minimizers.support import expansion_reason
-from spinlearn.minimizers.ties import unreached
+from spinlearn.minimizers.ties import unreachable
 
 
 def alpha_expansion(
@@ -88,7 +88,7 @@ def alpha_expansion(
         if moved is not None and lower < energy - model.energy_resolution:
             states, energy, idle = moved, lower, 1  # a second move of this alpha gains nothing
         alpha = (alpha + 1) % q
-    undecided = unreached(model)
+    undecided = unreachable(model)
     states[undecided] = 0  # the lowest state, whatever the start was
     energy = float(model.energy(states))
     lowest = isolation_bound(model, stop=stop) if bound else None

@@ -20,7 +20,7 @@ from spinlearn.minimizers.binary_moves import BinaryMoves
 from spinlearn.minimizers.minimum import Minimum
 from spinlearn.minimizers.start import checked_start
 from spinlearn.minimizers.support import swap_reason
-from spinlearn.minimizers.ties import unreached
+from spinlearn.minimizers.ties import unreachable
 
 
 def alpha_beta_swap(
@@ -77,7 +77,7 @@ def alpha_beta_swap(
         if moved is not None and lower < energy - model.energy_resolution:
             states, energy, idle = moved, lower, 1  # a second move of this pair gains nothing
         turn = (turn + 1) % len(pairs)
-    undecided = unreached(model)
+    undecided = unreachable(model)
     states[undecided] = 0  # the lowest state, whatever the start was
     return Minimum(
         labels=states,

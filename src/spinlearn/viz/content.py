@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from spinlearn.analysis.phases import PhaseInterval
 from spinlearn.answers.answer import Answer
-from spinlearn.answers.confidence import call_probability
+from spinlearn.answers.certainty import call_probability
 from spinlearn.answers.law import second_choices
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import Status
