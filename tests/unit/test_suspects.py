@@ -13,9 +13,9 @@ from spinlearn.advice.suspects import (
     suspect_labels,
     suspects,
 )
+from spinlearn.core.constants import FAINT, SHARPNESS
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.core.constants import FAINT, SHARPNESS
 from spinlearn.methods.walks import alpha_of
 from tests.conftest import grid_graph
 

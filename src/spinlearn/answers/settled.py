@@ -38,7 +38,7 @@ MOVED_POINTS = 400_000  # in all of them together
 FAR_OFF = 3.0  # times the limit: beyond, the first B moves at one temperature tell enough
 
 
-class SettledCalls:
+class StoppingRule:
     """Stops a run once the calls of its answer are settled.
 
     Parameters

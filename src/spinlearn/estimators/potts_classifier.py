@@ -23,7 +23,7 @@ from spinlearn.answers.labels import LabelCode, parse_labels
 from spinlearn.answers.names import UNKNOWN, encode_outcomes, refuse_reserved
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.proposal import ACCEPT, REJECT, Proposal, Word, proposed
-from spinlearn.answers.settled import SettledCalls
+from spinlearn.answers.settled import StoppingRule
 from spinlearn.answers.unseen import unseen_average, unseen_laws, unseen_outcomes
 from spinlearn.core.arrays import BoolArray, FloatArray, temperature_array
 from spinlearn.core.constants import NOVELTY
@@ -448,7 +448,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             self.model_
         )
         if one_by_one:
-            run = partial(run, until=SettledCalls(answer_of))
+            run = partial(run, until=StoppingRule(answer_of))
         if not isinstance(chosen.temperatures, str):
             return run(self._with_own(temperature_array(chosen.temperatures)))
         if one_by_one:
