@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 
 from spinlearn import KNN, Graph
+from spinlearn.answers.certainty import usable_rows
 from spinlearn.answers.profile import profile
 from spinlearn.answers.temperature import answer_temperature
-from spinlearn.answers.trust import Trust
 from spinlearn.baselines import BASELINES
 from spinlearn.energies import BalancedCut, make_energy
 from spinlearn.engines import PopulationAnnealing
@@ -92,7 +92,7 @@ class Case:
         run = engine.run(model, TEMPERATURES * unit, seed=self.draw)
         accuracies = [self.accuracy(p.argmax(axis=1)) for p in run.marginals]
         calls = profile(run)
-        trusted = Trust.of(run).usable
+        trusted = usable_rows(run)
         ours = answer_temperature(calls, trusted=trusted)
         papers = answer_temperature(calls, "paper", trusted=trusted)
         found = minimize(model, seed=self.draw)

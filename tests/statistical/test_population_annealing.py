@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from spinlearn import PottsClassifier
-from spinlearn.answers.trust import Trust
+from spinlearn.answers.certainty import trusted_rows, usable_rows, warning_at
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
@@ -106,10 +106,9 @@ def test_the_ground_state_is_never_above_the_minimisers():
     assert run.diagnostics["best_energy"] > least.energy  # else this shows nothing
     assert run.mean_energy[0] == pytest.approx(least.energy)
     assert np.all(run.std_error[0][model.clamped < 0] == 0.5)
-    trust = Trust.of(run)
-    assert not trust.rows[0]  # one deep valley, not weighed against others
-    assert np.all(trust.usable)
-    assert "one labelling of low energy" in trust.sentence(0)
+    assert not trusted_rows(run)[0]  # one deep valley, not weighed against others
+    assert np.all(usable_rows(run))
+    assert "one labelling of low energy" in warning_at(run, 0)
 
 
 def small_run(path=None, *, stop_after=None, **settings):

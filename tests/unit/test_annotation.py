@@ -231,9 +231,7 @@ def test_scanpys_own_graph_is_used_and_the_answer_round_trips(tmp_path):
     known[np.random.default_rng(0).random(len(known)) < 0.9] = None
     adata.obs["known"] = known
     engine = Multicanonical(tol=0.2, max_sweeps=100)
-    fitted = annotate(
-        adata, "known", method="paper", engine=engine, temperatures=[0.8], temperature="discovery"
-    )
+    fitted = annotate(adata, "known", method="paper", engine=engine, temperatures=[0.8])
     assert fitted.graph_.n_edges == neighbour_graph(adata, None).n_edges
     adata.write_h5ad(tmp_path / "pbmc.h5ad")
     again = anndata.read_h5ad(tmp_path / "pbmc.h5ad")

@@ -40,7 +40,8 @@ def test_sampled_and_minimised_rows_are_what_each_gives_alone(blobs):
     table = compare(X, y, truth, methods=[], temperatures=grid, random_state=0)
     assert list(table.columns) == COLUMNS
     assert table.method.tolist() == ["sampled", "minimised"]
-    alone = PottsClassifier(method="paper", temperatures=grid, temperature="information").fit(X, y)
+    alone = PottsClassifier(method="paper", temperatures=grid).fit(X, y)
+    alone.answer_ = alone.decide("auto")
     sampled, minimised = (row for _, row in table.iterrows())
     assert sampled.temperature == alone.temperature_
     decision = alone.decide(alone.temperature_).decision

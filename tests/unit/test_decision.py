@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from spinlearn import energies
+from spinlearn.answers.certainty import trusted_rows, usable_rows
 from spinlearn.answers.names import outcome_name
 from spinlearn.answers.profile import Profile, decide, profile
 from spinlearn.answers.rule import Status
 from spinlearn.answers.scoring import misclassified
 from spinlearn.answers.temperature import answer_temperature, information, stability
-from spinlearn.answers.trust import Trust
 from spinlearn.core.arrays import frozen
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
@@ -285,11 +285,11 @@ def test_stability_is_worked_out_by_hand():
     found = profile(equilibrium(3, [(0, 1), (1, 2)], rows, clamped=[0, -1, -1]))
     # Cells end at the midpoints 0.5, 1.5, 2.5: node 1 holds class 0 over [0.5, 2.5], node 2 over
     # [0.5, 1.5].
-    for rule, strict in (("paper", False), ("paper_strict", True)):
+    for strict in (False, True):
         np.testing.assert_allclose(stability(found, strict=strict), [0.0, 3.0, 2.0, 0.0])
-        assert answer_temperature(found, rule) == 1.0
-        assert answer_temperature(found, rule, eta_min=3.1) == 0.0
-        assert answer_temperature(found, rule, eta_min=3.0) == 1.0
+        assert answer_temperature(found, "paper", strict=strict) == 1.0
+        assert answer_temperature(found, "paper", eta_min=3.1, strict=strict) == 0.0
+        assert answer_temperature(found, "paper", eta_min=3.0, strict=strict) == 1.0
 
 
 def profile_by_hand(*rows):
@@ -314,7 +314,7 @@ def test_a_hidden_class_is_a_reason_to_go_hotter_unless_read_strictly():
     np.testing.assert_allclose(stability(found), [0.0, 8.0, 8.0, 0.0])
     np.testing.assert_allclose(stability(found, strict=True), 0.0)
     assert answer_temperature(found, "paper") == 1.0
-    assert answer_temperature(found, "paper_strict") == 0.0
+    assert answer_temperature(found, "paper", strict=True) == 0.0
     assert answer_temperature(found, "paper", eta_min=8.1) == 0.0
     assert answer_temperature(found, "paper", trusted=np.array([1, 0, 1, 1], bool)) == 2.0
 
@@ -334,7 +334,7 @@ def test_infinite_temperature_does_not_win():
     rows = [(0.0, [1.0, 0.0], [1.0]), (1.0, [1.0, 0.8], [1.0]), (np.inf, [1.0, 0.9], [0.5])]
     found = profile(equilibrium(2, [(0, 1)], rows, clamped=[0, -1]))
     assert answer_temperature(found, "paper") == 1.0
-    assert answer_temperature(found, "paper_strict") == 1.0
+    assert answer_temperature(found, "paper", strict=True) == 1.0
 
 
 def two_classes_and_a_piece(n_labels, piece=5, half=6):
@@ -386,9 +386,7 @@ def test_information_by_hand():
     np.testing.assert_allclose(information(found), expected)
     assert answer_temperature(found) == 1.0  # because of the new class, which no point is sure of
     assert answer_temperature(found, "paper") == 1.0
-    assert answer_temperature(found, "paper_strict") == 0.0
-    # A new class below the least share is a crumb: undecided.
-    np.testing.assert_allclose(information(found, least_share=0.6)[1], expected[2])
+    assert answer_temperature(found, "paper", strict=True) == 0.0
 
 
 def test_a_piece_that_the_labels_may_have_missed_by_chance_is_no_reason_to_go_hotter():
@@ -438,7 +436,9 @@ def test_information_takes_the_coldest_of_equals_and_knows_its_limits():
     apart = profile(equilibrium(2, [(0, 1)], [(1.0, [0.5, 0.5], [0.5])]), n_classes=0)
     np.testing.assert_array_equal(information(apart), [0.0])
     assert answer_temperature(apart) == 1.0
-    with pytest.raises(InvalidInputError, match="rule 'best' is unknown: use one of 'information'"):
+    with pytest.raises(
+        InvalidInputError, match="rule 'best' is unknown for a profile: use one of 'auto'"
+    ):
         answer_temperature(found, "best")
 
 
@@ -448,14 +448,14 @@ def test_badly_sampled_temperatures_are_not_chosen():
     rows = [(1.0, [1.0, 0.9, 0.0], [0.9, 0.9]), (0.5, [1.0, 1.0, 0.0], [1.0, 1.0])]
     rows[0][1][1], rows[0][2][1] = 0.5, 0.5  # at T = 1 the middle point is a crumb
     run = equilibrium(3, [(0, 1), (1, 2)], rows, clamped=[0, -1, 1])
-    assert Trust.of(run).rows.tolist() == [True, True]
+    assert trusted_rows(run).tolist() == [True, True]
     noisy = replace(run, std_error=np.array([np.zeros((3, 2)), np.full((3, 2), 0.4)]))
-    assert Trust.of(noisy).rows.tolist() == [False, True]  # ascending in temperature
+    assert trusted_rows(noisy).tolist() == [False, True]  # ascending in temperature
     assert answer_temperature(profile(noisy)) == 0.5
-    assert answer_temperature(profile(noisy), trusted=Trust.of(noisy).usable) == 1.0
+    assert answer_temperature(profile(noisy), trusted=usable_rows(noisy)) == 1.0
     hopeless = replace(run, std_error=np.ones((2, 3, 2)))
-    assert not Trust.of(hopeless).rows.any()
-    assert Trust.of(hopeless).usable.all()
+    assert not trusted_rows(hopeless).any()
+    assert usable_rows(hopeless).all()
 
 
 def test_information_does_not_depend_on_the_names_of_classes_or_points():

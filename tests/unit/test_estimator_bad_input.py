@@ -519,9 +519,7 @@ def test_bad_graphs_are_refused(graph, message):
         ({"temperatures": np.array([1j])}, "temperatures must be real numbers"),
         (
             {"temperature": "foo"},
-            "temperature='foo' is unknown: use 'auto', 'calibrated', 'information', 'discovery', "
-            "'paper', 'paper_strict' or a "
-            "number >= 0",
+            "temperature='foo' is unknown: use 'auto', 'calibrated', 'paper' or a number >= 0",
         ),
         *[
             ({"small_groups": what}, "small_groups=.*use one of 'join', 'outlier', 'new'")
@@ -705,7 +703,7 @@ def test_an_unseen_point_equally_similar_to_both_classes_is_not_the_first():
 @pytest.mark.parametrize(
     ("temperature", "message"),
     [
-        ("warm", "rule 'warm' is unknown: use one of 'information', 'discovery', 'paper'"),
+        ("warm", "rule 'warm' is unknown for a profile: use one of 'auto', 'paper'"),
         (-0.1, ">= 0"),
         (np.nan, "not NaN"),
         (None, "got None"),

@@ -266,7 +266,7 @@ def test_compare_minimises_what_it_samples():
     built = MutualKNN().build(X)
     model = min_cut(built.homogeneous(), Y, 2)
     assert table.energy_reached["minimised"] == pytest.approx(minimize(model, seed=0).energy)
-    assert table.temperature["sampled"] == fit(temperature="information").temperature_
+    assert table.temperature["sampled"] == fit().decide("auto").temperature
     with pytest.raises(InvalidInputError, match="couplings='none' is unknown"):
         compare(X, Y, couplings="none", methods=[])
 

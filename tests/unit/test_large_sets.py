@@ -11,7 +11,7 @@ from spinlearn import Graph
 from spinlearn.engines import BeliefPropagation, Tempering, belief_propagation
 from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.graphs import KNN
-from spinlearn.methods.thinning import thinned
+from spinlearn.methods.thinning import subsample
 from spinlearn.minimizers.partition import partition
 from spinlearn.viz.content import SIDE, density
 from spinlearn.workflows.costs import predicted_cost
@@ -29,7 +29,7 @@ def two_rings(n: int) -> Graph:
 def test_a_sample_holds_the_labels_and_joins_no_parts():
     labels = np.full(600, -1)
     labels[[5, 17, 320]] = 0, 1, 1
-    sample = thinned(two_rings(300), labels, size=150)
+    sample = subsample(two_rings(300), labels, size=150)
     assert {5, 17, 320} <= set(sample.points.tolist())
     assert 150 <= len(sample.points) <= 153
     ring = sample.points // 300
@@ -41,7 +41,7 @@ def test_a_sample_holds_the_labels_and_joins_no_parts():
 
 def test_a_sample_is_the_same_every_time():
     labels = np.full(600, -1)
-    one, two = (thinned(two_rings(300), labels, size=100) for _ in range(2))
+    one, two = (subsample(two_rings(300), labels, size=100) for _ in range(2))
     assert np.array_equal(one.points, two.points)
     assert np.array_equal(one.graph.edges, two.graph.edges)
 

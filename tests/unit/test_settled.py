@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from spinlearn.answers.settled import LIMIT, PATIENCE, SettledCalls
+from spinlearn.answers.settled import LIMIT, PATIENCE, StoppingRule
 
 N_POINTS, N_LADDERS = 2000, 16
 
@@ -34,7 +34,7 @@ def answer_of(values: np.ndarray, temperature: float | None, *, trusted: bool = 
     return SimpleNamespace(
         names=np.where(values > 0, "A", "B"),
         temperature=chosen if temperature is None else temperature,
-        trust=SimpleNamespace(rows=[trusted]),
+        warning=None if trusted else "no",
         row=0,
     )
 
@@ -47,7 +47,7 @@ def margins(rng: np.random.Generator) -> np.ndarray:
 
 def test_without_noise_the_first_look_settles_it():
     rng = np.random.default_rng(0)
-    verdict = SettledCalls(answer_of)(Ladders(margins(rng), 0.0, rng), 1)
+    verdict = StoppingRule(answer_of)(Ladders(margins(rng), 0.0, rng), 1)
     assert verdict.settled
     assert verdict.changing == 0
     assert verdict.temperatures.tolist() == [1.0]
@@ -59,7 +59,7 @@ def test_the_limit_it_states_covers_the_expected_share(noise):
     covered, stated = [], []
     for _ in range(60):
         ladders = Ladders(margins(rng), noise, rng)
-        verdict = SettledCalls(answer_of)(ladders, 1)
+        verdict = StoppingRule(answer_of)(ladders, 1)
         # What an endless run would change, given what was measured.
         expected = np.mean(ndtr(-np.abs(ladders.mean) / noise))
         covered.append(verdict.changing >= expected)
@@ -71,7 +71,7 @@ def test_the_limit_it_states_covers_the_expected_share(noise):
 
 def test_noise_that_changes_calls_goes_on_and_looks_cost_confidence():
     rng = np.random.default_rng(2)
-    rule, ladders = SettledCalls(answer_of), Ladders(margins(rng), 0.1, rng)
+    rule, ladders = StoppingRule(answer_of), Ladders(margins(rng), 0.1, rng)
     first, tenth = rule(ladders, 1), rule(ladders, 10)
     assert not first.settled
     assert tenth.changing > first.changing > LIMIT
@@ -89,7 +89,7 @@ def test_a_choice_of_temperature_that_wavers_is_not_settled():
             answer.names = np.roll(answer.names, 1)
         return answer
 
-    verdict = SettledCalls(two_answers)(Ladders(truth, 0.01, rng), 1)
+    verdict = StoppingRule(two_answers)(Ladders(truth, 0.01, rng), 1)
     assert not verdict.settled
     assert verdict.temperatures.tolist() == [1.0, 2.0]
 
@@ -100,7 +100,7 @@ def test_what_is_not_trusted_is_not_settled():
     def untrusted(values, temperature):
         return answer_of(values, temperature, trusted=False)
 
-    assert not SettledCalls(untrusted)(Ladders(margins(rng), 0.0, rng), 1).settled
+    assert not StoppingRule(untrusted)(Ladders(margins(rng), 0.0, rng), 1).settled
 
 
 def test_one_point_that_wavers_is_waited_for_but_not_for_ever():
@@ -111,6 +111,6 @@ def test_one_point_that_wavers_is_waited_for_but_not_for_ever():
     ladders = Ladders(truth, 0.01, rng)
     ladders.mean[1] = 0.004  # changes in a third of all moves
     ladders.each[:, 1] += 0.004 - ladders.each[:, 1].mean()
-    rule = SettledCalls(answer_of)
+    rule = StoppingRule(answer_of)
     assert 0.002 < rule(ladders, 1).changing < 0.01
     assert [rule(ladders, look).settled for look in (1, 2, PATIENCE)] == [False, False, True]

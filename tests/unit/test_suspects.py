@@ -13,9 +13,10 @@ from spinlearn.advice.suspects import (
     suspect_labels,
     suspects,
 )
+from spinlearn.core.constants import FAINT, SHARPNESS
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.methods.walks import FAINT, SHARPNESS, alpha_of
+from spinlearn.methods.walks import alpha_of
 from tests.conftest import grid_graph
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn.answers import TEMPERATURE_RULES, Answer, Trust
+from spinlearn.answers import TEMPERATURE_RULES, Answer
+from spinlearn.answers.certainty import trusted_rows, usable_rows
 from spinlearn.answers.labels import parse_labels
 from spinlearn.core.equilibrium import Kind
 from spinlearn.engines import JunctionTree
@@ -23,7 +24,7 @@ EDGES = [(k, k + 1) for k in range(N - 1)]
 def run(errors, **said):
     """Four temperatures: all class a; two halves; halves and a new class between; nothing.
 
-    Of the rules, the strict one would take T = 1, the calibrated one T = 0, the others T = 2.
+    The calibrated rule would take T = 0, the others T = 2.
     """
     torn = np.isin(np.arange(N - 1), [N // 3 - 1, 2 * N // 3 - 1])
     half = np.arange(N - 1) == N // 2 - 1
@@ -48,15 +49,15 @@ def answer(errors, temperature="auto", **said):
 @pytest.mark.parametrize("rule", TEMPERATURE_RULES)
 def test_no_rule_chooses_what_is_not_trusted(rule):
     free = answer([0.0] * 4, rule)
-    assert free.trust.rows.all()
+    assert trusted_rows(free.equilibrium).all()
     assert free.warning is None
     chosen = free.row
-    assert chosen == {"paper_strict": 1, "calibrated": 0}.get(rule, 2)
+    assert chosen == (0 if rule == "calibrated" else 2)
     for bad in (chosen, 0, 3):
         errors = np.full(4, 0.01)
         errors[bad] = 0.3
         there = answer(errors, rule)
-        assert there.trust.rows.tolist() == [k != bad for k in range(4)]
+        assert trusted_rows(there.equilibrium).tolist() == [k != bad for k in range(4)]
         assert there.row != bad
         assert there.warning is None
     only = np.full(4, 0.3)
@@ -68,8 +69,8 @@ def test_no_rule_chooses_what_is_not_trusted(rule):
 @pytest.mark.parametrize("rule", TEMPERATURE_RULES)
 def test_where_nothing_is_trusted_the_answer_says_so_first(rule):
     hopeless = answer([0.3, 0.4, 0.5, 0.3], rule)
-    assert not hopeless.trust.rows.any()
-    assert hopeless.trust.usable.all()
+    assert not trusted_rows(hopeless.equilibrium).any()
+    assert usable_rows(hopeless.equilibrium).all()
     assert hopeless.temperature == answer([0.0] * 4, rule).temperature  # of all rows, the same
     assert hopeless.warning.startswith("nothing here can be trusted")
     assert hopeless.notes()[0] == hopeless.warning
@@ -94,8 +95,8 @@ def test_a_temperature_of_the_users_own_is_taken_with_a_warning():
 def test_a_cooled_run_answers_with_a_warning(temperature):
     """Its rows may be chosen, as labellings of low energy, but they are not trusted for that."""
     cooled = answer([0.5, 0.01, 0.4, 0.01], temperature, annealed=True)
-    assert cooled.trust.rows.tolist() == [False, True, False, True]
-    assert cooled.trust.usable.all()
+    assert trusted_rows(cooled.equilibrium).tolist() == [False, True, False, True]
+    assert usable_rows(cooled.equilibrium).all()
     assert cooled.row in (0, 2)
     assert cooled.warning.startswith("do not trust the probabilities: at T = ")
     assert "one labelling of low energy" in cooled.warning
@@ -104,13 +105,13 @@ def test_a_cooled_run_answers_with_a_warning(temperature):
 
 
 def test_not_a_number_is_no_small_error():
-    assert Trust.of(run([0.0, np.nan, 0.0, 0.0])).rows.tolist() == [True, False, True, True]
+    assert trusted_rows(run([0.0, np.nan, 0.0, 0.0])).tolist() == [True, False, True, True]
 
 
 def test_an_approximation_is_trusted_where_it_converged():
     converged = np.array([True, True, False, True])
     found = answer(None, converged=converged, kind=Kind.APPROXIMATE)
-    assert found.trust.rows.tolist() == converged.tolist()
+    assert trusted_rows(found.equilibrium).tolist() == converged.tolist()
     assert found.row != 2
     assert found.warning is None
     assert "the engine did not converge" in found.at(2.0).warning
@@ -120,7 +121,7 @@ def test_an_approximation_is_trusted_where_it_converged():
 
 def test_rows_are_ascending_whatever_the_order_of_the_run():
     swapped = run([0.3, 0.0, 0.0, 0.0]).take([3, 2, 1, 0])
-    assert Trust.of(swapped).rows.tolist() == [False, True, True, True]
+    assert trusted_rows(swapped).tolist() == [False, True, True, True]
 
 
 def test_exact_answers_carry_no_warning():
@@ -128,6 +129,6 @@ def test_exact_answers_carry_no_warning():
     exact = JunctionTree().run(model, [0.0, 0.3, 1.0, np.inf])
     for temperature in (*TEMPERATURE_RULES, 0.0, 0.2, np.inf):
         found = Answer.from_equilibrium(exact, LABELS, temperature=temperature)
-        assert found.trust.rows.all()
+        assert trusted_rows(found.equilibrium).all()
         assert found.warning is None
         assert "trust" not in found.notes()[0]

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import StoppedError
-from spinlearn.methods.walks import Walks
+from spinlearn.methods.walks import RandomWalks
 
 MAX_POINTS = 1000  # that may be chosen, and whose errors count; of more, so many are drawn
 MAX_VALUES = 30_000_000  # computed of C, at most
@@ -100,7 +100,7 @@ def _covariance(
     graph: Graph, free: BoolArray, points: npt.NDArray[np.intp], stop: Callable[[], bool]
 ) -> FloatArray:
     """C between the points, (points, points)."""
-    walks = Walks(graph, free, TOLERANCE)
+    walks = RandomWalks(graph, free, TOLERANCE)
     blocks = []
     for begin in range(0, len(points), BLOCK):
         if stop():

@@ -34,7 +34,7 @@ import numpy.typing as npt
 from spinlearn.advice.explained import explaining_batch
 from spinlearn.analysis.phases import Phase, phases
 from spinlearn.answers import Answer
-from spinlearn.answers.calibrated import calibrated_temperature
+from spinlearn.answers.temperature import calibrated_temperature
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import FREE, PottsModel

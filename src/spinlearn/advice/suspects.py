@@ -34,11 +34,12 @@ import numpy.typing as npt
 
 from spinlearn.answers import Answer
 from spinlearn.core.arrays import FloatArray
+from spinlearn.core.constants import FAINT, SHARPNESS
 from spinlearn.core.graph import Graph
 from spinlearn.energies.label_terms import checked_labels
 from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
-from spinlearn.methods.walks import Walks, precision, sharpened
+from spinlearn.methods.walks import RandomWalks, precision
 
 MARGIN = 0.5
 BLOCK = 64  # columns of G at a time
@@ -199,7 +200,7 @@ class LeftOut:
         self, graph: Graph, points: npt.NDArray[np.intp], states: Labels, n_states: int
     ) -> None:
         tol, dtype = precision(graph.n_nodes)
-        self._walks = Walks(graph, tol=tol, dtype=dtype)
+        self._walks = RandomWalks(graph, tol=tol, dtype=dtype)
         self._points, self._states = points, states
         self._n_points = graph.n_nodes
         self._rows = np.arange(len(points))
@@ -225,7 +226,10 @@ class LeftOut:
         mass, known = self._other_mass()
         shares = np.zeros_like(mass)
         np.divide(self._arriving, mass, out=shares, where=known)
-        return sharpened(shares * self._n_points, known)
+        values = (np.maximum(shares * self._n_points, 0.0) + FAINT) ** SHARPNESS
+        values = np.where(known, values, 0.0)
+        total = values.sum(axis=1, keepdims=True)
+        return np.asarray(values / np.where(total > 0, total, 1.0))
 
     def margins(self) -> FloatArray:
         """How much more probable the best other class is than the given one, (L,); -1: no judge."""

@@ -84,6 +84,20 @@ def connected_parts(n_nodes: int, edges: IntArray) -> IntArray:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    links = np.ones(len(edges)), (edges[:, 0], edges[:, 1])
-    joined = coo_array(links, shape=(n_nodes, n_nodes))
-    return np.asarray(connected_components(joined, directed=False)[1], dtype=np.int32)
+    ends = (edges[:, 0], edges[:, 1])
+    links = coo_array((np.ones(len(edges), np.int8), ends), shape=(n_nodes, n_nodes))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int32)
+
+
+def reached(graph: Graph, marked: BoolArray, links: BoolArray | None = None) -> BoolArray:
+    """Nodes in a connected part of the graph that holds a marked node, (n,).
+
+    Parameters
+    ----------
+    graph : Graph
+    marked : bool array (n,)
+    links : bool array (m,), optional
+        Edges that join parts; default all.
+    """
+    part = connected_parts(graph.n_nodes, graph.edges if links is None else graph.edges[links])
+    return np.isin(part, part[marked])

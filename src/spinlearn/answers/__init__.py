@@ -8,13 +8,7 @@ from spinlearn.answers.profile import Interval, Profile, decide, profile
 from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.answers.rule import SMALL_GROUPS, Decision, Status
 from spinlearn.answers.scoring import misclassified
-from spinlearn.answers.temperature import (
-    TEMPERATURE_RULES,
-    answer_temperature,
-    information,
-    stability,
-)
-from spinlearn.answers.trust import Trust
+from spinlearn.answers.temperature import TEMPERATURE_RULES, answer_temperature, stability
 
 __all__ = [
     "SMALL_GROUPS",
@@ -25,11 +19,9 @@ __all__ = [
     "Profile",
     "Proposal",
     "Status",
-    "Trust",
     "Word",
     "answer_temperature",
     "decide",
-    "information",
     "misclassified",
     "outcome_name",
     "profile",

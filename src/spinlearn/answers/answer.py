@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from spinlearn.analysis.grains import TIE
 from spinlearn.analysis.phases import PhaseInterval, Phases, phases
-from spinlearn.answers.calibrated import calibrated_temperature
-from spinlearn.answers.confidence import call_probability, mean_confidence
+from spinlearn.answers.certainty import call_probability, mean_confidence, usable_rows, warning_at
 from spinlearn.answers.labels import LabelCode
 from spinlearn.answers.law import (
     Law,
@@ -29,10 +28,12 @@ from spinlearn.answers.names import encode_outcomes, outcome_name, outcome_names
 from spinlearn.answers.profile import Profile, profile
 from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.answers.rule import STATUS_NAMES, Decision, Status, label_reach
-from spinlearn.answers.strength import new_class_strengths
 from spinlearn.answers.table import STEPS, LabelTable, label_table
-from spinlearn.answers.temperature import TEMPERATURE_RULES, answer_temperature
-from spinlearn.answers.trust import Trust
+from spinlearn.answers.temperature import (
+    TEMPERATURE_RULES,
+    answer_temperature,
+    calibrated_temperature,
+)
 from spinlearn.core.arrays import FloatArray, IntArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.graph import Graph
@@ -109,7 +110,7 @@ class Answer(NotebookTable):
     small_groups : {"join", "outlier", "new"}, default "join"
         What became of groups of one or two points in which none is classified.
     eta_min : float, optional
-        Of the paper's rules, see `answer_temperature`.
+        Of the paper's rule, see `answer_temperature`.
     new_groups : bool, default True
         Whether points that agree with no class may be a new one, see `spinlearn.answers.profile`.
     choices : tuple of str
@@ -174,16 +175,8 @@ class Answer(NotebookTable):
             The classes, and the label of every point.
         temperature : float or str, default "auto"
             Of the answer, a number or the name of a rule.
-        tau : float, default 0.1
-            Confidence threshold.
-        small_groups : {"join", "outlier", "new"}, default "join"
-            What becomes of groups of one or two points in which none is classified.
-        eta_min : float, optional
-            Of the paper's rules.
-        new_groups : bool, default True
-            Whether points that agree with no class may be a new one.
-        choices : tuple of str
-            What was chosen for the user before.
+        tau, small_groups, eta_min, new_groups, choices
+            As in `Answer`.
 
         Returns
         -------
@@ -353,7 +346,7 @@ class Answer(NotebookTable):
 
     @cached_property
     def confidence(self) -> FloatArray:
-        """Probability of every call, (n,), see `spinlearn.answers.confidence`."""
+        """Probability of every call, (n,), see `spinlearn.answers.certainty`."""
         if self.law is None:
             return call_probability(self.equilibrium, self.decision, self.row)
         sure = self.law.probabilities.max(axis=1, initial=0.0)
@@ -407,12 +400,6 @@ class Answer(NotebookTable):
     def new_classes(self) -> dict[str, npt.NDArray[np.intp]]:
         """Members (row numbers) of every new class, by its name."""
         return {f"new:{k}": members for k, members in self.decision.new_classes().items()}
-
-    @cached_property
-    def new_class_strengths(self) -> dict[str, float]:
-        """How far every new class stands apart, by its name, see `spinlearn.answers.strength`."""
-        found = new_class_strengths(self.model, self.decision.outcomes, len(self.classes))
-        return {f"new:{k}": strength for k, strength in found.items()}
 
     def mean_confidence(self, outcome: int) -> float:
         """Mean confidence of the points with one outcome.
@@ -471,17 +458,12 @@ class Answer(NotebookTable):
             points=points,
         )
 
-    # -- how far to trust it ---------------------------------------------------------------------
-
-    @cached_property
-    def trust(self) -> Trust:
-        """Which temperatures can be trusted, and why not the others."""
-        return Trust.of(self.equilibrium)
+    # -- in words --------------------------------------------------------------------------------
 
     @property
     def warning(self) -> str | None:
         """Why this answer is not to be trusted, in one sentence; None if it is."""
-        return None if self.law is not None else self.trust.sentence(self.row)
+        return None if self.law is not None else warning_at(self.equilibrium, self.row)
 
     def remarks(self) -> list[str]:
         """What kind of answer this is, in words, then what was chosen for it."""
@@ -556,8 +538,9 @@ class Answer(NotebookTable):
         ----------
         temperature : float or str
             A number, in the unit of the couplings, or the name of a rule. "auto" is the rule
-            "calibrated" where averages are an approximation, by belief propagation for instance,
-            and "information" elsewhere.
+            "calibrated" where averages are an approximation, by belief propagation for instance.
+            Elsewhere it is the lowest temperature at which the calls say nearly most about the
+            points.
 
         Returns
         -------
@@ -569,24 +552,20 @@ class Answer(NotebookTable):
             phase = replace(self, law=None, known_profile=None, proposals=())  # at one temperature
             return phase.at(temperature).renumbered()
         whole, found = self.equilibrium, self.profile
-        rule = "given"
-        if isinstance(temperature, str):
-            rule = temperature
-            if rule == "auto":
-                approximate = whole.kind is Kind.APPROXIMATE
-                rule = "calibrated" if approximate else "information"
-        if rule == "calibrated":
-            value = calibrated_temperature(whole, self.trust.usable)
-        elif rule != "given":
-            value = answer_temperature(
-                found,
-                rule,
-                trusted=self.trust.usable,
-                eta_min=self.eta_min,
-                alone=self._without_joining(),
-            )
-        else:
+        rule = temperature if isinstance(temperature, str) else "given"
+        if rule == "auto" and whole.kind is Kind.APPROXIMATE:
+            rule = "calibrated"
+        if rule == "given":
             value = one_temperature(temperature)
+        elif rule == "calibrated":
+            value = calibrated_temperature(whole, usable_rows(whole))
+        else:
+            alone = None
+            if self.small_groups == "join":  # small groups have not joined any others there
+                alone = replace(self, small_groups="outlier")._profile_of(whole)
+            value = answer_temperature(
+                found, rule, trusted=usable_rows(whole), eta_min=self.eta_min, alone=alone
+            )
         if not np.any(found.temperatures == value):
             here = whole.at([value])
             whole = whole.ascending(here)
@@ -598,12 +577,6 @@ class Answer(NotebookTable):
             temperature=value,
             rule=rule,
         )
-
-    def _without_joining(self) -> Profile:
-        """The profile in which small groups have not joined any others."""
-        if self.small_groups != "join":
-            return self.profile
-        return replace(self, small_groups="outlier")._profile_of(self.equilibrium)
 
     def renumbered(self) -> Self:
         """The same with new classes numbered by their size at the answer's temperature."""

@@ -15,9 +15,9 @@ from spinlearn.answers.rule import (
     Decision,
     Status,
     check_rule,
+    decision_rule,
     label_holders,
     label_reach,
-    ruling,
 )
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen
 from spinlearn.core.equilibrium import Equilibrium
@@ -40,18 +40,16 @@ class Interval:
 
     Examples
     --------
-    Three groups of five points in a row; the middle one has no label:
+    A triangle without a label between two labelled points:
 
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import min_cut
-    >>> from spinlearn.engines import JunctionTree
-    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
-    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
-    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.engines import Enumeration
+    >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
+    >>> run = Enumeration().run(min_cut(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
     >>> from spinlearn.answers import profile
-    >>> profile(found).intervals(7)[1]
-    Interval(low=0.55, high=2.9, outcome=2)
+    >>> profile(run).intervals(2)[1]
+    Interval(low=0.35, high=2.85, outcome=2)
     """
 
     low: float
@@ -397,19 +395,16 @@ def profile(
 
     Examples
     --------
-    Three groups of five points, weakly joined in a row; a label in the first and in the last. When
-    it is cold, the middle group follows the first, and at T = 0.8 it is a class of its own:
+    A triangle without a label between two labelled points:
 
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import min_cut
-    >>> from spinlearn.engines import JunctionTree
-    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
-    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
-    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.engines import Enumeration
+    >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
+    >>> run = Enumeration().run(min_cut(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
     >>> from spinlearn.answers import profile
-    >>> profile(found).status[:, 7].tolist()  # confident, confident, new, outlier
-    [1, 1, 4, 5]
+    >>> profile(run).status[:, 2].tolist()  # confident, new, outlier
+    [1, 4, 5]
     """
     check_rule(tau, small_groups)
     order = np.argsort(equilibrium.temperatures, kind="stable")
@@ -425,7 +420,7 @@ def profile(
     reached = label_reach(equilibrium.model, named)
     rows = []
     for k in order:
-        found = ruling(
+        found = decision_rule(
             equilibrium, int(k), tau=float(tau), n_classes=named, small_groups=small_groups,
             reached=reached, sets=sets, new_groups=new_groups,
         )  # fmt: skip
@@ -471,17 +466,15 @@ def decide(
 
     Examples
     --------
-    Three groups of five points in a row; the middle one has no label:
+    A triangle without a label between two labelled points:
 
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import min_cut
-    >>> from spinlearn.engines import JunctionTree
-    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
-    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
-    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn.engines import Enumeration
+    >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
+    >>> run = Enumeration().run(min_cut(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
     >>> from spinlearn.answers import decide
-    >>> [int(decide(found, t).outcomes[7]) for t in (0.0, 0.8)]  # 2 is the first new class
+    >>> [int(decide(run, t).outcomes[2]) for t in (0.0, 0.7)]  # 2 is the first new class
     [0, 2]
     """
     here = equilibrium.at([temperature])

@@ -105,21 +105,17 @@ class Decision(NotebookTable):
 
     Examples
     --------
-    Three groups of five points in a row; the middle one has no label:
+    A triangle without a label between two labelled points:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
-    >>> from spinlearn.engines import JunctionTree
-    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
-    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
-    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
     >>> from spinlearn.answers import decide
-    >>> decision = decide(found, 0.8)
-    >>> decision.outcomes.tolist()
-    [0, 0, 0, 0, 0, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1]
-    >>> decision.new_classes()[1].tolist()
-    [5, 6, 7, 8, 9]
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import Enumeration
+    >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.2, 1, 1, 1, 0.2])
+    >>> run = Enumeration().run(min_cut(graph, [0, -1, -1, -1, 1], n_states=2), [0.6])
+    >>> decision = decide(run, 0.6)
+    >>> decision.outcomes.tolist(), decision.new_classes()[1].tolist()
+    ([0, 2, 2, 2, 1], [1, 2, 3])
     """
 
     temperature: float
@@ -168,7 +164,7 @@ class Decision(NotebookTable):
         return int(np.sum(self.status == status))
 
 
-class Ruling(NamedTuple):
+class RuleOutcome(NamedTuple):
     """What the rule says at one temperature; `components` tells the new classes apart."""
 
     outcomes: IntArray
@@ -188,7 +184,7 @@ def check_rule(tau: object, small_groups: object) -> None:
         )
 
 
-def ruling(
+def decision_rule(
     equilibrium: Equilibrium,
     row: int,
     *,
@@ -198,7 +194,7 @@ def ruling(
     reached: BoolArray,
     sets: dict[tuple[int, ...], int],
     new_groups: bool = True,
-) -> Ruling:
+) -> RuleOutcome:
     """The rule at one temperature.
 
     Parameters
@@ -278,7 +274,7 @@ def ruling(
         joining = (status == Status.NEW) & beside_new
         preferred = np.argmax(np.where(anchored, p, -1.0), axis=1)
         components = np.where(joining, len(present) + preferred, components).astype(np.int32)
-    return Ruling(outcomes, status, margin, components)
+    return RuleOutcome(outcomes, status, margin, components)
 
 
 def _small(components: IntArray, classified: BoolArray) -> BoolArray:
@@ -289,47 +285,36 @@ def _small(components: IntArray, classified: BoolArray) -> BoolArray:
 
 
 def label_reach(model: PottsModel, n_classes: int) -> BoolArray:
-    """Points in a connected part with a label of a named class, hard or soft.
+    """Points in a connected part with a label of a named class, hard or soft, (n,).
 
-    Elsewhere a class may be preferred all the same, by a class-level term or a prior of the
-    classes, but no label says so. Fields that differ from point to point within a part are the
-    user's own evidence and count as labels; so does that of a point alone, if it is not the usual
-    one.
+    Elsewhere a class-level term or a prior may prefer a class, but no label says so. Fields that
+    differ within a part are the user's own evidence and count as labels; so does the field of a
+    point alone, if it is not the usual one.
     """
     part = connected_parts(model.n_nodes, model.graph.edges[model.couplings != 0])
-    sizes = np.bincount(part)
-    heard = np.zeros(len(sizes), dtype=bool)
-    heard[part[label_holders(model, n_classes)]] = True
-    own = _own_fields(model)
-    tie = TIE * np.abs(own).max(initial=0.0)
-    one = np.empty((len(sizes), own.shape[1]))
+    own, tie, unusual = _own_fields(model)
+    one = np.empty((int(part.max(initial=-1)) + 1, own.shape[1]))
     one[part] = own  # of any one point of each part
     differs = np.any(np.abs(own - one[part]) > tie, axis=1)
-    alone = (sizes[part] == 1) & np.any(np.abs(own) > tie, axis=1) & _unusual(own, tie)
-    heard[part[differs | alone]] = True
-    return np.asarray(heard[part])
+    alone = (np.bincount(part)[part] == 1) & np.any(np.abs(own) > tie, axis=1) & unusual
+    return np.isin(part, part[label_holders(model, n_classes) | differs | alone])
 
 
 def label_holders(model: PottsModel, n_classes: int) -> BoolArray:
-    """Clamped points, and free ones with a field of their own: soft labels.
+    """Clamped points, and free ones with a field of their own: soft labels, (n,).
 
     A field that most points share, up to a constant, is a prior of the classes and no label; nor
     are fields labels where most free points have one of their own (diffused labels).
     """
-    hard = (model.clamped != FREE) & (model.clamped < n_classes)
-    own = _own_fields(model)
     free = model.clamped == FREE
-    soft = free & _unusual(own, TIE * np.abs(own).max(initial=0.0))
+    soft = free & _own_fields(model)[2]
     if 2 * soft.sum() > free.sum():
         soft[:] = False
-    return np.asarray(hard | soft)
+    return np.asarray(soft | (~free & (model.clamped < n_classes)))
 
 
-def _own_fields(model: PottsModel) -> FloatArray:
-    """Fields up to the constant that means nothing, (n, q)."""
-    return np.asarray(model.fields - model.fields[:, :1])
-
-
-def _unusual(own: FloatArray, tie: float) -> BoolArray:
-    """Points whose field is not the median one."""
-    return np.asarray(np.any(np.abs(own - np.median(own, axis=0)) > tie, axis=1))
+def _own_fields(model: PottsModel) -> tuple[FloatArray, float, BoolArray]:
+    """Fields up to a constant, (n, q); what rounding is; points whose field is not the median."""
+    own = np.asarray(model.fields - model.fields[:, :1])
+    tie = TIE * float(np.abs(own).max(initial=0.0))
+    return own, tie, np.any(np.abs(own - np.median(own, axis=0)) > tie, axis=1)

@@ -38,7 +38,7 @@ MOVED_POINTS = 400_000  # in all of them together
 FAR_OFF = 3.0  # times the limit: beyond, the first B moves at one temperature tell enough
 
 
-class SettledCalls:
+class StoppingRule:
     """Stops a run once the calls of its answer are settled.
 
     Parameters
@@ -70,10 +70,8 @@ class SettledCalls:
             shares = [_changed(answer, other) for other in moved]
             changing = max(changing, _upper_limit(shares, n_ladders, look))
             chosen = np.unique([here, *(other.temperature for other in moved)])
-        trusted = bool(answer.trust.rows[answer.row])
-        return Verdict(
-            settled=changing <= limit and trusted, changing=changing, temperatures=chosen
-        )
+        settled = changing <= limit and answer.warning is None
+        return Verdict(settled=settled, changing=changing, temperatures=chosen)
 
     def rests_on(self, snapshot: Snapshot) -> FloatArray:
         """The temperature of the answer so far."""

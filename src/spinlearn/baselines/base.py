@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from spinlearn.analysis.grains import TIE
+from spinlearn.analysis.grains import TIE, reached
 from spinlearn.answers.names import UNKNOWN, encode_outcomes
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.graph import Graph
@@ -26,7 +26,6 @@ from spinlearn.errors import ContradictionWarning, GraphWarning, InvalidInputErr
 from spinlearn.estimators.inputs import (
     LabelledScore,
     contradiction,
-    in_parts_with,
     joining,
     mean_over_neighbors,
     read_graph,
@@ -237,10 +236,10 @@ transduction_ : array (n,)
     def _warn(self) -> None:
         """Say what is legal but probably not meant."""
         states = self._label_code.states
-        reached = in_parts_with(self.graph_, states >= 0)
-        if not np.all(reached):
+        joined = reached(self.graph_, states >= 0)
+        if not np.all(joined):
             warnings.warn(
-                f"{int(np.sum(~reached))} points are in parts of the graph without any label: "
+                f"{int(np.sum(~joined))} points are in parts of the graph without any label: "
                 f"their class stays unknown; {joining(self._training)}",
                 GraphWarning,
                 stacklevel=3,

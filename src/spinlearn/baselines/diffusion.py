@@ -38,11 +38,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from spinlearn.analysis.grains import reached
 from spinlearn.baselines.base import GraphClassifier
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, float_array
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.estimators.inputs import in_parts_with
 from spinlearn.minimizers.linear_system import (
     Solution,
     inverse_roots,
@@ -140,7 +140,7 @@ class HarmonicFields(_LinearClassifier):
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
         priors = self._priors(states, n_classes)
         labelled = states >= 0
-        unlabelled = ~labelled & in_parts_with(graph, labelled)
+        unlabelled = ~labelled & reached(graph, labelled)
         soft = np.zeros((graph.n_nodes, n_classes))
         soft[labelled, states[labelled]] = 1.0
 
@@ -154,8 +154,8 @@ class HarmonicFields(_LinearClassifier):
             mass = field.sum(axis=0)
             field *= np.divide(priors, mass, out=np.zeros(n_classes), where=mass > 0)
         else:  # the last class makes up for the tolerance, so that f stays harmonic
-            reached = field.any(axis=1)
-            field[reached, -1] = np.maximum(1.0 - field[reached, :-1].sum(axis=1), 0.0)
+            some = field.any(axis=1)
+            field[some, -1] = np.maximum(1.0 - field[some, :-1].sum(axis=1), 0.0)
         soft[unlabelled] = field
         return soft
 

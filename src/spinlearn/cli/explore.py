@@ -21,7 +21,7 @@ def explore(
 
         spinlearn explore answer --temperature 0.3
 
-        spinlearn explore answer --temperature discovery
+        spinlearn explore answer --temperature paper
 
         spinlearn explore answer --temperatures 0.1:0.6:26 --out answer-fine
     """

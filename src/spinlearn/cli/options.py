@@ -198,9 +198,7 @@ Temperature = Annotated[
     str,
     typer.Option(
         help="Temperature of the answer: a number or a rule. auto: that of the method; calibrated: "
-        "where classes have formed and probabilities are about right; information: where the calls "
-        "say most about the points; discovery: near that, where small new classes are seen too; "
-        "paper: the paper's T*; paper_strict: the same, without regard to new classes.",
+        "where classes have formed and probabilities are about right; paper: the paper's T*.",
         rich_help_panel=METHOD,
     ),
 ]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.grains import connected_parts
+from spinlearn.analysis.grains import reached
 from spinlearn.core.arrays import BoolArray, FloatArray, real_array
 from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
@@ -232,8 +232,7 @@ def counted_points(graph: Graph, labels: npt.ArrayLike, n_states: int) -> BoolAr
     labelled = states != UNLABELLED
     if len(np.unique(states[labelled])) < n_states:
         return np.ones(graph.n_nodes, dtype=np.bool_)
-    part = connected_parts(graph.n_nodes, graph.edges)
-    return np.asarray(np.isin(part, part[labelled]))
+    return reached(graph, labelled)
 
 
 def over_mean(sizes: FloatArray, counted: BoolArray) -> tuple[FloatArray, float]:

@@ -232,17 +232,6 @@ def is_graph(X: Any) -> bool:
     return isinstance(X, Graph) or hasattr(X, "tocoo") or hasattr(X, "is_directed")
 
 
-def in_parts_with(graph: Graph, marked: BoolArray) -> BoolArray:
-    """Which nodes are in a connected part that holds a marked node."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    shape = (graph.n_nodes, graph.n_nodes)
-    ones = np.ones(len(graph.neighbors))
-    _, part = connected_components(csr_array((ones, graph.neighbors, graph.indptr), shape=shape))
-    return np.isin(part, part[marked])
-
-
 def contradiction(points: FloatArray, states: npt.NDArray[Any]) -> tuple[int, int] | None:
     """Two identical points with different labels, if there are any."""
     labelled = np.flatnonzero(states >= 0)

@@ -16,13 +16,14 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from spinlearn.analysis.grains import reached
 from spinlearn.analysis.temperature_grid import COARSE_SIZE, refined_grid, temperature_grid
 from spinlearn.answers.answer import Answer, Averages, one_temperature
 from spinlearn.answers.labels import LabelCode, parse_labels
 from spinlearn.answers.names import UNKNOWN, encode_outcomes, refuse_reserved
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.proposal import ACCEPT, REJECT, Proposal, Word, proposed
-from spinlearn.answers.settled import SettledCalls
+from spinlearn.answers.settled import StoppingRule
 from spinlearn.answers.unseen import unseen_average, unseen_laws, unseen_outcomes
 from spinlearn.core.arrays import BoolArray, FloatArray, temperature_array
 from spinlearn.core.constants import NOVELTY
@@ -45,7 +46,6 @@ from spinlearn.estimators.graph_choice import graph_choice, graph_settings
 from spinlearn.estimators.inputs import (
     LabelledScore,
     contradiction,
-    in_parts_with,
     joining,
     read_graph,
     similarities,
@@ -130,10 +130,8 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         "auto" averages over temperatures; with an energy of your own, or the paper's, one is chosen
         by the rule that suits it. A number, or the name of a rule, reads the answer off the
         equilibrium at that one temperature, by the paper's rule: "calibrated": where classes have
-        just formed; "information": where the decision says most about the points; "discovery": near
-        that, but where small new classes stand too; "paper": T* of the paper's section 6.1, the
-        most stable change from the ground state; "paper_strict": the same, without regard to new
-        classes (`spinlearn.answers.stability`).
+        just formed; "paper": T* of the paper's section 6.1, the most stable change from the ground
+        state (`spinlearn.answers.stability`).
     tau : float, default 0.1
         A point is confused where its two largest probabilities differ by no more than this.
     small_groups : {"join", "outlier", "new"}, default "join"
@@ -207,8 +205,6 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         for, and so have ``answer_.graph`` and stored answers.
     graph_summary_ : GraphSummary
         Size, components, isolated points.
-    new_class_strengths_ : dict
-        How many times more weakly than by chance each new class is coupled to a named one.
     nodes_ : list
         The nodes of a networkx graph, in the order of all answers.
 
@@ -452,7 +448,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             self.model_
         )
         if one_by_one:
-            run = partial(run, until=SettledCalls(answer_of))
+            run = partial(run, until=StoppingRule(answer_of))
         if not isinstance(chosen.temperatures, str):
             return run(self._with_own(temperature_array(chosen.temperatures)))
         if one_by_one:
@@ -482,11 +478,11 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         states = self._label_code.states
         summary = self.graph_summary_
         if len(self.classes_) and summary.n_components > 1:
-            reached = in_parts_with(self.graph_, states >= 0)
-            if not np.all(reached):
+            joined = reached(self.graph_, states >= 0)
+            if not np.all(joined):
                 warnings.warn(
                     f"the graph has {summary.n_components} parts and "
-                    f"{int(np.sum(~reached))} points are in parts without any label: no label "
+                    f"{int(np.sum(~joined))} points are in parts without any label: no label "
                     f"says anything of them; {joining(self._training)}",
                     GraphWarning,
                     stacklevel=3,
@@ -646,11 +642,6 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     def proposals_(self) -> tuple[Proposal, ...]:
         """Groups that may be a class of their own, best first."""
         return self._answer.proposals
-
-    @property
-    def new_class_strengths_(self) -> dict[str, float]:
-        """How many times more weakly than by chance each new class is coupled to a named one."""
-        return self._answer.new_class_strengths
 
     @property
     def class_shares_(self) -> FloatArray:

@@ -6,7 +6,6 @@ and answers by belief propagation; "auto" takes the one that the labels favour.
 
 from __future__ import annotations
 
-from spinlearn.methods.choices import Choice
-from spinlearn.methods.plan import METHODS, Plan, plan, replanned
+from spinlearn.methods.plan import METHODS, Choice, Plan, plan, replanned
 
 __all__ = ["METHODS", "Choice", "Plan", "plan", "replanned"]

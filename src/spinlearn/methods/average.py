@@ -4,7 +4,7 @@
              P(r, T, g | labels) [ g_B b_i(c; r, T) + g_V V_i(c) + g_F F_i(c) + g_U / k ]
 
 b is the phase: belief propagation of the cut beside a null model of strength r, at temperature T.
-V is the walk (`label_walks`), F the features (`features`), and 1/k guessing among k classes: where
+V is the walk (`walks`), F the features (`features`), and 1/k guessing among k classes: where
 classes overlap, left-out labels say how often all three are wrong. g runs over the simplex in steps
 of SHARE_STEP. With flat priors, but for a nat against every step of guessing, and l over left-out
 labels, a over all labels,
@@ -31,16 +31,16 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.law import Law
-from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen
+from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.constants import FACTORS, LEAST, RESOLUTIONS, SHARE_STEP
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.parallel import SentOnce, each
 from spinlearn.energies import Modularity
-from spinlearn.messages.propagation import quick_marginals
-from spinlearn.methods.evidence import Labels, cavity_laws, label_groups
+from spinlearn.methods.evidence import cavity_laws, label_groups
 from spinlearn.methods.features import Features, GivenLaw
-from spinlearn.methods.label_walks import LabelWalks
+from spinlearn.methods.quick_messages import QuickMessages
+from spinlearn.methods.walks import Labels, walk_fields, walk_law
 
 MANY = 5_000  # points from which threads pay
 
@@ -81,87 +81,10 @@ class Average:
     beliefs: FloatArray | None = None
 
     @property
-    def best(self) -> float:
-        """The resolution of largest share."""
-        return self.resolutions[int(np.argmax(self.phase.sum(axis=1)))]
-
-    @property
     def weights(self) -> FloatArray:
         """Of the phase at each resolution and temperature, (R, T), summing to one."""
         total = float(self.phase.sum())
         return self.phase / total if total > 0 else np.full(self.phase.shape, 1 / self.phase.size)
-
-    @property
-    def factor(self) -> float:
-        """The most probable of FACTORS."""
-        return FACTORS[int(np.argmax(self.phase.sum(axis=0)))]
-
-    def mean_phase(self, at: Callable[[int, int], FloatArray]) -> FloatArray:
-        """The phase averaged over resolutions (rows) and temperatures (columns), (n, q)."""
-        return np.asarray(sum(w * at(r, t) for (r, t), w in np.ndenumerate(self.weights)))
-
-    def named(
-        self,
-        phase: FloatArray,
-        walk: FloatArray,
-        features: FloatArray | None,
-        *,
-        held: npt.NDArray[np.intp],
-        doubted: npt.NDArray[np.intp],
-        reached: BoolArray,
-    ) -> FloatArray:
-        """The law of all points among the named classes, (n, n_classes); rows sum to one.
-
-        Parameters
-        ----------
-        phase, walk : float array (n, n_classes)
-            The phase averaged.
-        features : float array (n, n_classes) or None
-        held : int array
-            Points whose label stands: the walk repeats it.
-        doubted : int array
-            Points whose label may be wrong: neighbours alone judge these, the other two laws would
-            repeat the label.
-        reached : bool array (n,)
-            Points in parts of the graph with a label. Of others the graph says no more than what
-            classes there are.
-        """
-        n_classes = walk.shape[1]
-        total = np.maximum(phase, 0.0).sum(axis=1, keepdims=True)
-        known = np.maximum(phase, 0.0) / np.where(total > 0, total, 1.0)
-        known = np.where(total > 0, known, 1 / n_classes)
-        mixed = float(self.phase.sum()) * known + self.walk * walk
-        mixed[~reached] = mixed[reached].mean(axis=0)
-        if features is not None:
-            mixed += self.features * features
-        mixed += self.guessing / n_classes
-        mixed[held], mixed[doubted] = walk[held], known[doubted]
-        return np.asarray(mixed / mixed.sum(axis=1, keepdims=True))
-
-    def law(
-        self, probabilities: FloatArray, n_classes: int, temperatures: tuple[float, ...]
-    ) -> Law:
-        """The law of all points with what the labels taught.
-
-        Parameters
-        ----------
-        probabilities : float array (n, n_classes + new)
-        n_classes : int
-        temperatures : tuple of float
-            Of the phase.
-        """
-        single = probabilities.dtype == np.float32
-        return Law(
-            probabilities=frozen(probabilities, np.float32 if single else np.float64),  # type: ignore[arg-type]
-            shares=(float(self.phase.sum()), self.walk, self.features, self.guessing),
-            n_judged=self.n_judged,
-            n_right=self.n_right,
-            chance=self.chance,
-            class_errors=frozen(_lengthened(self.class_errors, n_classes), np.float64),
-            temperatures=temperatures,
-            resolutions=self.resolutions,
-            phase_weights=tuple(tuple(row) for row in self.weights.tolist()),
-        )
 
     @classmethod
     def of(cls, law: Law) -> Self:
@@ -181,10 +104,47 @@ class Average:
         )
 
 
-def _lengthened(values: FloatArray, size: int) -> FloatArray:
-    """As many values; of classes that came later, the mean."""
-    more = max(size - len(values), 0)
-    return np.concatenate([values[:size], np.full(more, values.mean() if len(values) else 0.0)])
+def flat(n_states: int, resolutions: tuple[float, ...] = RESOLUTIONS) -> Average:
+    """The average before any label is looked at."""
+    shape = (len(resolutions), len(FACTORS))
+    phase = np.full(shape, 0.5 / (shape[0] * shape[1]))
+    return Average(resolutions, phase, 0.5, 0.0, 0.0, 0, 0, 0.0, False, np.zeros(n_states))
+
+
+@dataclass(frozen=True, eq=False)
+class PhaseModels:
+    """Models of the phase on one graph, for any labels and resolution.
+
+    Attributes
+    ----------
+    graph : Graph
+        With the weights that the energy is given.
+    n_states : int
+        At least the number of classes.
+    temperature : float
+        Unit of FACTORS.
+    proportions, label_strength
+        As in `Modularity`.
+    seed : int
+    """
+
+    graph: Graph
+    n_states: int
+    temperature: float
+    proportions: npt.ArrayLike | None = None
+    label_strength: npt.ArrayLike = np.inf
+    seed: int = 0
+
+    def model(self, labels: Labels, resolution: float, fields: FloatArray | float) -> PottsModel:
+        """Cut and null model with the fields of walks from the labels."""
+        energy = Modularity(resolution=resolution, proportions=self.proportions)
+        model = energy(self.graph, labels, self.n_states, label_strength=self.label_strength)
+        return model.replace(fields=model.fields + fields)
+
+    def beliefs(self, model: PottsModel) -> FloatArray:
+        """b at all FACTORS, (T, n, n_states)."""
+        ladder = [factor * self.temperature for factor in FACTORS]
+        return np.array(QuickMessages(model, self.seed).cooled_through(ladder))
 
 
 def learnt(
@@ -204,122 +164,76 @@ def learnt(
 
     Parameters
     ----------
-    graph : Graph
-        With the weights that the energy is given.
+    graph, n_states, temperature, proportions, label_strength, seed
+        As in `PhaseModels`.
     labels : int array (n,)
         Classes from 0, -1 where there is none.
-    n_states : int
-        At least the number of classes.
-    temperature : float
-        Unit of FACTORS.
     features : Features, GivenLaw or None
-    resolutions, proportions, label_strength
-        As in `Modularity`.
-    seed : int
+    resolutions : tuple of float
     check : callable
         Called between pieces of work; it may raise to end it.
     """
-    law_of = _Laws(
-        graph, n_states, temperature, features, resolutions, proportions, label_strength, seed
-    )
+    phase = PhaseModels(graph, n_states, temperature, proportions, label_strength, seed)
     beliefs = np.empty((len(resolutions), len(FACTORS), graph.n_nodes, n_states))
     cavity = np.zeros(beliefs.shape[:2])
-    points, fields = np.flatnonzero(labels >= 0), law_of.fields(labels)
+    points, fields = np.flatnonzero(labels >= 0), walk_fields(graph, labels, n_states, temperature)
     for r, resolution in enumerate(resolutions):
         check()
-        model = law_of.model(labels, resolution, fields)
-        beliefs[r] = law_of.phase(model)
-        for t, T in enumerate(law_of.ladder):
-            judged = cavity_laws(model, beliefs[r, t], T)[points, labels[points]]
+        model = phase.model(labels, resolution, fields)
+        beliefs[r] = phase.beliefs(model)
+        for t, factor in enumerate(FACTORS):
+            judged = cavity_laws(model, beliefs[r, t], factor * temperature)
+            judged = judged[points, labels[points]]
             cavity[r, t] = np.log(np.maximum(judged, LEAST)).sum()
     check()
     groups = label_groups(labels)
     # Threads, or workers elsewhere, change nothing but the time.
     n_jobs = -1 if len(labels) > MANY else 1
-    found = each(_without, (law_of, labels), groups, n_jobs=n_jobs, beside=SentOnce(graph))
-    return _weighed(law_of, labels, groups, found, cavity, beliefs)
+    task = (phase, labels, features, resolutions)
+    found = each(_without, task, groups, n_jobs=n_jobs, beside=SentOnce(graph))
+    return _weighed(labels, groups, found, features is not None, resolutions, cavity, beliefs)
 
 
-def flat(n_states: int, resolutions: tuple[float, ...] = RESOLUTIONS) -> Average:
-    """The average before any label is looked at."""
-    shape = (len(resolutions), len(FACTORS))
-    phase = np.full(shape, 0.5 / (shape[0] * shape[1]))
-    return Average(resolutions, phase, 0.5, 0.0, 0.0, 0, 0, 0.0, False, np.zeros(n_states))
-
-
-@dataclass(frozen=True, eq=False)
-class _Laws:
-    """The three laws of one graph for any labels."""
-
-    graph: Graph
-    n_states: int
-    temperature: float
-    features: Features | GivenLaw | None
-    resolutions: tuple[float, ...]
-    proportions: npt.ArrayLike | None
-    label_strength: npt.ArrayLike
-    seed: int
-
-    @property
-    def ladder(self) -> list[float]:
-        """Temperatures of the phase, descending."""
-        return [factor * self.temperature for factor in FACTORS]
-
-    def fields(self, labels: Labels) -> FloatArray:
-        """Of walks from the labels, for any resolution."""
-        return LabelWalks(self.graph).fields(labels, self.n_states, self.temperature)
-
-    def model(self, labels: Labels, resolution: float, fields: FloatArray) -> PottsModel:
-        """The phase's model."""
-        energy = Modularity(resolution=resolution, proportions=self.proportions)
-        model = energy(self.graph, labels, self.n_states, label_strength=self.label_strength)
-        return model.replace(fields=model.fields + fields)
-
-    def phase(self, model: PottsModel) -> FloatArray:
-        """b, (T, n, n_states)."""
-        return np.array(quick_marginals(model, self.ladder, self.seed))
-
-
-def _without(task: tuple[_Laws, Labels], group: IntArray) -> tuple[FloatArray, FloatArray]:
+def _without(
+    task: tuple[PhaseModels, Labels, Features | GivenLaw | None, tuple[float, ...]],
+    group: IntArray,
+) -> tuple[FloatArray, FloatArray]:
     """Laws of a group of labels that are left out, and mean shares of classes.
 
     The first is (laws, labels of the group, n_states), the phase at all resolutions and
-    temperatures before the walk and the features; the second (resolutions, T, n_states).
+    temperatures before the walk, the features and guessing; the second (resolutions, T, n_states).
     """
-    law_of, labels = task
+    phase, labels, features, resolutions = task
+    graph, n_states = phase.graph, phase.n_states
     others = labels.copy()
     others[group] = -1
-    fields, laws, shares = law_of.fields(others), [], []
-    for resolution in law_of.resolutions:
-        phase = law_of.phase(law_of.model(others, resolution, fields))
-        laws += list(phase[:, group])
-        shares.append(phase.mean(axis=1))
-    laws.append(LabelWalks(law_of.graph).law(others, law_of.n_states)[group])
-    if law_of.features is not None:
-        own = law_of.features.taken(group)
-        fitted = law_of.features.fitted(others, law_of.n_states)
-        if fitted is not None:
-            laws.append(fitted.law(own.points))  # type: ignore[union-attr]
-        elif isinstance(own, GivenLaw):
-            laws.append(own.law(others, law_of.n_states))
-        else:
-            laws.append(np.full((len(group), law_of.n_states), 1 / law_of.n_states))
-    laws.append(np.full((len(group), law_of.n_states), 1 / (int(labels.max()) + 1)))
+    fields, laws, shares = walk_fields(graph, others, n_states, phase.temperature), [], []
+    for resolution in resolutions:
+        beliefs = phase.beliefs(phase.model(others, resolution, fields))
+        laws += list(beliefs[:, group])
+        shares.append(beliefs.mean(axis=1))
+    laws.append(walk_law(graph, others, n_states)[group])
+    if features is not None:
+        laws.append(features.law(others, n_states, group))
+    laws.append(np.full((len(group), n_states), 1 / (int(labels.max()) + 1)))
     return np.array(laws), np.array(shares)
 
 
 def _weighed(
-    law_of: _Laws,
     labels: Labels,
     groups: list[IntArray],
     found: list[tuple[FloatArray, FloatArray]],
+    has_features: bool,
+    resolutions: tuple[float, ...],
     cavity: FloatArray,
     beliefs: FloatArray,
 ) -> Average:
     """Posterior means of all shares."""
-    n_phases = cavity.size
+    n_phases, steps = cavity.size, round(1 / SHARE_STEP)
     # The phase, the walk, the features if there are any; guessing, if that can be judged.
-    shares = _simplex(2 + bool(groups) * (1 + (law_of.features is not None)))
+    n_laws = 2 + bool(groups) * (1 + has_features)
+    simplex = [g for g in product(range(steps + 1), repeat=n_laws) if sum(g) == steps]
+    shares = np.array(simplex) / steps
     odds = np.repeat(cavity.reshape(-1, 1), len(shares), axis=1)
     n_right, evidence, chance = 0, 0.0, False
     given = np.concatenate([labels[group] for group in groups]) if groups else labels[:0]
@@ -353,7 +267,7 @@ def _weighed(
         left = np.array([by_phase @ share.reshape(n_phases, -1) for _, share in found])
         spread = spread + (len(groups) - 1) * left.var(axis=0)
     return Average(
-        resolutions=law_of.resolutions,
+        resolutions=resolutions,
         phase=phase.reshape(cavity.shape),
         walk=float(rest[0]),
         features=float(rest[1]) if len(rest) == 3 else 0.0,
@@ -365,10 +279,3 @@ def _weighed(
         class_errors=np.sqrt(spread),
         beliefs=beliefs,
     )
-
-
-def _simplex(n_laws: int) -> FloatArray:
-    """Shares of so many laws in steps of SHARE_STEP, (points, n_laws)."""
-    steps = round(1 / SHARE_STEP)
-    whole = [g for g in product(range(steps + 1), repeat=n_laws) if sum(g) == steps]
-    return np.array(whole) / steps

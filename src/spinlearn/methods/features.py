@@ -16,8 +16,7 @@ import numpy as np
 from spinlearn.core.arrays import FloatArray, float_array
 from spinlearn.core.constants import INVERSE_PENALTY
 from spinlearn.errors import InvalidInputError
-from spinlearn.methods.evidence import Labels
-from spinlearn.methods.walks import precision
+from spinlearn.methods.walks import Labels, precision
 
 AUTO, OFF = "auto", "off"
 CHUNK = 2**22  # numbers at a time
@@ -26,16 +25,13 @@ ROUNDING = 1e-4  # by which rows of probabilities may miss one
 
 def check_features(asked: Any) -> None:
     """Refuse what is neither a word, a classifier nor an array."""
-    if isinstance(asked, str):
-        if asked not in (AUTO, OFF):
-            raise InvalidInputError(
-                f"features={asked!r} is unknown: use 'auto', 'off', a classifier with fit and "
-                "predict_proba, or an array of probabilities, one row per point"
-            )
-    elif not is_classifier(asked) and np.ndim(asked) != 2:
+    known = asked in (AUTO, OFF) if isinstance(asked, str) else is_classifier(asked) or (
+        np.ndim(asked) == 2
+    )  # fmt: skip
+    if not known:
         raise InvalidInputError(
-            f"features={asked!r} is no law of the points: use 'auto', 'off', a classifier with fit "
-            "and predict_proba, or an array of probabilities, one row per point"
+            f"features={asked!r} is unknown: use 'auto', 'off', a classifier with fit and "
+            "predict_proba, or an array of probabilities, one row per point"
         )
 
 
@@ -66,12 +62,7 @@ class Features:
     def of(cls, points: FloatArray, asked: Any = AUTO, *, components: bool = False) -> Self:
         """Points and what the user asks for, "auto" or a classifier.
 
-        Parameters
-        ----------
-        points : float array (n, d)
-        asked : "auto" or classifier
-        components : bool
-            Whether the features are principal components.
+        `components` tells that the features are principal components.
         """
         classifier = asked
         if isinstance(asked, str):
@@ -97,11 +88,11 @@ class Features:
         known = np.unique(labels[given])
         if len(known) < 2:
             return None
-        model = clone(self.classifier) if hasattr(self.classifier, "get_params") else (
-            self.classifier
-        )  # fmt: skip
+        model = self.classifier
+        if hasattr(model, "get_params"):
+            model = clone(model)
         try:
-            model.fit(self._standard(self.points[given]), labels[given])
+            model.fit((self.points[given] - self.middle) / self.spread, labels[given])
         except Exception as error:
             raise InvalidInputError(
                 f"the classifier given as features= failed on {len(given)} labelled points "
@@ -109,13 +100,12 @@ class Features:
             ) from error
         return FittedFeatures(self, model, known, n_states)
 
-    def law(self, labels: Labels, n_states: int) -> FloatArray | None:
-        """F_i(c) of all points, (n, n_states); None where nothing can be fitted."""
-        found = self.fitted(labels, n_states)
-        return None if found is None else found.law(self.points)
-
-    def _standard(self, points: FloatArray) -> FloatArray:
-        return np.asarray((points - self.middle) / self.spread)
+    def law(self, labels: Labels, n_states: int, rows: Any) -> FloatArray:
+        """F_i(c) of some points from labels, (rows, n_states); guessing where nothing is fitted."""
+        fitted, points = self.fitted(labels, n_states), self.points[rows]
+        if fitted is None:
+            return np.full((len(points), n_states), 1 / n_states)
+        return fitted.law(points)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +123,8 @@ class FittedFeatures:
         size = max(1, CHUNK // max(points.shape[1], self.n_states))
         for start in range(0, len(points), size):
             part = slice(start, start + size)
-            found = np.asarray(self.model.predict_proba(self.features._standard(points[part])))
+            standard = (points[part] - self.features.middle) / self.features.spread
+            found = np.asarray(self.model.predict_proba(standard))
             if found.shape[1:] != (len(self.known),) or not np.all(np.isfinite(found)):
                 raise InvalidInputError(
                     f"predict_proba of the classifier given as features= returned shape "
@@ -177,8 +168,7 @@ class GivenLaw:
         """Nothing is known of other points."""
         return
 
-    def law(self, labels: Labels, n_states: int) -> FloatArray:
-        """The same for any labels, (n, n_states)."""
-        laws = np.zeros((len(self.laws), n_states))
-        laws[:, : self.laws.shape[1]] = self.laws
-        return laws
+    def law(self, labels: Labels, n_states: int, rows: Any) -> FloatArray:
+        """The same for any labels, (rows, n_states)."""
+        laws = self.laws[rows]
+        return np.pad(laws, ((0, 0), (0, n_states - laws.shape[1])))

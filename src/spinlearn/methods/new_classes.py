@@ -46,8 +46,8 @@ from spinlearn.core.constants import (
     SPLIT,
     STRAY,
 )
-from spinlearn.methods.evidence import Labels
 from spinlearn.methods.forest import Forest, SplitTree, weakest_cut
+from spinlearn.methods.walks import Labels
 
 LEAST_POINTS = 3  # of a new class, as in the paper
 LEAST_SHARE = 0.01  # of all points, in a group where there are no labels

@@ -18,7 +18,6 @@ is nothing to average.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -27,10 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.analysis.temperature_grid import mean_field_temperature
-from spinlearn.answers.calibrated import temperature_scale
 from spinlearn.answers.law import Law
 from spinlearn.answers.rule import label_reach
-from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, temperature_array
+from spinlearn.answers.temperature import temperature_scale
+from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, frozen, temperature_array
 from spinlearn.core.constants import (
     AGAINST_PAPER,
     FACTORS,
@@ -47,20 +46,16 @@ from spinlearn.energies import Modularity, make_couplings, make_energy
 from spinlearn.energies.class_level import class_shares
 from spinlearn.engines import Auto, BeliefPropagation, make_engine
 from spinlearn.errors import InvalidInputError, StoppedError
-from spinlearn.messages.propagation import quick_marginals
-from spinlearn.methods.average import Average, flat, learnt
-from spinlearn.methods.choices import Choice
-from spinlearn.methods.evidence import Labels
+from spinlearn.methods.average import Average, PhaseModels, flat, learnt
+from spinlearn.methods.evidence import paper_evidence
 from spinlearn.methods.features import Features, FittedFeatures, GivenLaw
 from spinlearn.methods.forest import Forest
-from spinlearn.methods.label_walks import LabelWalks
 from spinlearn.methods.new_classes import Group, NewClasses, clusters, new_classes
-from spinlearn.methods.paper_evidence import paper_evidence
-from spinlearn.methods.thinning import SAMPLE, Thinned, taken, thinned
+from spinlearn.methods.thinning import SAMPLE, subsample
+from spinlearn.methods.walks import Labels, walk_fields, walk_law
 
 METHODS = ("auto", "paper", "messages")
 AUTO = "auto"
-CLUSTERING_RESOLUTION = RESOLUTIONS[0]  # where there are no labels at all
 N_TEMPERATURES = 12  # of the profile, for the eye
 COLDEST = 3.0  # the scale of temperature over the lowest of the profile
 BALANCING_STEPS = 100
@@ -145,6 +140,28 @@ class Asked:
         return not self.owns_model and _is_open(self.temperature)
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What was decided for the user, in one line with its reason.
+
+    Attributes
+    ----------
+    name : str
+        Of the setting that would override it.
+    value : str
+        What was taken.
+    reason : str
+        Why.
+    """
+
+    name: str
+    value: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.value} ({self.reason})"
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LawParts:
     """What the law of all points is made of. Walk and features are found when they are first used.
@@ -197,7 +214,7 @@ class LawParts:
     @cached_property
     def walk(self) -> FloatArray:
         """Of all points, (n, n_classes)."""
-        return self._in_proportion(LabelWalks(self.graph).law(self.labels, self.n_classes))
+        return _balanced(walk_law(self.graph, self.labels, self.n_classes), self.proportions)
 
     @cached_property
     def fitted(self) -> FittedFeatures | None:
@@ -206,46 +223,55 @@ class LawParts:
             return None
         return self.asked_features.fitted(self.labels, self.n_classes)
 
-    @cached_property
-    def features(self) -> FloatArray | None:
-        """Of all points, (n, n_classes); None where they have no share."""
-        asked = self.asked_features
-        if asked is None or self.average.features == 0:
-            return None
-        if isinstance(asked, Features):
-            assert self.fitted is not None
-            law = self.fitted.law(asked.points)
-        else:
-            law = asked.law(self.labels, self.n_classes)
-        return self._in_proportion(law)
-
-    def _in_proportion(self, law: FloatArray) -> FloatArray:
-        return law if self.proportions is None else _balanced(law, self.proportions)
-
     def law(self, equilibrium: Equilibrium | None = None) -> tuple[Law, list[Group]]:
         """The law of all points; the engine's averages are needed where there is no phase.
 
-        And groups that may be a class without label, those that have a column first.
+        And groups that may be a class without label, those that have a column first. The walk
+        repeats labels that stand. Labels that may be wrong are judged by neighbours alone: the
+        walk and the features would repeat them. Of points without a label in their part of the
+        graph, the graph says no more than what classes there are.
         """
+        average, asked, k = self.average, self.asked_features, self.n_classes
         phase = self.states(equilibrium)
+        total = np.maximum(phase, 0.0).sum(axis=1, keepdims=True)
+        known = np.maximum(phase, 0.0) / np.where(total > 0, total, 1.0)
+        known = np.where(total > 0, known, 1 / k)
+        graph_share = float(average.phase.sum())
+        named = graph_share * known + average.walk * self.walk
+        named[~self.reached] = named[self.reached].mean(axis=0)
+        if asked is not None and average.features > 0:
+            if isinstance(asked, Features) and self.fitted is not None:
+                law = self.fitted.law(asked.points)
+            else:
+                law = asked.law(self.labels, k, slice(None))
+            named += average.features * _balanced(law, self.proportions)
+        named += average.guessing / k
         labelled = self.labels >= 0
-        named = self.average.named(
-            phase,
-            self.walk,
-            self.features,
-            held=np.setdiff1d(np.flatnonzero(labelled), self.doubted),
-            doubted=self.doubted,
-            reached=self.reached,
-        )
+        held = np.setdiff1d(np.flatnonzero(labelled), self.doubted)
+        named[held], named[self.doubted] = self.walk[held], known[self.doubted]
+        named /= named.sum(axis=1, keepdims=True)
+
         new = NewClasses.none(len(named))
         if self.clustering:
             named[~self.reached] = 0.0
         elif self.forest is not None:
-            known = np.where(self.reached[:, None], named, 0.0)
-            new = new_classes(self.forest, self.labels, known, self.novelty, self.rejected)
+            within = np.where(self.reached[:, None], named, 0.0)
+            new = new_classes(self.forest, self.labels, within, self.novelty, self.rejected)
         probabilities, groups = new.beside(named, self.novelty, labelled)
-        probabilities = probabilities.astype(phase.dtype)
-        return self.average.law(probabilities, self.n_named, self.temperatures), groups
+        errors = average.class_errors  # of classes that came later, the mean
+        later = np.full(max(self.n_named - len(errors), 0), errors.mean() if len(errors) else 0.0)
+        law = Law(
+            probabilities=frozen(probabilities, phase.dtype.type),
+            shares=(graph_share, average.walk, average.features, average.guessing),
+            n_judged=average.n_judged,
+            n_right=average.n_right,
+            chance=average.chance,
+            class_errors=frozen(np.concatenate([errors[: self.n_named], later]), np.float64),
+            temperatures=self.temperatures,
+            resolutions=average.resolutions,
+            phase_weights=tuple(tuple(row) for row in average.weights.tolist()),
+        )
+        return law, groups
 
     def states(self, equilibrium: Equilibrium | None = None) -> FloatArray:
         """The phase of all points."""
@@ -393,31 +419,21 @@ class _Weighing:
         self.temperature = temperature_scale(self.graph)
         self.n_states = max(n_classes, 2)
         self.resolutions = RESOLUTIONS if asked.proportions is None else (max(RESOLUTIONS),)
+        self.shares: FloatArray | None = None  # of the classes, where the user knows them,
+        self.targets: FloatArray | None = None  # and of all states
+        if asked.proportions is not None and not self.clustering:
+            self.shares = class_shares(asked.proportions, n_classes)
+            self.targets = np.pad(self.shares, (0, self.n_states - n_classes))
         self.choices = [] if asked.couplings != AUTO else [
             Choice("couplings", name, "dense and sparse regions then melt at about the same T")
         ]  # fmt: skip
 
-    @cached_property
-    def sample(self) -> Thinned:
-        """What choices are made on: all points, or a sample of many."""
-        n = self.graph.n_nodes
-        if n <= SAMPLE:
-            return Thinned(np.arange(n), self.graph)
-        self._report("drawing a sample", 0.0)
-        found = thinned(self.graph, self.labels, SAMPLE, self.asked.seed)
-        self.choices.append(
-            Choice(
-                "sample",
-                f"{len(found.points)} of {n} points",
-                "the average is learnt on it; it holds all labels",
-            )
-        )
-        return replace(found, graph=self.coupled(found.graph))
-
     def plan(self) -> Plan:
         """Learn the average, weigh the paper's energy, look for new classes."""
         average = self._average()
-        if average.n_judged and self.asked.method == AUTO and is_sparse(self.graph):
+        # Where points have as few neighbours as on a lattice, any group is cut off cheaply.
+        sparse = 2 * self.graph.n_edges < LEAST_NEIGHBOURS * self.graph.n_nodes
+        if average.n_judged and self.asked.method == AUTO and sparse:
             why = self._papers_evidence(average)
             if why is not None:
                 chosen = self.asked.for_paper(f"{why}; method='messages' overrides this")
@@ -425,53 +441,71 @@ class _Weighing:
         return self.clustered() if self.clustering else self.following(average)
 
     def clustered(self, *, quick: bool = False) -> Plan:
-        """The plan without labels, or beside one class: groups without a label are held too."""
-        self._hold_clusters()
-        return self.following(flat(self.n_states, self.resolutions), quick=quick)
+        """The plan without labels, or beside one class.
 
-    def _hold_clusters(self) -> None:
-        """Let groups without label be held by their most central points."""
-        if self.forest is None:
-            return
-        found = [group for group in clusters(self.forest) if not np.any(self.labels[group] >= 0)]
-        found = found[: MAX_STATES - self.n_named]
-        self.labels = self.labels.copy()
-        for k, points in enumerate(found, start=self.n_named):
-            self.labels[self.forest.central(points)[0]] = k
-        self.n_classes = self.n_named + len(found)
-        self.n_states = max(self.n_classes, 2)
+        Groups without a label are held by their most central points.
+        """
+        if self.forest is not None:
+            found = [g for g in clusters(self.forest) if not np.any(self.labels[g] >= 0)]
+            found = found[: MAX_STATES - self.n_named]
+            self.labels = self.labels.copy()
+            for k, points in enumerate(found, start=self.n_named):
+                self.labels[self.forest.central(points)[0]] = k
+            self.n_classes = self.n_named + len(found)
+            self.n_states = max(self.n_classes, 2)
+        return self.following(flat(self.n_states, self.resolutions), quick=quick)
 
     def following(self, average: Average, *, quick: bool = False) -> Plan:
         """The plan once the average is known; a quick one asks the engine."""
-        held, n_states = self.labels, self.n_states
-        strength = _label_strength(self.graph, n_states, self.asked)
+        asked, labels, scale = self.asked, self.labels, self.temperature
+        strength = _label_strength(self.graph, self.n_states, asked)
+        phase = PhaseModels(self.graph, self.n_states, scale, self.targets, strength, asked.seed)
         fields: Any = 0.0
+        best = RESOLUTIONS[0]  # where there are no labels at all
         if self.n_classes:
-            fields = LabelWalks(self.graph).fields(held, n_states, self.temperature)
-        targets = self._targets()
+            fields = walk_fields(self.graph, labels, self.n_states, scale)
+            best = average.resolutions[int(np.argmax(average.phase.sum(axis=1)))]
+        model = phase.model(labels, best, fields)
 
-        def model_at(resolution: float) -> PottsModel:
-            energy = Modularity(resolution=resolution, proportions=targets)
-            model = energy(self.graph, held, n_states, label_strength=strength)
-            return model.replace(fields=model.fields + fields)
-
-        model = model_at(average.best if self.n_classes else CLUSTERING_RESOLUTION)
-        engine, by_messages = self._engine(model)
-        temperature, grid = self.asked.temperature, self.asked.temperatures
+        engine = make_engine(asked.engine)
+        by_messages = isinstance(engine, (Auto, BeliefPropagation))
+        if isinstance(engine, Auto):
+            why = "takes seconds; engine= names another"
+            self.choices.append(Choice("engine", BeliefPropagation.name, why))
+            # Without null model it is only cooled: the least energy is one class alone.
+            engine = engine.by_messages(n_starts=1 if model.class_penalty is None else None)
+        temperature, grid = asked.temperature, asked.temperatures
         parts = None
-        if self.asked.averages and self.n_classes:
-            temperature = average.factor * self.temperature  # for the profile, which needs one
-            parts = self._parts(average, model, model_at, by_messages and not quick)
+        if asked.averages and self.n_classes:
+            # The most probable, for the profile, which needs one.
+            temperature = FACTORS[int(np.argmax(average.phase.sum(axis=0)))] * scale
+            beliefs = None
+            if by_messages and not quick and self.graph.n_nodes <= SAMPLE:
+                self._report("averaging", 0.6)
+                beliefs = average.beliefs
+                if beliefs is None or beliefs.shape[3] != self.n_states:
+                    beliefs = np.array([
+                        phase.beliefs(phase.model(labels, r, fields)) for r in average.resolutions
+                    ])  # fmt: skip
+            parts = self._parts(average, model, beliefs, strength)
         elif _is_open(temperature):
             temperature = "calibrated"
-        if parts is not None and (_is_open(grid) or parts.phase is None):
-            more = self._grid(model) if _is_open(grid) else temperature_array(grid)
-            grid = np.union1d(more, parts.temperatures)
-        elif parts is not None:  # the average has the nearest row of the user's grid
+        if _is_open(grid):
+            # Up to where nothing is ordered. A large set has those of the average alone, and one
+            # more: each costs memory and time.
+            if self.graph.n_nodes > SAMPLE and self.n_classes:
+                grid = scale * np.array([min(FACTORS) ** 2 / max(FACTORS)])
+            else:
+                top = max(1.1 * mean_field_temperature(model), 2 * scale)
+                grid = np.geomspace(scale / COLDEST, top, N_TEMPERATURES)
+            if parts is not None:
+                grid = np.union1d(grid, parts.temperatures)
+        elif parts is not None:
             grid = temperature_array(grid)
-            temperature = float(grid[nearest_row(grid, temperature)])
-        elif _is_open(grid):
-            grid = self._grid(model)
+            if parts.phase is None:
+                grid = np.union1d(grid, parts.temperatures)
+            else:  # the average has the nearest row of the user's grid
+                temperature = float(grid[nearest_row(grid, temperature)])
         return Plan(
             model=model,
             engine=engine,
@@ -488,34 +522,31 @@ class _Weighing:
         self,
         average: Average,
         model: PottsModel,
-        model_at: Callable[[float], PottsModel],
-        by_messages: bool,
+        beliefs: FloatArray | None,
+        strength: npt.ArrayLike,
     ) -> LawParts:
         """The three laws of all points.
 
-        The phase of a large set, or by an engine of the user's, is that of the most probable
-        resolution alone, and is read off the averages of the profile.
+        Without beliefs, the phase of a large set or by an engine of the user's is that of the most
+        probable resolution alone, and is read off the averages of the profile.
         """
         ladder = tuple(factor * self.temperature for factor in FACTORS)
         phase = None
-        if by_messages and self.graph.n_nodes <= SAMPLE:
-            self._report("averaging", 0.6)
-            beliefs = average.beliefs
-            if beliefs is None or beliefs.shape[3] != model.n_states:
-                beliefs = np.array([
-                    quick_marginals(model_at(r), ladder, self.asked.seed)
-                    for r in average.resolutions
-                ])  # fmt: skip
-            phase = average.mean_phase(lambda r, t: beliefs[r, t])
-        strength = _label_strength(self.graph, model.n_states, self.asked)
-        finite = np.isfinite(np.asarray(strength, dtype=np.float64))
-        soft = np.broadcast_to(finite, self.labels.shape)
-        what = f"modularity at {_listed(average.resolutions)}, T = {_listed(ladder)}, averaged"
+        if beliefs is not None:
+            weighed = [w * beliefs[place] for place, w in np.ndenumerate(average.weights)]
+            phase = np.asarray(sum(weighed))
+        soft = np.broadcast_to(
+            np.isfinite(np.asarray(strength, dtype=np.float64)), self.labels.shape
+        )
         why = "weighed by left-out labels" if average.n_judged else "no label can be left out"
         if self.asked.proportions is not None:
             why = f"holds classes to the proportions given; {why}"
+        listed = [
+            ", ".join(f"{v:.3g}" for v in sorted(one)) for one in (average.resolutions, ladder)
+        ]
+        resolutions, grid = (" and ".join(text.rsplit(", ", 1)) for text in listed)
+        what = f"modularity at {resolutions}, T = {grid}, averaged"
         self.choices.append(Choice("energy", what, why))
-        shares = None if self.clustering else self.asked.proportions
         return LawParts(
             average=replace(average, beliefs=None),
             graph=self.graph,
@@ -524,7 +555,7 @@ class _Weighing:
             phase=phase,
             temperatures=ladder,
             asked_features=self.asked.features,
-            proportions=None if shares is None else class_shares(shares, self.n_classes),
+            proportions=self.shares,
             doubted=np.flatnonzero(soft & (self.labels >= 0)),
             reached=label_reach(model, self.n_classes),
             forest=self.forest,
@@ -543,67 +574,45 @@ class _Weighing:
             return self._known_forest
         return Forest(self.graph, self.asked.seed, lambda: self._report("growing trees", 0.5))
 
-    def _grid(self, model: PottsModel) -> FloatArray:
-        """Temperatures of the profile, ascending, up to where nothing is ordered.
-
-        A large set has those of the average alone: each costs memory and time.
-        """
-        scale = self.temperature
-        if self.graph.n_nodes > SAMPLE and self.n_classes:
-            return scale * np.array([min(FACTORS) ** 2 / max(FACTORS)])
-        top = max(1.1 * mean_field_temperature(model), 2 * scale)
-        return np.geomspace(scale / COLDEST, top, N_TEMPERATURES)
-
-    def _engine(self, model: PottsModel) -> tuple[Engine, bool]:
-        """The engine that was named, else belief propagation; whether it is the latter.
-
-        Without null model it is only cooled: the least energy is one class that takes everything.
-        """
-        engine = make_engine(self.asked.engine)
-        if not isinstance(engine, Auto):
-            return engine, isinstance(engine, BeliefPropagation)
-        self.choices.append(
-            Choice("engine", BeliefPropagation.name, "takes seconds; engine= names another")
-        )
-        by_messages = BeliefPropagation(
-            tol=1e-6,  # of messages, a thousandth of what a probability is read to
-            n_starts=1 if model.class_penalty is None else None,
-            minimizer="hasty",
-            second_opinion=False,  # answers have a sampled one of their own
-            checkpoint=engine.checkpoint,
-            checkpoint_seconds=engine.checkpoint_seconds,
-        )
-        return by_messages, True
-
     def _average(self) -> Average:
-        """What the labels say about resolutions, temperatures and shares."""
+        """What the labels say about resolutions, temperatures and shares.
+
+        Learnt on all points, or on a sample of many.
+        """
+        asked, n = self.asked, self.graph.n_nodes
         known = self.n_classes > 1 and np.any(self.graph.weights > 0)
-        if not (known and (np.any(self.labels < 0) or self._has_soft_labels())):
+        finite = np.isfinite(np.asarray(asked.label_strength, dtype=np.float64))
+        overruled = bool(asked.label_noise) or bool(np.any(finite))  # the data may, a label
+        if not (known and (np.any(self.labels < 0) or overruled)):
             return flat(self.n_states, self.resolutions)
         self._report("learning the average", 0.0)
-        points, graph = self.sample.points, self.sample.graph
-        labels, features = self.labels[points], self.asked.features
-        strength = _label_strength(graph, self.n_states, self.asked)
+        points, graph = np.arange(n), self.graph
+        if n > SAMPLE:
+            self._report("drawing a sample", 0.0)
+            found = subsample(graph, self.labels, SAMPLE, asked.seed)
+            points, graph = found.points, self.coupled(found.graph)
+            what, why = (
+                f"{len(points)} of {n} points",
+                "the average is learnt on it; it holds all labels",
+            )
+            self.choices.append(Choice("sample", what, why))
+        features = asked.features
+        strength = _label_strength(graph, self.n_states, asked)
         if np.shape(strength) == self.labels.shape:  # another is no strength, and refused below
-            strength = taken(strength, points)
+            strength = np.asarray(strength, dtype=np.float64)[points]
         average = learnt(
             graph,
-            labels,
+            self.labels[points],
             self.n_states,
             temperature_scale(graph),
             features=features if features is None else features.taken(points),
             resolutions=self.resolutions,
-            proportions=self._targets(),
+            proportions=self.targets,
             label_strength=strength,
-            seed=self.asked.seed,
+            seed=asked.seed,
             check=lambda: self._report("learning the average", 0.1),
         )
-        return average if len(points) == self.graph.n_nodes else replace(average, beliefs=None)
-
-    def _has_soft_labels(self) -> bool:
-        """Whether the data may overrule a label."""
-        finite = np.isfinite(np.asarray(self.asked.label_strength, dtype=np.float64))
-        return bool(self.asked.label_noise) or bool(np.any(finite))
+        return average if len(points) == n else replace(average, beliefs=None)
 
     def _papers_evidence(self, average: Average) -> str | None:
         """Why the paper's method is taken, or None."""
@@ -619,22 +628,10 @@ class _Weighing:
         self.choices.append(Choice("method", "messages", why))
         return None
 
-    def _targets(self) -> FloatArray | None:
-        """Shares of all states from those given for the classes."""
-        if self.asked.proportions is None or self.clustering:
-            return None
-        shares = class_shares(self.asked.proportions, self.n_classes)
-        return np.asarray(np.pad(shares, (0, self.n_states - len(shares))))
-
     def _report(self, phase: str, fraction: float) -> None:
         callback = self.asked.callback
         if callback is not None and callback(Progress(phase=phase, fraction=fraction)):
             raise StoppedError(f"stopped while {phase}: nothing was computed yet")
-
-
-def is_sparse(graph: Graph) -> bool:
-    """Whether points have so few neighbours, as on a lattice, that any group is cut off cheaply."""
-    return 2 * graph.n_edges < LEAST_NEIGHBOURS * graph.n_nodes
 
 
 def _is_number(value: Any) -> bool:
@@ -645,14 +642,10 @@ def _is_open(value: Any) -> bool:
     return isinstance(value, str) and value == AUTO
 
 
-def _listed(values: Iterable[float]) -> str:
-    """Numbers in words: "0, 0.25 and 1"."""
-    *first, last = (f"{v:.3g}" for v in sorted(values))
-    return f"{', '.join(first)} and {last}" if first else last
-
-
-def _balanced(law: FloatArray, targets: FloatArray) -> FloatArray:
-    """A law with classes weighed so that their mean shares are the targets."""
+def _balanced(law: FloatArray, targets: FloatArray | None) -> FloatArray:
+    """A law with classes weighed so that their mean shares are the targets, where there are any."""
+    if targets is None:
+        return law
     weight = np.ones(len(targets))
     for _ in range(BALANCING_STEPS):
         scaled = law * weight

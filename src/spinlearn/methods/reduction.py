@@ -60,25 +60,20 @@ class Reduction:
         return np.asarray((points - self.mean) @ self.components.T)
 
 
-def components_for(n_points: int, n_features: int) -> int | None:
-    """How many components to keep, None for all features."""
-    supported = n_points // POINTS_PER_COMPONENT
-    wanted = int(np.clip(supported, FEWEST_COMPONENTS, MOST_COMPONENTS))
-    return wanted if n_features > wanted else None
-
-
 def checked_components(asked: Any, n_points: int, n_features: int) -> int | None:
-    """The number of components asked for: "auto", None for all features, or a number."""
-    if isinstance(asked, str) and asked == "auto":
-        wanted = components_for(n_points, n_features)
-    elif asked is None:
+    """How many components to keep, None for all features.
+
+    `asked` is "auto", None for all features, or a number.
+    """
+    if asked is None:
         return None
-    elif isinstance(asked, (int, np.integer)) and not isinstance(asked, bool) and asked >= 1:
-        wanted = int(asked)
-    else:
+    if isinstance(asked, str) and asked == "auto":
+        supported = n_points // POINTS_PER_COMPONENT
+        asked = int(np.clip(supported, FEWEST_COMPONENTS, MOST_COMPONENTS))
+    if not isinstance(asked, (int, np.integer)) or isinstance(asked, bool) or asked < 1:
         raise InvalidInputError(
             f"n_components={asked!r} is not a number of components: use 'auto', None for all "
             "features, or a whole number >= 1"
         )
     most = min(n_points - 1, n_features)
-    return None if wanted is None or most < 1 or wanted >= n_features else min(wanted, most)
+    return None if most < 1 or asked >= n_features else min(int(asked), most)

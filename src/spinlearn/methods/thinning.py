@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.arrays import IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.energies.pairwise import weighted_degrees
-from spinlearn.methods.evidence import Labels
+from spinlearn.methods.walks import Labels
 from spinlearn.minimizers.linear_system import weight_matrix
 
 SAMPLE = 20_000  # points; smaller sets are taken whole
@@ -32,7 +32,7 @@ BLOCK = 500  # points from which walks start at a time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Thinned:
+class Subsample:
     """A sample of a graph.
 
     Attributes
@@ -47,7 +47,7 @@ class Thinned:
     graph: Graph
 
 
-def thinned(graph: Graph, labels: Labels, size: int, seed: int = 0) -> Thinned:
+def subsample(graph: Graph, labels: Labels, size: int, seed: int = 0) -> Subsample:
     """A sample of about `size` points with the labelled ones among them.
 
     Parameters
@@ -62,7 +62,13 @@ def thinned(graph: Graph, labels: Labels, size: int, seed: int = 0) -> Thinned:
     generator = np.random.default_rng(seed)
     n = graph.n_nodes
     drawn = generator.choice(n, min(size, n), replace=False)
-    points = np.unique(np.concatenate([_some_labelled(labels, generator), drawn]))
+    labelled = np.flatnonzero(labels >= 0)
+    if len(labelled) > MOST_LABELS:
+        classes = np.unique(labels[labelled])
+        each = max(MOST_LABELS // len(classes), 2)
+        own = [np.flatnonzero(labels == c) for c in classes]
+        labelled = np.concatenate([generator.permutation(members)[:each] for members in own])
+    points = np.unique(np.concatenate([labelled, drawn]))
     graph = graph.with_weights(np.maximum(graph.weights, 0.0))
     walk = weight_matrix(graph)
     degrees = weighted_degrees(graph)
@@ -76,18 +82,7 @@ def thinned(graph: Graph, labels: Labels, size: int, seed: int = 0) -> Thinned:
         for begin in range(0, len(points), BLOCK)
     ]
     edges = np.concatenate(pairs)
-    return Thinned(points, Graph(len(points), edges, np.ones(len(edges)), duplicates="first"))
-
-
-def _some_labelled(labels: Labels, generator: np.random.Generator) -> npt.NDArray[np.intp]:
-    """Labelled points, evenly over the classes where there are very many."""
-    labelled = np.flatnonzero(labels >= 0)
-    if len(labelled) <= MOST_LABELS:
-        return labelled
-    classes = np.unique(labels[labelled])
-    each = max(MOST_LABELS // len(classes), 2)
-    own = [np.flatnonzero(labels == c) for c in classes]
-    return np.concatenate([generator.permutation(members)[:each] for members in own])
+    return Subsample(points, Graph(len(points), edges, np.ones(len(edges)), duplicates="first"))
 
 
 def _most_met(
@@ -108,9 +103,3 @@ def _most_met(
     rank = np.arange(len(row)) - np.searchsorted(row, row)
     best = rank < NEIGHBORS
     return np.column_stack([own[row[best]], column[best]]).astype(np.int64)
-
-
-def taken(values: npt.ArrayLike, points: npt.NDArray[np.intp]) -> npt.ArrayLike:
-    """Values of the sample's points, of one value for all or of one for each."""
-    array: FloatArray = np.asarray(values, dtype=np.float64)
-    return array if array.ndim == 0 else array[points]

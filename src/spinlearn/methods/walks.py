@@ -2,9 +2,25 @@
 
     G = (I - alpha S)^-1,    S = D^-1/2 W D^-1/2,
 
-W the weights, D the summed weights of the points. Walks have about 1/(1 - alpha) steps, here
-REACH sqrt(n) / (mean number of neighbours): in a small set, or one with many neighbours a point,
-long walks forget where they began. G is also the covariance of a Gaussian field on the graph.
+W the weights, D the summed weights of the points. Walks have about 1/(1 - alpha) steps. G is also
+the covariance of a Gaussian field on the graph.
+
+*Walks from the labels* end at the first label that they meet (u: points without label, l: labels,
+c: class):
+
+    F_u = alpha S_uu F_u + alpha S_ul [c_l = c],    r_ic = F_ic / (m_c^e M^(1-e))
+
+is the share of the walks of class c that come by point i, over the mean. m_c is the mean of F_.c
+over the points u, M that of the m_c, and e = DOUBT / (DOUBT + labels of c - 1): with one label, the
+mass of a class's walks says little about its size; with many labels it says more. They serve twice:
+
+- *Fields of the phase*, REACH sqrt(n) steps: P_i(c) ~ r_ic + FAINT, as a field -T ln P_i(c) at
+  temperature T. With one label in a cluster of hundreds of points the couplings alone decide
+  little: a whole cluster goes to whichever class costs least at its border. Walks know how far
+  everything is.
+- *A law of its own*, V_i(c) ~ r_ic^SHARPNESS, of walks so long that they always meet a label: the
+  harmonic law (Zhu, Ghahramani & Lafferty 2003). Messages below their ordering temperature are sure
+  wherever a domain reaches; this law is unsure wherever labels of several classes are equally far.
 """
 
 from __future__ import annotations
@@ -15,42 +31,34 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray
-from spinlearn.core.constants import FAINT, SHARPNESS
+from spinlearn.core.constants import DOUBT, FAINT, REACH, SHARPNESS
 from spinlearn.core.graph import Graph
 from spinlearn.energies.pairwise import weighted_degrees
 from spinlearn.minimizers.linear_system import System, inverse_roots, scaled, weight_matrix
 
-REACH = 16.0  # on mutual neighbours of the digits 100 steps, the alpha = 0.99 of Zhou et al. (2004)
-FEWEST_STEPS = 2.0
+Labels = npt.NDArray[np.integer]
+
 TOLERANCE = 1e-8
+FIELD_TOLERANCE = 1e-5
+LAW_TOLERANCE = 1e-3
+MAX_STEPS = 10_000  # of the solver
+MOST_STEPS = 100.0  # of the walks behind fields, beyond MANY points: a limit of time
+MANY = 15_000
+LONG = 10_000.0  # steps of walks that always meet a label, where there is one to be met
 VERY_MANY = 500_000  # points beyond which single precision is enough, and half the memory,
 SINGLE_TOLERANCE = 1e-5  # with what it allows
-MAX_STEPS = 10_000
+# Steps of walks that advise on labels, times sqrt(n) / (mean number of neighbours): in a small set,
+# or one with many neighbours a point, long walks forget where they began. On mutual neighbours of
+# the digits 100 steps, the alpha = 0.99 of Zhou et al. (2004).
+ADVICE_REACH = 16.0
+FEWEST_STEPS = 2.0
 
 
 def alpha_of(graph: Graph) -> float:
-    """Share of the walks that go on at every step."""
+    """Share of the walks that go on at every step, where they advise on labels."""
     neighbors = 2 * max(int(np.sum(graph.weights > 0)), 1) / graph.n_nodes
-    steps = REACH * float(np.sqrt(graph.n_nodes)) / neighbors
+    steps = ADVICE_REACH * float(np.sqrt(graph.n_nodes)) / neighbors
     return 1 - 1 / max(steps, FEWEST_STEPS)
-
-
-def sharpened(shares: FloatArray, known: BoolArray) -> FloatArray:
-    """Probabilities of classes from shares of their walks, (..., q); zero where none is known.
-
-    Where hardly any walk comes by, FAINT leaves all classes alike. Shares are blunter than
-    probabilities, for walks blur borders; the power makes up for part of that.
-
-    Parameters
-    ----------
-    shares : float array (..., q)
-        Of each class's walks those that come by, over the mean of all points.
-    known : bool array
-        Whether a class has walks at all; as `shares`, or (q,).
-    """
-    values = np.where(known, (np.maximum(shares, 0.0) + FAINT) ** SHARPNESS, 0.0)
-    total = values.sum(axis=-1, keepdims=True)
-    return np.asarray(values / np.where(total > 0, total, 1.0))
 
 
 def precision(n_points: int) -> tuple[float, Any]:
@@ -59,7 +67,7 @@ def precision(n_points: int) -> tuple[float, Any]:
     return (SINGLE_TOLERANCE, np.float32) if many else (TOLERANCE, np.float64)
 
 
-class Walks:
+class RandomWalks:
     """Columns of G.
 
     Parameters
@@ -89,33 +97,91 @@ class Walks:
         scale = inverse_roots(weighted_degrees(graph))
         entered = scale if open_points is None else np.where(open_points, scale, 0.0)
         alpha = alpha_of(graph) if alpha is None else alpha
-        weights = weight_matrix(graph, dtype)
-        self._system = System(scaled(weights, entered, alpha))
-        self._n_nodes, self._dtype = graph.n_nodes, dtype
-        self._weights, self._left = weights, scale.astype(dtype)
+        self._weights = weight_matrix(graph, dtype)
+        self._system = System(scaled(self._weights, entered, alpha))
+        self._left = scale.astype(dtype)
         self._entered = (alpha * entered).astype(dtype)
         self._tol = tol
 
-    def columns(self, points: npt.NDArray[np.intp], power: int = 1) -> FloatArray:
-        """Columns of a power of G at the points, (n, points)."""
-        values = np.zeros((self._n_nodes, len(points)), dtype=self._dtype)
-        values[points, np.arange(len(points))] = 1.0
-        for _ in range(power):
-            values = self._solve(values)
-        return values
-
     def carried(self, values: FloatArray) -> FloatArray:
         """G B of values B (n, k) >= 0."""
-        return self._solve(values)
+        found = self._system.solve(values, tol=self._tol, max_iter=MAX_STEPS).x
+        return np.maximum(found, 0.0, out=found)
 
-    def first_steps(self, values: FloatArray) -> FloatArray:
-        """What the first step of walks from values B (n, k) brings to open points, (n, k)."""
-        return np.asarray(self._entered[:, None] * (self._weights @ (self._left[:, None] * values)))
+    def columns(self, points: npt.NDArray[np.intp], power: int = 1) -> FloatArray:
+        """Columns of a power of G at the points, (n, points)."""
+        values = np.zeros((len(self._left), len(points)), dtype=self._left.dtype)
+        values[points, np.arange(len(points))] = 1.0
+        for _ in range(power):
+            values = self.carried(values)
+        return values
 
     def total(self) -> FloatArray:
         """sum_i G_il of every point l, (n,)."""
-        return self._solve(np.ones((self._n_nodes, 1), dtype=self._dtype))[:, 0]
+        return self.carried(np.ones((len(self._left), 1), dtype=self._left.dtype))[:, 0]
 
-    def _solve(self, right: FloatArray) -> FloatArray:
-        found = self._system.solve(right, tol=self._tol, max_iter=MAX_STEPS).x
-        return np.maximum(found, 0.0, out=found)
+    def ended(self, values: FloatArray) -> FloatArray:
+        """G B of what the first step of walks from values (n, k) brings to open points."""
+        return self.carried(
+            self._entered[:, None] * (self._weights @ (self._left[:, None] * values))
+        )
+
+
+def walk_fields(graph: Graph, labels: Labels, n_states: int, temperature: float) -> FloatArray:
+    """-T ln P_i(c), (n, n_states), zero at labels; states without one have the mean law.
+
+    Parameters
+    ----------
+    graph : Graph
+        Edges of negative weight are left aside.
+    labels : int array (n,)
+        States, -1 where there is none.
+    n_states : int
+    temperature : float
+    """
+    steps = REACH * float(np.sqrt(max(graph.n_nodes, 1)))
+    steps = steps if graph.n_nodes <= MANY else min(steps, MOST_STEPS)
+    laws, known = _arriving(graph, labels, n_states, steps, FIELD_TOLERANCE)
+    laws += laws.dtype.type(FAINT)
+    laws[:, ~known] = laws[:, known].mean(axis=1, keepdims=True) if np.any(known) else 1.0
+    laws /= laws.sum(axis=1, keepdims=True)
+    np.log(laws, out=laws)
+    laws *= -temperature
+    laws[labels >= 0] = 0.0
+    return laws
+
+
+def walk_law(graph: Graph, labels: Labels, n_states: int) -> FloatArray:
+    """V_i(c), (n, n_states); equal for all classes with a label where no walk arrives."""
+    laws, known = _arriving(graph, labels, n_states, LONG, LAW_TOLERANCE)
+    laws **= laws.dtype.type(SHARPNESS)
+    total = laws.sum(axis=1)
+    laws[total <= 0] = known / max(int(known.sum()), 1)
+    laws /= np.where(total > 0, total, 1.0)[:, None]
+    given = np.flatnonzero(labels >= 0)
+    laws[given] = 0.0
+    laws[given, labels[given]] = 1.0
+    return laws
+
+
+def _arriving(
+    graph: Graph, labels: Labels, n_states: int, steps: float, tolerance: float
+) -> tuple[FloatArray, BoolArray]:
+    """r_ic, (n, n_states), zero for states without a label; and whether each state has one."""
+    dtype = precision(len(labels))[1]
+    start = (labels[:, None] == np.arange(n_states)).astype(dtype)
+    known = start.any(axis=0)
+    arriving = np.zeros((len(labels), n_states), dtype=dtype)
+    if np.any(known):
+        free = labels < 0
+        found = RandomWalks(graph, free, tolerance, 1 - 1 / steps, dtype).ended(start[:, known])
+        labelled = start[:, known].sum(axis=0, dtype=np.float64)
+        del start
+        sent = np.ones(found.shape[1])
+        if np.any(free):
+            sent = found.mean(axis=0, where=free[:, None], dtype=np.float64)
+        sent = np.where(sent > 0, sent, 1.0)
+        doubt = DOUBT / (DOUBT + labelled - 1)
+        found /= sent**doubt * sent.mean() ** (1 - doubt)
+        arriving[:, known] = found
+    return arriving, known

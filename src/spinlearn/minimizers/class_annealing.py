@@ -13,13 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from spinlearn.analysis.temperature_grid import temperature_grid
-from spinlearn.core.arrays import BoolArray, StateArray
+from spinlearn.core.arrays import StateArray
 from spinlearn.core.class_layout import ClusterLayout, cluster_reason
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers.minimum import Minimum
 from spinlearn.minimizers.node_descent import NodeDescent
+from spinlearn.minimizers.ties import unreachable
 
 N_SWEEPS, N_RUNS = 300, 16
 COOLING = 60.0  # highest over lowest temperature
@@ -67,7 +68,7 @@ def class_annealing(
         energy=float(energies[lowest]),
         exact=len(model.free_nodes) == 0,
         method="class_annealing",
-        undecided=unreached_parts(model),
+        undecided=unreachable(model),
         sweeps=n_runs * n_sweeps + sweeps,
     )
 
@@ -125,16 +126,3 @@ class _Walkers:
             *a.unmeasured,
         )  # fmt: skip
         self.states[:, a.nodes] = free
-
-
-def unreached_parts(model: PottsModel) -> BoolArray:
-    """Nodes in parts of the graph without clamp or field: no label tells their classes apart."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = model.graph
-    shape = (graph.n_nodes, graph.n_nodes)
-    ones = np.ones(len(graph.neighbors))
-    _, part = connected_components(csr_array((ones, graph.neighbors, graph.indptr), shape=shape))
-    anchored = (model.clamped != FREE) | (np.ptp(model.fields, axis=1) > 0)
-    return np.asarray(~np.isin(part, part[anchored]))

@@ -24,15 +24,12 @@ from spinlearn.core.model import PottsModel
 from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.kernels.rng import make_stream
-from spinlearn.minimizers.class_annealing import (
-    N_RUNS,
-    N_SWEEPS,
-    annealed,
-    unreached_parts,
-)
+from spinlearn.minimizers.class_annealing import N_RUNS, N_SWEEPS, annealed
 from spinlearn.minimizers.coarsening import contracted, likeness, masses, modules, numbered
 from spinlearn.minimizers.minimum import Minimum, contraction_reason
 from spinlearn.minimizers.node_descent import NodeDescent
+from spinlearn.minimizers.support import contraction_reason
+from spinlearn.minimizers.ties import unreachable
 
 RESOLUTIONS = (2.0, 4.0, 8.0)  # of the modules: any from 1 to 32 come to about the same energy
 COARSEST = 2000  # more modules are joined further before they are annealed
@@ -114,7 +111,7 @@ def multilevel(
         energy=float(model.energy(labels)),
         exact=n_free == 0,
         method="multilevel",
-        undecided=unreached_parts(model),
+        undecided=unreachable(model),
         sweeps=search.sweeps,
     )
 

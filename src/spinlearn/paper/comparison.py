@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.answers.certainty import usable_rows
 from spinlearn.answers.profile import Profile, profile
 from spinlearn.answers.rule import Decision, Status
 from spinlearn.answers.scoring import misclassified
 from spinlearn.answers.temperature import answer_temperature
-from spinlearn.answers.trust import Trust
-from spinlearn.baselines import LocalGlobalConsistency
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
@@ -106,11 +105,13 @@ def paper_profile(run: Equilibrium, n_classes: int) -> Profile:
 
 def chosen_rows(found: Profile, run: Equilibrium) -> dict[str, int]:
     """Rows of T* by our rule and by both readings of the paper's."""
-    trusted = Trust.of(run).usable
-    return {
-        rule: found.nearest_row(answer_temperature(found, rule, trusted=trusted))
-        for rule in TEMPERATURE_RULES
-    }
+    trusted = usable_rows(run)
+    chosen = (
+        answer_temperature(found, "auto", trusted=trusted),
+        answer_temperature(found, "paper", trusted=trusted),
+        answer_temperature(found, "paper", trusted=trusted, strict=True),
+    )
+    return {rule: found.nearest_row(t) for rule, t in zip(TEMPERATURE_RULES, chosen, strict=True)}
 
 
 def wrong_points(found: Profile, truth: IntArray, labelled: list[int]) -> npt.NDArray[np.bool_]:

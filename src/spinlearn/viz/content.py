@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.answer import Answer
-from spinlearn.answers.confidence import call_probability
+from spinlearn.answers.certainty import call_probability
 from spinlearn.answers.law import second_choices
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import Status

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn import __version__
-from spinlearn.answers.confidence import mean_confidence
+from spinlearn.answers.certainty import mean_confidence, trusted_rows, warning_at
 from spinlearn.answers.proposal import Proposal
 from spinlearn.answers.rule import STATUS_NAMES, Status
 from spinlearn.answers.table import STEPS, temperature_text, whole_steps
@@ -221,7 +221,7 @@ def explorer_payload(
     texts = {"ids": json.dumps([content.ids[i] for i in shown.tolist()])}
     if sampled and content.n_points <= MAX_TABLED and not live:
         texts["labels"] = answer.table(content.ids).csv()
-    rows = range(len(found.temperatures))
+    rows, trusted = range(len(found.temperatures)), trusted_rows(equilibrium)
     return {
         "version": __version__,
         "title": content.title,
@@ -249,7 +249,11 @@ def explorer_payload(
         "headline": answer.headline(),
         "converged": equilibrium.converged.tolist(),
         "distrust": [
-            answer.warning if row == content.answer_row else answer.trust.sentence(row)
+            answer.warning
+            if row == content.answer_row
+            else None
+            if trusted[row]
+            else warning_at(equilibrium, row)
             for row in rows
         ],
         "notes": answer.remarks(),
