@@ -30,7 +30,7 @@ from spinlearn.minimizers import (
     minimum_cut,
     randomized_cut,
 )
-from spinlearn.minimizers.ties import unreached
+from spinlearn.minimizers.minimum import unreachable
 
 
 class CutClassifier(GraphClassifier):
@@ -107,7 +107,7 @@ class MinCutClassifier(CutClassifier):
 
     def _decided(self, model: PottsModel, minimum: Minimum) -> Any:
         lowest = self.ties == "lowest"
-        return ~minimum.undecided | ~unreached(model) if lowest else ~minimum.undecided
+        return ~minimum.undecided | ~unreachable(model) if lowest else ~minimum.undecided
 
 
 class _MoveClassifier(CutClassifier):

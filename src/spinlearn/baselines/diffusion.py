@@ -224,16 +224,16 @@ class LocalGlobalConsistency(_LinearClassifier):
         solution = solve(matrix, right, tol=self.tol, max_iter=self.max_iter)
         self._take_note_of(solution)
         soft = solution.x
-        reached = in_parts_with(graph, labelled)
-        soft[~reached] = 0.0
-        self._solve_far_points(matrix, soft, reached)
+        known = reached(graph, labelled)
+        soft[~known] = 0.0
+        self._solve_far_points(matrix, soft, known)
         return np.maximum(soft, 0.0)  # rounding errors of entries that are zero
 
-    def _solve_far_points(self, matrix: Any, soft: FloatArray, reached: Any) -> None:
+    def _solve_far_points(self, matrix: Any, soft: FloatArray, known: Any) -> None:
         """Replace the rows of points so far from all labels that the residual drowns them."""
         level = soft.max()
         floor = min(TRUSTED * self.tol, 0.1)
-        far = reached & (soft.max(axis=1) < floor * level)
+        far = known & (soft.max(axis=1) < floor * level)
         while np.any(far):
             rows = matrix[far]
             right = rows[:, ~far] @ soft[~far]

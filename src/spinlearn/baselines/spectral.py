@@ -44,11 +44,11 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
+from spinlearn.analysis.grains import reached
 from spinlearn.baselines.base import GraphClassifier, GraphClusterer, numbered_by_size
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import GraphWarning, InvalidInputError
-from spinlearn.estimators.inputs import in_parts_with
 from spinlearn.minimizers.linear_system import inverse_roots, scaled, weight_matrix
 
 CLOSE = 1e-9  # share of the range of the eigenvector: points closer than this stay together
@@ -309,17 +309,15 @@ class SpectralGraphTransducer(GraphClassifier):
 
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
         labelled = states >= 0
-        reached = in_parts_with(graph, labelled)
+        known = reached(graph, labelled)
         self.decision_values_ = np.full((graph.n_nodes, n_classes), np.nan)
         if n_classes == 1:
-            self.decision_values_[reached] = 1.0
+            self.decision_values_[known] = 1.0
         else:
-            rows = weight_matrix(graph)[reached]
-            self.decision_values_[reached] = self._scores(
-                rows[:, reached], states[reached], n_classes
-            )
+            rows = weight_matrix(graph)[known]
+            self.decision_values_[known] = self._scores(rows[:, known], states[known], n_classes)
         soft = np.zeros((graph.n_nodes, n_classes))
-        soft[reached] = _non_negative(self.decision_values_[reached])
+        soft[known] = _non_negative(self.decision_values_[known])
         return soft
 
     def _scores(self, weights: Any, states: IntArray, n_classes: int) -> FloatArray:

@@ -73,8 +73,7 @@ class Symmetry:
         allowed = [
             p
             for p in _permutations(model.pair_cost if len(free.edges) else np.zeros((q, q)))
-            if np.array_equal(own, own[:, p])
-            and not (swaps_only and np.sum(p != np.arange(q)) > 2)
+            if np.array_equal(own, own[:, p]) and not (swaps_only and np.sum(p != np.arange(q)) > 2)
         ]
         holds = np.zeros((count, len(allowed)), dtype=np.bool_)
         sums = np.stack([np.bincount(part, column, minlength=count) for column in free.fields.T], 1)

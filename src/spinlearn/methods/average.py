@@ -37,9 +37,9 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.parallel import SentOnce, each
 from spinlearn.energies import Modularity
+from spinlearn.messages.propagation import quick_marginals
 from spinlearn.methods.evidence import cavity_laws, label_groups
 from spinlearn.methods.features import Features, GivenLaw
-from spinlearn.methods.quick_messages import QuickMessages
 from spinlearn.methods.walks import Labels, walk_fields, walk_law
 
 MANY = 5_000  # points from which threads pay
@@ -144,7 +144,7 @@ class PhaseModels:
     def beliefs(self, model: PottsModel) -> FloatArray:
         """b at all FACTORS, (T, n, n_states)."""
         ladder = [factor * self.temperature for factor in FACTORS]
-        return np.array(QuickMessages(model, self.seed).cooled_through(ladder))
+        return np.array(quick_marginals(model, ladder, self.seed))
 
 
 def learnt(

@@ -473,7 +473,13 @@ class _Weighing:
             why = "takes seconds; engine= names another"
             self.choices.append(Choice("engine", BeliefPropagation.name, why))
             # Without null model it is only cooled: the least energy is one class alone.
-            engine = engine.by_messages(n_starts=1 if model.class_penalty is None else None)
+            engine = BeliefPropagation(
+                tol=1e-6,  # of messages, a thousandth of what a probability is read to
+                n_starts=1 if model.class_penalty is None else None,
+                minimizer="hasty",
+                checkpoint=engine.checkpoint,
+                checkpoint_seconds=engine.checkpoint_seconds,
+            )
         temperature, grid = asked.temperature, asked.temperatures
         parts = None
         if asked.averages and self.n_classes:

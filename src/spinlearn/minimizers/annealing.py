@@ -13,10 +13,7 @@ from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
-from spinlearn.minimizers.binary_moves import choices
-from spinlearn.minimizers.minimum import Minimum
-from spinlearn.minimizers.support import class_level_reason
-from spinlearn.minimizers.ties import unreachable
+from spinlearn.minimizers.minimum import Minimum, choices, class_level_reason, unreachable
 
 WEAK = 0.05  # quantile of the couplings that sets the lowest temperature
 MAX_DESCENT = 10_000  # sweeps; every one lowers the energy, so this only guards against rounding

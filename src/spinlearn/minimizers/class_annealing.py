@@ -18,9 +18,8 @@ from spinlearn.core.class_layout import ClusterLayout, cluster_reason
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError
-from spinlearn.minimizers.minimum import Minimum
+from spinlearn.minimizers.minimum import Minimum, unreachable
 from spinlearn.minimizers.node_descent import NodeDescent
-from spinlearn.minimizers.ties import unreachable
 
 N_SWEEPS, N_RUNS = 300, 16
 COOLING = 60.0  # highest over lowest temperature

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.analysis.grains import connected_parts
+from spinlearn.analysis.grains import reached
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray, frozen, restore
 from spinlearn.core.model import FREE, PottsModel
 
@@ -204,19 +204,21 @@ def choices(model: PottsModel, state: int) -> StateArray:
     return np.where(model.clamped >= 0, model.clamped, state).astype(np.int8)
 
 
-def unreached(model: PottsModel) -> BoolArray:
+def unreachable(model: PottsModel) -> BoolArray:
     """Nodes whose part of the graph has no clamp, no field and no preferred state, (n,).
 
-    Parts are joined by couplings other than zero. All states of a part tie if the pair cost treats
-    them alike, as Potts does, or if one state throughout costs least, whichever it is. Where the
-    pair cost prefers a state, only nodes without neighbours are left.
+    Parts are joined by couplings other than zero, under a class-level term by any edge. All states
+    of a part tie if the pair cost treats them alike, as Potts does, or if one state throughout
+    costs least, whichever it is. Where the pair cost prefers a state, only nodes without neighbours
+    are left.
     """
-    joined = model.graph.edges[model.couplings != 0]
-    part = connected_parts(model.n_nodes, joined)
-    told = (model.clamped != FREE) | (np.ptp(model.fields, axis=1) > 0)
+    decided = (model.clamped != FREE) | (np.ptp(model.fields, axis=1) > 0)
+    if model.class_penalty is not None:
+        return ~reached(model.graph, decided)
+    links = model.couplings != 0
     cost = model.pair_cost
     agree, differ = np.diag(cost), cost[~np.eye(len(cost), dtype=np.bool_)]
     attractive = np.all(differ >= agree[0]) and np.all(model.couplings >= 0)
     if np.ptp(agree) > 0 or not (np.ptp(differ) == 0 or attractive):
-        told[joined.ravel()] = True  # a part without clamps and fields prefers some state
-    return np.asarray(~np.isin(part, part[told]), dtype=np.bool_)
+        decided[model.graph.edges[links].ravel()] = True
+    return ~reached(model.graph, decided, links)

@@ -20,6 +20,7 @@ from spinlearn.answers.profile import Profile, profile
 from spinlearn.answers.rule import Decision, Status
 from spinlearn.answers.scoring import misclassified
 from spinlearn.answers.temperature import answer_temperature
+from spinlearn.baselines import LocalGlobalConsistency
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
