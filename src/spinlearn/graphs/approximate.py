@@ -22,7 +22,6 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray
-from spinlearn.core.processes import usable_cores
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.graphs.search import Ids, Links, Neighbors, separations
 
@@ -289,6 +288,8 @@ def _improved(points: Any, order: Ids, found: npt.NDArray[np.int32]) -> npt.NDAr
     """One round of neighbours of neighbours; everything in the given order."""
     from concurrent.futures import ThreadPoolExecutor
 
+    import joblib
+
     from spinlearn.kernels.neighbor_lists import LANES, improve_lists, list_back
 
     n, d = points.shape
@@ -303,7 +304,7 @@ def _improved(points: Any, order: Ids, found: npt.NDArray[np.int32]) -> npt.NDAr
         squares = np.empty(found.shape[1], dtype=np.float32)
         improve_lists(padded, found, back, rows.start, rows.stop, new, squares)
 
-    with ThreadPoolExecutor(usable_cores()) as pool:
+    with ThreadPoolExecutor(joblib.cpu_count()) as pool:
         list(pool.map(improve, _blocks(n)))
     return new
 
