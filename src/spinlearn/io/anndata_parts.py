@@ -1,20 +1,65 @@
-"""What an AnnData object offers to classify by: scanpy's neighbour graph, or a representation."""
+"""AnnData: what an object, or a file (.h5ad), offers to classify by.
+
+That is scanpy's neighbour graph, or a representation.
+"""
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from spinlearn.core.array_file import MOST_PACKED
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
-from spinlearn.errors import InvalidInputError
-from spinlearn.io.sparse_checks import check_compressed, check_dense_size
+from spinlearn.errors import InvalidInputError, MissingDependencyError
+from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.graph_file import check_compressed, check_dense_size, errors_about
+from spinlearn.io.names import (
+    array_of_points,
+    ids_of,
+    one_array,
+    own_id_column,
+    own_labels,
+    row_numbers,
+    rows_are_features,
+)
+from spinlearn.io.table import Table, check_magic
 
+LITTLE = 1 << 20  # bytes that may be claimed without being stored: arrays of one value
 MAPS = ("X_umap", "X_tsne", "X_pca")
 REPRESENTATIONS = ("X_pca", "X_scVI", "X_harmony")
+MOST_SECONDS = 12  # of the processor, to read the text of a small file; most take a fraction of one
+BYTES_PER_SECOND = 5_000_000  # of a large file; text takes a fifth of that time
+SLOWEST = 10  # seconds by the clock for one of the processor, on a busy machine
+# Damaged text sends HDF5 (2.0) into an endless loop, makes it ask for gigabytes, or ends the
+# process. So another process, which bounds itself, reads what all that was met in: attributes and
+# text of any length.
+PROBE = """
+import os, resource, sys
+import h5py
+
+seconds, most = int(sys.argv[2]), (3 << 29) + 20 * os.path.getsize(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+def read(name, part):
+    for key in part.attrs:
+        part.attrs[key]
+    if isinstance(part, h5py.Dataset) and part.dtype.kind == "O":
+        part[()]
+
+with h5py.File(sys.argv[1], "r") as file:
+    read("/", file)
+    file.visititems(read)
+"""
 
 
 def neighbour_graph(adata: Any, neighbors_key: str | None) -> Graph | None:
@@ -180,3 +225,123 @@ def gene_readers(adata: Any) -> dict[str, Callable[[], FloatArray]]:
         return np.asarray(dense, dtype=np.float64).ravel()
 
     return {str(name): partial(values, column) for column, name in enumerate(adata.var_names)}
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
+    """Cells with their neighbour graph, or with a representation."""
+    check_magic(path, b"\x89HDF\r\n\x1a\n", "HDF5")
+    try:
+        import anndata
+    except ImportError as error:
+        raise MissingDependencyError(
+            "h5ad files need anndata, which is not installed: pip install 'spinlearn[anndata]'"
+        ) from error
+    _check_hdf5_ends(path)
+    try:
+        _check_sizes(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # names that repeat are told in a note
+            adata = anndata.read_h5ad(path)
+    except InvalidInputError:
+        raise
+    except Exception as error:  # anndata and h5py raise all kinds
+        raise InvalidInputError(f"{path} cannot be read as an AnnData file: {error}") from error
+    obs = Table(path=path, cells=adata.obs)
+    if (
+        options.labels_file is None
+        and options.labels in adata.var
+        and options.labels not in obs.columns
+    ):
+        raise rows_are_features(path, f"var has {options.labels!r}, obs has not", options)
+    labels = own_labels(obs, options, adata.n_obs)
+    id_column = own_id_column(path, obs.columns, options, label_table)
+    ids = [str(name) for name in adata.obs_names] if id_column is None else ids_of(obs, id_column)
+    notes: tuple[str, ...] = ()
+    if not all(map(str.strip, ids)):
+        raise InvalidInputError(
+            f"{path} has a cell without a name in obs_names, and every one needs one: fill it in, "
+            "or name a column of obs with --id"
+        )
+    if id_column is None and len(set(ids)) < len(ids):
+        ids, notes = row_numbers(len(ids)), ("obs_names repeat: ids are row numbers",)
+    name = one_array(path, named_representations(adata), options)
+    if name is not None and options.neighbors is not None:
+        raise InvalidInputError(
+            f"{path}: --features {name} builds a new graph, --neighbors {options.neighbors} names "
+            "one that is there: leave one of them out"
+        )
+    with errors_about(path):
+        graph = neighbour_graph(adata, options.neighbors) if name is None else None
+        if graph is None:
+            traces = overlooked_graph(adata, "--neighbors {}") if name is None else None
+            notes += (traces,) if traces else ()
+            values, used = representation(adata, name)
+    if graph is None:
+        points = array_of_points(path, used, values, options)
+        names, used = feature_names(adata, used, points.shape[1]), f"features: {used}"
+    else:
+        names = []
+        points, used = None, f"graph: scanpy's neighbours ({_which(adata, options.neighbors)})"
+    return Dataset(
+        source=path,
+        ids=ids,
+        labels=labels,
+        points=points,
+        graph=graph,
+        feature_names=names,
+        layout=map_of(adata),
+        notes=(*notes, used),
+        cells={str(c): adata.obs[c].tolist() for c in adata.obs} if options.for_labelling else {},
+        numbers=gene_readers(adata) if options.for_labelling else {},
+    )
+
+
+def _which(adata: Any, key: str | None) -> str:
+    """Which neighbour graph is used, and which others there are."""
+    own = key or "neighbors"
+    others = [name for name in neighbour_keys(adata) if name != own]
+    more = f"; there are others: --neighbors {' or '.join(others)}" if others else ""
+    return f"uns[{own!r}]{more}" if key or others else "obsp connectivities"
+
+
+def _check_sizes(path: Path) -> None:
+    """Refuse arrays larger than what is stored of them can be, before memory is taken for them."""
+    import h5py
+
+    def check(name: str, part: Any) -> None:
+        if not isinstance(part, h5py.Dataset) or not part.shape:
+            return
+        stored = part.id.get_storage_size()
+        if part.nbytes > max(LITTLE, MOST_PACKED * stored):
+            raise InvalidInputError(
+                f"{path} claims {part.nbytes} bytes for {name!r}, of which {stored} are stored: it "
+                "is damaged; get it again"
+            )
+
+    with h5py.File(path, "r") as file:
+        file.visititems(check)
+
+
+def _check_hdf5_ends(path: Path) -> None:
+    """Refuse a file in which HDF5 loses itself, or finds an error."""
+    seconds = MOST_SECONDS + path.stat().st_size // BYTES_PER_SECOND
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", PROBE, str(path), str(seconds)],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=SLOWEST * seconds,
+        )
+        code, lines = done.returncode, done.stderr.decode("utf-8", errors="replace").splitlines()
+    except subprocess.TimeoutExpired:
+        code, lines = -signal.SIGXCPU, []
+    said = lines[-1] if code == 1 and lines else f"exit code {code}"
+    if code == 0 or said.startswith("ModuleNotFoundError"):  # a system without such bounds
+        return
+    if code == -signal.SIGXCPU:
+        said = "it does not finish reading its text"
+    raise InvalidInputError(f"{path} is damaged: HDF5 cannot read it ({said}); get it again")

@@ -16,8 +16,8 @@ import numpy.typing as npt
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.graphs import PixelGrid
-from spinlearn.io.chosen_columns import refuse_features
 from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.names import refuse_features
 from spinlearn.io.table import Table
 
 KINDS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
