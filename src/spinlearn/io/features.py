@@ -248,7 +248,7 @@ def _sort_column(found: _Sorted, column: _Column) -> None:
         _use_dates(found, column)
         return
     found.use(name, values[:, None], [name])
-    if found.chosen or len(column.given) < FEWEST_ROWS:
+    if found.chosen or len(column.given) < FEWEST_ROWS or np.any(column.given % 1 != 0):
         return
     if _are_serial(column):
         found.serials.append(name)
@@ -393,7 +393,7 @@ def _read_column(name: str, cells: Sequence[Any]) -> _Column:
     """Numbers, gaps and text of a column."""
     is_text = np.zeros(len(cells), dtype=bool)
     try:
-        if any(map(_has_underscore, cells)):
+        if _any_underscore(cells):
             raise ValueError("Python would read 1_000 as a number")
         values = np.asarray(cells, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -410,6 +410,13 @@ def _read_column(name: str, cells: Sequence[Any]) -> _Column:
         values = np.full(len(cells), np.nan)
         is_text[:] = True
     return _Column(name, cells, values, is_text)
+
+
+def _any_underscore(cells: Sequence[Any]) -> bool:
+    try:
+        return "_" in "".join(cells)  # ten times as fast
+    except TypeError:
+        return any(map(_has_underscore, cells))
 
 
 def _has_underscore(cell: Any) -> bool:
@@ -472,9 +479,7 @@ def _all_between(values: FloatArray, low: float, high: float) -> bool:
 def _are_whole_between(values: FloatArray, low: float, high: float) -> bool:
     """Whether there are numbers, and all of them are whole and in that range."""
     given = values[~np.isnan(values)]
-    with np.errstate(invalid="ignore"):
-        whole = bool(np.all(given % 1 == 0))  # infinity is not
-    return len(given) > 0 and whole and _all_between(given, low, high)
+    return len(given) > 0 and _all_between(given, low, high) and bool(np.all(given % 1 == 0))
 
 
 def _are_years(name: str, values: FloatArray) -> bool:

@@ -200,10 +200,10 @@ def read_text_table(
         while filled and not any(map(str.strip, cells[filled - 1])):
             filled -= 1
     empty = len(cells) - filled
-    del lines[filled:]
-    by_place = list(zip(*cells[:filled], strict=True)) or [()] * len(columns)
-    by_name: dict[str, Sequence[str]] = {}
-    for name, column in zip(columns, by_place, strict=True):
+    del cells[filled:], lines[filled:]
+    by_name: dict[str, list[str]] = {}
+    for k, name in enumerate(columns):
+        column = [row[k] for row in cells]
         if not name and name not in wanted and not any(map(str.strip, column)):
             continue  # spreadsheets end rows with cells of nothing
         if name in by_name:

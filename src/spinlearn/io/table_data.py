@@ -87,7 +87,7 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         shared=features.shared,
         table=True,
         notes=(*table.notes, *joined_note(shared, options), *features.notes),
-        cells={name: list(table.cells[name]) for name in beside},
+        cells={name: table.cells[name] for name in beside},
     )
 
 
