@@ -41,8 +41,10 @@ BYTES_PER_SECOND = 5_000_000  # of a large file; text takes a fifth of that time
 SLOWEST = 10  # seconds by the clock for one of the processor, on a busy machine
 # Damaged text sends HDF5 (2.0) into an endless loop, makes it ask for gigabytes, or ends the
 # process. So another process, which bounds itself, reads what all that was met in: attributes and
-# text of any length.
-PROBE = """
+# text of any length; and it refuses arrays larger than what is stored of them can be.
+PROBE = (
+    f"LITTLE, MOST_PACKED = {LITTLE}, {MOST_PACKED}"
+    + """
 import os, resource, sys
 import h5py
 
@@ -53,24 +55,25 @@ resource.setrlimit(resource.RLIMIT_AS, (most, most))
 def read(name, part):
     for key in part.attrs:
         part.attrs[key]
-    if isinstance(part, h5py.Dataset) and part.dtype.kind == "O":
-        part[()]
+    if isinstance(part, h5py.Dataset) and part.shape:
+        stored = part.id.get_storage_size()
+        if part.nbytes > max(LITTLE, MOST_PACKED * stored):
+            sys.exit(f"{name} claims {part.nbytes} bytes, of which {stored} are stored")
+        if part.dtype.kind == "O":
+            part[()]
 
 with h5py.File(sys.argv[1], "r") as file:
     read("/", file)
     file.visititems(read)
 """
+)
 
 
 def neighbour_graph(adata: Any, neighbors_key: str | None) -> Graph | None:
     """The graph that scanpy.pp.neighbors left, or None if there is none.
 
-    Parameters
-    ----------
-    adata : AnnData
-    neighbors_key : str or None
-        Where scanpy was told to put it (its `key_added`); None means the default place. A key that
-        is named must be there.
+    A key is where scanpy was told to put it (its `key_added`), and must be there; None means the
+    default place.
     """
     if neighbors_key is not None and neighbors_key not in adata.uns:
         raise InvalidInputError(
@@ -108,11 +111,7 @@ def _named(adata: Any) -> str:
 def overlooked_graph(adata: Any, option: str) -> str | None:
     """What to say where `neighbour_graph` found none at the default place, but there are traces.
 
-    Parameters
-    ----------
-    adata : AnnData
-    option : str
-        How the user names another one; {} is its name.
+    `option` is how the user names another one; {} is its name.
     """
     said = []
     if "neighbors" in adata.uns:
@@ -121,9 +120,7 @@ def overlooked_graph(adata: Any, option: str) -> str | None:
             "scanpy.pp.neighbors again"
         )
     others = [
-        name
-        for name in neighbour_keys(adata)
-        if name != "neighbors" and _where(adata, name) in adata.obsp
+        k for k in neighbour_keys(adata) if k != "neighbors" and _where(adata, k) in adata.obsp
     ]
     if others:
         ways = " or ".join(option.format(name) for name in others)
@@ -149,11 +146,7 @@ def named_representations(adata: Any) -> tuple[str, ...]:
 def representation(adata: Any, name: str | None) -> tuple[FloatArray, str]:
     """Points of an AnnData object and where they were.
 
-    Parameters
-    ----------
-    adata : AnnData
-    name : str or None
-        "X", or a key of obsm or layers; None means the first known representation, or else X.
+    A name is "X", or a key of obsm or layers; None means the first known representation, or else X.
     """
     if name is None:
         name = next((known for known in REPRESENTATIONS if known in adata.obsm), "X")
@@ -241,20 +234,14 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
         ) from error
     _check_hdf5_ends(path)
     try:
-        _check_sizes(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # names that repeat are told in a note
             adata = anndata.read_h5ad(path)
-    except InvalidInputError:
-        raise
     except Exception as error:  # anndata and h5py raise all kinds
         raise InvalidInputError(f"{path} cannot be read as an AnnData file: {error}") from error
     obs = Table(path=path, cells=adata.obs)
-    if (
-        options.labels_file is None
-        and options.labels in adata.var
-        and options.labels not in obs.columns
-    ):
+    own = options.labels if options.labels_file is None else None
+    if own in adata.var and own not in obs.columns:
         raise rows_are_features(path, f"var has {options.labels!r}, obs has not", options)
     labels = own_labels(obs, options, adata.n_obs)
     id_column = own_id_column(path, obs.columns, options, label_table)
@@ -305,24 +292,6 @@ def _which(adata: Any, key: str | None) -> str:
     others = [name for name in neighbour_keys(adata) if name != own]
     more = f"; there are others: --neighbors {' or '.join(others)}" if others else ""
     return f"uns[{own!r}]{more}" if key or others else "obsp connectivities"
-
-
-def _check_sizes(path: Path) -> None:
-    """Refuse arrays larger than what is stored of them can be, before memory is taken for them."""
-    import h5py
-
-    def check(name: str, part: Any) -> None:
-        if not isinstance(part, h5py.Dataset) or not part.shape:
-            return
-        stored = part.id.get_storage_size()
-        if part.nbytes > max(LITTLE, MOST_PACKED * stored):
-            raise InvalidInputError(
-                f"{path} claims {part.nbytes} bytes for {name!r}, of which {stored} are stored: it "
-                "is damaged; get it again"
-            )
-
-    with h5py.File(path, "r") as file:
-        file.visititems(check)
 
 
 def _check_hdf5_ends(path: Path) -> None:
