@@ -129,7 +129,10 @@ def parent_folder(target: Path) -> Iterator[None]:
 def _side_folder(target: Path) -> Iterator[Path]:
     whole = target.resolve()
     with parent_folder(target):
-        _clear_leftovers(whole)
+        for old in leftovers(whole, OLD):
+            _put_back(old, whole)
+        for left in leftovers(whole):
+            shutil.rmtree(left, ignore_errors=True)
         side = side_path(whole)
         try:
             side.mkdir()
@@ -150,11 +153,3 @@ def _put_back(old: Path, target: Path) -> None:
         if path.name not in ANSWER_FILES and not (target / path.name).exists():
             os.replace(path, target / path.name)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _clear_leftovers(target: Path) -> None:
-    """Remove what processes of this machine that are no more left beside the target."""
-    for old in leftovers(target, OLD):
-        _put_back(old, target)
-    for side in leftovers(target):
-        shutil.rmtree(side, ignore_errors=True)

@@ -56,26 +56,13 @@ Needed = Callable[[Sequence[str]], Sequence[str]]  # the columns there are -> th
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Columns of equal length.
-
-    Attributes
-    ----------
-    path : Path
-    cells : mapping
-        By column, a sequence of text or values.
-    index : set of str
-        Columns that name the rows, as pandas writes them beside the data.
-    lines : list of int or None
-        Line of every row in a text file.
-    notes : tuple of str
-        What the user should know about the reading.
-    """
+    """Columns of equal length."""
 
     path: Path
-    cells: Mapping[str, Any]
-    index: frozenset[str] = frozenset()
-    lines: list[int] | None = None
-    notes: tuple[str, ...] = ()
+    cells: Mapping[str, Any]  # by column, a sequence of text or values
+    index: frozenset[str] = frozenset()  # columns that name the rows, as pandas writes them
+    lines: list[int] | None = None  # of every row in a text file
+    notes: tuple[str, ...] = ()  # what the user should know about the reading
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -300,7 +287,19 @@ def _opened_text(path: Path, encoding: str) -> Iterator[IO[str]]:
     packed = path.suffix.lower() == ".gz"
     try:
         with cast("IO[bytes]", gzip.open(path) if packed else open(path, "rb")) as file:
-            _check_is_text(file, path, encoding)
+            first = file.read(SNIFFED_BYTES)
+            file.seek(0)
+            wide = encoding.lower().startswith(WIDE)  # zero bytes are part of such text
+            if not wide and first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                raise InvalidInputError(
+                    f"{path} is UTF-16 text, as spreadsheets write it: save it as UTF-8, or pass "
+                    "--encoding utf-16"
+                )
+            if not wide and b"\0" in first:
+                raise InvalidInputError(
+                    f"{path} is not a text table (it holds zero bytes): give CSV or TSV, or the "
+                    "right ending for another kind (.parquet, .npz, .npy, .h5ad, .mtx)"
+                )
             with io.TextIOWrapper(file, encoding=encoding, newline="") as text:
                 yield text
     except UnicodeError as error:
@@ -316,23 +315,6 @@ def _opened_text(path: Path, encoding: str) -> Iterator[IO[str]]:
         ) from error
     except OSError as error:
         raise InvalidInputError(f"{path} cannot be opened: {error.strerror or error}") from error
-
-
-def _check_is_text(file: IO[bytes], path: Path, encoding: str) -> None:
-    first = file.read(SNIFFED_BYTES)
-    file.seek(0)
-    if encoding.lower().startswith(WIDE):  # zero bytes are part of such text
-        return
-    if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise InvalidInputError(
-            f"{path} is UTF-16 text, as spreadsheets write it: save it as UTF-8, or pass "
-            "--encoding utf-16"
-        )
-    if b"\0" in first:
-        raise InvalidInputError(
-            f"{path} is not a text table (it holds zero bytes): give CSV or TSV, or the right "
-            "ending for another kind (.parquet, .npz, .npy, .h5ad, .mtx)"
-        )
 
 
 def _heading(

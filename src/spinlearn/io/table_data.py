@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -37,11 +35,20 @@ from spinlearn.io.table import (
 
 def read_table_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
     """Points in the columns of a table."""
-    needed = partial(_needed_columns, path, options, label_table)
+    if options.labels is None and options.labels_file is None and not options.for_labelling:
+        raise InvalidInputError(f"{path}: which column holds the labels? Name it with --labels")
+    own = [options.labels] if options.labels is not None and options.labels_file is None else []
+
+    def read(needed: Needed) -> Table:
+        if path.suffix.lower() == ".parquet":
+            return read_parquet_table(path, needed)
+        return read_text_table(path, needed, delimiter=options.delimiter, encoding=options.encoding)
+
     try:
-        table = _read_table(path, needed, options)
+        ids = needed_ids(options, label_table)
+        table = read(lambda columns: [*own, *chosen_columns(columns, options), *ids])
     except MissingColumnError as error:
-        turned = _read_table(path, lambda columns: (), options)
+        turned = read(lambda columns: ())
         if error.column in next(iter(turned.cells.values()), ()):
             raise rows_are_features(path, f"a row is named {error.column!r}", options) from error
         raise
@@ -89,18 +96,3 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         notes=(*table.notes, *joined_note(shared, options), *features.notes),
         cells={name: table.cells[name] for name in beside},
     )
-
-
-def _read_table(path: Path, needed: Needed, options: ReadOptions) -> Table:
-    if path.suffix.lower() == ".parquet":
-        return read_parquet_table(path, needed)
-    return read_text_table(path, needed, delimiter=options.delimiter, encoding=options.encoding)
-
-
-def _needed_columns(
-    path: Path, options: ReadOptions, label_table: Table | None, columns: Sequence[str]
-) -> list[str]:
-    if options.labels is None and options.labels_file is None and not options.for_labelling:
-        raise InvalidInputError(f"{path}: which column holds the labels? Name it with --labels")
-    own = [options.labels] if options.labels is not None and options.labels_file is None else []
-    return [*own, *chosen_columns(columns, options), *needed_ids(options, label_table)]
