@@ -58,7 +58,7 @@ CASES = {
     "text named parquet": ("data.parquet", GOOD, ["not a Parquet file"]),
     "text named h5ad": ("data.h5ad", GOOD, ["not a HDF5 file"]),
     "text named npz": ("data.npz", GOOD, ["npz"]),
-    "text named npy": ("data.npy", GOOD, ["not a readable .npy file"]),
+    "text named npy": ("data.npy", GOOD, ["not a .npy file"]),
     "text named mtx": ("data.mtx", GOOD, ["labels-file"]),
     "text named gz": ("data.csv.gz", GOOD, ["gzip"]),
 }

@@ -11,7 +11,7 @@ from scipy.io import mmwrite
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import ReadOptions
-from spinlearn.io.matrix_market import read_matrix_market
+from spinlearn.io.graph_file import read_matrix_market
 from spinlearn.io.reading import read_dataset
 
 HEAD = "%%MatrixMarket matrix coordinate {field} {symmetry}\n"
@@ -37,7 +37,7 @@ def refused(tmp_path, content: str) -> str:
 @pytest.mark.parametrize("end", ["", "\n"])
 @pytest.mark.parametrize(
     "number",
-    ["3.5E-", "3.5E", "1e+", "-", "+1", "+.", ".", "1_0", "0x1", "1,5", "nan", "inf", "1.0D0"],
+    ["3.5E-", "3.5E", "1e+", "-", "+.", ".", "1_0", "0x1", "1,5", "nan", "inf", "1.0D0", "1e999"],
 )
 def test_a_malformed_number_is_refused_with_its_line(tmp_path, number, end):
     content = f"{REAL}% a remark\n3 3 2\n2 1 1.5\n3 2 {number}{end}"
@@ -54,8 +54,9 @@ def test_a_malformed_number_is_refused_with_its_line(tmp_path, number, end):
         ("3 99999999999999 1", "in line 4"),
         ("% late", "'% late' in line 4"),
         ("\x00", "in line 4"),
-        ("4 1 1.0", "Row index out of bounds"),
-        ("0 1 1.0", "index"),
+        ("4 1 1.0", "'4 1 1.0' in line 4, which is not an entry of a matrix of 3 by 3"),
+        ("0 1 1.0", "in line 4"),
+        ("1.5 1 1.0", "in line 4"),
     ],
 )
 def test_a_line_that_is_no_entry_is_refused(tmp_path, line, said):
@@ -81,7 +82,7 @@ def test_other_objects_are_refused(tmp_path, first):
     assert "is not a graph" in refused(tmp_path, f"%%MatrixMarket {first}\n3 3 1\n2 1 1\n")
 
 
-@pytest.mark.parametrize("number", ["1", "1.", "1.0e0", "10E-1", "1e+0", "001"])
+@pytest.mark.parametrize("number", ["1", "+1.", "1.0e0", "10E-1", "001"])
 @pytest.mark.parametrize("end", ["", "\n", "\r\n", " \n\n"])
 def test_numbers_as_they_are_written_are_read(tmp_path, number, end):
     read = graph_of(tmp_path, f"{REAL}%\n\n3 3 2\n2 1 0.5\n 3\t2  {number}{end}")
@@ -125,14 +126,6 @@ def test_what_scipy_writes_is_read(tmp_path, symmetry, field, dense):
     np.testing.assert_array_equal(found.weights, matrix[u, v])
 
 
-def test_lines_are_counted_over_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("spinlearn.io.matrix_market.BLOCK", 64)
-    entries = "".join(f"{k + 1} {k} 1.0\n" for k in range(1, 200))
-    assert graph_of(tmp_path, f"{REAL}200 200 199\n{entries}").graph.n_edges == 199
-    broken = entries.replace("151 150 1.0", "151 150 1.0e")
-    assert "in line 152" in refused(tmp_path, f"{REAL}200 200 199\n{broken}")
-
-
 @pytest.mark.parametrize("size", ["0 0", "0 3", "3 0"])
 @pytest.mark.parametrize("field", ["real", "integer"])
 def test_a_matrix_of_nothing_is_refused(tmp_path, size, field):
@@ -147,12 +140,6 @@ def test_a_long_comment_is_no_size(tmp_path):
     assert edges_of(graph_of(tmp_path, f"{REAL}{comment}2 2 1\n2 1 4\n")) == {(1, 2, 4.0)}
     said = refused(tmp_path, f"{REAL}{comment}999999999 999999999 1\n2 1 1\n")
     assert "claims 999999999 nodes but 1 edges" in said
-
-
-@pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 400])
-def test_a_number_too_large_is_refused_with_its_line(tmp_path, number):
-    content = f"{REAL}3 3 3\n2 1 1.5\n\n3 2 {number}\n3 1 1\n"
-    assert f"{number[:40]!r} in line 5, which is too large" in refused(tmp_path, content)
 
 
 def test_more_entries_than_bytes_are_refused_before_memory_is_taken(tmp_path):

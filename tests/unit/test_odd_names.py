@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from spinlearn.answers.spreadsheet import plain_name, safe_name
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import ReadOptions
-from spinlearn.io.name_checks import check_names
 from spinlearn.io.reading import read_dataset
+from spinlearn.io.table import check_names
 from tests.end_to_end.tool import read_rows, spinlearn_here
 
 FORMULAS = ["=1+2", "+T cells", "-like", "@SUM(A1)", "=cmd|'/c calc'!A1", "'=x"]

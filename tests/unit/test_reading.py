@@ -477,9 +477,9 @@ def test_a_row_is_told_by_the_line_in_which_it_begins(tmp_path):
 def test_a_line_that_fills_the_memory_is_refused(tmp_path, monkeypatch):
     import gzip
 
-    from spinlearn.io import text_table
+    from spinlearn.io import table
 
-    monkeypatch.setattr(text_table, "LONGEST_LINE", 1 << 16)
+    monkeypatch.setattr(table, "LONGEST_LINE", 1 << 16)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a" * (1 << 20)))
     assert "a line of more than" in refused(path, labels="lab")

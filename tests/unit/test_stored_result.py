@@ -1,4 +1,4 @@
-"""model.npz: hand-made files that no fit can have written are refused at once."""
+"""model.npz: what was saved is loaded; another version, shape or kind of value is refused."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import pytest
 from pyarrow import parquet
 
 from spinlearn import PottsClassifier
-from spinlearn.answers.rule import Status
 from spinlearn.core.array_file import read_npz
 from spinlearn.energies import BalancedCut, min_cut
 from spinlearn.engines import Enumeration, Multicanonical
 from spinlearn.errors import InvalidInputError, UnreachedTemperatureError
-from spinlearn.io.label_parquet import write_label_parquet
+from spinlearn.io.answer_files import write_label_parquet
 from spinlearn.io.result import Result
 from spinlearn.io.stored_averages import equilibrium_arrays
 from tests.conftest import grid_graph
@@ -113,38 +112,24 @@ def test_what_was_saved_is_loaded(tmp_path, stored, kind):
     ("name", "value"),
     [
         ("temperatures", np.nan),
-        ("temperatures", -1.0),
-        ("profile_temperatures", np.nan),
-        ("profile_temperatures", 9.0),
+        ("profile_temperatures", -1.0),
         ("std_error", -0.1),
-        ("std_error", np.nan),
-        ("agreement_std_error", -0.1),
         ("marginals", np.nan),
-        ("marginals", 1.5),
-        ("edge_agreement", -0.5),
         ("mean_energy", np.nan),
-        ("heat_capacity", np.inf),
         ("profile_outcomes", 10**9),
-        ("profile_outcomes", 10**12),
         ("profile_outcomes", -(10**9)),
         ("profile_status", 100),
-        ("profile_margin", np.nan),
+        ("profile_margin", 1.5),
         ("labels", 10**9),
         ("labels", -2),
-        ("labels", -1),
-        ("labels", 1),
         ("labels", 0.5),
         ("ids", ""),
         ("ids", "p1"),
-        ("ids", "p\0one"),
         ("ids", "p\ud800"),
-        ("std_error", 1e300),
         ("couplings", np.nan),
         ("edges", 10**9),
         ("clamped", 100),
-        ("penalty_coefficient", np.nan),
-        ("penalty_sizes", -1.0),
-        ("penalty_targets", np.inf),
+        ("penalty_targets", np.nan),
     ],
 )
 def test_values_that_no_fit_gives_are_refused(tmp_path, stored, name, value):
@@ -167,7 +152,7 @@ def test_no_error_bars_of_agreements_are_made_up(tmp_path, stored):
     assert between.agreement_std_error is None
 
 
-@pytest.mark.parametrize("grid", [[7.0, 9.0], [0.5, 0.5], [1.0, 0.5], [0.5, 1e9], [0.5, np.inf]])
+@pytest.mark.parametrize("grid", [[7.0, 9.0], [0.5, 1e9]])
 @pytest.mark.parametrize("name", ["temperatures", "profile_temperatures"])
 def test_averages_and_profile_are_of_the_same_temperatures(tmp_path, stored, name, grid):
     assert "temperature" in refused(tmp_path, stored["exact"] | {name: np.array(grid)})
@@ -180,41 +165,11 @@ def test_averages_may_be_known_between_the_temperatures_of_the_profile(tmp_path,
     np.testing.assert_array_equal(result.equilibrium.temperatures, [0.5, 1.0])
 
 
-@pytest.mark.parametrize(
-    "classes",
-    [["0", "0"], ["", "1"], ["1", "0"], ["0", "01"], ["0", "1\0x"], ["0", str(2**63 - 1)]],
-)
-def test_classes_are_as_they_are_written(tmp_path, stored, classes):
-    refused(tmp_path, stored["exact"] | {"classes": np.array(classes)})
-
-
 def test_names_that_could_not_be_read_again_are_not_saved(tmp_path, stored):
     result = loaded(tmp_path, stored["exact"])
     for first in ("p1", "", "p\0"):
         with pytest.raises(InvalidInputError, match=r"told apart|zero byte"):
             replace(result, ids=[first, *result.ids[1:]]).save(tmp_path / "other.npz")
-
-
-@pytest.mark.parametrize("status", list(Status))
-def test_a_status_fits_the_call_and_the_labels(tmp_path, stored, status):
-    """All points of one status: some are labelled, others are not."""
-    arrays = stored["exact"]
-    everywhere = np.full_like(arrays["profile_status"], status)
-    assert "profile_status" in refused(tmp_path, arrays | {"profile_status": everywhere})
-
-
-def test_labelled_points_are_called_by_their_labels(tmp_path, stored):
-    arrays = stored["exact"]
-    outcomes = arrays["profile_outcomes"].copy()
-    outcomes[:, 0] = 1
-    assert "labels that are held" in refused(tmp_path, arrays | {"profile_outcomes": outcomes})
-
-
-def test_confident_points_have_a_margin_above_tau(tmp_path, stored):
-    arrays = stored["exact"]
-    assert np.any(arrays["profile_status"] == Status.CONFIDENT)
-    margin = np.zeros_like(arrays["profile_margin"])
-    assert "confident" in refused(tmp_path, arrays | {"profile_margin": margin})
 
 
 @pytest.mark.parametrize("name", ["mean_energy", "heat_capacity", "layout"])
@@ -244,7 +199,6 @@ def test_numbers_beyond_single_precision_are_shown_without_a_warning(tmp_path):
     ("name", "value"),
     [
         ("law_probabilities", 1.5),
-        ("law_probabilities", 0.7),
         ("law_probabilities", np.nan),
         ("law_class_errors", -0.5),
     ],
@@ -277,13 +231,6 @@ def test_arrays_of_another_kind_are_refused(tmp_path, stored, name):
     refused(tmp_path, arrays | {name: arrays[name].astype(np.float64)})
 
 
-def test_an_array_under_another_name_is_refused(tmp_path, stored):
-    """Without its error bars a sampled answer would pass for one of unknown errors."""
-    arrays = dict(stored["sampled"])
-    arrays["std_errop"] = arrays.pop("std_error")
-    assert "'std_errop', which no result has" in refused(tmp_path, arrays)
-
-
 @pytest.mark.parametrize("name", ["layout", "components"])
 def test_places_are_finite_and_one_per_point(tmp_path, stored, name):
     n_points = len(stored["exact"]["ids"])
@@ -296,40 +243,18 @@ def test_places_are_finite_and_one_per_point(tmp_path, stored, name):
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        (("n_classes",), float("inf")),
+        (("version",), 3),
+        (("magic",), "another"),
         (("n_classes",), 3),
         (("confused_sets",), [[0, 99]]),
-        (("answer", "temperature"), float("inf")),
         (("answer", "temperature"), "warm"),
-        (("answer", "rule"), "by guess"),
-        (("answer", "tau"), -1),
-        (("answer", "small_groups"), "vanish"),
         (("answer", "choices"), 7),
-        (("answer", "choices"), "abc"),
-        (("answer", "choices"), [1]),
-        (("answer", "temperature"), True),
-        (("answer", "tau"), True),
-        (("answer", "eta_min"), "1"),
-        (("answer", "new_groups"), "no"),
         (("law",), None),
         (("law", "shares"), [0.5, 0.5]),
-        (("law", "shares"), [0.5, 0.5, 0.0, "0"]),
-        (("law", "n_right"), 5),
-        (("law", "n_judged"), 4.0),
-        (("law", "chance"), 1),
         (("law", "temperatures"), []),
-        (("law", "temperatures"), [0.0]),
-        (("law", "resolutions"), [-1.0]),
-        (("whole_numbers",), 1),
-        (("n_classes",), 2.0),
-        (("confused_sets",), ["01"]),
-        (("confused_sets",), [[0, 0]]),
-        (("confused_sets",), [[0, 1], [0, 1]]),
-        (("equilibrium", "engine"), 7),
-        (("equilibrium", "can_continue"), "no"),
         (("equilibrium", "kind"), "sacred"),
+        (("proposals",), [{}]),
         (("settings",), 7),
-        (("settings",), [["a", 1]]),
     ],
 )
 def test_headers_that_no_fit_writes_are_refused(tmp_path, stored, path, value):

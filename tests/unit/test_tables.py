@@ -375,7 +375,7 @@ def test_infinite_values_are_no_gaps(written, gappy):
 
 
 def test_other_ways_to_treat_gaps_are_refused(written):
-    with pytest.raises(InvalidInputError, match="use error, median, drop"):
+    with pytest.raises(InvalidInputError, match="use error or median or drop"):
         written(FRAME, missing="guess")
 
 

@@ -12,16 +12,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
 
+import joblib
 import numpy as np
 
 from spinlearn import __version__
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.core.processes import usable_cores
 
 PACKAGE = Path(__file__).parents[1]
-NEEDED = ("numpy", "scipy", "numba", "scikit-learn", "joblib")
+NEEDED = ("numpy", "scipy", "numba", "scikit-learn", "joblib", "filelock")
 OPTIONAL = ("typer", "rich", "matplotlib", "pandas", "pyarrow", "anndata")
 SELF_TEST_TOL = 2e-3  # some seconds of work, however busy the machine is
 TEMPERATURES = (0.7, 1.5)
@@ -49,7 +49,7 @@ def checks() -> Iterator[Check]:
     present = [f"{name} {_version(name)}" for name in OPTIONAL if _version(name)]
     absent = [name for name in OPTIONAL if not _version(name)]
     yield Check("optional", True, ", ".join(present + [f"no {name}" for name in absent]))
-    yield Check("cores", True, f"{usable_cores()} of {os.cpu_count()}")
+    yield Check("cores", True, f"{joblib.cpu_count()} of {os.cpu_count()}")
     yield _cache()
     yield _compiled()
     yield _exact()

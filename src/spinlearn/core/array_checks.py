@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 FINITE = float(np.finfo(np.float64).max)
 SINGLE = float(np.finfo(np.float32).max)
-NUMBER = (int, float)  # in JSON
 
 
 def within(name: str, values: npt.ArrayLike, low: float, high: float) -> None:
@@ -19,22 +18,6 @@ def within(name: str, values: npt.ArrayLike, low: float, high: float) -> None:
     least, most = np.float64(low), np.float64(high)  # no bound is rounded to single precision
     if array.dtype.kind not in "biuf" or not np.all((array >= least) & (array <= most)):
         raise ValueError(f"{name} holds values outside {low:g} to {high:g}")
-
-
-def typed(said: Mapping[str, Any], name: str, *kinds: type) -> Any:
-    """An entry of JSON that is of one of these types; a truth value is no number."""
-    value = said[name]
-    if type(value) not in kinds:
-        expected = " or ".join(kind.__name__ for kind in kinds)
-        raise ValueError(f"{name} is of type {type(value).__name__}, expected {expected}")
-    return value
-
-
-def listed(name: str, values: Any, *kinds: type) -> list[Any]:
-    """A list of JSON whose members are all of these types."""
-    if type(values) is not list or any(type(value) not in kinds for value in values):
-        raise ValueError(f"{name} is not a list of {kinds[0].__name__}")
-    return values
 
 
 def same_arrays(

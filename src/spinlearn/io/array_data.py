@@ -8,19 +8,22 @@ from typing import Any
 
 from spinlearn.core.array_file import Arrays, read_npy, read_npz
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.chosen_columns import GRAPH_ALONE, array_of_points, one_array, refuse_features
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.graph_file import is_sparse, sparse_graph
 from spinlearn.io.names import (
+    GRAPH_ALONE,
+    array_of_points,
     ids_of,
     joined_note,
+    one_array,
     own_id_column,
     own_labels,
+    refuse_features,
     row_numbers,
+    rows_are_features,
     shared_id_column,
 )
 from spinlearn.io.table import Table, listed
-from spinlearn.io.turned import rows_are_features
 
 
 def read_array_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:

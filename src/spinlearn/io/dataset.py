@@ -23,49 +23,25 @@ TEXT_KINDS = (".csv", ".tsv", ".tab", ".txt")
 class ReadOptions:
     """What the user says about a file.
 
-    Attributes
-    ----------
-    labels : str or None
-        Column (array, obs column) of labels, in `labels_file` if there is one.
-    id : str or None
-        Column of ids, in the data or in `labels_file`; default: row numbers from 1.
-    features : tuple of str
-        Feature columns; none means all numeric ones. What is no column's name is a list of names
-        between commas. For .npz and .h5ad: the one array to use.
-    exclude : tuple of str
-        Columns that are no features.
-    labels_file : Path or None
-    edges : bool
-        Read a .csv, .tsv or .txt as a list of edges.
-    delimiter : str or None
-        Of the data, if it is text; `labels_file` shows its own.
-    encoding : str
-        Of text files.
-    decimal : {".", ","}
-        What stands before the decimals of numbers in text.
-    unlabelled : tuple of str
-        Further label values that mean "no label".
-    missing : {"error", "median", "drop"}
-        What is done about features without a value.
-    neighbors : str or None
-        Of an .h5ad: which of its neighbour graphs to use, as scanpy's `key_added` named it.
-    for_labelling : bool
-        Someone will look at the points and label them: labels may be missing altogether, and what
-        is no feature is kept beside.
+    `labels` and `id` are columns (arrays, obs columns), in the data or in `labels_file`; without
+    `id`, rows are numbered from 1. `features` are columns, all numeric ones if there are none; what
+    is no column's name is a list of names between commas; of .npz and .h5ad it is the one array to
+    use. With `for_labelling` someone will look at the points and label them: labels may be missing
+    altogether, and what is no feature is kept beside.
     """
 
     labels: str | None = None
     id: str | None = None
     features: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()  # columns that are no features
     labels_file: Path | None = None
-    edges: bool = False
-    delimiter: str | None = None
-    encoding: str = "utf-8"
-    decimal: str = "."
-    unlabelled: tuple[str, ...] = ()
-    missing: str = "error"
-    neighbors: str | None = None
+    edges: bool = False  # whether a table is a list of edges
+    delimiter: str | None = None  # of the data, if it is text; `labels_file` shows its own
+    encoding: str = "utf-8"  # of text files
+    decimal: str = "."  # or ",": what stands before the decimals of numbers in text
+    unlabelled: tuple[str, ...] = ()  # further label values that mean "no label"
+    missing: str = "error"  # or "median", "drop": what is done about features without a value
+    neighbors: str | None = None  # of an .h5ad: the neighbour graph, as scanpy's `key_added`
     for_labelling: bool = False
 
     @property
@@ -76,54 +52,26 @@ class ReadOptions:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Dataset:
-    """What was read: either points or a graph.
-
-    Attributes
-    ----------
-    source : Path
-    ids : list of str
-    id_column : str or None
-        Where the file has them, if that was found out and not said.
-    labels : object array (n,)
-        Text or whole numbers; None where there is no label.
-    points : float array (n, d) or None
-    graph : Graph or None
-    feature_names : list of str
-    shared : dict
-        By name, how many features stem from one column of the file, where these are several: in
-        distances they count as one.
-    layout : float array (n, 2) or None
-        Where to draw the points, if the file says so.
-    pixels : int array (n, 2) or None
-        Row and column of every point, if they are the pixels of a picture.
-    colours : uint8 array (n, 3) or None
-        Red, green and blue of such pixels.
-    table : bool
-        Whether the points are columns of a table, whose units may differ.
-    cells : dict
-        By name, further columns to look at, (n,) each; kept for labelling alone.
-    numbers : dict
-        By name, what reads further numbers of all points, (n,), such as those of a gene; kept for
-        labelling alone.
-    notes : tuple of str
-        What the user should know about the reading.
-    """
+    """What was read: either points or a graph. Axes: n points, d features."""
 
     source: Path
     ids: list[str]
-    labels: npt.NDArray[np.object_]
-    points: FloatArray | None = None
+    labels: npt.NDArray[np.object_]  # (n,), text or whole numbers; None where there is no label
+    points: FloatArray | None = None  # (n, d)
     graph: Graph | None = None
     feature_names: list[str] = field(default_factory=list)
+    # By name, how many features stem from one column, where they are several: they count as one.
     shared: dict[str, int] = field(default_factory=dict)
-    id_column: str | None = None
-    layout: FloatArray | None = None
-    pixels: IntArray | None = None
-    colours: npt.NDArray[np.uint8] | None = None
-    table: bool = False
+    id_column: str | None = None  # if it was found out and not said
+    layout: FloatArray | None = None  # (n, 2), where to draw the points, if the file says so
+    pixels: IntArray | None = None  # (n, 2), row and column, if they are the pixels of a picture
+    colours: npt.NDArray[np.uint8] | None = None  # (n, 3), red, green and blue of such pixels
+    table: bool = False  # whether features are columns of a table, whose units may differ
+    # For labelling alone: further columns, (n,) each, and what reads further numbers, such as those
+    # of a gene.
     cells: dict[str, Sequence[Any]] = field(default_factory=dict)
     numbers: dict[str, Callable[[], FloatArray]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what the user should know about the reading
 
     @property
     def n_points(self) -> int:
@@ -148,14 +96,11 @@ class Dataset:
                 f"the label empty where it is unknown{_meant(given)}"
             )
         if len(set(given)) == 1:
+            said = "the only label is" if len(given) == 1 else f"all {len(given)} labels are"
             raise InvalidInputError(
-                f"{self.source}: {_all_labels(len(given))} {given[0]!r}, and one class alone "
-                f"cannot be told from anything: label a few points of another class{_meant(given)}"
+                f"{self.source}: {said} {given[0]!r}, and one class alone cannot be told from "
+                f"anything: label a few points of another class{_meant(given)}"
             )
-
-
-def _all_labels(count: int) -> str:
-    return "the only label is" if count == 1 else f"all {count} labels are"
 
 
 def _meant(given: Sequence[Any]) -> str:

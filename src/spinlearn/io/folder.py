@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from spinlearn.core.side_files import leftovers, side_path
+from spinlearn.core.atomic_write import leftovers, side_path
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.answer_files import ANSWER_FILES
 
@@ -27,9 +27,7 @@ def check_name(target: Path) -> None:
         with suppress(FileNotFoundError, NotADirectoryError):
             target.stat()  # of links in a circle: an error of one kind in every version of Python
     except OSError as error:
-        raise InvalidInputError(
-            f"{target} cannot be written ({error.strerror or error}): name another folder"
-        ) from error
+        raise unwritable(target, error) from error
     try:
         str(target.resolve()).encode("utf-8")
     except UnicodeEncodeError as error:
@@ -58,9 +56,7 @@ def check_target(target: Path) -> None:
         with _side_folder(target):
             pass
     except OSError as error:
-        raise InvalidInputError(
-            f"{target} cannot be written ({error.strerror or error}): name another folder"
-        ) from error
+        raise unwritable(target, error) from error
 
 
 @contextmanager
@@ -79,7 +75,7 @@ def new_folder(target: Path) -> Iterator[Path]:
             finally:
                 _put_back(old, whole)
     except OSError as error:
-        raise _unwritable(target, error) from error
+        raise unwritable(target, error) from error
 
 
 @contextmanager
@@ -94,10 +90,11 @@ def new_files(target: Path) -> Iterator[Path]:
             for path in sorted(side.iterdir()):
                 os.replace(path, whole / path.name)
     except OSError as error:
-        raise _unwritable(target, error) from error
+        raise unwritable(target, error) from error
 
 
-def _unwritable(target: Path, error: OSError) -> InvalidInputError:
+def unwritable(target: Path, error: OSError) -> InvalidInputError:
+    """What is said where the system refuses to write."""
     where = f", {error.filename}" if error.filename else ""
     return InvalidInputError(
         f"{target} cannot be written ({error.strerror or error}{where}): name another folder, or "
@@ -118,7 +115,7 @@ def parent_folder(target: Path) -> Iterator[None]:
             try:
                 missing[0].mkdir(parents=True, exist_ok=True)  # another run may make them too
             except OSError as error:
-                raise _unwritable(target, error) from error
+                raise unwritable(target, error) from error
         yield
     finally:
         for path in missing:  # innermost first
@@ -132,7 +129,10 @@ def parent_folder(target: Path) -> Iterator[None]:
 def _side_folder(target: Path) -> Iterator[Path]:
     whole = target.resolve()
     with parent_folder(target):
-        _clear_leftovers(whole)
+        for old in leftovers(whole, OLD):
+            _put_back(old, whole)
+        for left in leftovers(whole):
+            shutil.rmtree(left, ignore_errors=True)
         side = side_path(whole)
         try:
             side.mkdir()
@@ -153,11 +153,3 @@ def _put_back(old: Path, target: Path) -> None:
         if path.name not in ANSWER_FILES and not (target / path.name).exists():
             os.replace(path, target / path.name)
     shutil.rmtree(old, ignore_errors=True)
-
-
-def _clear_leftovers(target: Path) -> None:
-    """Remove what processes of this machine that are no more left beside the target."""
-    for old in leftovers(target, OLD):
-        _put_back(old, target)
-    for side in leftovers(target):
-        shutil.rmtree(side, ignore_errors=True)

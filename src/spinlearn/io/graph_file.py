@@ -1,29 +1,38 @@
-"""Precomputed graphs in files: sparse matrices, lists of edges with ids.
+"""Graphs in files: sparse matrices (.npz), Matrix Market (.mtx), lists of edges (.edges, Parquet).
 
 An edge list has two or three columns, id, id and weight (1 if absent), with or without a heading,
-or is what networkx writes by default. Lines that begin with # or % are comments. A pair listed in
-both directions is one edge; different weights for it are an error.
+or is what networkx writes by default. Lines that begin with # or % are comments. In Parquet it is
+one file, or a folder of parts, as other programs write large graphs. A pair listed twice, in
+whichever direction, is one edge; different weights for it are an error.
+
+SciPy trusts the places that a sparse matrix says its values have: wrong ones are read and written
+outside its arrays, which ends the process or, worse, does not. Its reader of Matrix Market takes
+`3.5E-` for a number, and reads beyond the end of a file that ends with it. So places are checked
+here, and entries are read by pandas.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from spinlearn.answers.labels import is_missing
-from spinlearn.core.array_file import Arrays
+from spinlearn.core.array_file import MOST_PACKED, Arrays
+from spinlearn.core.arrays import FloatArray
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.decimals import has_point, pointed
-from spinlearn.io.sparse_checks import check_lists
-from spinlearn.io.text_table import Row, read_text_rows
+from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.names import GRAPH_ALONE, own_id_column, refuse_features
+from spinlearn.io.table import Row, Table, has_point, import_parquet, pointed, read_text_rows
 
+PARQUET = ".parquet"
 MANY_NODES = 10**6  # no graph is refused below, however few its edges
 NODES_PER_EDGE = 100
 SAME = 1e-9  # relative difference of two weights that are one but for rounding
@@ -36,6 +45,11 @@ WORD = re.compile(r"\D*[^\W\d_]\D*")
 ATTRIBUTES = re.compile(
     r"""\{\s*((?P<quote>['"])weight(?P=quote)\s*:\s*(np\.\w+\()?(?P<weight>[-+.\deE]+)\)?\s*)?\}"""
 )
+MAGIC = b"%%MatrixMarket"
+LONGEST_LINE = 1 << 16  # of a Matrix Market file, as far as it is looked at
+FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
+SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
+SMALL = 10**7  # numbers that a matrix may have, however few of them are stored
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +59,25 @@ class ReadGraph:
     graph: Graph
     ids: list[str]
     notes: tuple[str, ...] = ()
+
+
+def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
+    """The nodes of a graph."""
+    if options.labels_file is None and not options.for_labelling:
+        raise InvalidInputError(GRAPH_ALONE.format(path))
+    refuse_features(path, options)
+    own_id_column(options.labels_file or path, (), options, label_table)
+    if path.is_dir() or path.suffix.lower() == PARQUET:
+        read = read_edge_parts(path)
+    elif path.suffix.lower() == ".mtx":
+        read = read_matrix_market(path)
+    else:
+        read = read_edge_list(path, options)
+    none = np.full(len(read.ids), None, dtype=object)
+    return Dataset(source=path, ids=read.ids, labels=none, graph=read.graph, notes=read.notes)
+
+
+# -- matrices --------------------------------------------------------------------------------------
 
 
 def check_node_count(path: Path, n_nodes: int, n_edges: int) -> None:
@@ -100,7 +133,10 @@ def sparse_graph(path: Path, arrays: Arrays) -> tuple[Graph, tuple[str, ...]]:
     from scipy.sparse import coo_array, csr_array
 
     try:
-        shape = _two_sizes(arrays["shape"])
+        sizes = arrays["shape"]
+        if sizes.shape != (2,) or sizes.dtype.kind not in "iu" or np.any(sizes < 0):
+            raise ValueError(f"its shape is {sizes.tolist()}")
+        shape = (int(sizes[0]), int(sizes[1]))
         if arrays["data"].ndim != 1 or arrays["data"].dtype.kind not in "biuf":
             raise ValueError(f"its values are {arrays['data'].dtype}, no list of numbers")
         data = arrays["data"].astype(np.float64)
@@ -121,13 +157,6 @@ def sparse_graph(path: Path, arrays: Arrays) -> tuple[Graph, tuple[str, ...]]:
     return matrix_graph(path, matrix)
 
 
-def _two_sizes(shape: np.ndarray[Any, np.dtype[Any]]) -> tuple[int, int]:
-    if shape.shape != (2,) or shape.dtype.kind not in "iu" or np.any(shape < 0):
-        raise ValueError(f"its shape is {shape.tolist()}")
-    rows, columns = shape.tolist()
-    return rows, columns
-
-
 @contextmanager
 def errors_about(path: Path) -> Iterator[None]:
     """Name the file in errors of parts that know nothing about files."""
@@ -137,14 +166,179 @@ def errors_about(path: Path) -> Iterator[None]:
         raise InvalidInputError(f"{path}: {error}") from error
 
 
-def read_edge_list(
-    path: Path, *, delimiter: str | None = None, encoding: str = "utf-8", decimal: str = "."
-) -> ReadGraph:
+def check_compressed(matrix: Any) -> None:
+    """Refuse a matrix by rows or by columns whose places lie outside it, or overlap."""
+    n_lists, n_places = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+    check_lists(matrix.data, matrix.indices, matrix.indptr, n_lists, n_places)
+
+
+def check_lists(
+    data: npt.NDArray[Any],
+    indices: npt.NDArray[Any],
+    indptr: npt.NDArray[Any],
+    n_lists: int,
+    n_places: int,
+) -> None:
+    """The same for its arrays: values, their places in their list, where the lists begin."""
+    for name, values in (("indices", indices), ("indptr", indptr)):
+        if values.ndim != 1 or values.dtype.kind not in "iu":
+            raise ValueError(f"{name} is {values.dtype} of shape {values.shape}, no list of places")
+    if data.shape != indices.shape:
+        raise ValueError(f"there are {data.shape} values for {indices.shape} places")
+    ends = (int(indptr[0]), int(indptr[-1])) if len(indptr) else ()
+    if len(indptr) != n_lists + 1 or ends != (0, len(indices)) or np.any(indptr[1:] < indptr[:-1]):
+        raise ValueError("the beginnings of its rows are out of order")
+    if len(indices) and not (indices.min() >= 0 and indices.max() < n_places):
+        raise ValueError("values lie outside the matrix")
+
+
+def check_dense_size(shape: tuple[int, ...], n_stored: int) -> None:
+    """Refuse a matrix that would fill the memory with zeros if it were written out."""
+    n_numbers = int(np.prod(shape, dtype=object))
+    if n_numbers > max(SMALL, MOST_PACKED * n_stored):
+        raise ValueError(
+            f"its shape {shape} claims {n_numbers} numbers, of which {n_stored} are stored"
+        )
+
+
+# -- Matrix Market ---------------------------------------------------------------------------------
+
+
+def read_matrix_market(path: Path) -> ReadGraph:
+    """Graph of a symmetric matrix; ids are the row numbers of the file, from 1."""
+    from pandas import read_csv
+    from pandas.errors import EmptyDataError
+    from scipy.sparse import coo_array
+
+    with open(path, "rb") as file:
+        kind, field, symmetry, shape, n_entries, line = _mtx_heading(path, file)
+        if n_entries > path.stat().st_size:  # an entry takes more than a byte
+            raise InvalidInputError(
+                f"{path} is truncated: its size line claims {n_entries} entries, more than the "
+                "file can hold"
+            )
+        check_node_count(path, shape[0], n_entries)
+        width = 1 if kind == "array" else 2 if field == "pattern" else 3
+        place = file.tell()
+        try:
+            entries = read_csv(
+                file, sep=r"\s+", header=None, dtype=np.float64, quoting=3, encoding="latin-1",
+                float_precision="round_trip",
+            ).to_numpy()  # fmt: skip
+            sound = entries.shape[1] == width and bool(np.all(np.isfinite(entries)))
+            if sound and kind == "coordinate":
+                places = entries[:, :2]
+                sound = bool(np.all((places >= 1) & (places <= shape) & (places % 1 == 0)))
+        except EmptyDataError:
+            entries, sound = np.empty((0, width)), True
+        except (ValueError, OverflowError, MemoryError):
+            sound = False
+        if not sound:
+            file.seek(place)
+            raise _mtx_error(path, file, line, width, shape)
+    if len(entries) != n_entries:
+        what = "is truncated" if len(entries) < n_entries else "is damaged"
+        raise InvalidInputError(
+            f"{path} {what}: it holds {len(entries)} entries, but its size line claims {n_entries}"
+        )
+    values = np.ones(n_entries) if field == "pattern" else entries[:, -1]
+    if kind == "array":  # column by column, of a symmetric matrix its lower half
+        places = np.indices(shape[::-1]).reshape(2, -1)
+        if symmetry != "general":
+            places = np.array(np.triu_indices(shape[0], symmetry == "skew-symmetric"))
+        columns, rows = places
+    else:
+        rows, columns = entries[:, :2].astype(np.int64).T - 1
+    if symmetry != "general":
+        apart = rows != columns
+        sign = -1.0 if symmetry == "skew-symmetric" else 1.0
+        values = np.concatenate([values, sign * values[apart]])
+        rows, columns = np.append(rows, columns[apart]), np.append(columns, rows[apart])
+    graph, notes = matrix_graph(path, coo_array((values, (rows, columns)), shape=shape))
+    return ReadGraph(graph, [str(k + 1) for k in range(graph.n_nodes)], notes)
+
+
+def _mtx_heading(path: Path, file: IO[bytes]) -> tuple[str, str, str, tuple[int, int], int, int]:
+    """Format, field, symmetry, shape, number of entries, and the line before the first of them."""
+    first = _line(file)
+    if not first.startswith(MAGIC):
+        raise InvalidInputError(
+            f"{path} is not a Matrix Market file: it does not begin with %%MatrixMarket"
+        )
+    words = first.decode("ascii", errors="replace").lower().split()[1:]
+    kind, field, symmetry = (*words[1:], "", "", "")[:3]
+    known = words[:1] == ["matrix"] and kind in ("coordinate", "array")
+    if not known or field not in FIELDS or symmetry not in SYMMETRIES:
+        raise InvalidInputError(
+            f"{path} begins with {' '.join(words)!r}, which is not a graph: write 'matrix "
+            "coordinate', then real, integer or pattern, then symmetric or general"
+        )
+    line, text = 1, b"%"
+    while text and (text.startswith(b"%") or not text.strip()):
+        line, text = line + 1, _line(file)
+    numbers = text.split()
+    wanted = 3 if kind == "coordinate" else 2
+    if len(numbers) != wanted or not all(re.fullmatch(rb"[0-9]{1,10}", n) for n in numbers):
+        raise InvalidInputError(
+            f"{path} has no size in line {line}: give {wanted} whole numbers, rows, columns"
+            + (" and entries" if wanted == 3 else "")
+        )
+    rows, columns, *entries = map(int, numbers)
+    if rows == 0 or columns == 0:
+        raise InvalidInputError(f"{path} holds no node: its size in line {line} is 0")
+    # A symmetric full matrix is stored by half.
+    half = rows * (rows - 1) // 2 + (0 if symmetry == "skew-symmetric" else rows)
+    n_entries = entries[0] if entries else rows * columns if symmetry == "general" else half
+    return kind, field, symmetry, (rows, columns), n_entries, line
+
+
+def _line(file: IO[bytes]) -> bytes:
+    """The beginning of the next line, however long that is."""
+    line = part = file.readline(LONGEST_LINE)
+    while part and not part.endswith(b"\n"):
+        part = file.readline(LONGEST_LINE)
+    return line
+
+
+def _mtx_error(
+    path: Path, file: IO[bytes], line: int, width: int, shape: tuple[int, int]
+) -> InvalidInputError:
+    """What is wrong with the first line that is no entry."""
+    while text := _line(file):
+        line += 1
+        parts = text.decode("latin-1").split()
+        numbers = [_number(part) for part in parts]
+        sound = len(parts) == width and all(n is not None and np.isfinite(n) for n in numbers)
+        if sound and width > 1:
+            places = zip(numbers[:2], shape, strict=True)
+            sound = all(n in range(1, size + 1) for n, size in places)
+        if parts and not sound:
+            return InvalidInputError(
+                f"{path} has {' '.join(parts)[:40]!r} in line {line}, which is not an entry of a "
+                f"matrix of {shape[0]} by {shape[1]}: give "
+                + ("one" if width == 1 else "row, column")
+                + ("" if width == 2 else " and a finite number")
+            )
+    return InvalidInputError(f"{path} cannot be read as Matrix Market: get it again")
+
+
+# -- lists of edges --------------------------------------------------------------------------------
+
+
+def is_edge_parts(path: Path) -> bool:
+    """Whether this is a folder of Parquet files."""
+    return path.is_dir() and any(path.glob(f"*{PARQUET}"))
+
+
+def is_edge_heading(columns: Sequence[str]) -> bool:
+    """Whether a table with these columns is a list of edges."""
+    return len(columns) in (2, 3) and _names_ends(columns)
+
+
+def read_edge_list(path: Path, options: ReadOptions) -> ReadGraph:
     """Graph of a list of edges; ids in the order in which they first appear."""
-    given = read_text_rows(path, delimiter=delimiter, encoding=encoding)
-    rows = [(line, _without_attributes(path, line, cells)) for line, cells in given]
-    if decimal == ",":
-        rows = [(line, _with_point(path, line, cells)) for line, cells in rows]
+    given = read_text_rows(path, delimiter=options.delimiter, encoding=options.encoding)
+    rows = [(line, _edge(path, line, cells, options.decimal)) for line, cells in given]
     _check_widths(path, rows)
     if _is_heading(rows):
         rows = rows[1:]
@@ -166,27 +360,25 @@ def read_edge_list(
                     f"{path} has the weight {cells[2]!r} in line {line}: weights are finite numbers"
                 )
             weights[k] = weight
-    _check_directions(path, edges, weights, [line for line, _ in rows])
-    graph = Graph(len(number), edges, weights, duplicates="first")
-    return ReadGraph(graph, list(number))
+    edges, weights = _pairs_once(
+        path, edges, weights, lambda a, b: f"(lines {rows[a][0]} and {rows[b][0]})"
+    )
+    return ReadGraph(Graph(len(number), edges, weights), list(number))
 
 
-def _without_attributes(path: Path, line: int, cells: list[str]) -> list[str]:
-    """Id, id and weight, where networkx's attributes in braces hold at most a weight."""
-    if len(cells) < 3 or not cells[2].startswith("{"):
+def _edge(path: Path, line: int, cells: list[str], decimal: str) -> list[str]:
+    """Id, id and weight, with a decimal point, and without networkx's attributes in braces."""
+    if len(cells) >= 3 and cells[2].startswith("{"):
+        attributes = " ".join(cells[2:]).strip()
+        found = ATTRIBUTES.fullmatch(attributes)
+        if found is None:
+            raise InvalidInputError(
+                f"{path} has the attributes {attributes} in line {line}, but an edge has a weight "
+                "alone: write the list with networkx.write_weighted_edgelist"
+            )
+        return [*cells[:2], found["weight"] or "1"]
+    if decimal == ".":
         return cells
-    attributes = " ".join(cells[2:]).strip()
-    found = ATTRIBUTES.fullmatch(attributes)
-    if found is None:
-        raise InvalidInputError(
-            f"{path} has the attributes {attributes} in line {line}, but an edge has a weight "
-            "alone: write the list with networkx.write_weighted_edgelist"
-        )
-    return [*cells[:2], found["weight"] or "1"]
-
-
-def _with_point(path: Path, line: int, cells: list[str]) -> list[str]:
-    """Id, id and weight, whose decimal comma becomes a point."""
     if any(map(has_point, cells[2:])):
         raise InvalidInputError(
             f"{path} has the weight {cells[2]!r} in line {line}, but --decimal , says that "
@@ -210,11 +402,6 @@ def _check_widths(path: Path, rows: list[Row]) -> None:
                 f"{path} has {len(cells)} cells up to line {line}, but {width} columns of one line "
                 "each: check for a stray delimiter or a missing quote there"
             )
-
-
-def is_edge_heading(columns: Sequence[str]) -> bool:
-    """Whether a table with these columns is a list of edges."""
-    return len(columns) in (2, 3) and _names_ends(columns)
 
 
 def _names_ends(columns: Sequence[str]) -> bool:
@@ -247,21 +434,73 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _check_directions(
+def _pairs_once(
     path: Path,
-    edges: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
-    weights: object,
-    lines: list[int],
-) -> None:
-    values = np.asarray(weights, dtype=np.float64)
+    edges: npt.NDArray[np.int64],
+    weights: FloatArray,
+    where: Callable[[int, int], str],
+) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """Every pair once; `where` says which two rows give it different weights."""
     pairs = np.sort(edges, axis=1)
     order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    same = np.all(pairs[order][1:] == pairs[order][:-1], axis=1)
-    clash = same & (values[order][1:] != values[order][:-1])
+    pairs, weights = pairs[order], weights[order]
+    same = np.all(pairs[1:] == pairs[:-1], axis=1)
+    clash = same & (np.abs(weights[1:] - weights[:-1]) > SAME * np.abs(weights[1:]))
     if np.any(clash):
         k = int(np.argmax(clash))
-        a, b = sorted((lines[order[k]], lines[order[k + 1]]))
         raise InvalidInputError(
-            f"{path} gives one pair two weights (lines {a} and {b}), but couplings are mutual: "
-            "keep one, or their mean"
+            f"{path} gives one pair two weights {where(int(order[k]), int(order[k + 1]))}, but "
+            "couplings are mutual: keep one, or their mean"
         )
+    kept = np.concatenate([[True], ~same])
+    return pairs[kept], weights[kept]
+
+
+def read_edge_parts(path: Path) -> ReadGraph:
+    """The graph of a Parquet file, or of all in a folder, in the order of their names."""
+    parquet = import_parquet()
+    import pyarrow as pa
+
+    ends: tuple[list[Any], list[Any]] = [], []
+    weights: list[npt.NDArray[Any]] = []
+    for file in sorted(path.glob(f"*{PARQUET}")) if path.is_dir() else [path]:
+        try:
+            table = parquet.read_table(file)
+        # Arrow, and the text inside, have many ways to fail.
+        except Exception as error:
+            raise InvalidInputError(f"{file} cannot be read as Parquet: {error}") from error
+        if table.num_columns not in (2, 3):
+            raise InvalidInputError(
+                f"{file} has {table.num_columns} columns, but a list of edges has two or three: "
+                "id, id, weight"
+            )
+        for end, column in zip(ends, table.columns[:2], strict=True):
+            if column.null_count:
+                raise InvalidInputError(f"{file} has edges without an end: drop those rows")
+            end.extend(column.chunks)
+        weights.append(np.ones(table.num_rows))
+        if table.num_columns == 3:
+            kind = table.schema.types[2]
+            if not (pa.types.is_floating(kind) or pa.types.is_integer(kind)):
+                raise InvalidInputError(f"{file}: weights are {kind}, but they must be numbers")
+            weights[-1] = table.column(2).to_numpy().astype(np.float64)
+    if not sum(map(len, weights)):
+        raise InvalidInputError(f"{path} holds no edges")
+    try:
+        encoded = pa.chunked_array(ends[0] + ends[1]).dictionary_encode().unify_dictionaries()
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InvalidInputError(
+            f"the ids of both ends, in all parts, must be of one type: {error}"
+        ) from error
+    names = encoded.chunk(0).dictionary.to_numpy(zero_copy_only=False)
+    order = np.argsort(names, kind="stable")  # ids in their order
+    numbers = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
+    edges = np.argsort(order)[numbers].reshape(2, -1).T
+    ids = [str(name) for name in names[order]]
+    pairs, strengths = _pairs_once(
+        path,
+        edges,
+        np.concatenate(weights),
+        lambda a, b: "({!r}, {!r})".format(*(ids[int(k)] for k in edges[a])),
+    )
+    return ReadGraph(Graph(len(ids), pairs, strengths), ids)

@@ -1,4 +1,4 @@
-"""Names of points in files: their labels, their ids, looked up in a second file if need be."""
+"""What the user names in files: labels, ids (in a second file if need be), features."""
 
 from __future__ import annotations
 
@@ -12,16 +12,37 @@ import numpy.typing as npt
 from spinlearn.answers.labels import WHOLE, clean_labels, is_missing
 from spinlearn.answers.spreadsheet import plain_name
 from spinlearn.core.array_file import read_npy
+from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
+from spinlearn.graphs.points import checked_points
 from spinlearn.io.dataset import Dataset, ReadOptions
-from spinlearn.io.name_checks import check_names
-from spinlearn.io.parquet_table import read_parquet_table
-from spinlearn.io.table import Table, listed, nameless, require
-from spinlearn.io.text_table import read_text_table
-from spinlearn.io.turned import rows_are_features
+from spinlearn.io.table import (
+    Table,
+    check_names,
+    default_delimiter,
+    listed,
+    nameless,
+    read_parquet_table,
+    read_text_table,
+    require,
+)
 
 NO_TABLES = (".npz", ".h5ad", ".mtx", ".edges")
 LABEL_DELIMITERS = (",", ";", "\t")
+GRAPH_ALONE = "{} is a graph, which holds no labels: give them in a second file with --labels-file"
+# How a table with features as rows is turned round, by its ending; TEXT: all others.
+NAMED = ".T.rename_axis('id')"
+REMEDIES = {
+    ".npy": "numpy.save({new!r}, numpy.load({old!r}).T)",
+    ".npz": "save X.T instead of X",
+    ".h5ad": "anndata.read_h5ad({old!r}).T.write_h5ad({new!r})",
+    ".parquet": f"pandas.read_parquet({{old!r}}){NAMED}.reset_index().to_parquet({{new!r}}), and "
+    "say --id id",
+}
+TEXT = (
+    f"pandas.read_csv({{old!r}}, sep={{mark!r}}, index_col=0){NAMED}.to_csv({{new!r}}, "
+    "sep={mark!r}), and say --id id"
+)
 
 
 def own_labels(table: Table, options: ReadOptions, n_points: int) -> npt.NDArray[np.object_]:
@@ -222,3 +243,71 @@ def check_ids(path: Path, ids: list[str]) -> None:
 def row_numbers(n_rows: int) -> list[str]:
     """The ids of rows without any: counted from 1, as spreadsheets do."""
     return [str(k + 1) for k in range(n_rows)]
+
+
+def rows_are_features(path: Path, sign: str, options: ReadOptions) -> InvalidInputError:
+    """The error for such a file; `sign` is by what it was recognised."""
+    remedy = REMEDIES.get(path.suffix.lower(), TEXT).format(
+        old=path.name, new=f"turned-{path.name}", mark=options.delimiter or default_delimiter(path)
+    )
+    return InvalidInputError(
+        f"{path} has features as rows and points as columns, as genes often stand ({sign}): turn "
+        f"it round, for example by {remedy}"
+    )
+
+
+def feature_columns(columns: Sequence[str], options: ReadOptions) -> list[str]:
+    """The columns that may be features."""
+    if options.features:
+        return chosen_columns(columns, options)
+    others = {options.labels, options.id, *options.exclude}
+    return [name for name in columns if name not in others]
+
+
+def chosen_columns(names: Sequence[str], options: ReadOptions) -> list[str]:
+    """The features that were named; a text is split at commas unless it is a name itself."""
+    chosen: list[str] = []
+    for text in options.features:
+        parts = [text] if text in names else [part.strip() for part in text.split(",")]
+        chosen += [part for part in parts if part and part not in chosen]
+    return chosen
+
+
+def one_array(path: Path, names: Sequence[str], options: ReadOptions) -> str | None:
+    """The array that was named as features, or None."""
+    chosen = chosen_columns(names, options)
+    for name in chosen:
+        if name not in names:
+            raise InvalidInputError(
+                f"{path} has no array {name!r}: it has {listed(names)}; name one with --features"
+            )
+    if len(chosen) > 1:
+        raise InvalidInputError(
+            f"{path}: {listed(chosen)} cannot be used together as features: name one array"
+        )
+    return chosen[0] if chosen else None
+
+
+def refuse_features(path: Path, options: ReadOptions) -> None:
+    """A graph has none."""
+    if options.features:
+        raise InvalidInputError(f"{path} is a graph, which has no features: leave --features out")
+
+
+def array_of_points(
+    path: Path, name: str, values: npt.NDArray[Any], options: ReadOptions
+) -> FloatArray:
+    """An array of a file as points, checked as those that `fit` is given; gaps if allowed."""
+    if values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise InvalidInputError(
+            f"{path}: the array {name!r} has shape {values.shape} and dtype {values.dtype}, but "
+            "features are a 2-D array of numbers, one row per point"
+        )
+    said = f"{path}: the array {name!r}"
+    gaps = np.isnan(values)
+    if options.gaps_allowed and np.any(gaps):
+        checked_points(np.where(gaps, 0, values), said)
+        return np.array(values, dtype=np.float64)
+    points = checked_points(values, said)
+    points.flags.writeable = False  # shared by all that need it, not copied
+    return points

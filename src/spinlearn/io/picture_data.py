@@ -16,8 +16,8 @@ import numpy.typing as npt
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.graphs import PixelGrid
-from spinlearn.io.chosen_columns import refuse_features
 from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.names import refuse_features
 from spinlearn.io.table import Table
 
 KINDS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
@@ -38,7 +38,11 @@ def read_picture_data(path: Path, options: ReadOptions, label_table: Table | Non
     if masked:
         inside = inside & (values[:, :, 0] == values.max())
     if inside.sum() < 2:
-        raise InvalidInputError(_too_few(path, int(inside.sum()), masked))
+        which = "brighter (with two values it is a mask)" if masked else "not transparent"
+        raise InvalidInputError(
+            f"{path} shows too few pixels: at least 2 that are {which} are needed, and "
+            f"{'there is one' if inside.any() else 'there is none'}; give a larger picture"
+        )
     builder = PixelGrid(connectivity=8, values=None if masked else values)
     pixels = builder.coordinates(inside)
     what = "mask" if masked else "picture, joined by how alike pixels are"
@@ -51,19 +55,6 @@ def read_picture_data(path: Path, options: ReadOptions, label_table: Table | Non
         pixels=pixels,
         colours=np.broadcast_to(shown, (*inside.shape, 3))[inside].astype(np.uint8),
         notes=(f"graph: {len(pixels)} pixels of a {what}",),
-    )
-
-
-def _too_few(path: Path, n_seen: int, masked: bool) -> str:
-    there = "there is one" if n_seen else "there is none"
-    if masked:
-        return (
-            f"{path} has two values, so it is taken as a mask: its brighter pixels are the points, "
-            f"and {there}, but at least 2 are needed; give a larger picture"
-        )
-    return (
-        f"{path} shows too few pixels: at least 2 that are not transparent are needed, and {there};"
-        " give a larger picture"
     )
 
 

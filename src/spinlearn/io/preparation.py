@@ -15,23 +15,12 @@ SCALES = ("none", "standard")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preparation:
-    """What is done to the features, in this order.
+    """What is done to the features, in this order."""
 
-    Attributes
-    ----------
-    clip : (float, float) or None
-        Values beyond are set to these bounds.
-    log2 : bool
-        Take the logarithm; all values must be positive by then.
-    top_variance : int or None
-        Keep this many features, those of largest variance.
-    scale : {"none", "standard"}
-        "standard": mean 0 and standard deviation 1 of every feature, so that units do not matter.
-    """
-
-    clip: tuple[float, float] | None = None
-    log2: bool = False
-    top_variance: int | None = None
+    clip: tuple[float, float] | None = None  # values beyond are set to these bounds
+    log2: bool = False  # take the logarithm; all values must be positive by then
+    top_variance: int | None = None  # keep this many features, those of largest variance
+    # "none", or "standard": mean 0 and deviation 1 of every feature, so that units do not matter.
     scale: str = "none"
 
     def apply(self, points: FloatArray, names: Sequence[str]) -> tuple[FloatArray, list[str]]:
@@ -51,7 +40,14 @@ class Preparation:
                     "example --clip 1,1e9"
                 )
             points = np.log2(points)
-        _check_variances(points, kept)  # distances overflow where variances do
+        with np.errstate(over="ignore", invalid="ignore"):
+            bad = np.flatnonzero(~np.isfinite(points.std(axis=0)))
+        if len(bad):  # distances overflow where variances do
+            which = repr(kept[bad[0]]) if kept else f"number {bad[0] + 1}"
+            raise InvalidInputError(
+                f"the feature {which} holds values up to {np.abs(points[:, bad[0]]).max():.3g}, "
+                "whose variance overflows: divide it by a power of ten, or bound it with --clip"
+            )
         if self.top_variance is not None:
             if self.top_variance < 1:
                 raise InvalidInputError("top-variance must be at least 1")
@@ -61,16 +57,3 @@ class Preparation:
             spread = points.std(axis=0)
             points = (points - points.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
         return points, kept
-
-
-def _check_variances(points: FloatArray, names: Sequence[str]) -> None:
-    with np.errstate(over="ignore", invalid="ignore"):
-        spread = points.std(axis=0)
-    bad = np.flatnonzero(~np.isfinite(spread))
-    if len(bad):
-        largest = np.abs(points[:, bad[0]]).max()
-        which = repr(names[bad[0]]) if len(names) else f"number {bad[0] + 1}"
-        raise InvalidInputError(
-            f"the feature {which} holds values up to {largest:.3g}, whose variance overflows: "
-            "divide it by a power of ten, or bound it with --clip"
-        )

@@ -20,19 +20,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+import numpy as np
+
+from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.errors import InvalidInputError
+from spinlearn.io.anndata_parts import read_h5ad_data
 from spinlearn.io.array_data import read_array_data
 from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions
-from spinlearn.io.decimals import check_mark
-from spinlearn.io.edge_parts import is_edge_parts
-from spinlearn.io.gaps import check_choice, without_gaps
-from spinlearn.io.graph_data import read_graph_data
-from spinlearn.io.h5ad_data import read_h5ad_data
+from spinlearn.io.features import named
+from spinlearn.io.graph_file import is_edge_parts, read_graph_data
 from spinlearn.io.names import check_ids, looked_up, one_per_point, read_label_table
 from spinlearn.io.picture_data import KINDS, read_picture_data
-from spinlearn.io.table import Table
+from spinlearn.io.table import Table, listed
 from spinlearn.io.table_data import read_table_data
 
 # From a path, what the user says of it, and the second file with labels, if that is a table.
@@ -48,6 +50,7 @@ READERS: dict[str, Reader] = {
     ".edges": read_graph_data,
     **dict.fromkeys(KINDS, read_picture_data),
 }
+CHOICES = {"missing": ("error", "median", "drop"), "decimal": (".", ",")}
 
 
 def read_dataset(path: Path, options: ReadOptions) -> Dataset:
@@ -72,20 +75,108 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
         )
     if plain is not path and kind not in (*TEXT_KINDS, ".edges"):
         raise InvalidInputError(f"{path} is gzipped, which is read for text tables only: unpack it")
-    check_choice(options.missing)
-    check_mark(options.decimal)
+    for name, known in CHOICES.items():
+        if getattr(options, name) not in known:
+            raise InvalidInputError(
+                f"--{name} {getattr(options, name)!r} is unknown: use {' or '.join(known)}"
+            )
     if options.neighbors is not None and kind != ".h5ad":
         raise InvalidInputError(
             f"{path} is not an .h5ad file, so --neighbors {options.neighbors!r} names nothing in "
             "it: leave it out"
         )
     label_table = read_label_table(options)
-    listed = options.edges and kind in (*TEXT_KINDS, ".parquet")
-    reader = READERS[".edges" if listed else kind]
+    as_edges = options.edges and kind in (*TEXT_KINDS, ".parquet")
+    reader = READERS[".edges" if as_edges else kind]
     data = reader(path, options, label_table)
     check_ids(path, data.ids)
     if label_table is not None:
         data = replace(data, labels=looked_up(label_table, data, options))
     elif options.labels_file is not None:
         data = replace(data, labels=one_per_point(options.labels_file, data, options))
-    return without_gaps(data, options.missing)
+    return _without_gaps(data, options.missing)
+
+
+def _without_gaps(data: Dataset, how: str) -> Dataset:
+    """The dataset with its gaps (NaN) filled by the median of their feature, or without such rows.
+
+    Readers refuse gaps themselves where they are an error: they know the line.
+    """
+    if data.points is None or not np.any(np.isnan(data.points)):
+        return data
+    gaps: BoolArray = np.isnan(data.points)
+    columns = [data.feature_names[k] for k in np.flatnonzero(gaps.any(axis=0))]
+    if how == "median":
+        empty = np.flatnonzero(gaps.all(axis=0))
+        if len(empty):
+            raise InvalidInputError(
+                f"{data.source} has no value at all in {data.feature_names[empty[0]]!r}, so there "
+                "is no median: leave it out with --features"
+            )
+        points, n_filled = _filled(data, gaps)
+        note = (
+            f"filled {n_filled} missing values with the median of their feature"
+            + (", or its most frequent word: " if data.shared else ": ")
+            + named(columns, data.feature_names)
+        )
+        return replace(data, points=points, notes=(*data.notes, note))
+    kept: BoolArray = np.asarray(~gaps.any(axis=1))
+    _check_what_is_left(data, kept)
+    rows, gone = np.flatnonzero(kept).tolist(), np.flatnonzero(~kept).tolist()
+    note = (
+        f"dropped {len(gone)} of {data.n_points} rows, which lack a value in "
+        f"{named(columns, data.feature_names)}: {listed([data.ids[row] for row in gone], most=20)}"
+    )
+    given = [data.labels[row] for row in gone if data.labels[row] is not None]
+    if given:
+        note += f"; {len(given)} of them labelled"
+        lost = sorted({str(c) for c in given} - {str(c) for c in data.labels[kept]})
+        if lost:
+            note += f", so that no label is left of {listed(lost)}"
+    return replace(
+        data,
+        ids=[data.ids[row] for row in rows],
+        labels=data.labels[kept],
+        points=data.points[kept],
+        layout=None if data.layout is None else data.layout[kept],
+        cells={name: [cells[row] for row in rows] for name, cells in data.cells.items()},
+        numbers={name: partial(_some, read, kept) for name, read in data.numbers.items()},
+        notes=(*data.notes, note),
+    )
+
+
+def _filled(data: Dataset, gaps: BoolArray) -> tuple[FloatArray, int]:
+    """Points with medians where values are missing, and how many cells of the file these were.
+
+    A word that is missing becomes one that is there, the most frequent one.
+    """
+    assert data.points is not None
+    middle = np.nanmedian(data.points, axis=0)
+    start = n_filled = 0
+    while start < len(middle):  # features that stem from one column at a time
+        group = slice(start, start + data.shared.get(data.feature_names[start], 1))
+        n_filled += int(gaps[:, group].any(axis=1).sum())
+        if group.stop > start + 1:
+            shares = np.nanmean(data.points[:, group], axis=0)
+            middle[group] = np.arange(len(shares)) == np.argmax(shares)
+        start = group.stop
+    return np.asarray(np.where(gaps, middle, data.points)), n_filled
+
+
+def _check_what_is_left(data: Dataset, kept: BoolArray) -> None:
+    """Refuse to drop all rows with a label, or all without: the error would seem another one."""
+    labelled = np.array([label is not None for label in data.labels], dtype=bool)
+    for rows, which in ((labelled, " with a label"), (~labelled, " without a label")):
+        if kept.sum() < 2:
+            which = f" but {int(kept.sum())}"
+        elif not np.any(rows) or np.any(rows & kept):
+            continue
+        raise InvalidInputError(
+            f"{data.source} lacks a value in all rows{which}, so that --missing drop leaves "
+            "nothing to learn from or to classify: say --missing median, or leave columns out with "
+            "--features"
+        )
+
+
+def _some(read: Callable[[], FloatArray], kept: BoolArray) -> FloatArray:
+    return read()[kept]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,53 +17,79 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.answer import Answer, Averages
-from spinlearn.answers.labels import LARGEST
 from spinlearn.answers.law import Law
-from spinlearn.answers.proposal import ACCEPT, REJECT, Proposal, Word
-from spinlearn.answers.rule import SMALL_GROUPS, Status, label_holders
-from spinlearn.answers.temperature import TEMPERATURE_RULES
-from spinlearn.core.array_checks import FINITE, NUMBER, listed, typed, within
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.proposal import Proposal, Word
+from spinlearn.answers.rule import Status, label_holders
+from spinlearn.core.array_checks import within
 from spinlearn.core.array_file import Arrays, read_npz, write_npz
 from spinlearn.core.arrays import FloatArray, frozen
 from spinlearn.core.atomic_write import atomic_write
-from spinlearn.core.model import FREE, PottsModel
+from spinlearn.core.class_penalty import ClassPenalty
+from spinlearn.core.graph import Graph
+from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.name_checks import check_names
-from spinlearn.io.stored_averages import (
-    STORED,
-    equilibrium_arrays,
-    equilibrium_header,
-    equilibrium_of,
-)
-from spinlearn.io.stored_model import model_arrays, model_of
-from spinlearn.io.stored_profile import profile_arrays, profile_of
+from spinlearn.io.stored_averages import equilibrium_arrays, equilibrium_header, equilibrium_of
+from spinlearn.io.table import check_names
 from spinlearn.methods.reduction import Reduction
 from spinlearn.viz.layout import principal
 from spinlearn.viz.pictures import Pictures
 
 MAGIC = "spinlearn result"
 VERSION = 4
-PLACES = ("layout", "components")
-PLAIN_ARRAYS = (
-    "ids", "classes", "labels", "n_nodes", "edges", "weights", "couplings", "pair_cost", "fields",
-    "clamped",
-)  # fmt: skip
-ROUNDING = 1e-6  # of a probability in single precision
-LAW_ROUNDING = 1e-4  # of a sum of many
 MOST_VALUES = 10_000_000  # of features that are stored: 40 MB
 LARGE = 500_000  # points whose probabilities stay in single precision
-PROPOSED = ("proposal_points", "proposal_typical", "word_points", "word_labelled")
+PLACES = ("layout", "components")
+MODEL = ("edges", "weights", "couplings", "pair_cost", "fields", "clamped")
+PROFILE: dict[str, Any] = {
+    "temperatures": np.float64, "outcomes": np.int32, "status": np.int8, "margin": np.float64,
+}  # fmt: skip
 REDUCTION = ("mean", "components", "spread")
+ANSWER = ("temperature", "rule", "tau", "small_groups", "eta_min", "new_groups", "choices")
 LAW = (
-    "shares",
-    "n_judged",
-    "n_right",
-    "chance",
-    "temperatures",
-    "resolutions",
-    "phase_weights",
-)  # plain fields
-PLAIN = ("temperature", "rule", "tau", "small_groups", "eta_min")  # fields of Answer
+    "shares", "n_judged", "n_right", "chance", "temperatures", "resolutions", "phase_weights",
+)  # fmt: skip
+ANY, SHARE = (-np.inf, np.inf), (-1e-4, 1.0001)
+# Kinds of dtype, axes and range of arrays. Axes: n points, k classes, c classes and new ones, q
+# states, m edges, T and P temperatures of averages and profile, d and D features, used and given.
+FORMS: dict[str, tuple[str, str, tuple[float, float] | None]] = {
+    "ids": ("U", "n", None),
+    "classes": ("U", "k", None),
+    "labels": ("i", "n", None),
+    "edges": ("iu", "m2", None),
+    "weights": ("f", "m", None),
+    "pair_cost": ("f", "qq", None),
+    "temperatures": ("f", "T", (0, np.inf)),
+    "converged": ("b", "T", None),
+    "equilibrated": ("b", "T", None),
+    "marginals": ("fu", "Tnq", None),
+    "edge_agreement": ("fu", "Tm", None),
+    "mean_energy": ("f", "T", ANY),
+    "heat_capacity": ("f", "T", ANY),
+    "log_partition": ("f", "T", ANY),
+    "log_partition_std_error": ("f", "T", ANY),
+    "std_error": ("f", "Tnq", (0, np.inf)),
+    "agreement_std_error": ("f", "Tm", (0, np.inf)),
+    "doubt": ("f", "Tn", SHARE),
+    "profile_temperatures": ("f", "P", (0, np.inf)),
+    "profile_outcomes": ("i", "Pn", None),
+    "profile_status": ("i", "Pn", (0, len(Status) - 1)),
+    "profile_margin": ("f", "Pn", SHARE),
+    "law_probabilities": ("f", "nc", SHARE),
+    "law_class_errors": ("f", "k", (0, np.inf)),
+    "penalty_sizes": ("f", "n", ANY),
+    "penalty_targets": ("f", "q", ANY),
+    "layout": ("f", "n2", ANY),
+    "components": ("f", "n2", ANY),
+    "points": ("f", "nd", ANY),
+    "reduction_mean": ("f", "D", ANY),
+    "reduction_components": ("f", "dD", ANY),
+    "reduction_spread": ("f", "D", ANY),
+    "proposal_points": ("i", "a", None),
+    "proposal_typical": ("i", "b", None),
+    "word_points": ("i", "e", None),
+    "word_labelled": ("i", "f", None),
+}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -222,9 +248,9 @@ class Result(Answer, Pictures):
             "classes": np.array(classes, dtype=np.str_),
             "labels": self.labels,
         }
-        arrays |= model_arrays(self.model, large=self.equilibrium.marginals.dtype == np.float32)
+        arrays |= _model_arrays(self.model, self.equilibrium.marginals.dtype == np.float32)
         arrays |= equilibrium_arrays(self.equilibrium)
-        arrays |= profile_arrays(self.profile)
+        arrays |= {f"profile_{name}": getattr(self.profile, name) for name in PROFILE}
         for name in PLACES:
             places = getattr(self, name)
             if places is not None:
@@ -250,7 +276,7 @@ class Result(Answer, Pictures):
             "version": VERSION,
             "whole_numbers": self.classes.dtype.kind in "iu",
             "equilibrium": equilibrium_header(self.equilibrium),
-            "answer": {name: getattr(self, name) for name in (*PLAIN, "new_groups", "choices")},
+            "answer": {name: getattr(self, name) for name in ANSWER},
             "law": None if law is None else {name: getattr(law, name) for name in LAW},
             "proposals": [
                 {
@@ -310,14 +336,7 @@ class Result(Answer, Pictures):
             if str(file) in str(error):
                 raise
             raise InvalidInputError(f"{file} is damaged ({error}): fit again") from error
-        except (
-            ArithmeticError,
-            AttributeError,
-            LookupError,
-            RecursionError,
-            TypeError,
-            ValueError,
-        ) as error:
+        except Exception as error:  # what is no result fails in many ways
             raise InvalidInputError(
                 f"{file} is not a result of `spinlearn fit` ({type(error).__name__}: {error}): "
                 "give the folder that it made"
@@ -325,45 +344,36 @@ class Result(Answer, Pictures):
 
     @classmethod
     def _from(cls, file: Path, header: dict[str, Any], arrays: Arrays) -> Self:
-        _check_arrays(arrays)
-        classes, ids = arrays["classes"], arrays["ids"]
-        if ids.ndim != 1 or classes.ndim != 1 or ids.dtype.kind + classes.dtype.kind != "UU":
-            raise ValueError("ids and classes are not lists of names")
-        if len(ids) != int(arrays["n_nodes"]):  # before anything is made of that size
-            raise ValueError(f"{len(ids)} ids for {arrays['n_nodes']} points")
-        _check_names(file, ids.tolist(), classes.tolist())
-        if typed(header, "whole_numbers", bool):
-            classes = _whole_numbers(classes)
-        model = model_of(arrays)
-        if len(classes) > model.n_states:
-            raise ValueError(f"{len(classes)} classes for {model.n_states} states")
-        found = profile_of(header, arrays, model, len(classes))
-        found = replace(found, n_labels=int(label_holders(model, found.n_classes).sum()))
-        _check_labels(arrays["labels"], model, len(classes))
-        answer = _answer_settings(header["answer"])
-        if np.any(found.margin[found.status == Status.CONFIDENT] <= answer["tau"]):
-            raise ValueError("a confident point has no margin above tau")
+        _check_forms(arrays)
+        ids, classes, labels = arrays["ids"].tolist(), arrays["classes"], arrays["labels"]
+        _check_names(file, ids, classes.tolist())
+        model = _model_of(arrays)
+        profile = _profile(header, arrays, model, len(classes))
+        within("labels", labels, -1, len(classes) - 1)
+        answer = {name: header["answer"][name] for name in ANSWER}
         if (header["law"] is None) != (answer["rule"] != "average"):
             raise ValueError("the rule and the law do not fit one another")
-        if not np.any(found.temperatures == answer["temperature"]):
+        if not np.any(profile.temperatures == answer["temperature"]):
             raise ValueError("the temperature of the answer is not among those of the profile")
+        places: dict[str, Any] = {
+            name: frozen(arrays[name], np.float64) for name in PLACES if name in arrays
+        }
         return cls(
-            **answer,
-            ids=ids.tolist(),
-            classes=classes,
-            labels=frozen(arrays["labels"], np.int32),
-            law=_law(header, arrays, len(classes)),
+            **answer | {"choices": tuple(answer["choices"])},
+            ids=ids,
+            classes=classes.astype(np.int64) if header["whole_numbers"] else classes,
+            labels=frozen(labels, np.int32),
+            law=_law(header["law"], arrays),
             averages=Averages.of(
-                equilibrium_of(model, header["equilibrium"], arrays, found.temperatures)
+                equilibrium_of(model, header["equilibrium"], arrays, profile.temperatures)
             ),
-            known_profile=found,
-            proposals=_proposals(header, arrays),
-            words=_words(header, arrays),
-            layout=_places(arrays, "layout", model.n_nodes),
-            components=_places(arrays, "components", model.n_nodes),
-            settings=typed(header, "settings", dict),
-            points=_points(arrays),
-            reduction=_reduction(header, arrays),
+            known_profile=profile,
+            proposals=_proposals(header["proposals"], arrays),
+            words=_words(header["words"], arrays),
+            **places,
+            settings=dict(header["settings"]),
+            points=frozen(arrays["points"], np.float64) if "points" in arrays else None,
+            reduction=_reduction(header["explained"], arrays),
             feature_names=tuple(arrays["feature_names"].tolist()) if "points" in arrays else (),
         )
 
@@ -379,88 +389,76 @@ def _check_names(file: Path, ids: list[str], classes: list[str]) -> None:
         check_names(file, f"the {what}", names)
 
 
-def _whole_numbers(classes: npt.NDArray[np.str_]) -> npt.NDArray[np.int64]:
-    """Classes that are whole numbers, written as `save` writes them and in its order."""
-    numbers = classes.astype(np.int64)
-    within("classes", numbers, -LARGEST, LARGEST)
-    if list(map(str, numbers)) != classes.tolist() or np.any(numbers[1:] < numbers[:-1]):
-        raise ValueError("classes are not whole numbers in ascending order")
-    return numbers
+def _check_forms(arrays: Arrays) -> None:
+    """Refuse arrays of another kind or shape than the rest asks for, and of impossible values."""
+    sizes = {"2": 2, "n": int(arrays["n_nodes"])}
+    for name, (kinds, axes, bounds) in FORMS.items():
+        if name not in arrays:
+            continue  # asked for where it is needed
+        found = arrays[name]
+        expected = tuple(map(sizes.setdefault, axes, found.shape))
+        if found.dtype.kind not in kinds or found.ndim != len(axes) or found.shape != expected:
+            raise ValueError(f"{name} is {found.dtype} of shape {found.shape}")
+        if bounds is not None:
+            within(name, found, *bounds)
 
 
-def _check_labels(labels: npt.NDArray[Any], model: PottsModel, n_classes: int) -> None:
-    """Refuse labels of other points or classes than the model holds; it need not hold all."""
-    if labels.shape != (model.n_nodes,) or labels.dtype.kind != "i":
-        raise ValueError(f"labels are {labels.dtype} of shape {labels.shape}")
-    within("labels", labels, -1, n_classes - 1)
-    held = model.clamped != FREE
-    given = np.where(model.clamped < n_classes, model.clamped, -1)  # new classes have no labels
-    if np.any(labels[held] != given[held]):
-        raise ValueError("labels differ from the classes that points are held in")
+def _model_arrays(model: PottsModel, large: bool) -> Arrays:
+    """The arrays that define a model; those of a large one in single precision."""
+    graph = model.graph
+    arrays: Arrays = {"n_nodes": np.array(model.n_nodes)}
+    arrays |= {name: getattr(graph if name in MODEL[:2] else model, name) for name in MODEL}
+    if large:
+        if model.couplings is graph.weights:
+            del arrays["couplings"]
+        for name in arrays.keys() & {"weights", "couplings", "fields"}:
+            arrays[name] = arrays[name].astype(np.float32)
+    penalty = model.class_penalty
+    if penalty is not None:
+        arrays |= {f"penalty_{f.name}": np.array(getattr(penalty, f.name)) for f in fields(penalty)}
+    return arrays
 
 
-def _check_arrays(arrays: Arrays) -> None:
-    """Refuse arrays that no result has: one may be another whose name was damaged."""
-    known = {"header", *PLAIN_ARRAYS, *PLACES, *STORED, *PROPOSED, "points", "feature_names"}
-    groups = ("profile_", "law_", "penalty_", "reduction_")
-    strange = [n for n in arrays if n not in known and not n.startswith(groups)]
-    if strange:
-        raise ValueError(f"it holds {strange[0]!r}, which no result has")
+def _model_of(arrays: Arrays) -> PottsModel:
+    """The model that arrays define; `Graph` and `PottsModel` check what they are given."""
+    n_nodes, n_states = int(arrays["n_nodes"]), len(arrays["pair_cost"])
+    penalty = None
+    parts = {k.removeprefix("penalty_"): v for k, v in arrays.items() if k.startswith("penalty_")}
+    if parts:
+        columns = n_nodes + 1 if parts["kind"] == "table" else 0
+        if parts["table"].shape != (n_states, columns):  # kernels trust it
+            raise ValueError(f"penalty_table has shape {parts['table'].shape}")
+        plain = {k: v.item() if v.ndim == 0 else frozen(v, np.float64) for k, v in parts.items()}
+        penalty = ClassPenalty(**plain)
+    return PottsModel(
+        Graph(n_nodes, arrays["edges"], arrays["weights"]),
+        n_states,
+        couplings=arrays.get("couplings"),  # missing: the weights
+        class_penalty=penalty,
+        **{name: arrays[name] for name in MODEL[3:]},
+    )
 
 
-def _answer_settings(said: dict[str, Any]) -> dict[str, Any]:
-    """What a file says of the decision, in the types of `Answer`."""
-    least = typed(said, "eta_min", *NUMBER, type(None))
-    if typed(said, "rule", str) not in (*TEMPERATURE_RULES, "given", "average"):
-        raise ValueError(f"the rule {said['rule']!r} is unknown")
-    if typed(said, "small_groups", str) not in SMALL_GROUPS:
-        raise ValueError(f"small_groups={said['small_groups']!r} is unknown")
-    within("tau", typed(said, "tau", *NUMBER), 0.0, 1.0)
-    within("eta_min", 0 if least is None else least, 0.0, np.inf)
-    return {
-        "temperature": float(typed(said, "temperature", *NUMBER)),
-        "rule": said["rule"],
-        "tau": float(said["tau"]),
-        "small_groups": said["small_groups"],
-        "eta_min": None if least is None else float(least),
-        "new_groups": typed(said, "new_groups", bool),
-        "choices": tuple(listed("choices", said["choices"], str)),
-    }
+def _profile(header: dict[str, Any], arrays: Arrays, model: PottsModel, n_classes: int) -> Profile:
+    parts = {name: frozen(arrays[f"profile_{name}"], kind) for name, kind in PROFILE.items()}
+    sets = tuple(tuple(map(int, members)) for members in header["confused_sets"])
+    if header["n_classes"] != n_classes or n_classes > model.n_states:
+        raise ValueError(f"{n_classes} classes for {model.n_states} states")
+    within("confused_sets", [c for members in sets for c in members], 0, n_classes - 1)
+    outcomes = parts["outcomes"]
+    # A new class has a point at least, at one temperature or another.
+    within("profile_outcomes", outcomes, -len(sets), n_classes + outcomes.size - 1)
+    n_labels = int(label_holders(model, n_classes).sum())
+    return Profile(**parts, n_classes=n_classes, confused_sets=sets, n_labels=n_labels)
 
 
-def _places(arrays: Arrays, name: str, n_points: int) -> FloatArray | None:
-    """Where points are drawn, if a file says so."""
-    if name not in arrays:
-        return None
-    if arrays[name].shape != (n_points, 2):
-        raise ValueError(f"{name} has shape {arrays[name].shape}, expected {(n_points, 2)}")
-    within(name, arrays[name], -FINITE, FINITE)
-    return frozen(arrays[name], np.float64)
-
-
-def _points(arrays: Arrays) -> FloatArray | None:
-    """Features, if a file holds them."""
-    points = arrays.get("points")
-    if points is None:
-        return None
-    if points.ndim != 2 or len(points) != int(arrays["n_nodes"]) or points.dtype.kind != "f":
-        raise ValueError(f"points are {points.dtype} of shape {points.shape}")
-    within("points", points, -FINITE, FINITE)
-    return frozen(points, np.float64)
-
-
-def _reduction(header: dict[str, Any], arrays: Arrays) -> Reduction | None:
+def _reduction(explained: float | None, arrays: Arrays) -> Reduction | None:
     """How features were reduced, if they were and are stored."""
-    explained = typed(header, "explained", *NUMBER, type(None))
     if explained is None or "points" not in arrays:
         return None
-    mean, components, spread = (arrays[f"reduction_{name}"] for name in REDUCTION)
-    wanted = (arrays["points"].shape[1], len(mean))
-    if components.shape != wanted or spread.shape != mean.shape:
-        raise ValueError(f"reduction_components have shape {components.shape}")
-    for name in REDUCTION:
-        within(f"reduction_{name}", arrays[f"reduction_{name}"], -FINITE, FINITE)
-    mean, components, spread = (frozen(v, np.float64) for v in (mean, components, spread))
+    mean, components, spread = (
+        frozen(arrays[f"reduction_{name}"], np.float64) for name in REDUCTION
+    )
     return Reduction(mean, components, float(explained), spread)
 
 
@@ -469,107 +467,60 @@ def _runs(parts: list[npt.NDArray[np.intp]]) -> npt.NDArray[np.int64]:
     return np.array([v for part in parts for v in (len(part), *part.tolist())], dtype=np.int64)
 
 
-def _parts(arrays: Arrays, name: str, count: int) -> list[npt.NDArray[np.intp]]:
+def _parts(arrays: Arrays, name: str) -> list[npt.NDArray[np.intp]]:
     """The groups that `_runs` wrote."""
-    values, n = arrays[name], int(arrays["n_nodes"])
-    if values.ndim != 1 or values.dtype.kind != "i":
-        raise ValueError(f"{name} are no row numbers")
-    parts, at = [], 0
+    values, parts, at = arrays[name], [], 0
     while at < len(values):
-        size = int(values[at])
-        rows = values[at + 1 : at + 1 + size]
-        if size < 1 or len(rows) != size:
-            raise ValueError(f"{name} end too early")
-        within(name, rows, 0, n - 1)
+        rows = values[at + 1 : at + 1 + values[at]]
+        within(name, rows, 0, int(arrays["n_nodes"]) - 1)
+        within(f"lengths in {name}", values[at], 1, len(rows))
         parts.append(rows.astype(np.intp))
-        at += 1 + size
-    if len(parts) != count:
-        raise ValueError(f"{len(parts)} groups in {name} for {count}")
+        at += 1 + len(rows)
     return parts
 
 
-def _proposals(header: dict[str, Any], arrays: Arrays) -> tuple[Proposal, ...]:
-    """The proposals that a file holds."""
-    said = listed("proposals", header["proposals"], dict)
-    points = _parts(arrays, "proposal_points", len(said))
-    typical = _parts(arrays, "proposal_typical", len(said))
-    found = []
-    for number, (one, members, central) in enumerate(zip(said, points, typical, strict=True)):
-        apart = typed(one, "apart", *NUMBER, type(None))
-        within("the probability of a proposal", typed(one, "probability", *NUMBER), 0.0, 1.0)
-        within("what sets a proposal apart", 0 if apart is None else apart, 0.0, FINITE)
-        pairs = [(str(name), float(value)) for name, value in one["features"]]
-        within("differences of features", [v for _, v in pairs], -FINITE, FINITE)
-        found.append(
-            Proposal(
-                name=f"new:{number + 1}",
-                points=members,
-                probability=float(one["probability"]),
-                beside=typed(one, "beside", str),
-                apart=np.nan if apart is None else float(apart),
-                typical=central,
-                features=tuple(pairs),
-                n_features=typed(one, "n_features", int),
-            )
-        )
-    return tuple(found)
-
-
-def _words(header: dict[str, Any], arrays: Arrays) -> tuple[Word, ...]:
-    """What a file holds of what was said about proposals."""
-    said = listed("words", header["words"], dict)
-    points = _parts(arrays, "word_points", len(said))
-    labelled = _parts(arrays, "word_labelled", len(said))
-    for one in said:
-        if one["do"] not in (ACCEPT, REJECT):
-            raise ValueError(f"{one['do']!r} was said of a proposal")
+def _proposals(said: list[dict[str, Any]], arrays: Arrays) -> tuple[Proposal, ...]:
+    groups = zip(_parts(arrays, "proposal_points"), _parts(arrays, "proposal_typical"), strict=True)
     return tuple(
-        Word(one["do"], typed(one, "group", str), typed(one, "name", str), members, central)
-        for one, members, central in zip(said, points, labelled, strict=True)
+        Proposal(
+            name=f"new:{number}",
+            points=points,
+            probability=float(one["probability"]),
+            beside=str(one["beside"]),
+            apart=np.nan if one["apart"] is None else float(one["apart"]),
+            typical=typical,
+            features=tuple((str(name), float(value)) for name, value in one["features"]),
+            n_features=int(one["n_features"]),
+        )
+        for number, (one, (points, typical)) in enumerate(zip(said, groups, strict=True), 1)
     )
 
 
-def _law(header: dict[str, Any], arrays: Arrays, n_classes: int) -> Law | None:
+def _words(said: list[dict[str, Any]], arrays: Arrays) -> tuple[Word, ...]:
+    groups = _parts(arrays, "word_points"), _parts(arrays, "word_labelled")
+    return tuple(
+        Word(one["do"], one["group"], one["name"], points, labelled)
+        for one, points, labelled in zip(said, *groups, strict=True)
+    )
+
+
+def _law(said: dict[str, Any] | None, arrays: Arrays) -> Law | None:
     """The average that a file holds, if any."""
-    said = header["law"]
     if said is None:
         return None
-    p, errors = arrays["law_probabilities"], arrays["law_class_errors"]
-    if p.ndim != 2 or len(p) != int(arrays["n_nodes"]) or p.shape[1] < n_classes:
-        raise ValueError(f"law_probabilities have shape {p.shape}")
-    if errors.shape != (n_classes,):
-        raise ValueError(f"law_class_errors have shape {errors.shape}")
-    within("law_probabilities", p, 0.0, 1 + ROUNDING)
-    within("sums of law_probabilities", p.sum(axis=1), 0.0, 1 + LAW_ROUNDING)
-    within("law_class_errors", errors, 0.0, FINITE)
-    shares = [float(v) for v in listed("shares", said["shares"], *NUMBER)]
-    within("shares", shares, 0.0, 1 + ROUNDING)
-    if len(shares) != 4:
-        raise ValueError(f"{len(shares)} shares of four laws")
-    counts = [typed(said, name, int) for name in ("n_judged", "n_right")]
-    within("n_right", counts[1], 0, counts[0])
-    listings = {
-        name: tuple(float(v) for v in listed(name, said[name], *NUMBER))
-        for name in ("temperatures", "resolutions")
-    }
-    for name, values in listings.items():
-        within(name, values, 0.0, FINITE)
-        if not values:
-            raise ValueError(f"{name} of the average are missing")
-    within("temperatures of the average", listings["temperatures"], np.finfo(float).tiny, FINITE)
-    rows = [listed("phase_weights", row, *NUMBER) for row in said["phase_weights"]]
-    weights = np.array(rows, dtype=np.float64)
-    if weights.shape != (len(listings["resolutions"]), len(listings["temperatures"])):
+    p = arrays["law_probabilities"]
+    first, second, third, fourth = map(float, said["shares"])
+    weights = np.array(said["phase_weights"], dtype=np.float64)
+    if weights.shape != (len(said["resolutions"]), len(said["temperatures"])):
         raise ValueError(f"phase_weights have shape {weights.shape}")
-    within("phase_weights", weights, 0.0, 1 + ROUNDING)
-    single = p.shape[0] > LARGE
     return Law(
-        probabilities=frozen(p, np.float32 if single else np.float64),  # type: ignore[arg-type]
-        shares=(shares[0], shares[1], shares[2], shares[3]),
-        n_judged=counts[0],
-        n_right=counts[1],
-        chance=typed(said, "chance", bool),
-        class_errors=frozen(errors, np.float64),
-        phase_weights=tuple(tuple(row) for row in weights.tolist()),
-        **listings,
+        probabilities=frozen(p, np.float32 if len(p) > LARGE else np.float64),  # type: ignore[arg-type]
+        shares=(first, second, third, fourth),
+        n_judged=int(said["n_judged"]),
+        n_right=int(said["n_right"]),
+        chance=bool(said["chance"]),
+        class_errors=frozen(arrays["law_class_errors"], np.float64),
+        temperatures=tuple(map(float, said["temperatures"])),
+        resolutions=tuple(map(float, said["resolutions"])),
+        phase_weights=tuple(map(tuple, weights.tolist())),
     )

@@ -2,41 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.chosen_columns import chosen_columns, feature_columns
 from spinlearn.io.dataset import Dataset, ReadOptions
-from spinlearn.io.decimals import table_with_points
 from spinlearn.io.features import read_features
 from spinlearn.io.graph_file import is_edge_heading
 from spinlearn.io.names import (
+    chosen_columns,
+    feature_columns,
     ids_of,
     joined_note,
     needed_ids,
     own_labels,
     row_numbers,
+    rows_are_features,
     shared_id_column,
 )
-from spinlearn.io.parquet_table import read_parquet_table
-from spinlearn.io.table import MissingColumnError, Needed, Table, listed
-from spinlearn.io.text_table import read_text_table
-from spinlearn.io.turned import rows_are_features
+from spinlearn.io.table import (
+    MissingColumnError,
+    Needed,
+    Table,
+    listed,
+    read_parquet_table,
+    read_text_table,
+    table_with_points,
+)
 
 
 def read_table_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
     """Points in the columns of a table."""
-    needed = partial(_needed_columns, path, options, label_table)
+    if options.labels is None and options.labels_file is None and not options.for_labelling:
+        raise InvalidInputError(f"{path}: which column holds the labels? Name it with --labels")
+    own = [options.labels] if options.labels is not None and options.labels_file is None else []
+
+    def read(needed: Needed) -> Table:
+        if path.suffix.lower() == ".parquet":
+            return read_parquet_table(path, needed)
+        return read_text_table(path, needed, delimiter=options.delimiter, encoding=options.encoding)
+
     try:
-        table = _read_table(path, needed, options)
+        ids = needed_ids(options, label_table)
+        table = read(lambda columns: [*own, *chosen_columns(columns, options), *ids])
     except MissingColumnError as error:
-        turned = _read_table(path, lambda columns: (), options)
+        turned = read(lambda columns: ())
         if error.column in next(iter(turned.cells.values()), ()):
             raise rows_are_features(path, f"a row is named {error.column!r}", options) from error
         raise
@@ -69,6 +81,9 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
     ids = row_numbers(table.n_rows)
     if options.id in table.columns:
         ids = ids_of(table, options.id)
+    others = {*features.names, options.labels, options.id}
+    # What else a row says.
+    beside = [c for c in table.columns if c not in others] if options.for_labelling else []
     return Dataset(
         source=path,
         ids=ids,
@@ -79,26 +94,5 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         shared=features.shared,
         table=True,
         notes=(*table.notes, *joined_note(shared, options), *features.notes),
-        cells=_beside(table, features.names, options) if options.for_labelling else {},
+        cells={name: table.cells[name] for name in beside},
     )
-
-
-def _beside(table: Table, used: Sequence[str], options: ReadOptions) -> dict[str, Sequence[Any]]:
-    """Columns that are neither features nor labels nor ids: what else a row says."""
-    others = {*used, options.labels, options.id}
-    return {name: cells for name, cells in table.cells.items() if name not in others}
-
-
-def _read_table(path: Path, needed: Needed, options: ReadOptions) -> Table:
-    if path.suffix.lower() == ".parquet":
-        return read_parquet_table(path, needed)
-    return read_text_table(path, needed, delimiter=options.delimiter, encoding=options.encoding)
-
-
-def _needed_columns(
-    path: Path, options: ReadOptions, label_table: Table | None, columns: Sequence[str]
-) -> list[str]:
-    if options.labels is None and options.labels_file is None and not options.for_labelling:
-        raise InvalidInputError(f"{path}: which column holds the labels? Name it with --labels")
-    own = [options.labels] if options.labels is not None and options.labels_file is None else []
-    return [*own, *chosen_columns(columns, options), *needed_ids(options, label_table)]
