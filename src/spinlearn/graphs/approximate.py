@@ -129,36 +129,6 @@ class FaissSearch(_CandidateSearch):
         return np.asarray(ids, dtype=np.int64)
 
 
-def _back(order: Ids, places: npt.NDArray[np.int32]) -> npt.NDArray[Any]:
-    """Points by their places in an order; -1 stays."""
-    return np.where(places < 0, -1, order[places])
-
-
-def _improved(points: Any, order: Ids, found: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-    """One round of neighbours of neighbours; everything in the given order."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    import joblib
-
-    from spinlearn.kernels.neighbor_lists import LANES, improve_lists, list_back
-
-    n, d = points.shape
-    padded = np.zeros((n, -(-d // LANES) * LANES), dtype=np.float32)
-    for rows in _blocks(n):
-        padded[rows, :d] = points[order[rows]]
-    back = np.full((n, BACK), -1, dtype=np.int32)
-    list_back(found, back, np.zeros(n, dtype=np.int32))
-    new = np.empty_like(found)
-
-    def improve(rows: slice) -> None:
-        squares = np.empty(found.shape[1], dtype=np.float32)
-        improve_lists(padded, found, back, rows.start, rows.stop, new, squares)
-
-    with ThreadPoolExecutor(joblib.cpu_count()) as pool:
-        list(pool.map(improve, _blocks(n)))
-    return new
-
-
 class TransformerSearch(_CandidateSearch):
     """Neighbours by a transformer, fitted here, to sparse Euclidean distances of coordinates."""
 
