@@ -107,7 +107,7 @@ class RoamingRun(SamplingRun):
 
     @property
     def _usual_tries(self) -> int:
-        if issubclass(self.plan.kind, ClusterWalkers):  # redraws cost more than swaps
+        if self.plan.kind is ClusterWalkers:  # redraws cost more than swaps
             return min(ROAMING_TRIES, region_tries(self.model, self.regions))
         return ROAMING_TRIES
 

@@ -22,10 +22,12 @@ from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback
 from spinlearn.core.stopping import Until
-from spinlearn.engines.class_walkers import ClassClusterWalkers
-from spinlearn.engines.cluster_walkers import ClusterWalkers
+from spinlearn.engines.cluster_walkers import (
+    ClassClusterWalkers,
+    ClusterWalkers,
+    MetropolisWalkers,
+)
 from spinlearn.engines.contraction import Contraction, checked_budget
-from spinlearn.engines.node_walkers import MetropolisWalkers
 from spinlearn.engines.plan import Plan
 from spinlearn.engines.sampler import Sampler
 from spinlearn.engines.walker_group import Walkers
