@@ -164,33 +164,26 @@ def normalize(weights):
 
 
 @njit(cache=True, nogil=True)
-def add_node_law(model, node_sum, free_sum):
-    """Add P(s_i = c | bonds): law of the cluster to node_sum float32 [n, q], or 1 to free_sum [n].
+def add_laws(model, node_sum, free_sum, edge_sum):
+    """Add what the states are given the bonds, float32 [n, q], [n], [m].
 
-    free_sum / q is to be added to every state afterwards.
-    """
-    one = np.float32(1.0)
-    law = model.law
-    for i in range(model.parent.size):
-        row = model.law_row[model.parent[i]]
-        if row < 0:
-            free_sum[i] += one
-        else:
-            for c in range(law.shape[1]):
-                node_sum[i, c] += np.float32(law[row, c])
-
-
-@njit(cache=True, nogil=True)
-def add_edge_law(model, edge_sum):
-    """Add P(s_u = s_v | bonds) to edge_sum float32 [m].
-
-    Without branches but for edges between clusters that both draw from a law: they come after, some
-    edges at a time.
+    P(s_i = c | bonds) is the law of the cluster, added to node_sum, or 1/q: then 1 is added to
+    free_sum, and free_sum / q is to be added to every state afterwards. P(s_u = s_v | bonds) is
+    added without branches but for edges between clusters that both draw from a law: they come
+    after, some edges at a time.
     """
     parent, law_row, law = model.parent, model.law_row, model.law
     edge_u, edge_v = model.edge_u, model.edge_v
     q = law.shape[1]
     m = edge_u.size
+    one = np.float32(1.0)
+    for i in range(parent.size):
+        row = law_row[parent[i]]
+        if row < 0:
+            free_sum[i] += one
+        else:
+            for c in range(q):
+                node_sum[i, c] += np.float32(law[row, c])
     certain = np.array([1.0 / q, 1.0, 0.0], np.float32)  # apart; together; to be found
     key = np.empty(parent.size, np.int32)  # of the cluster: its row, or < 0 if it has none
     for i in range(parent.size):
@@ -319,7 +312,8 @@ def relabel_in_turn(state, model, sizes, beta, told, stream):
             new = draw_state(cost, beta, stream)
             if told:
                 normalize(cost)  # by now the weights
-                law[i] = cost
+                for c in range(q):
+                    law[i, c] = cost[c]
         volumes[new] += size
         single[new] = math.exp(-beta * (entry_cost(term, new, volumes[new], unit) - base))
         state[i] = np.int8(new)
@@ -408,8 +402,7 @@ def sweep_clusters(group, model, sizes, n_sweeps, rows, node_sums, free_sums, ed
             if sizes is None:
                 relabel_clusters(state, model, beta, stream)
                 if read:
-                    add_node_law(model, node_sums[row], free_sums[row])
-                    add_edge_law(model, edge_sums[row])
+                    add_laws(model, node_sums[row], free_sums[row], edge_sums[row])
             else:
                 relabel_in_turn(state, model, sizes, beta, read, stream)
                 if read:

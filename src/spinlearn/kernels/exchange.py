@@ -48,7 +48,8 @@ def exchange_components(state_a, state_b, beta_a, beta_b, model, sizes, counts, 
         done = 0
         twice = 0.0  # edges inside the component are met from both ends
         if sizes is not None:
-            sizes.shift[:] = 0.0
+            for c in range(sizes.shift.size):
+                sizes.shift[c] = 0.0
         while done < size:
             u = queue[done]
             done += 1

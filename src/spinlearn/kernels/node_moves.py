@@ -77,11 +77,12 @@ def move_costs(i, state, model, cost):
         tally[c] = 0.0
     for t in range(begin, end):
         s = state[model.neighbors[t]]
+        weight = model.weights[t]
         if model.potts:
-            cost[s] -= model.weights[t]
+            cost[s] -= weight
         else:
             for c in range(q):
-                cost[c] += model.weights[t] * model.pair_cost[s, c]
+                cost[c] += weight * model.pair_cost[s, c]
     if model.term.form != 0:
         volumes = model.volumes
         cuts = model.cuts
@@ -154,19 +155,24 @@ def node_sweep(state, model, beta, stream):
 
 
 @njit(cache=True, nogil=True)
-def exchange_change(state, nodes, model, a, b, grown):
+def exchange_change(state, nodes, model, bonds, a, b):
     """What an exchange of classes a and b on the marked ones of these nodes changes.
 
-    Returns dE, the change of the surrogate's cut (if the set was grown, else 0), the volume that
-    class a loses to b, and the changes of the cuts of a and b.
+    bonds : float64 in CSR order, surrogate couplings if the set was grown over them, else [0]
+
+    Returns dE, the change of the surrogate's cut, the volume that class a loses to b, and the
+    changes of the cuts of a and b.
     """
     change = 0.0
     surrogate = 0.0
     volume = 0.0
     cut_a = 0.0
     cut_b = 0.0
-    mark, pair_cost, fields, weights = model.mark, model.pair_cost, model.fields, model.weights
-    neighbors, cut_weights, sizes = model.neighbors, model.cut_weights, model.term.sizes
+    mark, held, indptr, neighbors = model.mark, model.held, model.indptr, model.neighbors
+    fields, pair_cost, weights = model.fields, model.pair_cost, model.weights
+    cut_weights, sizes = model.cut_weights, model.term.sizes
+    grown = bonds.size > 0
+    inner = 0.5 * (pair_cost[b, b] - pair_cost[a, a])
     for k in range(nodes.size):
         i = nodes[k]
         if not mark[i]:
@@ -176,18 +182,21 @@ def exchange_change(state, nodes, model, a, b, grown):
         change += fields[i, y] - fields[i, x]
         if model.term.form != 0:
             volume += sizes[i] if x == a else -sizes[i]
-        for t in range(model.indptr[i], model.indptr[i + 1]):
+        for t in range(indptr[i], indptr[i + 1]):
             j = neighbors[t]
             s = np.int64(state[j])
             if mark[j]:  # inner edges are met twice
-                change += 0.5 * weights[t] * (pair_cost[y, a + b - s] - pair_cost[x, s])
+                if grown:
+                    change += weights[t] * inner
+                else:
+                    change += 0.5 * weights[t] * (pair_cost[y, a + b - s] - pair_cost[x, s])
                 continue
             change += weights[t] * (pair_cost[y, s] - pair_cost[x, s])
-            if grown and not model.held[j]:
+            if grown and not held[j]:
                 if s == x:
-                    surrogate += model.bond_weights[t]
+                    surrogate += bonds[t]
                 elif s == y:
-                    surrogate -= model.bond_weights[t]
+                    surrogate -= bonds[t]
             if cut_weights.size:
                 w = cut_weights[t]
                 if s == x:
@@ -230,7 +239,8 @@ def end_exchange(state, nodes, model, a, b, accepted, volume, cut_a, cut_b):
 @njit(cache=True, nogil=True)
 def cluster_flip(state, model, beta, stream):
     """One Wolff flip with correction; true if it was accepted."""
-    queue, mark, bond_weights = model.queue, model.mark, model.bond_weights
+    queue, mark, held, bonds = model.queue, model.mark, model.held, model.bond_weights
+    indptr, neighbors = model.indptr, model.neighbors
     first = model.free[below(stream, model.free.size)]
     a = np.int64(state[first])
     b = (a + 1 + below(stream, model.cost.size - 1)) % model.cost.size
@@ -241,19 +251,19 @@ def cluster_flip(state, model, beta, stream):
     while done < size:
         i = queue[done]
         done += 1
-        for t in range(model.indptr[i], model.indptr[i + 1]):
-            j = model.neighbors[t]
+        for t in range(indptr[i], indptr[i + 1]):
+            j = neighbors[t]
             if (
                 state[j] == a
                 and not mark[j]
-                and not model.held[j]
-                and uniform(stream) < -math.expm1(-beta * bond_weights[t])
+                and not held[j]
+                and uniform(stream) < -math.expm1(-beta * bonds[t])
             ):
                 mark[j] = True
                 queue[size] = j
                 size += 1
     nodes = queue[:size]
-    change, surrogate, volume, cut_a, cut_b = exchange_change(state, nodes, model, a, b, True)
+    change, surrogate, volume, cut_a, cut_b = exchange_change(state, nodes, model, bonds, a, b)
     exponent = -beta * (change - surrogate)
     accepted = exponent >= 0.0 or uniform(stream) < math.exp(exponent)
     end_exchange(state, nodes, model, a, b, accepted, volume, cut_a, cut_b)
@@ -273,7 +283,8 @@ def region_swap(state, nodes, model, beta, stream):
     for k in range(nodes.size):
         s = state[nodes[k]]
         model.mark[nodes[k]] = s in (a, b)
-    change, _, volume, cut_a, cut_b = exchange_change(state, nodes, model, a, b, False)
+    none = model.bond_weights[:0]
+    change, _, volume, cut_a, cut_b = exchange_change(state, nodes, model, none, a, b)
     accepted = change <= 0.0 or uniform(stream) < math.exp(-beta * change)
     end_exchange(state, nodes, model, a, b, accepted, volume, cut_a, cut_b)
     return accepted
