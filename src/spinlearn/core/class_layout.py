@@ -164,10 +164,11 @@ def cluster_model(model: PottsModel) -> tuple[ClusterModel, SizeTerm | None, Fre
     graph = model.graph
     if n < model.n_nodes:
         graph = Graph(max(n, 1), free.edges)
-    # Without class term a field that is the same for all states counts as one: the draws of its
-    # cluster would else be other ones.
-    uneven = np.any(free.fields != 0, axis=1) if penalty is None else np.ptp(free.fields, axis=1) > 0
-    field_nodes = np.flatnonzero(uneven).astype(np.uint32)
+    # A field that is the same for all states changes no law; without class term it is drawn from.
+    has_fields = np.any(free.fields != 0, axis=1)
+    if penalty is not None:
+        has_fields = np.ptp(free.fields, axis=1) > 0
+    field_nodes = np.flatnonzero(has_fields).astype(np.uint32)
     clusters = ClusterModel(
         indptr=graph.indptr[: n + 1],
         neighbors=graph.neighbors,
