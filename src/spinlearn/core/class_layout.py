@@ -190,11 +190,14 @@ def cluster_model(model: PottsModel) -> tuple[ClusterModel, SizeTerm | None, Fre
     if penalty is None:
         return clusters, None, free
     held = model.clamped != FREE
-    volumes = np.bincount(model.clamped[held], weights=penalty.sizes[held], minlength=q)
+    held_sizes = np.bincount(model.clamped[held], weights=penalty.sizes[held], minlength=q)
     sizes = SizeTerm(
         class_term(model, free.nodes),
-        volumes.astype(np.float64),
-        *(np.zeros(q) for _ in range(4)),
+        held_sizes.astype(np.float64),
+        volumes=np.zeros(q),
+        other_volumes=np.zeros(q),
+        shift=np.zeros(q),
+        single=np.zeros(q),
         cluster_size=np.empty(n),
         law=np.empty((n, q)),
     )
