@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinlearn.core.class_layout import ClusterLayout, GeneralLayout, cluster_reason
-from spinlearn.engines.class_walkers import general_energies
-from spinlearn.kernels import class_clusters, class_moves, class_term
+from spinlearn.core.class_layout import cluster_model, cluster_reason, kernel_model
+from spinlearn.kernels import cluster, node_moves
 from spinlearn.kernels.rng import make_stream
 from tests.energy_models import ENERGY_NAMES, random_model
 
@@ -27,14 +26,19 @@ def drawn(name, seed, n, q):
     states = rng.integers(0, q, n).astype(np.int8)
     held = model.clamped >= 0
     states[held] = model.clamped[held]
-    return model, GeneralLayout(model), states, make_stream(np.random.SeedSequence(seed))
+    return model, kernel_model(model), states, make_stream(np.random.SeedSequence(seed))
 
 
 def totals(a, state):
+    """Class sizes and cuts, afresh."""
     volumes, cuts = np.zeros_like(a.volumes), np.zeros_like(a.cuts)
-    if a.term[0]:
-        class_term.class_totals(state, a.term, a.indptr, a.neighbors, a.cut_weights, volumes, cuts)
+    if a.term.form:
+        node_moves.class_totals(state, a, volumes, cuts)
     return volumes, cuts
+
+
+def put_totals(a, state):
+    a.volumes[:], a.cuts[:] = totals(a, state)
 
 
 @pytest.mark.slow
@@ -42,14 +46,11 @@ def totals(a, state):
 @models
 def test_node_deltas_are_differences_of_energies(name, seed, n, q):
     model, a, state, _ = drawn(name, seed, n, q)
-    volumes, cuts = totals(a, state)
+    put_totals(a, state)
     scale = max(model.energy_scale, 1.0)
     before = model.energy(state)
     for i in model.free_nodes:
-        class_moves.move_costs(
-            i, state, a.indptr, a.neighbors, a.weights, a.cut_weights, a.pair_cost, a.potts,
-            a.fields, a.term, volumes, cuts, a.tally, a.cost,
-        )  # fmt: skip
+        node_moves.move_costs(i, state, a, a.cost)
         moved = np.tile(state, (q, 1))
         moved[:, i] = np.arange(q)
         expected = model.energy(moved) - before
@@ -60,31 +61,22 @@ def test_node_deltas_are_differences_of_energies(name, seed, n, q):
 @models
 def test_moves_keep_the_running_class_sizes_and_cuts_right(name, seed, n, q):
     model, a, state, stream = drawn(name, seed, n, q)
-    volumes, cuts = totals(a, state)
-    nodes = model.free_nodes.astype(np.int32)
+    put_totals(a, state)
+    nodes = a.free
     if len(nodes) == 0:
         return
     region = np.sort(np.random.default_rng(seed).permutation(nodes)[: (len(nodes) + 1) // 2])
-    csr = a.indptr, a.neighbors, a.weights, a.cut_weights
     for _ in range(5):
-        class_moves.node_sweep(
-            state, a.free, *csr, a.pair_cost, a.potts, a.fields, 0.5, a.term, volumes, cuts,
-            a.tally, a.cost, stream,
-        )  # fmt: skip
-        class_moves.cluster_flip(
-            state, a.free, a.held, *csr, a.bond_weights, a.pair_cost, a.fields, 0.5, a.term,
-            volumes, cuts, a.mark, a.queue, stream,
-        )  # fmt: skip
-        class_moves.region_swap(
-            state, region, *csr, a.pair_cost, a.fields, 0.1, a.term, volumes, cuts, a.mark, stream
-        )
+        node_moves.node_sweep(state, a, 0.5, stream)
+        node_moves.cluster_flip(state, a, 0.5, stream)
+        node_moves.region_swap(state, region, a, 0.1, stream)
     assert not a.mark.any()
     assert np.isfinite(model.energy(state))  # clamps are kept
-    expected = totals(a, state)
-    if a.term[0]:
-        np.testing.assert_allclose(volumes, expected[0], atol=1e-11)
+    volumes, cuts = totals(a, state)
+    if a.term.form:
+        np.testing.assert_allclose(a.volumes, volumes, atol=1e-11)
     if len(a.cut_weights):
-        np.testing.assert_allclose(cuts, expected[1], atol=1e-11)
+        np.testing.assert_allclose(a.cuts, cuts, atol=1e-11)
 
 
 @settings(max_examples=8)
@@ -93,22 +85,16 @@ def test_cluster_moves_keep_the_class_sizes_right(name, seed, n, q):
     model, a, state, stream = drawn(name, seed, n, q)
     if cluster_reason(model) is not None:
         return
-    c = ClusterLayout(model)
-    free = np.ascontiguousarray(state[c.nodes])
-    volumes = np.zeros(q)
-    class_clusters.free_volumes(free, c.term, c.held_volumes, volumes)
-    np.testing.assert_allclose(volumes, totals(a, state)[0], atol=1e-12)
+    c, sizes, part = cluster_model(model)
+    free = np.ascontiguousarray(state[part.nodes])
+    cluster.class_sizes(free, sizes, sizes.volumes)
+    np.testing.assert_allclose(sizes.volumes, totals(a, state)[0], atol=1e-12)
+    c.parent[:] = np.arange(len(free))
     for _ in range(5):
-        class_clusters.cluster_gibbs(
-            free, np.arange(len(free), dtype=np.int32), c.fields, c.field_nodes, 0.5, c.term,
-            volumes, c.field_row, c.field_sums, c.cluster_size, c.cost, c.single,
-            c.unmeasured[0], stream,
-        )  # fmt: skip
-        class_clusters.permute_classes(
-            free, c.fields, c.field_nodes, 0.1, c.term, c.held_volumes, volumes, 3, stream
-        )
-    state[c.nodes] = free
-    np.testing.assert_allclose(volumes, totals(a, state)[0], atol=1e-11)
+        cluster.relabel_in_turn(free, c, sizes, 0.5, False, stream)
+        cluster.permute_classes(free, c, sizes, 0.1, 3, stream)
+    state[part.nodes] = free
+    np.testing.assert_allclose(sizes.volumes, totals(a, state)[0], atol=1e-11)
 
 
 @settings(max_examples=8)
@@ -118,6 +104,5 @@ def test_energies_of_kernels_are_the_models(name, seed, n, q):
     many = np.tile(state, (4, 1))
     many[1:, model.free_nodes] = np.arange(3)[:, None] % q
     scale = max(model.energy_scale, 1.0)
-    np.testing.assert_allclose(
-        general_energies(a, many), model.energy(many), rtol=0, atol=1e-12 * scale
-    )
+    energies = node_moves.energies_of(many, a)
+    np.testing.assert_allclose(energies, model.energy(many), rtol=0, atol=1e-12 * scale)

@@ -6,17 +6,16 @@ import numpy as np
 import pytest
 
 from spinlearn.analysis.level_sums import LevelSums
-from spinlearn.core.class_layout import ClusterLayout, GeneralLayout
+from spinlearn.core.class_layout import bond_thresholds, cluster_model, kernel_model
 from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.engines.bit_walkers import BitWalkers
-from spinlearn.engines.class_walkers import ClassClusterWalkers, GeneralWalkers
-from spinlearn.engines.cluster_walkers import ClusterWalkers
+from spinlearn.engines.bit_walkers import BitWalkers, LockstepWalkers
+from spinlearn.engines.class_walkers import GeneralWalkers
+from spinlearn.engines.cluster_walkers import ClassClusterWalkers, ClusterWalkers
 from spinlearn.engines.enumeration import Enumeration
-from spinlearn.engines.lockstep_walkers import LockstepWalkers
 from spinlearn.engines.walkers import walkers_for
-from spinlearn.kernels import class_clusters, class_moves, class_term
+from spinlearn.kernels import cluster, node_moves
 from spinlearn.kernels.rng import make_stream
 from tests.statistical.chi_square import Configurations, assert_verdict, p_value
 
@@ -88,32 +87,21 @@ def test_general_moves_keep_the_law(form, table, signed, move, bug):
         pytest.skip("there is none to lose")
     model = small_model(form, table, signed)
     draws = Draws(model)
-    a = GeneralLayout(without_class_term(model) if bug == "class term" else model)
+    a = kernel_model(without_class_term(model) if bug == "class term" else model)
     beta = BETA * (1.6 if bug == "beta" else 1.0)
     stream = make_stream(np.random.SeedSequence(5))
-    csr = a.indptr, a.neighbors, a.weights, a.cut_weights
     region = np.array([0, 1, 3], dtype=np.int32)
     for state in draws.states:
-        class_term.class_totals(
-            state, a.term, a.indptr, a.neighbors, a.cut_weights, a.volumes, a.cuts
-        ) if a.term[0] else None
+        if a.term.form:
+            node_moves.class_totals(state, a, a.volumes, a.cuts)
         if move == "nodes":
-            class_moves.node_sweep(
-                state, a.free, *csr, a.pair_cost, a.potts, a.fields, beta, a.term, a.volumes,
-                a.cuts, a.tally, a.cost, stream,
-            )  # fmt: skip
-        elif move == "flips":
-            for _ in range(3):
-                class_moves.cluster_flip(
-                    state, a.free, a.held, *csr, a.bond_weights, a.pair_cost, a.fields, beta,
-                    a.term, a.volumes, a.cuts, a.mark, a.queue, stream,
-                )  # fmt: skip
-        else:
-            for _ in range(3):
-                class_moves.region_swap(
-                    state, region, *csr, a.pair_cost, a.fields, beta, a.term, a.volumes, a.cuts,
-                    a.mark, stream,
-                )  # fmt: skip
+            node_moves.node_sweep(state, a, beta, stream)
+            continue
+        for _ in range(3):
+            if move == "flips":
+                node_moves.cluster_flip(state, a, beta, stream)
+            else:
+                node_moves.region_swap(state, region, a, beta, stream)
     assert_verdict(draws.p(draws.states), bug is None)
 
 
@@ -125,25 +113,21 @@ def test_cluster_and_permutation_moves_keep_the_law(form, move, bug):
         pytest.skip("the planted error would read beyond the table")
     model = small_model(form)
     draws = Draws(model)
-    c = ClusterLayout(without_class_term(model) if bug == "class term" else model)
+    c, sizes, part = cluster_model(without_class_term(model) if bug == "class term" else model)
     beta = BETA * (1.6 if bug == "beta" else 1.0)
-    held = c.held_volumes[::-1].copy() if bug == "held volumes" else c.held_volumes
-    thresholds = c.thresholds(np.array([beta]))[0]
+    if bug == "held volumes":
+        sizes = sizes._replace(held_volumes=sizes.held_volumes[::-1].copy())
+    thresholds = bond_thresholds(np.array([beta]), c.couplings)[0]
     stream = make_stream(np.random.SeedSequence(6))
-    free = np.ascontiguousarray(draws.states[:, c.nodes])
+    free = np.ascontiguousarray(draws.states[:, part.nodes])
     for state in free:
-        class_clusters.free_volumes(state, c.term, held, c.volumes)
+        cluster.class_sizes(state, sizes, sizes.volumes)
         if move == "clusters":
-            class_clusters.bond_clusters(state, c.edge_u, c.edge_v, thresholds, c.parent, stream)
-            class_clusters.cluster_gibbs(
-                state, c.parent, c.fields, c.field_nodes, beta, c.term, c.volumes, c.field_row,
-                c.field_sums, c.cluster_size, c.cost, c.single, c.unmeasured[0], stream,
-            )  # fmt: skip
+            cluster.bond_clusters(state, c.edge_u, c.edge_v, thresholds, c.parent, stream)
+            cluster.relabel_in_turn(state, c, sizes, beta, False, stream)
         else:
-            class_clusters.permute_classes(
-                state, c.fields, c.field_nodes, beta, c.term, held, c.volumes, 2, stream
-            )
-    draws.states[:, c.nodes] = free
+            cluster.permute_classes(state, c, sizes, beta, 2, stream)
+    draws.states[:, part.nodes] = free
     assert_verdict(draws.p(draws.states), bug is None)
 
 
@@ -203,7 +187,7 @@ def test_exchange_under_a_class_term_keeps_both_laws(bug):
 def test_averages_over_the_draws_of_clusters_are_those_of_the_law():
     model = small_model("quadratic")
     draws = Draws(model)
-    free = ClusterLayout(model).free
+    free = cluster_model(model)[2]
     sums = LevelSums(free, 1, 1)
     group = ClassClusterWalkers(model, np.random.SeedSequence(1), DRAWS)
     group.use_ladder(np.array([BETA]))

@@ -1,4 +1,4 @@
-"""Every kernel of kernels/cluster.py keeps the Boltzmann law, and a planted bug does not.
+"""Clusters, offers to single nodes and exchanges keep the Boltzmann law; a planted bug does not.
 
 States are drawn from the exact law of a model with 27 to 81 labellings and moved once; their counts
 are compared with the same law by chi-square. Draws are independent, so there is no burn-in.
@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from spinlearn.core.class_layout import bond_thresholds
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.class_layout import bond_thresholds, cluster_model
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.engines.enumeration import Enumeration
-from spinlearn.kernels import cluster, node_moves
+from spinlearn.kernels import cluster
 from spinlearn.kernels.exchange import exchange_components
 from spinlearn.kernels.levels import exchange_levels
+from spinlearn.kernels.node_moves import metropolis_sweeps
 from spinlearn.kernels.rng import make_stream
 
 DRAWS = 20_000
@@ -54,15 +54,9 @@ class Law:
     """The exact law over the free nodes of a model, and a chi-square test against it."""
 
     def __init__(self, model: PottsModel, temperature: float = TEMPERATURE) -> None:
-        free = FreePart.of(model)
+        self.clusters, _, free = cluster_model(model)
         self.model, self.free, self.beta = model, free, 1 / temperature
-        graph = Graph(len(free.nodes), free.edges)
-        self.csr = graph.indptr, graph.neighbors
-        self.weights = free.couplings[graph.edge_ids]
-        self.edge_u, self.edge_v = free.edges.T.astype(np.uint32)
-        self.field_nodes = np.flatnonzero(np.any(free.fields != 0, axis=1)).astype(np.uint32)
         n, q = len(free.nodes), model.n_states
-        self.n, self.q = n, q
         self.powers = q ** np.arange(n)
         self.states = ((np.arange(q**n)[:, None] // self.powers) % q).astype(np.int8)
         whole = np.tile(model.clamped, (len(self.states), 1))
@@ -97,58 +91,36 @@ def judge(p_value: float, bug: str | None) -> None:
         assert p_value < ALPHA, "the test is blind to this bug"
 
 
-class Scratch:
-    def __init__(self, law: Law) -> None:
-        self.parent = np.zeros(law.n, dtype=np.int32)
-        self.law_row = np.zeros(law.n, dtype=np.int32)
-        self.law = np.zeros((len(law.field_nodes), law.q))
-
-
-def swendsen_wang(law: Law, state, thresholds, fields, scratch: Scratch, rng) -> None:
-    cluster.bond_clusters(state, law.edge_u, law.edge_v, thresholds, scratch.parent, rng)
-    cluster.relabel_clusters(
-        state,
-        scratch.parent,
-        fields,
-        law.field_nodes,
-        law.beta,
-        scratch.law_row,
-        scratch.law,
-        rng,
-    )
+def swendsen_wang(state, clusters, beta, thresholds, rng) -> None:
+    edges = clusters.edge_u, clusters.edge_v
+    cluster.bond_clusters(state, *edges, thresholds, clusters.parent, rng)
+    cluster.relabel_clusters(state, clusters, beta, rng)
 
 
 @pytest.mark.parametrize("bug", [None, "bonds", "fields", "shifted"])
 @pytest.mark.parametrize(("q", "fields"), [(2, True), (3, False), (3, True), (4, True)])
 def test_swendsen_wang_with_clamps_keeps_the_law(q, fields, bug):
     law = Law(tiny_model(q, fields=fields))
-    scratch, rng = Scratch(law), stream(1)
-    strength = 1.15 if bug == "bonds" else 1.0
+    rng, strength = stream(1), 1.15 if bug == "bonds" else 1.0
     thresholds = bond_thresholds(np.array([law.beta * strength]), law.free.couplings)[0]
     if bug == "shifted":  # every edge has its neighbour's bond probability
         thresholds = np.roll(thresholds, 1)
-    table = law.free.fields * (0.8 if bug == "fields" else 1.0)
+    used = law.clusters._replace(fields=law.free.fields * (0.8 if bug == "fields" else 1.0))
     draws = law.draw(2)
     for state in draws:
-        swendsen_wang(law, state, thresholds, table, scratch, rng)
+        swendsen_wang(state, used, law.beta, thresholds, rng)
     judge(law.p_value(draws), bug)
 
 
 @pytest.mark.parametrize("bug", [None, "beta", "weights"])
 @pytest.mark.parametrize("table", [False, True])
-@pytest.mark.parametrize("kernel", ["heat_bath", "metropolis"])
-def test_local_sweeps_keep_the_law_of_either_sign(kernel, table, bug):
+def test_metropolis_sweeps_keep_the_law_of_either_sign(table, bug):
     law = Law(tiny_model(3, fields=True, either_sign=True, table=table))
-    rng, beta = stream(3), law.beta * (1.15 if bug == "beta" else 1.0)
-    weights = np.abs(law.weights) if bug == "weights" else law.weights
-    tally, chances = np.zeros(3), np.zeros(3)
-    csr = *law.csr, weights, law.model.pair_cost, law.free.fields, beta
+    betas = np.full(DRAWS, law.beta * (1.15 if bug == "beta" else 1.0))
+    weights = law.clusters.weights
+    used = law.clusters._replace(weights=np.abs(weights) if bug == "weights" else weights)
     draws = law.draw(4)
-    for state in draws:
-        if kernel == "heat_bath":
-            node_moves.heat_bath_sweep(state, *csr, tally, chances, rng)
-        else:
-            node_moves.metropolis_sweep(state, 3, *csr, rng)
+    metropolis_sweeps(draws, np.arange(DRAWS), betas, used, stream(3), 1)
     judge(law.p_value(draws), bug)
 
 
@@ -158,17 +130,15 @@ def test_component_exchange_keeps_both_laws(table, bug):
     model = tiny_model(3, fields=True, either_sign=True, table=table)
     hot, cold = Law(model, 1.6), Law(model, 0.7)
     rng = stream(5)
-    weights = hot.weights * (0.5 if bug == "weights" else 1.0)
-    fields = hot.free.fields * (0.0 if bug == "fields" else 1.0)
+    used = hot.clusters._replace(
+        weights=hot.clusters.weights * (0.5 if bug == "weights" else 1.0),
+        fields=hot.free.fields * (0.0 if bug == "fields" else 1.0),
+    )
     cold_beta = cold.beta * (1.5 if bug == "betas" else 1.0)
-    seen, queue = np.zeros(hot.n, dtype=np.bool_), np.zeros(hot.n, dtype=np.int32)
     counts = np.zeros(2)
     at_hot, at_cold = hot.draw(6), cold.draw(7)
     for a, b in zip(at_hot, at_cold, strict=True):
-        exchange_components(
-            a, b, hot.beta, cold_beta, *hot.csr, weights, model.pair_cost, fields,
-            seen, queue, counts, rng,
-        )  # fmt: skip
+        exchange_components(a, b, hot.beta, cold_beta, used, None, counts, rng)
     assert 0.2 < counts[1] / counts[0] < 1
     judge(min(hot.p_value(at_hot), cold.p_value(at_cold)), bug)
 
@@ -201,18 +171,15 @@ def test_exchange_of_levels_keeps_all_laws(bug):
 @pytest.mark.parametrize("q", [2, 3])
 def test_improved_estimators_average_to_the_exact_marginals(q, fields):
     law = Law(tiny_model(q, fields=fields))
-    scratch, rng = Scratch(law), stream(11)
+    rng = stream(11)
     exact = Enumeration().run(law.model, [TEMPERATURE])
     thresholds = bond_thresholds(np.array([law.beta]), law.free.couplings)[0]
-    nodes = np.zeros((law.n, q), dtype=np.float32)
-    free = np.zeros(law.n, dtype=np.float32)
-    edges = np.zeros(len(law.edge_u), dtype=np.float32)
+    nodes = np.zeros((len(law.free.nodes), q), dtype=np.float32)
+    free = np.zeros(len(law.free.nodes), dtype=np.float32)
+    edges = np.zeros(len(law.free.edges), dtype=np.float32)
     for state in law.draw(12):
-        swendsen_wang(law, state, thresholds, law.free.fields, scratch, rng)
-        cluster.add_node_law(scratch.parent, scratch.law_row, scratch.law, nodes, free)
-        cluster.add_edge_law(
-            scratch.parent, scratch.law_row, scratch.law, law.edge_u, law.edge_v, edges
-        )
+        swendsen_wang(state, law.clusters, law.beta, thresholds, rng)
+        cluster.add_laws(law.clusters, nodes, free, edges)
     # Improved estimators vary less than the states themselves, so 4.5 sigma is generous.
     bound = 4.5 * 0.5 / np.sqrt(DRAWS)
     marginals = (nodes + free[:, None] / q) / DRAWS

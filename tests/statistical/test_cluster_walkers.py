@@ -38,7 +38,7 @@ def sweep(group: ClusterWalkers) -> None:
 
 def redraw(group: ClusterWalkers) -> None:
     group.move_regions(3)
-    assert not group._place.any()
+    assert not group._clusters.place.any()
 
 
 def p_after(move, model: PottsModel, beta_used: float) -> float:

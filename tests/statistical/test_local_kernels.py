@@ -16,6 +16,7 @@ from scipy.special import ellipk
 
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import FREE, PottsModel
+from spinlearn.engines.regions import regions_of
 from spinlearn.kernels import bits, lockstep, measure, regions
 from spinlearn.kernels.levels import draw_levels
 from spinlearn.kernels.rng import make_stream
@@ -248,32 +249,11 @@ def test_walkers_of_a_lockstep_group_stay_independent(q):
 # -- region moves --------------------------------------------------------------------------------
 
 
-def regions_of(model, sets):
-    """Kernel arrays (ptr, nodes, border_ptr, borders, border_couplings); rows (inside, outside)."""
-    borders, couplings, sizes = [], [], []
-    for region in sets:
-        leaving = [
-            (u, v, coupling) if u in region else (v, u, coupling)
-            for (u, v), coupling in zip(model.graph.edges.tolist(), model.couplings, strict=True)
-            if (u in region) != (v in region)
-        ]
-        borders += [edge[:2] for edge in leaving]
-        couplings += [edge[2] for edge in leaving]
-        sizes.append(len(leaving))
-    return (
-        np.cumsum([0, *map(len, sets)], dtype=np.int64),
-        np.concatenate(sets).astype(np.int32),
-        np.cumsum([0, *sizes], dtype=np.int64),
-        np.array(borders, np.int32).reshape(-1, 2),
-        np.array(couplings, np.float64),
-    )
-
-
 def all_kinds_of_regions(model):
-    """Single nodes, pairs (neighbours or not) and all free nodes."""
-    free = model.free_nodes.tolist()
-    singles, pairs = [[i] for i in free[:2]], [[free[0], free[1]], [free[0], free[-1]]]
-    return [*singles, *pairs, free]
+    """Kernel arrays of single nodes, pairs (neighbours or not) and all free nodes."""
+    free = model.free_nodes
+    sets = [free[:1], free[1:2], free[:2], free[[0, -1]], free]
+    return tuple(regions_of(model, sets).arrays().values())
 
 
 def with_wrong_border(arrays, outside):
@@ -296,7 +276,7 @@ FLIP_MODELS = {
 def flip_regions(model, groups, seed, beta_error=1.0, wrong_outside=None):
     table = Configurations(model)
     laws = [table.boltzmann(beta) for beta in BETAS]
-    arrays = regions_of(model, all_kinds_of_regions(model))
+    arrays = all_kinds_of_regions(model)
     if wrong_outside is not None:
         arrays = with_wrong_border(arrays, wrong_outside)
     betas, cut = np.resize(BETAS, 256) * beta_error, np.empty(256, np.int64)
@@ -305,7 +285,7 @@ def flip_regions(model, groups, seed, beta_error=1.0, wrong_outside=None):
     for stream in streams(seed, groups):
         start = even_odd_start(rng, laws, 256)
         spins = bits.pack_states(table.states[start], 2)
-        bits.bits_flip_regions(spins, *arrays[:4], betas, 8, cut, accepted, stream)
+        bits.bits_flip_regions(spins, arrays[:4], betas, 8, cut, accepted, stream)
         index = table.index(unpacked(spins, 2))
         counts += even_odd_counts(index, len(table))
     assert (accepted > 0).all()
@@ -333,10 +313,7 @@ def test_bits_flip_regions_with_planted_error_breaks_the_law(name, planted):
 def swapped(states, q, arrays, fields, betas, n_tries, stream):
     """Labellings (R, n) after region moves, and accepted moves of every region."""
     states, accepted = states.copy(), np.zeros(len(arrays[0]) - 1, np.int64)
-    n_walkers, n = states.shape
-    regions.swap_on_regions(
-        states.reshape(-1), n_walkers, 1, n, q, *arrays, fields, betas, n_tries, accepted, stream
-    )
+    regions.swap_on_regions(states, q, arrays, fields, betas, n_tries, accepted, stream)
     return states, accepted
 
 
@@ -347,7 +324,7 @@ def kernel_fields(model):
 def swap_on_regions(model, n_walkers, seed, beta_error=1.0, wrong_outside=None, q_used=None):
     table = Configurations(model)
     laws = [table.boltzmann(beta) for beta in BETAS]
-    arrays = regions_of(model, all_kinds_of_regions(model))
+    arrays = all_kinds_of_regions(model)
     if wrong_outside is not None:
         arrays = with_wrong_border(arrays, wrong_outside)
     (stream,) = streams(seed, 1)
@@ -385,20 +362,6 @@ def test_swap_on_regions_keeps_the_law(q, with_fields):
 def test_swap_on_regions_with_planted_error_breaks_the_law(q, with_fields, planted):
     p = swap_on_regions(real_model(q, with_fields), 120_000, 41, **planted)
     assert_verdict(p, right=False)
-
-
-def test_swap_on_regions_does_not_depend_on_the_layout():
-    model = real_model(3)
-    arrays, betas = regions_of(model, all_kinds_of_regions(model)), np.resize(BETAS, 64)
-    states = Configurations(model).states[:64]
-    expected, moves = swapped(states, 3, arrays, model.fields, betas, 20, streams(1, 1)[0])
-    by_node, accepted = np.ascontiguousarray(states.T), np.zeros_like(moves)
-    regions.swap_on_regions(
-        by_node.reshape(-1), 64, 64, 1, 3, *arrays, model.fields, betas, 20, accepted,
-        streams(1, 1)[0],
-    )  # fmt: skip
-    np.testing.assert_array_equal(by_node.T, expected)
-    np.testing.assert_array_equal(accepted, moves)
 
 
 # -- levels and sums -----------------------------------------------------------------------------
@@ -535,10 +498,10 @@ def run_bits(model, states, seed):
 
 
 def run_bits_flips(model, states, seed):
-    arrays, (stream,) = regions_of(model, all_kinds_of_regions(model)), streams(seed, 1)
+    arrays, (stream,) = all_kinds_of_regions(model), streams(seed, 1)
     spins, accepted = bits.pack_states(states, 2), np.zeros(len(arrays[0]) - 1, np.int64)
     cut = np.empty(256, np.int64)
-    bits.bits_flip_regions(spins, *arrays[:4], np.full(256, 0.2), 20, cut, accepted, stream)
+    bits.bits_flip_regions(spins, arrays[:4], np.full(256, 0.2), 20, cut, accepted, stream)
     return unpacked(spins, 2)
 
 
@@ -552,7 +515,7 @@ def run_lockstep(model, states, seed):
 
 
 def run_swaps(model, states, seed):
-    arrays, q = regions_of(model, all_kinds_of_regions(model)), model.n_states
+    arrays, q = all_kinds_of_regions(model), model.n_states
     (stream,) = streams(seed, 1)
     betas = np.full(256, 0.2)
     return swapped(states, q, arrays, kernel_fields(model), betas, 20, stream)[0]

@@ -16,11 +16,10 @@ from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
 from spinlearn.energies import min_cut
 from spinlearn.engines import Enumeration, JunctionTree
-from spinlearn.engines.bit_walkers import BitWalkers
+from spinlearn.engines.bit_walkers import BitWalkers, LockstepWalkers
 from spinlearn.engines.cluster_walkers import ClusterWalkers
 from spinlearn.engines.ground_state import least_energy
 from spinlearn.engines.ladder import cool
-from spinlearn.engines.lockstep_walkers import LockstepWalkers
 from spinlearn.engines.multicanonical import Multicanonical
 from spinlearn.engines.walkers import walkers_for
 from spinlearn.errors import (

@@ -39,10 +39,9 @@ QUADRATIC, RATIO, TABLE = 1, 2, 3  # as kernels know them; 0 is no class term
 class ClassPenalty:
     """The part of an energy that looks at whole classes.
 
-    Make one with `quadratic`, `ratio` or `from_table`, and give it to `spinlearn.PottsModel`. With
-    node sizes a_i, class sizes V_c and cut_c, the weight of the edges that leave class c, the term
-    is a sum over classes of ``(strength / 2A) (V_c - target_c)^2``, of ``scale * cut_c / V_c``, or
-    of any table in the number of nodes of the class; A is the summed size of all nodes.
+    Make one with `quadratic`, `ratio` or `from_table`, and give it to `spinlearn.PottsModel`. V_c
+    is the summed size of the nodes in class c, cut_c the weight of the edges that leave it, A the
+    summed size of all nodes.
 
     Attributes
     ----------
@@ -93,6 +92,19 @@ class ClassPenalty:
             object.__setattr__(self, name, value)
 
     @classmethod
+    def _made(cls, n_states: int, **parts: Any) -> ClassPenalty:
+        """With these parts; the others as a form has them that does not use them."""
+        unused = {
+            "coefficient": 1.0,
+            "targets": frozen(np.zeros(n_states), np.float64),
+            "table": frozen(np.empty((n_states, 0)), np.float64),
+            "cut_weights": frozen(np.empty(0), np.float64),
+            "empty": 0.0,
+            "largest_ratio": 0.0,
+        }
+        return cls(**(unused | parts))
+
+    @classmethod
     def quadratic(
         cls,
         sizes: npt.ArrayLike,
@@ -124,15 +136,12 @@ class ClassPenalty:
         if total <= 0:
             raise InvalidInputError("all node sizes are zero: give at least one a positive size")
         goal = np.zeros(n_states) if targets is None else targets
-        return cls(
+        return cls._made(
+            n_states,
             kind="quadratic",
             sizes=a,
             coefficient=_finite(strength, "strength") / total,
             targets=real_array(goal, "targets", (n_states,)),
-            table=frozen(np.empty((n_states, 0)), np.float64),
-            cut_weights=frozen(np.empty(0), np.float64),
-            empty=0.0,
-            largest_ratio=0.0,
         )
 
     @classmethod
@@ -181,12 +190,11 @@ class ClassPenalty:
                 "such nodes alone would cost infinitely much; give them a positive size"
             )
         worst = float(np.max(degree[a > 0] / a[a > 0], initial=0.0))
-        return cls(
+        return cls._made(
+            n_states,
             kind="ratio",
             sizes=a,
             coefficient=_finite(scale, "scale"),
-            targets=frozen(np.zeros(n_states), np.float64),
-            table=frozen(np.empty((n_states, 0)), np.float64),
             cut_weights=cut,
             empty=worst if empty is None else _finite(empty, "empty"),
             largest_ratio=worst,
@@ -211,15 +219,11 @@ class ClassPenalty:
                 f"table has shape {values.shape}, expected (q, n + 1): one row per state, one "
                 "column for every number of nodes from 0 to n"
             )
-        return cls(
+        return cls._made(
+            len(values),
             kind="table",
             sizes=frozen(np.ones(values.shape[1] - 1), np.float64),
-            coefficient=1.0,
-            targets=frozen(np.zeros(len(values)), np.float64),
             table=real_array(values, "table", values.shape),
-            cut_weights=frozen(np.empty(0), np.float64),
-            empty=0.0,
-            largest_ratio=0.0,
         )
 
     @property
@@ -266,25 +270,12 @@ class ClassPenalty:
         return np.asarray(2 * self.n_states * self.coefficient / total * self.cut_weights)
 
     def value(self, graph: Graph, states: npt.NDArray[Any]) -> FloatArray:
-        """The term for labellings: the reference that the compiled code is held to.
-
-        Parameters
-        ----------
-        graph : Graph
-            The graph of the model.
-        states : int array (S, n)
-            Labellings.
-
-        Returns
-        -------
-        float array (S,)
-        """
+        """The term for labellings (S, n): the reference that the compiled code is held to."""
         q = self.n_states
         volumes = np.stack([(states == c) @ self.sizes for c in range(q)], axis=1)
         if self.kind == "quadratic":
-            return np.asarray(
-                0.5 * self.coefficient * np.sum((volumes - self.targets) ** 2, axis=1)
-            )
+            off = np.sum((volumes - self.targets) ** 2, axis=1)
+            return np.asarray(0.5 * self.coefficient * off)
         if self.kind == "table":
             counts = np.rint(volumes).astype(np.int64)
             return np.asarray(self.table[np.arange(q), counts].sum(axis=1))

@@ -1,7 +1,7 @@
 """Agreements of neighbours, and little else, of a model without labels: what clustering takes.
 
 Two walkers visit all temperatures with Swendsen-Wang sweeps, one heated from an ordered state, one
-cooled from a random one. What they share of their clusters gives C_ij (`kernels/agreement.py`).
+cooled from a random one. What they share of their clusters gives C_ij (`kernels/cluster.py`).
 With p_e the share of the sweeps in which the ends of e are in one cluster, its variance is seen in
 three ways,
 
@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, temperature_array
-from spinlearn.core.class_layout import bond_thresholds
+from spinlearn.core.class_layout import bond_thresholds, cluster_model
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.protocols import Callback, Progress
@@ -109,8 +109,7 @@ class _Walk:
         self._block = block  # sweeps
         self._callback = callback
         edges = model.graph.edges
-        self._edge_u = np.ascontiguousarray(edges[:, 0]).astype(np.uint32)
-        self._edge_v = np.ascontiguousarray(edges[:, 1]).astype(np.uint32)
+        self._clusters = cluster_model(model)[0]
         count = len(temperatures)
         self._counts = np.zeros((2, count, len(edges)), dtype=np.uint32)
         self._squares = np.zeros((2, count, len(edges)), dtype=np.uint32)  # of blocks
@@ -119,7 +118,7 @@ class _Walk:
 
     def go(self, walker: int, seed: np.random.SeedSequence, rows: npt.NDArray[np.intp]) -> bool:
         """Visit the temperatures in this order; true if the callback stopped it."""
-        from spinlearn.kernels.agreement import count_shared, sweep_apart
+        from spinlearn.kernels.cluster import count_shared
         from spinlearn.kernels.rng import make_stream
 
         model, n = self._model, self._model.n_nodes
@@ -127,22 +126,21 @@ class _Walk:
         if walker == 1:
             state[:] = np.random.default_rng(seed).integers(0, model.n_states, n)
         stream = make_stream(seed)
-        parent = np.empty(n, dtype=np.int32)
         betas = inverse_temperatures(self._temperatures, model)
-        shared = np.empty(len(self._edge_u), dtype=np.uint16)
+        shared = np.empty(model.graph.n_edges, dtype=np.uint16)
         block = self._block
         blocks_apart = BLOCKS
         for k, row in enumerate(rows):
             thresholds = bond_thresholds(betas[row : row + 1], model.couplings)[0]
-            start = (state, model.n_states, self._edge_u, self._edge_v)
+            walk = state, self._clusters, thresholds, stream
             for _ in range(blocks_apart):
-                sweep_apart(*start, thresholds, parent, stream, block)
+                count_shared(*walk, shared[:0], np.empty(block))
                 if self._told(walker, k):
                     return True
             for b in range(BLOCKS):
                 shared[:] = 0
                 energies = self._energies[walker, row, b * block : (b + 1) * block]
-                count_shared(*start, model.couplings, thresholds, parent, stream, shared, energies)
+                count_shared(*walk, shared, energies)
                 self._counts[walker, row] += shared
                 self._squares[walker, row] += shared.astype(np.uint32) ** 2
                 self._done[walker, row] = b + 1 == BLOCKS

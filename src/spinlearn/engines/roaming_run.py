@@ -125,7 +125,7 @@ class RoamingRun(SamplingRun):
         """Give all groups the regions in which cold labellings differ."""
         self.regions, _ = cold_regions(self.model, cold, ground, self.library_seed)
         self.tries = ROAMING_TRIES
-        if issubclass(self.kind, ClusterWalkers):  # redraws cost more than swaps
+        if self.kind is ClusterWalkers:  # redraws cost more than swaps
             self.tries = min(self.tries, region_tries(self.model, self.regions))
         for group in self.groups:
             group.use_regions(self.regions)

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from spinlearn.core.model import PottsModel
-from spinlearn.engines.class_walkers import ClassClusterWalkers
-from spinlearn.engines.cluster_walkers import ClusterWalkers
-from spinlearn.engines.node_walkers import MetropolisWalkers
+from spinlearn.engines.cluster_walkers import (
+    ClassClusterWalkers,
+    ClusterWalkers,
+    MetropolisWalkers,
+)
 from spinlearn.engines.sampler import Sampler
 from spinlearn.engines.walker_group import Walkers
 from spinlearn.engines.walkers import walkers_for

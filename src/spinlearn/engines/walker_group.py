@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from spinlearn.analysis.level_sums import LevelSums
 from spinlearn.core.arrays import FloatArray, StateArray
-from spinlearn.core.model import FREE, PottsModel
+from spinlearn.core.class_layout import KernelModel
+from spinlearn.core.model import PottsModel
 from spinlearn.engines.regions import Regions
 
 
@@ -146,21 +147,13 @@ class Walkers:
         """Try to exchange two classes on `n_tries` random regions."""
         from spinlearn.kernels.regions import swap_on_regions
 
-        regions = self._regions
-        if regions.count == 0:
+        if self._regions.count == 0:
             return
         states = self.active_states()
         swap_on_regions(
-            states.reshape(-1),
-            len(states),
-            1,
-            states.shape[1],
+            states,
             self._model.n_states,
-            regions.ptr,
-            regions.nodes,
-            regions.border_ptr,
-            regions.borders,
-            regions.border_couplings,
+            tuple(self._regions.arrays().values()),
             self._fields,
             self._betas[self.levels[self.active]],
             n_tries,
@@ -169,11 +162,18 @@ class Walkers:
         )
         self.put_active_states(states)
 
+    def _swap_regions(self, states: StateArray, model: KernelModel, n_tries: int) -> None:
+        """Exchange two classes on random regions of the active walkers' states, any energy."""
+        from spinlearn.kernels.node_moves import swap_regions
 
-def random_states(model: PottsModel, n_walkers: int, seed: np.random.SeedSequence) -> StateArray:
-    """Uniform labellings that respect the clamps."""
-    generator = np.random.default_rng(seed)
-    states = generator.integers(0, model.n_states, (n_walkers, model.n_nodes), dtype=np.int8)
-    held = model.clamped != FREE
-    states[:, held] = model.clamped[held]
-    return states
+        regions = self._regions
+        if regions.count:
+            swap_regions(
+                states,
+                self._betas[self.levels[self.active]],
+                (regions.ptr, regions.nodes),
+                model,
+                self.stream,
+                n_tries,
+                self.region_moves,
+            )

@@ -6,16 +6,15 @@ LockstepWalkers      64 walkers side by side: couplings of either sign, fields, 
 ClassClusterWalkers  64 walkers moved by clusters under a term in the sizes of classes
 GeneralWalkers       64 walkers by heat bath, with corrected cluster flips: any model
 
-NodeWalkers and MetropolisWalkers, which move one node at a time, are chosen by name.
+MetropolisWalkers, which move one node at a time, are chosen by name.
 """
 
 from __future__ import annotations
 
 from spinlearn.core.model import PottsModel
-from spinlearn.engines.bit_walkers import BitWalkers
-from spinlearn.engines.class_walkers import ClassClusterWalkers, GeneralWalkers
-from spinlearn.engines.cluster_walkers import ClusterWalkers
-from spinlearn.engines.lockstep_walkers import LockstepWalkers
+from spinlearn.engines.bit_walkers import BitWalkers, LockstepWalkers
+from spinlearn.engines.class_walkers import GeneralWalkers
+from spinlearn.engines.cluster_walkers import ClassClusterWalkers, ClusterWalkers
 from spinlearn.engines.walker_group import Walkers
 
 MOST_BIT_NODES = 5_000

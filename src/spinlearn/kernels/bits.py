@@ -360,18 +360,7 @@ def bits_energies(spins, n_planes, edges, energies):
 
 
 @njit(cache=True, nogil=True)
-def bits_flip_regions(
-    spins,
-    region_ptr,
-    region_nodes,
-    border_ptr,
-    borders,
-    betas,
-    n_tries,
-    cut,
-    accepted_count,
-    stream,
-):
+def bits_flip_regions(spins, regions, betas, n_tries, cut, accepted_count, stream):
     """Metropolis flips of whole regions for 256 walkers at once, q = 2.
 
     A region is a fixed set of free nodes; flipping it in a walker changes only the edges of its
@@ -381,20 +370,21 @@ def bits_flip_regions(
     Parameters
     ----------
     spins : uint64 [n * 4], changed in place
-    region_ptr, region_nodes : int64 [G + 1], int32, nodes of every region
-    border_ptr, borders : int64 [G + 1], int32 [., 2], edges with one end in the region
+    regions : tuple of
+        ptr, nodes : int64 [G + 1], int32, nodes of every region
+        border_ptr, borders : int64 [G + 1], int32 [., 2], edges with one end in the region
     betas : float64 [256], of every walker in units of 1 / J
     n_tries : regions tried, drawn at random
     cut : int64 [256], scratch
     accepted_count : int64 [G], adds the number of walkers that accepted
     stream : uint64 [17], changed in place
     """
-    n_regions = region_ptr.size - 1
+    ptr, nodes, border_ptr, borders = regions
     mask = np.empty(WORDS, np.uint64)
     for _ in range(n_tries):
         counter = stream[16] + GOLDEN
         stream[16] = counter
-        region = below_at(counter, n_regions)
+        region = below_at(counter, ptr.size - 1)
         edges = borders[border_ptr[region] : border_ptr[region + 1]]
         bits_energies(spins, 1, edges, cut)
         n_edges = edges.shape[0]
@@ -410,6 +400,6 @@ def bits_flip_regions(
             mask[word] = bits
         stream[16] = counter
         flips = load_u64x4(mask, 0)
-        for at in range(region_ptr[region], region_ptr[region + 1]):
-            i = WORDS * np.int64(region_nodes[at])
+        for at in range(ptr[region], ptr[region + 1]):
+            i = WORDS * np.int64(nodes[at])
             store(spins, i, load_u64x4(spins, i) ^ flips)

@@ -1,15 +1,27 @@
-"""Swendsen-Wang clusters of one walker: arrays in, arrays mutated in place.
+"""Swendsen-Wang clusters, with or without a class term that depends on class sizes only.
 
-    E(s) = sum_e couplings[e] [s_u != s_v] + sum_i fields[i, s_i]      over free nodes
-
-Clamps are part of the fields (`FreePart`), so a cluster that touches labels draws its state from
-softmax(-beta * summed fields) instead of being frozen by one bond to one of them.
+    E(s) = sum_e couplings[e] [s_u != s_v] + sum_i fields[i, s_i] + sum_c f_c(V_c)    free nodes
 
 Swendsen & Wang (1987), Edwards & Sokal (1988); couplings >= 0: bonds on agreeing edges with
-probability 1 - exp(-beta J_e), then every cluster draws a state. The improved estimators average
-over that draw: P(s_i = c | bonds), P(s_u = s_v | bonds).
+probability 1 - exp(-beta J_e), then every cluster draws a state. Clamps are part of the fields
+(`FreePart`), so a cluster that touches labels draws from its summed fields F_c instead of being
+frozen by one bond to one of them:
 
-Letters: n nodes, m edges, q states.
+    p(c) ~ exp(-beta F_c)                                       without class term
+    p(c) ~ exp(-beta (F_c + f_c(V_c + z) - f_c(V_c)))           given all other clusters, in turn
+
+z is the size of the cluster, summed over its nodes, V_c those of the classes without it. Under a
+class term *permutation moves* exchange two classes on all free nodes besides: bonds and the cut
+between free nodes do not notice, so the judgement costs only the nodes that have fields and two
+class sizes. They carry clusters that sit under the wrong label out of it, all at once.
+
+The improved estimators average over the draw of a cluster: P(s_i = c | bonds) and P(s_u = s_v |
+bonds); under a class term given the others, and for an edge between two clusters the chance of the
+later one to take what the earlier one has.
+
+Models are `spinlearn.core.class_layout.ClusterModel`; the class term is a `SizeTerm`, or None,
+which leaves the code for it out of what is compiled. Letters: n free nodes, m edges between them,
+q states, R walkers, K levels.
 """
 
 from __future__ import annotations
@@ -19,9 +31,11 @@ import math
 import numpy as np
 from numba import njit, uint64
 
-from spinlearn.kernels.rng import next_bits, next_u64, uniform
+from spinlearn.kernels.node_moves import class_cost, draw_state
+from spinlearn.kernels.rng import below, next_bits, next_u64, uniform
 
 AT_A_TIME = 256  # edges: their bonds stay in the nearest cache
+PERMUTATIONS = 5  # tries after every sweep under a class term
 
 
 @njit(cache=True, nogil=True)
@@ -81,36 +95,45 @@ def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
 
 
 @njit(cache=True, nogil=True)
-def relabel_clusters(state, parent, fields, field_nodes, beta, law_row, law, stream):
-    """Draw a state for every cluster: uniform, or from the softmax of its summed fields.
+def sum_fields(model):
+    """Summed fields of the clusters into rows of model.law, the row of a root into law_row.
 
-    Parameters
-    ----------
-    fields : float64 [n, q]; field_nodes : uint32, the nodes whose row is not zero
-    law_row : int32 [n], overwritten: row of `law` of a cluster (at its root), -1 where uniform
-    law : float64 [len(field_nodes), q], overwritten: what the cluster drew from
+    law_row : int32 [n], -1 at roots of clusters without fields
     """
-    n = parent.size
-    q = fields.shape[1]
-    for i in range(n):
+    parent, law_row, law = model.parent, model.law_row, model.law
+    for i in range(parent.size):
         law_row[i] = -1
     rows = 0
-    for k in range(field_nodes.size):
-        i = field_nodes[k]
+    for k in range(model.field_nodes.size):
+        i = model.field_nodes[k]
         root = parent[i]
         row = law_row[root]
         if row < 0:
             row = rows
             law_row[root] = row
             rows += 1
-            for c in range(q):
+            for c in range(law.shape[1]):
                 law[row, c] = 0.0
-        for c in range(q):
-            law[row, c] += fields[i, c]
+        for c in range(law.shape[1]):
+            law[row, c] += model.fields[i, c]
+
+
+# Without class term
+
+
+@njit(cache=True, nogil=True)
+def relabel_clusters(state, model, beta, stream):
+    """Draw a state for every cluster: uniform, or from the softmax of its summed fields.
+
+    model.law is overwritten by what clusters with fields drew from.
+    """
+    sum_fields(model)
+    parent, law_row, law = model.parent, model.law_row, model.law
+    q = law.shape[1]
     states = uint64(q)
     spare = uint64(0)
     have = False
-    for i in range(n):
+    for i in range(parent.size):
         root = parent[i]
         if root != i:
             state[i] = state[root]
@@ -126,36 +149,34 @@ def relabel_clusters(state, parent, fields, field_nodes, beta, law_row, law, str
                 have = True
             state[i] = np.int8((draw * states) >> uint64(32))
             continue
-        least = law[row, 0]
-        for c in range(1, q):
-            least = min(least, law[row, c])
-        total = 0.0
-        for c in range(q):
-            weight = math.exp(-beta * (law[row, c] - least))
-            law[row, c] = weight
-            total += weight
-        target = uniform(stream) * total
-        chosen = -1
-        for c in range(q):
-            target -= law[row, c]
-            if target < 0.0 and chosen < 0:
-                chosen = c
-            law[row, c] /= total
-        if chosen < 0:  # rounding at the upper end: the last state of positive weight
-            chosen = q - 1
-            while law[row, chosen] == 0.0:
-                chosen -= 1
-        state[i] = np.int8(chosen)
+        state[i] = np.int8(draw_state(law[row], beta, stream))
+        normalize(law[row])
 
 
 @njit(cache=True, nogil=True)
-def add_node_law(parent, law_row, law, node_sum, free_sum):
-    """Add P(s_i = c | bonds): law of the cluster to node_sum float32 [n, q], or 1 to free_sum [n].
+def normalize(weights):
+    """Divide by the sum."""
+    total = 0.0
+    for c in range(weights.size):
+        total += weights[c]
+    for c in range(weights.size):
+        weights[c] /= total
 
-    free_sum / q is to be added to every state afterwards.
+
+@njit(cache=True, nogil=True)
+def add_laws(model, node_sum, free_sum, edge_sum):
+    """Add what the states are given the bonds, float32 [n, q], [n], [m].
+
+    P(s_i = c | bonds) is the law of the cluster, added to node_sum, or 1/q: then 1 is added to
+    free_sum, and free_sum / q is to be added to every state afterwards. P(s_u = s_v | bonds) is
+    added without branches but for edges between clusters that both draw from a law: they come
+    after, some edges at a time.
     """
-    one = np.float32(1.0)
+    parent, law_row, law = model.parent, model.law_row, model.law
+    edge_u, edge_v = model.edge_u, model.edge_v
     q = law.shape[1]
+    m = edge_u.size
+    one = np.float32(1.0)
     for i in range(parent.size):
         row = law_row[parent[i]]
         if row < 0:
@@ -163,17 +184,6 @@ def add_node_law(parent, law_row, law, node_sum, free_sum):
         else:
             for c in range(q):
                 node_sum[i, c] += np.float32(law[row, c])
-
-
-@njit(cache=True, nogil=True)
-def add_edge_law(parent, law_row, law, edge_u, edge_v, edge_sum):
-    """Add P(s_u = s_v | bonds) to edge_sum float32 [m].
-
-    Without branches but for edges between clusters that both draw from a law: they come after, some
-    edges at a time.
-    """
-    q = law.shape[1]
-    m = edge_u.size
     certain = np.array([1.0 / q, 1.0, 0.0], np.float32)  # apart; together; to be found
     key = np.empty(parent.size, np.int32)  # of the cluster: its row, or < 0 if it has none
     for i in range(parent.size):
@@ -198,3 +208,204 @@ def add_edge_law(parent, law_row, law, edge_u, edge_v, edge_sum):
             for c in range(q):
                 chance += law[a, c] * law[b, c]
             edge_sum[e] += np.float32(chance)
+
+
+@njit(cache=True, nogil=True)
+def count_shared(state, model, thresholds, stream, counts, energies):
+    """Sweeps of one walker of a model without fields; how often ends of edges share a cluster.
+
+    Given the bonds, the ends of an edge agree surely within one cluster and with probability 1/q
+    between two, so that this is all that C_ij takes.
+
+    Parameters
+    ----------
+    thresholds : uint32 [m], 2^32 times the bond probability
+    counts : uint16 [m], added to; [0] for sweeps of which nothing is kept but the state
+    energies : float64 [sweeps], overwritten: sum_e J_e [s_u != s_v] after each of them
+    """
+    edge_u, edge_v, parent = model.edge_u, model.edge_v, model.parent
+    for sweep in range(energies.size):
+        bond_clusters(state, edge_u, edge_v, thresholds, parent, stream)
+        relabel_clusters(state, model, 0.0, stream)
+        energy = 0.0
+        for e in range(counts.size):
+            u = edge_u[e]
+            v = edge_v[e]
+            counts[e] += np.uint16(parent[u] == parent[v])
+            energy += model.couplings[e] * (state[u] != state[v])
+        energies[sweep] = energy
+
+
+# Under a term in class sizes
+
+
+@njit(cache=True, nogil=True)
+def class_sizes(state, sizes, volumes):
+    """V_c of free nodes int8 [n] and clamped ones, into float64 [q]."""
+    for c in range(volumes.size):
+        volumes[c] = sizes.held_volumes[c]
+    for i in range(state.size):
+        volumes[state[i]] += sizes.term.sizes[i]
+
+
+@njit(cache=True, nogil=True, inline="always")
+def entry_cost(term, c, volume, size):
+    """What a class of the given volume pays for taking in something of the given size."""
+    return class_cost(term, c, volume + size, 0.0) - class_cost(term, c, volume, 0.0)
+
+
+@njit(cache=True, nogil=True)
+def relabel_in_turn(state, model, sizes, beta, told, stream):
+    """Every cluster in turn draws its class given the others, in the order of their roots.
+
+    Clusters of one node without fields are most of them at high T; their weights exp(-beta (f_c(V_c
+    + 1) - f_c(V_c))) are kept per class and renewed for the two classes that change.
+
+    sizes.volumes are the class sizes, updated; if `told`, sizes.law is overwritten at the roots by
+    what the cluster drew from.
+    """
+    sum_fields(model)
+    parent, field_row, field_sums, cost = model.parent, model.law_row, model.law, model.cost
+    single, cluster_size, law, volumes = sizes.single, sizes.cluster_size, sizes.law, sizes.volumes
+    n = parent.size
+    q = cost.size
+    term = sizes.term
+    unit = term.sizes[0] if n else 0.0
+    base = np.inf
+    for c in range(q):
+        base = min(base, entry_cost(term, c, volumes[c], unit))
+    for c in range(q):
+        single[c] = math.exp(-beta * (entry_cost(term, c, volumes[c], unit) - base))
+    for i in range(n):
+        cluster_size[i] = 0.0
+    for i in range(n):
+        cluster_size[parent[i]] += term.sizes[i]
+    for i in range(n):
+        if parent[i] != i:
+            state[i] = state[parent[i]]
+            continue
+        size = cluster_size[i]
+        row = field_row[i]
+        old = state[i]
+        volumes[old] -= size
+        single[old] = math.exp(-beta * (entry_cost(term, old, volumes[old], unit) - base))
+        new = -1
+        if row < 0 and size == unit:
+            total = 0.0
+            for c in range(q):
+                total += single[c]
+            if 1e-200 < total < 1e200:  # else the class sizes have moved too far from `base`
+                target = uniform(stream) * total
+                for c in range(q):
+                    target -= single[c]
+                    if target < 0.0:
+                        new = c
+                        break
+                if told and new >= 0:
+                    for c in range(q):
+                        law[i, c] = single[c] / total
+        if new < 0:
+            for c in range(q):
+                cost[c] = entry_cost(term, c, volumes[c], size)
+                if row >= 0:
+                    cost[c] += field_sums[row, c]
+            new = draw_state(cost, beta, stream)
+            if told:
+                normalize(cost)  # by now the weights
+                for c in range(q):
+                    law[i, c] = cost[c]
+        volumes[new] += size
+        single[new] = math.exp(-beta * (entry_cost(term, new, volumes[new], unit) - base))
+        state[i] = np.int8(new)
+
+
+@njit(cache=True, nogil=True)
+def add_laws_in_turn(state, model, law, node_sum, edge_sum):
+    """Add P(s_i = c | others) to node_sum float32 [n, q], and agreements to edge_sum [m].
+
+    state : int8 [n], after the draws whose laws these are
+    """
+    parent = model.parent
+    one = np.float32(1.0)
+    for i in range(parent.size):
+        root = parent[i]
+        for c in range(law.shape[1]):
+            node_sum[i, c] += np.float32(law[root, c])
+    for e in range(model.edge_u.size):
+        a = parent[model.edge_u[e]]
+        b = parent[model.edge_v[e]]
+        if a == b:
+            edge_sum[e] += one
+        else:
+            edge_sum[e] += np.float32(law[max(a, b), state[min(a, b)]])
+
+
+@njit(cache=True, nogil=True)
+def permute_classes(state, model, sizes, beta, n_tries, stream):
+    """Offer `n_tries` exchanges of two classes on all free nodes; the number accepted."""
+    term, held, volumes, fields = sizes.term, sizes.held_volumes, sizes.volumes, model.fields
+    q = volumes.size
+    accepted = 0
+    for _ in range(n_tries):
+        a = below(stream, q)
+        b = (a + 1 + below(stream, q - 1)) % q
+        change = 0.0
+        for k in range(model.field_nodes.size):
+            i = model.field_nodes[k]
+            s = state[i]
+            if s == a:
+                change += fields[i, b] - fields[i, a]
+            elif s == b:
+                change += fields[i, a] - fields[i, b]
+        new_a = held[a] + volumes[b] - held[b]
+        new_b = held[b] + volumes[a] - held[a]
+        change += class_cost(term, a, new_a, 0.0) - class_cost(term, a, volumes[a], 0.0)
+        change += class_cost(term, b, new_b, 0.0) - class_cost(term, b, volumes[b], 0.0)
+        if change <= 0.0 or uniform(stream) < math.exp(-beta * change):
+            accepted += 1
+            volumes[a] = new_a
+            volumes[b] = new_b
+            for i in range(state.size):
+                if state[i] == a:
+                    state[i] = np.int8(b)
+                elif state[i] == b:
+                    state[i] = np.int8(a)
+    return accepted
+
+
+# All walkers, each at its own level of a temperature ladder, one after the other
+
+
+@njit(cache=True, nogil=True)
+def sweep_clusters(group, model, sizes, n_sweeps, rows, node_sums, free_sums, edge_sums):
+    """Sweeps of a `spinlearn.core.class_layout.Group`; the number of permutations accepted.
+
+    Parameters
+    ----------
+    n_sweeps : int, of a walker in each of its repeats
+    rows : int64 [R], row of the sums to which the improved estimators after each repeat are added,
+        < 0 for none
+    node_sums, free_sums, edge_sums : float32 [rows, n, q], [rows, n], [rows, m]
+    """
+    states, walkers, levels, repeats, betas, thresholds, stream = group
+    permuted = 0
+    for walker in walkers:
+        state = states[walker]
+        bonds = thresholds[levels[walker]]
+        beta = betas[levels[walker]]
+        row = rows[walker]
+        if sizes is not None:
+            class_sizes(state, sizes, sizes.volumes)
+        for sweep in range(n_sweeps * repeats[walker]):
+            read = row >= 0 and (sweep + 1) % n_sweeps == 0
+            bond_clusters(state, model.edge_u, model.edge_v, bonds, model.parent, stream)
+            if sizes is None:
+                relabel_clusters(state, model, beta, stream)
+                if read:
+                    add_laws(model, node_sums[row], free_sums[row], edge_sums[row])
+            else:
+                relabel_in_turn(state, model, sizes, beta, read, stream)
+                if read:
+                    add_laws_in_turn(state, model, sizes.law, node_sums[row], edge_sums[row])
+                permuted += permute_classes(state, model, sizes, beta, PERMUTATIONS, stream)
+    return permuted

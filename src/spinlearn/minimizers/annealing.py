@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from spinlearn.core.arrays import FloatArray, StateArray
+from spinlearn.core.class_layout import kernel_model
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
@@ -55,19 +56,14 @@ def annealing(
     >>> annealing(ring, seed=0).energy
     -2.0
     """
-    from spinlearn.kernels.annealing import anneal, descend
+    from spinlearn.kernels.node_moves import anneal, descend
 
     reason = class_level_reason(model)
     if reason is not None:
         raise UnsupportedModelError(reason)
     if n_sweeps < 1 or n_runs < 1:
         raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
-    free = model.free_nodes.astype(np.int32)
-    graph, q = model.graph, model.n_states
-    terms = (
-        graph.indptr, graph.neighbors, graph.edge_ids, model.couplings, model.pair_cost,
-        model.fields,
-    )  # fmt: skip
+    free, kernel = model.free_nodes, kernel_model(model)
     temperatures = cooling_schedule(model, n_sweeps)
     labels, energy, sweeps = choices(model, 0), np.inf, 0
     if len(free) == 0:
@@ -75,12 +71,12 @@ def annealing(
         energy = float(model.energy(labels))
     for child in seed_sequence(seed).spawn(n_runs):
         states = choices(model, 0)
-        states[free] = np.random.default_rng(child).integers(0, q, len(free))
+        states[free] = np.random.default_rng(child).integers(0, model.n_states, len(free))
         best: StateArray = states.copy()
         stream = child.generate_state(1, np.uint64)
-        anneal(temperatures, free, *terms, states, best, stream)
+        anneal(temperatures, kernel, states, best, stream)
         sweeps += n_sweeps
-        sweeps += descend(free, *terms, model.energy_resolution, MAX_DESCENT, best)
+        sweeps += descend(kernel, model.energy_resolution, MAX_DESCENT, best)
         found = float(model.energy(best))
         if found < energy:
             labels, energy = best, found

@@ -4,8 +4,8 @@ Several walkers cool geometrically from the mean-field bound of the ordering tem
 which nothing is ordered, to a sixtieth of it; the best labelling of each is kept, and then taken
 down to the nearest labelling that no single node can improve. Where the class term depends on
 class sizes only, walkers move by Swendsen-Wang clusters and exchanges of two classes
-(`spinlearn.kernels.class_clusters`), else by heat bath and corrected Wolff flips
-(`spinlearn.kernels.classes`). Kirkpatrick, Gelatt & Vecchi, Science 220, 671 (1983).
+(`spinlearn.kernels.cluster`), else by heat bath and corrected Wolff flips
+(`spinlearn.kernels.node_moves`). Kirkpatrick, Gelatt & Vecchi, Science 220, 671 (1983).
 """
 
 from __future__ import annotations
@@ -14,8 +14,14 @@ import numpy as np
 
 from spinlearn.analysis.temperature_grid import temperature_grid
 from spinlearn.core.arrays import StateArray
-from spinlearn.core.class_layout import ClusterLayout, cluster_reason
-from spinlearn.core.model import FREE, PottsModel
+from spinlearn.core.class_layout import (
+    Group,
+    bond_thresholds,
+    cluster_model,
+    cluster_reason,
+    random_states,
+)
+from spinlearn.core.model import PottsModel
 from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers.minimum import Minimum, unreachable
@@ -23,7 +29,6 @@ from spinlearn.minimizers.node_descent import NodeDescent
 
 N_SWEEPS, N_RUNS = 300, 16
 COOLING = 60.0  # highest over lowest temperature
-PERMUTATIONS = 5  # tries after every cluster sweep
 FLIPS = 2  # of Wolff clusters after every heat-bath sweep
 
 
@@ -90,38 +95,39 @@ class _Walkers:
     def __init__(self, model: PottsModel, n_runs: int, seed: np.random.SeedSequence) -> None:
         from spinlearn.kernels.rng import make_stream
 
-        self.clusters = ClusterLayout(model) if cluster_reason(model) is None else None
-        generator = np.random.default_rng(seed)
-        states = generator.integers(0, model.n_states, (n_runs, model.n_nodes), dtype=np.int8)
-        held = model.clamped != FREE
-        states[:, held] = model.clamped[held]
-        self.states: StateArray = states
+        self.by_clusters = cluster_reason(model) is None
+        if self.by_clusters:
+            self.clusters, self.sizes, self.free = cluster_model(model)
+        self.states = random_states(model, n_runs, seed)
         self.nodes = NodeDescent(model, make_stream(seed))
         self.best = self.states.copy()
         self.best_energies = self.nodes.energies(self.states)
 
     def sweep(self, beta: float) -> None:
         """Sweep all walkers and keep what is better than before."""
-        if self.clusters is None:
-            self.nodes.sweep(self.states, beta, FLIPS)
+        if self.by_clusters:
+            self._sweep_clusters(beta)
         else:
-            self._sweep_clusters(self.clusters, beta)
+            self.nodes.sweep(self.states, beta, FLIPS)
         energies = self.nodes.energies(self.states)
         better = energies < self.best_energies
         self.best[better] = self.states[better]
         self.best_energies[better] = energies[better]
 
-    def _sweep_clusters(self, a: ClusterLayout, beta: float) -> None:
-        from spinlearn.kernels.class_clusters import sweep_class_clusters
+    def _sweep_clusters(self, beta: float) -> None:
+        from spinlearn.kernels.cluster import sweep_clusters
 
-        free = np.ascontiguousarray(self.states[:, a.nodes])
-        betas = np.array([beta])
-        count = len(free)
-        sweep_class_clusters(
-            free, np.arange(count), np.zeros(count, dtype=np.int32), betas, a.thresholds(betas),
-            a.edge_u, a.edge_v, a.fields, a.field_nodes, a.term, a.held_volumes, a.volumes,
-            a.parent, a.field_row, a.field_sums, a.cluster_size, a.cost, a.single,
-            self.nodes.stream, 1, PERMUTATIONS, np.ones(count, dtype=np.int64), np.full(count, -1),
-            *a.unmeasured,
-        )  # fmt: skip
-        self.states[:, a.nodes] = free
+        count, betas = len(self.states), np.array([beta])
+        group = Group(
+            states=np.ascontiguousarray(self.states[:, self.free.nodes]),
+            active=np.arange(count),
+            levels=np.zeros(count, dtype=np.int32),
+            repeats=np.ones(count, dtype=np.int64),
+            betas=betas,
+            thresholds=bond_thresholds(betas, self.free.couplings),
+            stream=self.nodes.stream,
+        )
+        nothing = np.zeros((0, 0, self.clusters.cost.size), dtype=np.float32)
+        unmeasured = np.full(count, -1), nothing, nothing[:, :, 0], nothing[:, :, 0]
+        sweep_clusters(group, self.clusters, self.sizes, 1, *unmeasured)
+        self.states[:, self.free.nodes] = group.states
