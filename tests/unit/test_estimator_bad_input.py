@@ -20,7 +20,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from spinlearn import KNN, Graph, MutualKNN, PottsClassifier
+from spinlearn import KNN, Graph, MutualKNN, PottsClassifier, TemperatureRule
 from spinlearn.baselines import LocalGlobalConsistency
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import (
@@ -770,7 +770,9 @@ def test_clone_copies_nested_settings_and_no_results():
 
 def test_grid_search_reaches_nested_settings():
     points = np.concatenate([X, X + 0.05])
-    model = PottsClassifier(graph=KNN(n_neighbors=5), temperatures=GRID, temperature=0.1)
+    model = PottsClassifier(
+        graph=KNN(n_neighbors=5), temperature=TemperatureRule(name=0.1, grid=GRID)
+    )
     grid = {"graph__n_neighbors": [1, 3], "tau": [0.05, 0.2]}
     search = GridSearchCV(model, grid, cv=2, error_score="raise")
     search.fit(points, np.tile(TRUTH, 2))
@@ -784,7 +786,9 @@ def test_grid_search_reaches_nested_settings():
 
 def test_pipeline_is_the_same_as_its_steps_by_hand():
     stretched = X * [1.0, 100.0]
-    pipeline = make_pipeline(StandardScaler(), PottsClassifier(temperatures=GRID, temperature=0.1))
+    pipeline = make_pipeline(
+        StandardScaler(), PottsClassifier(temperature=TemperatureRule(name=0.1, grid=GRID))
+    )
     pipeline.fit(stretched, Y)
     scaled = StandardScaler().fit_transform(stretched)
     np.testing.assert_array_equal(
@@ -818,7 +822,9 @@ def test_copies_of_a_fitted_model_give_the_same_answers(way, source):
 
 def test_fit_changes_neither_its_input_nor_its_settings():
     points, y, strength = X.copy(), TEXT.astype(object), np.full(2 * SIZE, 3.0)
-    model = PottsClassifier(graph=KNN(n_neighbors=4), label_strength=strength, temperatures=GRID)
+    model = PottsClassifier(
+        graph=KNN(n_neighbors=4), label_strength=strength, temperature=TemperatureRule(grid=GRID)
+    )
     before = {name: copy.deepcopy(value) for name, value in model.get_params().items()}
     model.fit(points, y)
     np.testing.assert_array_equal(points, X)

@@ -13,10 +13,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.datasets import load_wine, make_blobs
 
-from spinlearn import KNN, Graph, MutualKNN, PottsClassifier, Result, compare
+from spinlearn import KNN, Graph, MutualKNN, PottsClassifier, Result, TemperatureRule, compare
 from spinlearn.advice import suggest, suspects
 from spinlearn.baselines import HarmonicFields
-from spinlearn.energies import ENERGIES, min_cut
+from spinlearn.energies import ENERGIES, MinCut
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.errors import GraphWarning, InvalidInputError
 from spinlearn.minimizers import minimize
@@ -178,7 +178,7 @@ def test_dense_and_sparse_parts_melt_together():
     labels[[0, 1, 6, 7]] = 0, 1, 0, 1
     halves = []
     for g in (graph, graph.homogeneous()):
-        agreement = Enumeration().run(min_cut(g, labels, 2), [0.2, 0.6]).edge_agreement
+        agreement = Enumeration().run(MinCut()(g, labels, 2), [0.2, 0.6]).edge_agreement
         halves.append((agreement[:, : part.n_edges], agreement[:, part.n_edges :]))
     (dense, loose), (one, other) = halves
     assert np.all(dense.mean(axis=1) - loose.mean(axis=1) > 0.1)
@@ -196,7 +196,7 @@ def test_points_of_a_real_graph_melt_together():
     ranges = []
     for g in (graph, graph.homogeneous()):
         grid = np.geomspace(0.02, 6, 60)  # in units of the mean coupling
-        run = JunctionTree().run(min_cut(g, y, 3), grid * g.weights.mean())
+        run = JunctionTree().run(MinCut()(g, y, 3), grid * g.weights.mean())
         ends, weights = g.edges.ravel(), np.repeat(g.weights, 2)
         bound = [np.bincount(ends, weights * np.repeat(a, 2)) for a in run.edge_agreement]
         agreement = np.array(bound) / np.bincount(ends, weights)
@@ -224,7 +224,10 @@ def test_every_energy_takes_them(name):
     graph = random_graph(np.random.default_rng(5), 8)
     labels = np.array([0, 1, -1, -1, -1, -1, -1, -1])
     fitted = PottsClassifier(
-        energy=name, couplings="homogeneous", engine="enumeration", temperatures=[0.5]
+        energy=name,
+        couplings="homogeneous",
+        engine="enumeration",
+        temperature=TemperatureRule(grid=[0.5]),
     ).fit(graph, labels)
     reference = ENERGIES[name](graph.homogeneous(), labels, 2)
     states = np.random.default_rng(0).integers(0, 2, (20, 8))
@@ -241,7 +244,10 @@ def test_odd_graphs_are_classified():
         graph = Graph(n, edges, np.full(len(edges), 1e-200))
         for energy in ("min_cut", "modularity"):
             fitted = PottsClassifier(
-                couplings="homogeneous", energy=energy, temperatures=[0.0, 0.5], n_states=3
+                couplings="homogeneous",
+                energy=energy,
+                n_states=3,
+                temperature=TemperatureRule(grid=[0.0, 0.5]),
             ).fit(graph, y)
             labelled = np.flatnonzero(np.array(y) >= 0)
             assert fitted.transduction_[labelled].tolist() == np.array(y)[labelled].tolist()
@@ -261,10 +267,16 @@ def test_advice_pages_and_stored_answers_work_with_them(tmp_path):
 
 def test_compare_minimises_what_it_samples():
     table = compare(
-        X, Y, TRUTH, couplings="homogeneous", methods=[], temperatures=GRID, random_state=0
+        X,
+        Y,
+        TRUTH,
+        couplings="homogeneous",
+        methods=[],
+        random_state=0,
+        temperature=TemperatureRule(grid=GRID),
     ).set_index("method")
     built = MutualKNN().build(X)
-    model = min_cut(built.homogeneous(), Y, 2)
+    model = MinCut()(built.homogeneous(), Y, 2)
     assert table.energy_reached["minimised"] == pytest.approx(minimize(model, seed=0).energy)
     assert table.temperature["sampled"] == fit(temperature="information").temperature_
     with pytest.raises(InvalidInputError, match="couplings='none' is unknown"):
@@ -278,7 +290,12 @@ def test_other_methods_of_a_comparison_see_the_graph_itself():
     plain, even = (HarmonicFields().fit(g, Y).transduction_ for g in given_)
     assert np.any(plain != even)
     table = compare(
-        graph, Y, plain, couplings="homogeneous", methods=["harmonic"], temperatures=[0.0]
+        graph,
+        Y,
+        plain,
+        couplings="homogeneous",
+        methods=["harmonic"],
+        temperature=TemperatureRule(grid=[0.0]),
     ).set_index("method")
     assert table.forced_errors["harmonic"] == 0
 
@@ -290,10 +307,12 @@ def test_annotate_makes_scanpys_graph_homogeneous():
     adata.obs["kind"] = np.array(["a", "b", None], dtype=object)[Y]
     built = KNN(n_neighbors=5).build(X)
     adata.obsp["connectivities"] = sparse.csr_array(matrix_of(built))
-    fitted = annotate(adata, "kind", couplings="homogeneous", temperatures=GRID)
+    fitted = annotate(
+        adata, "kind", couplings="homogeneous", temperature=TemperatureRule(grid=GRID)
+    )
     np.testing.assert_allclose(fitted.model_.graph.weights, built.homogeneous().weights)
     assert adata.uns["spinlearn"]["couplings"] == "homogeneous"
-    fitted = annotate(adata, "kind", method="paper", temperatures=GRID)
+    fitted = annotate(adata, "kind", method="paper", temperature=TemperatureRule(grid=GRID))
     assert fitted.model_.graph is fitted.graph_
     assert adata.uns["spinlearn"]["couplings"] == "auto"
 

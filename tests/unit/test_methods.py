@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.ensemble import RandomForestClassifier
 
-from spinlearn import KNN, Graph, PottsClassifier, Result
+from spinlearn import KNN, Graph, PottsClassifier, Result, TemperatureRule
 from spinlearn.answers.calibrated import calibrated_temperature, temperature_scale, transition
 from spinlearn.core.constants import (
     DOUBT,
@@ -24,9 +24,10 @@ from spinlearn.core.constants import (
     SHARPNESS,
     SPLIT,
 )
-from spinlearn.energies import Modularity, min_cut
+from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
+from spinlearn.graphs.reduction import Reduction, checked_components, components_for
 from spinlearn.methods import new_classes
 from spinlearn.methods.average import learnt
 from spinlearn.methods.evidence import cavity_laws, label_groups
@@ -35,7 +36,6 @@ from spinlearn.methods.forest import Forest, weakest_cut
 from spinlearn.methods.label_walks import LabelWalks
 from spinlearn.methods.new_classes import OFFSET, THETA
 from spinlearn.methods.quick_messages import QuickMessages
-from spinlearn.methods.reduction import Reduction, checked_components, components_for
 from spinlearn.minimizers.linear_system import weight_matrix
 from spinlearn.minimizers.module_tree import ModuleTree
 
@@ -64,7 +64,7 @@ def some_labels(truth: np.ndarray, per_class: int, seed: int = 0, hidden: int = 
 
 def test_quick_messages_are_exact_on_a_tree():
     labels = np.array([0, -1, -1, -1, -1, -1, 1, -1])
-    model = min_cut(chain(8), labels, 2)
+    model = MinCut()(chain(8), labels, 2)
     exact = JunctionTree().run(model, [0.9]).marginals[0]
     found = QuickMessages(model).cooled(0.9)
     np.testing.assert_allclose(found, exact, atol=1e-3)
@@ -75,20 +75,20 @@ def test_quick_messages_are_exact_on_a_tree():
 def test_the_cavity_is_exact_on_a_tree():
     """Taking a label's own pull off its neighbours gives the law without that label."""
     labels = np.array([0, -1, -1, 1, -1, -1, 0])
-    model, temperature = min_cut(chain(7), labels, 2), 0.8
+    model, temperature = MinCut()(chain(7), labels, 2), 0.8
     marginals = JunctionTree().run(model, [temperature]).marginals[0]
     found = cavity_laws(model, marginals, temperature)
     for point in np.flatnonzero(labels >= 0):
         others = labels.copy()
         others[point] = -1
-        without = JunctionTree().run(min_cut(chain(7), others, 2), [temperature]).marginals[0]
+        without = JunctionTree().run(MinCut()(chain(7), others, 2), [temperature]).marginals[0]
         np.testing.assert_allclose(found[point], without[point], atol=1e-9)
 
 
 def mixed_laws(graph, labels, temperature, features):
     """Phase at each temperature, walk and features for these labels, by exact or direct means."""
     walks = LabelWalks(graph)
-    model = walks.added(min_cut(graph, labels, 2), labels, temperature)
+    model = walks.added(MinCut()(graph, labels, 2), labels, temperature)
     ladder = [factor * temperature for factor in FACTORS]
     phases = JunctionTree().run(model, ladder).marginals
     return [*phases, walks.law(labels, 2), features.law(labels, 2)]
@@ -113,7 +113,7 @@ def test_the_average_is_the_posterior_mean_over_temperatures_and_shares():
             p = np.tensordot(shares, [laws[t], laws[-2], laws[-1], np.full((8, 2), 0.5)], axes=1)
             likely[t, *shares] += np.log(np.maximum(p[group, labels[group]], LEAST)).sum()
     evidence = np.logaddexp.reduce(list(likely.values())) - np.log(len(likely))
-    model = LabelWalks(graph).added(min_cut(graph, labels, 2), labels, temperature)
+    model = LabelWalks(graph).added(MinCut()(graph, labels, 2), labels, temperature)
     given = np.flatnonzero(labels >= 0)
     for t, factor in enumerate(FACTORS):
         T = factor * temperature
@@ -539,7 +539,7 @@ def test_the_calibrated_temperature_is_below_the_scale_and_the_transition():
         energy=Modularity(resolution=0.25),
         couplings="homogeneous",
         engine="belief_propagation",
-        temperatures=scale * np.array([0.25, 0.5, 1, 2, 4]),
+        temperature=TemperatureRule(grid=scale * np.array([0.25, 0.5, 1, 2, 4])),
     )
     found = fitted.fit(load_iris().data, labels).equilibrium_
     highest = min(scale, transition(found.temperatures, found.mean_energy))

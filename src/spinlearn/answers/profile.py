@@ -43,11 +43,11 @@ class Interval:
     Three groups of five points in a row; the middle one has no label:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import JunctionTree
     >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
     >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> model = MinCut()(graph, [0] + 13 * [-1] + [1], n_states=2)
     >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
     >>> from spinlearn.answers import profile
     >>> profile(found).intervals(7)[1]
@@ -90,11 +90,11 @@ class Profile(NotebookTable):
     it is cold, the middle group follows the first, and at T = 0.8 it is a class of its own:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import JunctionTree
     >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
     >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> model = MinCut()(graph, [0] + 13 * [-1] + [1], n_states=2)
     >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
     >>> from spinlearn.answers import profile
     >>> whole = profile(found)
@@ -401,11 +401,11 @@ def profile(
     it is cold, the middle group follows the first, and at T = 0.8 it is a class of its own:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import JunctionTree
     >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
     >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> model = MinCut()(graph, [0] + 13 * [-1] + [1], n_states=2)
     >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
     >>> from spinlearn.answers import profile
     >>> profile(found).status[:, 7].tolist()  # confident, confident, new, outlier
@@ -474,11 +474,11 @@ def decide(
     Three groups of five points in a row; the middle one has no label:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import JunctionTree
     >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
     >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> model = MinCut()(graph, [0] + 13 * [-1] + [1], n_states=2)
     >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
     >>> from spinlearn.answers import decide
     >>> [int(decide(found, t).outcomes[7]) for t in (0.0, 0.8)]  # 2 is the first new class

@@ -75,11 +75,11 @@ def answer_temperature(
     Three groups of five points in a row; the middle one has no label:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import JunctionTree
     >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
     >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> model = MinCut()(graph, [0] + 13 * [-1] + [1], n_states=2)
     >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
     >>> from spinlearn.answers import answer_temperature, profile
     >>> answer_temperature(profile(found), "information")
@@ -141,11 +141,11 @@ def stability(found: Profile, *, strict: bool = False) -> FloatArray:
     Three groups of five points in a row; the middle one has no label:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import JunctionTree
     >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
     >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> model = MinCut()(graph, [0] + 13 * [-1] + [1], n_states=2)
     >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
     >>> from spinlearn.answers import profile, stability
     >>> stability(profile(found)).round(2)[:3].tolist()  # five points, over a range of 2.35
@@ -241,11 +241,11 @@ def information(found: Profile, *, least_share: float = LEAST_SHARE) -> FloatArr
     Three groups of five points in a row; the middle one has no label:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import JunctionTree
     >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
     >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> model = MinCut()(graph, [0] + 13 * [-1] + [1], n_states=2)
     >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
     >>> from spinlearn.answers import information, profile
     >>> information(profile(found)).round(2)[:3].tolist()  # most where the new class stands

@@ -96,6 +96,11 @@ class Tempering(Sampler):
 
     name: ClassVar[str] = "tempering"
 
+    @property
+    def treats_class_terms(self) -> bool:
+        """Whether it moves single points, not clusters alone."""
+        return self.moves != "cluster"
+
     def _averages(
         self,
         plan: Plan,
@@ -180,6 +185,7 @@ class SwendsenWang(Sampler):
     max_sweeps: int | None = 5_000
 
     name: ClassVar[str] = "swendsen_wang"
+    treats_class_terms: ClassVar[bool] = False
 
     def unsupported(self, model: PottsModel) -> str | None:
         """Why clusters cannot treat the model, or None."""
@@ -236,6 +242,7 @@ class Metropolis(Sampler):
     max_sweeps: int | None = 5_000
 
     name: ClassVar[str] = "metropolis"
+    treats_class_terms: ClassVar[bool] = False
 
     def unsupported(self, model: PottsModel) -> str | None:
         """Why single-node moves cannot treat the model, or None."""

@@ -12,10 +12,10 @@ Ties are broken by index; a point is never its own neighbour, however many copie
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -26,6 +26,8 @@ from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.settings import Settings
 from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.graphs.approximate import is_transformer
+from spinlearn.graphs.points import checked_points
+from spinlearn.graphs.reduction import Reduction, checked_components
 from spinlearn.graphs.search import Ids, Links, Neighbors
 from spinlearn.graphs.spaces import Space, space_of
 from spinlearn.graphs.spanning_tree import MIN_LIST
@@ -43,6 +45,7 @@ class PointBuilder(Settings):
 
     metric: str
     weights: str
+    n_components: Any
     recall_ = None  # no annotation: it is no setting
 
     def build(self, X: Any, callback: Callback | None = None) -> Graph:
@@ -61,6 +64,11 @@ class PointBuilder(Settings):
             n nodes; weights are similarities in (0, 1].
         """
         self._check()
+        if self.n_components is not None:
+            plain, points, _ = self.reduced(checked_points(X))
+            graph = plain.build(points, callback)
+            self.recall_ = plain.recall_
+            return graph
         space = self._space(X, None if callback is None else partial(_tell, callback))
         edges, distances = self._edges(space)
         similarity = Similarity.of_graph(self.weights, space.n_points, edges, distances)
@@ -86,6 +94,10 @@ class PointBuilder(Settings):
         from scipy.sparse import csr_array
 
         self._check()
+        if self.n_components is not None:
+            plain, known, reduction = self.reduced(checked_points(X))
+            added = checked_points(X_new)
+            return plain.attach(added if reduction is None else reduction.apply(added), known)
         space = self._space(X)
         unseen = space.place(X_new)
         new, points, distances = self._links(space, unseen)
@@ -95,6 +107,28 @@ class PointBuilder(Settings):
         values = similarity.of_unseen(new, points, distances)
         return csr_array((values, (new, points)), shape=(len(unseen), space.n_points))
 
+    def reduced(self, points: FloatArray) -> tuple[Self, FloatArray, Reduction | None]:
+        """The builder and the points in the space in which neighbours are looked for.
+
+        Parameters
+        ----------
+        points : float array (n, d)
+
+        Returns
+        -------
+        builder, points, Reduction or None
+            The last, from the features to that space, is None where that of the features is it.
+        """
+        if self.n_components is None:
+            return self, points, None
+        self._check()
+        plain = replace(self, n_components=None)  # type: ignore[type-var]
+        count = checked_components(self.n_components, *points.shape)
+        if count is None:
+            return plain, points, None
+        reduction = Reduction.of(points, count)
+        return plain, reduction.apply(points), reduction
+
     def _space(self, X: Any, report: Callable[[float], None] | None = None) -> Space:
         """Where distances come from."""
         return space_of(X, self.metric, "exact", report)
@@ -102,6 +136,11 @@ class PointBuilder(Settings):
     def _check(self) -> None:
         """Refuse settings that make no sense."""
         check_weights(self.weights)
+        if self.metric == "precomputed" and self.n_components is not None:
+            raise InvalidInputError(
+                "n_components reduces features, but metric='precomputed' takes distances: leave "
+                "one of them out"
+            )
 
     def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
         """Pairs (m, 2) of training points to join, and their distances (m,)."""
@@ -132,6 +171,9 @@ class KNN(PointBuilder):
         some of them; or by a neighbour transformer in scikit-learn's style, which is given
         coordinates whose Euclidean distances order points as the metric does. "auto" is exact up to
         50,000 points, or where faiss is not installed.
+    n_components : int, "auto" or None, default None
+        Principal components in which neighbours are looked for; None: all features. "auto" reduces
+        where features outnumber what the points support.
 
     Attributes
     ----------
@@ -152,6 +194,9 @@ class KNN(PointBuilder):
     metric: str = "euclidean"
     weights: str = "gaussian"
     search: Any = "auto"
+    n_components: Any = None
+
+    first_setting: ClassVar[str | None] = "n_neighbors"
 
     def _check(self) -> None:
         super()._check()
@@ -192,6 +237,9 @@ class MutualKNN(PointBuilder):
         edges; exp(-d^2 / (a_i a_j)) with the mean distances of the two points' own edges; or 1.
     spanning_tree : bool, default True
         Whether to add the minimum spanning tree of all points, so that the graph is in one piece.
+    n_components : int, "auto" or None, default None
+        Principal components in which neighbours are looked for; None: all features. "auto" reduces
+        where features outnumber what the points support.
 
     References
     ----------
@@ -212,6 +260,9 @@ class MutualKNN(PointBuilder):
     metric: str = "euclidean"
     weights: str = "gaussian"
     spanning_tree: bool = True
+    n_components: Any = None
+
+    first_setting: ClassVar[str | None] = "n_neighbors"
 
     def _check(self) -> None:
         super()._check()
@@ -253,6 +304,9 @@ class Radius(PointBuilder):
     weights : {"gaussian", "local", "constant"}, default "gaussian"
         Similarity w of two points at distance d: exp(-d^2 / a^2) with a the mean distance over all
         edges; exp(-d^2 / (a_i a_j)) with the mean distances of the two points' own edges; or 1.
+    n_components : int, "auto" or None, default None
+        Principal components in which neighbours are looked for; None: all features. "auto" reduces
+        where features outnumber what the points support.
 
     Examples
     --------
@@ -264,6 +318,9 @@ class Radius(PointBuilder):
     radius: float
     metric: str = "euclidean"
     weights: str = "gaussian"
+    n_components: Any = None
+
+    first_setting: ClassVar[str | None] = "radius"
 
     def _check(self) -> None:
         super()._check()

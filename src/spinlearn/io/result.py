@@ -28,6 +28,7 @@ from spinlearn.core.arrays import FloatArray, frozen
 from spinlearn.core.atomic_write import atomic_write
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.errors import InvalidInputError
+from spinlearn.graphs.reduction import Reduction
 from spinlearn.io.name_checks import check_names
 from spinlearn.io.stored_averages import (
     STORED,
@@ -37,7 +38,6 @@ from spinlearn.io.stored_averages import (
 )
 from spinlearn.io.stored_model import model_arrays, model_of
 from spinlearn.io.stored_profile import profile_arrays, profile_of
-from spinlearn.methods.reduction import Reduction
 from spinlearn.viz.layout import principal
 from spinlearn.viz.pictures import Pictures
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Mapping
 from contextlib import ExitStack
 from html import escape
 from pathlib import Path
@@ -25,7 +26,6 @@ from spinlearn.labelling.loop import Loop
 from spinlearn.labelling.room import Room
 from spinlearn.labelling.running import Running
 from spinlearn.workflows.fitting import Fitting
-from spinlearn.workflows.settings import FitSettings
 
 HEIGHT = 760  # of the frame in a notebook, in screen units
 
@@ -45,7 +45,7 @@ class Labelling:
         looks: Looks,
         folder: Path,
         *,
-        settings: FitSettings,
+        settings: Mapping[str, Any],
         unlabelled: tuple[str, ...] = (),
         who: str | None = None,
         port: int = 0,
@@ -170,7 +170,7 @@ def label(
     """
     data = _dataset(X, y, ids, picture)
     looks = looks_of(data, images=None if images is None else Path(images), pixels=pixels)
-    return Labelling(data, looks, Path(out), settings=FitSettings(**settings), who=who, port=port)
+    return Labelling(data, looks, Path(out), settings=settings, who=who, port=port)
 
 
 def _dataset(X: Any, y: Any, ids: Any, picture: Any) -> Dataset:

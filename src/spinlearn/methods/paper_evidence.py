@@ -13,7 +13,7 @@ from spinlearn.answers.profile import profile
 from spinlearn.answers.temperature import answer_temperature
 from spinlearn.core.constants import LEAST
 from spinlearn.core.graph import Graph
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
 from spinlearn.methods.evidence import Labels, label_groups
 
@@ -33,7 +33,7 @@ def paper_evidence(graph: Graph, labels: Labels, n_states: int) -> float | None:
     n_states : int
     """
     engine = JunctionTree(max_operations=MAX_OPERATIONS)
-    model = min_cut(graph, labels, n_states)
+    model = MinCut()(graph, labels, n_states)
     groups = label_groups(labels)
     if not groups or engine.unsupported(model) is not None:
         return None
@@ -43,7 +43,7 @@ def paper_evidence(graph: Graph, labels: Labels, n_states: int) -> float | None:
     for group in groups:
         others = np.array(labels)
         others[group] = -1
-        without = min_cut(graph, others, n_states)
+        without = MinCut()(graph, others, n_states)
         if engine.unsupported(without) is not None:  # a clamped point may have cut the graph
             return None
         own = engine.run(without, [temperature]).marginals[0][group, labels[group]]

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.arrays import IntArray
 from spinlearn.core.graph import Graph
-from spinlearn.energies.pairwise import weighted_degrees
+from spinlearn.energies.base import weighted_degrees
 from spinlearn.methods.evidence import Labels
 from spinlearn.minimizers.linear_system import weight_matrix
 
@@ -108,9 +108,3 @@ def _most_met(
     rank = np.arange(len(row)) - np.searchsorted(row, row)
     best = rank < NEIGHBORS
     return np.column_stack([own[row[best]], column[best]]).astype(np.int64)
-
-
-def taken(values: npt.ArrayLike, points: npt.NDArray[np.intp]) -> npt.ArrayLike:
-    """Values of the sample's points, of one value for all or of one for each."""
-    array: FloatArray = np.asarray(values, dtype=np.float64)
-    return array if array.ndim == 0 else array[points]

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.core.constants import FAINT, SHARPNESS
 from spinlearn.core.graph import Graph
-from spinlearn.energies.pairwise import weighted_degrees
+from spinlearn.energies.base import weighted_degrees
 from spinlearn.minimizers.linear_system import System, inverse_roots, scaled, weight_matrix
 
 REACH = 16.0  # on mutual neighbours of the digits 100 steps, the alpha = 0.99 of Zhou et al. (2004)

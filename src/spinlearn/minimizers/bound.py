@@ -47,10 +47,10 @@ def isolation_bound(model: PottsModel, *, stop: Callable[[], bool] | None = None
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import isolation_bound
-    >>> isolation_bound(min_cut(chain, [0, -1, 1, 2], n_states=3))
+    >>> isolation_bound(MinCut()(chain, [0, -1, 1, 2], n_states=3))
     1.5
     """
     q = model.n_states

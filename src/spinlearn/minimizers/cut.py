@@ -44,10 +44,10 @@ def minimum_cut(model: PottsModel) -> MinimumCut:
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import minimum_cut
-    >>> minimum_cut(min_cut(chain, [0, -1, -1, 1], n_states=2)).labels.tolist()
+    >>> minimum_cut(MinCut()(chain, [0, -1, -1, 1], n_states=2)).labels.tolist()
     [0, 0, 1, 1]
     """
     reason = cut_reason(model)

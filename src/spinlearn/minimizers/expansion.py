@@ -63,10 +63,10 @@ def alpha_expansion(
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import alpha_expansion
-    >>> best = alpha_expansion(min_cut(chain, [0, -1, 1, 2], n_states=3), bound=True)
+    >>> best = alpha_expansion(MinCut()(chain, [0, -1, 1, 2], n_states=3), bound=True)
     >>> best.labels.tolist(), best.energy, best.exact
     ([0, 0, 1, 2], 1.5, True)
     """

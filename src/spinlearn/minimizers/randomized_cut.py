@@ -39,10 +39,10 @@ class Vote:
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import randomized_cut
-    >>> vote = randomized_cut(min_cut(chain, [0, -1, -1, 1], n_states=2), n_cuts=20, seed=0)
+    >>> vote = randomized_cut(MinCut()(chain, [0, -1, -1, 1], n_states=2), n_cuts=20, seed=0)
     >>> vote.shares.shape, vote.n_balanced
     ((4, 2), 20)
     """
@@ -90,10 +90,10 @@ def randomized_cut(
     Equal weights: no edge of the chain is better than another, and the noise decides.
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.minimizers import randomized_cut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> vote = randomized_cut(min_cut(chain, [0, -1, -1, 1], n_states=2), seed=0)
+    >>> vote = randomized_cut(MinCut()(chain, [0, -1, -1, 1], n_states=2), seed=0)
     >>> bool(vote.shares[1, 0] > vote.shares[2, 0] > 0)  # the nearer label gets more votes
     True
     """

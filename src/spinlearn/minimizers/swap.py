@@ -54,10 +54,10 @@ def alpha_beta_swap(
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import alpha_beta_swap
-    >>> alpha_beta_swap(min_cut(chain, [0, -1, 1, 2], n_states=3)).labels.tolist()
+    >>> alpha_beta_swap(MinCut()(chain, [0, -1, 1, 2], n_states=3)).labels.tolist()
     [0, 0, 1, 2]
     """
     reason = swap_reason(model)

@@ -16,7 +16,7 @@ from spinlearn.analysis.phases import GRAIN, GRAIN_POINTS, WHOLE, Phase, phases
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.datasets import two_bands
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import ENGINES, JunctionTree, Multicanonical
 from spinlearn.paper.comparison import (
     cell_seed,
@@ -75,7 +75,7 @@ def compute(settings: Settings) -> Cell:
     toy = two_bands()
     kind, temperatures = settings["kind"], np.array(settings["temperatures"])
     labelled = settings.get("labels", True)
-    model = min_cut(toy.graph(), toy.labels if labelled else np.full(toy.n_points, -1), 2)
+    model = MinCut()(toy.graph(), toy.labels if labelled else np.full(toy.n_points, -1), 2)
     if kind == "exact":
         run = JunctionTree().run(model, temperatures)
         grains = [

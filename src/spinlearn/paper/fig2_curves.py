@@ -10,7 +10,7 @@ import numpy as np
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.datasets import two_bands
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.paper.comparison import paper_profile, wrong_points
 from spinlearn.paper.runner import Cell
 
@@ -42,7 +42,7 @@ class SampledCounts:
     def of(cls, cells: list[Cell]) -> SampledCounts:
         """From the cells of figure 2."""
         toy = two_bands()
-        model = min_cut(toy.graph(), toy.labels, 2)
+        model = MinCut()(toy.graph(), toy.labels, 2)
         chains = _chains(cells)
         temperatures = np.array(chains[0]["temperatures"])
         nothing = np.zeros(len(temperatures))
