@@ -219,6 +219,17 @@ def _check_method(value: Any) -> None:
         )
 
 
+def _check_engine(value: Any) -> None:
+    """Even settings that an exact answer would never look at."""
+    engine = make_engine(value)
+    for name in ("tol", "max_seconds"):
+        given = getattr(engine, name, None)
+        if given is not None and not (is_number(given) and given > 0):
+            raise InvalidInputError(f"{name}={given!r} of the engine is not a number > 0: raise it")
+    if getattr(engine, "n_jobs", 1) == 0:
+        raise InvalidInputError("n_jobs=0 would do nothing: give a number of threads, -1 for all")
+
+
 def _check_energy(value: Any) -> None:
     if not is_open(value):
         make_energy(value)
@@ -326,7 +337,7 @@ CLASSIFIER = (
         f"What computes the averages: {', '.join(ENGINES)}; with settings such as "
         "tempering:tol=0.01,n_jobs=2. auto is that of the method: belief propagation, or exact "
         "where the graph is narrow enough and else sampled.",
-        make_engine,
+        _check_engine,
     ),
     Setting(
         "temperature", AUTO, "float, str or TemperatureRule",

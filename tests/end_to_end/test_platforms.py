@@ -27,7 +27,16 @@ TABLE = "id,kind,a,b\n" + "".join(
     f"p{k},{ {0: 'links', 6: 'rechts'}.get(k, '') },{k // 6 * 9}.5,{k % 6 / 4}\n" for k in range(12)
 )
 COMMANDS = (
-    FIT := ["fit", "Maße.csv", "--labels", "kind", "--id", "id", "--temperatures", "0.25,0.5"],
+    FIT := [
+        "fit",
+        "Maße.csv",
+        "--labels",
+        "kind",
+        "--id",
+        "id",
+        "--temperature",
+        "auto:grid=0.25,0.5",
+    ],
     FIT,  # into the same folder again
     ["explore", "spinlearn-out", "--temperature", "0.25", "--out", "other"],
     ["suggest", "spinlearn-out"],
@@ -95,7 +104,7 @@ def test_commands_work_on_another_system(tmp_path):
 def test_names_are_told_where_the_terminal_lacks_their_letters(tmp_path, letters):
     """Windows gives pipes its own encoding."""
     (tmp_path / "t.csv").write_text(TABLE.replace("links", "Möwe 日本"), encoding="utf-8")
-    fit = ("fit", "t.csv", "--labels", "kind", "--id", "id", "--temperatures", "0.25")
+    fit = ("fit", "t.csv", "--labels", "kind", "--id", "id", "--temperature", "auto:grid=0.25")
     done = subprocess.run(
         [sys.executable, "-m", "spinlearn", *fit, "--out", "out"],
         cwd=tmp_path,

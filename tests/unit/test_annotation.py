@@ -237,7 +237,7 @@ def test_scanpys_own_graph_is_used_and_the_answer_round_trips(tmp_path):
         "known",
         method="paper",
         engine=engine,
-        temperature=TemperatureRule(name="discovery", grid=[0.8]),
+        temperature=TemperatureRule(name=0.8, grid=[0.8]),
     )
     assert fitted.graph_.n_edges == neighbour_graph(adata, None).n_edges
     adata.write_h5ad(tmp_path / "pbmc.h5ad")

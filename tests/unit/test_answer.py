@@ -9,12 +9,13 @@ import warnings
 import numpy as np
 import pytest
 
-from spinlearn import Answer, Graph, PottsClassifier, Result
-from spinlearn.answers import TEMPERATURE_RULES, Status
+from spinlearn import Answer, Graph, Result
+from spinlearn.answers import Status
 from spinlearn.answers.answer import Averages
 from spinlearn.energies import ClassPrior, Custom
 from spinlearn.engines import Enumeration, JunctionTree, Multicanonical
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
+from tests.classifiers import classifier
 
 GRID = [0.0, 0.1, 0.3, 0.6, 1.0, 1.5, 2.0]
 SIZE = 5
@@ -34,9 +35,9 @@ GRAPH = three_cliques()
 Y = np.array(["a", *[""] * (SIZE - 1), "b", *[""] * (2 * SIZE - 1)])
 
 
-def fit(temperature="information", y=Y, **settings):
+def fit(temperature="paper", y=Y, **settings):
     settings = {"method": "paper", "temperatures": GRID} | settings
-    return PottsClassifier(temperature=temperature, **settings).fit(GRAPH, y)
+    return classifier(temperature=temperature, **settings).fit(GRAPH, y)
 
 
 def same(one, two, rtol=0.0):
@@ -56,7 +57,7 @@ def test_the_classifiers_attributes_are_its_answers():
     fitted = fit()
     found = fitted.answer_
     assert isinstance(found, Answer)
-    assert found.rule == "information"
+    assert found.rule == "paper"
     assert found.temperature == fitted.temperature_
     assert found.equilibrium is fitted.equilibrium_
     assert found.profile is fitted.profile_
@@ -105,10 +106,10 @@ def test_at_a_temperature_off_the_grid_is_one_more_row(temperature):
     assert found.temperatures.tolist() == GRID  # unchanged
 
 
-@pytest.mark.parametrize("rule", TEMPERATURE_RULES)
+@pytest.mark.parametrize("rule", ["calibrated", "paper"])
 def test_at_a_rule_is_a_fit_by_that_rule(rule):
     there = fit(0.1).decide(rule)
-    assert there.rule == ("information" if rule == "auto" else rule)
+    assert there.rule == rule
     assert there.temperature == fit(rule).temperature_
     same(there.renumbered(), fit(rule).answer_)
 
@@ -130,7 +131,7 @@ def test_at_refuses(wrong):
 
 def test_on_another_grid_asks_the_same_question():
     other = np.linspace(0, 2, 9)
-    for temperature in ("information", "paper", 0.25, 0.3):
+    for temperature in ("calibrated", "paper", 0.25, 0.3):
         moved = fit(temperature).answer_.on(other)
         direct = fit(temperature, temperatures=other).answer_
         assert moved.rule == ("given" if isinstance(temperature, float) else temperature)
@@ -207,7 +208,7 @@ def test_a_copy_is_the_same_answer(way, make):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whole_numbers", [True, False])
-@pytest.mark.parametrize("temperature", [0.0, 0.45, "information", "paper", np.inf])
+@pytest.mark.parametrize("temperature", [0.0, 0.45, "calibrated", "paper", np.inf])
 @pytest.mark.parametrize("small_groups", ["join", "outlier", "new"])
 def test_a_stored_answer_is_the_same(tmp_path, temperature, whole_numbers, small_groups):
     y = np.select([Y == "a", Y == "b"], [3, 7], -1) if whole_numbers else Y

@@ -41,7 +41,7 @@ def test_sampled_and_minimised_rows_are_what_each_gives_alone(blobs):
     assert list(table.columns) == COLUMNS
     assert table.method.tolist() == ["sampled", "minimised"]
     alone = PottsClassifier(
-        method="paper", temperature=TemperatureRule(name="information", grid=grid)
+        energy="min_cut", graph="mutual_knn", temperature=TemperatureRule(grid=grid)
     ).fit(X, y)
     sampled, minimised = (row for _, row in table.iterrows())
     assert sampled.temperature == alone.temperature_

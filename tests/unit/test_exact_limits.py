@@ -169,7 +169,7 @@ def test_without_time_for_a_finer_grid_the_classifier_keeps_the_coarse_one(monke
         return whole_run(self, model, temperatures, **settings)
 
     monkeypatch.setattr(JunctionTree, "run", first_run_only)
-    model = PottsClassifier(method="paper", engine=JunctionTree(), temperature="information")
+    model = PottsClassifier(method="paper", engine=JunctionTree())
     model.fit(points, labels)
     assert len(runs) > 1
     assert len(model.answer_.equilibrium.temperatures) == runs[0]

@@ -171,7 +171,7 @@ def test_a_ring_number_does_not_spoil_the_answer(tmp_path):
     frame.assign(ring=rings).to_csv(tmp_path / "ring.csv", index=False)
     for name in ("plain", "ring"):
         done = spinlearn_here(
-            "fit", f"{name}.csv", "--labels", "known", "--temperatures", "0.3", "--out", name,
+            "fit", f"{name}.csv", "--labels", "known", "--temperature", "auto:grid=0.3", "--out", name,
             cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

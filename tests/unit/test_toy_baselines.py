@@ -31,7 +31,7 @@ def test_rivals_fail_on_ten_labels_and_sampling_does_not():
     assert np.bincount(toy.labels[toy.labels >= 0]).tolist() == [3, 7]
     ours = PottsClassifier(
         method="paper",
-        temperature=TemperatureRule(name="information", grid=np.linspace(0, 1.2, 13)),
+        temperature=TemperatureRule(grid=np.linspace(0, 1.2, 13)),
     ).fit(toy.graph(), toy.labels)
     wrong = {t: int(np.sum(ours.decide(t).calls != toy.truth)) for t in (0.0, 0.3, 0.6, 0.7)}
     # The minimum cut isolates the three upper labels, at a cost of four each.

@@ -15,6 +15,7 @@ from spinlearn.energies import MinCut
 from spinlearn.energies.unseen_couplings import CouplingLaw
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.graphs import KNN
+from tests.classifiers import classifier
 
 
 def tree(n, seed):
@@ -32,9 +33,8 @@ def with_leaf(graph, node, weight):
 
 def fitted(graph, y, temperature, **settings):
     settings = {"method": "paper", "engine": "junction_tree", "n_states": 3} | settings
-    return PottsClassifier(
-        temperature=TemperatureRule(name=temperature, grid=[temperature]), **settings
-    ).fit(graph, y)
+    given = {"temperature": temperature, "temperatures": [temperature]} | settings
+    return classifier(**given).fit(graph, y)
 
 
 # -- exact answers -------------------------------------------------------------------------------
@@ -143,10 +143,9 @@ def test_couplings_follow_those_of_training():
         y = np.where(np.arange(60) < 2, np.arange(60), -1)
         model = (
             PottsClassifier(
-                energy=energy,
-                couplings=couplings,
+                energy=f"{energy}:couplings={couplings}",
                 engine="belief_propagation",
-                temperature=TemperatureRule(grid=[1.0]),
+                temperature="auto:grid=1",
             )
             .fit(graph, y)
             .model_

@@ -92,7 +92,7 @@ def made(kind: str, known: Mapping[str, Any], spec: Any, example: str) -> Any:
 def _value(text: str, field: Field[Any], where: str) -> Any:
     """The value of a setting from its text."""
     value = value_of(text)
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    number = is_number(value) and value == value
     wanted = str(field.type)
     if wanted in NUMBERS and not (number or (value is None and "None" in wanted)):
         raise InvalidInputError(f"{where}: {field.name}={text!r} is not a number: write one")
