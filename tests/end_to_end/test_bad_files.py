@@ -117,8 +117,8 @@ def test_settings_of_a_sampler_are_checked_though_the_answer_is_exact(
         (("--features", ""), ["--features ''", "names no column"]),
         (("--features", ","), ["--features ','", "names no column"]),
         (("--features", "x,z"), ["no column 'z'", "data.csv"]),
-        (("--graph", "knn:inf"), ["n_neighbors=inf is not a number of neighbours"]),
-        (("--graph", "knn:nan"), ["n_neighbors='nan' is not a number"]),
+        (("--graph", "knn:inf"), ["n_neighbors='inf' is not a whole number"]),
+        (("--graph", "knn:nan"), ["n_neighbors='nan' is not a whole number"]),
         (("--graph", "mutual_knn:5,spanning_tree=no"), ["'no' is neither true nor false"]),
         (("--temperature", "auto:grid=0:inf:4"), ["'0:inf:4'", "at most 10000"]),
         (("--temperature", "auto:grid=0:1:100000"), ["'0:1:100000'", "at most 10000"]),
@@ -142,7 +142,8 @@ def test_labels_that_mean_none(tmp_path, unlabelled):
     (tmp_path / "marked.csv").write_text(marked)
     for name, more in (("plain", ()), ("marked", unlabelled)):
         done = spinlearn_here(
-            "fit", f"{name}.csv", "--labels", "label", "--id", "id", "--temperature", "auto:grid=0.5",
+            "fit", f"{name}.csv", "--labels", "label", "--id", "id",
+            "--temperature", "auto:grid=0.5",
             "--out", name, *more, cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -190,7 +191,8 @@ def test_row_numbers_are_no_feature(tmp_path):
     (tmp_path / "counted.csv").write_text("\n".join(counted) + "\n")
     for name in ("plain", "counted"):
         done = spinlearn_here(
-            "fit", f"{name}.csv", "--labels", "label", "--id", "id", "--temperature", "auto:grid=0.5",
+            "fit", f"{name}.csv", "--labels", "label", "--id", "id",
+            "--temperature", "auto:grid=0.5",
             "--out", name, cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

@@ -280,7 +280,8 @@ def test_two_features_are_drawn_as_they_are(tmp_path):
     frame, _ = table_of("iris", 3)
     frame.to_csv(tmp_path / "data.csv", index=False)
     done = spinlearn_here(
-        "fit", "data.csv", "--labels", "label", "--features", "x2,x3", "--temperature", "auto:grid=0.5",
+        "fit", "data.csv", "--labels", "label", "--features", "x2,x3",
+        "--temperature", "auto:grid=0.5",
         "--out", "out", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

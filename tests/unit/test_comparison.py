@@ -67,8 +67,7 @@ def test_a_class_energy_gives_both_rows_with_settings(blobs):
         random_state=1,
         temperature=TemperatureRule(grid=[0.05, 0.2]),
     )
-    settings = "BalancedCut(strength=1.0, size='count', proportions=None)"
-    assert table.energy.tolist()[:2] == [settings] * 2
+    assert table.energy.tolist()[:2] == ["BalancedCut(strength=1.0)"] * 2
     assert table.energy.tolist()[2:] == ["min_cut"] * 2
     graph = MutualKNN().build(X)
     reference = BalancedCut(strength=1.0)(graph, y, 3)

@@ -501,7 +501,7 @@ def test_bad_graphs_are_refused(graph, message):
         ({"graph": "foo"}, "'foo' is unknown: use one of .*'mutual_knn'"),
         ({"graph": "radius"}, r"lacks a setting.*'radius:0.5'"),
         ({"graph": "knn:n=3"}, "'n' is not a setting of knn; it has n_neighbors=..., metric="),
-        ({"graph": "knn:ten"}, "n_neighbors='ten' is not a number"),
+        ({"graph": "knn:ten"}, "n_neighbors='ten' is not a whole number"),
         ({"graph": "mutual_knn:spanning_tree=1"}, "'1' is neither true nor false"),
         ({"graph": KNN(n_components=0)}, "n_components=0 is not a number of components"),
         ({"graph": KNN(n_components=2, metric="precomputed")}, "takes distances: leave one"),

@@ -20,7 +20,6 @@ from spinlearn.labelling.loop import Loop
 from spinlearn.labelling.notebook import _dataset
 from spinlearn.labelling.priority import BACK, step_back
 from spinlearn.workflows.fitting import Fitting
-from spinlearn.workflows.settings import FitSettings
 from tests.end_to_end.labelling_client import blobs
 
 pytestmark = pytest.mark.slow
@@ -35,7 +34,7 @@ def opened(folder, n_shown=20, labels=LABELS):
     y = np.full(60, None, dtype=object)
     y[list(labels)] = list(labels.values())
     ids = [f"Point{k}" for k in range(60)]
-    found = room.Room(Loop(Fitting(_dataset(X, y, ids, None), FitSettings())), Looks(), folder)
+    found = room.Room(Loop(Fitting(_dataset(X, y, ids, None))), Looks(), folder)
     whole = display.points_on_display
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(display, "points_on_display", lambda content: whole(content, n_shown))

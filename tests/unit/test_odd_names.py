@@ -119,7 +119,8 @@ def test_a_file_whose_name_is_no_text_is_read(tmp_path):
     except OSError:
         pytest.skip("this file system takes text alone")
     done = spinlearn_here(
-        "fit", os.fsdecode(path), "--labels", "kind", "--temperature", "auto:grid=0.5", "--out", "out",
+        "fit", os.fsdecode(path), "--labels", "kind",
+        "--temperature", "auto:grid=0.5", "--out", "out",
         cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -17,7 +17,7 @@ import numpy as np
 from spinlearn.errors import InvalidInputError
 
 WORDS = {"none": None, "true": True, "false": False}
-NUMBERS = ("int", "float", "int | None", "float | None")
+NUMBERS = {"int": int, "float": (int, float)}
 
 
 class Settings:
@@ -92,10 +92,11 @@ def made(kind: str, known: Mapping[str, Any], spec: Any, example: str) -> Any:
 def _value(text: str, field: Field[Any], where: str) -> Any:
     """The value of a setting from its text."""
     value = value_of(text)
-    number = is_number(value) and value == value
-    wanted = str(field.type)
-    if wanted in NUMBERS and not (number or (value is None and "None" in wanted)):
-        raise InvalidInputError(f"{where}: {field.name}={text!r} is not a number: write one")
+    wanted, _, none = str(field.type).partition(" | ")
+    if wanted in NUMBERS and not (none == "None" and value is None):
+        if not (is_number(value) and isinstance(value, NUMBERS[wanted]) and value == value):
+            what = "a whole number" if wanted == "int" else "a number"
+            raise InvalidInputError(f"{where}: {field.name}={text!r} is not {what}: write one")
     if wanted == "bool" and not isinstance(value, bool):
         raise InvalidInputError(f"{where}: {field.name}={text!r} is neither true nor false")
     return value

@@ -176,10 +176,11 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     """
 
     def __init__(self, **settings: Any) -> None:
-        given = signature().bind(self, **settings)
-        given.apply_defaults()
         for one in CLASSIFIER:
-            setattr(self, one.name, given.arguments[one.name])
+            setattr(self, one.name, settings.pop(one.name, one.default))
+        if settings:
+            known = ", ".join(one.name for one in CLASSIFIER)
+            raise TypeError(f"PottsClassifier has no parameter {next(iter(settings))!r}: {known}")
 
     __init__.__signature__ = signature()  # type: ignore[attr-defined]
     if TYPE_CHECKING:
