@@ -146,19 +146,19 @@ def test_on_another_grid_asks_the_same_question():
 
 CUT = "minimum cut"
 ENERGIES = [
-    ("min_cut", np.inf, True),
-    ("min_cut", 2.0, False),  # finite labels are fields
-    ("balanced_cut", np.inf, False),
-    (ClassPrior(prior=[0.7, 0.3]), np.inf, False),
-    (Custom(pair_cost=[[0.0, 2.0], [2.0, 0.0]]), np.inf, False),
-    (Custom(), np.inf, True),
+    ("min_cut", True),
+    ("min_cut:label_strength=2", False),  # finite labels are fields
+    ("balanced_cut", False),
+    (ClassPrior(prior=[0.7, 0.3]), False),
+    (Custom(pair_cost=[[0.0, 2.0], [2.0, 0.0]]), False),
+    (Custom(), True),
 ]
 
 
-@pytest.mark.parametrize(("energy", "strength", "cut"), ENERGIES)
-def test_the_minimum_cut_is_named_where_it_is_the_answer(energy, strength, cut):
+@pytest.mark.parametrize(("energy", "cut"), ENERGIES)
+def test_the_minimum_cut_is_named_where_it_is_the_answer(energy, cut):
     y = np.where(np.arange(3 * SIZE) >= SIZE + 2, "b", Y)  # few free points: enumerated
-    fitted = fit(0.0, y=y, energy=energy, label_strength=strength, engine=Enumeration())
+    fitted = fit(0.0, y=y, energy=energy, engine=Enumeration())
     assert fitted.answer_.is_cut is cut
     for temperature in (0.0, 0.1, 0.2):
         notes = " ".join(fitted.decide(temperature).notes())

@@ -152,7 +152,7 @@ def test_two_bands_sampling_beats_minimising():
         ({"methods": "lgc"}, "methods='lgc' is not a list"),
         ({"methods": [PottsClassifier]}, "is not a method"),
         ({"methods": [3]}, "is not a method"),
-        ({"energy": "nonsense"}, "energy 'nonsense' is unknown"),
+        ({"energy": "nonsense"}, "energy='nonsense' is unknown"),
         ({"energy": []}, "energy is empty"),
         ({"truth": [0, 1, -1]}, "truth has no class for 1 points"),
         ({"truth": [0, 1]}, "y has shape"),

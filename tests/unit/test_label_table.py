@@ -8,7 +8,7 @@ import io
 import numpy as np
 import pytest
 
-from spinlearn import Graph, TemperatureRule
+from spinlearn import Graph
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import parse_labels
 from spinlearn.answers.rule import Status
@@ -16,7 +16,7 @@ from spinlearn.answers.table import LabelTable, whole_steps
 from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree, Tempering
 from spinlearn.errors import InvalidInputError
-from spinlearn.estimators import PottsClassifier
+from tests.classifiers import classifier
 from tests.explorer_cases import NASTY, three_blocks
 
 
@@ -104,7 +104,7 @@ def test_answer_off_the_grid_becomes_a_row(case):
 
 
 def two_pairs(**settings):
-    return PottsClassifier(temperature=TemperatureRule(grid=[0, 0.5, 1]), **settings).fit(
+    return classifier(**{"temperatures": [0, 0.5, 1], **settings}).fit(
         np.array([[0.0], [0.1], [1.0], [1.1]]), [0, -1, 1, -1]
     )
 

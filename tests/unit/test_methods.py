@@ -536,8 +536,7 @@ def test_the_calibrated_temperature_is_below_the_scale_and_the_transition():
     scale = temperature_scale(graph)
     assert scale == pytest.approx(2 * graph.weights.sum() / 150 / 5)
     fitted = PottsClassifier(
-        energy=Modularity(resolution=0.25),
-        couplings="homogeneous",
+        energy=Modularity(resolution=0.25, couplings="homogeneous"),
         engine="belief_propagation",
         temperature=TemperatureRule(grid=scale * np.array([0.25, 0.5, 1, 2, 4])),
     )
@@ -575,9 +574,9 @@ def test_a_reduction_is_that_of_the_training_points():
         ({"novelty": "some"}, "novelty='some' is not a share of classes without label"),
         ({"novelty": 1.0}, "from 0, never, to below 1"),
         ({"label_noise": 0.7}, "not a share of wrong labels"),
-        ({"label_noise": 0.1, "label_strength": 2.0}, "two ways"),
+        ({"label_noise": 0.1, "energy": "min_cut:label_strength=2"}, "two ways"),
         ({"proportions": [0.5, 0.5], "energy": "min_cut"}, "give them to that"),
-        ({"n_components": -3}, "not a number of components"),
+        ({"graph": "knn:n_components=-3"}, "not a number of components"),
     ],
 )
 def test_what_is_unknown_is_refused_at_once(settings, message):
@@ -615,8 +614,8 @@ def test_every_choice_is_said_with_its_reason():
     assert {"graph", "couplings", "energy", "engine"} <= set(names)
     assert all(choice.reason for choice in fitted.choices_)
     assert fitted.answer_.choices == tuple(map(str, fitted.choices_))
-    named = PottsClassifier(graph="knn", couplings="weights").fit(X, some_labels(y, 3))
-    assert not {"graph", "couplings"} & {choice.name for choice in named.choices_}
+    named = PottsClassifier(graph="knn", engine="belief_propagation").fit(X, some_labels(y, 3))
+    assert not {"graph", "engine"} & {choice.name for choice in named.choices_}
 
 
 @pytest.mark.slow
@@ -642,8 +641,6 @@ def test_the_papers_method_is_the_paper_throughout():
     paper = PottsClassifier(method="paper", random_state=0).fit(X, labels)
     by_hand = PottsClassifier(
         graph="mutual_knn",
-        n_components=None,
-        couplings="weights",
         energy="min_cut",
         temperature="paper",
         random_state=0,

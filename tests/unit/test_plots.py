@@ -230,9 +230,7 @@ def test_a_stored_result_draws_what_the_classifier_draws(case, tmp_path):
 def test_a_result_knows_labels_that_the_data_may_overrule(tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 3))
     y = np.array([5, 7] + [-1] * 28)
-    fitted = PottsClassifier(
-        label_strength=0.5, temperature=TemperatureRule(grid=[0.1, 0.5, np.inf])
-    )
+    fitted = PottsClassifier(label_noise=0.2, temperature=TemperatureRule(grid=[0.1, 0.5, np.inf]))
     fitted.fit(X, y)
     result = Result.of(fitted, [str(k) for k in range(30)])
     result.save(tmp_path / "model.npz")

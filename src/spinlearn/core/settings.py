@@ -93,10 +93,10 @@ def _value(text: str, field: Field[Any], where: str) -> Any:
     """The value of a setting from its text."""
     value = value_of(text)
     wanted, _, none = str(field.type).partition(" | ")
-    if wanted in NUMBERS and not (none == "None" and value is None):
-        if not (is_number(value) and isinstance(value, NUMBERS[wanted]) and value == value):
-            what = "a whole number" if wanted == "int" else "a number"
-            raise InvalidInputError(f"{where}: {field.name}={text!r} is not {what}: write one")
+    number = is_number(value) and value == value and isinstance(value, NUMBERS.get(wanted, object))
+    if wanted in NUMBERS and not number and not (none == "None" and value is None):
+        what = "a whole number" if wanted == "int" else "a number"
+        raise InvalidInputError(f"{where}: {field.name}={text!r} is not {what}: write one")
     if wanted == "bool" and not isinstance(value, bool):
         raise InvalidInputError(f"{where}: {field.name}={text!r} is neither true nor false")
     return value
