@@ -10,7 +10,7 @@ the upper one. With seven evenly spread labels only the minimum cut does.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from spinlearn import PottsClassifier, TemperatureRule, compare
+from spinlearn import PottsClassifier, compare
 from spinlearn.baselines import BASELINES
 from spinlearn.datasets import two_bands
 
@@ -23,15 +23,14 @@ table = compare(
     toy.truth,
     methods=list(rivals),
     method="paper",
-    temperature=TemperatureRule(name="information", grid=np.linspace(0, 1.6, 17)),
+    temperature="auto:grid=0:1.6:17",
 )
 table[["method", "temperature", "errors", "forced_errors"]].round(2)
 
 # %%
 # What each of them makes of the bands.
 
-ours = PottsClassifier(method="paper", temperature=TemperatureRule(grid=np.linspace(0, 1.6, 17)))
-ours.set_params(temperature="information").fit(graph, toy.labels)
+ours = PottsClassifier(method="paper", temperature="paper:grid=0:1.6:17").fit(graph, toy.labels)
 answers = {f"spinlearn, T = {ours.temperature_:.1f}": ours.forced_labels_}
 for name in rivals:
     answers[name] = BASELINES[name]().fit(graph, toy.labels).transduction_

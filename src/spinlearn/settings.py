@@ -282,8 +282,8 @@ CLASSIFIER = (
         "How the answer is found. messages: the average of belief propagation, walks from the "
         "labels and the features, weighed by left-out labels. paper: that of Getz, Shental & "
         "Domany throughout: mutual neighbours, the minimum cut, exact or sampled averages, T*. "
-        "auto: messages, but on lattices, and graphs as sparse, the paper's where left-out labels do "
-        "not speak against it.",
+        "auto: messages, but on lattices, and graphs as sparse, the paper's where left-out labels "
+        "do not speak against it.",
         _check_method, first=True,
     ),
     Setting(
