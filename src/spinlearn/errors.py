@@ -49,7 +49,7 @@ class InvalidInputError(SpinlearnError, ValueError):
     ...     make_engine("warp")
     ... except InvalidInputError as error:
     ...     print(str(error)[:24])
-    engine 'warp' is unknown
+    engine='warp' is unknown
     """
 
 

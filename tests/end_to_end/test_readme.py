@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from tests.end_to_end.tool import spinlearn_here
 
@@ -26,9 +25,6 @@ def test_the_snippet_says_what_it_says(tmp_path, monkeypatch):
     assert np.sum(clf.transduction_ != toy.truth) == 8
     assert (tmp_path / "report.html").exists()
     assert np.sum(clf.decide(0.0).calls != toy.truth) == 677
-    other = clone(clf).set_params(temperature="information").fit(toy.graph(), toy.labels)
-    assert other.temperature_ == pytest.approx(0.6)
-    assert np.sum(other.transduction_ != toy.truth) == 14
 
 
 @pytest.mark.slow
