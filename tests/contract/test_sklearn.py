@@ -1,12 +1,15 @@
-"""scikit-learn's own checks of the estimators."""
+"""scikit-learn's own checks: of the classifier, and of a baseline of either base class."""
 
 from __future__ import annotations
+
+import inspect
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from spinlearn import PottsClassifier
 from spinlearn.baselines import BASELINES, GraphClassifier
+from spinlearn.settings import CLASSIFIER
 
 NO_CLASS = {"check_classifiers_classes": "the check uses -1 as a class; here it means unlabelled"}
 NO_LABELS = {
@@ -20,19 +23,19 @@ def expected_failures(estimator):
     return NO_CLASS if isinstance(estimator, GraphClassifier) else {}
 
 
-# What keeps a method that samples quick enough for dozens of fits.
-QUICK = {
-    "spc": {"temperatures": [0.05, 0.2], "random_state": 0},
-    "randomized_min_cut": {"n_cuts": 5, "random_state": 0},
-}
-
-ESTIMATORS = [PottsClassifier()] + [
-    method(**QUICK.get(name, {})) for name, method in BASELINES.items()
-]
-
-
 @pytest.mark.slow
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    [PottsClassifier(), BASELINES["lgc"](), BASELINES["ncut"]()],
+    expected_failed_checks=expected_failures,
+)
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+def test_the_record_of_settings_is_the_signature():
+    assert list(inspect.signature(PottsClassifier).parameters) == [one.name for one in CLASSIFIER]
+    assert len(CLASSIFIER) == 12
+    assert PottsClassifier().get_params() == {one.name: one.default for one in CLASSIFIER}
+    with pytest.raises(TypeError, match="no parameter 'n_components'"):
+        PottsClassifier(n_components=3)
