@@ -95,6 +95,7 @@ def measured(X: np.ndarray, y: np.ndarray, truth: np.ndarray, seconds: float) ->
         warnings.simplefilter("ignore")
         fitted = PottsClassifier(
             method="paper",
+            temperature="calibrated",
             engine=Auto(max_seconds=seconds),
             random_state=0,
         ).fit(X, y)

@@ -51,7 +51,7 @@ from scipy.sparse import issparse
 from spinlearn import KNN, Graph, PottsClassifier
 from spinlearn.baselines import BASELINES
 from spinlearn.graphs import as_graph
-from spinlearn.methods.reduction import Reduction, checked_components
+from spinlearn.graphs.reduction import Reduction, checked_components
 from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, weight_matrix
 
 UNDECIDED, NEW = -1, -2

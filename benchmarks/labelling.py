@@ -36,7 +36,6 @@ from spinlearn.io.dataset import Dataset
 from spinlearn.labelling.advice import next_points
 from spinlearn.labelling.refit import Refit
 from spinlearn.workflows.fitting import Fitting
-from spinlearn.workflows.settings import FitSettings
 
 PAGE = "window.spinlearnExplorer"
 CLASSES = 10
@@ -246,7 +245,7 @@ def accuracy(seeds: int, n_labels: int, n_points: int) -> None:
             feature_names=[f"pixel{k}" for k in range(64)],
             table=True,
         )
-        refit = Refit(Fitting(data, FitSettings()))
+        refit = Refit(Fitting(data))
         names: list[str | None] = [None] * n_points
         shown, complete = refit.thorough(names), None
         for k in range(n_labels):

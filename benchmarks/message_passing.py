@@ -26,7 +26,7 @@ import numpy as np
 
 from spinlearn import KNN, Graph, MutualKNN, PottsModel
 from spinlearn.datasets import two_bands
-from spinlearn.energies import min_cut, modularity
+from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import (
     BeliefPropagation,
     GeneralizedBP,
@@ -51,7 +51,7 @@ def digits(options: argparse.Namespace) -> None:
             members = np.flatnonzero(truth == c)
             labels[rng.choice(members, options.labels, replace=False)] = c
         free = labels < 0
-        model = modularity(graph, labels, 10)
+        model = Modularity()(graph, labels, 10)
         started = time.process_time()
         run = BeliefPropagation().run(model, TEMPERATURES)
         seconds.append(time.process_time() - started)
@@ -95,7 +95,7 @@ def neighbour_graphs(count: int):
         labels = np.full(n, -1)
         for c in range(q):
             labels[np.flatnonzero(truth == c)[:2]] = c
-        model = min_cut(graph, labels, q)
+        model = MinCut()(graph, labels, q)
         if narrow(model):
             count -= 1
             yield model
@@ -115,7 +115,7 @@ def random_graphs(count: int):
 def exact(options: argparse.Namespace) -> None:
     toy = two_bands()
     families = {
-        "toy set 1": [min_cut(toy.graph(), toy.labels, 2)],
+        "toy set 1": [MinCut()(toy.graph(), toy.labels, 2)],
         "neighbour graphs": list(neighbour_graphs(options.graphs)),
         "random graphs": list(random_graphs(options.graphs)),
     }
@@ -228,7 +228,7 @@ def size(options: argparse.Namespace) -> None:
     labels = np.full(n, -1)
     for c in range(10):
         labels[rng.choice(np.flatnonzero(truth == c), 5, replace=False)] = c
-    model = modularity(graph, labels, 10)
+    model = Modularity()(graph, labels, 10)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     for starts in (1, 2):
         started = time.process_time()

@@ -33,7 +33,7 @@ from sklearn.datasets import load_digits, make_blobs
 from spinlearn import KNN, Graph, PottsModel
 from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.free_part import FreePart
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.minimizers import (
     alpha_beta_swap,
     alpha_expansion,
@@ -88,7 +88,7 @@ def model_of(graph: Graph, truth: np.ndarray, q: int) -> PottsModel:
     labels = np.full(graph.n_nodes, -1)
     for k in range(q):
         labels[rng.choice(np.flatnonzero(truth == k), LABELS_A_CLASS, replace=False)] = k
-    return min_cut(graph, labels, q)
+    return MinCut()(graph, labels, q)
 
 
 # -- contestants -------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from spinlearn import KNN, Graph, PottsModel
 from spinlearn.analysis.temperature_grid import temperature_grid
 from spinlearn.baselines import SuperparamagneticClustering
 from spinlearn.datasets import two_bands
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree, Metropolis, Multicanonical, SwendsenWang, Tempering
 from spinlearn.engines.bit_walkers import BitWalkers
 from spinlearn.engines.walkers import walkers_for
@@ -233,7 +233,7 @@ def timed_run(
 def part_c(report: Report, long: bool) -> None:
     """Toy set 1."""
     toy = two_bands()
-    model = min_cut(toy.graph(), toy.labels, 2)
+    model = MinCut()(toy.graph(), toy.labels, 2)
     exact = JunctionTree().run(model, TOY_TEMPERATURES).marginals
     for engine in engines(tol=1.0, max_seconds=2.0):  # compile
         timed_run(engine, model, TOY_TEMPERATURES[-2:], seed=0)
@@ -363,7 +363,7 @@ def growing_model(n: int) -> PottsModel:
     for k in range(5):
         chosen = generator.choice(np.flatnonzero(truth == k), 20, replace=False)
         labels[chosen] = k
-    return min_cut(KNN(n_neighbors=10).build(X), labels, 5)
+    return MinCut()(KNN(n_neighbors=10).build(X), labels, 5)
 
 
 def part_e(report: Report, long: bool) -> None:

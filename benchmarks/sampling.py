@@ -33,7 +33,7 @@ from spinlearn import KNN, PottsClassifier, PottsModel
 from spinlearn.analysis.temperature_grid import temperature_grid
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.datasets import two_bands
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree, Multicanonical, Tempering
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
 
@@ -166,7 +166,7 @@ def blob_model(n: int) -> PottsModel:
     labels = np.full(n, -1)
     for k in range(BLOB_CLASSES):
         labels[rng.choice(np.flatnonzero(truth == k), BLOB_LABELS, replace=False)] = k
-    return min_cut(KNN(n_neighbors=10).build(X), labels, BLOB_CLASSES)
+    return MinCut()(KNN(n_neighbors=10).build(X), labels, BLOB_CLASSES)
 
 
 def blob_rows(options: argparse.Namespace) -> Iterable[Row]:
@@ -285,7 +285,7 @@ def part_answers(report: Report, options: argparse.Namespace) -> None:
 def toy_rows(options: argparse.Namespace) -> Iterable[Row]:
     """One row per engine and seed."""
     toy = two_bands()
-    model = min_cut(toy.graph(), toy.labels, 2)
+    model = MinCut()(toy.graph(), toy.labels, 2)
     exact = JunctionTree().run(model, TOY_TEMPERATURES).marginals
     for kind in ENGINES:
         for seed in range(options.seeds):
@@ -310,7 +310,7 @@ def part_toy(report: Report, options: argparse.Namespace) -> None:
 def digits_rows(options: argparse.Namespace) -> Iterable[Row]:
     """One row per engine and temperature."""
     given = few_labels_sets.load("digits", SET_OPTIONS)
-    model = min_cut(given.graph.homogeneous(), given.drawn("1", 0), given.n_classes)
+    model = MinCut()(given.graph.homogeneous(), given.drawn("1", 0), given.n_classes)
     for kind in ENGINES:
         engine = kind(tol=NEVER, max_seconds=DIGITS_SECONDS)
         seconds, run = timed_run(engine, model, DIGITS_TEMPERATURES, seed=0)

@@ -37,7 +37,7 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.datasets import load_leukemia, three_waves, two_bands
 from spinlearn.datasets.real import standardised
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import DataFileError
 
@@ -279,7 +279,7 @@ def labelled_model(problem: Problem, seed: int) -> PottsModel:
             break
     labels = np.full(len(problem.truth), -1)
     labels[chosen] = problem.truth[chosen]
-    return min_cut(problem.graph(), labels, problem.n_labelled)
+    return MinCut()(problem.graph(), labels, problem.n_labelled)
 
 
 def equilibrium(

@@ -18,7 +18,7 @@ def toy(path: Path) -> None:
 
     bands = two_bands()
     names = np.array(["upper", "lower", ""], dtype=object)[bands.labels]
-    clf = PottsClassifier(method="paper", temperatures=np.linspace(0, 2, 21))
+    clf = PottsClassifier(method="paper", temperature="paper:grid=0:2:21")
     clf.fit(bands.graph(), names).explore(path, pixels=bands.coordinates, title="Two bands")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from spinlearn import TemperatureRule
 from spinlearn.answers.answer import Answer, Averages
 from spinlearn.answers.profile import profile
 from spinlearn.answers.table import LabelTable
@@ -59,7 +60,7 @@ def three_blocks() -> Case:
     ids[-len(FORMULAS) :] = FORMULAS
     temperatures = np.concatenate([np.linspace(0, 1.6, 17), [np.inf]])
     classifier = PottsClassifier(
-        temperatures=temperatures, temperature=0.55, engine="junction_tree"
+        engine="junction_tree", temperature=TemperatureRule(name=0.55, grid=temperatures)
     )
     classifier.fit(grid.build(mask), labels)
     content = explorer_content(

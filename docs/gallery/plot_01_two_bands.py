@@ -15,7 +15,7 @@ from spinlearn import PottsClassifier
 from spinlearn.datasets import two_bands
 
 toy = two_bands()  # -1 marks a pixel without label
-clf = PottsClassifier(method="paper", temperatures=np.linspace(0, 2, 21))
+clf = PottsClassifier(method="paper", temperature="paper:grid=0:2:21")
 clf.fit(toy.graph(), toy.labels)
 print(f"answer at T* = {clf.temperature_:.1f}")
 

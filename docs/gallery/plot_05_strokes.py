@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_sample_image
 
-from spinlearn import PottsClassifier
+from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.graphs import PixelGrid
 
 photo = load_sample_image("flower.jpg") / 255.0
@@ -26,9 +26,8 @@ mask = np.ones(image.shape[:2], dtype=bool)
 clf = PottsClassifier(
     method="paper",
     graph=PixelGrid(values=image, connectivity=8, contrast=0.1),
-    temperatures=[0.2],
-    temperature=0.2,
     random_state=0,
+    temperature=TemperatureRule(name=0.2, grid=[0.2]),
 ).fit(mask, strokes)
 
 # %%

@@ -22,15 +22,15 @@ table = compare(
     toy.labels,
     toy.truth,
     methods=list(rivals),
-    temperatures=np.linspace(0, 1.6, 17),
+    method="paper",
+    temperature="auto:grid=0:1.6:17",
 )
 table[["method", "temperature", "errors", "forced_errors"]].round(2)
 
 # %%
 # What each of them makes of the bands.
 
-ours = PottsClassifier(energy="min_cut", temperatures=np.linspace(0, 1.6, 17))
-ours.fit(graph, toy.labels)
+ours = PottsClassifier(method="paper", temperature="paper:grid=0:1.6:17").fit(graph, toy.labels)
 answers = {f"spinlearn, T = {ours.temperature_:.1f}": ours.forced_labels_}
 for name in rivals:
     answers[name] = BASELINES[name]().fit(graph, toy.labels).transduction_

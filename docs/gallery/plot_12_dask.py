@@ -17,7 +17,7 @@ from distributed import Client
 from sklearn.datasets import make_blobs
 
 from spinlearn import KNN
-from spinlearn.energies import modularity
+from spinlearn.energies import Modularity
 from spinlearn.engines import BeliefPropagation
 from spinlearn.io.message_parts import whole_marginals, write_message_parts
 from spinlearn.workflows.distributed import propagate_parts
@@ -28,7 +28,7 @@ labels = np.full(len(X), -1)
 for kind in range(4):
     labels[np.flatnonzero(truth == kind)[:2]] = kind
 graph = KNN(n_neighbors=10).build(X).homogeneous()
-model = modularity(graph, labels, n_states=4)
+model = Modularity()(graph, labels, n_states=4)
 
 # %%
 # Two blocks, two workers, one cooling.

@@ -17,6 +17,7 @@ __version__ = "0.2.0"
 
 _HOME = {
     "PottsClassifier": "spinlearn.estimators",
+    "TemperatureRule": "spinlearn.settings",
     "Answer": "spinlearn.answers",
     "Result": "spinlearn.io.result",
     "Graph": "spinlearn.core.graph",

@@ -17,7 +17,7 @@ import spinlearn
 from spinlearn import PottsClassifier, PottsModel, Result
 from spinlearn.baselines import BASELINES, GraphClassifier
 from spinlearn.cli.main import app
-from spinlearn.energies import ENERGIES, min_cut
+from spinlearn.energies import ENERGIES, MinCut
 from spinlearn.engines import ENGINES, Equilibrium, JunctionTree
 from spinlearn.io.answer_files import ANSWER_FILES
 from spinlearn.io.dataset import Dataset
@@ -62,7 +62,7 @@ class MeanFieldish:
 
 def stiff_cut(graph, labels, n_states, *, label_strength=np.inf) -> PottsModel:
     """The cut with couplings twice as strong."""
-    return min_cut(
+    return MinCut()(
         graph.with_weights(2 * graph.weights), labels, n_states, label_strength=label_strength
     )
 

@@ -1,12 +1,15 @@
-"""scikit-learn's own checks of the estimators."""
+"""scikit-learn's own checks: of the classifier, and of a baseline of either base class."""
 
 from __future__ import annotations
+
+import inspect
 
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from spinlearn import PottsClassifier
 from spinlearn.baselines import BASELINES, GraphClassifier
+from spinlearn.settings import CLASSIFIER
 
 NO_CLASS = {"check_classifiers_classes": "the check uses -1 as a class; here it means unlabelled"}
 NO_LABELS = {
@@ -25,7 +28,18 @@ ESTIMATORS = [PottsClassifier(), BASELINES["lgc"](), BASELINES["ncut"]()]
 
 
 @pytest.mark.slow
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected_failures)
+@parametrize_with_checks(
+    [PottsClassifier(), BASELINES["lgc"](), BASELINES["ncut"]()],
+    expected_failed_checks=expected_failures,
+)
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 def test_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+def test_the_record_of_settings_is_the_signature():
+    assert list(inspect.signature(PottsClassifier).parameters) == [one.name for one in CLASSIFIER]
+    assert len(CLASSIFIER) == 12
+    assert PottsClassifier().get_params() == {one.name: one.default for one in CLASSIFIER}
+    with pytest.raises(TypeError, match="no parameter 'n_components'"):
+        PottsClassifier(n_components=3)

@@ -91,15 +91,23 @@ def test_the_good_table_of_these_cases_is_good(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "value"),
-    [("tol", -1), ("tol", "nan"), ("max-seconds", 0), ("jobs", 0), ("seed", -1)],
+    ("option", "value", "words"),
+    [
+        ("engine", "auto:tol=-1", "tol=-1 of the engine is not a number > 0"),
+        ("engine", "auto:tol=nan", "tol='nan' is not a number"),
+        ("engine", "auto:n_jobs=0", "n_jobs=0 would do nothing"),
+        ("time-limit", 0, "use seconds > 0"),
+        ("seed", -1, "seed -1 cannot be used"),
+    ],
 )
-def test_settings_of_a_sampler_are_checked_though_the_answer_is_exact(tmp_path, option, value):
+def test_settings_of_a_sampler_are_checked_though_the_answer_is_exact(
+    tmp_path, option, value, words
+):
     (tmp_path / "data.csv").write_text(GOOD)
     done = spinlearn_here(
         "fit", "data.csv", "--labels", "label", "--out", "out", f"--{option}", value, cwd=tmp_path
     )
-    check_refusal(done, [f"--{option} {value}"])
+    check_refusal(done, [words])
     assert leftovers(tmp_path) == {"data.csv"}
 
 
@@ -109,11 +117,11 @@ def test_settings_of_a_sampler_are_checked_though_the_answer_is_exact(tmp_path, 
         (("--features", ""), ["--features ''", "names no column"]),
         (("--features", ","), ["--features ','", "names no column"]),
         (("--features", "x,z"), ["no column 'z'", "data.csv"]),
-        (("--graph", "knn:inf"), ["'inf' is not a finite number"]),
-        (("--graph", "knn:nan"), ["'nan' is not a finite number"]),
-        (("--graph", "mutual_knn:5,spanning_tree=no"), ["'no' is not a number"]),
-        (("--temperatures", "0:inf:4"), ["'0:inf:4'", "at most 10000"]),
-        (("--temperatures", "0:1:100000"), ["'0:1:100000'", "at most 10000"]),
+        (("--graph", "knn:inf"), ["n_neighbors='inf' is not a whole number"]),
+        (("--graph", "knn:nan"), ["n_neighbors='nan' is not a whole number"]),
+        (("--graph", "mutual_knn:5,spanning_tree=no"), ["'no' is neither true nor false"]),
+        (("--temperature", "auto:grid=0:inf:4"), ["'0:inf:4'", "at most 10000"]),
+        (("--temperature", "auto:grid=0:1:100000"), ["'0:1:100000'", "at most 10000"]),
         (("--labels-file", "."), ["is a folder"]),
         (("--unlabelled", "A,B"), ["no point has a label"]),
     ],
@@ -134,7 +142,8 @@ def test_labels_that_mean_none(tmp_path, unlabelled):
     (tmp_path / "marked.csv").write_text(marked)
     for name, more in (("plain", ()), ("marked", unlabelled)):
         done = spinlearn_here(
-            "fit", f"{name}.csv", "--labels", "label", "--id", "id", "--temperatures", "0.5",
+            "fit", f"{name}.csv", "--labels", "label", "--id", "id",
+            "--temperature", "auto:grid=0.5",
             "--out", name, *more, cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -153,7 +162,16 @@ def test_not_utf8(tmp_path):
 
 def test_utf16_is_named_and_read_on_request(tmp_path):
     (tmp_path / "data.csv").write_text(GOOD, encoding="utf-16")
-    arguments = ["fit", "data.csv", "--labels", "label", "--id", "id", "--temperatures", "0.5"]
+    arguments = [
+        "fit",
+        "data.csv",
+        "--labels",
+        "label",
+        "--id",
+        "id",
+        "--temperature",
+        "auto:grid=0.5",
+    ]
     done = spinlearn_here(*arguments, "--out", "out", cwd=tmp_path)
     check_refusal(done, ["--encoding utf-16"])
     done = spinlearn_here(*arguments, "--out", "out", "--encoding", "utf-16", cwd=tmp_path)
@@ -173,7 +191,8 @@ def test_row_numbers_are_no_feature(tmp_path):
     (tmp_path / "counted.csv").write_text("\n".join(counted) + "\n")
     for name in ("plain", "counted"):
         done = spinlearn_here(
-            "fit", f"{name}.csv", "--labels", "label", "--id", "id", "--temperatures", "0.5",
+            "fit", f"{name}.csv", "--labels", "label", "--id", "id",
+            "--temperature", "auto:grid=0.5",
             "--out", name, cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

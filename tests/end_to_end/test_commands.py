@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 SAMPLED = ("--method", "paper", "--engine", "multicanonical")
 WRITING = "spinlearn.io.answer_files:_write_labels"  # the first of the files
 SAVING = "spinlearn.engines.checkpoint:save"
-SELDOM = ("--checkpoint-seconds", 10**9)  # a slow run would leave a checkpoint
+SELDOM = ("--engine", "auto:checkpoint_seconds=1e9")  # a slow run would leave some
 ANSWER = set(ANSWER_FILES)
 
 
@@ -39,7 +39,7 @@ def table(tmp_path: Path) -> Path:
     return tmp_path
 
 
-FIT = ("fit", "data.csv", "--labels", "kind", "--id", "id", "--temperatures", "0,0.5,1")
+FIT = ("fit", "data.csv", "--labels", "kind", "--id", "id", "--temperature", "auto:grid=0,0.5,1")
 
 
 def fit(folder: Path, *options: object, out: str = "out"):
@@ -179,13 +179,13 @@ def test_control_c_twice_leaves_with_a_word_and_without_rubbish(table):
 
 def test_a_word_to_end_is_heard_like_control_c(table):
     """Batch systems and `timeout` send SIGTERM some time before they kill."""
-    options = (*SAMPLED, "--tol", "1e-6", "--temperatures", "0.5,1")
-    often = ("--checkpoint-seconds", "0.05")
-    done = signalled(table, SAVING, *options, *often, kind=signal.SIGTERM)
+    options = (*SAMPLED, "--temperature", "auto:grid=0.5,1", "--engine")
+    often = "multicanonical:tol=1e-6,checkpoint_seconds=0.05"
+    done = signalled(table, SAVING, *options, often, kind=signal.SIGTERM)
     assert done.returncode == 143, done.stderr
     assert "--resume" in done.stdout
     assert (table / ".out.checkpoint.npz").exists()
-    resumed = fit(table, *SAMPLED, "--tol", 0.05, "--temperatures", "0.5,1", "--resume")
+    resumed = fit(table, *options, "multicanonical:tol=0.05", "--resume")
     assert resumed.returncode == 0, resumed.stderr
     assert "nothing to resume" not in resumed.stdout
 
@@ -224,7 +224,8 @@ def limited(folder: Path, monkeypatch, *options: object):
     """A run at its limit of a second, of which every look at the clock takes a thousandth."""
     with monkeypatch.context() as patch:
         patch.setattr(sampling_run, "perf_counter", itertools.count(0, 0.001).__next__)
-        return fit(folder, *SAMPLED, "--tol", "1e-6", "--max-seconds", 1, *options)
+        strict = ("--engine", "multicanonical:tol=1e-6", "--time-limit", 1)
+        return fit(folder, *SAMPLED, *strict, *options)
 
 
 def test_the_run_that_is_kept_and_the_features_used_are_told(table, monkeypatch):
@@ -261,11 +262,11 @@ def test_resume_goes_on_after_the_time_limit_and_with_another_tolerance(table, m
     short = limited(table, monkeypatch)
     assert short.returncode == 0, short.stderr
     assert "run again with --resume" in short.stdout
-    longer = fit(table, *SAMPLED, "--tol", 0.05, "--resume")
+    longer = fit(table, *SAMPLED, "--engine", "multicanonical:tol=0.05", "--resume")
     assert longer.returncode == 0, longer.stderr
     assert "nothing to resume" not in longer.stdout
     assert leftovers(table) == {"data.csv", "out", *(f"out/{n}" for n in ANSWER)}
-    again = fit(table, *SAMPLED, "--tol", 0.05, "--resume")
+    again = fit(table, *SAMPLED, "--engine", "multicanonical:tol=0.05", "--resume")
     assert "nothing to resume" in again.stdout
 
 

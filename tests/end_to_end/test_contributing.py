@@ -13,7 +13,7 @@ import spinlearn
 from spinlearn import PottsModel, Result
 from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.datasets import two_bands
-from spinlearn.energies import ENERGIES, min_cut
+from spinlearn.energies import ENERGIES, MinCut
 from spinlearn.engines import ENGINES, Enumeration
 from spinlearn.graphs import PixelGrid
 from spinlearn.io.reading import READERS
@@ -41,7 +41,7 @@ def page():
 
 def test_the_engine_is_an_approximation_that_hot_models_need_no_more_than(page):
     engine = page["MeanField"]()
-    model = min_cut(PixelGrid().build(np.ones((2, 3), bool)), [0, -1, -1, -1, -1, 1], 2)
+    model = MinCut()(PixelGrid().build(np.ones((2, 3), bool)), [0, -1, -1, -1, -1, 1], 2)
     hot = [20.0, np.inf]
     found, exact = engine.run(model, hot), Enumeration().run(model, hot)
     # Mean field errs by order 1/T^2 in the marginals.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
+from spinlearn import TemperatureRule
 from spinlearn.analysis.phases import phases
 from spinlearn.answers.rule import STATUS_NAMES, Status
 from spinlearn.estimators import PottsClassifier
@@ -289,7 +290,9 @@ def test_new_class_shows_its_members(page, blocks):
 def test_a_group_that_became_small_is_still_counted(driver, tmp_path):
     X, _ = make_blobs(150, centers=5, cluster_std=1.5, random_state=4)
     grid = np.linspace(0, 1, 8)
-    classifier = PottsClassifier(method="paper", temperatures=grid, small_groups="new")
+    classifier = PottsClassifier(
+        method="paper", temperature=TemperatureRule(grid=grid, small_groups="new")
+    )
     fitted = classifier.fit(X, np.full(150, -1))
     outcomes = fitted.profile_.outcomes
     sizes = np.array([np.sum(outcomes == code, axis=1) for code in range(outcomes.max() + 1)])
@@ -488,7 +491,9 @@ def test_the_top_says_how_far_to_trust_the_answer(driver, blocks, tmp_path):
 def test_every_temperature_shows_its_phase(driver, tmp_path):
     X, truth = make_blobs(60, centers=2, cluster_std=0.5, random_state=0)
     labels = np.where(np.arange(60) < 2, truth, -1)
-    fitted = PottsClassifier(method="paper", temperatures=[0, 0.5, 1, np.inf]).fit(X, labels)
+    fitted = PottsClassifier(
+        method="paper", temperature=TemperatureRule(grid=[0, 0.5, 1, np.inf])
+    ).fit(X, labels)
     found = phases(fitted.equilibrium_).phases
     assert found[-1] is not found[-2]
     show(driver, fitted.explore(tmp_path / "report.html"))
@@ -807,7 +812,7 @@ def test_sampled_display_says_so_and_downloads_all_points(driver, tmp_path):
     ],
 )
 def test_degenerate_results_open_without_complaint(driver, tmp_path, X, y, temperatures):
-    result = PottsClassifier(temperatures=temperatures).fit(X, y)
+    result = PottsClassifier(temperature=TemperatureRule(grid=temperatures)).fit(X, y)
     show(driver, result.explore(tmp_path / "report.html"))
     for row in range(len(temperatures)):
         driver.execute_script(SET_ROW, row)

@@ -70,7 +70,7 @@ def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, 
     frame, truth = table_of(name, per_class, n_points)
     frame.to_csv(tmp_path / "data.csv", index=False)
     # 0.3 of the ordering temperature: at T = 0 one class may take all, by the method's nature.
-    options = ("--temperatures", "0.1,0.2,0.3,0.45,0.6", "--temperature", 0.3, "--quiet")
+    options = ("--temperature", "0.3:grid=0.1,0.2,0.3,0.45,0.6", "--quiet")
     done = spinlearn_here(
         "fit", "data.csv", "--labels", "label", "--id", "name", "--out", "out", *options,
         cwd=tmp_path,
@@ -97,7 +97,7 @@ def test_profile_covers_every_temperature_without_gaps(tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)
     done = spinlearn(
         "fit", "data.csv", "--labels", "label", "--features", "x0,x1", "--features", "x2",
-        "--out", "out", "--temperatures", "0:1:6", cwd=tmp_path,
+        "--out", "out", "--temperature", "auto:grid=0:1:6", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     by_id: dict[str, list[tuple[float, float, str]]] = {}
@@ -124,8 +124,8 @@ def test_same_seed_same_files(tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)
     for out in ("one", "two"):
         done = spinlearn_here(
-            "fit", "data.csv", "--labels", "label", "--id", "name", "--out", out, "--tol", 0.1,
-            "--temperatures", "0.5,0.8", "--seed", 5, "--engine", "multicanonical",
+            "fit", "data.csv", "--labels", "label", "--id", "name", "--out", out,
+            "--temperature", "auto:grid=0.5,0.8", "--seed", 5, "--engine", "multicanonical:tol=0.1",
             "--method", "paper", cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -133,7 +133,7 @@ def test_same_seed_same_files(tmp_path):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
 
-SAME = ("--scale", "none", "--temperatures", "0,0.3", "--temperature", 0.3, "--out", "out")
+SAME = ("--scale", "none", "--temperature", "0.3:grid=0,0.3", "--out", "out")
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +201,7 @@ def test_a_precomputed_graph_gives_the_library_answer(tmp_path, kind):
     (tmp_path / "labels.csv").write_text(text)
     done = spinlearn_here(
         "fit", f"graph.{kind}", "--labels-file", "labels.csv", "--labels", "band", *more,
-        "--temperatures", "0,0.7", "--temperature", 0.7, "--method", "paper", "--out", "out",
+        "--temperature", "0.7:grid=0,0.7", "--method", "paper", "--out", "out",
         cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -214,10 +214,10 @@ def test_explore_answers_at_other_temperatures_without_the_data(tmp_path):
     frame, _ = table_of("iris", 3)
     frame.to_csv(tmp_path / "data.csv", index=False)
     fit = ("fit", "data.csv", "--labels", "label", "--id", "name", "--method", "paper")
-    done = spinlearn_here(*fit, "--temperatures", "0,0.5,1", "--out", "out", cwd=tmp_path)
+    done = spinlearn_here(*fit, "--temperature", "auto:grid=0,0.5,1", "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     direct = spinlearn_here(
-        *fit, "--temperatures", "0.2,0.4", "--temperature", 0.4, "--out", "direct", cwd=tmp_path
+        *fit, "--temperature", "0.4:grid=0.2,0.4", "--out", "direct", cwd=tmp_path
     )
     assert direct.returncode == 0, direct.stderr
     (tmp_path / "data.csv").unlink()
@@ -247,7 +247,16 @@ def test_the_maps_of_a_table_are_its_neighbours_and_principal_components_and_can
 ):
     frame, _ = table_of("iris", 3)
     frame.to_csv(tmp_path / "data.csv", index=False)
-    fit = ("fit", "data.csv", "--labels", "label", "--id", "name", "--temperatures", "0,0.5")
+    fit = (
+        "fit",
+        "data.csv",
+        "--labels",
+        "label",
+        "--id",
+        "name",
+        "--temperature",
+        "auto:grid=0,0.5",
+    )
     done = spinlearn_here(*fit, "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     report = tmp_path / "out" / "report.html"
@@ -271,7 +280,8 @@ def test_two_features_are_drawn_as_they_are(tmp_path):
     frame, _ = table_of("iris", 3)
     frame.to_csv(tmp_path / "data.csv", index=False)
     done = spinlearn_here(
-        "fit", "data.csv", "--labels", "label", "--features", "x2,x3", "--temperatures", "0.5",
+        "fit", "data.csv", "--labels", "label", "--features", "x2,x3",
+        "--temperature", "auto:grid=0.5",
         "--out", "out", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -288,16 +298,15 @@ def test_a_hidden_class_that_the_cut_misses_is_found_at_a_higher_temperature(tmp
     for c in range(3):  # nobody labels the fourth blob
         frame.loc[np.flatnonzero(truth == c)[:2], "label"] = "ABC"[c]
     frame.to_csv(tmp_path / "data.csv", index=False)
-    fit = ("fit", "data.csv", "--labels", "label", "--temperatures", "0,0.2,0.3,0.4")
-    # Stray points of other blobs join no class.
-    fit += ("--method", "paper", "--small-groups", "outlier")
-    cold = spinlearn_here(*fit, "--temperature", 0, "--out", "my answer", cwd=tmp_path)
+    fit = ("fit", "data.csv", "--labels", "label", "--method", "paper", "--temperature")
+    grid = "grid=0,0.2,0.3,0.4,small_groups=outlier"  # stray points of other blobs join no class
+    cold = spinlearn_here(*fit, f"0:{grid}", "--out", "my answer", cwd=tmp_path)
     assert cold.returncode == 0, cold.stderr
     assert {r["status"] for r in read_rows(tmp_path / "my answer" / "labels.csv")} == {
         "labelled", "confident",
     }  # fmt: skip
-    # Where it is warmer it stands apart.
-    spinlearn_here(*fit, "--temperature", 0.3, "--out", "found", cwd=tmp_path)
+    # Where classes have formed it stands.
+    spinlearn_here(*fit, f"0.3:{grid}", "--out", "found", cwd=tmp_path)
     calls = np.array([r["call"] for r in read_rows(tmp_path / "found" / "labels.csv")])
     assert np.mean(calls[truth == 3] == "new:1") > 0.9
     assert not np.any(calls[truth != 3] == "new:1")
@@ -317,14 +326,13 @@ def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
     adata.obs["known"] = known
     adata.write_h5ad(tmp_path / "pbmc.h5ad")
     done = spinlearn_here(
-        "fit", "pbmc.h5ad", "--labels", "known", "--tol", 0.05,
-        "--method", "paper",
-        "--temperatures", "0,0.5,0.7,0.9,1.1", "--out", "out", cwd=tmp_path,
+        "fit", "pbmc.h5ad", "--labels", "known", "--method", "paper", "--engine", "auto:tol=0.05",
+        "--temperature", "0.7:grid=0,0.5,0.7,0.9,1.1", "--out", "out", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    there = spinlearn_here("explore", "out", "--temperature", "auto", "--out", "auto", cwd=tmp_path)
+    there = spinlearn_here("explore", "out", "--temperature", 0.9, "--out", "other", cwd=tmp_path)
     assert there.returncode == 0, there.stderr
-    for folder in ("out", "auto"):
+    for folder in ("out", "other"):
         calls = np.array([r["call"] for r in read_rows(tmp_path / folder / "labels.csv")])
         names, counts = np.unique(calls[truth == "CD34+"], return_counts=True)
         found = str(names[np.argmax(counts)])
@@ -339,8 +347,8 @@ def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path, monkeypatch
     frame.to_csv(tmp_path / "data.csv", index=False)
     command = [
         sys.executable, "-m", "spinlearn", "fit", "data.csv", "--labels", "label", "--out", "out",
-        "--method", "paper", "--engine", "multicanonical", "--tol", "1e-6",
-        "--temperatures", "0.5,1,1.5", "--checkpoint-seconds", "0.2",
+        "--method", "paper", "--engine", "multicanonical:tol=1e-6,checkpoint_seconds=0.2",
+        "--temperature", "auto:grid=0.5,1,1.5",
     ]  # fmt: skip
     run = subprocess.Popen(
         command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -359,13 +367,14 @@ def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path, monkeypatch
     before = _header(checkpoint)
     with monkeypatch.context() as patch:  # every look at the clock takes some of its seconds
         patch.setattr(sampling_run, "perf_counter", count(0, 0.05).__next__)
-        done = spinlearn_here(*command[3:], "--resume", "--max-seconds", 4, cwd=tmp_path)
+        done = spinlearn_here(*command[3:], "--resume", "--time-limit", 4, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert not checkpoint.exists()  # it ended with an answer, at its time limit
     after = _header(tmp_path / ".out.finished.npz")
     assert after["rounds"] > before["rounds"]
     assert after["seconds"]["ladder"] == before["seconds"]["ladder"]  # it was not built again
-    again = spinlearn_here(*command[3:], "--tol", 0.5, cwd=tmp_path)  # another run, same folder
+    other = ("--engine", "multicanonical:tol=0.5")
+    again = spinlearn_here(*command[3:], *other, cwd=tmp_path)  # another run, same folder
     assert again.returncode == 0, again.stderr
     assert not list(tmp_path.glob(".*"))
 
@@ -376,13 +385,15 @@ def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
     frame.to_csv(tmp_path / "data.csv", index=False)
     command = [
         "fit", "data.csv", "--labels", "label", "--scale", "none", "--graph", "knn:10",
-        "--energy", "diffused_cut", "--engine", "population_annealing",
-        "--checkpoint-seconds", "0", "--temperatures", "0.2,0.4,0.8",
+        "--energy", "diffused_cut", "--temperature", "auto:grid=0.2,0.4,0.8",
     ]  # fmt: skip
-    whole = spinlearn_here(*command, "--out", "whole", "--jobs", 2, cwd=tmp_path)
+    saving = "spinlearn.engines.checkpoint:save"
+    engine = "population_annealing:checkpoint_seconds=0"
+    two = ("--engine", f"{engine},n_jobs=2")
+    whole = spinlearn_here(*command, *two, "--out", "whole", cwd=tmp_path)
     assert whole.returncode == 0, whole.stderr
     assert "population_annealing" in whole.stdout
-    saving = "spinlearn.engines.checkpoint:save"
+    command += ["--engine", engine]
     killed = spinlearn_signalled(*command, "--out", "out", cwd=tmp_path, after=saving, calls=3)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     checkpoint = tmp_path / ".out.checkpoint.npz"
@@ -419,7 +430,7 @@ def test_leukemia_finds_the_unlabelled_class(tmp_path):
     frame.to_csv(tmp_path / "leukemia.csv", index=False)
     done = spinlearn_here(
         "fit", "leukemia.csv", "--labels", "known", "--clip", "100,16000", "--log2",
-        "--top-variance", 200, "--temperatures", "0:1.2:25", "--out", "out", cwd=tmp_path,
+        "--top-variance", 200, "--temperature", "auto:grid=0:1.2:25", "--out", "out", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     calls = np.array([r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")])

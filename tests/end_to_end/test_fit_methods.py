@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from spinlearn.io.result import Result
-from spinlearn.workflows.settings import parse_components, parse_proportions
+from spinlearn.settings import class_proportions
 from tests.end_to_end.tool import read_rows, spinlearn_here
 
 READ = ("fit", "data.csv", "--labels", "kind", "--quiet", "--seed", 1)
@@ -77,7 +77,7 @@ def test_the_default_is_belief_propagation(fit):
 def test_method_paper_is_the_paper_s_settings_one_by_one(fit, tmp_path):
     done, by_name = fit("--method", "paper", out="one")
     _, by_hand = fit(
-        "--graph", "mutual_knn", "--couplings", "weights", "--energy", "min_cut",
+        "--graph", "mutual_knn", "--energy", "min_cut",
         "--engine", "junction_tree", "--temperature", "paper", out="two",
     )  # fmt: skip
     for name in ("labels.csv", "profile.csv"):
@@ -117,10 +117,8 @@ def test_label_noise_makes_fields_of_labels(fit):
 
 
 def test_components_reduce_the_features(fit):
-    _, result = fit("--components", 1)
-    assert any("in 1 principal components" in choice for choice in result.choices)
-    _, result = fit("--components", "none", out="all")
-    assert not any("principal" in choice for choice in result.choices)
+    _, result = fit("--graph", "knn:10,n_components=1")
+    assert result.points.shape[1] == 1
 
 
 @pytest.mark.parametrize(
@@ -129,22 +127,21 @@ def test_components_reduce_the_features(fit):
         (("--method", "magic"), "method='magic' is unknown: use one of 'auto'"),
         (("--novelty", 1), "novelty=1.0 is not a share of classes without label"),
         (("--label-noise", 0.5), "use a number from 0 to below 0.5"),
-        (("--label-noise", 0.1, "--label-strength", 2), "give one of them"),
-        (("--components", "0"), "write auto, none for all features, or a whole number >= 1"),
-        (("--components", "2.5"), "'2.5' is not a number of principal components"),
-        (("--proportions", "0.5,0.5"), "has 2 numbers for 3 classes: give one for each, in the "
+        (("--label-noise", 0.1, "--energy", "min_cut:label_strength=2"), "give one of them"),
+        (("--graph", "knn:n_components=0"), "n_components=0 is not a number of components"),
+        (("--proportions", "0.5,0.5"), "2 numbers for 3 classes: give one for each, in the "
          "order 'blue', 'green', 'red'"),
         (("--proportions", "blue=1,green=1,mauve=1"), "'mauve' is not a class among the labels"),
-        (("--proportions", "blue=1,green=1"), "says nothing of 'red'"),
-        (("--proportions", "blue=1,green=1,blue=2"), "names 'blue' twice"),
-        (("--proportions", "0.5,0.7,-0.2"), "'-0.2' is not a share: write numbers >= 0"),
+        (("--proportions", "blue=1,green=1"), "nothing is said of 'red'"),
+        (("--proportions", "blue=1,green=1,blue=2"), "'blue=2' is not NAME=SHARE of another class"),
+        (("--proportions", "0.5,0.7,-0.2"), "-0.2 is not a share: give numbers >= 0"),
         (("--proportions", "blue=a,green=1,red=1"), "'a' is not a share"),
         (("--proportions", "blue=1,green=1,red"), "'red' is not NAME=SHARE"),
-        (("--proportions", "nan,1,1"), "'nan' is not a share"),
-        (("--proportions", "0,0,0"), "gives no class any point"),
+        (("--proportions", "nan,1,1"), "nan is not a share"),
+        (("--proportions", "0,0,0"), "[0, 0, 0] is not a share"),
         (("--proportions", "1,1,1", "--method", "paper"), "proportions belong to the energy"),
         (("--proportions", "1,1,1", "--energy", "min_cut"), "proportions belong to the energy"),
-        (("--couplings", "own"), "couplings='own' is unknown"),
+        (("--energy", "min_cut:couplings=own"), "couplings='own' is unknown"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused_in_words(refused, options, words):
@@ -154,13 +151,6 @@ def test_what_cannot_be_meant_is_refused_in_words(refused, options, words):
 def test_names_with_commas_and_equals_signs():
     classes = ["T cell, naive", "a=b", "c"]
     text = "c=1,T cell, naive=0.25, a=b=0.5"
-    assert parse_proportions(text, classes) == [0.25, 0.5, 1.0]
-    assert parse_proportions("0=0.8, 1=0.2", [0, 1]) == [0.8, 0.2]
-    assert parse_proportions(None, classes) is None
-
-
-def test_components_of_a_graph_are_refused():
-    with pytest.raises(ValueError, match="holds a graph: leave it out"):
-        parse_components("3", has_graph=True)
-    assert parse_components("auto", has_graph=True) == "auto"
-    assert parse_components("none", has_graph=True) is None
+    assert class_proportions(text, classes) == [0.25, 0.5, 1.0]
+    assert class_proportions("0=0.8, 1=0.2", [0, 1]) == [0.8, 0.2]
+    assert class_proportions(None, classes) is None

@@ -13,7 +13,6 @@ from spinlearn.io.reading import read_dataset
 from spinlearn.labelling import refit
 from spinlearn.labelling.notebook import Labelling
 from spinlearn.labelling.thumbnails import thumbnails_of
-from spinlearn.workflows.settings import FitSettings
 from tests.end_to_end.labelling_client import blobs, served
 from tests.end_to_end.labelling_person import DATA, NAME, STATE, Page
 
@@ -24,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationW
 def file_served(path, **options):
     """What `spinlearn label PATH` serves."""
     data = read_dataset(path, ReadOptions(for_labelling=True, **options))
-    under_way = Labelling(data, thumbnails_of(data), path.parent / "labels", settings=FitSettings())
+    under_way = Labelling(data, thumbnails_of(data), path.parent / "labels", settings={})
     try:
         yield under_way
     finally:

@@ -27,7 +27,7 @@ TABLE = "id,kind,a,b\n" + "".join(
 def test_names_are_told_where_the_terminal_lacks_their_letters(tmp_path, letters):
     """Some systems give pipes an encoding of their own."""
     (tmp_path / "t.csv").write_text(TABLE, encoding="utf-8")
-    fit = ("fit", "t.csv", "--labels", "kind", "--id", "id", "--temperatures", "0.25")
+    fit = ("fit", "t.csv", "--labels", "kind", "--id", "id", "--temperature", "auto:grid=0.25")
     done = subprocess.run(
         [sys.executable, "-m", "spinlearn", *fit, "--out", "out"],
         cwd=tmp_path,

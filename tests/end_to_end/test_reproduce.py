@@ -98,11 +98,11 @@ def test_labels_are_drawn_from_the_given_classes_at_least_one_each():
 
 def test_ground_state_row_is_the_labelling_given():
     from spinlearn.core.graph import Graph
-    from spinlearn.energies import min_cut
+    from spinlearn.energies import MinCut
     from spinlearn.engines import Enumeration
 
     ring = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
-    run = Enumeration().run(min_cut(ring, [0, -1, 1, -1], 2), [0.5, 1.0])
+    run = Enumeration().run(MinCut()(ring, [0, -1, 1, -1], 2), [0.5, 1.0])
     both = with_ground_state(run, np.array([0, 0, 1, 0]))
     assert both.temperatures.tolist() == [0.0, 0.5, 1.0]
     assert np.argmax(both.marginals[0], axis=1).tolist() == [0, 0, 1, 0]

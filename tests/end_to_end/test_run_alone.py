@@ -22,13 +22,13 @@ pytestmark = pytest.mark.slow
 
 ANSWER = set(ANSWER_FILES)
 LONG = (
-    "--method", "paper", "--engine", "multicanonical", "--tol", "1e-6", "--temperatures", "0.5,1",
-    "--checkpoint-seconds", "0",
+    "--method", "paper", "--engine", "multicanonical:tol=1e-6,checkpoint_seconds=0",
+    "--temperature", "auto:grid=0.5,1",
 )  # fmt: skip
 
 SHORT = (
-    "--method", "paper", "--engine", "multicanonical", "--tol", "0.2", "--temperatures", "0.5,1",
-    "--checkpoint-seconds", "0",
+    "--method", "paper", "--engine", "multicanonical:tol=0.2,checkpoint_seconds=0",
+    "--temperature", "auto:grid=0.5,1",
 )  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def test_what_a_killed_run_left_is_cleared_by_the_next(table):
     (table / names[0]).write_text(f"{process}\n{platform.node()}\n", encoding="utf-8")
     (table / names[1]).write_bytes(b"half a checkpoint")
     (table / names[2]).mkdir()
-    done = spinlearn_here(*command("--temperatures", "0.5"), cwd=table)
+    done = spinlearn_here(*command("--temperature", "auto:grid=0.5"), cwd=table)
     assert done.returncode == 0, done.stderr
     assert leftovers(table) == {"data.csv", "out", *(f"out/{name}" for name in ANSWER)}
 
@@ -202,7 +202,7 @@ def ended_by_its_clock(table: Path) -> bytes:
     """What is kept of a run that gave its answer when it was late."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SamplingRun, "_late", lambda self, share: share >= 1)
-        done = spinlearn_here(*command(*SHORT, "--tol", "1e-6"), cwd=table)
+        done = spinlearn_here(*command(*LONG), cwd=table)
     assert "run again with --resume" in done.stdout, done.stderr
     return (table / ".out.finished.npz").read_bytes()
 
@@ -210,7 +210,7 @@ def ended_by_its_clock(table: Path) -> bytes:
 @pytest.mark.parametrize("engine", ["auto", "junction_tree", "enumeration", "generalized_bp"])
 def test_a_saved_run_is_not_lost_to_an_engine_that_keeps_none(table, engine):
     saved = interrupted(table)
-    options = ("--method", "paper", "--engine", engine, "--temperatures", "0.5,1", "--resume")
+    options = (*SHORT, "--engine", engine, "--resume")
     done = spinlearn_here(*command(*options), cwd=table)
     assert done.returncode == 2, done.stdout
     assert "belongs to another run" in done.stderr
@@ -271,10 +271,7 @@ def test_a_disk_that_is_full_for_checkpoints_is_told_and_the_answer_written(tabl
         replace(source, target)
 
     monkeypatch.setattr(atomic_write.os, "replace", no_room_for_checkpoints)
-    options = ("--method", "paper", "--engine", "multicanonical", "--tol", "0.2")
-    done = spinlearn_here(
-        *command(*options, "--checkpoint-seconds", "0", "--temperatures", "0.5,1"), cwd=table
-    )
+    done = spinlearn_here(*command(*SHORT), cwd=table)
     assert done.returncode == 0, done.stderr
     path = table / ".out.checkpoint.npz"
     assert f"note: the checkpoint {path} could not be written (No space left" in done.stdout

@@ -18,19 +18,20 @@ import numpy as np
 
 from tests.fuzz.seeds import OWN
 
-COMMON = ("--temperatures", "0.3:1.5:7", "--quiet", "--checkpoint-seconds", "0")
+COMMON = ("--temperature", "auto:grid=0.3:1.5:7", "--quiet")
+PAPER, OFTEN = ("--method", "paper"), "checkpoint_seconds=0"
 ENGINES = {
-    "multicanonical": ("--method", "paper", "--tol", "0.02"),
-    "tempering": ("--method", "paper", "--tol", "0.02"),
-    "population_annealing": ("--method", "paper",),
-    "belief_propagation": (),
-    "metropolis": ("--method", "paper", "--tol", "0.05"),
-    "swendsen_wang": ("--method", "paper", "--tol", "0.05"),
-    "auto": (),
-    "generalized_bp": ("--method", "paper",),
-    "junction_tree": ("--method", "paper",),
-    "enumeration": ("--method", "paper",),
-}  # fmt: skip
+    "multicanonical": (f"multicanonical:tol=0.02,{OFTEN}", *PAPER),
+    "tempering": (f"tempering:tol=0.02,{OFTEN}", *PAPER),
+    "population_annealing": (f"population_annealing:{OFTEN}", *PAPER),
+    "belief_propagation": (f"belief_propagation:{OFTEN}",),
+    "metropolis": (f"metropolis:tol=0.05,{OFTEN}", *PAPER),
+    "swendsen_wang": (f"swendsen_wang:tol=0.05,{OFTEN}", *PAPER),
+    "auto": (f"auto:{OFTEN}",),
+    "generalized_bp": ("generalized_bp", *PAPER),
+    "junction_tree": ("junction_tree", *PAPER),
+    "enumeration": ("enumeration", *PAPER),
+}
 FEW = ("enumeration",)  # engines for a dozen points
 ANSWER = ("labels.csv", "profile.csv", "labels.parquet")
 SAVED_FIRST = 0.5  # share of the kills that wait for a checkpoint, where there is one
@@ -86,7 +87,7 @@ def _write_table(path: Path, n_each: int, rng: np.random.Generator) -> None:
 
 def _command(engine: str, out: str, *more: str) -> list[str]:
     data = "few.csv" if engine in FEW else "data.csv"
-    named = ("--engine", engine, *ENGINES[engine])
+    named = ("--engine", *ENGINES[engine])
     fit = (sys.executable, "-m", "spinlearn", "fit", data, *OWN, *COMMON, *named)
     return [*fit, "--out", out, *more]
 

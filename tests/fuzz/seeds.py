@@ -13,13 +13,13 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 N = 12
-QUICK = ("--temperatures", "0.5", "--method", "paper", "--quiet")
-SAMPLED = ("--temperatures", "0.5,1", "--tol", "0.3", "--quiet", "--checkpoint-seconds", "0")
+QUICK = ("--temperature", "auto:grid=0.5", "--method", "paper", "--quiet")
+SAMPLED = ("--temperature", "auto:grid=0.5,1", "--method", "paper", "--quiet", "--engine")
 RESUMED = {
-    "multicanonical": (*SAMPLED, "--method", "paper", "--engine", "multicanonical"),
-    "tempering": (*SAMPLED, "--method", "paper", "--engine", "tempering"),
-    "population_annealing": (*SAMPLED, "--method", "paper", "--engine", "population_annealing"),
-    "belief_propagation": (*SAMPLED, "--method", "paper", "--engine", "belief_propagation"),
+    "multicanonical": (*SAMPLED, "multicanonical:tol=0.3,checkpoint_seconds=0"),
+    "tempering": (*SAMPLED, "tempering:tol=0.3,checkpoint_seconds=0"),
+    "population_annealing": (*SAMPLED, "population_annealing:tol=0.3,checkpoint_seconds=0"),
+    "belief_propagation": (*SAMPLED, "belief_propagation:checkpoint_seconds=0"),
 }
 
 
@@ -103,7 +103,7 @@ def write_seeds(folder: Path, run: Callable[..., object]) -> dict[str, bytes]:
     edges = [f"{k + 1}\t{k + 2}\t{1 + k / 4}\n" for k in range(N - 1)]
     (folder / "data.edges").write_text("".join(edges), encoding="utf-8")
     _write_cells(folder / "data.h5ad", points, kinds, keys)
-    run("fit", "data.csv", *OWN, "--temperatures", "0.25,0.5", "--out", "old", cwd=folder)
+    run("fit", "data.csv", *OWN, "--temperature", "auto:grid=0.25,0.5", "--out", "old", cwd=folder)
     files = {
         kind: (folder / seed.name).read_bytes()
         for kind, seed in SEEDS.items()

@@ -13,7 +13,7 @@ from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
-from spinlearn.energies import min_cut, modularity
+from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import BeliefPropagation, Enumeration, JunctionTree
 from spinlearn.errors import ConvergenceWarning
 from spinlearn.messages import potts_messages
@@ -187,7 +187,7 @@ def neighbour_model(seed: int) -> PottsModel:
     points = np.random.default_rng(seed).normal(size=(20, 2))
     near = np.argsort(np.sum((points[:, None] - points[None]) ** 2, axis=2), axis=1)[:, 1:4]
     edges = sorted({tuple(sorted((i, int(j)))) for i in range(20) for j in near[i]})
-    return min_cut(Graph(20, edges), [0, 1, 2] + [-1] * 17, 3)
+    return MinCut()(Graph(20, edges), [0, 1, 2] + [-1] * 17, 3)
 
 
 @pytest.mark.parametrize("seed", [*range(8), 30])
@@ -309,7 +309,7 @@ def test_the_better_of_two_valleys_is_kept():
     # At low T one class takes over the two bands, above it each keeps its own: BP started from
     # either side stays there, and only ln Z tells which is right.
     toy = two_bands()
-    model = min_cut(toy.graph(), toy.labels, 2)
+    model = MinCut()(toy.graph(), toy.labels, 2)
     temperatures = [0.0, 0.3, 0.8]
     exact = JunctionTree().run(model, temperatures)
     run = BeliefPropagation().run(model, temperatures)
@@ -350,7 +350,7 @@ def test_nameless_states_are_alike_but_groups_in_them_stay_together():
     graph = Graph(144, np.concatenate([*blobs, bridges]))
     labels = np.full(144, -1)
     labels[[7, 36 + 7]] = 0, 1
-    run = BeliefPropagation().run(modularity(graph, labels, 4), [0.5])
+    run = BeliefPropagation().run(Modularity()(graph, labels, 4), [0.5])
     np.testing.assert_allclose(run.marginals[0, :, 2], run.marginals[0, :, 3], atol=1e-12)
     assert np.all(run.marginals[0, 72:, 2] > 0.4)  # both unlabelled blobs are in one of the two
     assert np.all(run.marginals[0, :36, 0] > 0.8)
@@ -386,7 +386,7 @@ def test_at_zero_temperature_nothing_is_below_the_least_energy():
 @pytest.mark.slow
 def test_where_the_second_opinion_agrees_the_first_is_right():
     toy = two_bands()
-    model = min_cut(toy.graph(), toy.labels, 2)
+    model = MinCut()(toy.graph(), toy.labels, 2)
     temperatures = np.linspace(0.3, 2.0, 12)
     exact = JunctionTree().run(model, temperatures)
     run = BeliefPropagation().run(model, temperatures)

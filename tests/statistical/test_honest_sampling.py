@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from spinlearn import KNN, PottsClassifier
-from spinlearn.energies import min_cut, modularity
+from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import Auto, JunctionTree, Multicanonical, Tempering
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
 from tests.oracles import blob_tree, clique_chain, strip
@@ -32,7 +32,7 @@ def blobs(n_points: int, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture(scope="module")
 def large_run():
     X, labels = blobs(1500)
-    model = min_cut(KNN().build(X), labels, 3)
+    model = MinCut()(KNN().build(X), labels, 3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return Tempering(tol=0.05, max_sweeps=80).run(model, [0.4, 0.8, 1.6], seed=0)
@@ -90,7 +90,7 @@ def test_a_start_that_is_not_forgotten_is_not_called_equilibrium(monkeypatch):
 
     monkeypatch.setattr(Approximation, "draw", draw)
     X, labels = blobs(600)
-    model = modularity(KNN().build(X), labels, 3)
+    model = Modularity()(KNN().build(X), labels, 3)
     with pytest.warns(ConvergenceWarning, match="not equilibrated"):
         run = Tempering(tol=0.5, max_sweeps=2).run(model, [0.1, 0.2, 4.0], seed=0)
     assert not run.equilibrated[:2].any()
@@ -115,7 +115,7 @@ def test_a_run_without_limits_ends_when_its_calls_are_settled(energy):
 
 def test_a_limit_of_time_holds_for_everything():
     X, labels = blobs(4000)
-    model = min_cut(KNN().build(X), labels, 3)
+    model = MinCut()(KNN().build(X), labels, 3)
     Tempering(max_sweeps=1, tol=0.5).run(model, [4.0], seed=0)  # compiles
     began = time.process_time()
     with warnings.catch_warnings():

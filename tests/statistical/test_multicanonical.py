@@ -14,7 +14,7 @@ import pytest
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.engines.bit_walkers import BitWalkers, LockstepWalkers
 from spinlearn.engines.cluster_walkers import ClusterWalkers
@@ -137,7 +137,7 @@ def kaufman(size: int, temperature: float) -> float:
 
 def test_toy_set_lies_on_the_exact_curve():
     toy = two_bands()
-    model = min_cut(toy.graph(), toy.labels, 2)
+    model = MinCut()(toy.graph(), toy.labels, 2)
     temperatures = np.round(np.arange(0.3, 2.01, 0.1), 3)
     exact = JunctionTree().run(model, temperatures)
     run = Multicanonical().run(model, temperatures, seed=5)  # default settings

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from spinlearn import PottsClassifier
+from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.answers.certainty import trusted_rows, usable_rows, warning_at
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import Enumeration, PopulationAnnealing
 from spinlearn.engines.population import _jackknife
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, StoppedError
@@ -85,9 +85,12 @@ def test_one_label_a_class_is_answered_by_a_cooled_population():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         fitted = PottsClassifier(
-            graph="knn", energy="diffused_cut", temperatures=[0.3, 0.6, 1.2], random_state=0,
+            graph="knn",
+            energy="diffused_cut",
+            random_state=0,
             engine=PopulationAnnealing(n_walkers=256, n_sweeps=8, memory=0.8, n_reads=4),
-        ).fit(images, labels)  # fmt: skip
+            temperature=TemperatureRule(grid=[0.3, 0.6, 1.2]),
+        ).fit(images, labels)
     assert fitted.equilibrium_.std_error.max() <= 0.5
     free = labels < 0
     assert np.mean(fitted.forced_labels_[free] == digits[free]) > 0.97
@@ -96,7 +99,7 @@ def test_one_label_a_class_is_answered_by_a_cooled_population():
 def test_the_ground_state_is_never_above_the_minimisers():
     """A hurried population ends above the minimum cut of the toy set, T = 0 does not."""
     toy = two_bands()
-    model = min_cut(toy.graph(), toy.labels, n_states=2)
+    model = MinCut()(toy.graph(), toy.labels, n_states=2)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         run = PopulationAnnealing(n_walkers=64, n_sweeps=1, step=10.0, n_reads=1).run(

@@ -17,7 +17,7 @@ from spinlearn import MutualKNN
 from spinlearn.analysis.density import EnergyBins
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import Enumeration, JunctionTree, Multicanonical, Tempering
 from spinlearn.engines.ground_state import ground_law, least_energy
 from spinlearn.errors import ConvergenceWarning
@@ -32,7 +32,7 @@ def far_blobs(n_points: int) -> PottsModel:
     labels = np.full(n_points, -1)
     for k in range(3):
         labels[np.flatnonzero(truth == k)[:2]] = k
-    return min_cut(graph, labels, 3)
+    return MinCut()(graph, labels, 3)
 
 
 @pytest.mark.slow

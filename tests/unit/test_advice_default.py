@@ -10,7 +10,7 @@ from spinlearn.advice.explained import MAX_POINTS, explaining_batch
 from spinlearn.advice.suggestion import labelled_as
 from spinlearn.core.equilibrium import Kind
 from spinlearn.core.graph import Graph
-from spinlearn.energies import modularity
+from spinlearn.energies import Modularity
 from spinlearn.errors import InvalidInputError
 from tests.conftest import grid_graph
 
@@ -144,10 +144,10 @@ def test_a_label_more_keeps_the_class_term():
     graph = grid_graph(3, 3)
     labels = np.full(9, -1)
     labels[0] = 0
-    model = modularity(graph, labels, 2)
+    model = Modularity()(graph, labels, 2)
     more = labelled_as(model, [8], [1])
     assert more.class_penalty is model.class_penalty is not None
-    expected = modularity(graph, np.where(np.arange(9) == 8, 1, labels), 2)
+    expected = Modularity()(graph, np.where(np.arange(9) == 8, 1, labels), 2)
     states = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1])
     assert more.energy(states) == pytest.approx(expected.energy(states))
     with pytest.raises(InvalidInputError, match="labelled already"):

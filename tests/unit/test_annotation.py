@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
+from spinlearn import TemperatureRule
 from spinlearn.engines import Multicanonical
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
 from spinlearn.io.anndata_parts import neighbour_graph
@@ -163,7 +164,7 @@ def test_what_another_tool_keeps_is_not_written_over():
     with pytest.raises(InvalidInputError, match="has no column"):
         annotate(adata, ["kind"])
     for _ in range(2):  # its own answer may be replaced
-        annotate(adata, "kind", key_added="mine", temperatures=[0.1, 0.5])
+        annotate(adata, "kind", key_added="mine", temperature=TemperatureRule(grid=[0.1, 0.5]))
     assert adata.uns["neighbors"] == {"params": {}}
 
 
@@ -231,7 +232,13 @@ def test_scanpys_own_graph_is_used_and_the_answer_round_trips(tmp_path):
     known[np.random.default_rng(0).random(len(known)) < 0.9] = None
     adata.obs["known"] = known
     engine = Multicanonical(tol=0.2, max_sweeps=100)
-    fitted = annotate(adata, "known", method="paper", engine=engine, temperatures=[0.8])
+    fitted = annotate(
+        adata,
+        "known",
+        method="paper",
+        engine=engine,
+        temperature=TemperatureRule(name=0.8, grid=[0.8]),
+    )
     assert fitted.graph_.n_edges == neighbour_graph(adata, None).n_edges
     adata.write_h5ad(tmp_path / "pbmc.h5ad")
     again = anndata.read_h5ad(tmp_path / "pbmc.h5ad")

@@ -9,12 +9,13 @@ import warnings
 import numpy as np
 import pytest
 
-from spinlearn import Answer, Graph, PottsClassifier, Result
-from spinlearn.answers import TEMPERATURE_RULES, Status
+from spinlearn import Answer, Graph, Result
+from spinlearn.answers import Status
 from spinlearn.answers.answer import Averages
 from spinlearn.energies import ClassPrior, Custom
 from spinlearn.engines import Enumeration, JunctionTree, Multicanonical
 from spinlearn.errors import ConvergenceWarning, InvalidInputError
+from tests.classifiers import classifier
 
 GRID = [0.0, 0.1, 0.3, 0.6, 1.0, 1.5, 2.0]
 SIZE = 5
@@ -36,7 +37,7 @@ Y = np.array(["a", *[""] * (SIZE - 1), "b", *[""] * (2 * SIZE - 1)])
 
 def fit(temperature="auto", y=Y, **settings):
     settings = {"energy": "min_cut", "temperatures": GRID} | settings
-    return PottsClassifier(temperature=temperature, **settings).fit(GRAPH, y)
+    return classifier(temperature=temperature, **settings).fit(GRAPH, y)
 
 
 def same(one, two, rtol=0.0):
@@ -105,7 +106,7 @@ def test_at_a_temperature_off_the_grid_is_one_more_row(temperature):
     assert found.temperatures.tolist() == GRID  # unchanged
 
 
-@pytest.mark.parametrize("rule", TEMPERATURE_RULES)
+@pytest.mark.parametrize("rule", ["calibrated", "paper"])
 def test_at_a_rule_is_a_fit_by_that_rule(rule):
     there = fit(0.1).decide(rule)
     assert there.rule == rule
@@ -145,19 +146,19 @@ def test_on_another_grid_asks_the_same_question():
 
 CUT = "minimum cut"
 ENERGIES = [
-    ("min_cut", np.inf, True),
-    ("min_cut", 2.0, False),  # finite labels are fields
-    ("balanced_cut", np.inf, False),
-    (ClassPrior(prior=[0.7, 0.3]), np.inf, False),
-    (Custom(pair_cost=[[0.0, 2.0], [2.0, 0.0]]), np.inf, False),
-    (Custom(), np.inf, True),
+    ("min_cut", True),
+    ("min_cut:label_strength=2", False),  # finite labels are fields
+    ("balanced_cut", False),
+    (ClassPrior(prior=[0.7, 0.3]), False),
+    (Custom(pair_cost=[[0.0, 2.0], [2.0, 0.0]]), False),
+    (Custom(), True),
 ]
 
 
-@pytest.mark.parametrize(("energy", "strength", "cut"), ENERGIES)
-def test_the_minimum_cut_is_named_where_it_is_the_answer(energy, strength, cut):
+@pytest.mark.parametrize(("energy", "cut"), ENERGIES)
+def test_the_minimum_cut_is_named_where_it_is_the_answer(energy, cut):
     y = np.where(np.arange(3 * SIZE) >= SIZE + 2, "b", Y)  # few free points: enumerated
-    fitted = fit(0.0, y=y, energy=energy, label_strength=strength, engine=Enumeration())
+    fitted = fit(0.0, y=y, energy=energy, engine=Enumeration())
     assert fitted.answer_.is_cut is cut
     for temperature in (0.0, 0.1, 0.2):
         notes = " ".join(fitted.decide(temperature).notes())

@@ -11,6 +11,7 @@ import pytest
 from spinlearn import PottsClassifier
 from spinlearn.engines import Enumeration, Multicanonical, SwendsenWang, Tempering
 from spinlearn.errors import UnreachedTemperatureError
+from tests.classifiers import classifier
 from tests.conftest import grid_graph
 
 GRAPH = grid_graph(3, 3)
@@ -20,7 +21,7 @@ LABELS = np.array([0, *[-1] * 7, 1])
 def fitted(**settings) -> PottsClassifier:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of errors above tol
-        return PottsClassifier(method="paper", random_state=0, **settings).fit(GRAPH, LABELS)
+        return classifier(method="paper", random_state=0, **settings).fit(GRAPH, LABELS)
 
 
 @pytest.mark.parametrize("engine", [Tempering, SwendsenWang, Multicanonical, Enumeration])

@@ -10,12 +10,12 @@ from sklearn.cluster import SpectralClustering
 from sklearn.datasets import make_blobs
 from sklearn.semi_supervised import LabelPropagation
 
-from spinlearn import MutualKNN, PottsClassifier, compare
+from spinlearn import MutualKNN, PottsClassifier, TemperatureRule, compare
 from spinlearn.answers import misclassified
 from spinlearn.answers.scoring import misclassified as rule
 from spinlearn.core.graph import Graph
 from spinlearn.datasets import two_bands
-from spinlearn.energies import BalancedCut, balanced_cut
+from spinlearn.energies import BalancedCut
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers import minimize
 
@@ -37,11 +37,12 @@ def blobs():
 def test_sampled_and_minimised_rows_are_what_each_gives_alone(blobs):
     X, y, truth = blobs
     grid = np.linspace(0, 1, 6)
-    table = compare(X, y, truth, methods=[], temperatures=grid, random_state=0)
+    table = compare(X, y, truth, methods=[], random_state=0, temperature=TemperatureRule(grid=grid))
     assert list(table.columns) == COLUMNS
     assert table.method.tolist() == ["sampled", "minimised"]
-    alone = PottsClassifier(method="paper", temperatures=grid).fit(X, y)
-    alone.answer_ = alone.decide("auto")
+    alone = PottsClassifier(
+        energy="min_cut", graph="mutual_knn", temperature=TemperatureRule(grid=grid)
+    ).fit(X, y)
     sampled, minimised = (row for _, row in table.iterrows())
     assert sampled.temperature == alone.temperature_
     decision = alone.decide(alone.temperature_).decision
@@ -57,14 +58,19 @@ def test_sampled_and_minimised_rows_are_what_each_gives_alone(blobs):
 def test_a_class_energy_gives_both_rows_with_settings(blobs):
     X, y, truth = blobs
     table = compare(
-        X, y, truth, energy=[BalancedCut(strength=1.0), "min_cut"], methods=[],
-        temperatures=[0.05, 0.2], engine=_quick(), random_state=1,
-    )  # fmt: skip
-    settings = "BalancedCut(strength=1.0, size='count', proportions=None)"
-    assert table.energy.tolist()[:2] == [settings] * 2
+        X,
+        y,
+        truth,
+        energy=[BalancedCut(strength=1.0), "min_cut"],
+        methods=[],
+        engine=_quick(),
+        random_state=1,
+        temperature=TemperatureRule(grid=[0.05, 0.2]),
+    )
+    assert table.energy.tolist()[:2] == ["BalancedCut(strength=1.0)"] * 2
     assert table.energy.tolist()[2:] == ["min_cut"] * 2
     graph = MutualKNN().build(X)
-    reference = balanced_cut(graph, y, 3, strength=1.0)
+    reference = BalancedCut(strength=1.0)(graph, y, 3)
     assert table.energy_reached[1] == pytest.approx(minimize(reference, seed=1).energy)
     # Isolating one label is cheapest; the balance forbids it.
     assert (table.forced_errors[:2] <= 1).all()
@@ -84,12 +90,15 @@ def test_other_estimators_and_clusterings_take_part(blobs):
         "propagation": LabelPropagation(kernel=lambda a, b: a, max_iter=2000),
         "spectral": SpectralClustering(3, affinity="precomputed", random_state=0),
         "hot": PottsClassifier(
-            method="paper", temperatures=[0.1, 50.0], temperature=50.0, small_groups="outlier"
+            method="paper",
+            temperature=TemperatureRule(name=50.0, grid=[0.1, 50.0], small_groups="outlier"),
         ),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of scikit-learn, about convergence and connectedness
-        table = compare(graph, y, truth, methods=methods, temperatures=[0.1]).set_index("method")
+        table = compare(
+            graph, y, truth, methods=methods, temperature=TemperatureRule(grid=[0.1])
+        ).set_index("method")
     assert table.errors["propagation"] <= 2
     assert table.errors["spectral"] <= 2  # clusters count as the classes they stand for
     assert table.new_classes["spectral"] == 3
@@ -102,10 +111,10 @@ def test_text_labels_and_no_truth(blobs):
     X, y, truth = blobs
     names = np.array(["a", "b", "c"], dtype=object)
     text = np.where(y >= 0, names[y], None)
-    numbers = compare(X, y, truth, methods=[], temperatures=[0.1])
-    words = compare(X, text, names[truth], methods=[], temperatures=[0.1])
+    numbers = compare(X, y, truth, methods=[], temperature=TemperatureRule(grid=[0.1]))
+    words = compare(X, text, names[truth], methods=[], temperature=TemperatureRule(grid=[0.1]))
     assert words.errors.tolist() == numbers.errors.tolist()
-    silent = compare(X, y, methods=[], temperatures=[0.1])
+    silent = compare(X, y, methods=[], temperature=TemperatureRule(grid=[0.1]))
     assert silent.errors.isna().all()
     assert silent.energy_reached.tolist() == numbers.energy_reached.tolist()
 
@@ -115,7 +124,7 @@ def test_a_class_nobody_labelled_counts_by_the_papers_rule():
     y = np.full(90, -1)
     for c in range(2):
         y[np.flatnonzero(truth == c)[0]] = c
-    table = compare(X, y, truth, methods=[], temperatures=[0.3], temperature=0.3)
+    table = compare(X, y, truth, methods=[], temperature=TemperatureRule(name=0.3, grid=[0.3]))
     assert table.new_classes[0] >= 1
     assert table.errors[0] <= 3  # the third blob is found
     assert table.forced_errors[0] >= 30
@@ -126,7 +135,11 @@ def test_a_class_nobody_labelled_counts_by_the_papers_rule():
 def test_two_bands_sampling_beats_minimising():
     toy = two_bands()
     table = compare(
-        toy.graph(), toy.labels, toy.truth, methods=[], temperatures=np.linspace(0, 2, 21)
+        toy.graph(),
+        toy.labels,
+        toy.truth,
+        methods=[],
+        temperature=TemperatureRule(grid=np.linspace(0, 2, 21)),
     ).set_index("method")
     assert table.errors["sampled"] <= 20
     assert table.energy_reached["minimised"] <= table.energy_reached["sampled"]
@@ -139,7 +152,7 @@ def test_two_bands_sampling_beats_minimising():
         ({"methods": "lgc"}, "methods='lgc' is not a list"),
         ({"methods": [PottsClassifier]}, "is not a method"),
         ({"methods": [3]}, "is not a method"),
-        ({"energy": "nonsense"}, "energy 'nonsense' is unknown"),
+        ({"energy": "nonsense"}, "energy='nonsense' is unknown"),
         ({"energy": []}, "energy is empty"),
         ({"truth": [0, 1, -1]}, "truth has no class for 1 points"),
         ({"truth": [0, 1]}, "y has shape"),
@@ -155,7 +168,12 @@ def test_the_methods_of_the_classifier_are_rows_by_name(blobs):
     X, y, truth = blobs
     graph = MutualKNN().build(X)
     table = compare(
-        graph, y, truth, methods=["messages", "paper", "lgc"], temperatures=[0.1], random_state=0
+        graph,
+        y,
+        truth,
+        methods=["messages", "paper", "lgc"],
+        random_state=0,
+        temperature=TemperatureRule(grid=[0.1]),
     ).set_index("method")
     assert table.index.tolist() == ["sampled", "minimised", "messages", "paper", "lgc"]
     for method in ("messages", "paper"):
@@ -163,6 +181,6 @@ def test_the_methods_of_the_classifier_are_rows_by_name(blobs):
         assert table.temperature[method] == alone.temperature_
         assert table.forced_errors[method] == np.sum(alone.forced_labels_ != truth)
         assert table.energy[method] == ""
-    assert "messages" in compare(graph, y, temperatures=[0.1]).method.tolist()
+    assert "messages" in compare(graph, y, temperature=TemperatureRule(grid=[0.1])).method.tolist()
     with pytest.raises(InvalidInputError, match=r"'magic' is unknown: use one of .*'messages'"):
-        compare(graph, y, methods=["magic"], temperatures=[0.1])
+        compare(graph, y, methods=["magic"], temperature=TemperatureRule(grid=[0.1]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn import PottsClassifier
+from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.analysis.phases import Phase
 from spinlearn.answers import Answer
 from spinlearn.answers.labels import parse_labels
@@ -180,7 +180,9 @@ def test_wrong_calls_are_less_sure_than_right_ones():
         X = rng.normal(size=(120, 2)) + np.outer(truth, [2.6, 0.0])
         y = np.full(120, -1)
         y[labelled] = truth[labelled]
-        fitted = PottsClassifier(temperatures=np.linspace(0, 1, 11), temperature=0.0).fit(X, y)
+        fitted = PottsClassifier(
+            temperature=TemperatureRule(name=0.0, grid=np.linspace(0, 1, 11))
+        ).fit(X, y)
         named = (y < 0) & (fitted.transduction_ >= 0)
         right = fitted.transduction_ == truth
         assert np.sum(named & ~right) >= 3  # else this shows nothing

@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
-from spinlearn import Graph, PottsClassifier, PottsModel
+from spinlearn import Graph, PottsClassifier, PottsModel, TemperatureRule
 from spinlearn.analysis.temperature_grid import temperature_grid
 from spinlearn.energies import (
     ENERGIES,
@@ -21,14 +21,10 @@ from spinlearn.energies import (
     Custom,
     DiffusedCut,
     Harmonic,
-    balanced_cut,
-    diffused_cut,
-    harmonic,
-    lgc,
+    MinCut,
+    NormalizedCut,
+    RatioCut,
     make_energy,
-    min_cut,
-    normalized_cut,
-    ratio_cut,
 )
 from spinlearn.engines import Enumeration, JunctionTree, Multicanonical
 from spinlearn.engines.checkpoint import fingerprint
@@ -59,7 +55,7 @@ def cut_of(matrix: np.ndarray, s: np.ndarray) -> float:
 def test_lgc_is_zhous_cost_at_labellings(case):
     graph, labels, states, w = case
     mu = 0.7
-    model = lgc(graph, labels, Q, mu=mu)
+    model = LGC(mu=mu)(graph, labels, Q)
     d = w.sum(axis=1)
     y = np.zeros((N, Q))
     y[labels >= 0, labels[labels >= 0]] = 1
@@ -77,7 +73,7 @@ def test_lgc_is_zhous_cost_at_labellings(case):
 def test_harmonic_is_zhus_cost_at_labellings(case):
     graph, labels, states, w = case
     for values in (None, np.array([0.0, 1.0, 5.0])):
-        model = harmonic(graph, labels, Q, class_values=values)
+        model = Harmonic(class_values=values)(graph, labels, Q)
         points = np.eye(Q) if values is None else values[:, None]
         for s, energy in zip(states, model.energy(states), strict=True):
             f = points[s]
@@ -89,7 +85,7 @@ def test_harmonic_is_zhus_cost_at_labellings(case):
 @pytest.mark.parametrize("proportions", [None, [1, 2, 3]])
 def test_balanced_cut_is_the_cut_and_the_balance(case, size, proportions):
     graph, labels, states, w = case
-    model = balanced_cut(graph, labels, Q, strength=3.0, size=size, proportions=proportions)
+    model = BalancedCut(strength=3.0, size=size, proportions=proportions)(graph, labels, Q)
     a = np.ones(N) if size == "count" else w.sum(axis=1) * N / w.sum()
     goal = np.zeros(Q) if proportions is None else N * np.array(proportions) / 6
     unit = graph.weights.mean()
@@ -104,7 +100,7 @@ def test_diffused_cut_adds_fields_of_the_dense_diffusion(case):
     labels = np.full(N, -1)
     labels[[0, 4, 7]] = [2, 0, 2]  # state 1 has no label, so it has no field
     states[:, labels >= 0] = labels[labels >= 0]
-    model = diffused_cut(graph, labels, Q, diffusion=0.3, alpha=0.95, strength=1.5)
+    model = DiffusedCut(diffusion=0.3, alpha=0.95, strength=1.5)(graph, labels, Q)
     roots = np.diag(w.sum(axis=1) ** -0.5)
     given = np.zeros((N, 2))
     given[[4, 0, 7], [0, 1, 1]] = 1
@@ -115,7 +111,7 @@ def test_diffused_cut_adds_fields_of_the_dense_diffusion(case):
     margin = np.abs(shares[free, 0] - shares[free, 1]).mean()
     fields = np.zeros((N, Q))
     fields[np.ix_(free, [0, 2])] = (shares[free] - 0.5) / margin * 0.3 * graph.weights.mean()
-    plain = balanced_cut(graph, labels, Q, strength=1.5)
+    plain = BalancedCut(strength=1.5)(graph, labels, Q)
     for s in states:
         expected = plain.energy(s) - fields[np.arange(N), s].sum()
         assert model.energy(s) == pytest.approx(expected, abs=1e-6)
@@ -123,28 +119,28 @@ def test_diffused_cut_adds_fields_of_the_dense_diffusion(case):
 
 def test_diffused_cut_has_no_field_where_labels_say_nothing():
     parts = Graph(7, [(0, 1), (1, 2), (3, 4), (5, 6)])
-    one_class = diffused_cut(parts, [0, -1, -1, 0, -1, -1, -1], 2)
+    one_class = DiffusedCut()(parts, [0, -1, -1, 0, -1, -1, -1], 2)
     assert not one_class.fields.any()
-    assert not diffused_cut(parts, np.full(7, -1), 2).fields.any()
-    fields = diffused_cut(parts, [0, -1, -1, 1, -1, -1, -1], 2).fields
+    assert not DiffusedCut()(parts, np.full(7, -1), 2).fields.any()
+    fields = DiffusedCut()(parts, [0, -1, -1, 1, -1, -1, -1], 2).fields
     assert not fields[[0, 3, 5, 6]].any()  # labels, and a part that none reaches
     assert np.all(fields[[1, 2], 0] < fields[[1, 2], 1])
     assert fields[4, 1] < fields[4, 0]
-    assert not diffused_cut(Graph(2, []), [0, 1], 2).fields.any()
+    assert not DiffusedCut()(Graph(2, []), [0, 1], 2).fields.any()
 
 
 def test_the_default_balance_of_the_diffused_cut_is_the_mean_number_of_neighbours(case):
     graph, labels, states, _ = case
-    given = diffused_cut(graph, labels, Q, diffusion=0.0)
-    by_hand = balanced_cut(graph, labels, Q, strength=graph.degrees.mean())
+    given = DiffusedCut(diffusion=0.0)(graph, labels, Q)
+    by_hand = BalancedCut(strength=graph.degrees.mean())(graph, labels, Q)
     np.testing.assert_allclose(given.energy(states), by_hand.energy(states))
 
 
-@pytest.mark.parametrize("energy", [normalized_cut, ratio_cut])
+@pytest.mark.parametrize("energy", [NormalizedCut(), RatioCut()])
 def test_ratio_forms_are_cuts_over_sizes(case, energy):
     graph, labels, states, w = case
     model = energy(graph, labels, Q)
-    a = w.sum(axis=1) if energy is normalized_cut else np.ones(N)
+    a = w.sum(axis=1) if type(energy) is NormalizedCut else np.ones(N)
     worst = np.max(w.sum(axis=1)[a > 0] / a[a > 0])
     for s, value in zip(states, model.energy(states), strict=True):
         total = 0.0
@@ -158,18 +154,18 @@ def test_ratio_forms_are_cuts_over_sizes(case, energy):
 def test_ratio_forms_equal_the_cut_when_classes_are_equally_large():
     ring = Graph(6, [(i, (i + 1) % 6) for i in range(6)])
     s = [0, 0, 1, 1, 2, 2]
-    for energy in (normalized_cut, ratio_cut):
+    for energy in (NormalizedCut(), RatioCut()):
         model = energy(ring, np.full(6, -1), 3)
         assert model.energy(s) == pytest.approx(3.0)
         assert model.effective_couplings == pytest.approx(np.ones(6))
         np.testing.assert_allclose(
-            temperature_grid(model), temperature_grid(min_cut(ring, np.full(6, -1), 3)), rtol=1e-6
+            temperature_grid(model), temperature_grid(MinCut()(ring, np.full(6, -1), 3)), rtol=1e-6
         )
 
 
 def test_an_empty_class_costs_as_much_as_the_worst_one():
     pair = Graph(3, [(0, 1), (1, 2)])
-    model = ratio_cut(pair, [-1, -1, -1], 2)
+    model = RatioCut()(pair, [-1, -1, -1], 2)
     alone = model.energy([0, 1, 0])  # the middle node, degree 2, against the rest
     assert model.energy([0, 0, 0]) == pytest.approx(3 / 4 * 2.0)
     assert alone == pytest.approx(3 / 4 * (2 / 1 + 2 / 2))
@@ -206,12 +202,12 @@ def test_custom_arrays_are_taken_as_they_are(case):
 def test_every_energy_of_the_registry_clamps_certain_labels_and_fits(case):
     graph, labels, _, _ = case
     for name, energy in ENERGIES.items():
-        model = energy(graph, labels, Q)
+        model = energy()(graph, labels, Q)
         np.testing.assert_array_equal(model.clamped, labels)
-        soft = energy(graph, labels, Q, label_strength=0.5)
+        soft = energy(label_strength=0.5)(graph, labels, Q)
         assert np.all(soft.clamped == -1)
         fitted = PottsClassifier(
-            energy=name, engine="enumeration", temperatures=[0.2, 1.0], n_states=Q
+            energy=f"{name}:n_states={Q}", engine="enumeration", temperature="auto:grid=0.2,1"
         ).fit(graph, labels)
         assert fitted.model_.n_states == Q
 
@@ -230,19 +226,21 @@ def test_settings_clone_and_reach_through_the_classifier():
 def test_a_function_of_ones_own_is_an_energy(case):
     graph, labels, _, _ = case
 
-    def doubled(graph, labels, n_states, *, label_strength=np.inf):
-        return min_cut(graph, labels, n_states).replace(couplings=2 * graph.weights)
+    def doubled(graph, labels, n_states):
+        return MinCut()(graph, labels, n_states).replace(couplings=2 * graph.weights)
 
-    fitted = PottsClassifier(energy=doubled, temperatures=[0.5]).fit(graph, labels)
+    fitted = PottsClassifier(energy=doubled, temperature=TemperatureRule(grid=[0.5])).fit(
+        graph, labels
+    )
     np.testing.assert_array_equal(fitted.model_.couplings, 2 * graph.weights)
     with pytest.raises(InvalidInputError, match="must return a PottsModel"):
-        PottsClassifier(energy=lambda *a, **k: 3, temperatures=[0.5]).fit(graph, labels)
+        PottsClassifier(energy=lambda *a: 3, temperature="auto:grid=0.5").fit(graph, labels)
     assert make_energy(doubled) is doubled
 
 
 def test_models_with_a_class_term_survive_pickle_and_are_read_only(case):
     graph, labels, states, _ = case
-    for model in (balanced_cut(graph, labels, Q), normalized_cut(graph, labels, Q)):
+    for model in (BalancedCut()(graph, labels, Q), NormalizedCut()(graph, labels, Q)):
         twin = pickle.loads(pickle.dumps(model))
         np.testing.assert_array_equal(twin.energy(states), model.energy(states))
         with pytest.raises(ValueError, match="read-only"):
@@ -253,14 +251,14 @@ def test_models_with_a_class_term_survive_pickle_and_are_read_only(case):
 
 def test_checkpoints_tell_class_terms_apart(case):
     graph, labels, _, _ = case
-    plain = min_cut(graph, labels, Q)
-    weak, strong = (balanced_cut(graph, labels, Q, strength=x) for x in (1.0, 2.0))
+    plain = MinCut()(graph, labels, Q)
+    weak, strong = (BalancedCut(strength=x)(graph, labels, Q) for x in (1.0, 2.0))
     assert len({fingerprint(m) for m in (plain, weak, strong)}) == 3
 
 
 def test_engines_that_cannot_see_the_class_term_say_so(case):
     graph, labels, _, _ = case
-    model = balanced_cut(graph, labels, Q)
+    model = BalancedCut()(graph, labels, Q)
     assert "class-level term" in JunctionTree().unsupported(model)
     with pytest.raises(UnsupportedModelError, match=r"use engine=.*'multicanonical'"):
         JunctionTree().run(model, [1.0])
@@ -276,7 +274,7 @@ def test_engines_that_cannot_see_the_class_term_say_so(case):
 def test_energy_scale_bounds_all_energies(case):
     graph, labels, states, _ = case
     for energy in ENERGIES.values():
-        model = energy(graph, labels, Q)
+        model = energy()(graph, labels, Q)
         assert np.abs(model.energy(states)).max() <= model.energy_scale * (1 + 1e-12)
 
 
@@ -302,8 +300,8 @@ ONES = np.ones(3)
         (lambda: LGC(mu=-1)(TRIANGLE, [0, -1, 1], 2), "must be >= 0"),
         (lambda: LGC(mu=np.nan)(TRIANGLE, [0, -1, 1], 2), "must be >= 0"),
         (lambda: LGC()(Graph(2, [(0, 1)], [-1.0]), [0, -1], 2), "negative weight"),
-        (lambda: normalized_cut(Graph(2, [(0, 1)], [-1.0]), [0, -1], 2), "negative weight"),
-        (lambda: ratio_cut(Graph(2, [(0, 1)], [-1.0]), [0, -1], 2), "negative weight"),
+        (lambda: NormalizedCut()(Graph(2, [(0, 1)], [-1.0]), [0, -1], 2), "negative weight"),
+        (lambda: RatioCut()(Graph(2, [(0, 1)], [-1.0]), [0, -1], 2), "negative weight"),
         (lambda: Harmonic(class_values=[0, 1, 2])(TRIANGLE, [0, -1, 1], 2), "each of the 2"),
         (lambda: Harmonic(class_values=[0, np.inf])(TRIANGLE, [0, -1, 1], 2), "finite"),
         (lambda: ClassPrior()(TRIANGLE, [0, -1, 1], 2), "needs prior"),
@@ -333,7 +331,7 @@ ONES = np.ones(3)
                                n_states=2, targets=[1e200, 0])),
             "energies overflow",
         ),
-        (lambda: make_energy("nonsense"), "energy 'nonsense' is unknown"),
+        (lambda: make_energy("nonsense"), "energy='nonsense' is unknown"),
         (lambda: make_energy(BalancedCut), "is unknown: pass a name"),
     ],
 )  # fmt: skip
@@ -345,7 +343,7 @@ def test_bad_input_is_refused(make, message):
 def test_graphs_without_edges_have_all_energies():
     lonely = Graph(3, [])
     for energy in ENERGIES.values():
-        model = energy(lonely, [0, -1, 1], 2)
+        model = energy()(lonely, [0, -1, 1], 2)
         assert np.isfinite(model.energy([0, 0, 1]))
         run = Enumeration().run(model, [0.5])
         np.testing.assert_allclose(run.marginals[0, 1], [0.5, 0.5])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spinlearn import Graph, PottsClassifier, Result
+from spinlearn import Graph, PottsClassifier, Result, TemperatureRule
 from spinlearn.engines import Enumeration, Equilibrium, JunctionTree, Kind, Multicanonical
 from spinlearn.errors import InvalidInputError
 from tests.hand_made import CHAIN, equilibrium
@@ -150,8 +150,7 @@ def test_its_answer_may_be_off_the_grid(error, said, kind, temperatures, tmp_pat
     fitted = PottsClassifier(
         method="paper",
         engine=Outside(error=error, kind=said),
-        temperature=0.37,
-        temperatures=temperatures,
+        temperature=TemperatureRule(name=0.37, grid=temperatures),
     ).fit(GRAPH, Y)
     assert fitted.temperature_ == 0.37
     assert np.sum(fitted.profile_.temperatures == 0.37) == 1
@@ -164,7 +163,9 @@ def test_its_answer_may_be_off_the_grid(error, said, kind, temperatures, tmp_pat
 def test_after_loading_it_is_interpolated_and_its_errors_say_so(error, tmp_path):
     grid = np.linspace(0.2, 2.0, 7)
     engine = Outside(error=error)
-    fitted = PottsClassifier(method="paper", engine=engine, temperatures=grid).fit(GRAPH, Y)
+    fitted = PottsClassifier(
+        method="paper", engine=engine, temperature=TemperatureRule(grid=grid)
+    ).fit(GRAPH, Y)
     with pytest.raises(InvalidInputError, match="cannot be evaluated at others"):
         fitted.decide(0.9)
     again = stored(fitted, tmp_path)
@@ -189,7 +190,9 @@ def test_after_loading_it_is_interpolated_and_its_errors_say_so(error, tmp_path)
 def test_an_exact_one_is_computed_anew_after_loading(tmp_path):
     grid = np.linspace(0.2, 2.0, 7)
     engine = Outside(kind="exact")
-    fitted = PottsClassifier(method="paper", engine=engine, temperatures=grid).fit(GRAPH, Y)
+    fitted = PottsClassifier(
+        method="paper", engine=engine, temperature=TemperatureRule(grid=grid)
+    ).fit(GRAPH, Y)
     again = stored(fitted, tmp_path)
     for temperature in (0.0, 0.05, 0.77, 5.0):  # also beyond its grid
         there = again.at(temperature)
@@ -202,7 +205,9 @@ def test_an_exact_one_is_computed_anew_after_loading(tmp_path):
 def test_a_name_makes_nobody_exact(tmp_path):
     """Not even that of the junction tree."""
     false = type("False", (Outside,), {"name": "junction_tree"})
-    fitted = PottsClassifier(method="paper", engine=false(), temperatures=[0.2, 1.0, 2.0])
+    fitted = PottsClassifier(
+        method="paper", engine=false(), temperature=TemperatureRule(grid=[0.2, 1.0, 2.0])
+    )
     fitted.fit(GRAPH, Y)
     assert fitted.equilibrium_.engine == "junction_tree"
     again = stored(fitted, tmp_path).at(0.6)

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
 
+from spinlearn import TemperatureRule
 from spinlearn.answers.answer import Averages
 from spinlearn.answers.rule import Status
 from spinlearn.answers.table import whole_steps
@@ -263,7 +264,7 @@ def test_many_classes_show_fewer_points(monkeypatch):
 
 
 def fitted(X, y, **settings):
-    return PottsClassifier(temperatures=[0.0, 0.4, 1.0], **settings).fit(X, y)
+    return PottsClassifier(temperature=TemperatureRule(grid=[0.0, 0.4, 1.0]), **settings).fit(X, y)
 
 
 LINE = np.concatenate([np.linspace(0, 1, 8), np.linspace(3, 4, 8)])[:, None]

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from spinlearn import PottsClassifier
+from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.baselines import LocalGlobalConsistency
 from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError, LabelWarning
@@ -223,9 +223,11 @@ def test_strokes_fill_what_the_image_shows_and_not_what_lies_near():
     right = {}
     for values in (None, image):
         clf = PottsClassifier(
-            method="paper", graph=PixelGrid(values=values), temperatures=[0.2], temperature=0.2,
+            method="paper",
+            graph=PixelGrid(values=values),
             random_state=0,
-        ).fit(mask, strokes)  # fmt: skip
+            temperature=TemperatureRule(name=0.2, grid=[0.2]),
+        ).fit(mask, strokes)
         right[values is None] = np.mean(clf.forced_labels_ == truth.ravel())
     assert right[False] > 0.99
     assert right[True] < 0.9

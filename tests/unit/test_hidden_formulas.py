@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinlearn import PottsClassifier
+from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.answers.spreadsheet import plain_name, safe_name
 from spinlearn.io.result import Result
 from tests.conftest import grid_graph
@@ -53,7 +53,9 @@ def test_without_its_blanks_what_is_written_is_no_formula(name):
 def test_a_table_with_such_ids_joins_back():
     labels = [0, *[-1] * 7, 1]
     ids = [*HIDDEN, "-5"]
-    fitted = PottsClassifier(method="paper", temperatures=[0.5]).fit(grid_graph(3, 3), labels)
+    fitted = PottsClassifier(method="paper", temperature=TemperatureRule(grid=[0.5])).fit(
+        grid_graph(3, 3), labels
+    )
     text = Result.of(fitted, ids).table(ids).csv()
     answer = pd.read_csv(io.StringIO(text), dtype={"id": str})
     assert not np.any(answer.id.str.strip().str.match(r"[=+\-@]\D"))

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.datasets import load_wine, make_blobs
 
-from spinlearn import KNN, Graph, MutualKNN, PottsClassifier, Result, compare
+from spinlearn import KNN, Graph, MutualKNN, PottsClassifier, Result, TemperatureRule, compare
 from spinlearn.advice import suggest, suspects
 from spinlearn.baselines import HarmonicFields
-from spinlearn.energies import ENERGIES, min_cut
+from spinlearn.energies import ENERGIES, MinCut
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.errors import GraphWarning, InvalidInputError
 from spinlearn.minimizers import minimize
 from spinlearn.workflows.annotation import annotate
+from tests.classifiers import classifier
 from tests.end_to_end.tool import spinlearn_here
 from tests.energy_models import random_graph
 
@@ -129,20 +129,17 @@ GRID = [0.0, 0.2, 0.5, 1.0]
 
 def fit(points=X, **changes):
     given = {"method": "paper", "temperatures": GRID, "couplings": "homogeneous"} | changes
-    return PottsClassifier(**given).fit(points, Y)
+    return classifier(**given).fit(points, Y)
 
 
 def test_the_paper_takes_the_weights_as_they_are():
-    assert clone(PottsClassifier()).couplings == "auto"
-    for couplings in ("weights", "auto"):
-        fitted = fit(couplings=couplings)
-        assert fitted.model_.graph is fitted.graph_
-    fitted = fit(couplings="weights", method="messages")
-    np.testing.assert_array_equal(fitted.model_.couplings, fitted.graph_.weights)
+    for energy in ("auto", "min_cut"):
+        fitted = PottsClassifier(method="paper", energy=energy, temperature="paper:grid=0,1")
+        assert fitted.fit(X, Y).model_.graph is fitted.graph_
 
 
 def test_the_default_makes_them_homogeneous():
-    fitted = fit(method="auto", couplings="auto")
+    fitted = PottsClassifier().fit(X, Y)
     np.testing.assert_array_equal(fitted.model_.couplings, fitted.graph_.homogeneous().weights)
     assert "couplings: homogeneous" in str(fitted.choices_[1])
 
@@ -178,7 +175,7 @@ def test_dense_and_sparse_parts_melt_together():
     labels[[0, 1, 6, 7]] = 0, 1, 0, 1
     halves = []
     for g in (graph, graph.homogeneous()):
-        agreement = Enumeration().run(min_cut(g, labels, 2), [0.2, 0.6]).edge_agreement
+        agreement = Enumeration().run(MinCut()(g, labels, 2), [0.2, 0.6]).edge_agreement
         halves.append((agreement[:, : part.n_edges], agreement[:, part.n_edges :]))
     (dense, loose), (one, other) = halves
     assert np.all(dense.mean(axis=1) - loose.mean(axis=1) > 0.1)
@@ -196,7 +193,7 @@ def test_points_of_a_real_graph_melt_together():
     ranges = []
     for g in (graph, graph.homogeneous()):
         grid = np.geomspace(0.02, 6, 60)  # in units of the mean coupling
-        run = JunctionTree().run(min_cut(g, y, 3), grid * g.weights.mean())
+        run = JunctionTree().run(MinCut()(g, y, 3), grid * g.weights.mean())
         ends, weights = g.edges.ravel(), np.repeat(g.weights, 2)
         bound = [np.bincount(ends, weights * np.repeat(a, 2)) for a in run.edge_agreement]
         agreement = np.array(bound) / np.bincount(ends, weights)
@@ -214,9 +211,9 @@ def test_unseen_points_are_judged_by_similarities():
 
 
 @pytest.mark.parametrize("bad", ["homogenous", "Homogeneous", None, 1, np.ones(3)])
-def test_another_word_is_refused_before_anything_is_built(bad):
+def test_another_word_is_refused(bad):
     with pytest.raises(InvalidInputError, match=r"couplings=.* is unknown: use one of"):
-        fit("no points", couplings=bad)
+        fit(couplings=bad)
 
 
 @pytest.mark.parametrize("name", ENERGIES)
@@ -224,9 +221,9 @@ def test_every_energy_takes_them(name):
     graph = random_graph(np.random.default_rng(5), 8)
     labels = np.array([0, 1, -1, -1, -1, -1, -1, -1])
     fitted = PottsClassifier(
-        energy=name, couplings="homogeneous", engine="enumeration", temperatures=[0.5]
+        energy=f"{name}:couplings=homogeneous", engine="enumeration", temperature="auto:grid=0.5"
     ).fit(graph, labels)
-    reference = ENERGIES[name](graph.homogeneous(), labels, 2)
+    reference = ENERGIES[name]()(graph.homogeneous(), labels, 2)
     states = np.random.default_rng(0).integers(0, 2, (20, 8))
     np.testing.assert_array_equal(fitted.model_.energy(states), reference.energy(states))
 
@@ -241,7 +238,7 @@ def test_odd_graphs_are_classified():
         graph = Graph(n, edges, np.full(len(edges), 1e-200))
         for energy in ("min_cut", "modularity"):
             fitted = PottsClassifier(
-                couplings="homogeneous", energy=energy, temperatures=[0.0, 0.5], n_states=3
+                energy=f"{energy}:couplings=homogeneous,n_states=3", temperature="auto:grid=0,0.5"
             ).fit(graph, y)
             labelled = np.flatnonzero(np.array(y) >= 0)
             assert fitted.transduction_[labelled].tolist() == np.array(y)[labelled].tolist()
@@ -261,14 +258,20 @@ def test_advice_pages_and_stored_answers_work_with_them(tmp_path):
 
 def test_compare_minimises_what_it_samples():
     table = compare(
-        X, Y, TRUTH, couplings="homogeneous", methods=[], temperatures=GRID, random_state=0
+        X,
+        Y,
+        TRUTH,
+        energy="min_cut:couplings=homogeneous",
+        methods=[],
+        random_state=0,
+        temperature=TemperatureRule(grid=GRID),
     ).set_index("method")
     built = MutualKNN().build(X)
-    model = min_cut(built.homogeneous(), Y, 2)
+    model = MinCut()(built.homogeneous(), Y, 2)
     assert table.energy_reached["minimised"] == pytest.approx(minimize(model, seed=0).energy)
-    assert table.temperature["sampled"] == fit().decide("auto").temperature
-    with pytest.raises(InvalidInputError, match="couplings='none' is unknown"):
-        compare(X, Y, couplings="none", methods=[])
+    assert table.temperature["sampled"] == fit(method="auto", graph="mutual_knn").temperature_
+    with pytest.raises(InvalidInputError, match="couplings='no' is unknown"):
+        compare(X, Y, energy="min_cut:couplings=no", methods=[])
 
 
 def test_other_methods_of_a_comparison_see_the_graph_itself():
@@ -278,7 +281,12 @@ def test_other_methods_of_a_comparison_see_the_graph_itself():
     plain, even = (HarmonicFields().fit(g, Y).transduction_ for g in given_)
     assert np.any(plain != even)
     table = compare(
-        graph, Y, plain, couplings="homogeneous", methods=["harmonic"], temperatures=[0.0]
+        graph,
+        Y,
+        plain,
+        energy="min_cut:couplings=homogeneous",
+        methods=["harmonic"],
+        temperature=TemperatureRule(grid=[0.0]),
     ).set_index("method")
     assert table.forced_errors["harmonic"] == 0
 
@@ -290,12 +298,11 @@ def test_annotate_makes_scanpys_graph_homogeneous():
     adata.obs["kind"] = np.array(["a", "b", None], dtype=object)[Y]
     built = KNN(n_neighbors=5).build(X)
     adata.obsp["connectivities"] = sparse.csr_array(matrix_of(built))
-    fitted = annotate(adata, "kind", couplings="homogeneous", temperatures=GRID)
+    fitted = annotate(adata, "kind", temperature=TemperatureRule(grid=GRID))
     np.testing.assert_allclose(fitted.model_.graph.weights, built.homogeneous().weights)
-    assert adata.uns["spinlearn"]["couplings"] == "homogeneous"
-    fitted = annotate(adata, "kind", method="paper", temperatures=GRID)
+    fitted = annotate(adata, "kind", method="paper", temperature=TemperatureRule(grid=GRID))
     assert fitted.model_.graph is fitted.graph_
-    assert adata.uns["spinlearn"]["couplings"] == "auto"
+    assert adata.uns["spinlearn"]["settings"]["method"] == "paper"
 
 
 def test_the_command_line_takes_and_stores_them(tmp_path):
@@ -303,15 +310,14 @@ def test_the_command_line_takes_and_stores_them(tmp_path):
     (tmp_path / "data.csv").write_text("\n".join(["x,y,kind", *rows]))
     command = ("fit", "data.csv", "--labels", "kind", "--scale", "none", "--out", "answer")
     command += ("--method", "paper")
-    grid = ("--temperatures", "0,0.2,0.5,1", "--couplings")
-    done = spinlearn_here(*command, *grid, "homogeneous", cwd=tmp_path)
+    command += (
+        "--temperature",
+        "auto:grid=0,0.2,0.5,1",
+        "--energy",
+        "min_cut:couplings=homogeneous",
+    )
+    done = spinlearn_here(*command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     stored = Result.load(tmp_path / "answer")
-    assert stored.settings["options"]["couplings"] == "homogeneous"
+    assert stored.settings["options"]["energy"] == "min_cut:couplings=homogeneous"
     np.testing.assert_allclose(stored.model.couplings, fit().model_.couplings)
-    done = spinlearn_here(*command, *grid, "even", cwd=tmp_path)
-    assert done.returncode != 0
-    assert "couplings='even' is unknown" in " ".join(done.stderr.split())
-    table = ("--couplings", "homogeneous", "--method", "lgc", "--temperatures", "0,0.2")
-    done = spinlearn_here("compare", "data.csv", "--labels", "kind", *table, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr

@@ -13,10 +13,10 @@ from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import parse_labels
 from spinlearn.answers.rule import Status
 from spinlearn.answers.table import LabelTable, whole_steps
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree, Tempering
 from spinlearn.errors import InvalidInputError
-from spinlearn.estimators import PottsClassifier
+from tests.classifiers import classifier
 from tests.explorer_cases import NASTY, three_blocks
 
 
@@ -69,7 +69,7 @@ def test_confidence_is_the_probability_of_the_call(case):
 
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
 def test_errors_have_columns_only_where_there_are_any():
-    run = Tempering(tol=0.5).run(min_cut(Graph(3, [(0, 1), (1, 2)]), [0, -1, 1], 2), [1.0], seed=0)
+    run = Tempering(tol=0.5).run(MinCut()(Graph(3, [(0, 1), (1, 2)]), [0, -1, 1], 2), [1.0], seed=0)
     sampled = Answer.from_equilibrium(run, parse_labels([0, -1, 1], 3), temperature=1.0)
     assert sampled.table(range(3)).columns[-2:] == ("se:0", "se:1")
     exact = JunctionTree().run(run.model, [1.0])
@@ -104,7 +104,7 @@ def test_answer_off_the_grid_becomes_a_row(case):
 
 
 def two_pairs(**settings):
-    return PottsClassifier(temperatures=[0, 0.5, 1], **settings).fit(
+    return classifier(**{"temperatures": [0, 0.5, 1], **settings}).fit(
         np.array([[0.0], [0.1], [1.0], [1.1]]), [0, -1, 1, -1]
     )
 

@@ -18,7 +18,6 @@ from spinlearn.labelling.notebook import _dataset
 from spinlearn.labelling.session import NICER, find_rows, lower_priority
 from spinlearn.labelling.thumbnails import Thumbnails
 from spinlearn.workflows.fitting import Fitting
-from spinlearn.workflows.settings import FitSettings
 from tests.end_to_end.labelling_client import blobs
 
 pytestmark = pytest.mark.slow
@@ -33,7 +32,7 @@ def opened(folder, n_shown=20, labels=LABELS):
     y = np.full(60, None, dtype=object)
     y[list(labels)] = list(labels.values())
     ids = [f"Point{k}" for k in range(60)]
-    fitting = Fitting(_dataset(X, y, ids, None), FitSettings())
+    fitting = Fitting(_dataset(X, y, ids, None))
     found = session.Session(refit.Refit(fitting), Thumbnails(), folder)
     whole = refit.points_on_display
     with pytest.MonkeyPatch.context() as patch:

@@ -17,7 +17,6 @@ from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.estimators.inputs import read_labels
 from spinlearn.io.dataset import Dataset
 from spinlearn.workflows.fitting import fit_dataset
-from spinlearn.workflows.settings import FitSettings
 
 TEXT = [
     ["a", None, "b", "a"],
@@ -365,6 +364,6 @@ def test_other_labels_from_which_nothing_is_learned_are_not(labels):
 
 def test_doubts_about_names_are_among_the_notes_of_a_file():
     data = dataset(["T cell", "t cell", "unknown", *[None] * 5])
-    _, notes = fit_dataset(data, FitSettings(method="paper", temperatures="0.3", temperature="0.3"))
+    _, notes = fit_dataset(data, {"method": "paper", "temperature": "0.3:grid=0.3"})
     assert sum("'T cell' and 't cell' are the same but for case" in note for note in notes) == 1
     assert sum("--unlabelled 'unknown'" in note for note in notes) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.datasets import make_blobs
 
 from spinlearn import Graph
 from spinlearn.analysis import node_order

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn import PottsClassifier
+from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.energies import min_cut, modularity, ratio_cut
+from spinlearn.energies import MinCut, Modularity, RatioCut
 from spinlearn.engines import BeliefPropagation, Enumeration
 from spinlearn.errors import CheckpointError, InvalidInputError, StoppedError, UnsupportedModelError
 from tests.conftest import grid_graph
@@ -24,7 +24,7 @@ def model() -> PottsModel:
     bridges = [(42 + k, 49 + k) for k in range(5)]
     labels = np.full(98, -1)
     labels[[0, 97]] = 0, 1
-    return min_cut(Graph(98, np.concatenate([edges, edges + 49, bridges])), labels, 2)
+    return MinCut()(Graph(98, np.concatenate([edges, edges + 49, bridges])), labels, 2)
 
 
 # -- settings and odd models ---------------------------------------------------------------------
@@ -53,7 +53,7 @@ def test_class_terms_that_are_no_field_are_refused():
     labels = np.full(16, -1)
     labels[[0, 15]] = 0, 1
     table = PottsModel(graph, 2, class_penalty=ClassPenalty.from_table(np.ones((2, 17))))
-    for refused in (ratio_cut(graph, labels, 2), table):
+    for refused in (RatioCut()(graph, labels, 2), table):
         assert "use engine=" in BeliefPropagation().unsupported(refused)
         with pytest.raises(UnsupportedModelError, match="not quadratic"):
             BeliefPropagation().run(refused, [1.0])
@@ -165,8 +165,7 @@ def test_digits_from_one_label_each_by_modularity():
         couplings="homogeneous",
         energy="modularity",
         engine="belief_propagation",
-        temperatures=[0.6, 1.2, 1.8, 2.1, 3.0],
-        temperature=1.8,
+        temperature=TemperatureRule(name=1.8, grid=[0.6, 1.2, 1.8, 2.1, 3.0]),
     ).fit(X, labels)
     right = (found.forced_labels_ == truth)[labels < 0]
     assert right.mean() > 0.93
@@ -179,7 +178,7 @@ def test_digits_from_one_label_each_by_modularity():
 def test_modularity_without_labels_finds_communities():
     blobs = [(25 * k + np.array(grid_graph(5, 5).edges)) for k in range(3)]
     graph = Graph(75, np.concatenate([*blobs, [(24, 25), (49, 50)]]))
-    run = BeliefPropagation().run(modularity(graph, np.full(75, -1), 3), [0.4])
+    run = BeliefPropagation().run(Modularity()(graph, np.full(75, -1), 3), [0.4])
     np.testing.assert_allclose(run.marginals, 1 / 3, atol=1e-12)
     inside = (graph.edges[:, 0] // 25) == (graph.edges[:, 1] // 25)
     assert run.edge_agreement[0, inside].min() > 0.9

@@ -10,7 +10,7 @@ import pytest
 from sklearn.datasets import load_digits, load_iris, make_blobs
 from sklearn.ensemble import RandomForestClassifier
 
-from spinlearn import KNN, Graph, PottsClassifier, Result
+from spinlearn import KNN, Graph, PottsClassifier, Result, TemperatureRule
 from spinlearn.answers.temperature import calibrated_temperature, temperature_scale, transition
 from spinlearn.core.constants import (
     DOUBT,
@@ -24,17 +24,17 @@ from spinlearn.core.constants import (
     SHARPNESS,
     SPLIT,
 )
-from spinlearn.energies import Modularity, min_cut
+from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
+from spinlearn.graphs.reduction import Reduction, checked_components
+from spinlearn.messages.propagation import quick_marginals
 from spinlearn.methods import new_classes
 from spinlearn.methods.average import learnt
 from spinlearn.methods.evidence import cavity_laws, label_groups
 from spinlearn.methods.features import Features
 from spinlearn.methods.forest import Forest, weakest_cut
 from spinlearn.methods.new_classes import OFFSET, THETA
-from spinlearn.messages.propagation import quick_marginals
-from spinlearn.methods.reduction import Reduction, checked_components
 from spinlearn.methods.walks import walk_fields, walk_law
 from spinlearn.minimizers.linear_system import weight_matrix
 from spinlearn.minimizers.module_tree import ModuleTree
@@ -64,7 +64,7 @@ def some_labels(truth: np.ndarray, per_class: int, seed: int = 0, hidden: int = 
 
 def test_quick_messages_are_exact_on_a_tree():
     labels = np.array([0, -1, -1, -1, -1, -1, 1, -1])
-    model = min_cut(chain(8), labels, 2)
+    model = MinCut()(chain(8), labels, 2)
     exact = JunctionTree().run(model, [0.9]).marginals[0]
     found = quick_marginals(model, [0.9])[0]
     np.testing.assert_allclose(found, exact, atol=1e-3)
@@ -75,19 +75,19 @@ def test_quick_messages_are_exact_on_a_tree():
 def test_the_cavity_is_exact_on_a_tree():
     """Taking a label's own pull off its neighbours gives the law without that label."""
     labels = np.array([0, -1, -1, 1, -1, -1, 0])
-    model, temperature = min_cut(chain(7), labels, 2), 0.8
+    model, temperature = MinCut()(chain(7), labels, 2), 0.8
     marginals = JunctionTree().run(model, [temperature]).marginals[0]
     found = cavity_laws(model, marginals, temperature)
     for point in np.flatnonzero(labels >= 0):
         others = labels.copy()
         others[point] = -1
-        without = JunctionTree().run(min_cut(chain(7), others, 2), [temperature]).marginals[0]
+        without = JunctionTree().run(MinCut()(chain(7), others, 2), [temperature]).marginals[0]
         np.testing.assert_allclose(found[point], without[point], atol=1e-9)
 
 
 def walked(graph, labels, temperature):
     """The minimum cut with the fields of walks from the labels."""
-    model = min_cut(graph, labels, 2)
+    model = MinCut()(graph, labels, 2)
     return model.replace(fields=model.fields + walk_fields(graph, labels, 2, temperature))
 
 
@@ -540,10 +540,9 @@ def test_the_calibrated_temperature_is_below_the_scale_and_the_transition():
     scale = temperature_scale(graph)
     assert scale == pytest.approx(2 * graph.weights.sum() / 150 / 5)
     fitted = PottsClassifier(
-        energy=Modularity(resolution=0.25),
-        couplings="homogeneous",
+        energy=Modularity(resolution=0.25, couplings="homogeneous"),
         engine="belief_propagation",
-        temperatures=scale * np.array([0.25, 0.5, 1, 2, 4]),
+        temperature=TemperatureRule(grid=scale * np.array([0.25, 0.5, 1, 2, 4])),
     )
     found = fitted.fit(load_iris().data, labels).equilibrium_
     highest = min(scale, transition(found.temperatures, found.mean_energy))
@@ -579,9 +578,9 @@ def test_a_reduction_is_that_of_the_training_points():
         ({"novelty": "some"}, "novelty='some' is not a share of classes without label"),
         ({"novelty": 1.0}, "from 0, never, to below 1"),
         ({"label_noise": 0.7}, "not a share of wrong labels"),
-        ({"label_noise": 0.1, "label_strength": 2.0}, "two ways"),
+        ({"label_noise": 0.1, "energy": "min_cut:label_strength=2"}, "two ways"),
         ({"proportions": [0.5, 0.5], "energy": "min_cut"}, "give them to that"),
-        ({"n_components": -3}, "not a number of components"),
+        ({"graph": "knn:n_components=-3"}, "not a number of components"),
     ],
 )
 def test_what_is_unknown_is_refused_at_once(settings, message):
@@ -619,8 +618,8 @@ def test_every_choice_is_said_with_its_reason():
     assert {"graph", "couplings", "energy", "engine"} <= set(names)
     assert all(choice.reason for choice in fitted.choices_)
     assert fitted.answer_.choices == tuple(map(str, fitted.choices_))
-    named = PottsClassifier(graph="knn", couplings="weights").fit(X, some_labels(y, 3))
-    assert not {"graph", "couplings"} & {choice.name for choice in named.choices_}
+    named = PottsClassifier(graph="knn", engine="belief_propagation").fit(X, some_labels(y, 3))
+    assert not {"graph", "engine"} & {choice.name for choice in named.choices_}
 
 
 @pytest.mark.slow
@@ -646,8 +645,6 @@ def test_the_papers_method_is_the_paper_throughout():
     paper = PottsClassifier(method="paper", random_state=0).fit(X, labels)
     by_hand = PottsClassifier(
         graph="mutual_knn",
-        n_components=None,
-        couplings="weights",
         energy="min_cut",
         temperature="paper",
         random_state=0,

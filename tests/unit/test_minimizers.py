@@ -11,7 +11,7 @@ import pytest
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.minimizers import (
@@ -40,7 +40,7 @@ def ring(n, clamped, q=2, **terms):
 def test_figure_1_one_class_overtakes():
     """The paper's figure 1 d: isolating the labels of one class is cheaper than the true border."""
     toy = two_bands()
-    model = min_cut(toy.graph(), toy.labels, 2)
+    model = MinCut()(toy.graph(), toy.labels, 2)
     found = minimum_cut(model)
     labelled = np.bincount(toy.labels[toy.labels >= 0])
     sizes = np.bincount(found.labels)
@@ -263,7 +263,7 @@ def test_balance_filter_drops_lopsided_cuts():
 
 def test_without_a_balanced_cut_all_are_counted():
     toy = two_bands()
-    vote = randomized_cut(min_cut(toy.graph(), toy.labels, 2), n_cuts=5, seed=0)
+    vote = randomized_cut(MinCut()(toy.graph(), toy.labels, 2), n_cuts=5, seed=0)
     assert vote.n_balanced == 0
     np.testing.assert_allclose(vote.shares.sum(axis=1), 1)
     assert np.sum(np.argmax(vote.shares, axis=1) != toy.truth) == 677

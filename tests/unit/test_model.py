@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.errors import InvalidInputError
 from tests.conftest import small_models
@@ -68,7 +68,7 @@ def test_couplings_and_pair_cost_replace_the_defaults():
 
 def test_min_cut_with_a_strength_per_point_is_equation_2():
     # J = (2, 3); label 0 at node 0 with h = 1.5; node 1 unlabelled; node 2 held in state 1.
-    model = min_cut(PATH, [0, -1, 1], 2, label_strength=[1.5, np.nan, np.inf])
+    model = MinCut()(PATH, [0, -1, 1], 2, label_strength=[1.5, np.nan, np.inf])
     expected = {(0, 0, 1): 3.0, (0, 1, 1): 2.0, (1, 0, 1): 6.5, (1, 1, 1): 1.5, (0, 0, 0): np.inf}
     for states, energy in expected.items():
         assert model.energy(states) == energy
@@ -81,10 +81,10 @@ def test_min_cut_with_a_strength_per_point_is_equation_2():
 
 def test_min_cut_strength_in_the_limits_is_no_label_and_a_clamp():
     labels = [0, -1, 1]
-    ignored = min_cut(PATH, labels, 2, label_strength=0.0)
-    assert ignored.energy([1, 1, 0]) == min_cut(PATH, [-1, -1, -1], 2).energy([1, 1, 0]) == 3.0
-    held = min_cut(PATH, labels, 2)
-    strong = min_cut(PATH, labels, 2, label_strength=1e4)
+    ignored = MinCut()(PATH, labels, 2, label_strength=0.0)
+    assert ignored.energy([1, 1, 0]) == MinCut()(PATH, [-1, -1, -1], 2).energy([1, 1, 0]) == 3.0
+    held = MinCut()(PATH, labels, 2)
+    strong = MinCut()(PATH, labels, 2, label_strength=1e4)
     for temperature in (0.0, 0.7, 5.0):
         np.testing.assert_allclose(
             Enumeration().run(strong, [temperature]).marginals,
@@ -116,7 +116,7 @@ def test_min_cut_strength_in_the_limits_is_no_label_and_a_clamp():
 def test_min_cut_refuses(changes, message):
     arguments = {"labels": [0, -1, 1], "n_states": 2} | changes
     with pytest.raises(InvalidInputError, match=message):
-        min_cut(PATH, **arguments)
+        MinCut()(PATH, **arguments)
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinlearn import Graph, PottsClassifier
-from spinlearn.energies import (
-    ENERGIES,
-    Modularity,
-    balanced_cut,
-    diffused_cut,
-    min_cut,
-    modularity,
-)
+from spinlearn import Graph, PottsClassifier, TemperatureRule
+from spinlearn.energies import ENERGIES, BalancedCut, DiffusedCut, MinCut, Modularity
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers import minimize
@@ -52,7 +45,7 @@ def test_it_is_the_summed_weight_times_one_minus_newmans_modularity(seed, n, q):
         return
     total = graph.weights.sum()
     for resolution in (0.5, 1.0, 2.3):
-        model = modularity(graph, labels, q, resolution=resolution)
+        model = Modularity(resolution=resolution)(graph, labels, q)
         for s in states:
             groups = [set(np.flatnonzero(s == c).tolist()) for c in range(q) if np.any(s == c)]
             value = nx.community.modularity(networkx_of(graph), groups, resolution=resolution)
@@ -67,13 +60,13 @@ def test_shares_pull_volumes_to_themselves(seed, n, q):
         return
     rng = np.random.default_rng(seed)
     shares = rng.uniform(0.1, 5, q)
-    model = modularity(graph, labels, q, resolution=1.7, proportions=shares)
+    model = Modularity(resolution=1.7, proportions=shares)(graph, labels, q)
     degrees = np.bincount(graph.edges.ravel(), np.repeat(graph.weights, 2), n)
     total = graph.weights.sum()
     for s in states:
         volumes = np.array([degrees[s == c].sum() for c in range(q)])
         goal = 2 * total * shares / shares.sum()
-        expected = min_cut(graph, labels, q).energy(s)
+        expected = MinCut()(graph, labels, q).energy(s)
         expected += 1.7 / (4 * total) * np.sum((volumes - goal) ** 2)
         assert model.energy(s) == pytest.approx(expected, abs=1e-9)
 
@@ -91,9 +84,9 @@ def test_the_diffused_cut_without_diffusion_in_volumes_is_modularity(seed, n, q,
         named = np.arange(min(n, q))
         labels[named] = named
         states[:, labels >= 0] = labels[labels >= 0]
-    ours = diffused_cut(graph, labels, q, diffusion=0.0, size="volume")
+    ours = DiffusedCut(diffusion=0.0, size="volume")(graph, labels, q)
     np.testing.assert_allclose(
-        ours.energy(states), modularity(graph, labels, q).energy(states), rtol=1e-12
+        ours.energy(states), Modularity()(graph, labels, q).energy(states), rtol=1e-12
     )
 
 
@@ -101,8 +94,8 @@ def test_it_is_the_balanced_cut_of_volumes_with_the_mean_degree():
     graph, labels, states = drawn(5, 12, 3)
     strength = 0.7 * graph.degrees.mean()
     np.testing.assert_allclose(
-        modularity(graph, labels, 3, resolution=0.7).energy(states),
-        balanced_cut(graph, labels, 3, strength=strength, size="volume").energy(states),
+        Modularity(resolution=0.7)(graph, labels, 3).energy(states),
+        BalancedCut(strength=strength, size="volume")(graph, labels, 3).energy(states),
     )
 
 
@@ -111,15 +104,15 @@ def test_its_unit_is_that_of_the_weights(scale):
     graph, labels, states = drawn(7, 10, 3)
     other = graph.with_weights(graph.weights * scale)
     for shares in (None, [1, 2, 3]):
-        one, two = (modularity(g, labels, 3, proportions=shares) for g in (graph, other))
+        one, two = (Modularity(proportions=shares)(g, labels, 3) for g in (graph, other))
         np.testing.assert_allclose(two.energy(states) / scale, one.energy(states), rtol=1e-12)
 
 
 def test_the_largest_weights_that_a_cut_can_have():
     graph = Graph(4, [(0, 1), (1, 2), (2, 3)], np.full(3, 3.1e307))  # degrees sum to infinity
     labels = [0, -1, -1, 1]
-    model = modularity(graph, labels, 2, resolution=0.3)
-    small = modularity(graph.with_weights(np.full(3, 3.1)), labels, 2, resolution=0.3)
+    model = Modularity(resolution=0.3)(graph, labels, 2)
+    small = Modularity(resolution=0.3)(graph.with_weights(np.full(3, 3.1)), labels, 2)
     states = np.array([[0, a, b, 1] for a in (0, 1) for b in (0, 1)])
     np.testing.assert_allclose(model.energy(states) / 1e307, small.energy(states))
 
@@ -139,12 +132,12 @@ def test_one_label_a_class_is_enough_where_the_cut_gives_all_to_one():
     graph, truth = cliques([6, 6, 6, 6])
     labels = np.full(24, -1)
     labels[[2, 21]] = 0, 3  # two cliques have a name, two have none
-    found = minimize(modularity(graph, labels, 4), seed=0).labels
+    found = minimize(Modularity()(graph, labels, 4), seed=0).labels
     groups = {tuple(np.flatnonzero(found == c)) for c in range(4)}
     assert groups == {tuple(np.flatnonzero(truth == c)) for c in range(4)}
     assert found[0] == 0
     assert found[-1] == 3
-    cut = minimize(min_cut(graph, labels, 4), seed=0).labels
+    cut = minimize(MinCut()(graph, labels, 4), seed=0).labels
     assert len(set(cut.tolist())) == 2
 
 
@@ -152,7 +145,7 @@ def test_a_smaller_resolution_makes_fewer_classes():
     graph, _ = cliques([4] * 6)
     labels = np.full(24, -1)
     numbers = [
-        len(set(minimize(modularity(graph, labels, 6, resolution=r), seed=1).labels.tolist()))
+        len(set(minimize(Modularity(resolution=r)(graph, labels, 6), seed=1).labels.tolist()))
         for r in (0.0, 0.3, 1.0)
     ]
     assert numbers[0] == 1
@@ -164,7 +157,7 @@ def test_a_smaller_resolution_makes_fewer_classes():
 
 @pytest.mark.parametrize("name", ["balanced_cut", "diffused_cut", "modularity"])
 def test_a_part_without_label_leaves_the_named_classes_alone(name):
-    energy = ENERGIES[name]
+    energy = ENERGIES[name]()
     graph, truth = cliques([5, 4, 5], joined=False)
     labels = np.full(14, -1)
     labels[[0, 5]] = 0, 1
@@ -174,7 +167,7 @@ def test_a_part_without_label_leaves_the_named_classes_alone(name):
     whole = energy(graph, labels, 2)
     named = truth < 2
     alone = energy(cliques([5, 4], joined=False)[0], labels[named], 2)
-    rest = min_cut(cliques([5])[0], np.full(5, -1), 2)
+    rest = MinCut()(cliques([5])[0], np.full(5, -1), 2)
     expected = alone.energy(states[:, named]) + rest.energy(states[:, ~named])
     np.testing.assert_allclose(whole.energy(states), expected)
 
@@ -184,7 +177,7 @@ def test_a_part_without_label_counts_where_a_class_has_no_name(name):
     graph, truth = cliques([6, 6, 6], joined=False)
     labels = np.full(18, -1)
     labels[[0, 6]] = 0, 1
-    model = ENERGIES[name](graph, labels, 3)
+    model = ENERGIES[name]()(graph, labels, 3)
     assert np.all(model.class_penalty.sizes > 0)
     np.testing.assert_array_equal(minimize(model, seed=0).labels, truth)
 
@@ -195,8 +188,8 @@ def test_three_blobs_one_of_them_without_label():
     graph = graph.with_weights(np.where(pendant, 0.001, 1.0))
     labels = np.full(60, -1)
     labels[[0, 20]] = 0, 1
-    for energy in (balanced_cut, diffused_cut):
-        model = energy(graph, labels, 2, strength=2.0)
+    for energy in (BalancedCut(strength=2.0), DiffusedCut(strength=2.0)):
+        model = energy(graph, labels, 2)
         np.testing.assert_array_equal(minimize(model, seed=0).labels[:40], truth[:40])
 
 
@@ -209,22 +202,22 @@ TRIANGLE = Graph(3, [(0, 1), (1, 2), (0, 2)])
 @pytest.mark.parametrize("bad", [-1, -1e-9, np.nan, np.inf, "1", None, [1.0], 1j, np.complex128(1)])
 def test_bad_resolutions_are_refused(bad):
     with pytest.raises(InvalidInputError, match=r"resolution=.*is not a number >= 0: 1 is usual"):
-        modularity(TRIANGLE, [0, -1, 1], 2, resolution=bad)
+        Modularity(resolution=bad)(TRIANGLE, [0, -1, 1], 2)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: modularity(Graph(2, [(0, 1)], [-1.0]), [0, 1], 2), "negative weight.*min_cut"),
-        (lambda: modularity(TRIANGLE, [0, -1, 1], 2, proportions=[1]), r"expected \(2,\)"),
-        (lambda: modularity(TRIANGLE, [0, -1, 1], 2, proportions=[-1, 2]), "not all zero"),
-        (lambda: modularity(TRIANGLE, [0, -1, 1], 2, proportions=[0, 0]), "not all zero"),
-        (lambda: modularity(TRIANGLE, [0, -1, 2], 2), "labels must be -1 or states"),
-        (lambda: modularity(TRIANGLE, [0, -1], 2), "labels have shape"),
-        (lambda: modularity(TRIANGLE, [0, -1, 1], 1), "at least 2 states"),
-        (lambda: modularity(TRIANGLE, [0, -1, 1], 2, resolution=1e308), "energies overflow"),
-        (lambda: modularity(Graph(2, []), [0, 1], 2, resolution=-1), "is not a number >= 0"),
-        (lambda: modularity(Graph(2, []), [0, 1], 2, proportions=[0, 0]), "not all zero"),
+        (lambda: Modularity()(Graph(2, [(0, 1)], [-1.0]), [0, 1], 2), "negative weight.*min_cut"),
+        (lambda: Modularity(proportions=[1])(TRIANGLE, [0, -1, 1], 2), r"expected \(2,\)"),
+        (lambda: Modularity(proportions=[-1, 2])(TRIANGLE, [0, -1, 1], 2), "not all zero"),
+        (lambda: Modularity(proportions=[0, 0])(TRIANGLE, [0, -1, 1], 2), "not all zero"),
+        (lambda: Modularity()(TRIANGLE, [0, -1, 2], 2), "labels must be -1 or states"),
+        (lambda: Modularity()(TRIANGLE, [0, -1], 2), "labels have shape"),
+        (lambda: Modularity()(TRIANGLE, [0, -1, 1], 1), "at least 2 states"),
+        (lambda: Modularity(resolution=1e308)(TRIANGLE, [0, -1, 1], 2), "energies overflow"),
+        (lambda: Modularity(resolution=-1)(Graph(2, []), [0, 1], 2), "is not a number >= 0"),
+        (lambda: Modularity(proportions=[0, 0])(Graph(2, []), [0, 1], 2), "not all zero"),
     ],
 )
 def test_bad_input_is_refused(make, message):
@@ -244,17 +237,17 @@ def test_bad_input_is_refused(make, message):
     ],
 )
 def test_where_nothing_is_joined_there_is_no_null_model(graph, labels, q):
-    model = modularity(graph, labels, q)
+    model = Modularity()(graph, labels, q)
     reached = graph.n_edges and min(labels[:2]) >= 0 and (graph.edges[0] == [0, 1]).all()
     assert (model.class_penalty is None) == (not reached)
     run = Enumeration().run(model, [0.0, 1.0])
     np.testing.assert_allclose(run.marginals.sum(axis=2), 1)
-    assert JunctionTree().unsupported(modularity(TRIANGLE, [0, -1, 1], 2, resolution=0)) is None
+    assert JunctionTree().unsupported(Modularity(resolution=0)(TRIANGLE, [0, -1, 1], 2)) is None
 
 
 def test_isolated_points_have_no_volume():
     graph = Graph(4, [(0, 1), (1, 2)])
-    model = modularity(graph, [0, -1, -1, -1], 3)  # states without name: all could count
+    model = Modularity()(graph, [0, -1, -1, -1], 3)  # states without name: all could count
     assert model.class_penalty.sizes[3] == 0
     states = np.array([[0, 0, 1, c] for c in range(3)])
     assert np.ptp(model.energy(states)) == 0
@@ -262,15 +255,16 @@ def test_isolated_points_have_no_volume():
 
 def test_no_label_and_states_beyond_the_labels():
     graph, truth = cliques([4, 4, 4])
-    nothing = modularity(graph, np.full(12, -1), 3)
+    nothing = Modularity()(graph, np.full(12, -1), 3)
     permuted = np.array([1, 2, 0])[truth]
     assert nothing.energy(truth) == pytest.approx(nothing.energy(permuted))
     labels = np.full(12, -1)
     labels[0] = 0
     fitted = PottsClassifier(
-        energy=Modularity(resolution=1.0), n_states=3, engine="enumeration",
-        temperatures=[0.0, 0.1, 0.3],
-    ).fit(graph, labels)  # fmt: skip
+        energy=Modularity(resolution=1.0, n_states=3),
+        engine="enumeration",
+        temperature=TemperatureRule(grid=[0.0, 0.1, 0.3]),
+    ).fit(graph, labels)
     assert fitted.model_.n_states == 3
     assert set(fitted.transduction_[:4]) == {0}
     assert all(fitted.transduction_[4:] != 0)

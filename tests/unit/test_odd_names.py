@@ -59,7 +59,7 @@ def table(ids: list[str]) -> str:
 def test_ids_that_are_formulas_are_disarmed_in_the_answer_and_join_back(tmp_path):
     ids = [*FORMULAS, *(f"p{k}" for k in range(6)), "-5"]
     (tmp_path / "data.csv").write_text(table(ids), encoding="utf-8")
-    fit = ("fit", "data.csv", "--labels", "kind", "--id", "key", "--temperatures", "0.5")
+    fit = ("fit", "data.csv", "--labels", "kind", "--id", "key", "--temperature", "auto:grid=0.5")
     done = spinlearn_here(*fit, "--out", "out", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     for name in ("labels.csv", "profile.csv"):
@@ -119,7 +119,8 @@ def test_a_file_whose_name_is_no_text_is_read(tmp_path):
     except OSError:
         pytest.skip("this file system takes text alone")
     done = spinlearn_here(
-        "fit", os.fsdecode(path), "--labels", "kind", "--temperatures", "0.5", "--out", "out",
+        "fit", os.fsdecode(path), "--labels", "kind",
+        "--temperature", "auto:grid=0.5", "--out", "out",
         cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

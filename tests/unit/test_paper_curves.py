@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spinlearn.datasets import two_bands
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
 from spinlearn.paper.comparison import paper_profile, wrong_points
 from spinlearn.paper.fig2 import SampledCounts
@@ -19,7 +19,7 @@ STD_ERROR = 0.003
 @pytest.fixture(scope="module")
 def exact():
     toy = two_bands()
-    run = JunctionTree().run(min_cut(toy.graph(), toy.labels, 2), TEMPERATURES)
+    run = JunctionTree().run(MinCut()(toy.graph(), toy.labels, 2), TEMPERATURES)
     return run, wrong_points(paper_profile(run, 2), toy.truth, [0, 1]).sum(axis=1)
 
 

@@ -13,6 +13,7 @@ from matplotlib.collections import PolyCollection, QuadMesh
 from matplotlib.colors import to_rgb, to_rgba
 from sklearn.exceptions import NotFittedError
 
+from spinlearn import TemperatureRule
 from spinlearn.answers.names import outcome_name
 from spinlearn.answers.rule import Status
 from spinlearn.errors import InvalidInputError
@@ -124,13 +125,17 @@ def test_outliers_and_confused_points_have_marks_of_their_own(case):
 
 def test_map_without_coordinates_uses_a_layout():
     X = np.random.default_rng(0).normal(size=(30, 4))
-    result = PottsClassifier(temperatures=[0.1, 0.5]).fit(X, [0, 1] + [-1] * 28)
+    result = PottsClassifier(temperature=TemperatureRule(grid=[0.1, 0.5])).fit(
+        X, [0, 1] + [-1] * 28
+    )
     assert len(result.plot_map().collections) >= 2
 
 
 def test_two_features_are_the_map_and_rows_of_a_result_keep_their_layout(case):
     X = np.random.default_rng(0).normal(size=(30, 2))
-    fitted = PottsClassifier(temperatures=[0.1, 0.5]).fit(X, [0, 1] + [-1] * 28)
+    fitted = PottsClassifier(temperature=TemperatureRule(grid=[0.1, 0.5])).fit(
+        X, [0, 1] + [-1] * 28
+    )
     ids = [str(k) for k in range(30)]
     given, own = Result.of(fitted, ids, layout=-X), Result.of(fitted, ids)
     for drawn, expected in ((fitted, X), (given, -X), (own, X)):
@@ -192,7 +197,9 @@ def test_many_points_and_a_single_temperature_are_drawn_too(monkeypatch):
     assert axis.get_title("left") == r"many \$points"
     axis.figure.canvas.draw()
     X = np.arange(8.0)[:, None]
-    fitted = PottsClassifier(method="paper", temperatures=[0.3]).fit(X, [0, 1] + [-1] * 6)
+    fitted = PottsClassifier(method="paper", temperature=TemperatureRule(grid=[0.3])).fit(
+        X, [0, 1] + [-1] * 6
+    )
     axis = fitted.plot_profile()
     assert [t.get_text() for t in axis.get_xticklabels()] == ["0.3"]
 
@@ -225,7 +232,7 @@ def test_a_stored_result_draws_what_the_classifier_draws(case, tmp_path):
 def test_a_result_knows_labels_that_the_data_may_overrule(tmp_path):
     X = np.random.default_rng(0).normal(size=(30, 3))
     y = np.array([5, 7] + [-1] * 28)
-    fitted = PottsClassifier(temperatures=[0.1, 0.5, np.inf], label_strength=0.5)
+    fitted = PottsClassifier(label_noise=0.2, temperature=TemperatureRule(grid=[0.1, 0.5, np.inf]))
     fitted.fit(X, y)
     result = Result.of(fitted, [str(k) for k in range(30)])
     result.save(tmp_path / "model.npz")
@@ -254,7 +261,9 @@ def test_names_are_shown_as_they_are():
     """No mathematics, and an underscore in front hides nothing."""
     X = np.arange(30.0)[:, None]
     y = [r"$\foo$", "_hidden", "two\nlines", "x" * 60, *[""] * 26]
-    fitted = PottsClassifier(method="paper", temperatures=[0.1, 0.5], temperature=0.1).fit(X, y)
+    fitted = PottsClassifier(
+        method="paper", temperature=TemperatureRule(name=0.1, grid=[0.1, 0.5])
+    ).fit(X, y)
     shown = {r"\$\foo\$", " _hidden", "two lines", "x" * 39 + "…"}
     for axis in (fitted.plot_profile(3, name="$\\bad$"), fitted.plot_profile(), fitted.plot_map()):
         axis.figure.canvas.draw()
@@ -266,7 +275,7 @@ def test_names_are_shown_as_they_are():
 def test_many_classes_leave_room_for_the_picture():
     X = np.arange(120.0)[:, None]
     y = np.where(np.arange(120) % 2, -1, np.arange(120) // 2)
-    fitted = PottsClassifier(temperatures=[0.1, 0.5], temperature=0.1).fit(X, y)
+    fitted = PottsClassifier(temperature=TemperatureRule(name=0.1, grid=[0.1, 0.5])).fit(X, y)
     for axis in (fitted.plot_profile(3), fitted.plot_profile(), fitted.plot_map()):
         axis.figure.canvas.draw()
         assert len(legend(axis)) < 25
@@ -316,7 +325,8 @@ def test_fitted_classifier_shows_its_answer_and_its_settings(case):
 
 def test_html_of_many_calls():
     line = np.arange(40.0)[:, None]
-    classifier = PottsClassifier(method="paper", temperatures=[1e3], temperature=1e3,
-                                 small_groups="new")  # fmt: skip
+    classifier = PottsClassifier(
+        method="paper", temperature=TemperatureRule(name=1e3, grid=[1e3], small_groups="new")
+    )
     html = as_html(classifier.fit(line, np.full(40, -1)).answer_)
     assert "28 further calls" in html

@@ -11,12 +11,10 @@ from sklearn.datasets import make_blobs
 
 from spinlearn.errors import StoppedError
 from spinlearn.estimators import PottsClassifier
-from spinlearn.estimators.quick import quickly_relabelled
 from spinlearn.io.dataset import Dataset
 from spinlearn.labelling.advice import CENTRAL, doubted, new_groups, next_points
 from spinlearn.labelling.refit import Refit
 from spinlearn.workflows.fitting import Fitting, fit_dataset
-from spinlearn.workflows.settings import FitSettings
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +37,7 @@ def firsts(count):
 def loop_of(**settings):
     points = {"source": Path("x.csv"), "ids": [str(k) for k in range(len(X))], "points": X}
     data = Dataset(**points, labels=labels(), feature_names=list("abcde"), table=True)
-    return Refit(Fitting(data, FitSettings(**settings)))
+    return Refit(Fitting(data, settings))
 
 
 @pytest.mark.parametrize("method", ["auto", "messages", "paper"])
@@ -59,7 +57,7 @@ def test_relabelling_is_fitting_without_the_graph(method):
 def test_a_quick_answer_keeps_choices_and_agrees():
     given = firsts(3)
     base = PottsClassifier(random_state=0).fit(X, labels(*given[:-1]))
-    quick = quickly_relabelled(base, labels(*given), base.plan_)
+    quick = base.quickly_relabelled(labels(*given), base.plan_)
     whole = copy.copy(base).relabel(labels(*given))
     assert quick.answer_.law.shares == base.answer_.law.shares
     assert quick.temperature_ == base.temperature_
@@ -72,14 +70,14 @@ def test_a_new_class_with_a_label_in_it_is_new_no_more():
     groups = list(none.new_classes_.values())
     assert len(groups) >= 3
     point = int(np.flatnonzero(none.model_.clamped == 0)[0])  # which holds the first of them
-    quick = quickly_relabelled(none, labels(point), none.plan_)
+    quick = none.quickly_relabelled(labels(point), none.plan_)
     assert len(quick.new_classes_) == len(groups) - 1
     assert np.mean(quick.names_[groups[0]] == NAMES[point]) > 0.9
 
 
 def test_there_is_no_quick_answer_for_the_papers_method():
     base = PottsClassifier(method="paper", engine="belief_propagation").fit(X, labels(*firsts(2)))
-    assert quickly_relabelled(base, labels(*firsts(3)), base.plan_) is None
+    assert base.quickly_relabelled(labels(*firsts(3)), base.plan_) is None
 
 
 def test_the_loop_gives_the_answer_of_fit():
@@ -97,7 +95,7 @@ def test_the_loop_gives_the_answer_of_fit():
     data = loop.fitting.data
     given = labels(*firsts(2), 0)
     parts = {"source": data.source, "ids": data.ids, "points": X, "feature_names": list("abcde")}
-    fitted, messages = fit_dataset(Dataset(**parts, labels=given, table=True), FitSettings())
+    fitted, messages = fit_dataset(Dataset(**parts, labels=given, table=True), {})
     assert shown.kind == "fit"
     assert shown.result.table(data.ids).csv() == fitted.table(data.ids).csv()
     assert list(shown.messages) == messages

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from pyarrow import parquet
 
-from spinlearn import PottsClassifier
+from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.core.array_file import read_npz
-from spinlearn.energies import BalancedCut, min_cut
+from spinlearn.energies import BalancedCut, MinCut
 from spinlearn.engines import Enumeration, Multicanonical
 from spinlearn.errors import InvalidInputError, UnreachedTemperatureError
 from spinlearn.io.answer_files import write_label_parquet
@@ -34,9 +34,9 @@ def stored(tmp_path_factory):
     }.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of errors above tol
-            fitted = PottsClassifier(temperatures=[0.5, 1.0], random_state=0, **settings).fit(
-                graph, labels
-            )
+            fitted = PottsClassifier(
+                random_state=0, temperature=TemperatureRule(grid=[0.5, 1.0]), **settings
+            ).fit(graph, labels)
         path = folder / f"{name}.npz"
         Result.of(fitted, [f"p{k}" for k in range(16)]).save(path)
         found[name] = read_npz(path)
@@ -88,7 +88,7 @@ def with_law(arrays):
 
 def test_an_answer_is_kept_where_samples_do_not_reach_between_its_temperatures():
     """As after a run of little time; such temperatures are left out, not the whole answer."""
-    model = min_cut(grid_graph(3, 3), [0, *[-1] * 7, 1], n_states=2)
+    model = MinCut()(grid_graph(3, 3), [0, *[-1] * 7, 1], n_states=2)
     grid = [0.5, 1.0, 1.5]
     whole = Enumeration().run(model, grid)
 
@@ -184,7 +184,7 @@ def test_numbers_beyond_single_precision_are_shown_without_a_warning(tmp_path):
     """Weights and temperatures may be in any unit."""
     graph = grid_graph(3, 3)
     labels = [0, *[-1] * 7, 1]
-    fitted = PottsClassifier(method="paper", temperatures=[1e300, 2e300])
+    fitted = PottsClassifier(method="paper", temperature=TemperatureRule(grid=[1e300, 2e300]))
     fitted.fit(graph.with_weights(1e300 * graph.weights), labels)
     result = Result.of(fitted, [f"p{k}" for k in range(9)])
     with warnings.catch_warnings():

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spinlearn import TemperatureRule
 from spinlearn.advice.suspects import (
     LeftOut,
     suspect_labels,
@@ -173,7 +174,9 @@ def test_a_fitted_classifier_and_its_answer_are_asked_directly():
 
     graph, labels = two_regions()
     labels[14] = 1
-    fitted = PottsClassifier(method="paper", temperatures=[0.0, 0.5, 1.0]).fit(graph, labels)
+    fitted = PottsClassifier(method="paper", temperature=TemperatureRule(grid=[0.0, 0.5, 1.0])).fit(
+        graph, labels
+    )
     expected = suspect_labels(graph, labels, 2)
     assert suspects(fitted) == suspects(fitted.answer_) == expected
     assert [s.point for s in expected] == [14]

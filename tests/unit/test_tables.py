@@ -11,8 +11,8 @@ import pytest
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.reading import read_dataset
+from spinlearn.settings import complete
 from spinlearn.workflows.fitting import prepared_points
-from spinlearn.workflows.settings import FitSettings
 from tests.end_to_end.tool import read_rows, spinlearn_here
 
 N = 30
@@ -171,7 +171,8 @@ def test_a_ring_number_does_not_spoil_the_answer(tmp_path):
     frame.assign(ring=rings).to_csv(tmp_path / "ring.csv", index=False)
     for name in ("plain", "ring"):
         done = spinlearn_here(
-            "fit", f"{name}.csv", "--labels", "known", "--temperatures", "0.3", "--out", name,
+            "fit", f"{name}.csv", "--labels", "known",
+            "--temperature", "auto:grid=0.3", "--out", name,
             cwd=tmp_path,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
@@ -399,7 +400,7 @@ def test_words_are_left_out_unless_named_and_become_columns_of_zero_and_one(writ
 
 def test_the_columns_of_one_word_weigh_as_much_as_a_number(written):
     data = written(FRAME.assign(where=ISLANDS), features=("a", "where"))
-    points, _ = prepared_points(data, FitSettings())
+    points, _ = prepared_points(data, complete({}))
     np.testing.assert_allclose(points[:, 0].var(), 1.0)
     np.testing.assert_allclose(points[:, 1:].var(axis=0).sum(), 1.0)
 

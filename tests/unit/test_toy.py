@@ -11,7 +11,7 @@ from spinlearn.answers.profile import profile
 from spinlearn.answers.scoring import misclassified
 from spinlearn.answers.temperature import answer_temperature
 from spinlearn.datasets import three_waves, two_bands
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs import PixelGrid, describe
@@ -23,7 +23,7 @@ TEMPERATURES = np.linspace(0.1, 2.0, 20)
 @pytest.fixture(scope="module")
 def semi_supervised():
     toy = two_bands()
-    run = JunctionTree().run(min_cut(toy.graph(), toy.labels, 2), TEMPERATURES)
+    run = JunctionTree().run(MinCut()(toy.graph(), toy.labels, 2), TEMPERATURES)
     return toy, run
 
 
@@ -88,7 +88,7 @@ def third_hidden():
     """The three-class set with ten labels of the lower two classes."""
     toy = three_waves()
     labels = toy.draw_labels(10, classes=[0, 1], seed=1)
-    run = JunctionTree().run(min_cut(toy.graph(), labels, 2), THREE_GRID)
+    run = JunctionTree().run(MinCut()(toy.graph(), labels, 2), THREE_GRID)
     return toy, run, profile(run, small_groups="new")
 
 
@@ -125,7 +125,7 @@ def test_without_labels_the_three_classes_are_one_cluster():
     """At every temperature below melting, looked at closely: they cannot be told apart."""
     toy = three_waves()
     grid = np.concatenate([np.linspace(0.0, 0.8, 5), np.arange(0.88, 1.32, 0.02)])
-    run = JunctionTree().run(min_cut(toy.graph(), np.full(toy.n_points, -1), 2), grid)
+    run = JunctionTree().run(MinCut()(toy.graph(), np.full(toy.n_points, -1), 2), grid)
     found = profile(run, n_classes=0, small_groups="new")
     errors = [
         misclassified(found.decision(k), toy.truth, labelled_classes=[]).sum()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn import PottsClassifier
+from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.baselines import (
     HarmonicFields,
     LocalGlobalConsistency,
@@ -30,7 +30,9 @@ def test_rivals_fail_on_ten_labels_and_sampling_does_not():
     toy = two_bands(n_labels=10)
     assert np.bincount(toy.labels[toy.labels >= 0]).tolist() == [3, 7]
     grid = np.linspace(0, 1.2, 13)
-    ours = PottsClassifier(energy="min_cut", temperatures=grid).fit(toy.graph(), toy.labels)
+    ours = PottsClassifier(energy="min_cut", temperature=TemperatureRule(grid=grid)).fit(
+        toy.graph(), toy.labels
+    )
     wrong = {t: int(np.sum(ours.decide(t).calls != toy.truth)) for t in (0.0, 0.3, 0.6, 0.7)}
     # The minimum cut isolates the three upper labels, at a cost of four each.
     assert wrong[0.0] == wrong[0.3] == 677

@@ -9,12 +9,13 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import load_digits
 
-from spinlearn import PottsClassifier
+from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.core.graph import Graph
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.energies.unseen_couplings import CouplingLaw
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.graphs import KNN
+from tests.classifiers import classifier
 
 
 def tree(n, seed):
@@ -32,9 +33,8 @@ def with_leaf(graph, node, weight):
 
 def fitted(graph, y, temperature, **settings):
     settings = {"method": "paper", "engine": "junction_tree", "n_states": 3} | settings
-    return PottsClassifier(
-        temperatures=[temperature], temperature=temperature, **settings
-    ).fit(graph, y)  # fmt: skip
+    given = {"temperature": temperature, "temperatures": [temperature]} | settings
+    return classifier(**given).fit(graph, y)
 
 
 # -- exact answers -------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def test_a_leaf_has_its_exact_law(temperature, label_strength):
         model = fitted(graph, y, temperature, label_strength=label_strength)
         for node, weight in ((2, 0.4), (4, 1.3), (8, 3.0)):
             row = sparse.csr_array(([weight], ([0], [node])), shape=(1, 9))
-            whole = min_cut(
+            whole = MinCut()(
                 with_leaf(graph, node, weight), np.append(y, -1), 3, label_strength=label_strength
             )
             for engine in (JunctionTree(), Enumeration()):
@@ -94,7 +94,7 @@ def test_neighbours_in_parts_of_their_own_say_independent_things():
     model = fitted(graph, y, 0.5)
     weights = [0.3, 0.8, 0.4]
     edges = np.vstack([graph.edges, [[1, 6], [3, 6], [5, 6]]])
-    whole = min_cut(Graph(7, edges, np.append(graph.weights, weights)), np.append(y, -1), 3)
+    whole = MinCut()(Graph(7, edges, np.append(graph.weights, weights)), np.append(y, -1), 3)
     exact = JunctionTree().run(whole, [0.5]).marginals[0, -1]
     row = sparse.csr_array((weights, ([0, 0, 0], [1, 3, 5])), shape=(1, 6))
     np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
@@ -141,9 +141,15 @@ def test_couplings_follow_those_of_training():
         ("homogeneous", "harmonic", 2 * scale * by_degree),
     ):
         y = np.where(np.arange(60) < 2, np.arange(60), -1)
-        model = PottsClassifier(
-            energy=energy, couplings=couplings, engine="belief_propagation", temperatures=[1.0],
-        ).fit(graph, y).model_  # fmt: skip
+        model = (
+            PottsClassifier(
+                energy=f"{energy}:couplings={couplings}",
+                engine="belief_propagation",
+                temperature="auto:grid=1",
+            )
+            .fit(graph, y)
+            .model_
+        )
         law = CouplingLaw.of(graph, model)
         np.testing.assert_allclose(law.couplings(row), expected, rtol=1e-9)
 
@@ -153,7 +159,9 @@ def test_the_class_term_is_that_of_a_training_point():
     graph = Graph(6, [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)])
     y = np.array([0, 0, 0, -1, -1, 1])
     model = PottsClassifier(
-        energy="balanced_cut", engine="enumeration", temperatures=[2.0], temperature=2.0
+        energy="balanced_cut",
+        engine="enumeration",
+        temperature=TemperatureRule(name=2.0, grid=[2.0]),
     ).fit(graph, y)
     penalty = model.model_.class_penalty
     assert np.all(penalty.sizes == 1)
@@ -230,9 +238,11 @@ def test_memory_is_linear_whatever_the_number_of_outcomes():
         y = np.full(n, -1)
         y[:2] = [0, 1]
         model = PottsClassifier(  # so hot that every point is a new class of its own
-            method="paper", graph=KNN(n_neighbors=4), engine="belief_propagation",
-            temperatures=[5.0], temperature=5.0, small_groups="new",
-        ).fit(g.normal(size=(n, 3)), y)  # fmt: skip
+            method="paper",
+            graph=KNN(n_neighbors=4),
+            engine="belief_propagation",
+            temperature=TemperatureRule(name=5.0, grid=[5.0], small_groups="new"),
+        ).fit(g.normal(size=(n, 3)), y)
         assert len(model.new_classes_) > 0.9 * n
         unseen = g.normal(size=(n, 3))
         tracemalloc.start()

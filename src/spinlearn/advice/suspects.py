@@ -36,7 +36,7 @@ from spinlearn.answers import Answer
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.constants import FAINT, SHARPNESS
 from spinlearn.core.graph import Graph
-from spinlearn.energies.label_terms import checked_labels
+from spinlearn.energies.base import checked_labels
 from spinlearn.errors import InvalidInputError
 from spinlearn.estimators import PottsClassifier
 from spinlearn.methods.walks import RandomWalks, precision

@@ -43,10 +43,10 @@ class Interval:
     A triangle without a label between two labelled points:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(min_cut(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
     >>> from spinlearn.answers import profile
     >>> profile(run).intervals(2)[1]
     Interval(low=0.35, high=2.85, outcome=2)
@@ -88,11 +88,11 @@ class Profile(NotebookTable):
     it is cold, the middle group follows the first, and at T = 0.8 it is a class of its own:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import JunctionTree
     >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
     >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> model = MinCut()(graph, [0] + 13 * [-1] + [1], n_states=2)
     >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
     >>> from spinlearn.answers import profile
     >>> whole = profile(found)
@@ -398,10 +398,10 @@ def profile(
     A triangle without a label between two labelled points:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(min_cut(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
     >>> from spinlearn.answers import profile
     >>> profile(run).status[:, 2].tolist()  # confident, new, outlier
     [1, 4, 5]
@@ -469,10 +469,10 @@ def decide(
     A triangle without a label between two labelled points:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(min_cut(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
     >>> from spinlearn.answers import decide
     >>> [int(decide(run, t).outcomes[2]) for t in (0.0, 0.7)]  # 2 is the first new class
     [0, 2]

@@ -109,10 +109,10 @@ class Decision(NotebookTable):
 
     >>> from spinlearn import Graph
     >>> from spinlearn.answers import decide
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.2, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(min_cut(graph, [0, -1, -1, -1, 1], n_states=2), [0.6])
+    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.6])
     >>> decision = decide(run, 0.6)
     >>> decision.outcomes.tolist(), decision.new_classes()[1].tolist()
     ([0, 2, 2, 2, 1], [1, 2, 3])

@@ -45,11 +45,11 @@ def misclassified(
     Three groups of five points in a row; the middle one has no label:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import JunctionTree
     >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
     >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = min_cut(graph, [0] + 13 * [-1] + [1], n_states=2)
+    >>> model = MinCut()(graph, [0] + 13 * [-1] + [1], n_states=2)
     >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
     >>> from spinlearn.answers import decide, misclassified
     >>> truth = 5 * [0] + 5 * [2] + 5 * [1]  # the middle group is a class that nobody labelled

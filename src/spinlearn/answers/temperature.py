@@ -131,10 +131,10 @@ def answer_temperature(
 
     >>> from spinlearn import Graph
     >>> from spinlearn.answers import answer_temperature, profile
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(min_cut(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
     >>> answer_temperature(profile(run), "paper")
     0.7
     """
@@ -201,10 +201,10 @@ def stability(found: Profile, *, strict: bool = False) -> FloatArray:
 
     >>> from spinlearn import Graph
     >>> from spinlearn.answers import profile, stability
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(min_cut(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
     >>> stability(profile(run)).round(2)[:2].tolist()  # three points, over a range of 2.5
     [0.0, 7.5]
     """

@@ -5,8 +5,9 @@ from __future__ import annotations
 import warnings
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
@@ -14,38 +15,35 @@ from spinlearn.cli import options
 from spinlearn.cli.console import cell, console, say
 from spinlearn.core.atomic_write import atomic_write
 from spinlearn.errors import InvalidInputError
+from spinlearn.io.dataset import ReadOptions
 
 HEADINGS = {"temperature": "T", "abstentions": "left open"}
 
 
+@options.with_settings(only=("graph", "engine", "temperature", "tau", "time_limit", "random_state"))
 def compare(
     data: options.Data,
-    labels: options.Labels = None,
-    truth: options.Truth = None,
-    id: options.Id = None,
-    features: options.Features = None,
-    unlabelled: options.Unlabelled = None,
-    labels_file: options.LabelsFile = None,
-    edges: options.Edges = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    decimal: options.Decimal = ".",
-    missing: options.Missing = "error",
-    neighbors: options.Neighbors = None,
-    scale: options.Scale = "auto",
-    clip: options.Clip = None,
-    log2: options.Log2 = False,
-    top_variance: options.TopVariance = None,
-    graph: options.GraphSpec = "auto",
-    couplings: options.Couplings = "weights",
-    energy: options.EnergyNames = None,
-    method: options.Methods = None,
-    engine: options.EngineName = "auto",
-    temperatures: options.Temperatures = "auto",
-    tol: options.Tol = None,
-    max_seconds: options.MaxSeconds = None,
-    seed: options.Seed = 0,
-    out: options.TableOut = None,
+    *,
+    read: ReadOptions,
+    settings: dict[str, Any],
+    truth: Annotated[
+        str | None, typer.Option(help="Column of true classes, to count errors.")
+    ] = None,
+    energy: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="An energy to sample and to minimise; give it several times for several. Default: "
+            "min_cut."
+        ),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A rival method, or messages, paper, auto for those of `spinlearn fit`; give it "
+            "several times for several. Default: messages and all rivals."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the table to this CSV file too.")] = None,
 ) -> None:
     """Run all methods on the same graph and labels and print one table.
 
@@ -55,28 +53,19 @@ def compare(
     """
     from spinlearn.answers.odd_names import doubts
     from spinlearn.io.reading import read_dataset
+    from spinlearn.settings import PREPARING
     from spinlearn.workflows.comparison import compare as run
-    from spinlearn.workflows.fitting import prepared_points
-    from spinlearn.workflows.settings import (
-        FitSettings,
-        configured_engine,
-        make_graph_builder,
-        parse_temperatures,
-    )
+    from spinlearn.workflows.fitting import Fitting
 
     if out is not None:
         _check_table_file(out)
-    read = options.read_options(
-        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled, missing,
-        neighbors, decimal,
-    )  # fmt: skip
     if truth is not None:
         read = replace(read, exclude=(truth,))
     dataset = read_dataset(data, read)
     dataset.check_labels()
     true: Any = None
     if truth is not None:
-        own = tuple(name for name in (labels,) if name is not None)
+        own = () if read.labels is None else (read.labels,)
         true = read_dataset(data, replace(read, labels=truth, exclude=own, labels_file=None)).labels
         if any(v is None for v in true):
             lacking = [k + 1 for k, v in enumerate(true) if v is None]
@@ -85,28 +74,14 @@ def compare(
                 f"first in row {lacking[0]}, and errors are counted over all points: fill them "
                 "in, or drop those rows"
             )
-    settings = FitSettings(
-        graph=graph, engine=engine, scale=scale, clip=options.parse_clip(clip), log2=log2,
-        top_variance=top_variance, tol=tol, max_seconds=max_seconds, seed=seed,
-    )  # fmt: skip
-    X: Any = dataset.graph
-    if X is None:
-        X, _ = prepared_points(dataset, settings)
-    builder = make_graph_builder(graph, has_graph=dataset.graph is not None)
+    X: Any = Fitting(dataset, settings).points
+    prepared = {one.name for one in PREPARING}
+    params = {name: value for name, value in settings.items() if name not in prepared}
+    if params["graph"] == "auto":
+        params["graph"] = "mutual_knn"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        table = run(
-            X,
-            dataset.labels,
-            true,
-            energy=energy or ["min_cut"],
-            methods=method,
-            graph="mutual_knn" if builder is None else builder,
-            couplings=couplings,
-            random_state=seed,
-            engine=configured_engine(settings),
-            temperatures=parse_temperatures(temperatures),
-        )
+        table = run(X, dataset.labels, true, energy=energy or ["min_cut"], methods=method, **params)
     if true is None:
         table = table.drop(columns=["errors", "forced_errors"])
     if out is not None:

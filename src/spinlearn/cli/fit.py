@@ -1,73 +1,74 @@
-"""`spinlearn fit`: classify the points of a file."""
+"""`spinlearn fit`, `cluster`, `accept` and `reject`: commands that write an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from spinlearn.cli import options
-from spinlearn.cli.console import console, say, watched
-from spinlearn.cli.scheduler import on_cluster
-from spinlearn.cli.summary import print_summary
-from spinlearn.core.constants import NOVELTY
-from spinlearn.errors import InvalidInputError, SpinlearnError, StoppedError
+from spinlearn.cli.console import Watch, console, print_summary, say, watched
+from spinlearn.errors import (
+    ClusterError,
+    InvalidInputError,
+    MissingDependencyError,
+    SpinlearnError,
+    StoppedError,
+)
+from spinlearn.io.dataset import Dataset, ReadOptions
 
 if TYPE_CHECKING:
-    from spinlearn.io.dataset import Dataset, ReadOptions
-    from spinlearn.workflows.costs import Cost
-    from spinlearn.workflows.settings import FitSettings
+    from spinlearn.io.result import Result
 
 MANY = 30_000  # points from which on it is said what they will cost
+CONNECT_SECONDS = 20
 
 
+@options.with_settings()
 def fit(
     data: options.Data,
-    labels: options.Labels = None,
-    id: options.Id = None,
-    features: options.Features = None,
-    unlabelled: options.Unlabelled = None,
-    labels_file: options.LabelsFile = None,
-    edges: options.Edges = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    decimal: options.Decimal = ".",
-    missing: options.Missing = "error",
-    neighbors: options.Neighbors = None,
-    scale: options.Scale = "auto",
-    clip: options.Clip = None,
-    log2: options.Log2 = False,
-    top_variance: options.TopVariance = None,
-    method: options.MethodName = "auto",
-    graph: options.GraphSpec = "auto",
-    components: options.Components = "auto",
-    couplings: options.Couplings = "auto",
-    energy: options.EnergyName = "auto",
-    feature_law: options.FeatureLaw = "auto",
-    proportions: options.Proportions = None,
-    label_noise: options.LabelNoise = None,
-    novelty: options.Novelty = NOVELTY,
-    engine: options.EngineName = "auto",
-    temperatures: options.Temperatures = "auto",
-    temperature: options.Temperature = "auto",
-    tau: options.Tau = 0.1,
-    small_groups: options.SmallGroups = "join",
-    label_strength: options.LabelStrength = float("inf"),
+    *,
+    read: ReadOptions,
+    settings: dict[str, Any],
     out: options.Out = Path("spinlearn-out"),
-    profile: options.ProfileFile = None,
-    resume: options.Resume = False,
-    checkpoint_seconds: options.CheckpointSeconds = None,
-    tol: options.Tol = None,
-    max_seconds: options.MaxSeconds = None,
-    jobs: options.Jobs = 1,
-    scheduler: options.Scheduler = None,
-    blocks: options.Blocks = None,
-    parts: options.Parts = None,
-    seed: options.Seed = 0,
     quiet: options.Quiet = False,
+    profile: Annotated[
+        bool | None,
+        typer.Option(
+            "--profile/--no-profile",
+            help="Write profile.csv. Default: up to 100,000 points.",
+            rich_help_panel=options.RUN,
+        ),
+    ] = None,
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Go on with an interrupted run.", rich_help_panel=options.RUN
+        ),
+    ] = False,
+    scheduler: options.Scheduler = None,
+    blocks: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="With --scheduler: pass messages in N blocks of nodes that live on the workers, "
+            "for a graph whose messages no machine holds alone.",
+            rich_help_panel=options.CLUSTER,
+        ),
+    ] = None,
+    parts: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="With --blocks: new folder for the parts of the model, which all workers can "
+            "read; default: one for temporary files.",
+            rich_help_panel=options.CLUSTER,
+        ),
+    ] = None,
 ) -> None:
     """Classify the points of a file from the few labels in it.
 
@@ -81,145 +82,222 @@ def fit(
 
         spinlearn fit genes.csv.gz --labels class --clip 100,16000 --log2 --top-variance 200
 
-        spinlearn fit graph.mtx --labels-file labels.csv --labels class --max-seconds 60
+        spinlearn fit graph.mtx --labels-file labels.csv --labels class --method paper
+        --time-limit 60
 
         spinlearn fit atlas.h5ad --labels cell_type --novelty 0.5
 
-        spinlearn fit cells.csv --labels type --method paper --temperatures 0:1:21 --seed 7
+        spinlearn fit cells.csv --labels type --temperature paper:grid=0:1:21 --seed 7
 
         spinlearn fit edges/ --edges --labels-file labels.csv --labels class --scheduler
         tcp://10.0.0.1:8786 --blocks 8 --parts /shared/parts
     """
-    from spinlearn.io.folder import check_name, check_target, parent_folder
-    from spinlearn.io.run_lock import only_run
-    from spinlearn.workflows.settings import FitSettings
+    from spinlearn.core.atomic_write import clear_leftovers
+    from spinlearn.engines.checkpoint import refuse_any
+    from spinlearn.io.reading import read_dataset
+    from spinlearn.workflows.fitting import (
+        configured_engine,
+        fit_dataset,
+        more_time_helps,
+        saves_its_runs,
+    )
 
-    check_name(out)
     if (blocks is not None and scheduler is None) or (parts is not None and blocks is None):
         raise InvalidInputError(
             "--blocks needs workers to live on, and --parts needs --blocks: give --scheduler "
             "ADDRESS --blocks N, or leave both out"
         )
-    read = options.read_options(
-        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled, missing,
-        neighbors, decimal,
-    )  # fmt: skip
-    settings = FitSettings(
-        method=method,
-        graph=graph,
-        n_components=components,
-        couplings=couplings,
-        energy=energy,
-        feature_law=feature_law,
-        proportions=proportions,
-        label_noise=label_noise,
-        novelty=novelty,
-        engine=engine,
-        temperatures=temperatures,
-        temperature=temperature,
-        tau=tau,
-        small_groups=small_groups,
-        label_strength=label_strength,
-        scale=scale,
-        clip=options.parse_clip(clip),
-        log2=log2,
-        top_variance=top_variance,
-        tol=tol,
-        max_seconds=max_seconds,
-        n_jobs=jobs,
-        n_blocks=blocks,
-        parts=parts,
-        checkpoint=_run_files(out)[0],
-        checkpoint_seconds=checkpoint_seconds,
-        seed=seed,
-    )
-    # The checkpoint stands beside the answer.
-    with parent_folder(out), only_run(out), on_cluster(scheduler):
-        check_target(out)
-        _run(data, read, settings, out, resume, quiet, profile)
+    checkpoint, finished = _run_files(out)  # beside the answer
+    engine = configured_engine(settings["engine"], checkpoint, blocks, parts)
+    with _alone(out), on_cluster(scheduler):
+        screen = console()
+        clear_leftovers(checkpoint)
+        if checkpoint.exists() and not resume:
+            raise InvalidInputError(
+                f"{checkpoint} holds an interrupted run: add --resume to go on with it, or delete "
+                "it"
+            )
+        saved = checkpoint if checkpoint.exists() else finished
+        if resume and not saves_its_runs(engine):
+            refuse_any(saved, f"engine {settings['engine']}")
+        dataset = read_dataset(data, read)
+        if dataset.n_points > MANY and settings["method"] != "paper":
+            say(screen, f"{dataset.n_points:,} points: {_cost(dataset)}")
+        if resume and not saved.exists():
+            say(
+                screen,
+                f"nothing to resume ({checkpoint} is not there): starting from the beginning",
+                "yellow",
+            )
+        kept: list[Path] = []
 
+        def answer(watch: Watch) -> tuple[Result, Sequence[str]]:
+            try:
+                with _from_saved(saved if resume else checkpoint, checkpoint):
+                    return fit_dataset(dataset, settings, watch, watch.tell, engine)
+            except StoppedError as error:
+                if not checkpoint.exists():
+                    raise
+                say(screen, "stopped before anything was measured; --resume goes on", "yellow")
+                raise typer.Exit(watch.exit_code) from error
 
-def _run(
-    data: Path,
-    read: ReadOptions,
-    settings: FitSettings,
-    out: Path,
-    resume: bool,
-    quiet: bool,
-    profile: bool | None,
-) -> None:
-    """The run itself, alone in its folder."""
-    from spinlearn.core.atomic_write import clear_leftovers
-    from spinlearn.engines.checkpoint import refuse_any
-    from spinlearn.io.answer_files import write_answer
-    from spinlearn.io.folder import new_folder
-    from spinlearn.io.reading import read_dataset
-    from spinlearn.workflows.fitting import fit_dataset, more_time_helps
-    from spinlearn.workflows.settings import saves_its_runs
+        def keep(watch: Watch, result: Result) -> None:
+            if not watch.stopped:
+                kept.extend(_keep(checkpoint, finished, more_time_helps(result.equilibrium)))
 
-    screen = console()
-    checkpoint, finished = _run_files(out)
-    clear_leftovers(checkpoint)
-    if checkpoint.exists() and not resume:
-        raise InvalidInputError(
-            f"{checkpoint} holds an interrupted run: add --resume to go on with it, or delete it"
-        )
-    saved = checkpoint if checkpoint.exists() else finished
-    if resume and not saves_its_runs(settings):
-        refuse_any(saved, f"engine {settings.engine}")
-    dataset = read_dataset(data, read)
-    if dataset.n_points > MANY and settings.method != "paper":
-        say(screen, f"{dataset.n_points:,} points: {_cost(dataset)}")
-    if resume and not saved.exists():
-        say(
-            screen,
-            f"nothing to resume ({checkpoint} is not there): starting from the beginning",
-            "yellow",
-        )
-    kept = None
-    with watched(screen, quiet) as watch:
-        try:
-            with _taken_up(saved if resume else checkpoint, checkpoint):
-                result, messages = fit_dataset(dataset, settings, watch, watch.tell)
-                watch.writing()
-                with new_folder(out) as folder:
-                    written = write_answer(folder, result, profile=profile)
-        except StoppedError as error:
-            if not checkpoint.exists():
-                raise
-            say(screen, "stopped before anything was measured; --resume goes on", "yellow")
-            raise typer.Exit(watch.exit_code) from error
-        # Before a word is printed: nothing that goes wrong then is to make the next run think that
-        # this one was interrupted.
-        if not watch.stopped:
-            kept = _kept(checkpoint, finished, more_time_helps(result.equilibrium))
-        watch.written()
-        print_summary(screen, result, out, messages)
-        for path in written:
-            say(screen, f"wrote {out / path.name}")
+        watch, _ = _write(out, quiet, answer, keep, profile=profile)
         if watch.stopped:
             if checkpoint.exists():
                 say(screen, "stopped early; --resume goes on from here", "yellow")
             raise typer.Exit(watch.exit_code)
-        if kept is not None:
+        for path in kept:
             say(
                 screen,
-                "more time would help: run again with --resume and a larger --max-seconds (the run "
-                f"so far is kept in {kept}, {kept.stat().st_size / 1e6:.0f} MB; delete it if you "
+                "more time would help: run again with --resume and a larger --time-limit (the run "
+                f"so far is kept in {path}, {path.stat().st_size / 1e6:.0f} MB; delete it if you "
                 "will not)",
             )
 
 
-@contextmanager
-def _taken_up(saved: Path, checkpoint: Path) -> Iterator[None]:
-    """Let a run go on from a saved one; where it does not come to save anything, all is as before.
+@options.with_settings(
+    without=("labels", "labels_file", "unlabelled"), only=("graph", "time_limit", "random_state")
+)
+def cluster(
+    data: options.Data,
+    *,
+    read: ReadOptions,
+    settings: dict[str, Any],
+    out: options.Out = Path("spinlearn-out"),
+    quiet: options.Quiet = False,
+) -> None:
+    """Find groups that stand apart among points without any label.
 
-    Parameters
-    ----------
-    saved : Path
-        Of a run under way or of one that ended with an answer; it need not exist.
-    checkpoint : Path
-        Where the run looks for it.
+    Writes the same files as `spinlearn fit`; groups are called new:1, new:2, ..., the largest
+    first. Labels that the file may hold are not looked at: name their column in none of the
+    --features.
+
+    Examples:
+
+        spinlearn cluster cells.csv --id cell --out groups
+
+        spinlearn cluster genes.csv.gz --log2 --top-variance 200
+    """
+    import numpy as np
+
+    from spinlearn.io.reading import read_dataset
+    from spinlearn.workflows.fitting import Fitting
+
+    with _alone(out):
+        dataset = read_dataset(data, replace(read, for_labelling=True))
+        if dataset.n_points < 2:
+            raise InvalidInputError(
+                f"{dataset.source} holds {dataset.n_points} points: at least 2 are needed"
+            )
+        none = np.full(dataset.n_points, None, dtype=object)
+        fitting = Fitting(dataset, settings)
+        _write(out, quiet, lambda watch: fitting.result(none, watch, watch.tell))
+
+
+Group = Annotated[str, typer.Argument(help="A proposal, for example new:1.")]
+NewFolder = Annotated[Path, typer.Option("--out", help="Folder for the new answer.")]
+
+
+def accept(
+    folder: options.Folder,
+    group: Group,
+    name: Annotated[str, typer.Argument(help="Name of its class.")],
+    out: NewFolder,
+    quiet: options.Quiet = False,
+) -> None:
+    """Make a proposed group a class of its own, and answer anew.
+
+    Its most typical points become labels of that class. Proposals are in proposals.csv and on the
+    page report.html.
+
+    Example:
+
+        spinlearn accept answer new:1 "Adelie male" --out answer2
+    """
+    _decide("accept", folder, group, name, out, quiet)
+
+
+def reject(
+    folder: options.Folder, group: Group, out: NewFolder, quiet: options.Quiet = False
+) -> None:
+    """Say that a proposed group is no class of its own, and answer anew.
+
+    Its most typical points become labels of the named class beside it; it is not proposed again.
+
+    Example:
+
+        spinlearn reject answer new:1 --out answer2
+    """
+    _decide("reject", folder, group, "", out, quiet)
+
+
+def _decide(do: str, folder: Path, group: str, name: str, out: Path, quiet: bool) -> None:
+    from spinlearn.io.folder import check_name
+    from spinlearn.io.result import Result
+    from spinlearn.workflows.decisions import decided
+
+    check_name(out)
+    result = Result.load(folder)
+    with _alone(out):
+        _, again = _write(out, quiet, lambda watch: (decided(result, do, group, name, watch), ()))
+    word = again.words[-1]
+    what = "a class" if do == "accept" else "part of"
+    labelled = ", ".join(again.ids[k] for k in word.labelled.tolist())
+    now = "is a label" if len(word.labelled) == 1 else "are labels"
+    say(console(), f"{group} is {what} {word.name}: {labelled} {now} now")
+
+
+@contextmanager
+def _alone(out: Path) -> Iterator[None]:
+    """Write into a folder, alone; refuse one that cannot be before any work."""
+    from spinlearn.io.folder import check_name, check_target, parent_folder
+    from spinlearn.io.run_lock import only_run
+
+    check_name(out)
+    with parent_folder(out), only_run(out):
+        check_target(out)
+        yield
+
+
+def _write(
+    out: Path,
+    quiet: bool,
+    answer: Callable[[Watch], tuple[Result, Sequence[str]]],
+    then: Callable[[Watch, Result], None] = lambda watch, result: None,
+    **how: Any,
+) -> tuple[Watch, Result]:
+    """Find an answer, write its folder and say what is in it.
+
+    `then` is called as soon as the files stand, before a word is printed: nothing that goes
+    wrong then is to make the next run think that this one was interrupted.
+    """
+    from spinlearn.io.answer_files import write_answer
+    from spinlearn.io.folder import new_folder
+
+    screen = console()
+    with watched(screen, quiet) as watch:
+        result, messages = answer(watch)
+        watch.writing()
+        with new_folder(out) as folder:
+            files = write_answer(folder, result, **how)
+        then(watch, result)
+        watch.written()
+        print_summary(screen, result, out, messages)
+        for path in files:
+            say(screen, f"wrote {out / path.name}")
+    return watch, result
+
+
+@contextmanager
+def _from_saved(saved: Path, checkpoint: Path) -> Iterator[None]:
+    """Let a run go on from a saved one; if it fails before it saves anything, put that back.
+
+    `saved` is the checkpoint of a run under way or of one that ended with an answer, if it exists;
+    the run looks for it at `checkpoint`.
     """
     if saved == checkpoint or not saved.exists():
         yield
@@ -234,18 +312,18 @@ def _taken_up(saved: Path, checkpoint: Path) -> Iterator[None]:
         raise
 
 
-def _kept(checkpoint: Path, finished: Path, more_time_helps: bool) -> Path | None:
+def _keep(checkpoint: Path, finished: Path, more_time_helps: bool) -> list[Path]:
     """Where the run is kept that has ended with an answer, if going on with it would help."""
     finished.unlink(missing_ok=True)  # of an earlier answer in the same folder
     if not more_time_helps:
         checkpoint.unlink(missing_ok=True)
     if not checkpoint.exists():
-        return None
+        return []
     checkpoint.replace(finished)
-    return finished
+    return [finished]
 
 
-def _cost(data: Dataset) -> Cost:
+def _cost(data: Dataset) -> Any:
     """What the default answer will take."""
     from spinlearn.workflows.costs import predicted_cost
 
@@ -264,3 +342,33 @@ def _run_files(out: Path) -> tuple[Path, Path]:
     whole = out.resolve()
     name = f".{whole.name}"
     return whole.with_name(f"{name}.checkpoint.npz"), whole.with_name(f"{name}.finished.npz")
+
+
+@contextmanager
+def on_cluster(address: str | None) -> Iterator[None]:
+    """Share work with the cluster of this Dask scheduler while the block runs; None: do not."""
+    if address is None:
+        yield
+        return
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise MissingDependencyError(
+            "--scheduler needs Dask, which is not installed: pip install 'spinlearn[dask]'"
+        ) from error
+    from joblib import parallel_config
+
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"--scheduler {address!r} is not an address ({error}): write for example "
+            "tcp://10.0.0.1:8786, as `dask scheduler` prints it"
+        ) from error
+    except OSError as error:
+        raise ClusterError(
+            f"no scheduler answers at {address} within {CONNECT_SECONDS} s: start one with `dask "
+            "scheduler`, or check the address"
+        ) from error
+    with client, parallel_config("dask", client=client):
+        yield

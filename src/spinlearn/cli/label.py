@@ -9,12 +9,15 @@ import threading
 import webbrowser
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from spinlearn.cli import options
 from spinlearn.cli.console import console, say
-from spinlearn.core.constants import NOVELTY
 from spinlearn.errors import SpinlearnError
+from spinlearn.io.dataset import ReadOptions
+from spinlearn.settings import READ
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -24,43 +27,40 @@ if TYPE_CHECKING:
 LOOK_SECONDS = 0.5  # between looks for Ctrl-C, which wakes nobody who waits on Windows
 
 
+@options.with_settings()
 def label(
     data: options.Data,
-    labels: options.Labels = None,
-    id: options.Id = None,
-    features: options.Features = None,
-    unlabelled: options.Unlabelled = None,
-    labels_file: options.LabelsFile = None,
-    edges: options.Edges = False,
-    delimiter: options.Delimiter = None,
-    encoding: options.Encoding = "utf-8",
-    decimal: options.Decimal = ".",
-    missing: options.Missing = "error",
-    neighbors: options.Neighbors = None,
-    images: options.Images = None,
-    pixels: options.Pixels = None,
-    scale: options.Scale = "auto",
-    clip: options.Clip = None,
-    log2: options.Log2 = False,
-    top_variance: options.TopVariance = None,
-    method: options.MethodName = "auto",
-    graph: options.GraphSpec = "auto",
-    components: options.Components = "auto",
-    couplings: options.Couplings = "auto",
-    energy: options.EnergyName = "auto",
-    feature_law: options.FeatureLaw = "auto",
-    proportions: options.Proportions = None,
-    label_noise: options.LabelNoise = None,
-    novelty: options.Novelty = NOVELTY,
-    engine: options.EngineName = "auto",
-    temperatures: options.Temperatures = "auto",
-    temperature: options.Temperature = "auto",
-    tau: options.Tau = 0.1,
-    out: options.LabellingOut = None,
-    who: options.Who = None,
-    port: options.Port = 0,
-    show: options.ShowPage = True,
-    seed: options.Seed = 0,
+    *,
+    read: ReadOptions,
+    settings: dict[str, Any],
+    images: Annotated[
+        Path | None, typer.Option(help="Folder of picture files that are named by ids.")
+    ] = None,
+    pixels: Annotated[
+        str | None,
+        typer.Option(
+            help="Size of the pictures that the features are: 28x28, 32x32x3; none if they are "
+            "none. Default: by their number and names.",
+            rich_help_panel=READ,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for log and answer. Default: DATA-labels.")
+    ] = None,
+    who: Annotated[
+        str | None,
+        typer.Option(
+            help="Your name in the log. Default: that of your account.",
+            rich_help_panel=options.RUN,
+        ),
+    ] = None,
+    port: Annotated[
+        int,
+        typer.Option(help="Of the page. Default: any that is free.", rich_help_panel=options.RUN),
+    ] = 0,
+    show: Annotated[
+        bool, typer.Option("--open/--no-open", help="Open the page.", rich_help_panel=options.RUN)
+    ] = True,
 ) -> None:
     """Label points by looking at them, in a page that this machine alone can open.
 
@@ -81,34 +81,9 @@ def label(
     from spinlearn.io.reading import read_dataset
     from spinlearn.labelling.notebook import Labelling
     from spinlearn.labelling.thumbnails import thumbnails_of
-    from spinlearn.workflows.settings import FitSettings
 
     screen = console()
-    read = options.read_options(
-        labels, id, features, labels_file, edges, delimiter, encoding, unlabelled, missing,
-        neighbors, decimal,
-    )  # fmt: skip
     dataset = read_dataset(data, replace(read, for_labelling=True))
-    settings = FitSettings(
-        method=method,
-        graph=graph,
-        n_components=components,
-        couplings=couplings,
-        energy=energy,
-        feature_law=feature_law,
-        proportions=proportions,
-        label_noise=label_noise,
-        novelty=novelty,
-        engine=engine,
-        temperatures=temperatures,
-        temperature=temperature,
-        tau=tau,
-        scale=scale,
-        clip=options.parse_clip(clip),
-        log2=log2,
-        top_variance=top_variance,
-        seed=seed,
-    )
     thumbnails = thumbnails_of(dataset, images=images, pixels=pixels)
     folder = Path(f"{data.name.partition('.')[0] or 'data'}-labels") if out is None else out
     under_way = Labelling(

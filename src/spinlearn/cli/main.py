@@ -15,20 +15,12 @@ from typing import Annotated, Any
 import typer
 
 from spinlearn import __version__
-from spinlearn.cli import (
-    cluster,
-    compare,
-    decide,
-    demo,
-    doctor,
-    explore,
-    fit,
-    label,
-    reproduce,
-    suggest,
-    suspects,
-)
+from spinlearn.cli import others
+from spinlearn.cli.compare import compare
 from spinlearn.cli.console import printable
+from spinlearn.cli.doctor import doctor
+from spinlearn.cli.fit import accept, cluster, fit, reject
+from spinlearn.cli.label import label
 from spinlearn.errors import SpinlearnError, StoppedError
 
 BAD_INPUT, STOPPED, BUG = 2, 130, 1
@@ -68,7 +60,7 @@ class _InterruptedError(Exception):
     """Ctrl-C on its way out: typer would leave without a word."""
 
 
-def _telling(command: Callable[..., None]) -> Callable[..., None]:
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run_command(*arguments: Any, **options: Any) -> None:
         try:
@@ -80,11 +72,10 @@ def _telling(command: Callable[..., None]) -> Callable[..., None]:
 
 
 for command in (
-    fit.fit, cluster.cluster, label.label, explore.explore, decide.accept, decide.reject,
-    suggest.suggest, suspects.suspects, compare.compare, reproduce.reproduce, demo.demo,
-    doctor.doctor,
+    fit, cluster, label, others.explore, accept, reject, others.suggest, others.suspects, compare,
+    others.reproduce, others.demo, doctor,
 ):  # fmt: skip
-    app.command()(_telling(command))
+    app.command()(_interruptible(command))
 
 
 def run() -> None:

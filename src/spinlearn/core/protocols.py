@@ -35,7 +35,9 @@ class Engine(Protocol):
     """What every engine looks like: it maps a model to its thermal averages.
 
     An engine of your own needs no base class. It has a `name`, a method `unsupported` and a method
-    `run`; enter it into `ENGINES`, or give it to ``PottsClassifier(engine=...)`` as it is.
+    `run`; enter it into `ENGINES`, or give it to ``PottsClassifier(engine=...)`` as it is. One that
+    treats no term in whole classes, such as a null model, has ``treats_class_terms = False``; the
+    method "auto" is then the paper's.
 
     Attributes
     ----------

@@ -142,7 +142,7 @@ def two_bands(n_labels: int = 7) -> ToySet:
     >>> from spinlearn import PottsClassifier
     >>> from spinlearn.datasets import two_bands
     >>> toy = two_bands()
-    >>> clf = PottsClassifier(method="paper", temperatures=[0.0, 0.7])
+    >>> clf = PottsClassifier(method="paper", temperature="paper:grid=0,0.7")
     >>> clf = clf.fit(toy.graph(), toy.labels)
     >>> [int(np.sum(clf.decide(t).calls != toy.truth)) for t in (0.0, 0.7)]  # errors
     [677, 8]

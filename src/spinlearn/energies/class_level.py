@@ -1,6 +1,8 @@
 """Energies with a term in whole classes, which keeps one class from taking over.
 
     balanced_cut     cut(s) + (strength <J> / 2N) sum_c (V_c - N p_c)^2
+    diffused_cut     the same - (gamma <J> / m) sum_i (P_i(s_i) - 1/k)
+    modularity       cut(s) + (gamma / 4W) sum_c (V_c - 2W p_c)^2
     normalized_cut   (A / 2q) sum_c cut_c / vol_c        vol_c = summed degree of class c
     ratio_cut        (A / 2q) sum_c cut_c / n_c          n_c = number of points of class c
 
@@ -9,12 +11,39 @@ is the summed size of all points. The factor A/2q makes the ratio forms equal to
 classes are equally large, so that temperatures mean the same for all energies: the unit is that of
 the couplings. Shi & Malik (2000); Hagen & Kahng (1992).
 
-N and V_c of the balanced cut count the points that may be of one of the q classes. A part of the
-graph that no label reaches is never called by a name, so where every state has a label it makes no
-class larger; where a state has none, the part may be of that, and counts.
+N and V_c count the points that may be of one of the q classes: all of them where a state has no
+label. Where every state has one, parts of the graph without label count for no class, because they
+are never called by a name.
+
+The diffused cut is for very few labels, down to one a class. With one label a class, a labelling in
+which two classes have changed places costs only the edges of two labelled points, so the cut says
+well which points belong together, but hardly which class they are. Diffusion says the opposite: it
+carries a label far, but blurs borders. P_i(c) is what reaches point i of the labels of class c in
+random walks over the graph (Zhou et al. 2004 with alpha near one),
+
+    G = (I - alpha S)^-1 Y,    S = D^-1/2 W D^-1/2,    P_i(c) = G_ic / g_c / sum_c' G_ic' / g_c',
+
+g_c = sum_i G_ic, so that all classes carry the same mass however well their labels are placed. k is
+the number of labelled classes; a state without label has no field. m is the mean over the
+unlabelled points of the largest minus the second largest P_i, so that gamma is the usual field
+difference of a point in units of the mean coupling <J>, whatever alpha and the graph: at 0.2 a
+single neighbour outweighs it at one point, while a group of a hundred points feels twenty. Its
+balance is by default the mean degree, mean_i sum_j w_ij: as many mean couplings as a point has
+neighbours. That is the strength of the null model of modularity with gamma = 1, which the energy
+becomes with V_c as volumes and without fields.
+
+Modularity is the cut beside a null model. In a random graph with the same degrees an edge joins i
+and j with weight d_i d_j / 2W, W = sum_<ij> w_ij, so its second term is gamma times the weight that
+chance would put inside the classes. It is the Potts form of modularity (Reichardt & Bornholdt
+2006): with Newman's
+
+    Q = (1/2W) sum_ij (w_ij - gamma d_i d_j / 2W) [s_i = s_j]        E = W (1 - Q).
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,118 +52,228 @@ from spinlearn.analysis.grains import reached
 from spinlearn.core.arrays import BoolArray, FloatArray, real_array
 from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel, checked_n_states
-from spinlearn.energies.label_terms import UNLABELLED, checked_labels, label_terms
-from spinlearn.energies.pairwise import min_cut, weighted_degrees
+from spinlearn.core.model import PottsModel
+from spinlearn.core.settings import is_number
+from spinlearn.energies.base import (
+    UNLABELLED,
+    Energy,
+    checked_labels,
+    label_terms,
+    mean_coupling,
+    weighted_degrees,
+)
+from spinlearn.energies.pairwise import MinCut
 from spinlearn.errors import InvalidInputError
+from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, weight_matrix
+
+TOLERANCE = 1e-8  # residual relative to the labels, far below the margins that fields are made of
+MAX_STEPS = 10_000
 
 
-def balanced_cut(
-    graph: Graph,
-    labels: npt.ArrayLike,
-    n_states: int,
-    *,
-    label_strength: npt.ArrayLike = np.inf,
-    strength: float = 2.0,
-    size: str = "count",
-    proportions: npt.ArrayLike | None = None,
-) -> PottsModel:
+@dataclass(kw_only=True)
+class BalancedCut(MinCut):
     """The cut plus a penalty on classes of unequal size.
 
-    ``E = cut(s) + (strength <J> / 2N) sum_c (V_c - N p_c)^2`` plus the label term of `min_cut`: <J>
+    ``E = cut(s) + (strength <J> / 2N) sum_c (V_c - N p_c)^2`` plus the label term of `MinCut`: <J>
     is the mean coupling, N the number of points, V_c the size of class c and p_c its expected
     share. Where all shares are equal, p_c = 0 is used, which adds a constant.
 
     Parameters
     ----------
-    graph : Graph
-        Similar points; n nodes, m edges. Its weights, >= 0 or of either sign, are the couplings.
-    labels : array-like of int, shape (n,)
-        Class of every labelled point, from 0 to q - 1; -1 for the others.
-    n_states : int
-        Number of classes, q, from 2 to 127.
-    label_strength : float or array-like of shape (n,), default inf
-        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
-        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
-        ignored.
     strength : float, default 2
         Of the penalty, in units of the mean coupling; 0 is the minimum cut.
     size : {"count", "volume"}, default "count"
         Whether the size of a class is its number of points or their summed degree.
     proportions : array-like of shape (q,), optional
         Expected shares of the classes, all equal by default; they are scaled to sum to one.
-
-    Returns
-    -------
-    PottsModel
-        The energy of every labelling, in the unit of the couplings.
-
-    See Also
-    --------
-    BalancedCut : The same as an object, for ``PottsClassifier(energy=...)``.
+    <shared>
 
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
-    >>> from spinlearn.energies import balanced_cut
-    >>> model = balanced_cut(chain, [0, -1, -1, 1], n_states=2)
-    >>> model.energy([[0, 0, 1, 1], [0, 0, 0, 1]]).round(2).tolist()
-    [2.17, 3.08]
+    >>> from spinlearn.energies import BalancedCut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    >>> model = BalancedCut(strength=3)(chain, [0, -1, -1, 1], n_states=2)
+    >>> model.energy([[0, 0, 1, 1], [0, 1, 1, 1]]).round(2).tolist()
+    [4.0, 4.75]
     """
-    model = min_cut(graph, labels, n_states, label_strength=label_strength)
-    if not (isinstance(strength, (int, float, np.number)) and 0 <= strength < np.inf):
-        raise InvalidInputError(
-            f"strength={strength!r} is not a number >= 0: 0 switches the balance off, 2 is usual"
-        )
-    if size not in ("count", "volume"):
-        raise InvalidInputError(f"size={size!r} is unknown: use 'count' or 'volume'")
-    q = model.n_states
-    counted = counted_points(graph, labels, q)
-    sizes = counted.astype(np.float64)
-    if size == "volume":
-        degrees = weighted_degrees(graph) * counted
-        sizes = over_mean(degrees, counted)[0] if np.any(degrees > 0) else sizes
-    shares = None if proportions is None else class_shares(proportions, q)
-    unit = float(np.abs(graph.weights).mean()) if graph.n_edges else 1.0
-    return model.replace(class_penalty=balance(sizes, strength * unit, q, shares))
+
+    strength: float = 2.0
+    size: str = "count"
+    proportions: Any = None
+
+    def _model(
+        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
+    ) -> PottsModel:
+        model = super()._model(graph, labels, q, strength)
+        counted = counted_points(graph, labels, q)
+        balanced = self._strength(graph, counted)
+        if not (is_number(balanced) and 0 <= balanced < np.inf):
+            raise InvalidInputError(
+                f"strength={balanced!r} is not a number >= 0: 0 switches the balance off, 2 is "
+                "usual"
+            )
+        if self.size not in ("count", "volume"):
+            raise InvalidInputError(f"size={self.size!r} is unknown: use 'count' or 'volume'")
+        sizes = counted.astype(np.float64)
+        if self.size == "volume":
+            degrees = weighted_degrees(graph) * counted
+            sizes = over_mean(degrees, counted)[0] if np.any(degrees > 0) else sizes
+        shares = None if self.proportions is None else class_shares(self.proportions, q)
+        unit = mean_coupling(graph.weights)
+        return model.replace(class_penalty=balance(sizes, balanced * unit, q, shares))
+
+    def _strength(self, graph: Graph, counted: BoolArray) -> float:
+        return self.strength
 
 
-def normalized_cut(
-    graph: Graph,
-    labels: npt.ArrayLike,
-    n_states: int,
-    *,
-    label_strength: npt.ArrayLike = np.inf,
-) -> PottsModel:
-    """The cut of every class over its volume.
+@dataclass(kw_only=True)
+class DiffusedCut(BalancedCut):
+    """The balanced cut with a weak field from diffused labels, for one or two labels a class.
 
-    ``E = (A / 2q) sum_c cut_c / vol_c`` plus the label term of `min_cut`. cut_c is the weight of
-    the edges that leave class c, vol_c the summed degree of its points, A the volume of all. The
-    factor makes the energy that of the cut where all classes are equally large, so that
-    temperatures mean the same for both.
+    The cut says well which points belong together, but with few labels hardly which class they are;
+    random walks from the labels say the opposite. The energy is that of `BalancedCut` minus
+    ``(diffusion <J> / m) sum_i (P_i(s_i) - 1/k)`` over the unlabelled points: P_i(c) is the share
+    of class c in what reaches point i, k the number of labelled classes, and m the mean difference
+    between a point's two largest shares. Weights must be positive.
 
     Parameters
     ----------
-    graph : Graph
-        Similar points; n nodes, m edges. Its weights, > 0, are the couplings.
-    labels : array-like of int, shape (n,)
-        Class of every labelled point, from 0 to q - 1; -1 for the others.
-    n_states : int
-        Number of classes, q, from 2 to 127.
-    label_strength : float or array-like of shape (n,), default inf
-        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
-        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
-        ignored.
+    diffusion : float, default 0.2
+        Strength of the fields, in units of the mean coupling; 0 leaves the balanced cut.
+    alpha : float, default 0.999
+        Reach of the random walks from the labels, 0 < alpha < 1: about 1/(1 - alpha) steps.
+    strength : float, optional
+        Of the balance, in units of the mean coupling. Default: the mean degree in that unit, which
+        is the mean number of neighbours; then ``size="volume"`` and ``diffusion=0`` make the energy
+        that of `Modularity`.
+    size : {"count", "volume"}, default "count"
+        Whether the size of a class is its number of points or their summed degree.
+    proportions : array-like of shape (q,), optional
+        Expected shares of the classes, all equal by default; they are scaled to sum to one.
+    <shared>
 
-    Returns
-    -------
-    PottsModel
-        The energy of every labelling, in the unit of the couplings.
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import DiffusedCut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    >>> model = DiffusedCut(diffusion=0.5)(chain, [0, -1, -1, 1], n_states=2)
+    >>> model.fields[1:3].round(2).tolist()  # cost of either class at the two points between
+    [[-0.25, 0.25], [0.25, -0.25]]
+    """
+
+    diffusion: float = 0.2
+    alpha: float = 0.999
+    strength: float | None = None  # type: ignore[assignment]
+
+    def _model(
+        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
+    ) -> PottsModel:
+        model = super()._model(graph, labels, q, strength)
+        gamma, alpha = self.diffusion, self.alpha
+        if not (is_number(gamma) and 0 <= gamma < np.inf):
+            raise InvalidInputError(
+                f"diffusion={gamma!r} is not a strength of a field: use a number >= 0, 0.2 is usual"
+            )
+        if not (is_number(alpha) and 0 < alpha < 1):
+            raise InvalidInputError(f"alpha={alpha!r} is not a share: use 0 < alpha < 1")
+        states = checked_labels(graph, labels, q)
+        unit = mean_coupling(graph.weights)
+        return model.replace(
+            fields=model.fields - gamma * unit * _preferences(graph, states, q, float(alpha))
+        )
+
+    def _strength(self, graph: Graph, counted: BoolArray) -> float:
+        """By default the summed |coupling| of a point, mean over those that count, over <J>."""
+        if self.strength is not None:
+            return self.strength
+        if graph.n_edges == 0:
+            return 0.0
+        strength = np.abs(graph.weights)
+        ends = counted[graph.edges].sum(axis=1)
+        return float(np.sum(strength / strength.mean() * ends) / counted.sum())
+
+
+@dataclass(kw_only=True)
+class Modularity(MinCut):
+    """The cut beside a null model, so that no class gains by taking everything.
+
+    ``E = cut(s) + (gamma / 4W) sum_c V_c^2`` plus the label term of `MinCut`. W is the weight of
+    all edges, V_c the summed degree of the points of class c. In a random graph with the same
+    degrees the second term is gamma times the weight inside the classes. With Newman's modularity Q
+    and gamma = 1, E = W (1 - Q). Weights must be positive.
+
+    Parameters
+    ----------
+    resolution : float, default 1
+        gamma, >= 0; 0 is the minimum cut, and larger values make more and smaller classes.
+    proportions : array-like of shape (q,), optional
+        Expected shares of the classes in the volume (the summed degree), all equal by default; they
+        are scaled to sum to one.
+    <shared>
+
+    References
+    ----------
+    J. Reichardt and S. Bornholdt, Statistical mechanics of community detection, Phys. Rev. E 74,
+    016110 (2006).
+
+    Examples
+    --------
+    Without a label in the second class the cut alone would be least where all points are in one:
+
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import Modularity
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    >>> model = Modularity(resolution=1)(chain, [0, -1, -1, -1], n_states=2)
+    >>> model.energy([[0, 0, 0, 0], [0, 0, 1, 1]]).round(2).tolist()
+    [3.0, 2.5]
+    """
+
+    resolution: float = 1.0
+    proportions: Any = None
+
+    def _model(
+        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
+    ) -> PottsModel:
+        model = super()._model(graph, labels, q, strength)
+        gamma = self.resolution
+        if not (is_number(gamma) and 0 <= gamma < np.inf):
+            raise InvalidInputError(
+                f"resolution={gamma!r} is not a number >= 0: 1 is usual, less makes fewer and "
+                "larger classes, and 0 leaves the minimum cut"
+            )
+        shares = None if self.proportions is None else class_shares(self.proportions, q)
+        counted = counted_points(graph, labels, q)
+        degrees = weighted_degrees(graph) * counted
+        if gamma == 0 or not np.any(degrees > 0):
+            return model  # without edges chance joins nothing
+        # Volumes in units of the mean degree: their squares must not overflow.
+        sizes, mean_degree = over_mean(degrees, counted)
+        chance = float(gamma) * mean_degree
+        if not np.isfinite(chance):
+            raise InvalidInputError(
+                f"energies overflow: resolution={gamma:g} times the mean degree {mean_degree:g} "
+                "is too large a number; 1 is usual"
+            )
+        return model.replace(class_penalty=balance(sizes, chance, q, shares))
+
+
+@dataclass(kw_only=True)
+class NormalizedCut(Energy):
+    """The cut of every class over its volume.
+
+    ``E = (A / 2q) sum_c cut_c / vol_c`` plus the label term of `MinCut`. cut_c is the weight of
+    the edges that leave class c, vol_c the summed degree of its points, A the volume of all. The
+    factor makes the energy that of the cut where all classes are equally large, so that
+    temperatures mean the same for both. Weights must be positive.
+
+    Parameters
+    ----------
+    <shared>
 
     See Also
     --------
-    NormalizedCut : The same as an object, for ``PottsClassifier(energy=...)``.
     spinlearn.baselines.NormalizedCutClustering : The spectral method, without labels.
 
     References
@@ -144,49 +283,42 @@ def normalized_cut(
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
-    >>> from spinlearn.energies import normalized_cut
-    >>> model = normalized_cut(chain, [0, -1, -1, 1], n_states=2)
-    >>> model.energy([[0, 0, 1, 1], [0, 0, 0, 1]]).round(2).tolist()
-    [0.5, 1.56]
+    >>> from spinlearn.energies import NormalizedCut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    >>> NormalizedCut()(chain, [0, -1, -1, 1], n_states=2).energy([0, 0, 1, 1])
+    1.0
     """
-    return _ratio(graph, labels, n_states, label_strength, weighted_degrees(graph))
+
+    def _model(
+        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
+    ) -> PottsModel:
+        sizes = self._sizes(weighted_degrees(graph))
+        fields, clamped = label_terms(graph, labels, q, strength)
+        scale = float(sizes.sum()) / (2 * q)
+        return PottsModel(
+            graph,
+            q,
+            couplings=np.zeros(graph.n_edges),
+            fields=fields,
+            clamped=clamped,
+            class_penalty=ClassPenalty.ratio(graph, sizes, n_states=q, scale=scale),
+        )
+
+    def _sizes(self, degrees: FloatArray) -> FloatArray:
+        return degrees
 
 
-def ratio_cut(
-    graph: Graph,
-    labels: npt.ArrayLike,
-    n_states: int,
-    *,
-    label_strength: npt.ArrayLike = np.inf,
-) -> PottsModel:
+@dataclass(kw_only=True)
+class RatioCut(NormalizedCut):
     """The cut of every class over its number of points.
 
-    ``E = (n / 2q) sum_c cut_c / n_c`` plus the label term of `min_cut`. cut_c is the weight of the
+    ``E = (n / 2q) sum_c cut_c / n_c`` plus the label term of `MinCut`. cut_c is the weight of the
     edges that leave class c, n_c its number of points. Where all classes are equally large this is
-    the cut.
+    the cut. Weights must be positive.
 
     Parameters
     ----------
-    graph : Graph
-        Similar points; n nodes, m edges. Its weights, > 0, are the couplings.
-    labels : array-like of int, shape (n,)
-        Class of every labelled point, from 0 to q - 1; -1 for the others.
-    n_states : int
-        Number of classes, q, from 2 to 127.
-    label_strength : float or array-like of shape (n,), default inf
-        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
-        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
-        ignored.
-
-    Returns
-    -------
-    PottsModel
-        The energy of every labelling, in the unit of the couplings.
-
-    See Also
-    --------
-    RatioCut : The same as an object, for ``PottsClassifier(energy=...)``.
+    <shared>
 
     References
     ----------
@@ -196,34 +328,14 @@ def ratio_cut(
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
-    >>> from spinlearn.energies import ratio_cut
-    >>> model = ratio_cut(chain, [0, -1, -1, 1], n_states=2)
-    >>> model.energy([[0, 0, 1, 1], [0, 0, 0, 1]]).round(2).tolist()
-    [0.5, 1.33]
+    >>> from spinlearn.energies import RatioCut
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    >>> RatioCut()(chain, [0, -1, -1, 1], n_states=2).energy([0, 0, 1, 1])
+    1.0
     """
-    weighted_degrees(graph)  # refuses negative weights
-    return _ratio(graph, labels, n_states, label_strength, np.ones(graph.n_nodes))
 
-
-def _ratio(
-    graph: Graph,
-    labels: npt.ArrayLike,
-    n_states: int,
-    label_strength: npt.ArrayLike,
-    sizes: FloatArray,
-) -> PottsModel:
-    q = checked_n_states(n_states)
-    fields, clamped = label_terms(graph, labels, q, label_strength)
-    scale = float(sizes.sum()) / (2 * q)
-    return PottsModel(
-        graph,
-        q,
-        couplings=np.zeros(graph.n_edges),
-        fields=fields,
-        clamped=clamped,
-        class_penalty=ClassPenalty.ratio(graph, sizes, n_states=q, scale=scale),
-    )
+    def _sizes(self, degrees: FloatArray) -> FloatArray:
+        return np.ones(len(degrees))
 
 
 def counted_points(graph: Graph, labels: npt.ArrayLike, n_states: int) -> BoolArray:
@@ -258,3 +370,29 @@ def class_shares(proportions: npt.ArrayLike, n_states: int) -> FloatArray:
             "proportions must be >= 0 and not all zero: give the expected share of every class"
         )
     return np.asarray(values / values.sum())
+
+
+def _preferences(
+    graph: Graph, states: npt.NDArray[np.int64], n_states: int, alpha: float
+) -> FloatArray:
+    """(P_i(c) - 1/k) / m for unlabelled points, (n, q); zero where no label reaches."""
+    preferences = np.zeros((graph.n_nodes, n_states))
+    labelled = np.flatnonzero(states != UNLABELLED)
+    classes = np.unique(states[labelled])
+    if len(classes) < 2:
+        return preferences  # one class everywhere says nothing
+    roots = inverse_roots(weighted_degrees(graph))
+    right = np.zeros((graph.n_nodes, len(classes)))
+    right[labelled, np.searchsorted(classes, states[labelled])] = 1.0
+    matrix = scaled(weight_matrix(graph), roots, alpha)
+    reached = np.maximum(solve(matrix, right, tol=TOLERANCE, max_iter=MAX_STEPS).x, 0.0)
+    reached /= reached.sum(axis=0)
+    total = reached.sum(axis=1)
+    # Below the solver's resolution shares are noise.
+    known = (states == UNLABELLED) & (total > TOLERANCE * total.max())
+    shares = reached[known] / total[known, None]
+    two = np.sort(shares, axis=1)[:, -2:]
+    margin = float(np.mean(two[:, 1] - two[:, 0])) if len(two) else 0.0
+    if margin > 0:
+        preferences[np.ix_(known, classes)] = (shares - 1 / len(classes)) / margin
+    return preferences

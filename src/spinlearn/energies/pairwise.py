@@ -15,49 +15,30 @@ at unit vectors F_i, without the constant. d_i is the summed weight of the edges
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, float_array
+from spinlearn.core.arrays import float_array
 from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel, checked_n_states
-from spinlearn.energies.label_terms import label_terms
+from spinlearn.core.model import PottsModel
+from spinlearn.energies.base import Energy, label_terms, weighted_degrees
 from spinlearn.errors import InvalidInputError
 
 
-def min_cut(
-    graph: Graph,
-    labels: npt.ArrayLike,
-    n_states: int,
-    *,
-    label_strength: npt.ArrayLike = np.inf,
-) -> PottsModel:
+@dataclass(kw_only=True)
+class MinCut(Energy):
     """The paper's energy: the weight of the edges between classes.
 
-    The equation is ``E = sum_<ij> w_ij [s_i != s_j] + sum_k h_k [s_k != c_k]``, eq. 2 of the paper,
-    with the labelled points k, their classes c_k and ``h_k`` the strength of their labels.
+    ``E = sum_<ij> w_ij [s_i != s_j] + sum_k h_k [s_k != c_k]``, eq. 2 of the paper, with the
+    labelled points k, their classes c_k and h_k the strength of their labels. Weights may be of
+    either sign. Give it to ``PottsClassifier(energy=...)``, or call it as below.
 
     Parameters
     ----------
-    graph : Graph
-        Similar points; n nodes, m edges. Its weights, >= 0 or of either sign, are the couplings.
-    labels : array-like of int, shape (n,)
-        Class of every labelled point, from 0 to q - 1; -1 for the others.
-    n_states : int
-        Number of classes, q, from 2 to 127.
-    label_strength : float or array-like of shape (n,), default inf
-        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
-        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
-        ignored.
-
-    Returns
-    -------
-    PottsModel
-        The energy of every labelling, in the unit of the couplings.
-
-    See Also
-    --------
-    MinCut : The same as an object, for ``PottsClassifier(energy=...)``.
+    <shared>
 
     References
     ----------
@@ -66,56 +47,37 @@ def min_cut(
     Examples
     --------
     >>> from spinlearn import Graph
+    >>> from spinlearn.energies import MinCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
-    >>> from spinlearn.energies import min_cut
-    >>> model = min_cut(chain, [0, -1, -1, 1], n_states=2)
-    >>> model.energy([0, 0, 1, 1])  # cuts the weak edge in the middle
-    0.5
-    >>> model.energy([0, 1, 1, 1])
-    1.0
+    >>> model = MinCut()(chain, [0, -1, -1, 1], n_states=2)
+    >>> model.energy([[0, 0, 1, 1], [0, 1, 1, 1]]).tolist()  # the first cuts the weak edge
+    [0.5, 1.0]
     """
-    q = checked_n_states(n_states)
-    fields, clamped = label_terms(graph, labels, q, label_strength)
-    return PottsModel(graph, q, fields=fields, clamped=clamped)
+
+    def _model(
+        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
+    ) -> PottsModel:
+        fields, clamped = label_terms(graph, labels, q, strength)
+        return PottsModel(graph, q, fields=fields, clamped=clamped)
 
 
-def harmonic(
-    graph: Graph,
-    labels: npt.ArrayLike,
-    n_states: int,
-    *,
-    label_strength: npt.ArrayLike = np.inf,
-    class_values: npt.ArrayLike | None = None,
-) -> PottsModel:
-    """The quadratic cost of harmonic functions, taken at labellings.
+@dataclass(kw_only=True)
+class Harmonic(Energy):
+    """The squared distance between the classes of neighbours, for classes that are ordered.
 
-    ``E = sum_<ij> w_ij |x(s_i) - x(s_j)|^2`` plus the label term of `min_cut`, with the classes at
-    points x(c). For unit vectors, the default, that is twice the min-cut energy.
+    ``E = sum_<ij> w_ij |x(s_i) - x(s_j)|^2`` plus the label term of `MinCut`, with the classes at
+    points x(c): the quadratic cost of harmonic functions, taken at labellings. For unit vectors,
+    the default, that is twice the energy of the minimum cut. Weights may be of either sign.
 
     Parameters
     ----------
-    graph : Graph
-        Similar points; n nodes, m edges. Its weights, >= 0 or of either sign, are the couplings.
-    labels : array-like of int, shape (n,)
-        Class of every labelled point, from 0 to q - 1; -1 for the others.
-    n_states : int
-        Number of classes, q, from 2 to 127.
-    label_strength : float or array-like of shape (n,), default inf
-        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
-        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
-        ignored.
     class_values : array-like of shape (q,) or (q, k), optional
         Where the classes lie: numbers for ordered classes (grades, stages), so that neighbouring
         ones cost less, or points. Default: unit vectors, all classes equally far apart.
-
-    Returns
-    -------
-    PottsModel
-        The energy of every labelling, in the unit of the couplings.
+    <shared>
 
     See Also
     --------
-    Harmonic : The same as an object, for ``PottsClassifier(energy=...)``.
     spinlearn.baselines.HarmonicFields : The method that minimises this cost over real numbers.
 
     References
@@ -128,66 +90,52 @@ def harmonic(
     Three grades: a step of two costs four times as much as a step of one.
 
     >>> from spinlearn import Graph
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
-    >>> from spinlearn.energies import harmonic
-    >>> model = harmonic(chain, [0, -1, -1, 2], n_states=3, class_values=[0, 1, 2])
-    >>> model.energy([[0, 0, 2, 2], [0, 0, 1, 2]]).tolist()
-    [2.0, 1.5]
+    >>> from spinlearn.energies import Harmonic
+    >>> pair = Graph(2, [(0, 1)])
+    >>> grades = Harmonic(class_values=[0, 1, 2])
+    >>> grades(pair, [0, -1], n_states=3).energy([[0, 1], [0, 2]]).tolist()
+    [1.0, 4.0]
     """
-    q = checked_n_states(n_states)
-    places = np.eye(q) if class_values is None else float_array(class_values, "class_values")
-    if places.shape[:1] != (q,) or places.ndim > 2 or not np.all(np.isfinite(places)):
-        raise InvalidInputError(
-            f"class_values has shape {places.shape} or holds NaN or infinity: give one finite "
-            f"number, or one point, for each of the {q} classes"
-        )
-    fields, clamped = label_terms(graph, labels, q, label_strength)
-    if class_values is None:  # |e_a - e_b|^2 = 2; as couplings, so that clusters can move
-        return PottsModel(graph, q, couplings=2 * graph.weights, fields=fields, clamped=clamped)
-    points = places.reshape(q, -1)
-    cost = np.sum((points[:, None] - points[None]) ** 2, axis=2)
-    return PottsModel(graph, q, pair_cost=cost, fields=fields, clamped=clamped)
+
+    class_values: Any = None
+
+    def _model(
+        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
+    ) -> PottsModel:
+        given = self.class_values
+        places = np.eye(q) if given is None else float_array(given, "class_values")
+        if places.shape[:1] != (q,) or places.ndim > 2 or not np.all(np.isfinite(places)):
+            raise InvalidInputError(
+                f"class_values has shape {places.shape} or holds NaN or infinity: give one finite "
+                f"number, or one point, for each of the {q} classes"
+            )
+        fields, clamped = label_terms(graph, labels, q, strength)
+        if given is None:  # |e_a - e_b|^2 = 2; as couplings, so that clusters can move
+            return PottsModel(graph, q, couplings=2 * graph.weights, fields=fields, clamped=clamped)
+        points = places.reshape(q, -1)
+        cost = np.sum((points[:, None] - points[None]) ** 2, axis=2)
+        return PottsModel(graph, q, pair_cost=cost, fields=fields, clamped=clamped)
 
 
-def lgc(
-    graph: Graph,
-    labels: npt.ArrayLike,
-    n_states: int,
-    *,
-    label_strength: npt.ArrayLike = np.inf,
-    mu: float | None = None,
-) -> PottsModel:
-    """The cost of learning with local and global consistency, taken at labellings.
+@dataclass(kw_only=True)
+class LGC(Energy):
+    """The cut with every edge divided by the degrees of its ends.
 
-    ``E = sum_<ij> 2 w_ij / sqrt(d_i d_j) [s_i != s_j]`` plus the label term of `min_cut`. d_i is
-    the summed weight of the edges of point i, so that a point with many neighbours is bound no more
-    tightly than one with few.
+    ``E = sum_<ij> 2 w_ij / sqrt(d_i d_j) [s_i != s_j]`` plus the label term of `MinCut`: the cost
+    of learning with local and global consistency, taken at labellings. d_i is the summed weight of
+    the edges of point i, so that a point with many neighbours is bound no more tightly than one
+    with few. Weights must be positive.
 
     Parameters
     ----------
-    graph : Graph
-        Similar points; n nodes, m edges. Its weights, > 0, are the couplings.
-    labels : array-like of int, shape (n,)
-        Class of every labelled point, from 0 to q - 1; -1 for the others.
-    n_states : int
-        Number of classes, q, from 2 to 127.
-    label_strength : float or array-like of shape (n,), default inf
-        Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
-        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
-        ignored.
     mu : float, optional
-        The cost of leaving a label, which then takes the place of `label_strength`: mu = 1/alpha -
-        1 of the linear method. Its usual value 0.01 is nothing beside the couplings, which sum to
-        about 2 at every point. The default therefore takes the labels as `label_strength` says.
-
-    Returns
-    -------
-    PottsModel
-        The energy of every labelling, in the unit of the couplings.
+        The cost of leaving a label, in place of `label_strength`: mu = 1/alpha - 1 of the linear
+        method. Its usual value 0.01 is nothing beside the couplings, which sum to about 2 at every
+        point; therefore the default takes the labels as `label_strength` says.
+    <shared>
 
     See Also
     --------
-    LGC : The same as an object, for ``PottsClassifier(energy=...)``.
     spinlearn.baselines.LocalGlobalConsistency : The linear method.
 
     References
@@ -198,25 +146,20 @@ def lgc(
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
-    >>> from spinlearn.energies import lgc
-    >>> lgc(chain, [0, -1, -1, 1], n_states=2).couplings.round(2).tolist()
-    [1.63, 0.67, 1.63]
+    >>> from spinlearn.energies import LGC
+    >>> star = Graph(3, [(0, 1), (0, 2)])
+    >>> LGC()(star, [0, -1, -1], n_states=2).couplings.round(2).tolist()
+    [1.41, 1.41]
     """
-    q = checked_n_states(n_states)
-    degrees = weighted_degrees(graph)
-    u, v = graph.edges.T
-    couplings = 2 * graph.weights / np.sqrt(degrees[u]) / np.sqrt(degrees[v])
-    strength = label_strength if mu is None else mu
-    fields, clamped = label_terms(graph, labels, q, strength, couplings)
-    return PottsModel(graph, q, couplings=couplings, fields=fields, clamped=clamped)
 
+    mu: float | None = None
 
-def weighted_degrees(graph: Graph) -> FloatArray:
-    """d_i = sum_j w_ij, (n,); weights must be positive, for degrees are divided by."""
-    if np.any(graph.weights < 0):
-        raise InvalidInputError(
-            f"{int(np.sum(graph.weights < 0))} edges have negative weight, but this energy divides "
-            "by sums of weights: use energy='min_cut', or similarities >= 0"
-        )
-    return graph.node_sums(graph.weights)
+    def _model(
+        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
+    ) -> PottsModel:
+        degrees = weighted_degrees(graph)
+        u, v = graph.edges.T
+        couplings = 2 * graph.weights / np.sqrt(degrees[u]) / np.sqrt(degrees[v])
+        strength = strength if self.mu is None else self.mu
+        fields, clamped = label_terms(graph, labels, q, strength, couplings)
+        return PottsModel(graph, q, couplings=couplings, fields=fields, clamped=clamped)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Engine
+from spinlearn.core.settings import made
 from spinlearn.engines.auto import Auto
 from spinlearn.engines.belief_propagation import BeliefPropagation
 from spinlearn.engines.draws import draw_labellings
@@ -68,12 +69,13 @@ __all__ = [
 
 
 def make_engine(spec: Any) -> Engine:
-    """An engine from its name, with default settings; an engine is returned as it is.
+    """An engine from its name, with settings if need be; an engine is returned as it is.
 
     Parameters
     ----------
     spec : str or engine
-        A name from `ENGINES`, or an object with the methods of `Engine`.
+        A name from `ENGINES`, or one with settings, "tempering:tol=0.01,n_jobs=2"; or an object
+        with the methods of `Engine`.
 
     Returns
     -------
@@ -90,20 +92,14 @@ def make_engine(spec: Any) -> Engine:
     >>> make_engine("junction_tree")
     JunctionTree(max_memory_gb=6.0, max_operations=2000000000.0, max_seconds=None)
     """
-    kinds = ", ".join(map(repr, ENGINES))
-    if isinstance(spec, str):
-        if spec not in ENGINES:
-            raise InvalidInputError(
-                f"engine {spec!r} is unknown: use one of {kinds} or an engine such as "
-                "JunctionTree(max_memory_gb=8)"
-            )
-        return ENGINES[spec]()
-    if isinstance(spec, type) or not isinstance(spec, Engine):
+    example = "'tempering:tol=0.01' or JunctionTree(max_memory_gb=8)"
+    engine = made("engine", ENGINES, spec, example)
+    if isinstance(engine, type) or not isinstance(engine, Engine):
         raise InvalidInputError(
-            f"{spec!r} is not an engine: pass a name ({kinds}) or an instance such as "
+            f"{spec!r} is not an engine: pass a name ({', '.join(ENGINES)}) or an instance such as "
             "JunctionTree()"
         )
-    return spec
+    return engine
 
 
 def run_exactly(

@@ -98,6 +98,7 @@ class GeneralizedBP(Settings):
     max_operations: float = 2e9
 
     name: ClassVar[str] = "generalized_bp"
+    treats_class_terms: ClassVar[bool] = False
 
     def unsupported(self, model: PottsModel) -> str | None:
         """Why the model is too expensive or of the wrong kind, or None.

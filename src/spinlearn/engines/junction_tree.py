@@ -77,6 +77,7 @@ class JunctionTree(Settings):
     max_seconds: float | None = None
 
     name: ClassVar[str] = "junction_tree"
+    treats_class_terms: ClassVar[bool] = False
 
     def plan(self, model: PottsModel, n_temperatures: int = 1) -> EliminationCost:
         """Width, memory and cost of the exact answer, found without computing it.

@@ -65,6 +65,11 @@ class Tempering(Sampler):
 
     name: ClassVar[str] = "tempering"
 
+    @property
+    def treats_class_terms(self) -> bool:
+        """Whether it moves single points, not clusters alone."""
+        return self.moves != "cluster"
+
     def unsupported(self, model: PottsModel) -> str | None:
         """Why the moves asked for cannot treat the model, or None."""
         return _reason(self._walkers(model)[0], model, "use moves='auto'")
@@ -109,6 +114,7 @@ class SwendsenWang(Sampler):
     max_sweeps: int | None = 5_000
 
     name: ClassVar[str] = "swendsen_wang"
+    treats_class_terms: ClassVar[bool] = False
 
     def unsupported(self, model: PottsModel) -> str | None:
         """Why clusters cannot treat the model, or None."""
@@ -146,6 +152,7 @@ class Metropolis(Sampler):
     max_sweeps: int | None = 5_000
 
     name: ClassVar[str] = "metropolis"
+    treats_class_terms: ClassVar[bool] = False
 
     def unsupported(self, model: PottsModel) -> str | None:
         """Why single-node moves cannot treat the model, or None."""

@@ -8,7 +8,7 @@ nodes; rivals give them the mean over their neighbours, sum_j A_ij p_j / sum_j A
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,14 +24,14 @@ from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen, resto
 from spinlearn.core.graph import Graph
 from spinlearn.core.protocols import Callback, GraphBuilder
 from spinlearn.errors import InvalidInputError, LabelWarning
-from spinlearn.estimators.label_order import index_of, labels_by_row, refuse_other_order
-from spinlearn.estimators.table_forms import NoTableError, plain_table
 from spinlearn.graphs import PixelGrid, as_graph, make_builder
 from spinlearn.graphs.neighbors import PointBuilder
-from spinlearn.graphs.points import checked_points, refuse_drowned
-from spinlearn.methods.reduction import Reduction, checked_components
+from spinlearn.graphs.points import checked_points
+from spinlearn.graphs.reduction import Reduction
 
-ROUNDING = 1e-17  # principal components are right up to this part of the largest value
+
+class NoTableError(InvalidInputError, TypeError):
+    """X is of a kind that holds no points; scikit-learn's contract asks for a TypeError."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,11 +94,7 @@ def joining(training: TrainingGraph) -> str:
 
 
 def read_graph(
-    estimator: Any,
-    X: Any,
-    builder: Any,
-    n_components: Any = None,
-    callback: Callback | None = None,
+    estimator: Any, X: Any, builder: Any, callback: Callback | None = None
 ) -> TrainingGraph:
     """The graph of X; sets the estimator's n_features_in_ (and feature names) on the way.
 
@@ -109,8 +105,6 @@ def read_graph(
     X : points, or a graph of any kind; with a `PixelGrid`, the mask of an image
     builder : str or GraphBuilder
         How points become a graph; not looked at when X is a graph.
-    n_components : "auto", int or None
-        To how many principal components points are reduced first, see `methods.reduction`.
     callback : callable, optional
         Told of the progress.
     """
@@ -130,16 +124,13 @@ def read_graph(
         return TrainingGraph(graph, pixels=chosen.coordinates(X), shape=np.shape(X))
     # A copy: the caller may change X.
     points = frozen(_checked(estimator, X, reset=True), np.float64)
-    count = checked_components(n_components, *points.shape)
-    reduction = None
-    if count is not None:
-        refuse_drowned(points, ROUNDING)
-        reduction = Reduction.of(points, count)
-        points = frozen(reduction.apply(points), np.float64)
-    told = {"callback": callback, "checked": True} if isinstance(chosen, PointBuilder) else {}
-    return TrainingGraph(
-        chosen.build(points, **told), points, chosen, reduction=reduction, index=index_of(X)
-    )
+    if not isinstance(chosen, PointBuilder):
+        return TrainingGraph(chosen.build(points), points, chosen, index=index_of(X))
+    plain, places, reduction = chosen.reduced(points)
+    if reduction is not None:
+        points = frozen(places, np.float64)
+    graph = plain.build(points, callback=callback, checked=True)
+    return TrainingGraph(graph, points, plain, reduction=reduction, index=index_of(X))
 
 
 def require_labels(y: Any) -> None:
@@ -288,3 +279,124 @@ def _similarity_rows(X: Any, n_nodes: int, estimator_name: str) -> Any:
             "of a mean: drop the others"
         )
     return matrix
+
+
+# -- which label is whose --------------------------------------------------------------------------
+# Lists and arrays go by position, and so does pandas, as everywhere in scikit-learn; but a Series
+# with the row names of X in another order is refused: its positions are surely not meant.
+
+
+def index_of(table: Any) -> Any:
+    """The index of a pandas object, else None."""
+    index = getattr(table, "index", None)  # a list has a method of this name
+    return index if hasattr(index, "get_indexer") else None
+
+
+def refuse_other_order(y: Any, index: Any) -> None:
+    """Refuse a y that names the same rows as X (its index is given), but in another order."""
+    own = index_of(y)
+    if own is None or index is None or len(own) != len(index):
+        return
+    if not (own.is_unique and index.is_unique):
+        return
+    place = own.get_indexer(index)
+    if np.all(place >= 0) and np.any(place != np.arange(len(place))):
+        row = int(np.argmax(place != np.arange(len(place))))
+        raise InvalidInputError(
+            f"y and X have the same index in different orders (row {row} is {own[row]!r} in y, "
+            f"{index[row]!r} in X), and labels go by position: pass y.loc[X.index], or y.to_numpy()"
+            " if their order is right as it is"
+        )
+
+
+def labels_by_row(y: Any, n_points: int, nodes: Sequence[Hashable] | None, index: Any) -> Any:
+    """One label per point, None where there is none, if y names its points; else y as it is.
+
+    A mapping, or a pandas Series whose index is nodes of a networkx graph, names its points; rows
+    of a data frame are named by its index.
+    """
+    if not isinstance(y, Mapping):
+        own = index_of(y)
+        if own is None or nodes is None or not _names_nodes(own, nodes, n_points):
+            return y
+        if not own.is_unique:
+            twice = own[own.duplicated()][0]
+            raise InvalidInputError(f"y has more than one label for the node {twice!r}: keep one")
+        y = dict(zip(own, np.asarray(y, dtype=object).ravel(), strict=True))
+    names: Any = nodes if nodes is not None else range(n_points) if index is None else index
+    if index is not None and not index.is_unique:
+        raise InvalidInputError(
+            "the index of X repeats, so that the keys of y do not say which rows are meant: make it"
+            " unique, X.reset_index(drop=True), or give one label per row"
+        )
+    place = {name: k for k, name in enumerate(names)}
+    labels = np.full(n_points, None, dtype=object)
+    for name, label in y.items():
+        if name not in place:
+            raise InvalidInputError(
+                f"y has a label for {name!r}, which is not among {_among(nodes, index, n_points)}: "
+                "correct its keys"
+            )
+        labels[place[name]] = label
+    return labels
+
+
+def _names_nodes(own: Any, nodes: Sequence[Hashable], n_points: int) -> bool:
+    """Whether the index of a Series names nodes; one that names none is a mere count of rows."""
+    known = set(nodes)
+    found = [name in known for name in own]
+    counts = len(own) == n_points and list(own) == list(range(n_points))
+    return all(found) or (any(found) and not counts)
+
+
+def _among(nodes: Sequence[Hashable] | None, index: Any, n_points: int) -> str:
+    if nodes is not None:
+        return "the nodes of the graph"
+    if index is None or list(index) == list(range(n_points)):
+        return f"the rows 0 to {n_points - 1}"
+    first = ", ".join(map(repr, index[:3].tolist()))
+    return f"the index of X ({first}{', ...' if n_points > 3 else ''})"
+
+
+# -- forms of a table beyond those that scikit-learn knows ----------------------------------------
+
+
+def plain_table(X: Any) -> Any:
+    """X in a form that scikit-learn reads, or an error that says how to get there."""
+    if isinstance(X, Mapping):
+        raise NoTableError(
+            "X is a mapping, whose order of points is not plain: pass pandas.DataFrame(X) if its "
+            "values are columns, np.array(list(X.values())) if they are points"
+        )
+    if hasattr(X, "__next__"):
+        raise NoTableError(f"X is a {type(X).__name__}, which can be read only once: pass list(X)")
+    if isinstance(X, np.matrix):
+        return np.asarray(X)
+    if isinstance(X, np.ndarray) and X.dtype.names is not None:
+        raise NoTableError(
+            f"X is a structured array with the fields {', '.join(X.dtype.names)}, not a table of "
+            "numbers: pass numpy.lib.recfunctions.structured_to_unstructured(X)"
+        )
+    kinds = list(getattr(X, "dtypes", ())) if hasattr(X, "sparse") else []
+    if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
+        return X.sparse.to_dense()  # a frame is a table of features, never a graph
+    _refuse_underscores(X)
+    return X
+
+
+def _refuse_underscores(X: Any) -> None:
+    """Refuse text such as 1_000, which Python reads as a number and no one else does."""
+    try:
+        cells = np.asarray(X)
+    except ValueError:  # rows of different length, of which more is said later
+        return
+    if cells.dtype.kind not in "OU" or not cells.ndim:
+        return
+    for place, cell in np.ndenumerate(cells):
+        if isinstance(cell, str) and "_" in cell:
+            axes = zip(("row", "column"), place, strict=False)
+            where = ", ".join(f"{axis} {k}" for axis, k in axes)
+            raise InvalidInputError(
+                f"X holds the text {str(cell)!r} at {where}, but features are numbers: write them "
+                "without _"
+            )

@@ -5,11 +5,13 @@ fit = graph of similar points -> energy -> equilibrium at all temperatures -> pr
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +28,13 @@ from spinlearn.answers.proposal import ACCEPT, REJECT, Proposal, Word, proposed
 from spinlearn.answers.settled import StoppingRule
 from spinlearn.answers.unseen import unseen_average, unseen_laws, unseen_outcomes
 from spinlearn.core.arrays import BoolArray, FloatArray, temperature_array
-from spinlearn.core.constants import NOVELTY
 from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.protocols import Callback
+from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.seeds import seed_sequence
 from spinlearn.core.stopping import SamplesLevels
-from spinlearn.engines import make_engine
+from spinlearn.engines import BeliefPropagation, make_engine
 from spinlearn.engines.approximation import approximate_grid
+from spinlearn.engines.cooled_run import cooled_averages
 from spinlearn.errors import (
     ContradictionWarning,
     GraphWarning,
@@ -41,8 +43,6 @@ from spinlearn.errors import (
     UnreachedTemperatureError,
     UnsupportedModelError,
 )
-from spinlearn.estimators.checks import check_answer_settings
-from spinlearn.estimators.graph_choice import graph_choice, graph_settings
 from spinlearn.estimators.inputs import (
     LabelledScore,
     contradiction,
@@ -51,15 +51,27 @@ from spinlearn.estimators.inputs import (
     similarities,
     training_labels,
 )
-from spinlearn.graphs import describe
-from spinlearn.methods import Plan, plan
-from spinlearn.methods.features import Features, GivenLaw, check_features, is_classifier
+from spinlearn.graphs import KNN, MutualKNN, describe
+from spinlearn.methods import Choice, Plan, plan, replanned
+from spinlearn.methods.features import Features, GivenLaw, is_classifier
 from spinlearn.methods.plan import Asked
 from spinlearn.methods.proposals import Measured, proposals
+from spinlearn.settings import (
+    CLASSIFIER,
+    check,
+    class_proportions,
+    is_open,
+    make_rule,
+    parameters_text,
+    signature,
+)
 from spinlearn.viz.notebook import as_html
 from spinlearn.viz.pictures import Pictures
 
+PLANNED = ("method", "energy", "label_noise", "proportions", "novelty")  # settings the plan takes
 QUICK = 3_000  # points beyond which the answer to accepted and rejected proposals is a quick one
+HASTY_TOL = 1e-3  # of messages: marginals are then right to about 1e-2 where they move most
+HASTY_SWEEPS = 25
 
 
 class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
@@ -72,82 +84,18 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     confidence of the call is that probability. It follows scikit-learn's interface. Axes are n
     points, d features.
 
+    Graphs, energies, engines and temperature rules are given by name, by a text with settings as in
+    "knn:5,metric=cosine", or as objects: ``KNN(n_neighbors=5, metric="cosine")``, ``PixelGrid()``
+    for the mask of an image, ``MinCut(label_strength=2)``, ``Custom(...)`` with arrays of your own
+    or a function of (graph, labels, n_states) that returns a PottsModel, ``Tempering(tol=0.01)``,
+    ``TemperatureRule(grid=[0, 0.5, 1])``. A classifier with ``fit`` and ``predict_proba`` as
+    `features` takes the place of the usual one, and an array holds probabilities of your own that
+    did not come from these labels, one column per class in sorted order. Whatever is chosen for you
+    is in `choices_` with its reason.
+
     Parameters
     ----------
-    method : {"auto", "messages", "paper"}, default "auto"
-        How the answer is found where nothing else is said. "paper": that of Getz, Shental & Domany
-        throughout: mutual neighbours, the minimum cut, exact or sampled averages, T* of
-        section 6.1. "messages": the average of three laws, belief propagation on homogeneous
-        couplings, walks from the labels and the features, over three strengths of a null model
-        and three temperatures, weighed by left-out labels. "auto": "messages", but on lattices, and
-        graphs as sparse, the paper's where left-out labels do not speak against it. Whatever is
-        chosen is in `choices_` with its reason, and any of the settings below overrides it.
-    graph : str or graph builder, default "auto"
-        How points become a graph: "knn" (10 nearest neighbours), "mutual_knn" (mutual 10 nearest
-        neighbours plus minimum spanning tree), or a builder such as ``KNN(n_neighbors=5,
-        metric="cosine")`` or ``PixelGrid()`` for the mask of an image. "auto" is "knn", and
-        "mutual_knn" for method="paper". Not used when `fit` is given a graph.
-    n_components : "auto", int or None, default "auto"
-        Principal components in which neighbours are looked for; None: all features. "auto" reduces
-        where features outnumber what the points support, if the graph is chosen too.
-    couplings : {"auto", "weights", "homogeneous"}, default "auto"
-        What the energy takes from the graph, built or given: its weights, or weights made
-        homogeneous by `Graph.homogeneous`, w_ij / sqrt(d_i d_j) scaled to mean 1, so that dense and
-        sparse regions melt at about the same temperature.
-    energy : str or energy, default "auto"
-        The energy over labellings: "min_cut" (the paper's), "lgc", "harmonic", "balanced_cut",
-        "diffused_cut" (for one or two labels a class and classes of similar size), "modularity"
-        (the cut against what chance would join), "normalized_cut", "ratio_cut"; the same with
-        settings, such as ``BalancedCut(strength=3)``; ``Custom(...)`` with arrays of your own; or a
-        function of (graph, labels, n_states, label_strength=...) that returns a PottsModel. With
-        one of these, no other energy is considered.
-    features : {"auto", "off"}, classifier or array-like of shape (n, n_classes), default "auto"
-        What the features alone say, beside the graph. "auto": a penalised logistic regression on
-        the features in which neighbours are looked for, none where only a graph is given or no
-        label can be left out to judge it. A classifier with ``fit`` and ``predict_proba``, of
-        scikit-learn or like it, takes its place. An array holds probabilities of your own that did
-        not come from these labels, one column per class in sorted order.
-    proportions : array-like of shape (n_classes,) or None, default None
-        Shares of the classes in all points, if you know them.
-    label_noise : float or None, default None
-        Share of the labels that may be wrong, below 0.5: labels become finite fields that the data
-        can overrule. None or 0: they hold.
-    novelty : float, default 0.3
-        Share of all classes that you expect to have no label, for the method "messages": prior of
-        the probability that a point is in none of the named ones. 0: every class has a label. The
-        paper's rule has its own.
-    label_strength : float or array-like of shape (n,), default inf
-        h of eq. 2: infinite holds labelled points in their class, a finite value lets the data
-        overrule a label.
-    engine : str or engine, default "auto"
-        "junction_tree", "belief_propagation", "multicanonical" and others, or an engine with
-        settings of your own. "auto" is that of the method: belief propagation, or exact where the
-        graph is narrow enough and else sampled.
-    temperatures : "auto" or array-like, default "auto"
-        The grid of the profile, in the unit of the couplings; "auto" covers the ferromagnetic,
-        super-paramagnetic and paramagnetic phases, T = 0 included.
-    temperature : float or str, default "auto"
-        "auto" averages over temperatures; with an energy of your own, or the paper's, one is chosen
-        by the rule that suits it. A number, or the name of a rule, reads the answer off the
-        equilibrium at that one temperature, by the paper's rule: "calibrated": where classes have
-        just formed; "paper": T* of the paper's section 6.1, the most stable change from the ground
-        state (`spinlearn.answers.stability`).
-    tau : float, default 0.1
-        A point is confused where its two largest probabilities differ by no more than this.
-    small_groups : {"join", "outlier", "new"}, default "join"
-        What becomes of one or two points that agree with no others enough. "join": part of the
-        larger group with which they agree most, or outliers where they touch none; "outlier":
-        outliers; "new": new classes, as in the paper.
-    eta_min : float or None, default None
-        With the paper's rules, the smallest stability, in points times temperature, for which
-        T* > 0 is chosen (the paper's eta_0). None: one point in a hundred over the whole grid.
-    n_states : int or None, default None
-        q; None means the number of different labels, at least 2. States beyond the labels stand for
-        classes without a name.
-    callback : callable or None, default None
-        Called with a progress report now and then; a true answer stops the run.
-    random_state : int or None, default None
-        Seed of everything random; None: a fixed one, but for sampling engines.
+    <parameters>
 
     Attributes
     ----------
@@ -225,54 +173,24 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
            1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1])
     """
 
-    def __init__(
-        self,
-        *,
-        method: str = "auto",
-        graph: Any = "auto",
-        n_components: Any = "auto",
-        couplings: str = "auto",
-        energy: Any = "auto",
-        features: Any = "auto",
-        proportions: Any = None,
-        label_noise: float | None = None,
-        novelty: float = NOVELTY,
-        label_strength: Any = np.inf,
-        engine: Any = "auto",
-        temperatures: Any = "auto",
-        temperature: Any = "auto",
-        tau: float = 0.1,
-        small_groups: str = "join",
-        eta_min: float | None = None,
-        n_states: int | None = None,
-        callback: Callback | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.method = method
-        self.graph = graph
-        self.n_components = n_components
-        self.couplings = couplings
-        self.energy = energy
-        self.features = features
-        self.proportions = proportions
-        self.label_noise = label_noise
-        self.novelty = novelty
-        self.label_strength = label_strength
-        self.engine = engine
-        self.temperatures = temperatures
-        self.temperature = temperature
-        self.tau = tau
-        self.small_groups = small_groups
-        self.eta_min = eta_min
-        self.n_states = n_states
-        self.callback = callback
-        self.random_state = random_state
+    def __init__(self, **settings: Any) -> None:
+        for one in CLASSIFIER:
+            setattr(self, one.name, settings.pop(one.name, one.default))
+        if settings:
+            known = ", ".join(one.name for one in CLASSIFIER)
+            raise TypeError(f"PottsClassifier has no parameter {next(iter(settings))!r}: {known}")
+
+    __init__.__signature__ = signature()  # type: ignore[attr-defined]
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...  # the settings
 
     _feature_names: Any = None  # of whoever fits an array whose columns have names
+    _couplings = "homogeneous"  # of the default energy, unless the graph has them already
 
     # -- fitting -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, callback: Callback | None = None) -> Self:
         """Classify the points of X from the few labels in y, or find their clusters without any.
 
         Parameters
@@ -287,23 +205,29 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             graph, which takes a pandas Series alike, by the index of a data frame, else by row
             number. A Series goes by position, and is refused where its index is that of the data
             frame X in another order.
+        callback : callable, optional
+            Called with a progress report now and then; a true answer stops the run.
 
         Returns
         -------
         self
         """
-        check_answer_settings(self)
-        asked = self._asked()
-        builder, n_components = graph_settings(asked.method, self.graph, self.n_components)
-        self._training = read_graph(self, X, builder, n_components, self.callback)
+        asked = self._asked(callback)
+        builder = self.graph
+        if is_open(builder):
+            builder = MutualKNN() if asked.method == "paper" else KNN(n_components="auto")
+        self._training = read_graph(self, X, builder, asked.callback)
         self.graph_ = self._training.graph
         self.graph_summary_ = describe(self.graph_)
         if self._training.nodes is not None:
             self.nodes_ = self._training.nodes
         self.__dict__.pop("plan_", None)
-        return self.relabel(np.full(self.graph_.n_nodes, None) if y is None else y)
+        y = np.full(self.graph_.n_nodes, None) if y is None else y
+        return self._follow(training_labels(y, self._training), (), asked)
 
-    def relabel(self, y: Any, *, words: tuple[Word, ...] = ()) -> Self:
+    def relabel(
+        self, y: Any, *, words: tuple[Word, ...] = (), callback: Callback | None = None
+    ) -> Self:
         """Classify the points of the last `fit` again from other labels.
 
         The answer is that of `fit` with these labels; the graph is not built again.
@@ -315,27 +239,68 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         words : tuple of Word
             What was said about proposals before: rejected groups are not proposed again. Labels
             that came of it are in y.
+        callback : callable, optional
+            As for `fit`.
 
         Returns
         -------
         self
         """
         check_is_fitted(self, "graph_")
-        return self._follow(training_labels(y, self._training), tuple(words))
+        code = training_labels(y, self._training)
+        return self._follow(code, tuple(words), self._asked(callback))
 
-    def _follow(self, code: LabelCode, words: tuple[Word, ...]) -> Self:
+    def _asked(self, callback: Callback | None) -> Asked:
+        """What the plan has to know, checked."""
+        values = self.get_params(deep=False)
+        check(values)
+        if callback is not None and not callable(callback):
+            raise InvalidInputError(
+                f"callback={callback!r} cannot be called: pass a function of one argument, the "
+                "progress, or None"
+            )
+        engine: Any = make_engine(self.engine)
+        rule = make_rule(self.temperature)
+        if self.time_limit is not None and _has_limit(engine) and engine.max_seconds is None:
+            engine = replace(engine, max_seconds=self.time_limit)
+        seed = self.random_state
+        return Asked(
+            engine=engine,
+            temperature=rule.name,
+            temperatures=rule.temperatures(),
+            couplings=self._couplings,
+            seed=0 if seed is None else int(seed_sequence(seed).generate_state(1)[0]),
+            callback=self._limited(callback),
+            **{name: values[name] for name in PLANNED},
+        ).for_engine()
+
+    def _limited(self, callback: Callback | None) -> Callback | None:
+        """A callback that also says stop when the time is over."""
+        return callback if self.time_limit is None else Clock(self.time_limit, callback)
+
+    def _follow(self, code: LabelCode, words: tuple[Word, ...], asked: Asked) -> Self:
         """Classify by labels, knowing what was said about proposals."""
-        asked = self._asked()
-        self._label_code, self.classes_, self.words_ = code, code.classes, words
+        asked = self._told(code, words, asked)
         self._warn()
-        asked = replace(asked, features=self._features(), rejected=rejected(words))
         earlier = getattr(self, "plan_", None)
         chosen = plan(self.graph_, code.states, len(code.classes), asked, earlier)
         self._take(chosen, asked)
-        self.answer_ = self._averaged(chosen) if chosen.parts is not None else self._answer_from(
-            chosen, self._equilibrium(chosen, partial(self._answer_from, chosen))
-        )  # fmt: skip
+        if chosen.parts is not None:
+            self.answer_ = self._averaged(chosen, asked)
+        else:
+            answer_of = partial(self._answer_from, chosen)
+            self.answer_ = answer_of(self._equilibrium(chosen, asked, answer_of))
         return self
+
+    def _told(self, code: LabelCode, words: tuple[Word, ...], asked: Asked) -> Asked:
+        """What is asked, with what follows from the labels."""
+        self._label_code, self.classes_, self.words_ = code, code.classes, words
+        return replace(
+            asked,
+            features=self._features(),
+            proportions=class_proportions(self.proportions, code.classes.tolist()),
+            rejected=tuple(word.points for word in words if word.do == REJECT),
+        )
 
     def _features(self) -> Features | GivenLaw | None:
         """What the features alone may say, if they are to be asked."""
@@ -352,15 +317,13 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             return Features.of(training.points, asked, components=reduced)
         return GivenLaw.of(asked, self.graph_.n_nodes, len(self.classes_))
 
-    def _averaged(self, chosen: Plan, run: Callable[[], Equilibrium] | None = None) -> Answer:
+    def _averaged(
+        self, chosen: Plan, asked: Asked, run: Callable[[], Equilibrium] | None = None
+    ) -> Answer:
         """The answer of an average; the engine is asked now only if the law needs it."""
         assert chosen.parts is not None
-        grid = temperature_array(chosen.temperatures)
         if run is None:
-            run = partial(
-                chosen.engine.run, chosen.model, grid,
-                seed=self.random_state, callback=self.callback,
-            )  # fmt: skip
+            run = partial(self._runner(chosen, asked), temperature_array(chosen.temperatures))
         averages = Averages(chosen.model, run)
         needed = averages.equilibrium if chosen.parts.phase is None else None
         law, groups = chosen.parts.law(needed)
@@ -373,6 +336,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
                 measured = Measured(training.points, training.reduction, names)
             assert chosen.forest is not None
             found = proposals(groups, law, chosen.forest, code.states, code.classes, measured)
+        rule = make_rule(self.temperature)
         return Answer(
             classes=code.classes,
             labels=code.states,
@@ -381,97 +345,101 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             law=law,
             rule="average",
             tau=float(self.tau),
-            small_groups=self.small_groups,
-            eta_min=self.eta_min,
+            small_groups=rule.small_groups,
+            eta_min=rule.eta_min,
             new_groups=chosen.new_groups,
             choices=tuple(map(str, self.choices_)),
             proposals=found,
             words=self.words_,
         )
 
+    def _runner(self, chosen: Plan, asked: Asked) -> Callable[..., Equilibrium]:
+        """The engine's run, which may begin long after the fit: its time counts from there."""
+        callback = asked.callback
+        if isinstance(callback, Clock):
+            inner = callback.callback
+            callback = inner if _has_limit(chosen.engine) else self._limited(inner)
+        return partial(chosen.engine.run, chosen.model, seed=self.random_state, callback=callback)
+
     def _take(self, chosen: Plan, asked: Asked) -> None:
         """Go by this plan."""
-        self.choices_ = [
-            *graph_choice(
-                self._training, self.n_features_in_, asked.method, self.graph, self.n_components
-            ),
-            *chosen.choices,
-        ]
+        self.choices_ = [*self._graph_choice(asked.method), *chosen.choices]
         self.plan_ = chosen
         self.model_ = chosen.model
+
+    def _graph_choice(self, method: str) -> list[Choice]:
+        """What was decided about the graph, if anything was."""
+        training = self._training
+        if training.points is None or not is_open(self.graph):
+            return []
+        n_points, n_used = training.points.shape
+        mutual = "mutual " if method == "paper" else ""
+        value = f"{getattr(training.builder, 'n_neighbors', None)} {mutual}nearest neighbours"
+        why = f"{n_used} features are few enough for {n_points} points"
+        if method == "paper":
+            why = "the paper's"
+        elif training.reduction is not None:
+            value += f" in {n_used} principal components"
+            why = (
+                f"{self.n_features_in_} features for {n_points} points; the components hold "
+                f"{100 * training.reduction.explained:.0f} % of the variance"
+            )
+        recall = getattr(training.builder, "recall_", None)
+        if recall is not None:
+            why += f"; found by faiss with a measured recall of {recall:.3f}"
+        return [Choice("graph", value, why)]
 
     def _answer_from(
         self, chosen: Plan, equilibrium: Equilibrium, temperature: float | None = None
     ) -> Answer:
         """The answer that averages give, at a temperature or by the rule that was chosen."""
+        rule = make_rule(self.temperature)
         return Answer.from_equilibrium(
             equilibrium,
             self._label_code,
             temperature=chosen.temperature if temperature is None else temperature,
             tau=self.tau,
-            small_groups=self.small_groups,
-            eta_min=self.eta_min,
+            small_groups=rule.small_groups,
+            eta_min=rule.eta_min,
             new_groups=chosen.new_groups,
             choices=tuple(map(str, self.choices_)),
         )
 
-    def _asked(self) -> Asked:
-        """What the plan has to know."""
-        engine = make_engine(self.engine)
-        asked = Asked(
-            method=self.method,
-            couplings=self.couplings,
-            energy=self.energy,
-            engine=engine,
-            temperatures=self.temperatures,
-            temperature=self.temperature,
-            label_strength=self.label_strength,
-            label_noise=self.label_noise,
-            proportions=self.proportions,
-            novelty=self.novelty,
-            n_states=self.n_states,
-            seed=0 if self.random_state is None else _whole_seed(self.random_state),
-            callback=self.callback,
-        )
-        check_features(self.features)
-        asked.check()
-        return asked.for_engine()
-
     def _equilibrium(
-        self, chosen: Plan, answer_of: Callable[[Equilibrium, float | None], Answer]
+        self,
+        chosen: Plan,
+        asked: Asked,
+        answer_of: Callable[[Equilibrium, float | None], Answer],
     ) -> Equilibrium:
         """Averages over the grid asked for, or over one that covers the three phases."""
-        run = partial(
-            chosen.engine.run, self.model_, seed=self.random_state, callback=self.callback
-        )
-        one_by_one = isinstance(chosen.engine, SamplesLevels) and chosen.engine.keeps_levels(
-            self.model_
-        )
+        # With the temperature asked for, which might not be had later.
+        own = [] if isinstance(asked.temperature, str) else [one_temperature(asked.temperature)]
+
+        def with_own(grid: FloatArray) -> FloatArray:
+            return np.unique(np.concatenate([grid, own]))
+
+        run, engine = self._runner(chosen, asked), chosen.engine
+        one_by_one = isinstance(engine, SamplesLevels) and engine.keeps_levels(self.model_)
         if one_by_one:
             run = partial(run, until=StoppingRule(answer_of))
         if not isinstance(chosen.temperatures, str):
-            return run(self._with_own(temperature_array(chosen.temperatures)))
+            return run(with_own(temperature_array(chosen.temperatures)))
         if one_by_one:
-            return run(self._with_own(approximate_grid(self.model_, self.callback)))
-        grid = self._with_own(temperature_grid(self.model_, COARSE_SIZE))
+            return run(with_own(approximate_grid(self.model_, asked.callback)))
+        grid = with_own(temperature_grid(self.model_, COARSE_SIZE))
         coarse = run(grid)
         if len(coarse.temperatures) < len(grid):  # stopped
             return coarse
-        grid = self._with_own(refined_grid(coarse))
+        grid = with_own(refined_grid(coarse))
         try:
             if coarse.other_temperatures:
-                finer = coarse.at(grid, callback=self.callback)
+                finer = coarse.at(grid, callback=asked.callback)
             else:
                 finer = run(grid)
         # No time for more temperatures, or too little of it for samples to reach them.
         except (StoppedError, UnsupportedModelError, UnreachedTemperatureError):
             return coarse
         return finer if len(finer.temperatures) == len(grid) else coarse
-
-    def _with_own(self, grid: FloatArray) -> FloatArray:
-        """The grid with the temperature asked for, which might not be had later."""
-        own = [] if isinstance(self.temperature, str) else [one_temperature(self.temperature)]
-        return np.unique(np.concatenate([grid, own]))
 
     def _warn(self) -> None:
         """Say what is legal but probably not meant."""
@@ -492,12 +460,12 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             clash = contradiction(points, states)
             if clash is not None:
                 first, second = (str(self.classes_[states[p]]) for p in clash)
-                remedy = "both are kept; with a finite label strength the data may overrule them"
+                remedy = "both are kept; with label_noise the data may overrule them"
                 warnings.warn(ContradictionWarning(clash, (first, second), remedy), stacklevel=3)
 
     # -- what the user says about proposals ------------------------------------------------------
 
-    def accept(self, group: str, name: Any) -> Self:
+    def accept(self, group: str, name: Any, *, callback: Callback | None = None) -> Self:
         """Make a proposal a class of its own.
 
         Its most typical points become labels, as many as a class has in the mean, and the answer
@@ -509,14 +477,16 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             Name of the proposal, "new:1".
         name : str, or int where labels are whole numbers
             Of the class; one that is known makes the group part of it.
+        callback : callable, optional
+            As for `fit`.
 
         Returns
         -------
         self
         """
-        return self._say(ACCEPT, group, name)
+        return self._say(ACCEPT, group, name, callback)
 
-    def reject(self, group: str) -> Self:
+    def reject(self, group: str, *, callback: Callback | None = None) -> Self:
         """Say that a proposal is no class of its own, but part of the named class beside it.
 
         Its most typical points become labels of that class, and it is not proposed again.
@@ -525,14 +495,16 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         ----------
         group : str
             Name of the proposal, "new:1".
+        callback : callable, optional
+            As for `fit`.
 
         Returns
         -------
         self
         """
-        return self._say(REJECT, group)
+        return self._say(REJECT, group, None, callback)
 
-    def _say(self, do: str, group: str, name: Any = None) -> Self:
+    def _say(self, do: str, group: str, name: Any, callback: Callback | None) -> Self:
         answer, code = self._answer, self._label_code
         chosen = proposed(answer.proposals, group)
         if do == REJECT:
@@ -548,13 +520,63 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         word = Word(do, group, str(name), chosen.points, labelled)
         words = (*self.words_, word)
         if len(given) > QUICK:
-            from spinlearn.estimators.quick import quickly_following
-
-            quick = quickly_following(self, new, words)
+            quick = self._quickly(new, words, self.plan_, callback)
             if quick is not None:
                 self.__dict__.update(quick.__dict__)
                 return self
-        return self._follow(new, words)
+        return self._follow(new, words, self._asked(callback))
+
+    def quickly_relabelled(
+        self,
+        y: Any,
+        earlier: Plan,
+        callback: Callback | None = None,
+        words: tuple[Word, ...] = (),
+    ) -> Self | None:
+        """A copy with a quick answer to other labels, for someone who labels and waits.
+
+        The average is that of an earlier answer, and so are the trees that offer new classes.
+        Messages of the most probable resolution are cooled once and in haste. On ten blobs of 2,000
+        and 20,000 points all calls were those of settled messages, in a fifth of their time.
+
+        Parameters
+        ----------
+        y : array-like of shape (n,), or mapping
+            As for `fit`.
+        earlier : Plan
+            `plan_` of a classifier with the same settings and graph.
+        callback : callable, optional
+            As for `fit`.
+        words : tuple of Word
+            What was said about proposals.
+
+        Returns
+        -------
+        PottsClassifier or None
+            None where the earlier plan left nothing to keep: a model of your own, or the paper's.
+        """
+        return self._quickly(training_labels(y, self._training), words, earlier, callback)
+
+    def _quickly(
+        self, code: LabelCode, words: tuple[Word, ...], earlier: Plan, callback: Callback | None
+    ) -> Self | None:
+        quick = copy.copy(self)
+        asked = quick._told(code, words, self._asked(callback))
+        chosen = replanned(self.graph_, code.states, len(code.classes), asked, earlier)
+        if chosen is None or not isinstance(chosen.engine, BeliefPropagation):
+            return None
+        quick._take(chosen, asked)
+        wanted = temperature_array(chosen.temperatures)
+        if not isinstance(chosen.temperature, str):
+            wanted = np.append(wanted, float(chosen.temperature))
+        wanted = np.unique(wanted[(wanted > 0) & np.isfinite(wanted)])  # cooled from above
+        if len(wanted) == 0:
+            return None
+        run = partial(_hasty_averages, chosen, wanted, callback)
+        quick.answer_ = quick._answer_from(chosen, run()) if chosen.parts is None else (
+            quick._averaged(chosen, asked, run)
+        )  # fmt: skip
+        return quick
 
     # -- answers -------------------------------------------------------------------------------
 
@@ -755,11 +777,6 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         return tags
 
 
-def rejected(words: tuple[Word, ...]) -> tuple[npt.NDArray[np.intp], ...]:
-    """Groups that are no class of their own."""
-    return tuple(word.points for word in words if word.do == REJECT)
-
-
 def class_like(classes: npt.NDArray[Any], name: Any) -> Any:
     """The name of a class in the kind of those that there are."""
     if classes.dtype.kind not in "iu":
@@ -772,6 +789,30 @@ def class_like(classes: npt.NDArray[Any], name: Any) -> Any:
         ) from None
 
 
-def _whole_seed(seed: Any) -> int:
-    """A whole number of any kind of seed."""
-    return int(seed_sequence(seed).generate_state(1)[0])
+def _has_limit(engine: Any) -> bool:
+    """Whether an engine ends by itself when its time is over."""
+    return "max_seconds" in getattr(engine, "get_params", dict)()
+
+
+def _hasty_averages(chosen: Plan, wanted: FloatArray, callback: Callback | None) -> Equilibrium:
+    settings = BeliefPropagation(tol=HASTY_TOL, max_sweeps=HASTY_SWEEPS)
+    root = np.random.SeedSequence(0)
+    return cooled_averages(settings, chosen.model, wanted, root, callback)
+
+
+class Clock:
+    """A callback that says stop when a time is over, counted from its first call."""
+
+    def __init__(self, seconds: float, callback: Callback | None) -> None:
+        self.seconds, self.callback = seconds, callback
+        self._end: float | None = None
+
+    def __call__(self, report: Progress) -> bool:
+        now = monotonic()
+        self._end = now + self.seconds if self._end is None else self._end
+        stopped = self.callback is not None and bool(self.callback(report))
+        return stopped or now > self._end
+
+
+if PottsClassifier.__doc__:
+    PottsClassifier.__doc__ = PottsClassifier.__doc__.replace("<parameters>", parameters_text())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spinlearn.core.protocols import GraphBuilder
+from spinlearn.core.settings import made
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs.convert import as_graph, from_networkx
 from spinlearn.graphs.grid import PixelGrid
@@ -36,12 +37,13 @@ Examples
 
 
 def make_builder(spec: Any) -> GraphBuilder:
-    """A graph builder from its name, with default settings; a builder is returned as it is.
+    """A graph builder from its name, with settings if need be; a builder is returned as it is.
 
     Parameters
     ----------
     spec : str or graph builder
-        A name from `BUILDERS`, or an object with ``build(X)`` and ``attach(X_new, X)``.
+        A name from `BUILDERS`, or one with settings, "knn:5,metric=cosine"; or an object with
+        ``build(X)`` and ``attach(X_new, X)``.
 
     Returns
     -------
@@ -55,27 +57,15 @@ def make_builder(spec: Any) -> GraphBuilder:
     Examples
     --------
     >>> from spinlearn.graphs import make_builder
-    >>> make_builder("mutual_knn")
-    MutualKNN(n_neighbors=10, metric='euclidean', weights='gaussian', spanning_tree=True)
+    >>> make_builder("radius:0.5")
+    Radius(radius=0.5, metric='euclidean', weights='gaussian', n_components=None)
     """
-    kinds = ", ".join(map(repr, BUILDERS))
-    if isinstance(spec, str) and spec in BUILDERS:
-        try:
-            return BUILDERS[spec]()
-        except TypeError as error:
-            raise InvalidInputError(
-                f"graph builder {spec!r} has settings without a default ({error}): pass an "
-                "instance such as Radius(radius=0.5)"
-            ) from error
-    if isinstance(spec, str):
-        raise InvalidInputError(
-            f"graph builder {spec!r} is unknown: use one of {kinds} or a builder such as "
-            "KNN(n_neighbors=5)"
-        )
-    if isinstance(spec, type) or not isinstance(spec, GraphBuilder):
+    example = "'knn:5,metric=cosine', 'radius:0.5' or KNN(n_neighbors=5)"
+    builder = made("graph", BUILDERS, spec, example)
+    if isinstance(builder, type) or not isinstance(builder, GraphBuilder):
         shown = spec.__name__ if isinstance(spec, type) else type(spec).__name__
         raise InvalidInputError(
-            f"{shown} is not a graph builder: pass a name ({kinds}) or an instance such as "
+            f"{shown} is not a graph builder: pass a name ({', '.join(BUILDERS)}) or an instance such as "
             "KNN(n_neighbors=5)"
         )
-    return spec
+    return builder

@@ -11,10 +11,10 @@ Ties are broken by index; a point is never its own neighbour, however many copie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.graphs.approximate import is_transformer
 from spinlearn.graphs.metrics import PRECOMPUTED, check_metric
 from spinlearn.graphs.points import checked_points
+from spinlearn.graphs.reduction import Reduction, checked_components
 from spinlearn.graphs.search import Ids, Links, Neighbors, Report
 from spinlearn.graphs.spaces import DistanceMatrix, PointSpace, Space
 from spinlearn.graphs.spanning_tree import MIN_LIST
@@ -40,6 +41,7 @@ class PointBuilder(Settings):
 
     metric: str
     weights: str
+    n_components: Any
     recall_ = None  # no annotation: it is no setting
 
     def build(self, X: Any, callback: Callback | None = None, *, checked: bool = False) -> Graph:
@@ -61,6 +63,11 @@ class PointBuilder(Settings):
         """
         self._check()
         points = X if checked else checked_points(X, metric=self.metric)
+        if self.n_components is not None:
+            plain, points, _ = self.reduced(points)
+            graph = plain.build(points, callback, checked=True)
+            self.recall_ = plain.recall_
+            return graph
         space = self._space(points, None if callback is None else partial(_tell, callback))
         edges, distances = self._edges(space)
         similarity = Similarity.of_graph(self.weights, space.n_points, edges, distances)
@@ -86,14 +93,40 @@ class PointBuilder(Settings):
         from scipy.sparse import csr_array
 
         self._check()
-        space = self._space(checked_points(X, metric=self.metric))
-        unseen = space.place(checked_points(X_new, "X_new"))
+        known, added = checked_points(X, metric=self.metric), checked_points(X_new, "X_new")
+        if self.n_components is not None:
+            plain, known, reduction = self.reduced(known)
+            return plain.attach(added if reduction is None else reduction.apply(added), known)
+        space = self._space(known)
+        unseen = space.place(added)
         new, points, distances = self._links(space, unseen)
         scales_needed = self.weights != "constant"
         edges, lengths = self._edges(space) if scales_needed else (np.empty((0, 2)), np.empty(0))
         similarity = Similarity.of_graph(self.weights, space.n_points, edges, lengths)
         values = similarity.of_unseen(new, points, distances)
         return csr_array((values, (new, points)), shape=(len(unseen), space.n_points))
+
+    def reduced(self, points: FloatArray) -> tuple[Self, FloatArray, Reduction | None]:
+        """The builder and the points in the space in which neighbours are looked for.
+
+        Parameters
+        ----------
+        points : float array (n, d)
+
+        Returns
+        -------
+        builder, points, Reduction or None
+            The last, from the features to that space, is None where that of the features is it.
+        """
+        if self.n_components is None:
+            return self, points, None
+        self._check()
+        plain = replace(self, n_components=None)  # type: ignore[type-var]
+        count = checked_components(self.n_components, *points.shape)
+        if count is None:
+            return plain, points, None
+        reduction = Reduction.of(points, count)
+        return plain, reduction.apply(points), reduction
 
     def _space(self, points: FloatArray, report: Report | None = None) -> Space:
         """Where distances come from."""
@@ -105,6 +138,11 @@ class PointBuilder(Settings):
         """Refuse settings that make no sense."""
         check_metric(self.metric)
         check_weights(self.weights)
+        if self.metric == "precomputed" and self.n_components is not None:
+            raise InvalidInputError(
+                "n_components reduces features, but metric='precomputed' takes distances: leave "
+                "one of them out"
+            )
 
     def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
         """Pairs (m, 2) of training points to join, and their distances (m,)."""
@@ -135,6 +173,9 @@ class KNN(PointBuilder):
         some of them; or by a neighbour transformer in scikit-learn's style, which is given
         coordinates whose Euclidean distances order points as the metric does. "auto" is exact up to
         50,000 points, or where faiss is not installed.
+    n_components : int, "auto" or None, default None
+        Principal components in which neighbours are looked for; None: all features. "auto" reduces
+        where features outnumber what the points support.
 
     Attributes
     ----------
@@ -155,6 +196,9 @@ class KNN(PointBuilder):
     metric: str = "euclidean"
     weights: str = "gaussian"
     search: Any = "auto"
+    n_components: Any = None
+
+    first_setting: ClassVar[str | None] = "n_neighbors"
 
     def _check(self) -> None:
         super()._check()
@@ -187,6 +231,9 @@ class MutualKNN(PointBuilder):
         As for `KNN`.
     spanning_tree : bool, default True
         Whether to add the minimum spanning tree of all points, so that the graph is in one piece.
+    n_components : int, "auto" or None, default None
+        Principal components in which neighbours are looked for; None: all features. "auto" reduces
+        where features outnumber what the points support.
 
     References
     ----------
@@ -207,6 +254,9 @@ class MutualKNN(PointBuilder):
     metric: str = "euclidean"
     weights: str = "gaussian"
     spanning_tree: bool = True
+    n_components: Any = None
+
+    first_setting: ClassVar[str | None] = "n_neighbors"
 
     def _check(self) -> None:
         super()._check()
@@ -243,7 +293,7 @@ class Radius(PointBuilder):
     ----------
     radius : float
         Largest distance, > 0, in the unit of the metric; points exactly that far apart are joined.
-    metric, weights
+    metric, weights, n_components
         As for `KNN`.
 
     Examples
@@ -256,6 +306,9 @@ class Radius(PointBuilder):
     radius: float
     metric: str = "euclidean"
     weights: str = "gaussian"
+    n_components: Any = None
+
+    first_setting: ClassVar[str | None] = "radius"
 
     def _check(self) -> None:
         super()._check()

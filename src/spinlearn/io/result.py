@@ -29,9 +29,9 @@ from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError
+from spinlearn.graphs.reduction import Reduction
 from spinlearn.io.stored_averages import equilibrium_arrays, equilibrium_header, equilibrium_of
 from spinlearn.io.table import check_names
-from spinlearn.methods.reduction import Reduction
 from spinlearn.viz.layout import principal
 from spinlearn.viz.pictures import Pictures
 

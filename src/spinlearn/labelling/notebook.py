@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Mapping
 from contextlib import ExitStack
 from html import escape
 from pathlib import Path
@@ -24,7 +25,6 @@ from spinlearn.labelling.refit import Refit
 from spinlearn.labelling.session import Session
 from spinlearn.labelling.thumbnails import Thumbnails, thumbnails_of
 from spinlearn.workflows.fitting import Fitting
-from spinlearn.workflows.settings import FitSettings
 
 HEIGHT = 760  # of the frame in a notebook, in screen units
 
@@ -44,7 +44,7 @@ class Labelling:
         thumbnails: Thumbnails,
         folder: Path,
         *,
-        settings: FitSettings,
+        settings: Mapping[str, Any],
         unlabelled: tuple[str, ...] = (),
         who: str | None = None,
         port: int = 0,
@@ -176,7 +176,7 @@ def label(
     """
     data = _dataset(X, y, ids, picture)
     shown = thumbnails_of(data, images=None if images is None else Path(images), pixels=pixels)
-    return Labelling(data, shown, Path(out), settings=FitSettings(**settings), who=who, port=port)
+    return Labelling(data, shown, Path(out), settings=settings, who=who, port=port)
 
 
 def _dataset(X: Any, y: Any, ids: Any, picture: Any) -> Dataset:

@@ -21,7 +21,6 @@ from spinlearn.core.arrays import IntArray
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.errors import StoppedError
 from spinlearn.estimators import PottsClassifier
-from spinlearn.estimators.quick import quickly_relabelled
 from spinlearn.io.result import Result
 from spinlearn.labelling.advice import unnamed_groups
 from spinlearn.methods import Plan
@@ -75,7 +74,7 @@ class Refit:
             choices = None if self._clusters is None else self._clusters.plan_
         if base is None or choices is None:
             return None
-        found = quickly_relabelled(base, labels, choices, callback, rejected)
+        found = base.quickly_relabelled(labels, choices, callback, rejected)
         return None if found is None else ShownAnswer(found.answer_, "quick")
 
     def thorough(
@@ -113,7 +112,7 @@ class Refit:
             self._clusters, self._base = found, self.fitting.fitted
         if _n_classes(labels) == 0:
             return self._clusters
-        named = quickly_relabelled(self._clusters, labels, self._clusters.plan_, watch, rejected)
+        named = self._clusters.quickly_relabelled(labels, self._clusters.plan_, watch, rejected)
         return self.fitting.classifier(labels, watch, rejected) if named is None else named
 
 

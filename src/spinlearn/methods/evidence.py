@@ -31,7 +31,7 @@ from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.constants import GROUPS, LEAST
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
 from spinlearn.methods.walks import Labels
 
@@ -96,7 +96,7 @@ def paper_evidence(graph: Graph, labels: Labels, n_states: int) -> float | None:
     None where no label can be left out, or the graph is too wide for exact averages.
     """
     engine = JunctionTree(max_operations=MAX_OPERATIONS)
-    model = min_cut(graph, labels, n_states)
+    model = MinCut()(graph, labels, n_states)
     groups = label_groups(labels)
     if not groups or engine.unsupported(model) is not None:
         return None
@@ -106,7 +106,7 @@ def paper_evidence(graph: Graph, labels: Labels, n_states: int) -> float | None:
     for group in groups:
         others = np.array(labels)
         others[group] = -1
-        without = min_cut(graph, others, n_states)
+        without = MinCut()(graph, others, n_states)
         if engine.unsupported(without) is not None:  # a clamped point may have cut the graph
             return None
         own = engine.run(without, [temperature]).marginals[0][group, labels[group]]

@@ -34,7 +34,6 @@ from spinlearn.core.constants import (
     AGAINST_PAPER,
     FACTORS,
     LEAST_NEIGHBOURS,
-    NOVELTY,
     RESOLUTIONS,
 )
 from spinlearn.core.equilibrium import Equilibrium
@@ -42,9 +41,9 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Engine, Progress
 from spinlearn.core.temperature_cells import nearest_row
-from spinlearn.energies import Modularity, make_couplings, make_energy
+from spinlearn.energies import COUPLINGS, make_energy
 from spinlearn.energies.class_level import class_shares
-from spinlearn.engines import Auto, BeliefPropagation, make_engine
+from spinlearn.engines import Auto, BeliefPropagation
 from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.methods.average import Average, PhaseModels, flat, learnt
 from spinlearn.methods.evidence import paper_evidence
@@ -65,65 +64,31 @@ BALANCING_STEPS = 100
 class Asked:
     """What the user has settled; "auto" or None where it is left open.
 
-    Attributes are the parameters of `PottsClassifier` of the same names, and what the user said
-    about new classes.
+    The settings of these names (`spinlearn.settings`), checked and made, and what is known besides.
     """
 
-    method: str = AUTO
-    couplings: str = AUTO
-    energy: Any = AUTO
-    engine: Any = AUTO
-    temperatures: Any = AUTO
-    temperature: Any = AUTO
-    label_strength: Any = np.inf
-    label_noise: float | None = None
-    proportions: Any = None
-    novelty: float = NOVELTY
-    n_states: int | None = None
+    method: str
+    energy: Any
+    engine: Engine
+    temperature: Any
+    temperatures: Any
+    label_noise: float | None
+    proportions: Any
+    novelty: float
     features: Any = None  # Features, GivenLaw or None
     rejected: tuple[npt.NDArray[np.intp], ...] = ()  # groups that are no new class
+    couplings: str = "homogeneous"  # of the energy that is chosen
     seed: int = 0
     callback: Callback | None = None
     why: str = ""  # the method is the paper's, if not because the user says so
-
-    def check(self) -> None:
-        """Refuse at once what is unknown or contradictory."""
-        if not _is_open(self.couplings):
-            make_couplings(self.couplings)
-        if self.method not in METHODS:
-            raise InvalidInputError(
-                f"method={self.method!r} is unknown: use one of {', '.join(map(repr, METHODS))}"
-            )
-        if not (_is_number(self.novelty) and 0 <= self.novelty < 1):
-            raise InvalidInputError(
-                f"novelty={self.novelty!r} is not a share of classes without label: use a number "
-                f"from 0, never, to below 1; the default is {NOVELTY}"
-            )
-        noise = self.label_noise
-        if noise is not None and not (_is_number(noise) and 0 <= noise < 0.5):
-            raise InvalidInputError(
-                f"label_noise={noise!r} is not a share of wrong labels: use a number from 0 to "
-                "below 0.5, or None where no label is wrong"
-            )
-        if noise and np.any(np.isfinite(np.asarray(self.label_strength, dtype=np.float64))):
-            raise InvalidInputError(
-                "label_noise and label_strength are two ways to say the same: give one of them"
-            )
-        if self.proportions is not None and self.owns_model:
-            raise InvalidInputError(
-                "proportions belong to the energy that is chosen for you: with an energy of your "
-                "own, give them to that, as in energy=Modularity(proportions=[0.8, 0.2])"
-            )
 
     def for_engine(self) -> Self:
         """The same with the paper's method if the engine that is named can treat no other."""
         if self.owns_model or self.method != AUTO or self.proportions is not None:
             return self
-        engine = make_engine(self.engine)
-        if engine.unsupported(Modularity()(Graph(2, [(0, 1)], [1.0]), [-1, -1], 2)) is None:
+        if getattr(self.engine, "treats_class_terms", True):
             return self
-        name = getattr(engine, "name", type(engine).__name__)
-        return self.for_paper(f"{name} cannot treat a null model")
+        return self.for_paper(f"{self.engine.name} cannot treat a null model")
 
     def for_paper(self, why: str) -> Self:
         """The same with the paper's method, chosen for this reason."""
@@ -132,7 +97,7 @@ class Asked:
     @property
     def owns_model(self) -> bool:
         """Whether there is nothing to weigh."""
-        return self.method == "paper" or not _is_open(self.energy) or self.n_states is not None
+        return self.method == "paper" or not _is_open(self.energy)
 
     @property
     def averages(self) -> bool:
@@ -370,28 +335,22 @@ def replanned(
 
 def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
     """The model that was named, or the paper's."""
-    couplings = "weights" if asked.couplings == AUTO else asked.couplings
     energy = make_energy("min_cut" if _is_open(asked.energy) else asked.energy)
-    n_states = max(n_classes, 2) if asked.n_states is None else asked.n_states
-    if isinstance(n_states, (int, np.integer)) and n_states < n_classes:
-        raise InvalidInputError(
-            f"n_states={n_states} is fewer than the {n_classes} classes among the labels: "
-            "leave it None or raise it"
-        )
-    coupled = make_couplings(couplings)(graph)
-    strength = _label_strength(coupled, int(n_states), asked)
-    model = energy(coupled, labels, n_states, label_strength=strength)
+    model = energy(graph, labels, max(n_classes, 2))
     if not isinstance(model, PottsModel):
         raise InvalidInputError(
             f"the energy {asked.energy!r} returned a {type(model).__name__}: it must return a "
             "PottsModel"
         )
+    if asked.label_noise:
+        strength = _label_strength(model.graph, model.n_states, asked)
+        model = energy(graph, labels, max(n_classes, 2), label_strength=strength)
     temperature = asked.temperature
     if _is_open(temperature) and asked.method == "paper":
         temperature = "paper"
     return Plan(
         model=model,
-        engine=make_engine(asked.engine),
+        engine=asked.engine,
         temperatures=asked.temperatures,
         temperature=temperature,
         choices=(Choice("method", "paper", asked.why),) if asked.why else (),
@@ -413,8 +372,7 @@ class _Weighing:
         self._known_forest = forest
         self.n_named = n_classes
         self.clustering = n_classes == 0 or (n_classes == 1 and asked.novelty > 0)
-        name = "homogeneous" if asked.couplings == AUTO else asked.couplings
-        self.coupled = make_couplings(name)
+        self.coupled = COUPLINGS[asked.couplings]
         self.graph = self.coupled(graph)
         self.temperature = temperature_scale(self.graph)
         self.n_states = max(n_classes, 2)
@@ -424,9 +382,13 @@ class _Weighing:
         if asked.proportions is not None and not self.clustering:
             self.shares = class_shares(asked.proportions, n_classes)
             self.targets = np.pad(self.shares, (0, self.n_states - n_classes))
-        self.choices = [] if asked.couplings != AUTO else [
-            Choice("couplings", name, "dense and sparse regions then melt at about the same T")
-        ]  # fmt: skip
+        self.choices = [
+            Choice(
+                "couplings",
+                asked.couplings,
+                "dense and sparse regions then melt at about the same T",
+            )
+        ]
 
     def plan(self) -> Plan:
         """Learn the average, weigh the paper's energy, look for new classes."""
@@ -467,7 +429,7 @@ class _Weighing:
             best = average.resolutions[int(np.argmax(average.phase.sum(axis=1)))]
         model = phase.model(labels, best, fields)
 
-        engine = make_engine(asked.engine)
+        engine = asked.engine
         by_messages = isinstance(engine, (Auto, BeliefPropagation))
         if isinstance(engine, Auto):
             why = "takes seconds; engine= names another"
@@ -541,9 +503,6 @@ class _Weighing:
         if beliefs is not None:
             weighed = [w * beliefs[place] for place, w in np.ndenumerate(average.weights)]
             phase = np.asarray(sum(weighed))
-        soft = np.broadcast_to(
-            np.isfinite(np.asarray(strength, dtype=np.float64)), self.labels.shape
-        )
         why = "weighed by left-out labels" if average.n_judged else "no label can be left out"
         if self.asked.proportions is not None:
             why = f"holds classes to the proportions given; {why}"
@@ -562,7 +521,7 @@ class _Weighing:
             temperatures=ladder,
             asked_features=self.asked.features,
             proportions=self.shares,
-            doubted=np.flatnonzero(soft & (self.labels >= 0)),
+            doubted=np.flatnonzero((self.labels >= 0) & bool(self.asked.label_noise)),
             reached=label_reach(model, self.n_classes),
             forest=self.forest,
             novelty=0.0 if self.clustering else self.asked.novelty,
@@ -587,9 +546,7 @@ class _Weighing:
         """
         asked, n = self.asked, self.graph.n_nodes
         known = self.n_classes > 1 and np.any(self.graph.weights > 0)
-        finite = np.isfinite(np.asarray(asked.label_strength, dtype=np.float64))
-        overruled = bool(asked.label_noise) or bool(np.any(finite))  # the data may, a label
-        if not (known and (np.any(self.labels < 0) or overruled)):
+        if not (known and (np.any(self.labels < 0) or asked.label_noise)):
             return flat(self.n_states, self.resolutions)
         self._report("learning the average", 0.0)
         points, graph = np.arange(n), self.graph
@@ -604,8 +561,6 @@ class _Weighing:
             self.choices.append(Choice("sample", what, why))
         features = asked.features
         strength = _label_strength(graph, self.n_states, asked)
-        if np.shape(strength) == self.labels.shape:  # another is no strength, and refused below
-            strength = np.asarray(strength, dtype=np.float64)[points]
         average = learnt(
             graph,
             self.labels[points],
@@ -661,14 +616,13 @@ def _balanced(law: FloatArray, targets: FloatArray | None) -> FloatArray:
     return np.asarray(scaled)
 
 
-def _label_strength(graph: Graph, n_states: int, asked: Asked) -> npt.ArrayLike:
+def _label_strength(graph: Graph, n_states: int, asked: Asked) -> float:
     """Fields of the labels.
 
     A label that is wrong with probability e, in favour of any other class alike, is a field of
     T ln[(q - 1)(1 - e)/e] at temperature T.
     """
-    given: npt.ArrayLike = asked.label_strength
     if not asked.label_noise:
-        return given
+        return np.inf
     odds = (n_states - 1) * (1 - asked.label_noise) / asked.label_noise
     return temperature_scale(graph) * float(np.log(odds))

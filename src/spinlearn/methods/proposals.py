@@ -13,9 +13,9 @@ import numpy.typing as npt
 from spinlearn.answers.law import Law
 from spinlearn.answers.proposal import Proposal, feature_differences, largest_differences
 from spinlearn.core.arrays import FloatArray
+from spinlearn.graphs.reduction import Reduction
 from spinlearn.methods.forest import Forest, weakest_cut
 from spinlearn.methods.new_classes import Group
-from spinlearn.methods.reduction import Reduction
 from spinlearn.methods.walks import Labels
 
 MOST_TYPICAL = 9  # points that are named

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import IntArray
 from spinlearn.core.graph import Graph
-from spinlearn.energies.pairwise import weighted_degrees
+from spinlearn.energies.base import weighted_degrees
 from spinlearn.methods.walks import Labels
 from spinlearn.minimizers.linear_system import weight_matrix
 

@@ -33,7 +33,7 @@ import numpy.typing as npt
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.core.constants import DOUBT, FAINT, REACH, SHARPNESS
 from spinlearn.core.graph import Graph
-from spinlearn.energies.pairwise import weighted_degrees
+from spinlearn.energies.base import weighted_degrees
 from spinlearn.minimizers.linear_system import System, inverse_roots, scaled, weight_matrix
 
 Labels = npt.NDArray[np.integer]

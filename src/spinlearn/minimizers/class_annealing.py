@@ -56,10 +56,10 @@ def class_annealing(
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import normalized_cut
+    >>> from spinlearn.energies import NormalizedCut
     >>> from spinlearn.minimizers import class_annealing
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
-    >>> class_annealing(normalized_cut(chain, [0, -1, -1, 1], 2), seed=0).labels.tolist()
+    >>> class_annealing(NormalizedCut()(chain, [0, -1, -1, 1], 2), seed=0).labels.tolist()
     [0, 0, 1, 1]
     """
     if n_sweeps < 1 or n_runs < 1:

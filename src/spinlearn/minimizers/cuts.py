@@ -164,10 +164,10 @@ def minimum_cut(model: PottsModel) -> MinimumCut:
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import minimum_cut
-    >>> minimum_cut(min_cut(chain, [0, -1, -1, 1], n_states=2)).labels.tolist()
+    >>> minimum_cut(MinCut()(chain, [0, -1, -1, 1], n_states=2)).labels.tolist()
     [0, 0, 1, 1]
     """
     _refuse(cut_reason(model))
@@ -242,10 +242,10 @@ def alpha_expansion(
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import alpha_expansion
-    >>> best = alpha_expansion(min_cut(chain, [0, -1, 1, 2], n_states=3), bound=True)
+    >>> best = alpha_expansion(MinCut()(chain, [0, -1, 1, 2], n_states=3), bound=True)
     >>> best.labels.tolist(), best.energy, best.exact
     ([0, 0, 1, 2], 1.5, True)
     """
@@ -294,10 +294,10 @@ def alpha_beta_swap(model: PottsModel, *, stop: Stop | None = None) -> Minimum:
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import alpha_beta_swap
-    >>> alpha_beta_swap(min_cut(chain, [0, -1, 1, 2], n_states=3)).labels.tolist()
+    >>> alpha_beta_swap(MinCut()(chain, [0, -1, 1, 2], n_states=3)).labels.tolist()
     [0, 0, 1, 2]
     """
     _refuse(swap_reason(model))
@@ -380,10 +380,10 @@ def isolation_bound(model: PottsModel, *, stop: Stop | None = None) -> float | N
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import isolation_bound
-    >>> isolation_bound(min_cut(chain, [0, -1, 1, 2], n_states=3))
+    >>> isolation_bound(MinCut()(chain, [0, -1, 1, 2], n_states=3))
     1.5
     """
     q = model.n_states
@@ -427,10 +427,10 @@ class Vote:
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import randomized_cut
-    >>> vote = randomized_cut(min_cut(chain, [0, -1, -1, 1], n_states=2), n_cuts=20, seed=0)
+    >>> vote = randomized_cut(MinCut()(chain, [0, -1, -1, 1], n_states=2), n_cuts=20, seed=0)
     >>> vote.shares.shape, vote.n_balanced
     ((4, 2), 20)
     """
@@ -473,10 +473,10 @@ def randomized_cut(
     Equal weights: no edge of the chain is better than another, and the noise decides.
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.minimizers import randomized_cut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> vote = randomized_cut(min_cut(chain, [0, -1, -1, 1], n_states=2), seed=0)
+    >>> vote = randomized_cut(MinCut()(chain, [0, -1, -1, 1], n_states=2), seed=0)
     >>> bool(vote.shares[1, 0] > vote.shares[2, 0] > 0)  # the nearer label gets more votes
     True
     """

@@ -50,10 +50,10 @@ class Minimum:
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import minimize
-    >>> best = minimize(min_cut(chain, [0, -1, -1, 1], n_states=2))
+    >>> best = minimize(MinCut()(chain, [0, -1, -1, 1], n_states=2))
     >>> best.energy, best.n_undecided, best.method
     (0.5, 0, 'min_cut')
     """
@@ -106,10 +106,10 @@ class MinimumCut(Minimum):
     A chain with equal weights can be cut at any of its three edges:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.minimizers import minimum_cut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> cut = minimum_cut(min_cut(chain, [0, -1, -1, 1], n_states=2))
+    >>> cut = minimum_cut(MinCut()(chain, [0, -1, -1, 1], n_states=2))
     >>> cut.fewest_zeros.tolist(), cut.fewest_ones.tolist(), cut.n_blocks
     ([0, 1, 1, 1], [0, 0, 0, 1], 2)
     """

@@ -74,10 +74,10 @@ def multilevel(
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import modularity
+    >>> from spinlearn.energies import Modularity
     >>> from spinlearn.minimizers import multilevel
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
-    >>> multilevel(modularity(chain, [0, -1, -1, -1], 2), seed=0).labels.tolist()
+    >>> multilevel(Modularity()(chain, [0, -1, -1, -1], 2), seed=0).labels.tolist()
     [0, 0, 1, 1]
     """
     reason = contraction_reason(model)

@@ -26,7 +26,7 @@ from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Engine
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.errors import ConvergenceWarning
 from spinlearn.minimizers import minimize
 from spinlearn.paper.runner import Cell
@@ -47,7 +47,7 @@ def compare(
     seed: int,
 ) -> dict[str, Any]:
     """Errors of ours at every temperature and at T*, of graph cuts and of LGC; a JSON-able cell."""
-    model = min_cut(graph, labels, n_classes)
+    model = MinCut()(graph, labels, n_classes)
     cut = cut_labels(model)
     run = run_quietly(engine, model, temperatures, seed)
     if run.temperatures[0] > 0:
@@ -74,7 +74,7 @@ def unsupervised(
     graph: Graph, truth: IntArray, n_states: int, temperatures: FloatArray, engine: Engine
 ) -> dict[str, Any]:
     """The same without labels: clusters are new classes, matched one to one with the true ones."""
-    model = min_cut(graph, np.full(graph.n_nodes, -1), n_states)
+    model = MinCut()(graph, np.full(graph.n_nodes, -1), n_states)
     run = run_quietly(engine, model, temperatures, 0)
     found = paper_profile(run, 0)
     errors = wrong_points(found, truth, []).sum(axis=1)

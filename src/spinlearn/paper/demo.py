@@ -15,7 +15,7 @@ from spinlearn.baselines import LocalGlobalConsistency, SpectralGraphTransducer
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.protocols import Callback
 from spinlearn.datasets.toy import ToySet, two_bands
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.folder import new_files
@@ -58,9 +58,9 @@ def run_demo(out: Path, callback: Callback | None = None) -> DemoResult:
     toy = two_bands()
     graph = toy.graph()
     engine = JunctionTree()
-    with_labels = engine.run(min_cut(graph, toy.labels, 2), TEMPERATURES, callback=callback)
+    with_labels = engine.run(MinCut()(graph, toy.labels, 2), TEMPERATURES, callback=callback)
     no_labels = np.full(toy.n_points, -1)
-    without = engine.run(min_cut(graph, no_labels, 2), TEMPERATURES, callback=callback)
+    without = engine.run(MinCut()(graph, no_labels, 2), TEMPERATURES, callback=callback)
     code = LabelCode(np.array(["upper", "lower"]), toy.labels)
     shown = Answer.from_equilibrium(
         with_labels, code, temperature="paper", tau=TAU, small_groups="new"
@@ -131,7 +131,7 @@ def _draw_rivals(path: Path) -> None:
     """Figure 1 d-f: ten labels selected so that three rivals fail, and the law they minimise."""
     toy = two_bands(n_labels=10)
     graph = toy.graph()
-    run = JunctionTree().run(min_cut(graph, toy.labels, 2), TEMPERATURES)
+    run = JunctionTree().run(MinCut()(graph, toy.labels, 2), TEMPERATURES)
     found = paper_profile(run, 2)
     row = found.nearest_row(answer_temperature(found, "paper"))
     ours = drawn_states(found.decision(row))

@@ -17,7 +17,7 @@ from spinlearn.answers.temperature import answer_temperature
 from spinlearn.baselines import NormalizedCutClustering, SpectralGraphTransducer
 from spinlearn.core.arrays import IntArray
 from spinlearn.datasets import two_bands
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
 from spinlearn.paper.comparison import consistency_labels, cut_labels, drawn_states, paper_profile
 from spinlearn.paper.drawing import pixel_panels, save, write_csv
@@ -39,7 +39,7 @@ def compute(settings: Settings) -> Cell:
     """Classes and errors of every panel."""
     toy = two_bands(settings["n_labels"])
     graph, truth = toy.graph(), toy.truth
-    model = min_cut(graph, toy.labels, 2)
+    model = MinCut()(graph, toy.labels, 2)
     found = paper_profile(JunctionTree().run(model, settings["temperatures"]), 2)
     row = found.nearest_row(answer_temperature(found))
     decision = found.decision(row)

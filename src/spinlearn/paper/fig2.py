@@ -17,7 +17,7 @@ from spinlearn.analysis.phases import GRAIN, GRAIN_POINTS, WHOLE, Phase, phases
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.datasets import two_bands
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines import ENGINES, JunctionTree, Multicanonical
 from spinlearn.paper.comparison import (
     cell_seed,
@@ -74,7 +74,7 @@ def compute(settings: Settings) -> Cell:
     toy = two_bands()
     kind, temperatures = settings["kind"], np.array(settings["temperatures"])
     labelled = settings.get("labels", True)
-    model = min_cut(toy.graph(), toy.labels if labelled else np.full(toy.n_points, -1), 2)
+    model = MinCut()(toy.graph(), toy.labels if labelled else np.full(toy.n_points, -1), 2)
     if kind == "exact":
         run = JunctionTree().run(model, temperatures)
         grains = [
@@ -242,7 +242,7 @@ class SampledCounts:
     def of(cls, cells: list[Cell]) -> SampledCounts:
         """From the cells of figure 2."""
         toy = two_bands()
-        model = min_cut(toy.graph(), toy.labels, 2)
+        model = MinCut()(toy.graph(), toy.labels, 2)
         chains = _chains(cells)
         temperatures = np.array(chains[0]["temperatures"])
 

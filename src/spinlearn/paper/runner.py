@@ -29,7 +29,7 @@ Cell = dict[str, Any]
 COMPUTING = (
     "analysis/", "answers/", "baselines/", "core/", "datasets/", "energies/", "engines/",
     "errors.py", "estimators/inputs.py", "estimators/label_order.py", "estimators/table_forms.py",
-    "graphs/", "kernels/", "messages/", "methods/reduction.py", "minimizers/",
+    "graphs/", "kernels/", "messages/", "minimizers/",
     "paper/comparison.py",
 )  # fmt: skip
 

@@ -27,7 +27,7 @@ from spinlearn.answers.rule import Status
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.datasets.real import PHASES, YEAST, Yeast, load_yeast
-from spinlearn.energies import min_cut
+from spinlearn.energies import MinCut
 from spinlearn.engines.tempering import Tempering
 from spinlearn.graphs import MutualKNN
 from spinlearn.paper.comparison import (
@@ -67,7 +67,7 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
     genes, graph = _data(data, settings["readings"], settings["n_neighbors"])
     known, listed = genes.known_phase >= 0, genes.peak_phase >= 0
     test = listed & ~known
-    model = min_cut(graph, genes.known_phase, len(PHASES))
+    model = MinCut()(graph, genes.known_phase, len(PHASES))
     cut = cut_labels(model)
     engine = Tempering(tol=settings["tol"], max_sweeps=settings["max_sweeps"])
     run = run_quietly(engine, model, np.array(settings["temperatures"]), settings["seed"])

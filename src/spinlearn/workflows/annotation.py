@@ -44,7 +44,6 @@ def annotate(
     use_rep: str | None = None,
     unlabelled: str | Sequence[str] = (),
     key_added: str = "spinlearn",
-    temperature: float | str = "auto",
     random_state: Seed = 0,
     **settings: Any,
 ) -> Any:
@@ -71,14 +70,11 @@ def annotate(
         Further values that mean "no label", for instance "unknown".
     key_added : str, default "spinlearn"
         Prefix of everything that is written.
-    temperature : float or str, default "auto"
-        Temperature of the answer, a number in the unit of the couplings or the name of a rule.
     random_state : int, generator or None, default 0
         Seed; the number used is written to uns.
     **settings
-        Parameters of `PottsClassifier`: method, novelty, proportions, engine, tau, graph, ... The
-        method applies to scanpy's graph as to one that is built; its weights are kept as they are
-        by ``couplings="weights"``.
+        Parameters of `PottsClassifier`: method, novelty, proportions, engine, temperature, ... The
+        method applies to scanpy's graph as to one that is built.
 
     Returns
     -------
@@ -128,10 +124,9 @@ def annotate(
             warnings.warn(traces, GraphWarning, stacklevel=2)
     if X is None:
         X, source = representation(_Loaded(adata), use_rep)
-    classifier = PottsClassifier(
-        temperature=temperature, random_state=_seed(random_state), **settings
-    )
-    classifier.fit(X, y)
+    if not isinstance(random_state, (int, np.integer)):  # one that uns holds, to be given again
+        random_state = int(seed_sequence(random_state).generate_state(1)[0])
+    classifier = PottsClassifier(random_state=int(random_state), **settings).fit(X, y)
     _tell_genes(adata, classifier)
     _write(adata, classifier, key_added, {"labels": labels, "graph": source, **settings})
     return classifier
@@ -145,13 +140,6 @@ def _check_key(adata: Any, key: str) -> None:
             f"adata.uns[{key!r}] holds something else, and key_added={key!r} would write over it: "
             "choose another key_added"
         )
-
-
-def _seed(random_state: Any) -> int:
-    """One whole number, which uns can hold and another run can be given."""
-    if isinstance(random_state, (int, np.integer)):
-        return int(random_state)
-    return int(seed_sequence(random_state).generate_state(1)[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,12 +202,8 @@ def _write(adata: Any, fitted: Any, key: str, settings: dict[str, Any]) -> None:
         "temperature": answer.temperature,
         "engine": str(getattr(fitted.plan_.engine, "name", fitted.plan_.engine)),
         "tau": answer.tau,
-        "method": str(fitted.method),
-        "novelty": fitted.novelty,
-        "couplings": str(fitted.couplings),
-        "energy": str(fitted.energy),
         "random_state": fitted.random_state,
-        "settings": {k: str(v) for k, v in settings.items()},
+        "settings": {k: str(v) for k, v in {**fitted.get_params(False), **settings}.items()},
         "choices": np.array(answer.choices, dtype=object),
         "proposals": np.array([one.text() for one in answer.proposals], dtype=object),
         "notes": np.array(answer.notes(), dtype=object),

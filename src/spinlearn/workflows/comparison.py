@@ -28,15 +28,19 @@ from spinlearn.core.arrays import IntArray
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.core.parallel import each
-from spinlearn.energies import energy_name, make_couplings, make_energy
+from spinlearn.energies import energy_name, make_energy
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.estimators import PottsClassifier
+from spinlearn.estimators.inputs import is_graph
 from spinlearn.graphs import as_graph, make_builder
 from spinlearn.graphs.points import checked_points
 from spinlearn.methods import METHODS
 from spinlearn.minimizers import minimize
+from spinlearn.settings import is_open
 
 CONFUSED = -1  # outcome of a point without class
+COLUMNS = ["method", "energy", "temperature", "errors", "forced_errors", "abstentions",
+           "new_classes", "seconds", "energy_reached"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,8 +70,6 @@ def compare(
     energy: Any = "min_cut",
     methods: Any = None,
     graph: Any = "mutual_knn",
-    couplings: str = "weights",
-    label_strength: Any = np.inf,
     random_state: int | None = None,
     **settings: Any,
 ) -> Any:
@@ -85,7 +87,8 @@ def compare(
     truth : array-like of shape (n,), optional
         True classes; without them nothing is said about errors.
     energy : energy or list of energies, default "min_cut"
-        Names ("balanced_cut") or settings (``BalancedCut(strength=3)``). Each gives two rows,
+        Names ("balanced_cut") or settings (``BalancedCut(strength=3)``), as for
+        `PottsClassifier`. Each gives two rows,
         "sampled" at T* and "minimised". The column ``energy_reached`` is in the first of them for
         all methods.
     methods : list or dict, optional
@@ -95,16 +98,10 @@ def compare(
         all baselines.
     graph : str or graph builder, default "mutual_knn"
         How points become a graph; not used when X is a graph.
-    couplings : {"weights", "homogeneous"}, default "weights"
-        What the sampled and minimised energies take from the graph, as in `PottsClassifier`; the
-        other methods are given the graph itself.
-    label_strength : float or array-like of shape (n,), default inf
-        Of the labels, for the sampled and minimised energies, in the unit of the couplings.
     random_state : int, optional
         Seed of all methods that draw random numbers.
     **settings
-        Parameters of the `PottsClassifier` of the sampled rows: engine, temperatures, temperature,
-        tau, ...
+        Parameters of the `PottsClassifier` of the sampled rows: engine, temperature, tau, ...
 
     Returns
     -------
@@ -119,7 +116,8 @@ def compare(
     >>> from spinlearn import compare
     >>> from spinlearn.datasets import two_bands
     >>> toy = two_bands()
-    >>> table = compare(toy.graph(), toy.labels, toy.truth, methods=["lgc"], temperatures=[0, 0.7])
+    >>> grid = "auto:grid=0,0.7"
+    >>> table = compare(toy.graph(), toy.labels, toy.truth, methods=["lgc"], temperature=grid)
     >>> table.set_index("method").forced_errors.to_dict()
     {'sampled': 0, 'minimised': 677, 'lgc': 5}
     """
@@ -129,33 +127,20 @@ def compare(
         raise MissingDependencyError(
             "compare returns a pandas table, and pandas is not installed: pip install pandas"
         ) from error
-    shared = as_graph(X) if _is_graph(X) else make_builder(graph).build(checked_points(X))
+    shared = as_graph(X) if is_graph(X) else make_builder(graph).build(checked_points(X))
     code = parse_labels(y, shared.n_nodes)
     energies = list(energy) if isinstance(energy, (list, tuple)) else [energy]
     if not energies:
         raise InvalidInputError("energy is empty: name at least one, for example 'min_cut'")
     true = None if truth is None else _coded_truth(truth, code, shared.n_nodes)
-    n_states = settings.get("n_states") or max(code.n_classes, 2)
-    coupled = make_couplings(couplings)(shared)
-    models = [
-        make_energy(e)(coupled, code.states, n_states, label_strength=label_strength)
-        for e in energies
-    ]
+    n_states = max(code.n_classes, 2)
+    models = [make_energy(e)(shared, code.states, n_states) for e in energies]
     runs: list[tuple[str, Any]] = []
-    for spec in energies:
-        classifier = PottsClassifier(
-            couplings=couplings,
-            energy=spec,
-            label_strength=label_strength,
-            random_state=random_state,
-            **settings,
-        )
+    for k, spec in enumerate(energies):
+        classifier = PottsClassifier(energy=spec, random_state=random_state, **settings)
         runs.append(("sampled", (_sampled, classifier, y)))
-        runs.append(("minimised", (_minimised, spec, len(runs) // 2, random_state)))
-    own = {
-        name: PottsClassifier(method=name, label_strength=label_strength, random_state=random_state)
-        for name in METHODS
-    }
+        runs.append(("minimised", (_minimised, spec, k, random_state)))
+    own = {name: PottsClassifier(method=name, random_state=random_state) for name in METHODS}
     for name, estimator in _chosen(methods, own).items():
         runs.append((name, (_fitted, estimator, y)))
 
@@ -166,19 +151,7 @@ def compare(
     )
     for column in ("errors", "forced_errors"):
         table[column] = table[column].astype("Int64")
-    return table[
-        [
-            "method",
-            "energy",
-            "temperature",
-            "errors",
-            "forced_errors",
-            "abstentions",
-            "new_classes",
-            "seconds",
-            "energy_reached",
-        ]
-    ]
+    return table[COLUMNS]
 
 
 # -- the methods -----------------------------------------------------------------------------------
@@ -202,7 +175,7 @@ def _sampled(common: _Common, classifier: PottsClassifier, y: Any) -> _Answer:
     return _Answer(
         outcomes=outcomes.astype(np.int32),
         forced=None if forced is None else forced.astype(np.int32),
-        energy="" if classifier.energy == "auto" else energy_name(classifier.energy),
+        energy="" if is_open(classifier.energy) else energy_name(classifier.energy),
         temperature=answer.temperature,
         supervised=code.n_classes > 0,
     )
@@ -284,7 +257,7 @@ def _chosen(methods: Any, own: Mapping[str, PottsClassifier]) -> dict[str, Any]:
 
 def _name_of(method: Any) -> str:
     if isinstance(method, PottsClassifier):
-        named = method.method if method.energy == "auto" else energy_name(method.energy)
+        named = method.method if is_open(method.energy) else energy_name(method.energy)
         return f"PottsClassifier({named})"
     return type(method).__name__
 
@@ -352,7 +325,3 @@ def _coded_truth(truth: Any, code: LabelCode, n_points: int) -> IntArray:
     for label in given.classes.tolist():
         numbers.append(number.setdefault(label, len(number)))
     return np.array(numbers, dtype=np.int32)[given.states]
-
-
-def _is_graph(X: Any) -> bool:
-    return isinstance(X, Graph) or hasattr(X, "tocoo") or hasattr(X, "is_directed")

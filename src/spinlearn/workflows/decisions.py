@@ -9,7 +9,6 @@ import numpy as np
 
 from spinlearn.answers.labels import LabelCode
 from spinlearn.answers.proposal import ACCEPT
-from spinlearn.core.constants import NOVELTY
 from spinlearn.core.graph import Graph
 from spinlearn.core.protocols import Callback
 from spinlearn.errors import InvalidInputError
@@ -19,9 +18,9 @@ from spinlearn.graphs import describe
 from spinlearn.io.result import Result
 from spinlearn.methods import Plan
 from spinlearn.methods.average import Average
-from spinlearn.workflows.settings import parse_proportions
+from spinlearn.settings import TemperatureRule
 
-KEPT = ("label_noise", "novelty", "label_strength", "tau", "small_groups")  # as they were
+KEPT = ("label_noise", "novelty", "random_state")  # as they were
 
 
 def decided(
@@ -48,8 +47,11 @@ def decided(
             "this answer is that of one temperature, which has no proposals: fit again without "
             "--method paper, --energy and --temperature"
         )
-    fitted = _as_fitted(result, callback)
-    fitted.accept(group, name) if do == ACCEPT else fitted.reject(group)
+    fitted = _as_fitted(result)
+    if do == ACCEPT:
+        fitted.accept(group, name, callback=callback)
+    else:
+        fitted.reject(group, callback=callback)
     settings = dict(result.settings)
     if result.points is None and result.law.shares[2] > 0:
         note = "features are not in the file: after this decision they say nothing more"
@@ -58,13 +60,12 @@ def decided(
     return replace(again, components=result.components, choices=result.choices)
 
 
-def _as_fitted(result: Result, callback: Callback | None) -> PottsClassifier:
+def _as_fitted(result: Result) -> PottsClassifier:
     """A classifier that has given this answer."""
     assert result.law is not None
     options: dict[str, Any] = dict(result.settings.get("options", {}))
     kept = {key: options[key] for key in KEPT if key in options}
-    proportions = parse_proportions(options.get("proportions"), result.classes.tolist())
-    if proportions is not None:
+    if options.get("proportions") is not None:
         raise InvalidInputError(
             "proportions were given for the classes that there were: fit again with the labels of "
             "the new class, and a share for it"
@@ -72,12 +73,12 @@ def _as_fitted(result: Result, callback: Callback | None) -> PottsClassifier:
     fitted = PottsClassifier(
         method="messages",
         graph="knn",
-        couplings="weights",  # the stored ones are what the energy was given
-        features="off" if result.points is None else options.get("feature_law", "auto"),
-        random_state=options.get("seed"),
-        callback=callback,
-        **{"novelty": NOVELTY, "tau": result.tau, **kept},
+        features="off" if result.points is None else options.get("features", "auto"),
+        tau=result.tau,
+        temperature=TemperatureRule(small_groups=result.small_groups),
+        **kept,
     )
+    fitted._couplings = "weights"  # the stored ones are what the energy was given
     graph: Graph = result.graph
     fitted._training = TrainingGraph(graph, points=result.points, reduction=result.reduction)
     fitted._feature_names = result.feature_names or None

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import asdict
 from functools import cached_property
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -14,43 +14,40 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn import __version__
-from spinlearn.answers.labels import parse_labels
 from spinlearn.answers.proposal import Word
 from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.protocols import Callback, Progress
+from spinlearn.core.protocols import Callback, Engine, Progress
+from spinlearn.core.settings import value_of
+from spinlearn.engines import BeliefPropagation, make_engine
 from spinlearn.errors import (
     CheckpointWarning,
     ContradictionWarning,
     ConvergenceWarning,
+    InvalidInputError,
     SpinlearnWarning,
 )
 from spinlearn.estimators import PottsClassifier
+from spinlearn.graphs import make_builder
 from spinlearn.io.dataset import Dataset
 from spinlearn.io.preparation import Preparation
 from spinlearn.io.result import Result
-from spinlearn.workflows.settings import (
-    FitSettings,
-    configured_engine,
-    make_graph_builder,
-    parse_components,
-    parse_proportions,
-    parse_temperature,
-    parse_temperatures,
-)
+from spinlearn.settings import CLASSIFIER, check, complete
+from spinlearn.workflows.block_engine import BlockPropagation
 
 
 def fit_dataset(
     data: Dataset,
-    settings: FitSettings,
+    settings: Mapping[str, Any],
     callback: Callback | None = None,
     tell: Callable[[str], None] | None = None,
+    engine: Any = None,
 ) -> tuple[Result, list[str]]:
     """Classify a dataset; the result and the warnings on the way.
 
     `tell` hears at once that the run could not be saved: whoever waits for its end learns too late.
     """
     data.check_labels()
-    return Fitting(data, settings).result(data.labels, callback, tell)
+    return Fitting(data, settings, engine).result(data.labels, callback, tell)
 
 
 class Fitting:
@@ -62,30 +59,28 @@ class Fitting:
     Parameters
     ----------
     data : Dataset
-    settings : FitSettings
+    settings : mapping
+        Those that are not the usual ones, by name: `spinlearn.settings`, CLASSIFIER and PREPARING.
+    engine : Engine, optional
+        In place of the one that the settings name, for instance one that saves its run.
     """
 
-    def __init__(self, data: Dataset, settings: FitSettings) -> None:
-        self.data, self.settings = data, settings
-        has_graph = data.graph is not None
-        builder = make_graph_builder(settings.graph, has_graph=has_graph)
-        self._options: dict[str, Any] = {
-            "method": settings.method,
-            "graph": "auto" if builder is None else builder,
-            "n_components": parse_components(settings.n_components, has_graph=has_graph),
-            "couplings": settings.couplings,
-            "energy": settings.energy,
-            "features": settings.feature_law,
-            "label_noise": settings.label_noise,
-            "novelty": settings.novelty,
-            "engine": configured_engine(settings),
-            "label_strength": settings.label_strength,
-            "temperatures": parse_temperatures(settings.temperatures),
-            "temperature": parse_temperature(settings.temperature),
-            "tau": settings.tau,
-            "small_groups": settings.small_groups,
-            "random_state": settings.seed,
-        }
+    def __init__(
+        self, data: Dataset, settings: Mapping[str, Any] | None = None, engine: Any = None
+    ) -> None:
+        self.data, self.settings = data, complete(settings or {})
+        graph = self.settings["graph"]
+        if data.graph is not None and graph != "auto":
+            raise InvalidInputError(
+                f"graph {graph!r} builds a graph from points, but the file holds a graph already: "
+                "leave it out"
+            )
+        self._options = {one.name: self.settings[one.name] for one in CLASSIFIER}
+        check(self._options)
+        if graph != "auto":
+            make_builder(graph)
+        if engine is not None:
+            self._options["engine"] = engine
         self.fitted: PottsClassifier | None = None  # the first, which holds the graph
         self.last: PottsClassifier | None = None
 
@@ -108,17 +103,13 @@ class Fitting:
         words: tuple[Word, ...] = (),
     ) -> PottsClassifier:
         """A classifier fitted to these labels, and to what was said about proposals."""
-        classes = parse_labels(labels, self.data.n_points).classes
-        proportions = parse_proportions(self.settings.proportions, classes.tolist())
         if self.fitted is None:
-            found = PottsClassifier(**self._options, proportions=proportions, callback=callback)
+            found = PottsClassifier(**self._options)
             found._feature_names = self._prepared[1]
-            self.last = self.fitted = found.fit(self.points, labels)
+            self.last = self.fitted = found.fit(self.points, labels, callback=callback)
             if not words:
                 return self.last
-        again = copy(self.fitted)
-        again.proportions, again.callback = proportions, callback
-        self.last = again.relabel(labels, words=words)
+        self.last = copy(self.fitted).relabel(labels, words=words, callback=callback)
         return self.last
 
     def result(
@@ -129,7 +120,7 @@ class Fitting:
         words: tuple[Word, ...] = (),
     ) -> tuple[Result, list[str]]:
         """The answer to these labels and words, and the warnings on the way."""
-        data, settings = self.data, self.settings
+        data = self.data
         began = perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", SpinlearnWarning)
@@ -137,18 +128,16 @@ class Fitting:
             classifier = self.classifier(labels, watched, words)
             averages = classifier.equilibrium_  # for the files and the page, which show all of it
         notes = list(data.notes)
-        if settings.top_variance is not None and data.points is not None:
+        if self.settings["top_variance"] is not None and data.points is not None:
             notes.append(f"the {self.points.shape[1]} features of largest variance are used")
         messages = notes + _messages(caught, averages, data.ids)
         layout = data.layout
         if layout is None and data.points is not None and data.points.shape[1] == 2:
             layout = data.points  # axes that the user knows
-        options = asdict(settings)
-        del options["checkpoint"]  # where a run was saved is no part of its answer
         record = {
             "version": __version__,
             "data": _writable(data.source.name),
-            "options": _plain(options),
+            "options": _plain(self.settings),
             "seconds": round(perf_counter() - began, 3),
             "warnings": messages,
             "diagnostics": _plain(dict(averages.diagnostics)),
@@ -202,12 +191,12 @@ def _messages(
     imprecise = settled & ~equilibrium.converged
     if np.any(imprecise) and equilibrium.std_error is not None:
         bad = equilibrium.temperatures[imprecise]
-        remedy = "give more time (--max-seconds), " if more_time_helps(equilibrium) else ""
+        remedy = "give more time (--time-limit), " if more_time_helps(equilibrium) else ""
         messages.append(
             f"the standard error is above the tolerance (up to "
             f"{equilibrium.std_error[imprecise].max():.2g}) at {len(bad)} of {n_rows} "
-            f"temperatures, T = {bad.min():.3g} to {bad.max():.3g}: {remedy}accept a larger --tol, "
-            "or ask for higher temperatures"
+            f"temperatures, T = {bad.min():.3g} to {bad.max():.3g}: {remedy}accept a larger tol "
+            "(--engine auto:tol=0.03), or ask for higher temperatures"
         )
     return messages
 
@@ -218,15 +207,22 @@ def more_time_helps(equilibrium: Equilibrium) -> bool:
 
 
 def prepared_points(
-    data: Dataset, settings: FitSettings
+    data: Dataset, settings: Mapping[str, Any]
 ) -> tuple[npt.NDArray[np.float64], Sequence[str]]:
     """The points of a dataset, prepared as the settings say, and the names of their features."""
     assert data.points is not None  # the caller has no graph
-    scale = settings.scale
+    scale = settings["scale"]
     if scale == "auto":
         scale = "standard" if data.table else "none"
+    clip = settings["clip"]
+    if isinstance(clip, str):
+        clip = value_of(clip)
+    if clip is not None and np.shape(clip) != (2,):
+        raise InvalidInputError(
+            f"clip {settings['clip']!r} cannot be read: write LOW,HIGH, for example 100,16000"
+        )
     preparation = Preparation(
-        clip=settings.clip, log2=settings.log2, top_variance=settings.top_variance, scale=scale
+        clip=clip, log2=settings["log2"], top_variance=settings["top_variance"], scale=scale
     )
     points, names = preparation.apply(data.points, data.feature_names)
     if scale == "standard" and data.shared:
@@ -248,3 +244,24 @@ def _plain(values: Any) -> Any:
     if isinstance(values, (str, int, float, bool)) or values is None:
         return values
     return str(values)
+
+
+def configured_engine(
+    spec: Any, checkpoint: Path, n_blocks: int | None = None, parts: Path | None = None
+) -> Engine:
+    """The engine of a fit that saves its run, if it can; belief propagation in blocks if asked."""
+    if n_blocks is not None:
+        if spec not in ("auto", BeliefPropagation.name):
+            raise InvalidInputError(
+                f"--blocks shares out belief propagation, not {spec!r}: leave one out"
+            )
+        return BlockPropagation(n_blocks=n_blocks, folder=parts)
+    engine: Any = make_engine(spec)
+    if saves_its_runs(engine):
+        engine.checkpoint = checkpoint
+    return engine  # type: ignore[no-any-return]
+
+
+def saves_its_runs(engine: Any) -> bool:
+    """Whether an engine can go on from a checkpoint."""
+    return "checkpoint" in getattr(engine, "get_params", dict)()
