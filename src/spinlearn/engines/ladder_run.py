@@ -285,7 +285,7 @@ class LadderRun(SamplingRun):
         """Levels on which the answer rests, or all where none is asked for."""
         concerned = np.ones(len(self.betas), dtype=np.bool_)
         if self.until is not None and self.settings.tol is None:
-            rests_on = self.until.rests_on(LadderSnapshot(self))
+            rests_on = self.until.rests_on(LadderView(self))
             concerned = self._with_neighbours(self._levels_of(rests_on))
         return concerned
 
@@ -379,11 +379,11 @@ class LadderRun(SamplingRun):
             self.unready = bool(np.any(remembers))
             if self.worst <= self.tol_or_default and not self.unready:
                 # What is told in the end may be reweighted: to T = 0, for instance.
-                found = LadderSnapshot(self).equilibrium()
+                found = LadderView(self).equilibrium()
                 self.unready = not np.all(found.converged | ~np.asarray(found.equilibrated))
             return self._precise
         self.looks += 1
-        verdict = self.until(LadderSnapshot(self), self.looks)
+        verdict = self.until(LadderView(self), self.looks)
         self.settled, self.changing = verdict.settled, verdict.changing
         self._turn_to(self._levels_of(verdict.temperatures))
         return verdict.settled
@@ -489,8 +489,8 @@ class LadderRun(SamplingRun):
 BlockMeans = tuple[npt.NDArray[np.int64], FloatArray, FloatArray]
 
 
-class LadderSnapshot:
-    """What independent ladders have measured so far, as `spinlearn.core.stopping.Snapshot` asks."""
+class LadderView:
+    """What independent ladders have measured so far, as `spinlearn.core.stopping.RunView` asks."""
 
     def __init__(self, run: LadderRun) -> None:
         self._run = run
