@@ -62,11 +62,9 @@ class PairAgreement(Settings):
 
     def unsupported(self, model: PottsModel) -> str | None:
         """Why these walkers cannot treat the model, or None."""
+        labels, fields = np.any(model.clamped != FREE), np.any(model.fields != 0)
         reason = ClusterWalkers.unsupported(model)
-        if reason is None and np.any(model.clamped != FREE):
-            reason = "labels"
-        if reason is None and np.any(model.fields != 0):
-            reason = "fields"
+        reason = reason or ("labels" if labels else "fields" if fields else None)
         if reason is None:
             return None
         return f"pair agreements alone are not sampled with {reason}: use engine='tempering'"
@@ -104,16 +102,10 @@ class _Walk:
     def __init__(
         self, model: PottsModel, temperatures: FloatArray, block: int, callback: Callback | None
     ) -> None:
-        self._model = model
-        self._temperatures = temperatures
+        self._model, self._temperatures, self._callback = model, temperatures, callback
         self._block = block  # sweeps
-        self._callback = callback
-        edges = model.graph.edges
-        self._edge_u = np.ascontiguousarray(edges[:, 0]).astype(np.uint32)
-        self._edge_v = np.ascontiguousarray(edges[:, 1]).astype(np.uint32)
-        count = len(temperatures)
-        self._counts = np.zeros((2, count, len(edges)), dtype=np.uint32)
-        self._squares = np.zeros((2, count, len(edges)), dtype=np.uint32)  # of blocks
+        count, m = len(temperatures), model.graph.n_edges
+        self._counts, self._squares = np.zeros((2, 2, count, m), dtype=np.uint32)  # of blocks
         self._energies = np.zeros((2, count, BLOCKS * block))
         self._done = np.zeros((2, count), dtype=bool)
 
@@ -129,13 +121,12 @@ class _Walk:
         stream = make_stream(seed)
         parent = np.empty(n, dtype=np.int32)
         betas = inverse_temperatures(self._temperatures, model)
-        shared = np.empty(len(self._edge_u), dtype=np.uint16)
-        block = self._block
-        blocks_apart = BLOCKS
+        shared = np.empty(model.graph.n_edges, dtype=np.uint16)
+        ends = (np.ascontiguousarray(end).astype(np.uint32) for end in model.graph.edges.T)
+        start, block = (state, model.n_states, *ends), self._block
         for k, row in enumerate(rows):
             thresholds = bond_thresholds(betas[row : row + 1], model.couplings)[0]
-            start = (state, model.n_states, self._edge_u, self._edge_v)
-            for _ in range(blocks_apart):
+            for _ in range(BLOCKS_APART if k else BLOCKS):
                 sweep_apart(*start, thresholds, parent, stream, block)
                 if self._told(walker, k):
                     return True
@@ -148,15 +139,13 @@ class _Walk:
                 self._done[walker, row] = b + 1 == BLOCKS
                 if self._told(walker, k + (b + 1) / BLOCKS):
                     return True
-            blocks_apart = BLOCKS_APART
         return False
 
     def _told(self, walker: int, done: float) -> bool:
         if self._callback is None:
             return False
-        count = len(self._temperatures)
+        fraction = (walker + done / len(self._temperatures)) / 2
         phase = ("heating", "cooling")[walker]
-        fraction = (walker * count + done) / (2 * count)
         return bool(self._callback(Progress(phase=phase, fraction=fraction)))
 
     def equilibrium(self, engine: str, tol: float) -> Equilibrium:
@@ -165,15 +154,10 @@ class _Walk:
         if len(rows) == 0:
             raise StoppedError("stopped before the first temperature was finished")
         model, temperatures = self._model, self._temperatures[rows]
-        agreement = np.empty((len(rows), model.graph.n_edges))
-        errors = np.empty_like(agreement)
-        variance = np.empty(len(rows))
-        for k, row in enumerate(rows):
-            done = self._done[:, row]
-            agreement[k], errors[k] = self._agreement(
-                self._counts[done, row], self._squares[done, row]
-            )
-            variance[k] = np.var(self._energies[done, row])
+        done = [(self._done[:, row], row) for row in rows]
+        pairs = [self._agreement(self._counts[at], self._squares[at]) for at in done]
+        agreement, errors = (np.stack(part) for part in zip(*pairs, strict=True))
+        variance = np.array([np.var(self._energies[at]) for at in done])
         typical = np.sqrt(np.mean(errors**2, axis=1)) if errors.size else np.zeros(len(rows))
         shape = (len(rows), model.n_nodes, model.n_states)
         return Equilibrium(
