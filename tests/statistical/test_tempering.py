@@ -21,6 +21,7 @@ from spinlearn.errors import (
     UnsupportedModelError,
 )
 from tests.conftest import grid_graph
+from tests.oracles import z_scores
 
 pytestmark = pytest.mark.slow
 
@@ -43,16 +44,7 @@ def random_model(seed: int, *, either_sign: bool = False, q: int = 3) -> PottsMo
 
 def scores(run, exact) -> np.ndarray:
     """|p - p_exact| / se of all free nodes, at the converged temperatures."""
-    free = run.model.clamped < 0
-    error = np.abs(run.marginals - exact.marginals)[run.converged][:, free]
-    return (error / run.std_error[run.converged][:, free]).ravel()
-
-
-def agreement_scores(run, exact) -> np.ndarray:
-    free = run.model.clamped < 0
-    inner = free[run.model.graph.edges].any(axis=1)
-    error = np.abs(run.edge_agreement - exact.edge_agreement)[run.converged][:, inner]
-    return (error / run.agreement_std_error[run.converged][:, inner]).ravel()
+    return z_scores(run, exact)[0][run.converged].ravel()
 
 
 @pytest.mark.parametrize(
@@ -67,7 +59,7 @@ def test_error_bars_cover_the_truth(q, either_sign):
         run = engine.run(model, TEMPERATURES, seed=seed)
         assert run.converged.all()
         z.append(scores(run, exact))
-        z_agreement.append(agreement_scores(run, exact))
+        z_agreement.append(z_scores(run, exact)[1][run.converged].ravel())
         runs.append(run)
     for values in (np.concatenate(z), np.concatenate(z_agreement)):
         assert np.mean(values < 2) > 0.9
