@@ -102,10 +102,16 @@ class _Walk:
     def __init__(
         self, model: PottsModel, temperatures: FloatArray, block: int, callback: Callback | None
     ) -> None:
-        self._model, self._temperatures, self._callback = model, temperatures, callback
+        self._model = model
+        self._temperatures = temperatures
         self._block = block  # sweeps
-        count, m = len(temperatures), model.graph.n_edges
-        self._counts, self._squares = np.zeros((2, 2, count, m), dtype=np.uint32)  # of blocks
+        self._callback = callback
+        edges = model.graph.edges
+        self._edge_u = np.ascontiguousarray(edges[:, 0]).astype(np.uint32)
+        self._edge_v = np.ascontiguousarray(edges[:, 1]).astype(np.uint32)
+        count = len(temperatures)
+        self._counts = np.zeros((2, count, len(edges)), dtype=np.uint32)
+        self._squares = np.zeros((2, count, len(edges)), dtype=np.uint32)  # of blocks
         self._energies = np.zeros((2, count, BLOCKS * block))
         self._done = np.zeros((2, count), dtype=bool)
 
@@ -121,12 +127,13 @@ class _Walk:
         stream = make_stream(seed)
         parent = np.empty(n, dtype=np.int32)
         betas = inverse_temperatures(self._temperatures, model)
-        shared = np.empty(model.graph.n_edges, dtype=np.uint16)
-        ends = (np.ascontiguousarray(end).astype(np.uint32) for end in model.graph.edges.T)
-        start, block = (state, model.n_states, *ends), self._block
+        shared = np.empty(len(self._edge_u), dtype=np.uint16)
+        block = self._block
+        blocks_apart = BLOCKS
         for k, row in enumerate(rows):
             thresholds = bond_thresholds(betas[row : row + 1], model.couplings)[0]
-            for _ in range(BLOCKS_APART if k else BLOCKS):
+            start = (state, model.n_states, self._edge_u, self._edge_v)
+            for _ in range(blocks_apart):
                 sweep_apart(*start, thresholds, parent, stream, block)
                 if self._told(walker, k):
                     return True
@@ -139,6 +146,7 @@ class _Walk:
                 self._done[walker, row] = b + 1 == BLOCKS
                 if self._told(walker, k + (b + 1) / BLOCKS):
                     return True
+            blocks_apart = BLOCKS_APART
         return False
 
     def _told(self, walker: int, done: float) -> bool:

@@ -71,7 +71,7 @@ class RoamingRun(SamplingRun):
         cold = np.concatenate([group.states() for group in self.groups])
         regions, _ = cold_regions(model, cold, ground, self.library_seed)
         tries = ROAMING_TRIES
-        if issubclass(self.kind, ClusterWalkers):  # redraws cost more than swaps
+        if self.kind is ClusterWalkers:  # redraws cost more than swaps
             tries = min(tries, region_tries(model, regions))
         self._use_regions(regions, tries)
         self._spread(ground)
