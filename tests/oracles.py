@@ -157,6 +157,12 @@ def scores(run: Equilibrium, exact: Equilibrium) -> Scores:
     return Scores(z[0], z[1], worst, run.converged, np.asarray(equilibrated))
 
 
+def z_scores(run: Equilibrium, exact: Equilibrium) -> tuple[np.ndarray, np.ndarray]:
+    """|sampled - exact| / stated error of marginals and of agreements, row by row."""
+    found = scores(run, exact)
+    return np.abs(found.marginals), np.abs(found.agreements)
+
+
 def broken_laws(found: Scores, tol: float) -> list[str]:
     """What honest error bars would not do; rows marked not equilibrated are left out, but one only.
 

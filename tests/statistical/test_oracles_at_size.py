@@ -68,11 +68,3 @@ def test_the_oracle_is_narrow_and_its_labels_reach_its_nodes(case):
     free = case.exact.marginals[0, case.model.clamped < 0]
     typical = np.median(np.abs(free - 1 / case.model.n_states))
     assert typical > 0.01
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_the_same_seed_builds_the_same_oracle(name):
-    one, other = MODELS[name](), MODELS[name]()
-    for part in ("edges", "weights"):
-        np.testing.assert_array_equal(getattr(one.graph, part), getattr(other.graph, part))
-    np.testing.assert_array_equal(one.clamped, other.clamped)

@@ -38,7 +38,11 @@ ENGINES = {
     "population_annealing": PopulationAnnealing(n_walkers=64),
     "belief_propagation": BeliefPropagation(),
 }
-ALL_ENGINES = ENGINES | {"metropolis": Metropolis(tol=0.2), "swendsen_wang": SwendsenWang(tol=0.2)}
+ALL_ENGINES = ENGINES | {
+    "metropolis": Metropolis(tol=0.2),
+    "swendsen_wang": SwendsenWang(tol=0.2),
+    "exchanged": Tempering(tol=0.2, moves="local"),
+}
 
 
 def model() -> PottsModel:
@@ -110,8 +114,11 @@ def test_a_run_resumed_from_any_of_its_checkpoints_ends_where_an_undisturbed_one
     for k in np.unique(np.linspace(0, len(kept) - 1, 9).astype(int)):
         (tmp_path / "run.npz").write_bytes(kept[k])
         found = run(engine)
-        for average in ("marginals", "edge_agreement", "mean_energy", "heat_capacity"):
+        for average in ("marginals", "edge_agreement", "heat_capacity", "log_partition"):
             np.testing.assert_array_equal(getattr(found, average), getattr(whole, average))
+        for number in ("round_trips", "regions", "sweeps"):
+            known = whole.diagnostics.get(number)
+            np.testing.assert_array_equal(found.diagnostics.get(number), known)
 
 
 def test_messages_with_a_null_model_are_taken_up_to_the_last_digit(tmp_path):

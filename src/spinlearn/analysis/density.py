@@ -243,8 +243,9 @@ class Density:
         log_weight = logsumexp(eta - np.multiply.outer(energies, betas))
         return cls(energies, np.log(histogram.counts[seen]) - log_weight, seen)
 
-    def thermal(self, temperatures: FloatArray, coldest: float) -> Thermal:
-        """At any temperatures; below `coldest` > 0 they count as this one."""
+    def thermal(self, temperatures: FloatArray, model: PottsModel) -> Thermal:
+        """At any temperatures; T = 0 counts as so low that exp(-dE/T) vanishes for every step."""
+        coldest = (model.energy_scale or 1.0) / 1e9
         lowest = float(self.energies.min())
         with np.errstate(divide="ignore"):
             wanted = np.minimum(1 / temperatures, 1 / coldest)
@@ -262,11 +263,6 @@ class Density:
     def log_weight_at(self, beta: float) -> float:
         """ln sum_samples exp(-beta E) / W(E), up to the constant of `log_density`."""
         return float(logsumexp(self.log_density - beta * self.energies))
-
-
-def temperature_zero(model: PottsModel) -> float:
-    """Temperature that counts as zero: exp(-dE/T) vanishes for every step dE."""
-    return (model.energy_scale or 1.0) / 1e9
 
 
 def overlaps(betas: FloatArray, energies: LevelEnergies) -> BoolArray:

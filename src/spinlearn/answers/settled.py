@@ -28,7 +28,7 @@ import numpy as np
 from spinlearn.answers.answer import Answer
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.stopping import Snapshot, Verdict
+from spinlearn.core.stopping import RunView, Verdict
 
 LIMIT = 0.005  # share of calls that change still
 CONFIDENCE = 0.95
@@ -50,7 +50,7 @@ class StoppingRule:
     def __init__(self, answer_of: Callable[[Equilibrium, float | None], Answer]) -> None:
         self._answer_of = answer_of
 
-    def __call__(self, snapshot: Snapshot, look: int) -> Verdict:
+    def __call__(self, snapshot: RunView, look: int) -> Verdict:
         """Look at a run, for the `look`-th time."""
         answer = self._answer_of(snapshot.equilibrium(), None)
         n_ladders, here = snapshot.n_ladders, answer.temperature
@@ -73,7 +73,7 @@ class StoppingRule:
         settled = changing <= limit and answer.warning is None
         return Verdict(settled=settled, changing=changing, temperatures=chosen)
 
-    def rests_on(self, snapshot: Snapshot) -> FloatArray:
+    def rests_on(self, snapshot: RunView) -> FloatArray:
         """The temperature of the answer so far."""
         return np.array([self._answer_of(snapshot.equilibrium(), None).temperature])
 

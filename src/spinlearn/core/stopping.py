@@ -10,7 +10,7 @@ from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import PottsModel
 
 
-class Snapshot(Protocol):
+class RunView(Protocol):
     """What a run has measured so far, by independent ladders of walkers."""
 
     n_ladders: int
@@ -37,10 +37,10 @@ class Verdict:
 class Until(Protocol):
     """Who knows what a run is for."""
 
-    def __call__(self, snapshot: Snapshot, look: int) -> Verdict:
+    def __call__(self, snapshot: RunView, look: int) -> Verdict:
         """Whether it may stop, asked for the `look`-th time."""
 
-    def rests_on(self, snapshot: Snapshot) -> FloatArray:
+    def rests_on(self, snapshot: RunView) -> FloatArray:
         """Temperatures on which the answer rests, as far as can be seen."""
 
 

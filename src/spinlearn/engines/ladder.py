@@ -57,12 +57,12 @@ class Ladder:
     lowest: float  # energy seen
     states: list[StateArray] = field(repr=False)  # of the pilot, near every level
 
-    @property
-    def first_cold(self) -> int:
-        """First level beyond the largest fluctuation of the energy, where valleys may part."""
-        peak = int(np.argmax(self.deviations))
-        beyond = np.flatnonzero(self.deviations[peak:] < 0.8 * self.deviations[peak])
-        return peak + int(beyond[0]) if len(beyond) else len(self.betas) - 1
+
+def first_cold_level(deviations: FloatArray) -> int:
+    """First level beyond the largest fluctuation of the energy, where valleys may part."""
+    peak = int(np.argmax(deviations))
+    beyond = np.flatnonzero(deviations[peak:] < 0.8 * deviations[peak])
+    return peak + int(beyond[0]) if len(beyond) else len(deviations) - 1
 
 
 def typical_coupling(model: PottsModel) -> float:

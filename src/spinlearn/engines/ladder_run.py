@@ -37,8 +37,8 @@ from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.engines.approximation import Approximation
 from spinlearn.engines.ground_state import deepest, least_energy
-from spinlearn.engines.ladder import cool, place_levels
-from spinlearn.engines.regions import Regions, cold_regions, region_tries
+from spinlearn.engines.ladder import first_cold_level, place_levels
+from spinlearn.engines.regions import cold_regions, region_tries
 from spinlearn.engines.rounds import Pace
 from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
 from spinlearn.engines.tallies import Tallies, blocks_by_energy, refuse_large_sums
@@ -49,6 +49,7 @@ from spinlearn.minimizers.minimum import Minimum
 
 LADDERS = (16, 8)  # fewer for large models
 SMALL = 3e5  # nodes and edges times levels, up to which there are more ladders
+PILOT_LEVELS = 24  # besides those asked for, at most
 ROUND_STEPS = 10
 ROUND_WORK = 3e7  # node and edge visits of a round, beyond which it has fewer steps
 BURN_STEPS = 12  # of the first window of burn-in
@@ -104,7 +105,9 @@ class LadderRun(SamplingRun):
             return
         self._report("ladder", 0.02)
         self.log_z_first = len(self.model.free_nodes) * float(np.log(self.model.n_states))
-        found = Approximation.of(self.model, self._places(), self._stop_start)
+        found = Approximation.of(
+            self.model, self._places(), lambda: self._report("start", 0.05) or self._late(0.3)
+        )
         if found is None:
             self._start_cooled()
         else:
@@ -123,9 +126,6 @@ class LadderRun(SamplingRun):
         above = 1 / grid[grid * hottest > CLEARLY_HOTTER]
         return np.concatenate([[0.0], np.sort(above), self.requested])
 
-    def _stop_start(self) -> bool:
-        return self._report("start", 0.05) or self._late(0.3)
-
     def _start_from(self, found: Approximation) -> None:
         """Ladders by the law of an approximation, and in the coldest labelling."""
         first = int(self.requested[0] > 0)
@@ -137,9 +137,11 @@ class LadderRun(SamplingRun):
         widths = np.sqrt(np.maximum(slopes, 0.0)) + 1e-9 * (self.model.energy_scale or 1.0)
         self._lay_out_levels(means, widths)
         labellings = [np.unique(found.likeliest, axis=0)]
+        held = self.model.clamped >= 0
         for g in range(0, self.n_blocks, 2):
-            random = np.random.default_rng(self.seeds[g])
-            self.groups[g].put_states(self._held(found.draw(self.betas, random)))
+            states = found.draw(self.betas, np.random.default_rng(self.seeds[g]))
+            states[:, held] = self.model.clamped[held]
+            self.groups[g].put_states(states)
             labellings.append(self._cooled(self.groups[g]))
         self._start_coldest(np.concatenate(labellings))
 
@@ -163,48 +165,28 @@ class LadderRun(SamplingRun):
 
     def _start_cooled(self) -> None:
         """The same with a pilot that is cooled, one walker for every ladder."""
-        size = LADDERS[1]
-        pilot = self.kind(self.model, self.pilot_seed, size)
-        ladder = cool(
-            [pilot], self.model, self.requested, 24, lambda f: self._report("ladder", 0.1 * f),
-            by_parts=True, late=lambda: self._late(0.15),
-        )  # fmt: skip
-        self.betas, self.joined = ladder.betas, False
-        self.log_z_first = ladder.log_z_first
-        self.log_z_first_error = ladder.log_z_first_error
+        pilot = self.kind(self.model, self.pilot_seed, LADDERS[1])
+        ladder = self._cool([pilot], PILOT_LEVELS, by_parts=True)
         self._lay_out_levels(ladder.means, ladder.deviations)
         for g in range(0, self.n_blocks, 2):
             # Neighbouring levels start from different walkers, hence in different valleys.
             states = np.stack([s[(g + k) % len(s)] for k, s in enumerate(ladder.states)])
             self.groups[g].put_states(states)
-        self._start_coldest(np.concatenate(ladder.states[ladder.first_cold :]))
+        self._start_coldest(np.concatenate(ladder.states[self.first_cold :]))
 
     def _lay_out_levels(self, means: FloatArray, widths: FloatArray) -> None:
         """Sums and groups, by what is expected of the energies at all levels."""
         lowest = float(min(self._minimum.energy, means.min()))
         self.lay_out(EnergyBins.of(self.model, means, widths, lowest))
-        peak = int(np.argmax(widths))
-        beyond = np.flatnonzero(widths[peak:] < 0.8 * widths[peak])
-        self.first_cold = peak + int(beyond[0]) if len(beyond) else len(self.betas) - 1
+        self.first_cold = first_cold_level(widths)
 
     def _start_coldest(self, labellings: StateArray) -> None:
         """Every other ladder in the coldest labelling known; regions in which cold ones differ."""
         model, ground = self.model, self._minimum.labels
         regions, coldest = cold_regions(model, labellings, ground, self.library_seed)
-        self._use_regions(regions)
+        self._use_regions(regions, region_tries(model, regions))
         for group in self.groups[1::2]:
             group.put_states(np.tile(coldest, (len(self.betas), 1)))
-
-    def _use_regions(self, regions: Regions) -> None:
-        self.regions, self.tries = regions, region_tries(self.model, regions)
-        for group in self.groups:
-            group.use_regions(regions)
-
-    def _held(self, states: StateArray) -> StateArray:
-        """Labellings with clamped nodes in their states."""
-        held = self.model.clamped >= 0
-        states[:, held] = self.model.clamped[held]
-        return states
 
     @cached_property
     def _minimum(self) -> Minimum:
@@ -217,8 +199,7 @@ class LadderRun(SamplingRun):
 
     def lay_out(self, bins: EnergyBins) -> None:
         model, n_levels = self.model, len(self.betas)
-        size = n_levels * (model.n_nodes + model.graph.n_edges)
-        self.n_blocks = LADDERS[0] if size <= SMALL else LADDERS[1]
+        self.n_blocks = LADDERS[0] if n_levels * self.size <= SMALL else LADDERS[1]
         self.groups = [self.kind(model, seed, n_levels) for seed in self.seeds[: self.n_blocks]]
         self.groups[0].use_ladder(self.betas)
         for group in self.groups:
@@ -230,10 +211,11 @@ class LadderRun(SamplingRun):
             by_energy=self.joined and blocks_by_energy(model, bins) >= self.n_blocks,
             by_level=True,
         )  # fmt: skip
-        steps = ROUND_WORK / max(self._step_work * self.kind.sweeps_per_step, 1)
+        step_work = float(self.n_blocks * n_levels * self.size)  # node and edge visits
+        steps = ROUND_WORK / max(step_work * self.kind.sweeps_per_step, 1)
         self.round_steps = int(np.clip(steps, 1, ROUND_STEPS))
         self.pace = self._first_pace()
-        most = max(int(MAX_WORK / self._step_work), 2 * FIRST_CHECK)
+        most = max(int(MAX_WORK / step_work), 2 * FIRST_CHECK)
         self.max_sweeps = self.settings.max_sweeps or most
 
     def _first_pace(self) -> Pace:
@@ -246,30 +228,26 @@ class LadderRun(SamplingRun):
     @property
     def _repeats(self) -> int:
         """Sweeps of a step: several in small models, where all else costs more than a sweep."""
-        size = self.model.n_nodes + self.model.graph.n_edges
         few = (self.settings.max_sweeps or np.inf) < MOST_REPEATS * FIRST_CHECK
         if few or self.dynamics == "held":
             return 1
-        return int(np.clip(CHEAP / max(size, 1), 1, MOST_REPEATS))
+        return int(np.clip(CHEAP / max(self.size, 1), 1, MOST_REPEATS))
 
     @property
     def round_sweeps(self) -> int:
         """Sweeps of every walker in a round, at least."""
         return super().round_sweeps * self._repeats
 
-    @property
-    def _step_work(self) -> float:
-        """Node and edge visits of a step of all walkers."""
-        size = self.model.n_nodes + self.model.graph.n_edges
-        return float(self.n_blocks * len(self.betas) * size)
-
     # -- burn-in -------------------------------------------------------------------------------
 
     def _settle(self) -> None:
         """Windows of growing length, until both kinds of start have the same energies."""
-        windows = self._windows
+        held = self.dynamics == "held"
+        windows = 1 if held else BURN_WINDOWS
         while self.window < windows:
-            if self._burn(self._window_rounds(self.window), self.window / windows):
+            steps = int(HELD_STEPS if held else BURN_STEPS * BURN_GROWTH**self.window)
+            self._burn(-(-steps // self.round_steps), self.window / windows)
+            if self.stopped:
                 return
             differ = np.flatnonzero(self._apart(HASTY_ALARM) & self._concerned())
             melting = differ[differ <= self.first_cold]
@@ -284,22 +262,14 @@ class LadderRun(SamplingRun):
                 self._turn_to(melting, np.ones(len(melting)))
         self.pace = self._first_pace()
         moves = np.sum([group.region_moves for group in self.groups], axis=0)
-        self._use_regions(self.regions.busy(moves))
+        regions = self.regions.busy(moves)
+        self._use_regions(regions, region_tries(self.model, regions))
         self.burn_rounds, self.rounds = self.rounds, 0
         self.tallies.clear()
         self.phase, self.next_check = PRODUCTION, FIRST_CHECK
 
-    @property
-    def _windows(self) -> int:
-        return 1 if self.dynamics == "held" else BURN_WINDOWS
-
-    def _window_rounds(self, window: int) -> int:
-        held = self.dynamics == "held"
-        steps = int(HELD_STEPS if held else BURN_STEPS * BURN_GROWTH**window)
-        return -(-steps // self.round_steps)
-
-    def _burn(self, rounds: int, fraction: float) -> bool:
-        """A window, of which the second half is looked at; true if the run was stopped."""
+    def _burn(self, rounds: int, fraction: float) -> None:
+        """A window, of which the second half is looked at."""
         while self.window_round < rounds:
             if self.window_round == 0:
                 self.tallies.clear()
@@ -309,14 +279,13 @@ class LadderRun(SamplingRun):
             self._report("burn-in", 0.1 + 0.2 * fraction)
             self._save()
             if self.stopped or self._late(0.5):
-                break
-        return self.stopped
+                return
 
     def _concerned(self) -> BoolArray:
         """Levels on which the answer rests, or all where none is asked for."""
         concerned = np.ones(len(self.betas), dtype=np.bool_)
         if self.until is not None and self.settings.tol is None:
-            rests_on = self.until.rests_on(LadderSnapshot(self))
+            rests_on = self.until.rests_on(LadderView(self))
             concerned = self._with_neighbours(self._levels_of(rests_on))
         return concerned
 
@@ -410,11 +379,11 @@ class LadderRun(SamplingRun):
             self.unready = bool(np.any(remembers))
             if self.worst <= self.tol_or_default and not self.unready:
                 # What is told in the end may be reweighted: to T = 0, for instance.
-                found = LadderSnapshot(self).equilibrium()
+                found = LadderView(self).equilibrium()
                 self.unready = not np.all(found.converged | ~np.asarray(found.equilibrated))
             return self._precise
         self.looks += 1
-        verdict = self.until(LadderSnapshot(self), self.looks)
+        verdict = self.until(LadderView(self), self.looks)
         self.settled, self.changing = verdict.settled, verdict.changing
         self._turn_to(self._levels_of(verdict.temperatures))
         return verdict.settled
@@ -437,13 +406,11 @@ class LadderRun(SamplingRun):
             least, shares = self._repeats, (errors / errors.max(initial=0.0)) ** 2
         self.pace.strides[~matter] = RARE
         if 0 < len(levels) <= FEW:
-            size = self.model.n_nodes + self.model.graph.n_edges
-            often = FEW_WORK * shares / (max(size, 1) * shares.sum())
+            often = FEW_WORK * shares / (max(self.size, 1) * shares.sum())
             self.pace.repeats[levels] = np.clip(often, least, most)
 
     def _progress(self) -> float:
-        tol = self.tol_or_default
-        ratio = tol / self.worst if self.worst > 0 else 1.0
+        ratio = self.tol_or_default / self.worst if self.worst > 0 else 1.0
         if self.changing is not None:
             ratio = 0.5
         return 0.3 + 0.7 * min(max(ratio**2, self.sweeps / self.max_sweeps), 0.99)
@@ -522,8 +489,8 @@ class LadderRun(SamplingRun):
 BlockMeans = tuple[npt.NDArray[np.int64], FloatArray, FloatArray]
 
 
-class LadderSnapshot:
-    """What independent ladders have measured so far, as `spinlearn.core.stopping.Snapshot` asks."""
+class LadderView:
+    """What independent ladders have measured so far, as `spinlearn.core.stopping.RunView` asks."""
 
     def __init__(self, run: LadderRun) -> None:
         self._run = run

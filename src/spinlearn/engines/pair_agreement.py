@@ -62,11 +62,9 @@ class PairAgreement(Settings):
 
     def unsupported(self, model: PottsModel) -> str | None:
         """Why these walkers cannot treat the model, or None."""
+        labels, fields = np.any(model.clamped != FREE), np.any(model.fields != 0)
         reason = ClusterWalkers.unsupported(model)
-        if reason is None and np.any(model.clamped != FREE):
-            reason = "labels"
-        if reason is None and np.any(model.fields != 0):
-            reason = "fields"
+        reason = reason or ("labels" if labels else "fields" if fields else None)
         if reason is None:
             return None
         return f"pair agreements alone are not sampled with {reason}: use engine='tempering'"
@@ -152,9 +150,8 @@ class _Walk:
     def _told(self, walker: int, done: float) -> bool:
         if self._callback is None:
             return False
-        count = len(self._temperatures)
+        fraction = (walker + done / len(self._temperatures)) / 2
         phase = ("heating", "cooling")[walker]
-        fraction = (walker * count + done) / (2 * count)
         return bool(self._callback(Progress(phase=phase, fraction=fraction)))
 
     def equilibrium(self, engine: str, tol: float) -> Equilibrium:
@@ -163,15 +160,10 @@ class _Walk:
         if len(rows) == 0:
             raise StoppedError("stopped before the first temperature was finished")
         model, temperatures = self._model, self._temperatures[rows]
-        agreement = np.empty((len(rows), model.graph.n_edges))
-        errors = np.empty_like(agreement)
-        variance = np.empty(len(rows))
-        for k, row in enumerate(rows):
-            done = self._done[:, row]
-            agreement[k], errors[k] = self._agreement(
-                self._counts[done, row], self._squares[done, row]
-            )
-            variance[k] = np.var(self._energies[done, row])
+        done = [(self._done[:, row], row) for row in rows]
+        pairs = [self._agreement(self._counts[at], self._squares[at]) for at in done]
+        agreement, errors = (np.stack(part) for part in zip(*pairs, strict=True))
+        variance = np.array([np.var(self._energies[at]) for at in done])
         typical = np.sqrt(np.mean(errors**2, axis=1)) if errors.size else np.zeros(len(rows))
         shape = (len(rows), model.n_nodes, model.n_states)
         return Equilibrium(

@@ -254,8 +254,8 @@ class _Run:
         arrays = {**population.arrays(), "rows_temperature": np.array(list(rows))}
         for name in next(iter(rows.values()), ()):
             arrays[f"rows_{name}"] = np.array([row[name] for row in rows.values()])
+        snapshots = [*trail.snapshots, population.snapshot()]
         for name in Snapshot._fields:
-            snapshots = [*trail.snapshots, population.snapshot()]
             arrays[f"snapshots_{name}"] = np.array([getattr(s, name) for s in snapshots])
         header = {
             "generator": population.generator.bit_generator.state,

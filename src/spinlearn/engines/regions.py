@@ -8,7 +8,7 @@ walkers and a ground state, and it is frozen before anything is measured.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,10 @@ class Regions:
         ptr = np.zeros(1, dtype=np.int64)
         nodes = np.empty(0, dtype=np.int32)
         return cls(ptr, nodes, ptr, nodes.reshape(0, 2), np.empty(0))
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """The library by field, as kernels take it."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @property
     def count(self) -> int:

@@ -23,7 +23,6 @@ from spinlearn.analysis.density import (
 from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.engines.cluster_walkers import ClusterWalkers
-from spinlearn.engines.ladder import cool
 from spinlearn.engines.regions import cold_regions, region_tries
 from spinlearn.engines.sampling_run import PRODUCTION, SamplingRun
 from spinlearn.engines.tallies import BLOCKS, Tallies, blocks_by_energy
@@ -63,19 +62,18 @@ class RoamingRun(SamplingRun):
         model = self.model
         self.groups = self._new_groups()
         limit = max(self._n_walkers // 2 - len(self.requested), 1)
-        ladder = cool(
-            self.groups, model, self.requested, limit, lambda f: self._report("ladder", 0.1 * f),
-            by_parts=False, late=lambda: self._late(0.15),
-        )  # fmt: skip
-        self.betas, self.log_z_first = ladder.betas, ladder.log_z_first
-        self.log_z_first_error = ladder.log_z_first_error
-        self.first_cold = ladder.first_cold
+        ladder = self._cool(self.groups, limit, by_parts=False)
         ground = None if self._minimum is None else self._minimum.labels.copy()
         lowest = ladder.lowest
         if ground is not None:
             lowest = min(lowest, float(model.energy(ground)))
         self.lay_out(EnergyBins.of(model, ladder.means, ladder.deviations, lowest))
-        self._collect_regions(np.concatenate([g.states() for g in self.groups]), ground)
+        cold = np.concatenate([group.states() for group in self.groups])
+        regions, _ = cold_regions(model, cold, ground, self.library_seed)
+        tries = ROAMING_TRIES
+        if self.kind is ClusterWalkers:  # redraws cost more than swaps
+            tries = min(tries, region_tries(model, regions))
+        self._use_regions(regions, tries)
         self._spread(ground)
         self.phase = "burn-in"
         if self.dynamics == "drawn":
@@ -120,15 +118,6 @@ class RoamingRun(SamplingRun):
             group.levels[:] = np.arange(group.n_walkers) * n_levels // group.n_walkers
             group.apply_levels()
             group.sweep(20)
-
-    def _collect_regions(self, cold: StateArray, ground: StateArray | None) -> None:
-        """Give all groups the regions in which cold labellings differ."""
-        self.regions, _ = cold_regions(self.model, cold, ground, self.library_seed)
-        self.tries = ROAMING_TRIES
-        if self.kind is ClusterWalkers:  # redraws cost more than swaps
-            self.tries = min(self.tries, region_tries(self.model, self.regions))
-        for group in self.groups:
-            group.use_regions(self.regions)
 
     # -- weights and burn-in -----------------------------------------------------------------------
 

@@ -18,11 +18,11 @@ from spinlearn.analysis.density import (
     Density,
     Histogram,
     LevelEnergies,
+    Thermal,
     energy_quantum,
     integrated_log_z,
     log_z_errors,
     overlaps,
-    temperature_zero,
 )
 from spinlearn.analysis.equilibration import contrast_limit
 from spinlearn.analysis.level_sums import LevelAverages
@@ -67,8 +67,13 @@ class Measured:
         They take no time worth telling a callback about.
         """
         self._refuse_unreached(temperatures)
-        marginals, errors, agreement, agreement_errors, trusted = self._averages(temperatures)
-        mean, capacity, log_z, log_z_error, density = self._thermal(temperatures)
+        reweighing = None
+        if self.eta is not None:
+            density = Density.of(self.histogram, self.betas, self.eta)
+            reweighing = density, density.thermal(temperatures, self.model)
+        values, trusted = self._averages(temperatures, reweighing)
+        marginals, errors, agreement, agreement_errors = values
+        mean, capacity, log_z, log_z_error, states = self._thermal(temperatures, reweighing)
         if self.minimum is not None and self._zero_is_minimum:
             mean = np.where(temperatures == 0, self.minimum.energy, mean)
         worst = np.maximum(
@@ -94,7 +99,7 @@ class Measured:
             equilibrated=equilibrated,
             engine=self.engine,
             kind=Kind.SAMPLED,
-            diagnostics={**self.diagnostics, **density},
+            diagnostics={**self.diagnostics, **states},
             evaluate=partial(Measured.equilibrium, self) if self.joined else None,
             reweights=self.eta is not None,
             can_continue=True,
@@ -175,16 +180,13 @@ class Measured:
     # -- averages ------------------------------------------------------------------------------
 
     def _averages(
-        self, temperatures: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, BoolArray]:
-        """Marginals, their errors, agreements, their errors, and whether to trust them."""
+        self, temperatures: FloatArray, reweighing: tuple[Density, Thermal] | None
+    ) -> tuple[list[FloatArray], BoolArray]:
+        """Marginals, their errors, agreements, their errors; and whether to trust them."""
         count, n, q = len(temperatures), self.model.n_nodes, self.model.n_states
         trusted = self._in_range(temperatures)
-        if self.sums is not None:
-            assert self.eta is not None
-            density = Density.of(self.histogram, self.betas, self.eta)
-            thermal = density.thermal(temperatures, temperature_zero(self.model))
-            found = reweighted(self.sums, density, thermal.probability)
+        if self.sums is not None and reweighing is not None:
+            found = reweighted(self.sums, reweighing[0], reweighing[1].probability)
             values = [
                 found.marginals, found.std_error, found.edge_agreement, found.agreement_std_error
             ]  # fmt: skip
@@ -212,7 +214,7 @@ class Measured:
         zero = temperatures == 0
         if self.minimum is not None and self._zero_is_minimum and np.any(zero):
             trusted = np.where(zero, self._zero_by_minimum(self.minimum, zero, *values), trusted)
-        return values[0], values[1], values[2], values[3], trusted
+        return values, trusted
 
     def _zero_by_minimum(
         self,
@@ -286,7 +288,7 @@ class Measured:
         return lowest <= self.minimum.energy + margin
 
     def _thermal(
-        self, temperatures: FloatArray
+        self, temperatures: FloatArray, reweighing: tuple[Density, Thermal] | None
     ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None, dict[str, Any]]:
         """Mean energy, heat capacity, ln Z with its error, and the density of states."""
         betas = np.minimum(_inverse(temperatures), self.betas[-1])
@@ -294,9 +296,8 @@ class Measured:
         if self.joined:
             each = np.hypot(log_z_errors(self.betas, self.energies), self.log_z_first_error)
             error = np.interp(betas, self.betas, each)
-        if self.eta is not None:
-            density = Density.of(self.histogram, self.betas, self.eta)
-            thermal = density.thermal(temperatures, temperature_zero(self.model))
+        if reweighing is not None:
+            density, thermal = reweighing
             # ln Z of the hottest level is known from beta = 0; that fixes the constant.
             offset = self.log_z_first - density.log_weight_at(float(self.betas[0]))
             states = {

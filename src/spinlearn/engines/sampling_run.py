@@ -28,7 +28,7 @@ from spinlearn.core.stopping import Until
 from spinlearn.engines.checkpoint import Checkpoint, Header, Saved, misfit, refuse_any
 from spinlearn.engines.enumeration import Enumeration
 from spinlearn.engines.ground_state import least_energy
-from spinlearn.engines.ladder import requested_levels
+from spinlearn.engines.ladder import Ladder, cool, first_cold_level, requested_levels
 from spinlearn.engines.regions import Regions, regions_of
 from spinlearn.engines.rounds import Pace, Round
 from spinlearn.engines.rounds_elsewhere import DaskRounds
@@ -82,6 +82,7 @@ class SamplingRun:
     ) -> None:
         self.settings, self.kind, self.dynamics = settings, kind, dynamics
         self.model, self.wanted, self.callback, self.until = model, wanted, callback, until
+        self.size = model.n_nodes + model.graph.n_edges
         self.requested = requested_levels(model, wanted)
         self.library_seed, self.pilot_seed, *self.seeds = root.spawn(2 + self.n_seeds)
         self.checkpoint = Checkpoint(
@@ -275,6 +276,22 @@ class SamplingRun:
         if self.callback is not None and self.callback(progress):
             self.stopped = True
         return self.stopped
+
+    def _cool(self, pilot: list[Walkers], max_levels: int, *, by_parts: bool) -> Ladder:
+        """The ladder of a pilot."""
+        ladder = cool(
+            pilot, self.model, self.requested, max_levels,
+            lambda fraction: self._report("ladder", 0.1 * fraction),
+            by_parts=by_parts, late=lambda: self._late(0.15),
+        )  # fmt: skip
+        self.betas, self.first_cold = ladder.betas, first_cold_level(ladder.deviations)
+        self.log_z_first, self.log_z_first_error = ladder.log_z_first, ladder.log_z_first_error
+        return ladder
+
+    def _use_regions(self, regions: Regions, tries: int) -> None:
+        self.regions, self.tries = regions, tries
+        for group in self.groups:
+            group.use_regions(regions)
 
     @cached_property
     def _minimum(self) -> Minimum | None:

@@ -13,7 +13,6 @@ from spinlearn.analysis.density import (
     EnergyBins,
     Histogram,
     LevelEnergies,
-    temperature_zero,
 )
 from spinlearn.analysis.equilibration import EnergySeries
 from spinlearn.analysis.level_sums import LevelSums
@@ -115,7 +114,7 @@ class Tallies:
         assert self.sums is not None
         assert eta is not None
         density = Density.of(self.histogram, betas, eta)
-        thermal = density.thermal(wanted, temperature_zero(model))
+        thermal = density.thermal(wanted, model)
         return float(reweighted(self.sums, density, thermal.probability).std_error.max(initial=0.0))
 
     def arrays(self) -> Arrays:
