@@ -11,10 +11,10 @@ from scipy.sparse.csgraph import connected_components
 
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import FREE, PottsModel
+from spinlearn.minimizers.class_annealing import NodeDescent
 from spinlearn.minimizers.cut import minimum_cut
 from spinlearn.minimizers.expansion import alpha_expansion
 from spinlearn.minimizers.minimum import Minimum
-from spinlearn.minimizers.node_descent import NodeDescent
 from spinlearn.minimizers.support import cut_reason, expansion_reason
 
 

@@ -27,12 +27,12 @@ from spinlearn.kernels.rng import make_stream
 from spinlearn.minimizers.class_annealing import (
     N_RUNS,
     N_SWEEPS,
+    NodeDescent,
     annealed,
     unreached_parts,
 )
 from spinlearn.minimizers.coarsening import contracted, likeness, masses, modules, numbered
 from spinlearn.minimizers.minimum import Minimum
-from spinlearn.minimizers.node_descent import NodeDescent
 from spinlearn.minimizers.support import contraction_reason
 
 RESOLUTIONS = (2.0, 4.0, 8.0)  # of the modules: any from 1 to 32 come to about the same energy
