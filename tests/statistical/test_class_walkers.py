@@ -11,10 +11,9 @@ from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.engines.bit_walkers import BitWalkers, LockstepWalkers
-from spinlearn.engines.class_walkers import GeneralWalkers
 from spinlearn.engines.cluster_walkers import ClassClusterWalkers, ClusterWalkers
 from spinlearn.engines.enumeration import Enumeration
-from spinlearn.engines.walkers import walkers_for
+from spinlearn.engines.walkers import GeneralWalkers, walkers_for
 from spinlearn.kernels import cluster, node_moves
 from spinlearn.kernels.rng import make_stream
 from tests.statistical.chi_square import Configurations, assert_verdict, p_value

@@ -16,12 +16,11 @@ from spinlearn.core.seeds import Seed
 from spinlearn.core.settings import Settings
 from spinlearn.core.stopping import Until
 from spinlearn.engines.bit_walkers import BitWalkers
-from spinlearn.engines.class_walkers import GeneralWalkers
 from spinlearn.engines.junction_tree import JunctionTree
 from spinlearn.engines.multicanonical import Multicanonical
 from spinlearn.engines.population_annealing import PopulationAnnealing
 from spinlearn.engines.tempering import Tempering
-from spinlearn.engines.walkers import walkers_for
+from spinlearn.engines.walkers import GeneralWalkers, walkers_for
 from spinlearn.errors import UnsupportedModelError
 
 MANY_VALLEYS = 200  # free nodes, above which a cut in disguise is cooled

@@ -24,10 +24,9 @@ from spinlearn.core.model import PottsModel
 from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.kernels.rng import make_stream
-from spinlearn.minimizers.class_annealing import N_RUNS, N_SWEEPS, annealed
+from spinlearn.minimizers.class_annealing import N_RUNS, N_SWEEPS, NodeDescent, annealed
 from spinlearn.minimizers.coarsening import contracted, likeness, masses, modules, numbered
 from spinlearn.minimizers.minimum import Minimum, contraction_reason, unreachable
-from spinlearn.minimizers.node_descent import NodeDescent
 
 RESOLUTIONS = (2.0, 4.0, 8.0)  # of the modules: any from 1 to 32 come to about the same energy
 COARSEST = 2000  # more modules are joined further before they are annealed
