@@ -77,13 +77,13 @@ def test_one_way_down_finds_what_many_starts_find(monkeypatch):
 
 def test_infinite_temperature_is_where_the_way_down_begins(monkeypatch):
     model, temperatures = clouds(), [np.inf, 3.0, 1.5]
-    usual = BeliefPropagation(n_starts=1, second_opinion=False).run(model, temperatures)
+    usual = BeliefPropagation(n_starts=1).run(model, temperatures)
     monkeypatch.setattr(belief_propagation, "HUGE_MESSAGES", 100)
-    large = BeliefPropagation(n_starts=1, second_opinion=False).run(model, temperatures)
+    large = BeliefPropagation(n_starts=1).run(model, temperatures)
     assert np.abs(large.marginals - usual.marginals).max() < 2e-3
     assert np.allclose(large.log_partition, usual.log_partition, rtol=1e-5)
     assert large.heat_capacity[0] == 0 < large.heat_capacity[1]
-    alone = BeliefPropagation(n_starts=1, second_opinion=False).run(model, [np.inf])
+    alone = BeliefPropagation(n_starts=1).run(model, [np.inf])
     assert np.array_equal(alone.marginals[0], large.marginals[0])
 
 

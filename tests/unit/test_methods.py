@@ -34,7 +34,7 @@ from spinlearn.methods.features import Features
 from spinlearn.methods.forest import Forest, weakest_cut
 from spinlearn.methods.label_walks import LabelWalks
 from spinlearn.methods.new_classes import OFFSET, THETA
-from spinlearn.methods.quick_messages import QuickMessages
+from spinlearn.messages.propagation import quick_marginals
 from spinlearn.methods.reduction import Reduction, checked_components, components_for
 from spinlearn.minimizers.linear_system import weight_matrix
 from spinlearn.minimizers.module_tree import ModuleTree
@@ -66,9 +66,9 @@ def test_quick_messages_are_exact_on_a_tree():
     labels = np.array([0, -1, -1, -1, -1, -1, 1, -1])
     model = min_cut(chain(8), labels, 2)
     exact = JunctionTree().run(model, [0.9]).marginals[0]
-    found = QuickMessages(model).cooled(0.9)
+    found = quick_marginals(model, [0.9])[0]
     np.testing.assert_allclose(found, exact, atol=1e-3)
-    through = QuickMessages(model).cooled_through([1.8, 0.9])[1]
+    through = quick_marginals(model, [1.8, 0.9])[1]
     np.testing.assert_allclose(through, exact, atol=1e-3)
 
 
