@@ -125,9 +125,7 @@ def test_what_a_stopped_run_has_is_returned(model):
     BeliefPropagation().run(model, TEMPERATURES, callback=calls.append)
     fractions = [p.fraction for p in calls]
     assert fractions == sorted(fractions)
-    part = BeliefPropagation().run(
-        model, TEMPERATURES, callback=StopAfter(len(calls) - 20)
-    )
+    part = BeliefPropagation().run(model, TEMPERATURES, callback=StopAfter(len(calls) - 20))
     assert part.diagnostics["cut_short"]
     assert 0 < len(part.temperatures) <= len(TEMPERATURES)
     with pytest.raises(StoppedError):

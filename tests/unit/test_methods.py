@@ -27,6 +27,7 @@ from spinlearn.core.constants import (
 from spinlearn.energies import Modularity, min_cut
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
+from spinlearn.messages.propagation import quick_marginals
 from spinlearn.methods import new_classes
 from spinlearn.methods.average import learnt
 from spinlearn.methods.evidence import cavity_laws, label_groups
@@ -34,7 +35,6 @@ from spinlearn.methods.features import Features
 from spinlearn.methods.forest import Forest, weakest_cut
 from spinlearn.methods.label_walks import LabelWalks
 from spinlearn.methods.new_classes import OFFSET, THETA
-from spinlearn.messages.propagation import quick_marginals
 from spinlearn.methods.reduction import Reduction, checked_components, components_for
 from spinlearn.minimizers.linear_system import weight_matrix
 from spinlearn.minimizers.module_tree import ModuleTree

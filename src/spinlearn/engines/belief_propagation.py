@@ -91,17 +91,7 @@ class BeliefPropagation(Settings):
     name: ClassVar[str] = "belief_propagation"
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """Why a term in whole classes cannot be a field, or None.
-
-        Parameters
-        ----------
-        model : PottsModel
-            The model to be treated.
-
-        Returns
-        -------
-        str or None
-        """
+        """Why a term in whole classes cannot be a field, or None."""
         penalty = model.class_penalty
         if penalty is None or penalty.kind == "quadratic":
             return None
@@ -121,20 +111,7 @@ class BeliefPropagation(Settings):
     ) -> Equilibrium:
         """Averages of the best solution at every temperature.
 
-        Parameters
-        ----------
-        model : PottsModel
-            What to average over; n nodes, m edges, q states.
-        temperatures : array-like of float
-            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
-        seed : int, SeedSequence or None
-            Decides how symmetries are broken, and where further starts begin; None is 0.
-        callback : callable, optional
-            Called with a progress report now and then; a true answer stops the run.
-
-        Returns
-        -------
-        Equilibrium
+        The seed decides how symmetries are broken, and where further starts begin; None is 0.
         """
         wanted = temperature_array(temperatures)
         self._check(model)
