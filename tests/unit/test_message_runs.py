@@ -31,20 +31,13 @@ def model() -> PottsModel:
 
 
 @pytest.mark.parametrize(
-    "bad",
-    [
-        {"n_starts": 0},
-        {"n_starts": 1.5},
-        {"max_sweeps": 0},
-        {"tol": 0.0},
-        {"tol": 1.0},
-        {"tol": "fine"},
-        {"schedule": "random"},
-    ],
-)
-def test_bad_settings_are_refused(model, bad):
-    with pytest.raises(InvalidInputError, match=f"{next(iter(bad))}=.*(give|use)"):
-        BeliefPropagation(**bad).run(model, [1.0])
+    ("name", "bad"),
+    [("n_starts", 0), ("n_starts", 1.5), ("max_sweeps", 0), ("tol", 1.0), ("tol", "fine"),
+     ("schedule", "random"), ("minimizer", "lucky")],
+)  # fmt: skip
+def test_bad_settings_are_refused(model, name, bad):
+    with pytest.raises(InvalidInputError, match=f"{name}=.*(give|use)"):
+        BeliefPropagation(**{name: bad}).run(model, [1.0])
 
 
 def test_class_terms_that_are_no_field_are_refused():

@@ -41,7 +41,7 @@ from spinlearn.errors import (
 )
 from spinlearn.messages.loop_regions import loop_basis, loop_regions, star_regions
 from spinlearn.messages.region_graph import RegionGraph
-from spinlearn.messages.region_solver import RegionSolver, Settled
+from spinlearn.messages.region_solver import Iterated, RegionSolver
 
 HEAT_STEP = 0.01  # of T, for the difference quotient of <E>
 COOLING = 2.0  # temperatures further apart than this factor get others between them
@@ -213,7 +213,7 @@ class _Point:
     agreement: FloatArray
     energy: float
     entropy: float
-    settled: Settled
+    settled: Iterated
     heat_capacity: float = 0.0
 
     def log_partition(self, model: PottsModel) -> FloatArray:
