@@ -114,23 +114,22 @@ def sweeps(sizes: list[int]) -> None:
     """Processor time of one whole sweep over the number of nodes, and the exponent between."""
     from spinlearn.energies import Modularity
     from spinlearn.graphs import KNN
-    from spinlearn.messages.large_layout import LargeLayout
-    from spinlearn.messages.large_messages import LargeMessages
+    from spinlearn.messages.layout import MessageLayout
+    from spinlearn.messages.potts_messages import PottsMessages
 
     print("| nodes | messages | ms per sweep | ns per message | exponent |\n|---|---|---|---|---|")
     before = None
     for n in sizes:
         X, labels, _, _ = clouds(n, 10)
         model = Modularity()(KNN().build(X).homogeneous(), labels, 10)
-        layout = LargeLayout(model)
-        messages = LargeMessages(layout)
+        layout = MessageLayout.of(model, np.float32)
+        messages = PottsMessages(layout)
         messages.set_temperature(3.0)
-        order = np.arange(layout.n_nodes, dtype=np.int32)
-        messages.sweep(order, 1e-12, 0.0, -1.0)  # compiled by now
+        messages.sweep(True, 1e-12, 0.0, -1.0)  # compiled by now
         best = np.inf
         for _ in range(4):
             began = time.process_time()
-            messages.sweep(order, 1e-12, 0.0, -1.0)
+            messages.sweep(True, 1e-12, 0.0, -1.0)
             best = min(best, time.process_time() - began)
         exponent = (
             "" if before is None else f"{np.log(best / before[1]) / np.log(n / before[0]):.2f}"

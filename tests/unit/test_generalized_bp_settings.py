@@ -29,23 +29,13 @@ def model() -> PottsModel:
 
 
 @pytest.mark.parametrize(
-    "bad",
-    [
-        {"max_loop": 1},
-        {"max_loop": 3.5},
-        {"max_loop": True},
-        {"max_region_states": 0},
-        {"max_iterations": 0},
-        {"tol": 0.0},
-        {"tol": np.nan},
-        {"tol": "small"},
-        {"max_operations": -1.0},
-    ],
-)
-def test_bad_settings_are_refused_with_a_remedy(model, bad):
-    (name,) = bad
+    ("name", "bad"),
+    [("max_loop", 1), ("max_loop", 3.5), ("max_loop", True), ("max_region_states", 0),
+     ("max_iterations", 0), ("tol", np.nan), ("tol", "small"), ("max_operations", -1.0)],
+)  # fmt: skip
+def test_bad_settings_are_refused_with_a_remedy(model, name, bad):
     with pytest.raises(InvalidInputError, match=rf"{name}=.*give"):
-        GeneralizedBP(**bad).run(model, [1.0])
+        GeneralizedBP(**{name: bad}).run(model, [1.0])
 
 
 def test_faces_of_a_grid_are_its_loops():

@@ -8,13 +8,11 @@ import pytest
 from spinlearn import Graph
 from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.core.model import PottsModel
-from spinlearn.engines import message_ways
-from spinlearn.engines.message_ways import message_way
-from spinlearn.engines.waiting_rows import WaitingRows
+from spinlearn.engines.cooled_run import SpilledRows
+from spinlearn.messages.layout import MessageLayout
+from spinlearn.messages.propagation import Propagation, Settling
 
 pytestmark = pytest.mark.slow
-
-TOL = {"tol": 1e-7, "max_sweeps": 400, "schedule": "residual", "stop": lambda: False}
 
 
 def some_model(q: int, *, signs: bool = False, sizes: bool = False, held: int = 6) -> PottsModel:
@@ -40,17 +38,15 @@ def some_model(q: int, *, signs: bool = False, sizes: bool = False, held: int = 
     )
 
 
-def averages(way, temperatures, model):
-    """What a way down reads at every temperature."""
-    way.start(np.random.SeedSequence(0), 1e-3)
-    found = []
+def averages(messages, temperatures, model):
+    """What messages say on the way down."""
+    messages.start()
     for temperature in temperatures:
-        assert way.settle(temperature, hasty=False).settled
+        assert messages.settle(temperature).settled
         p = np.empty((model.n_nodes, model.n_states), dtype=np.float32)
         c = np.empty(model.graph.n_edges, dtype=np.float32)
-        reading, broken = way.read(p, c)
-        found.append((p, c, reading.energy, reading.log_partition(temperature), broken))
-    return found
+        reading = messages.read(p, c)
+        yield p, c, [reading.energy, reading.log_partition(temperature)]
 
 
 @pytest.mark.parametrize(
@@ -65,33 +61,33 @@ def averages(way, temperatures, model):
     ids=["two", "signs", "sizes", "free", "all"],
 )
 def test_lean_messages_say_what_others_say(model):
-    temperatures = [2.0, 1.2]
-    lean = message_way(model, 1.2, **TOL)
-    table = message_ways._TableWay(model, *TOL.values())
-    assert isinstance(lean, message_ways._LeanWay)
-    both = averages(lean, temperatures, model), averages(table, temperatures, model)
+    temperatures, settling = [2.0, 1.2], Settling(1e-7, 400)
+    lean = Propagation.lean(model, 1.2, settling)
+    usual = Propagation(MessageLayout.of(model), settling)
+    assert lean.layout.lean
+    both = averages(lean, temperatures, model), averages(usual, temperatures, model)
     for one, other in zip(*both, strict=True):
         assert np.abs(one[0] - other[0]).max() < 2e-6
         assert np.abs(one[1] - other[1]).max() < 2e-6
-        assert np.allclose(one[2:4], other[2:4], rtol=1e-5, atol=1e-4)
+        assert np.allclose(one[2], other[2], rtol=1e-5, atol=1e-4)
 
 
 def test_two_states_that_are_alike_share_alike():
     graph = some_model(3).graph
     model = PottsModel(graph, 3, clamped=np.r_[0, np.full(59, -1)])
-    for p, _, _, _, _ in averages(message_way(model, 0.3, **TOL), [2.0, 0.3], model):
+    lean = Propagation.lean(model, 0.3, Settling(1e-7, 400))
+    for p, _, _ in averages(lean, [2.0, 0.3], model):
         assert np.allclose(p[:, 1], p[:, 2], atol=1e-6)
 
 
 def test_where_it_is_too_cold_for_single_precision_it_is_not_used():
-    model = some_model(3)
-    assert isinstance(message_way(model, 0.005, **TOL), message_ways._TableWay)
+    assert not Propagation.lean(some_model(3), 0.005, Settling(1e-7, 400)).layout.lean
 
 
 @pytest.mark.parametrize("small", [1e9, 0.0])
 def test_rows_come_back_as_they_were(monkeypatch, small):
-    monkeypatch.setattr("spinlearn.engines.waiting_rows.SMALL", small)
-    rows, kept = WaitingRows(4, (5, 2)), []
+    monkeypatch.setattr("spinlearn.engines.cooled_run.SMALL", small)
+    rows, kept = SpilledRows(4, (5, 2)), []
     for k in range(3):
         rows.next()[:] = k + np.arange(10).reshape(5, 2) / 10
         kept.append(rows.next().copy())

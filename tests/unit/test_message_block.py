@@ -7,7 +7,6 @@ import pytest
 
 from spinlearn.engines import BeliefPropagation
 from spinlearn.io.message_parts import whole_marginals, write_message_parts
-from spinlearn.messages.block import MessageBlock
 from tests.cluster.models import clouds
 
 TEMPERATURE = 1.2
@@ -15,9 +14,9 @@ TEMPERATURE = 1.2
 
 def settled(parts, exchange: bool = True) -> np.ndarray:
     """Marginals of the free nodes after 200 sweeps of all blocks in turn."""
-    blocks = [MessageBlock(b, parts.read(b), parts.term) for b in range(parts.n_blocks)]
+    blocks = [parts.read(b) for b in range(parts.n_blocks)]
     for block in blocks:
-        block.set_temperature(TEMPERATURE, parts.total_size)
+        block.set_temperature(TEMPERATURE)
     leaving: list[dict] = [{} for _ in blocks]
     for sweep in range(200):
         volumes = [block.own_volumes() for block in blocks]
@@ -33,7 +32,7 @@ def settled(parts, exchange: bool = True) -> np.ndarray:
         ]
     laws = np.zeros((1, parts.n_nodes, parts.n_states))
     for block in blocks:
-        laws[0, block.arrays.nodes] = block.marginals()
+        laws[0, block.nodes] = block.marginals()
     return laws
 
 
@@ -49,11 +48,13 @@ def test_large_blocks_are_packed_and_say_the_same(tmp_path, monkeypatch):
     model = clouds()
     parts = write_message_parts(model, tmp_path / "parts", 2)
     usual = settled(parts)
-    monkeypatch.setattr("spinlearn.messages.block.LARGE", 10_570)  # between the two of them
-    sizes = [MessageBlock(b, parts.read(b), parts.term).n_bytes for b in range(2)]
+    monkeypatch.setattr(
+        "spinlearn.messages.potts_messages.LARGE", 10_570
+    )  # between the two of them
+    sizes = [parts.read(b).n_bytes for b in range(2)]
     assert np.abs(settled(parts) - usual).max() < 1e-5
-    monkeypatch.setattr("spinlearn.messages.block.LARGE", 10)
-    packed = [MessageBlock(b, parts.read(b), parts.term).n_bytes for b in range(2)]
+    monkeypatch.setattr("spinlearn.messages.potts_messages.LARGE", 10)
+    packed = [parts.read(b).n_bytes for b in range(2)]
     assert np.abs(settled(parts) - usual).max() < 1e-5
     assert sum(packed) < sum(sizes)
 

@@ -91,17 +91,7 @@ class BeliefPropagation(Settings):
     name: ClassVar[str] = "belief_propagation"
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """Why a term in whole classes cannot be a field, or None.
-
-        Parameters
-        ----------
-        model : PottsModel
-            The model to be treated.
-
-        Returns
-        -------
-        str or None
-        """
+        """Why a term in whole classes cannot be a field, or None."""
         penalty = model.class_penalty
         if penalty is None or penalty.kind == "quadratic":
             return None
@@ -121,20 +111,7 @@ class BeliefPropagation(Settings):
     ) -> Equilibrium:
         """Averages of the best solution at every temperature.
 
-        Parameters
-        ----------
-        model : PottsModel
-            What to average over; n nodes, m edges, q states.
-        temperatures : array-like of float
-            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
-        seed : int, SeedSequence or None
-            Decides how symmetries are broken, and where further starts begin; None is 0.
-        callback : callable, optional
-            Called with a progress report now and then; a true answer stops the run.
-
-        Returns
-        -------
-        Equilibrium
+        The seed decides how symmetries are broken, and where further starts begin; None is 0.
         """
         wanted = temperature_array(temperatures)
         self._check(model)
@@ -224,29 +201,30 @@ class BeliefPropagation(Settings):
             raise UnsupportedModelError(reason)
 
     def _equilibrium(self, run: MessageRun, temperatures: list[float], again: Any) -> Equilibrium:
-        rows = [run.found[t] for t in temperatures]
-        settled = np.array([row.settled for row in rows])
-        points_by_row = [run.fixed_points(t) for t in temperatures]
-        _warn_unsettled(settled, [row.residual for row in rows])
+        points = [run.found[t] for t in temperatures]
+        readings, ends = [p.reading for p in points], [p.settled for p in points]
+        settled, residuals = np.array([end.settled for end in ends]), [e.residual for e in ends]
+        log_partitions = [run.fixed_points(t) for t in temperatures]
+        _warn_unsettled(settled, residuals)
         return Equilibrium(
             model=run.model,
             temperatures=np.array(temperatures),
-            marginals=np.array([row.marginals for row in rows]),
-            edge_agreement=np.array([row.agreement for row in rows]),
-            mean_energy=np.array([row.energy for row in rows]),
-            heat_capacity=np.array([row.heat_capacity for row in rows]),
-            log_partition=np.array([row.log_partition for row in rows]),
+            marginals=np.array([p.marginals for p in points]),
+            edge_agreement=np.array([p.agreement for p in points]),
+            mean_energy=np.array([reading.energy for reading in readings]),
+            heat_capacity=np.array([p.heat_capacity for p in points]),
+            log_partition=np.array([p.log_partition for p in points]),
             converged=settled,
             engine=self.name,
             kind=Kind.APPROXIMATE,
             diagnostics={
-                "start": ["heated" if row.start else "cooled" for row in rows],
-                "residual": [row.residual for row in rows],
-                "sweeps": [row.sweeps for row in rows],
-                "damped": [row.damped for row in rows],
-                "fixed_points": [len(points) for points in points_by_row],
-                "fixed_points_log_partition": points_by_row,
-                "broken_symmetry": [row.broken for row in rows],
+                "start": ["heated" if p.start else "cooled" for p in points],
+                "residual": residuals,
+                "sweeps": [end.sweeps for end in ends],
+                "damped": [end.damped for end in ends],
+                "fixed_points": list(map(len, log_partitions)),
+                "fixed_points_log_partition": log_partitions,
+                "broken_symmetry": [reading.broken for reading in readings],
                 "cut_short": run.cut_short,
                 "all_sweeps": run.sweeps,
                 "seconds": run.seconds,

@@ -41,7 +41,7 @@ from spinlearn.errors import (
 )
 from spinlearn.messages.loop_regions import loop_basis, loop_regions, star_regions
 from spinlearn.messages.region_graph import RegionGraph
-from spinlearn.messages.region_solver import RegionSolver, Settled
+from spinlearn.messages.region_solver import Iterated, RegionSolver
 
 HEAT_STEP = 0.01  # of T, for the difference quotient of <E>
 COOLING = 2.0  # temperatures further apart than this factor get others between them
@@ -101,17 +101,7 @@ class GeneralizedBP(Settings):
     treats_class_terms: ClassVar[bool] = False
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """Why the model is too expensive or of the wrong kind, or None.
-
-        Parameters
-        ----------
-        model : PottsModel
-            The model to be treated.
-
-        Returns
-        -------
-        str or None
-        """
+        """Why the model is too expensive or of the wrong kind, or None."""
         self._check()
         reason = class_term_reason(model)
         if reason is not None:
@@ -130,23 +120,7 @@ class GeneralizedBP(Settings):
         seed: Seed = None,
         callback: Callback | None = None,
     ) -> Equilibrium:
-        """Approximate averages at all temperatures.
-
-        Parameters
-        ----------
-        model : PottsModel
-            What to average over; n nodes, m edges, q states.
-        temperatures : array-like of float
-            Where, >= 0, in the unit of the couplings; 0 and infinity are allowed.
-        seed : ignored
-            There for the interface of engines.
-        callback : callable, optional
-            Called with a progress report now and then; a true answer stops the run.
-
-        Returns
-        -------
-        Equilibrium
-        """
+        """Approximate averages at all temperatures; the seed is not used."""
         started = perf_counter()
         values = temperature_array(temperatures)
         reason = self.unsupported(model)
@@ -160,12 +134,8 @@ class GeneralizedBP(Settings):
         found = cooling.down(wanted)
         if not found:
             raise StoppedError("stopped before the first temperature was finished")
-        if len(found) == len(wanted):
-            order = [float(t) for t in values]
-        else:
-            order = [float(t) for t in wanted[: len(found)]]
-        points = [found[t] for t in order]
-        kept = np.array(order)
+        kept = values if len(found) == len(wanted) else wanted[: len(found)]
+        points = [found[float(t)] for t in kept]
         marginals = free.full_marginals(np.array([p.marginals for p in points]))
         agreement = free.full_agreement(np.array([p.agreement for p in points]), marginals)
         settled = [p.settled for p in points]
@@ -217,19 +187,21 @@ class GeneralizedBP(Settings):
         raise UnsupportedModelError(_too_expensive(regions.operations, self.max_operations))
 
     def _check(self) -> None:
-        for name, low in (("max_loop", 2), ("max_region_states", 4), ("max_iterations", 1)):
+        whole, real = (int, np.integer), (int, float, np.number)
+        limits = {
+            "max_loop": (whole, 2),
+            "max_region_states": (whole, 4),
+            "max_iterations": (whole, 1),
+            "tol": (real, None),
+            "max_operations": (real, None),
+        }
+        for name, (kind, least) in limits.items():
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
+            fits = isinstance(value, kind) and not isinstance(value, bool)
+            if not fits or not (0 < value < np.inf if least is None else value >= least):
+                wants = "positive number" if least is None else f"whole number of at least {least}"
                 raise InvalidInputError(
-                    f"{name}={value!r} is not a setting of {self.name}: give a whole number of at "
-                    f"least {low}"
-                )
-        for name in ("tol", "max_operations"):
-            value = getattr(self, name)
-            number = isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-            if not number or not 0 < value < np.inf:
-                raise InvalidInputError(
-                    f"{name}={value!r} is not a setting of {self.name}: give a positive number"
+                    f"{name}={value!r} is not a setting of {self.name}: give a {wants}"
                 )
 
 
@@ -242,7 +214,7 @@ class _Point:
     agreement: FloatArray
     energy: float
     entropy: float
-    settled: Settled
+    settled: Iterated
     heat_capacity: float = 0.0
 
     def log_partition(self, model: PottsModel) -> FloatArray:
@@ -280,8 +252,9 @@ class _Cooling:
         here = 4 * self.scale
         for number, temperature in enumerate(wanted.tolist()):
             self.done = number
-            point = self._limit(here) if temperature == 0 else self._point(here, temperature)
-            if point is None:
+            try:
+                point = self._limit(here) if temperature == 0 else self._point(here, temperature)
+            except StoppedError:
                 break
             found[temperature] = point
             if self._tell(number + 1.0):
@@ -289,46 +262,34 @@ class _Cooling:
             here = min(here, temperature)
         return found
 
-    def _point(self, here: float, temperature: float) -> _Point | None:
+    def _point(self, here: float, temperature: float) -> _Point:
         """The averages at T > 0, cooled from `here`."""
-        finite = np.isfinite(temperature)
+        if not np.isfinite(temperature):
+            return self._solve(temperature)
         warmer = temperature * (1 + HEAT_STEP)
-        if finite:
-            steps = int(np.ceil(np.log(max(here / warmer, 1.0)) / np.log(COOLING)))
-            for step in range(1, steps):
-                if self._solve(here * (warmer / here) ** (step / steps)) is None:
-                    return None
-            before = self._solve(warmer)
-            if before is None:
-                return None
-            energy_before = self.solver.averages()[2]
-        settled = self._solve(temperature)
-        if settled is None:
-            return None
-        marginals, agreement, energy, entropy = self.solver.averages()
-        capacity = (energy_before - energy) / (warmer - temperature) if finite else 0.0
-        return _Point(
-            temperature, marginals, agreement, energy, entropy, settled, max(capacity, 0.0)
-        )
+        steps = int(np.ceil(np.log(max(here / warmer, 1.0)) / np.log(COOLING)))
+        for step in range(1, steps):
+            self._solve(here * (warmer / here) ** (step / steps))
+        before, point = self._solve(warmer), self._solve(temperature)
+        capacity = (before.energy - point.energy) / (warmer - temperature)
+        return replace(point, heat_capacity=max(capacity, 0.0))
 
-    def _limit(self, here: float) -> _Point | None:
+    def _limit(self, here: float) -> _Point:
         """The averages as T goes to 0: halved until the law stands still."""
         temperature = min(here, self.scale)
         last = None
-        settled = None
         while True:
-            settled = self._solve(temperature)
-            if settled is None:
-                return None
-            marginals, agreement, energy, entropy = self.solver.averages()
-            still = last is not None and np.max(np.abs(marginals - last), initial=0.0) < SAME_LAW
+            point = self._solve(temperature)
+            still = (
+                last is not None and np.max(np.abs(point.marginals - last), initial=0) < SAME_LAW
+            )
             if still or temperature < COLDEST * self.scale:
-                return _Point(0.0, marginals, agreement, energy, entropy, settled)
-            last = marginals
+                return replace(point, temperature=0.0)
+            last = point.marginals
             temperature /= COOLING
 
-    def _solve(self, temperature: float) -> Settled | None:
-        """Settle at a temperature; None when the callback says stop."""
+    def _solve(self, temperature: float) -> _Point:
+        """Settle at a temperature; StoppedError when the callback says stop."""
         settings = self.settings
         beta = 1.0 / temperature if np.isfinite(temperature) else 0.0
         for attempt in range(2):
@@ -336,16 +297,16 @@ class _Cooling:
                 beta, settings.tol, settings.max_iterations, lambda: self._tell(self.done)
             )
             if settled.stopped:
-                return None
-            marginals, _, energy, entropy = self.solver.averages()
+                raise StoppedError("stopped while messages settled")
+            point = _Point(temperature, *self.solver.averages(), settled)
             bound = self.solver.log_partition_bound(self.likely)
-            if entropy - beta * energy >= bound - SLACK * (1 + abs(bound)):
-                self.likely = marginals.argmax(axis=1).astype(np.int32)
-                return settled
+            if point.entropy - beta * point.energy >= bound - SLACK * (1 + abs(bound)):
+                self.likely = point.marginals.argmax(axis=1).astype(np.int32)
+                return point
             # Messages can settle where a state has died out; the bare double loop, from scratch.
             if attempt == 0:
                 self.solver.restart()
-        return replace(settled, residual=np.inf)
+        return replace(point, settled=replace(settled, residual=np.inf))
 
     def _tell(self, done: float) -> bool:
         if self.callback is None:

@@ -8,7 +8,7 @@ nothing better is known. (In large models it is looked at the first time.)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -41,39 +41,48 @@ REPORT_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
-    """The best fixed point at one temperature.
+class FixedPoint:
+    """What messages say at one temperature, and which start led them there.
 
-    `start` is the number of the start that led to it, `broken` the number of nodes whose
-    probabilities were averaged over states that are alike; `pairs` are laws of pairs, if asked for.
+    `pairs` are laws of pairs, if they were asked for.
     """
 
     marginals: FloatArray
     agreement: FloatArray
-    energy: float
+    temperature: float
+    reading: Reading
+    settled: Settled
     heat_capacity: float
-    least_energy: float
-    log_count: float
-    log_partition: float
-    settled: bool
-    residual: float
-    sweeps: int
-    damped: bool
     start: int
-    broken: int
     pairs: FloatArray | None = None
 
-    def beats(self, other: Row) -> bool:
+    @property
+    def log_partition(self) -> float:
+        """Bethe ln Z."""
+        return self.reading.log_partition(self.temperature)
+
+    def beats(self, other: FixedPoint) -> bool:
         """Whether this one is the better of two fixed points at one temperature."""
-        if self.settled != other.settled:
-            return self.settled
+        if self.settled.settled != other.settled.settled:
+            return self.settled.settled
         if np.isfinite(self.log_partition):
             return self.log_partition > other.log_partition
-        mine, its = (self.least_energy, -self.log_count), (other.least_energy, -other.log_count)
-        return mine < its  # T = 0
+        mine, its = self.reading, other.reading
+        return (mine.least_energy, -mine.log_count) < (its.least_energy, -its.log_count)  # T = 0
 
+    def numbers(self) -> list[float]:
+        """All that is a number."""
+        told = (*astuple(self.reading), *astuple(self.settled))
+        return [self.temperature, self.heat_capacity, self.start, *map(float, told)]
 
-SAVED = [f.name for f in fields(Row) if f.name != "pairs"]
+    @classmethod
+    def of(cls, marginals: FloatArray, agreement: FloatArray, numbers: FloatArray) -> FixedPoint:
+        """One whose `numbers` were saved."""
+        temperature, capacity, start, energy, least, count, *told = numbers.tolist()
+        broken, settled, residual, sweeps, damped = told
+        reading = Reading(energy, least, count, int(broken))
+        end = Settled(bool(settled), residual, int(sweeps), bool(damped))
+        return cls(marginals, agreement, temperature, reading, end, capacity, int(start))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +132,7 @@ class MessageRun:
             # Where the ladder costs little beside what is looked at, it is cheaper to know first
             # who leads.
             self.passes = [Pass(0, False), *self.passes[1:], self.passes[0]]
-        self.found: dict[float, Row] = {}
+        self.found: dict[float, FixedPoint] = {}
         # <E> and ln Z of every start on every rung, NaN where it has not been
         self.known: FloatArray = np.full((n_starts, len(self.ladder), 2), np.nan)
         self.under_way, self.rung = 0, -1  # the pass, and the last rung that it has left
@@ -150,7 +159,7 @@ class MessageRun:
         """Time spent so far."""
         return self.before + perf_counter() - self.started
 
-    def rows(self) -> dict[float, Row]:
+    def rows(self) -> dict[float, FixedPoint]:
         """The best fixed point at every temperature, or at those reached before a stop."""
         saved = self.checkpoint.load()
         if saved is not None:
@@ -284,25 +293,19 @@ class MessageRun:
             reading = Reading(energy, energy, 0.0, broken)
         if len(beside) == 1:
             beside[temperature] = reading.energy
-        row = Row(
-            marginals=marginals,
-            agreement=agreement,
-            energy=reading.energy,
+        point = FixedPoint(
+            marginals,
+            agreement,
+            temperature,
+            reading,
+            settled,
             heat_capacity=_slope(beside),
-            least_energy=reading.least_energy,
-            log_count=reading.log_count,
-            log_partition=reading.log_partition(temperature),
-            settled=settled.settled,
-            residual=settled.residual,
-            sweeps=settled.sweeps,
-            damped=settled.damped,
             start=start,
-            broken=reading.broken,
             pairs=None if self.edge_ids is None else self.propagation.pair_laws(self.edge_ids),
         )
         known = self.found.get(temperature)
-        if known is None or row.beats(known):
-            self.found[temperature] = row
+        if known is None or point.beats(known):
+            self.found[temperature] = point
 
     def _beside(self, temperature: float) -> dict[float, float]:
         """<E> beside a temperature: on both sides, above only in haste or in large models."""
@@ -350,10 +353,12 @@ class MessageRun:
             "under_way": self.under_way, "rung": self.rung, "sweeps": self.sweeps,
             "seconds": self.seconds, "rows": len(self.found), "kept": list(self.kept),
         }  # fmt: skip
-        rows = self.found.values()
-        arrays = {f"row_{name}": np.array([getattr(r, name) for r in rows]) for name in SAVED}
+        points = list(self.found.values())
+        names = ("marginals", "agreement")
+        arrays = {f"row_{name}": np.array([getattr(p, name) for p in points]) for name in names}
+        arrays["row_numbers"] = np.array([point.numbers() for point in points])
         arrays |= {f"kept_{name}": values for name, values in self.kept.items()}
-        return header, {"temperatures": np.array(list(self.found)), "known": self.known} | arrays
+        return header, {"known": self.known} | arrays
 
     def _restore(self, saved: Saved) -> None:
         header, model = saved.header, self.model
@@ -364,25 +369,24 @@ class MessageRun:
             -1 <= self.rung < (len(self._rungs(ways[0])) if ways else 0)
         ):
             raise misfit("it is at no place of the run's way")
-        rows = int(header["rows"])
         self.known[:] = saved.part({"known": self.known})["known"]
-        temperatures = saved.part({"temperatures": np.empty(rows)})["temperatures"].tolist()
-        if not set(temperatures) <= set(self.wanted):
-            raise misfit("temperatures are not those asked for")
         if self.rung >= 0:
             kind = PottsMessages if "messages" in header["kept"] else TableMessages
             self.kept = saved.part(kind(self.layout).arrays(), "kept_", beliefs=(-SAME, 1 + SAME))
-        if rows:
-            one = Row(
-                np.empty((model.n_nodes, model.n_states)), np.empty(model.graph.n_edges),
-                0.0, 0.0, 0.0, 0.0, 0.0, False, 0.0, 0, False, 0, 0,
-            )  # fmt: skip
-            like = rows_like(rows, {name: getattr(one, name) for name in SAVED})
-            found = saved.part(like, "row_", marginals=(-SAME, 1 + SAME))
-            for k, temperature in enumerate(temperatures):
-                parts = {name: values[k] for name, values in found.items()}
-                plain = {name: v.item() if v.ndim == 0 else v for name, v in parts.items()}
-                self.found[temperature] = Row(**plain)
+        if header["rows"] == 0:
+            return
+        like = {
+            "marginals": np.empty((model.n_nodes, model.n_states)),
+            "agreement": np.empty(model.graph.n_edges),
+            "numbers": np.empty(11),
+        }
+        rows = rows_like(int(header["rows"]), like)
+        found = saved.part(rows, "row_", marginals=(-SAME, 1 + SAME), agreement=(-SAME, 1 + SAME))
+        for parts in zip(*found.values(), strict=True):
+            point = FixedPoint.of(*parts)
+            self.found[point.temperature] = point
+        if not set(self.found) <= set(self.wanted):
+            raise misfit("temperatures are not those asked for")
 
 
 def _same(one: FloatArray, other: FloatArray) -> bool:

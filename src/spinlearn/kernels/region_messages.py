@@ -65,25 +65,9 @@ def normalize_logarithms(values, first, size):
 
 @njit(cache=True, nogil=True)
 def sweep_children(
-    first,
-    last,
-    backward,
-    cold,
-    link_ptr,
-    link_parent,
-    link_map,
-    link_at,
-    parent_at,
-    maps,
-    child_at,
-    held,
-    divisor,
-    old_law,
-    child_law,
-    multiplier,
-    table,
-    laws,
-):
+    first, last, backward, cold, link_ptr, link_parent, link_map, link_at, parent_at, maps,
+    child_at, held, divisor, old_law, child_law, multiplier, table, laws,
+):  # fmt: skip
     """Visit the children first..last-1; returns the largest |Q_b - mu_ab| met before the updates.
 
     The links of child b, one to every parent, are link_ptr[b]..link_ptr[b + 1]. `laws` is scratch,

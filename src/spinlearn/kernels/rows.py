@@ -14,24 +14,42 @@ from spinlearn.kernels.simd import Vec, element_pointer
 CACHE_LINE = 64  # bytes
 
 
-def _row_pointer(context, builder, array_type, array, row, row_type, lanes):
-    """Address of a row, and the vector type as which it lies in memory."""
-    stored = Vec("f", array_type.dtype.bitwidth, lanes)
-    row = context.cast(builder, row, row_type, types.intp)
-    index = builder.mul(row, row.type(lanes))
-    pointer = element_pointer(context, builder, array_type, array, index, types.intp, stored.llvm)
+def _row_pointer(context, builder, types_of, values, columns):
+    """Address of a row, given (array, row), and the vector type as which it lies in memory."""
+    array_type, row_type = types_of
+    stored = Vec("f", array_type.dtype.bitwidth, columns)
+    row = context.cast(builder, values[1], row_type, types.intp)
+    index = builder.mul(row, row.type(columns))
+    pointer = element_pointer(
+        context, builder, array_type, values[0], index, types.intp, stored.llvm
+    )
     return pointer, stored
 
 
-def _load(builder, pointer, stored, vec):
+def _load(context, builder, types_of, values, vec, columns):
+    """A row of so many columns, with ones in the lanes of the vector beyond them."""
+    pointer, stored = _row_pointer(context, builder, types_of, values, columns)
+    narrow = Vec("f", 64, columns)
     value = builder.load(pointer, align=stored.bits // 8)
-    return value if stored == vec else builder.fpext(value, vec.llvm)
+    value = value if stored == narrow else builder.fpext(value, narrow.llvm)
+    if columns == vec.lanes:
+        return value
+    # Lanes beyond take the first of the ones.
+    source = [min(lane, columns) for lane in range(vec.lanes)]
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), vec.lanes), source)
+    return builder.shuffle_vector(value, ir.Constant(narrow.llvm, [1.0] * columns), mask)
 
 
-def _store(builder, value, pointer, stored, vec):
-    if stored != vec:
+def _store(context, builder, types_of, values, value, vec, columns):
+    """The first lanes as a row of so many columns."""
+    pointer, stored = _row_pointer(context, builder, types_of, values, columns)
+    if columns < vec.lanes:
+        first = ir.Constant(ir.VectorType(ir.IntType(32), columns), list(range(columns)))
+        value = builder.shuffle_vector(value, ir.Constant(vec.llvm, ir.Undefined), first)
+    if stored.bits < 64:
         value = builder.fptrunc(value, stored.llvm)
     builder.store(value, pointer, align=stored.bits // 8)
+    return context.get_dummy_value()
 
 
 @intrinsic
@@ -40,26 +58,9 @@ def row_of(typingctx, lanes, array, row):
     vec = Vec("f", 64, len(lanes))
 
     def codegen(context, builder, sig, args):
-        place = _row_pointer(
-            context, builder, sig.args[1], args[1], args[2], sig.args[2], vec.lanes
-        )
-        return _load(builder, *place, vec)
+        return _load(context, builder, sig.args[1:], args[1:], vec, vec.lanes)
 
     return vec(lanes, array, row), codegen
-
-
-@intrinsic
-def set_row(typingctx, array, row, vec):
-    """Store the lanes as row number ``row`` of an array (..., lanes)."""
-
-    def codegen(context, builder, sig, args):
-        place = _row_pointer(
-            context, builder, sig.args[0], args[0], args[1], sig.args[1], vec.lanes
-        )
-        _store(builder, args[2], *place, vec)
-        return context.get_dummy_value()
-
-    return types.void(array, row, vec), codegen
 
 
 @intrinsic
@@ -71,23 +72,30 @@ def packed_row(typingctx, lanes, columns, array, row):
     vec, n_columns = Vec("f", 64, len(lanes)), len(columns)
 
     def codegen(context, builder, sig, args):
-        pointer, stored = _row_pointer(
-            context, builder, sig.args[2], args[2], args[3], sig.args[3], n_columns
-        )
-        value = _load(builder, pointer, stored, Vec("f", 64, n_columns))
-        return value if n_columns == vec.lanes else _widened(builder, value, vec, n_columns)
+        return _load(context, builder, sig.args[2:], args[2:], vec, n_columns)
 
     return vec(lanes, columns, array, row), codegen
 
 
-def _widened(builder, value, vec, n_columns):
-    """A vector of the first columns with ones after them."""
-    narrow = Vec("f", 64, n_columns)
-    ones = ir.Constant(narrow.llvm, [1.0] * n_columns)
-    # Lanes beyond take the first of the ones.
-    source = [min(lane, n_columns) for lane in range(vec.lanes)]
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), vec.lanes), source)
-    return builder.shuffle_vector(value, ones, mask)
+@intrinsic
+def set_row(typingctx, array, row, vec):
+    """Store the lanes as row number ``row`` of an array (..., lanes)."""
+
+    def codegen(context, builder, sig, args):
+        return _store(context, builder, sig.args[:2], args[:2], args[2], vec, vec.lanes)
+
+    return types.void(array, row, vec), codegen
+
+
+@intrinsic
+def set_packed_row(typingctx, columns, array, row, vec):
+    """Store the first lanes as row number ``row`` of an array (..., columns)."""
+    n_columns = len(columns)
+
+    def codegen(context, builder, sig, args):
+        return _store(context, builder, sig.args[1:3], args[1:3], args[3], vec, n_columns)
+
+    return types.void(columns, array, row, vec), codegen
 
 
 @intrinsic
@@ -102,34 +110,13 @@ def live_lanes(typingctx, lanes, columns):
 
 
 @intrinsic
-def set_packed_row(typingctx, columns, array, row, vec):
-    """Store the first lanes as row number ``row`` of an array (..., columns)."""
-    n_columns = len(columns)
-
-    def codegen(context, builder, sig, args):
-        pointer, stored = _row_pointer(
-            context, builder, sig.args[1], args[1], args[2], sig.args[2], n_columns
-        )
-        value, narrow = args[3], Vec("f", 64, n_columns)
-        if n_columns < vec.lanes:
-            first = ir.Constant(ir.VectorType(ir.IntType(32), n_columns), list(range(n_columns)))
-            value = builder.shuffle_vector(value, ir.Constant(vec.llvm, ir.Undefined), first)
-        _store(builder, value, pointer, stored, narrow)
-        return context.get_dummy_value()
-
-    return types.void(columns, array, row, vec), codegen
-
-
-@intrinsic
 def add_to_row(typingctx, array, row, vec):
     """Add the lanes to row number ``row`` of an array (..., lanes)."""
 
     def codegen(context, builder, sig, args):
-        place = _row_pointer(
-            context, builder, sig.args[0], args[0], args[1], sig.args[1], vec.lanes
-        )
-        _store(builder, builder.fadd(_load(builder, *place, vec), args[2]), *place, vec)
-        return context.get_dummy_value()
+        before = _load(context, builder, sig.args[:2], args[:2], vec, vec.lanes)
+        value = builder.fadd(before, args[2])
+        return _store(context, builder, sig.args[:2], args[:2], value, vec, vec.lanes)
 
     return types.void(array, row, vec), codegen
 
@@ -140,9 +127,7 @@ def fetch_row(typingctx, columns, array, row):
     n_lanes = len(columns)
 
     def codegen(context, builder, sig, args):
-        pointer, stored = _row_pointer(
-            context, builder, sig.args[1], args[1], args[2], sig.args[2], n_lanes
-        )
+        pointer, stored = _row_pointer(context, builder, sig.args[1:], args[1:], n_lanes)
         byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
         function = cgutils.get_or_insert_function(
             builder.module,

@@ -23,7 +23,10 @@ from __future__ import annotations
 from collections import Counter, deque
 from itertools import pairwise
 
+import numpy as np
+
 from spinlearn.core.arrays import IntArray
+from spinlearn.messages.symmetry import components
 
 Loop = tuple[int, ...]  # nodes in the order of the ring
 Region = frozenset[int]
@@ -40,7 +43,7 @@ def loop_basis(n_nodes: int, edges: IntArray, max_loop: int) -> list[Loop]:
     for place, node in enumerate(by_degree):
         rank[node] = place
     rings = _lone_rings(neighbors)
-    wanted = len(edges) - n_nodes + _n_parts(neighbors)
+    wanted = len(edges) - n_nodes + len(np.unique(components(n_nodes, *edges.T)))
     pivots: dict[int, int] = {}
     kept: list[Loop] = []
     longest = 2
@@ -159,24 +162,6 @@ def _path(node: int, before: dict[int, int]) -> list[int]:
     while before[path[-1]] != -1:
         path.append(before[path[-1]])
     return path
-
-
-def _n_parts(neighbors: list[dict[int, int]]) -> int:
-    """Number of connected parts."""
-    seen = [False] * len(neighbors)
-    parts = 0
-    for start in range(len(neighbors)):
-        if seen[start]:
-            continue
-        parts += 1
-        seen[start] = True
-        stack = [start]
-        while stack:
-            for other in neighbors[stack.pop()]:
-                if not seen[other]:
-                    seen[other] = True
-                    stack.append(other)
-    return parts
 
 
 def _lone_rings(neighbors: list[dict[int, int]]) -> list[Loop]:

@@ -36,7 +36,7 @@ Watch = Callable[[], bool]  # asked between blocks; True stops
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Iterated:
     """How an iteration ended: sweeps, largest disagreement between regions, kind of loop."""
 
     sweeps: int
@@ -104,18 +104,11 @@ class RegionSolver:
         most = int(np.max(np.diff(regions.link_ptr), initial=0))
         self.scratch = np.empty((most + 1, widest))
         # The child state that each multiplier acts on.
-        self.child_entry = np.concatenate(
-            [np.empty(0, dtype=np.int64)]
-            + [
-                np.tile(np.arange(begin, end), n_parents)
-                for begin, end, n_parents in zip(
-                    regions.child_at[:-1],
-                    regions.child_at[1:],
-                    np.diff(regions.link_ptr),
-                    strict=True,
-                )
-            ]
+        ranges = zip(
+            regions.child_at, regions.child_at[1:], np.diff(regions.link_ptr), strict=False
         )
+        entries = [np.tile(np.arange(begin, end), n_parents) for begin, end, n_parents in ranges]
+        self.child_entry = np.concatenate([np.empty(0, dtype=np.int64), *entries])
         self.alike, self.orbits = _multiplier_orbits(free, regions)
         starts = regions.parent_at[:-1]
         self.range = 0.0  # of the energies in one table
@@ -146,11 +139,11 @@ class RegionSolver:
         least = max(-self.beta * one, n * float(np.log(q)) - self.beta * mean)
         return float(least - self.beta * free.constant)
 
-    def solve(self, beta: float, tol: float, max_sweeps: int, watch: Watch) -> Settled:
+    def solve(self, beta: float, tol: float, max_sweeps: int, watch: Watch) -> Iterated:
         """Iterate at 1/T = beta until neighbouring regions agree to `tol` everywhere."""
         start = self.multiplier.copy(), self.child_law.copy()
         self.beta, self.cold = beta, beta * self.range > SAFE_RANGE
-        plain = Settled(0, np.inf, False)
+        plain = Iterated(0, np.inf, False)
         if not self.hard:
             plain = self.plain_loop(tol, max_sweeps, watch)
             if plain.residual <= tol or plain.stopped or plain.sweeps >= max_sweeps:
@@ -160,7 +153,7 @@ class RegionSolver:
         slow = self.double_loop(tol, max_sweeps - plain.sweeps, watch)
         return replace(slow, sweeps=plain.sweeps + slow.sweeps)
 
-    def plain_loop(self, tol: float, max_sweeps: int, watch: Watch) -> Settled:
+    def plain_loop(self, tol: float, max_sweeps: int, watch: Watch) -> Iterated:
         """Sweeps without held laws, given up when they do not settle: exact on junction trees."""
         best, since, residual = np.inf, 0, np.inf
         held = np.zeros(len(self.regions.children))
@@ -177,9 +170,11 @@ class RegionSolver:
             if sweep % REFILL == 0:
                 self._fill()
         self._fill()
-        return Settled(sweep, np.inf if np.isnan(residual) else residual, False, np.isnan(residual))
+        return Iterated(
+            sweep, np.inf if np.isnan(residual) else residual, False, np.isnan(residual)
+        )
 
-    def double_loop(self, tol: float, max_sweeps: int, watch: Watch) -> Settled:
+    def double_loop(self, tol: float, max_sweeps: int, watch: Watch) -> Iterated:
         """Sweeps with laws held for a few at a time, extrapolated over many."""
         r = self.regions
         held = np.maximum(-r.counting, 0.0)
@@ -199,7 +194,7 @@ class RegionSolver:
                 apart = again if np.isnan(again) else apart
             sweep += HELD_SWEEPS
             if np.isnan(apart):
-                return Settled(sweep, np.inf, True, True)
+                return Iterated(sweep, np.inf, True, True)
             moved = np.max(np.abs(np.exp(self.child_law) - np.exp(old)), initial=0.0)
             residual = max(apart, float(moved))
             if residual <= tol:
@@ -216,7 +211,7 @@ class RegionSolver:
                 self.child_law -= np.repeat(shift, sizes)
             self._fill()
         self._fill()
-        return Settled(sweep, residual, True)
+        return Iterated(sweep, residual, True)
 
     def _sweep(self, held: FloatArray, old: FloatArray, backward: bool, watch: Watch) -> float:
         """One visit to every child; the largest disagreement met, NaN when told to stop."""

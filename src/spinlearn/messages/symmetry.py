@@ -13,6 +13,7 @@ Potts, ordinal and clock costs have.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +68,7 @@ class Symmetry:
         part: Indices = np.zeros(n, dtype=np.intp)
         if not tied:
             u, v = free.edges[free.couplings != 0].T
-            part = _components(n, u, v)
+            part = components(n, u, v)
         count = int(part.max(initial=0)) + 1
         own = np.zeros((0, q)) if sizes is None else sizes
         allowed = [
@@ -124,10 +125,10 @@ class Symmetry:
         images = np.zeros((len(exchanges), len(states)), dtype=np.intp)
         for k in range(n_nodes):
             images += exchanges[:, states // q**k % q] * q**k
-        return _components(len(states), np.tile(states, len(exchanges)), images.ravel())
+        return components(len(states), np.tile(states, len(exchanges)), images.ravel())
 
 
-def _components(n: int, one: Indices, other: Indices) -> Indices:
+def components(n: int, one: Any, other: Any) -> Indices:
     """Number of the connected part of every node."""
     links = coo_array((np.ones(len(one)), (one, other)), shape=(n, n))
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
