@@ -111,10 +111,8 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
     features = read_features(
         table if options.decimal == "." else table_with_points(table, columns),
         columns,
-        chosen=bool(options.features),
-        said=(options.labels, options.id, *options.exclude),
-        labelled=np.array([label is not None for label in labels], dtype=bool),
-        gaps_allowed=options.gaps_allowed,
+        options,
+        np.array([label is not None for label in labels], dtype=bool),
     )
     ids = row_numbers(table.n_rows)
     if options.id in table.columns:
