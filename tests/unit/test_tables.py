@@ -476,16 +476,12 @@ def test_names_with_numbers_in_them_are_words(written):
     assert "words, 6" in said(written(FRAME.assign(stage=stages)), "left out 'stage'")
 
 
-def test_underscores_make_no_numbers_of_bytes(tmp_path):
+@pytest.mark.parametrize("kind", [str, str.encode])
+def test_underscores_make_no_numbers(tmp_path, kind):
     path = tmp_path / "d.parquet"
-    FRAME.assign(a=[b"1_000", *(f"{a}".encode() for a in FRAME.a[1:])]).to_parquet(path)
-    with pytest.raises(InvalidInputError, match="1_000"):
+    FRAME.assign(a=[kind("1_000"), *(kind(str(a)) for a in FRAME.a[1:])]).to_parquet(path)
+    with pytest.raises(InvalidInputError, match=r"1_000.* in row 1"):
         read_dataset(path, ReadOptions(labels="lab"))
-
-
-def test_underscores_make_no_numbers(written):
-    with pytest.raises(InvalidInputError, match=r"'1_000' in (line|row)"):
-        written(FRAME.assign(a=["1_000", *map(str, FRAME.a[1:])]))
 
 
 def refusal(folder, name: str, content: str, labels: str) -> str:
@@ -509,11 +505,6 @@ COMMAS = FRAME.assign(a=[f"{x:.3f}".replace(".", ",") for x in FRAME.a])
 
 def test_decimal_commas_are_decimal_points_if_one_says_so(written):
     np.testing.assert_array_equal(written(COMMAS, decimal=",").points, written(FRAME).points)
-
-
-def test_decimal_commas_are_not_guessed(written):
-    with pytest.raises(InvalidInputError, match="say --decimal , if they are decimal commas"):
-        written(COMMAS)
 
 
 @pytest.mark.parametrize("cell", ["1.5", "1.234", "1.234,5", "1.234.567", ".5", "2.", "1.5e3"])
