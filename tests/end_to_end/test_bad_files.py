@@ -183,24 +183,6 @@ def test_utf16_is_named_and_read_on_request(tmp_path):
     assert one.read_bytes() == other.read_bytes()
 
 
-def test_row_numbers_are_no_feature(tmp_path):
-    """pandas writes its index as a first column without a name."""
-    lines = GOOD.splitlines()
-    counted = [f",{lines[0]}", *[f"{k},{line}" for k, line in enumerate(lines[1:])]]
-    (tmp_path / "plain.csv").write_text(GOOD)
-    (tmp_path / "counted.csv").write_text("\n".join(counted) + "\n")
-    for name in ("plain", "counted"):
-        done = spinlearn_here(
-            "fit", f"{name}.csv", "--labels", "label", "--id", "id",
-            "--temperature", "auto:grid=0.5",
-            "--out", name, cwd=tmp_path,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-    assert "left out" in done.stdout
-    one, other = (tmp_path / name / "labels.csv" for name in ("plain", "counted"))
-    assert one.read_bytes() == other.read_bytes()
-
-
 @pytest.mark.parametrize("kind", ["csv", "tsv", "parquet", "npz", "npy", "h5ad", "mtx", "edges"])
 def test_a_gigabyte_of_the_wrong_kind_is_refused_at_once(tmp_path, kind):
     with open(tmp_path / f"data.{kind}", "wb") as file:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
+import re
+import shutil
+import subprocess
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
@@ -14,19 +19,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spinlearn import PottsClassifier
 from spinlearn.answers.spreadsheet import plain_name, safe_name
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.reading import read_dataset
+from spinlearn.io.result import Result
 from spinlearn.io.table import check_names
+from tests.conftest import grid_graph
 from tests.end_to_end.tool import read_rows, spinlearn_here
 
 FORMULAS = ["=1+2", "+T cells", "-like", "@SUM(A1)", "=cmd|'/c calc'!A1", "'=x"]
-HARMLESS = ["-5", "+3.5", "-1e-3", "+", "-", "=", "a=b", "'quoted'", "", "'", "B cells", "-.5"]
+HIDDEN = ["\t=1+1", "\r=2", "\n=3+4", " =5", "  +B cells", "\t\t@SUM(A1)", "' =x", " \r\n-like"]
+HARMLESS = [
+    "-5", "+3.5", "-1e-3", "+", "-", "=", "a=b", "'quoted'", "", "'", "B cells", "-.5", " -5",
+    "\t+3.5", "\ta", " ", " =", " '=x", "a =b", "'\ta",
+]  # fmt: skip
+ENDS = r"^'(?='*[\x00-\x20]*[=+\-@][\s\S])"  # as docs/your-files.md says
+NAMES = st.text(alphabet="'=+-@a1.e\t\r\n ", max_size=6)
 
 
-@pytest.mark.parametrize("name", FORMULAS)
+@pytest.mark.parametrize("name", [*FORMULAS, *HIDDEN])
 def test_formulas_are_marked_as_text(name):
+    """Behind blanks, tabs and line ends, too."""
     assert safe_name(name) == f"'{name}"
 
 
@@ -35,16 +50,36 @@ def test_numbers_and_other_names_stay(name):
     assert safe_name(name) == name
 
 
-@given(st.text(alphabet="'=+-@a1.e\n", max_size=6))
+@given(NAMES)
 def test_every_name_comes_back(name):
-    assert plain_name(safe_name(name)) == name
-
-
-@given(st.text(alphabet="'=+-@a1.e", max_size=6))
-def test_what_is_written_is_no_formula(name):
     written = safe_name(name)
-    number = written.lstrip("+-")[:1].isdigit() or written.lstrip("+-")[:1] == "."
-    assert len(written) < 2 or written[0] not in "=@+-" or number
+    assert plain_name(written) == name
+    assert re.sub(ENDS, "", written) == name
+
+
+@given(NAMES)
+def test_what_is_written_is_no_formula(name):
+    bare = safe_name(name).strip()
+    number = bare.lstrip("+-")[:1].isdigit() or bare.lstrip("+-")[:1] == "."
+    assert len(bare) < 2 or bare[0] not in "=@+-" or number
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
+def test_the_page_writes_the_same_names():
+    names = [*FORMULAS, *HIDDEN, *HARMLESS]
+    script = files("spinlearn").joinpath("viz/page/table.js").read_text(encoding="utf-8")
+    script += f"\nconsole.log(JSON.stringify({json.dumps(names)}.map(safeName)));"
+    done = subprocess.run(["node", "-"], input=script, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == [safe_name(name) for name in names]
+
+
+def test_a_table_with_hidden_formulas_joins_back():
+    ids = [*HIDDEN, "-5"]
+    fitted = PottsClassifier(method="paper").fit(grid_graph(3, 3), [0, *[-1] * 7, 1])
+    text = Result.of(fitted, ids).table(ids).csv()
+    answer = pd.read_csv(io.StringIO(text), dtype={"id": str})
+    assert not np.any(answer.id.str.strip().str.match(r"[=+\-@]\D"))
+    assert answer.id.str.replace(ENDS, "", regex=True).tolist() == ids
 
 
 def table(ids: list[str]) -> str:
@@ -70,7 +105,7 @@ def test_ids_that_are_formulas_are_disarmed_in_the_answer_and_join_back(tmp_path
             assert row["call"][0] not in "=+-@"
     # As the guide to files says how.
     answer = pd.read_csv(tmp_path / "out" / "labels.csv")
-    joined = answer.id.str.replace(r"^'(?='*[\x00-\x20]*[=+\-@][\s\S])", "", regex=True)
+    joined = answer.id.str.replace(ENDS, "", regex=True)
     assert joined.tolist() == ids
     # And by this program: the answer is the labels file of another fit.
     (tmp_path / "more.csv").write_text(table(ids).replace("=A", "").replace("+B", ""), "utf-8")

@@ -88,13 +88,6 @@ def test_an_index_that_was_written_twice_is_no_feature(tmp_path, kind):
     assert read(path, labels="lab").feature_names == ["a", "b"]
 
 
-def test_features_are_named(tmp_path):
-    columns = ",".join(f"x{k}" for k in range(9))
-    content = f"lab,{columns}\n" + "A,1,2,3,4,5,6,7,8,9\n,1,2,3,4,5,6,7,8,9\n"
-    data = read(tmp_path / "d.csv", content, labels="lab")
-    assert "9 features: x0, x1, x2, x3, x4, x5, x6, x7, x8" in data.notes
-
-
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_truth_values_are_features(tmp_path, kind):
     path = tmp_path / f"d.{kind}"
@@ -460,11 +453,6 @@ def test_a_heading_alone_is_no_edge(tmp_path, heading):
         read_graph(tmp_path, heading)
 
 
-def test_a_quote_that_never_ends_is_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match="missing quote"):
-        read_graph(tmp_path, 'a\t"b\nb\tc\nc\td\n')
-
-
 def test_a_quote_that_takes_in_the_rest_of_a_table_is_refused(tmp_path):
     rows = 'a,b,lab\n1,2,x\n2,3,"y\n' + "3,4,\n" * 9
     assert "the row that begins in line 3" in refused(tmp_path / "t.csv", rows, labels="lab")
@@ -491,12 +479,6 @@ def test_a_wrong_encoding_is_told(tmp_path, encoding):
     (tmp_path / "t.csv").write_bytes("a,b,lab\n1,2,ö\n".encode("latin-1"))
     with pytest.raises(InvalidInputError, match="encoding"):
         read(tmp_path / "t.csv", labels="lab", encoding=encoding)
-
-
-def test_the_line_in_which_excel_is_told_the_delimiter_is_understood(tmp_path):
-    data = read(tmp_path / "t.csv", "sep=;\na;b;lab\n1;2,x;x\n".replace("2,x", "2"), labels="lab")
-    assert data.feature_names == ["a", "b"]
-    assert data.labels.tolist() == ["x"]
 
 
 def test_empty_rows_at_the_end_are_skipped_and_others_are_not(tmp_path):

@@ -44,11 +44,6 @@ class ReadOptions:
     neighbors: str | None = None  # of an .h5ad: the neighbour graph, as scanpy's `key_added`
     for_labelling: bool = False
 
-    @property
-    def gaps_allowed(self) -> bool:
-        """Whether features may lack values."""
-        return self.missing != "error"
-
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Dataset:

@@ -22,6 +22,7 @@ import numpy as np
 from spinlearn.answers.labels import is_missing
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.errors import InvalidInputError
+from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.table import Table, shown
 
 FEWEST_ROWS = 10  # from which whole numbers that never repeat are no accident, nor words that do
@@ -132,7 +133,7 @@ class _Sorted:
 
     table: Table
     labelled: BoolArray
-    chosen: bool
+    chosen: bool  # whether the user named the columns: then none may be left out
     points: dict[str, FloatArray] = field(default_factory=dict)  # by column, (n, k)
     names: dict[str, list[str]] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)  # reasons
@@ -158,37 +159,16 @@ class _Sorted:
 
 
 def read_features(
-    table: Table,
-    names: Sequence[str],
-    *,
-    chosen: bool,
-    said: Sequence[str | None],
-    labelled: BoolArray,
-    gaps_allowed: bool = False,
+    table: Table, names: Sequence[str], options: ReadOptions, labelled: BoolArray
 ) -> Features:
-    """Columns as points.
-
-    Parameters
-    ----------
-    table : Table
-    names : sequence of str
-        Columns that may be features.
-    chosen : bool
-        Whether the user named these columns: then none may be left out.
-    said : sequence of str or None
-        Columns that hold labels and ids, of which nothing need be told.
-    labelled : bool array (n,)
-        Rows with a label.
-    gaps_allowed : bool
-        Whether values may be missing.
-    """
-    found = _Sorted(table, labelled, chosen)
+    """Columns as points: those of `names`, unless they are none; rows with a label are told."""
+    found = _Sorted(table, labelled, chosen=bool(options.features))
     for name in names:
         _sort_column(found, _read_column(name, table.cells[name]))
     _leave_out_serials(found)
     _remark_far_values(found)
     gaps = [(c, r) for c, p in found.points.items() for r in np.flatnonzero(np.isnan(p[:, 0]))]
-    if gaps and not gaps_allowed:
+    if gaps and options.missing == "error":
         name, row = gaps[0]
         raise found.error(
             f"lacks {len(gaps)} feature values, the first in column {name!r}, "
@@ -201,8 +181,9 @@ def read_features(
             "has no feature column, and points need at least one number each",
             "; ".join(["name some with --features", *_left_out_notes(found)]),
         )
-    if chosen:
-        found.leave_out([name for name in table.columns if name not in (*names, *said)], NOT_NAMED)
+    if found.chosen:
+        said = (*names, options.labels, options.id, *options.exclude)
+        found.leave_out([name for name in table.columns if name not in said], NOT_NAMED)
     used = [name for column in found.points for name in found.names[column]]
     if len(set(used)) < len(used):
         twice = next(name for k, name in enumerate(used) if name in used[:k])

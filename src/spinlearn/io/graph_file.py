@@ -219,42 +219,43 @@ def read_matrix_market(path: Path) -> ReadGraph:
             )
         check_node_count(path, shape[0], n_entries)
         width = 1 if kind == "array" else 2 if field == "pattern" else 3
+        kinds = {2: np.float64} | dict.fromkeys((0, 1), np.int64 if width > 1 else np.float64)
         place = file.tell()
         try:
             entries = read_csv(
-                file, sep=r"\s+", header=None, dtype=np.float64, quoting=3, encoding="latin-1",
+                file, sep=r"\s+", header=None, dtype=kinds, quoting=3, encoding="latin-1",
                 float_precision="round_trip",
-            ).to_numpy()  # fmt: skip
-            sound = entries.shape[1] == width and bool(np.all(np.isfinite(entries)))
-            if sound and kind == "coordinate":
-                places = entries[:, :2]
-                sound = bool(np.all((places >= 1) & (places <= shape) & (places % 1 == 0)))
+            )  # fmt: skip
+            columns = [entries[k].to_numpy() for k in entries]
         except EmptyDataError:
-            entries, sound = np.empty((0, width)), True
+            columns = [np.empty(0, dtype=np.int64)] * width
         except (ValueError, OverflowError, MemoryError):
-            sound = False
+            columns = []
+        sound = len(columns) == width and bool(np.all(np.isfinite(columns[-1])))
+        for values, size in zip(columns, shape if width > 1 else (), strict=False):
+            sound = sound and bool(np.all((values >= 1) & (values <= size)))
         if not sound:
             file.seek(place)
             raise _mtx_error(path, file, line, width, shape)
-    if len(entries) != n_entries:
-        what = "is truncated" if len(entries) < n_entries else "is damaged"
+    seen = len(columns[0])
+    if seen != n_entries:
+        what = "is truncated" if seen < n_entries else "is damaged"
         raise InvalidInputError(
-            f"{path} {what}: it holds {len(entries)} entries, but its size line claims {n_entries}"
+            f"{path} {what}: it holds {seen} entries, but its size line claims {n_entries}"
         )
-    values = np.ones(n_entries) if field == "pattern" else entries[:, -1]
-    if kind == "array":  # column by column, of a symmetric matrix its lower half
-        places = np.indices(shape[::-1]).reshape(2, -1)
-        if symmetry != "general":
-            places = np.array(np.triu_indices(shape[0], symmetry == "skew-symmetric"))
-        columns, rows = places
-    else:
-        rows, columns = entries[:, :2].astype(np.int64).T - 1
+    values = np.ones(seen) if field == "pattern" else columns[-1].astype(np.float64)
+    if kind == "coordinate":
+        row, column = (k.astype(np.int32) - 1 for k in columns[:2])  # nodes are counted so, too
+    elif symmetry == "general":  # column by column
+        column, row = np.indices(shape[::-1]).reshape(2, -1)
+    else:  # the lower half, column by column
+        column, row = np.triu_indices(shape[0], symmetry == "skew-symmetric")
     if symmetry != "general":
-        apart = rows != columns
+        apart = row != column
         sign = -1.0 if symmetry == "skew-symmetric" else 1.0
         values = np.concatenate([values, sign * values[apart]])
-        rows, columns = np.append(rows, columns[apart]), np.append(columns, rows[apart])
-    graph, notes = matrix_graph(path, coo_array((values, (rows, columns)), shape=shape))
+        row, column = np.append(row, column[apart]), np.append(column, row[apart])
+    graph, notes = matrix_graph(path, coo_array((values, (row, column)), shape=shape))
     return ReadGraph(graph, [str(k + 1) for k in range(graph.n_nodes)], notes)
 
 

@@ -305,7 +305,7 @@ def array_of_points(
         )
     said = f"{path}: the array {name!r}"
     gaps = np.isnan(values)
-    if options.gaps_allowed and np.any(gaps):
+    if options.missing != "error" and np.any(gaps):
         checked_points(np.where(gaps, 0, values), said)
         return np.array(values, dtype=np.float64)
     points = checked_points(values, said)

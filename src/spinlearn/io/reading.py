@@ -22,20 +22,180 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from spinlearn.core.array_file import Arrays, read_npy, read_npz
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.anndata_parts import read_h5ad_data
-from spinlearn.io.array_data import read_array_data
 from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions
-from spinlearn.io.features import named
-from spinlearn.io.graph_file import is_edge_parts, read_graph_data
-from spinlearn.io.names import check_ids, looked_up, one_per_point, read_label_table
+from spinlearn.io.features import named, read_features
+from spinlearn.io.graph_file import (
+    is_edge_heading,
+    is_edge_parts,
+    is_sparse,
+    read_graph_data,
+    sparse_graph,
+)
+from spinlearn.io.names import (
+    GRAPH_ALONE,
+    array_of_points,
+    check_ids,
+    chosen_columns,
+    feature_columns,
+    ids_of,
+    joined_note,
+    looked_up,
+    needed_ids,
+    one_array,
+    one_per_point,
+    own_id_column,
+    own_labels,
+    read_label_table,
+    refuse_features,
+    row_numbers,
+    rows_are_features,
+    shared_id_column,
+)
 from spinlearn.io.picture_data import KINDS, read_picture_data
-from spinlearn.io.table import Table, listed
-from spinlearn.io.table_data import read_table_data
+from spinlearn.io.table import (
+    MissingColumnError,
+    Needed,
+    Table,
+    listed,
+    read_parquet_table,
+    read_text_table,
+    table_with_points,
+)
+
+
+def read_table_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
+    """Points in the columns of a table."""
+    if options.labels is None and options.labels_file is None and not options.for_labelling:
+        raise InvalidInputError(f"{path}: which column holds the labels? Name it with --labels")
+    own = [options.labels] if options.labels is not None and options.labels_file is None else []
+
+    def read(needed: Needed) -> Table:
+        if path.suffix.lower() == ".parquet":
+            return read_parquet_table(path, needed)
+        return read_text_table(path, needed, delimiter=options.delimiter, encoding=options.encoding)
+
+    try:
+        ids = needed_ids(options, label_table)
+        table = read(lambda columns: [*own, *chosen_columns(columns, options), *ids])
+    except MissingColumnError as error:
+        turned = read(lambda columns: ())
+        if error.column in next(iter(turned.cells.values()), ()):
+            raise rows_are_features(path, f"a row is named {error.column!r}", options) from error
+        raise
+    alone = options.labels_file is not None and not options.features
+    if alone and is_edge_heading(table.columns):
+        raise InvalidInputError(
+            f"{path} has the columns {listed(list(table.columns))}, as a list of edges has: read "
+            "it as one with --edges, or name the features with --features"
+        )
+    if table.n_rows == 0:
+        raise InvalidInputError(f"{path} has a heading but no rows: give at least 2 points")
+    shared = shared_id_column(table, options, label_table)
+    if shared is not None:
+        options = replace(options, id=shared)
+    columns = feature_columns(table.columns, options)
+    if options.labels in columns and options.labels_file is None:
+        raise InvalidInputError(
+            f"{path}: {options.labels!r} holds the labels, and is named as a feature, too: leave "
+            "it out of --features"
+        )
+    labels = own_labels(table, options, table.n_rows)
+    features = read_features(
+        table if options.decimal == "." else table_with_points(table, columns),
+        columns,
+        options,
+        np.array([label is not None for label in labels], dtype=bool),
+    )
+    ids = row_numbers(table.n_rows)
+    if options.id in table.columns:
+        ids = ids_of(table, options.id)
+    others = {*features.names, options.labels, options.id}
+    # What else a row says.
+    beside = [c for c in table.columns if c not in others] if options.for_labelling else []
+    return Dataset(
+        source=path,
+        ids=ids,
+        id_column=shared,
+        labels=labels,
+        points=features.points,
+        feature_names=features.names,
+        shared=features.shared,
+        table=True,
+        notes=(*table.notes, *joined_note(shared, options), *features.notes),
+        cells={name: table.cells[name] for name in beside},
+    )
+
+
+def read_array_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
+    """Points or a sparse matrix among arrays."""
+    kind = path.suffix.lower()
+    arrays: Arrays = {"X": read_npy(path)} if kind == ".npy" else read_npz(path)
+    alone = options.labels_file is None and not options.for_labelling
+    if kind == ".npy" and alone:
+        raise InvalidInputError(
+            f"{path} holds features alone: give the labels in a second file with --labels-file"
+        )
+    if is_sparse(arrays):
+        refuse_features(path, options)
+        graph, notes = sparse_graph(path, arrays)
+        if alone and (options.labels or "y") not in arrays:
+            raise InvalidInputError(GRAPH_ALONE.format(path))
+        rows = _array_rows(path, arrays, options, label_table, graph.n_nodes)
+        return Dataset(source=path, graph=graph, **rows | {"notes": (*notes, *rows["notes"])})
+    name = one_array(path, tuple(arrays), options) or "X"
+    if name not in arrays:
+        raise InvalidInputError(
+            f"{path} has no array {name!r}: it has {listed(sorted(arrays))}; name the features "
+            "with --features"
+            if arrays
+            else f"{path} holds no array: give features as X and labels as y"
+        )
+    points = array_of_points(path, name, arrays[name], options)
+    n_points, n_features = points.shape
+    own = arrays.get(options.labels or "y") if options.labels_file is None else None
+    if own is not None and n_points != n_features and own.shape == (n_features,):
+        raise rows_are_features(path, f"there is a label for each column of {name!r}", options)
+    return Dataset(
+        source=path,
+        **_array_rows(path, arrays, options, label_table, len(points)),
+        points=points,
+        feature_names=[f"{name}[{k}]" for k in range(points.shape[1])],
+    )
+
+
+def _array_rows(
+    path: Path, arrays: Arrays, options: ReadOptions, label_table: Table | None, n_points: int
+) -> dict[str, Any]:
+    """Ids and labels among the arrays of a file, as parts of a `Dataset`."""
+    if options.labels is None and not (options.for_labelling and "y" not in arrays):
+        options = replace(options, labels="y")
+    columns = {name: values for name, values in arrays.items() if values.shape == (n_points,)}
+    shared = shared_id_column(Table(path=path, cells=columns), options, label_table)
+    id_column = shared or own_id_column(path, tuple(arrays), options, label_table)
+    own = options.labels if options.labels_file is None else None
+    for name, what in ((own, "label"), (id_column, "id")):
+        if name in arrays and arrays[name].shape != (n_points,):
+            raise InvalidInputError(
+                f"{path}: the array {name!r} has shape {arrays[name].shape}, but there are "
+                f"{n_points} points: give one {what} per point"
+            )
+    table = Table(path=path, cells=arrays)
+    ids = row_numbers(n_points) if id_column is None else ids_of(table, id_column)
+    return {
+        "ids": ids,
+        "id_column": shared,
+        "labels": own_labels(table, options, n_points),
+        "notes": joined_note(shared, options),
+    }
+
 
 # From a path, what the user says of it, and the second file with labels, if that is a table.
 Reader = Callable[[Path, ReadOptions, Table | None], Dataset]
