@@ -34,20 +34,16 @@ from spinlearn.minimizers.ties import unreached
 
 
 class CutClassifier(GraphClassifier):
-    """Base: the paper's eq. 2 at T = 0, labels held, by a minimiser of the subclass."""
+    """Base: the paper's eq. 2 at T = 0, labels held, by a minimiser of the subclass.
 
-    minimum_: Minimum
-    energy_: float
-    _attributes = (
-        GraphClassifier._attributes
-        + """\
-minimum_ : Minimum
-    The labelling in states, its energy, whether it is exact, which points are undecided; a minimum
-    cut into two classes has both extreme cuts and bounds of their number.
-energy_ : float
-    Its energy: the weight of the edges cut.
-"""
-    )
+    Attributes
+    ----------
+    minimum_ : Minimum
+        The labelling in states, its energy, whether it is exact, which points are undecided; a
+        minimum cut into two classes has both extreme cuts and bounds of their number.
+    energy_ : float
+        Its energy: the weight of the edges cut.
+    """
 
     @abstractmethod
     def _minimize(self, model: PottsModel) -> Minimum:
@@ -111,14 +107,14 @@ class MinCutClassifier(CutClassifier):
 
 
 class _MoveClassifier(CutClassifier):
-    _parameters = (
-        CutClassifier._parameters
-        + """\
-pair_cost : array-like of shape (n_classes, n_classes), optional
-    Cost of neighbours in two classes, in the order of `classes_`; default: 1 for any two different
-    ones. Expansion needs a metric, swap does without the triangle inequality.
-"""
-    )
+    """Base: the moves are minimum cuts.
+
+    Parameters
+    ----------
+    pair_cost : array-like of shape (n_classes, n_classes), optional
+        Cost of neighbours in two classes, in the order of `classes_`; default: 1 for any two
+        different ones. Expansion needs a metric, swap does without the triangle inequality.
+    """
 
     def __init__(self, *, graph: Any = "mutual_knn", pair_cost: Any = None) -> None:
         self.graph = graph

@@ -60,26 +60,25 @@ TRUSTED = 1e4  # times tol and the largest entry of F: smaller rows are solved f
 
 
 class _LinearClassifier(GraphClassifier):
+    """Base: conjugate gradients, to a stated tolerance.
+
+    Parameters
+    ----------
+    tol : float, default 1e-10
+        Largest residual relative to the right-hand side.
+    max_iter : int, default 10000
+        Most steps of conjugate gradients.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Steps taken.
+    residual_ : float
+        Relative residual reached.
+    """
+
     tol: float
     max_iter: int
-    _parameters = (
-        GraphClassifier._parameters
-        + """\
-tol : float, default 1e-10
-    Largest residual relative to the right-hand side.
-max_iter : int, default 10000
-    Most steps of conjugate gradients.
-"""
-    )
-    _attributes = (
-        GraphClassifier._attributes
-        + """\
-n_iter_ : int
-    Steps taken.
-residual_ : float
-    Relative residual reached.
-"""
-    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "tol": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
