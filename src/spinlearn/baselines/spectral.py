@@ -318,8 +318,11 @@ class SpectralGraphTransducer(GraphClassifier):
             self.decision_values_[reached] = self._scores(
                 rows[:, reached], states[reached], n_classes
             )
-        soft = np.zeros((graph.n_nodes, n_classes))
-        soft[reached] = _non_negative(self.decision_values_[reached])
+        # Without their negative parts; rows that have nothing else are shifted.
+        scores = np.where(reached[:, None], self.decision_values_, 0.0)
+        soft = np.maximum(scores, 0.0)
+        empty = ~np.any(soft > 0, axis=1)
+        soft[empty] = scores[empty] - scores[empty].min(axis=1, keepdims=True)
         return soft
 
     def _scores(self, weights: Any, states: IntArray, n_classes: int) -> FloatArray:
@@ -388,7 +391,9 @@ def _basis(weights: Any, d: int) -> tuple[FloatArray, FloatArray]:
     low = low_spectrum(weights, max(d, n_parts) + 1)
     # Within the null space, the directions orthogonal to its sum over the parts, D^1/2 1.
     null = low.vectors[:, : low.n_parts]
-    share = null.T @ _first(weights)
+    degrees = np.asarray(weights.sum(axis=1)).ravel()
+    root = np.where(degrees > 0, np.sqrt(degrees), 1.0)  # D^1/2 1, one for points without an edge
+    share = null.T @ (root / np.linalg.norm(root))
     directions = np.linalg.svd(share[None, :])[2][1:]
     basis = np.column_stack([null @ directions.T, low.vectors[:, low.n_parts :]])
     values = np.concatenate([np.zeros(len(directions)), low.values[low.n_parts :]])
@@ -396,18 +401,3 @@ def _basis(weights: Any, d: int) -> tuple[FloatArray, FloatArray]:
     fresh = np.diff(values, prepend=-1.0) > SAME * max(values.max(initial=0.0), SAME)
     first = np.maximum.accumulate(np.where(fresh, index, 0))
     return basis, first.astype(np.float64) ** 2
-
-
-def _first(weights: Any) -> FloatArray:
-    """D^1/2 1 of length one, with one for points without an edge."""
-    degrees = np.asarray(weights.sum(axis=1)).ravel()
-    root = np.where(degrees > 0, np.sqrt(degrees), 1.0)
-    return np.asarray(root / np.linalg.norm(root))
-
-
-def _non_negative(scores: FloatArray) -> FloatArray:
-    """Scores without their negative parts; rows that have nothing else are shifted."""
-    soft = np.maximum(scores, 0.0)
-    empty = ~np.any(soft > 0, axis=1)
-    soft[empty] = scores[empty] - scores[empty].min(axis=1, keepdims=True)
-    return soft
