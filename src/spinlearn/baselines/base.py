@@ -106,7 +106,7 @@ def _with_entries(text: str, base: str) -> str:
         if heading in text:
             text = text.replace(heading, heading + entries)
         else:
-            at = [text.find(f"\n{name}\n---") for name in ("Attributes", "References", "Examples")]
+            at = [text.find(f"\n{name}\n---") for name in ("Attributes", "Examples")]
             end = min((a for a in at if a >= 0), default=len(text))
             text = f"{text[:end].rstrip()}\n\n{heading}{entries}{text[end:]}"
     return text

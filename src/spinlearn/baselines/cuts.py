@@ -71,6 +71,8 @@ class CutClassifier(GraphClassifier):
 class MinCutClassifier(CutClassifier):
     """Classification by a minimum cut: the paper's energy at T = 0.
 
+    A. Blum and S. Chawla, Learning from labeled and unlabeled data using graph mincuts, ICML 2001.
+
     Parameters
     ----------
     ties : {"unknown", "lowest"}, default "unknown"
@@ -78,10 +80,6 @@ class MinCutClassifier(CutClassifier):
         between both classes (`transduction_` -1 or 'unknown'), "lowest" gives them to the class
         that sorts first, as one minimum cut among others does. Points that no label reaches are
         unknown in either case.
-
-    References
-    ----------
-    A. Blum and S. Chawla, Learning from labeled and unlabeled data using graph mincuts, ICML 2001.
 
     Examples
     --------
@@ -131,8 +129,6 @@ class _MoveClassifier(CutClassifier):
 class AlphaExpansion(_MoveClassifier):
     """Classification by a cut into any number of classes that no expansion of a class improves.
 
-    References
-    ----------
     Y. Boykov, O. Veksler and R. Zabih, Fast approximate energy minimization via graph cuts, IEEE
     PAMI 23, 1222 (2001).
 
@@ -152,9 +148,7 @@ class AlphaExpansion(_MoveClassifier):
 class AlphaBetaSwap(_MoveClassifier):
     """Classification by a cut that no exchange of points between two classes improves.
 
-    References
-    ----------
-    Y. Boykov, O. Veksler and R. Zabih, as for `AlphaExpansion`.
+    Of the same authors as `AlphaExpansion`.
 
     Examples
     --------
@@ -172,6 +166,9 @@ class AlphaBetaSwap(_MoveClassifier):
 class RandomizedMinCut(GraphClassifier):
     """Classification by the vote of minimum cuts of the graph with noise on its weights.
 
+    A. Blum, J. Lafferty, M. R. Rwebangira and R. Reddy, Semi-supervised learning using randomized
+    mincuts, ICML 2004.
+
     Parameters
     ----------
     n_cuts : int, default 100
@@ -187,11 +184,6 @@ class RandomizedMinCut(GraphClassifier):
     ----------
     vote_ : Vote
         The vote, how many cuts passed the balance filter, and the balance of each.
-
-    References
-    ----------
-    A. Blum, J. Lafferty, M. R. Rwebangira and R. Reddy, Semi-supervised learning using randomized
-    mincuts, ICML 2004.
 
     Examples
     --------

@@ -93,7 +93,8 @@ class HarmonicFields(_LinearClassifier):
     """Harmonic functions on the graph: every point is the mean of its neighbours, labels are held.
 
     With few labels in large sets the solution is nearly constant away from them, and one class
-    takes most points.
+    takes most points. X. Zhu, Z. Ghahramani and J. Lafferty, Semi-supervised learning using
+    Gaussian fields and harmonic functions, ICML 2003.
 
     Parameters
     ----------
@@ -101,11 +102,6 @@ class HarmonicFields(_LinearClassifier):
         Scale the unlabelled points' soft labels so that every class has its prior mass.
     class_prior : array-like of shape (n_classes,) or None, default None
         Priors for it, in the order of `classes_`; None: the shares among the given labels.
-
-    References
-    ----------
-    X. Zhu, Z. Ghahramani and J. Lafferty, Semi-supervised learning using Gaussian fields and
-    harmonic functions, ICML 2003.
 
     Examples
     --------
@@ -174,17 +170,13 @@ class HarmonicFields(_LinearClassifier):
 class LocalGlobalConsistency(_LinearClassifier):
     """Learning with local and global consistency: labels diffuse over the graph.
 
-    Given labels may be overruled by the neighbours.
+    Given labels may be overruled by the neighbours. D. Zhou, O. Bousquet, T. N. Lal, J. Weston and
+    B. Schoelkopf, Learning with local and global consistency, NIPS 2003.
 
     Parameters
     ----------
     alpha : float, default 0.99
         Weight of the neighbours against the given labels, 0 < alpha < 1; the authors use 0.99.
-
-    References
-    ----------
-    D. Zhou, O. Bousquet, T. N. Lal, J. Weston and B. Schoelkopf, Learning with local and global
-    consistency, NIPS 2003.
 
     Examples
     --------

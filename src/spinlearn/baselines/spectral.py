@@ -142,6 +142,8 @@ def _factor_size(matrix: Any) -> float:
 class NormalizedCutClustering(GraphClusterer):
     """Normalised cut by recursive bisection, largest cluster first; the same in every run.
 
+    J. Shi and J. Malik, Normalized cuts and image segmentation, IEEE PAMI 22, 888 (2000).
+
     Parameters
     ----------
     n_clusters : int, default 2
@@ -155,10 +157,6 @@ class NormalizedCutClustering(GraphClusterer):
         Least eigenvalues of the normalised Laplacian.
     embedding_ : float array (n, n_clusters)
         D^-1/2 times its eigenvectors.
-
-    References
-    ----------
-    J. Shi and J. Malik, Normalized cuts and image segmentation, IEEE PAMI 22, 888 (2000).
 
     Examples
     --------
@@ -268,7 +266,8 @@ def _ncut_of_splits(weights: Any, degrees: FloatArray, order: npt.NDArray[np.int
 class SpectralGraphTransducer(GraphClassifier):
     """Spectral graph transducer: the normalised cut with labels, one class against the rest.
 
-    Given labels may be overruled.
+    Given labels may be overruled. T. Joachims, Transductive learning via spectral graph
+    partitioning, ICML 2003.
 
     Parameters
     ----------
@@ -283,10 +282,6 @@ class SpectralGraphTransducer(GraphClassifier):
     decision_values_ : float array (n, n_classes)
         z of every class against the rest, scaled so that labelled points are asked to have one for
         their class and zero for the others; NaN where no label reaches a point.
-
-    References
-    ----------
-    T. Joachims, Transductive learning via spectral graph partitioning, ICML 2003.
 
     Examples
     --------
