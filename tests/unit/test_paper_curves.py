@@ -46,7 +46,7 @@ def cells(exact, n_chains=4, bias=0.0):
 
 
 def test_error_bars_reach_the_exact_counts(exact):
-    counts = SampledCounts.of(cells(exact))
+    counts = SampledCounts(cells(exact))
     assert np.all((counts.low <= counts.exact) & (counts.exact <= counts.high))
     assert np.all((counts.low <= counts.errors) & (counts.errors <= counts.high))
     assert counts.high[1] > counts.low[1]  # at the transition, where noise turns points
@@ -54,12 +54,12 @@ def test_error_bars_reach_the_exact_counts(exact):
 
 
 def test_a_bias_of_one_marginal_is_seen(exact):
-    assert SampledCounts.of(cells(exact, bias=0.02)).z[1] > 8
+    assert SampledCounts(cells(exact, bias=0.02)).z[1] > 8
 
 
 def test_lines_are_means_with_standard_errors():
-    line = Line.of([[0.2, 0.5], [0.4, 0.5]])
+    line = Line([[0.2, 0.5], [0.4, 0.5]])
     np.testing.assert_allclose(line.value, [0.3, 0.5])
     np.testing.assert_allclose(line.std_error, [0.1, 0.0])
     assert line.text(0) == "30.0% ± 10.0%"
-    assert Line.of([[0.25]]).text(0) == "25.0%"
+    assert Line([[0.25]]).text(0) == "25.0%"

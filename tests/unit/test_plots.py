@@ -123,14 +123,6 @@ def test_outliers_and_confused_points_have_marks_of_their_own(case):
     assert f"{np.sum(found.status[row] == Status.OUTLIER)} outlier" in axis.get_title("left")
 
 
-def test_map_without_coordinates_uses_a_layout():
-    X = np.random.default_rng(0).normal(size=(30, 4))
-    result = PottsClassifier(temperature=TemperatureRule(grid=[0.1, 0.5])).fit(
-        X, [0, 1] + [-1] * 28
-    )
-    assert len(result.plot_map().collections) >= 2
-
-
 def test_two_features_are_the_map_and_rows_of_a_result_keep_their_layout(case):
     X = np.random.default_rng(0).normal(size=(30, 2))
     fitted = PottsClassifier(temperature=TemperatureRule(grid=[0.1, 0.5])).fit(
@@ -300,17 +292,6 @@ def test_unfitted_has_no_plot():
     ):
         with pytest.raises(NotFittedError):
             draw(PottsClassifier())
-
-
-def test_html_counts_and_escapes(case):
-    answer = case.result.decide(0.55)
-    html = answer._repr_html_()
-    assert "&lt;b&gt;left&lt;/b&gt;" in html
-    assert "<b>left" not in html
-    assert f">{np.sum(answer.names == 'new:1')}</td>" in html
-    for name in ("labelled", "confident", "new"):
-        assert f"{np.sum(answer.status == name)} {name}" in html
-    assert len(html) < 4_000
 
 
 def test_fitted_classifier_shows_its_answer_and_its_settings(case):

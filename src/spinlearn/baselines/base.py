@@ -34,32 +34,37 @@ from spinlearn.estimators.inputs import (
     training_labels,
 )
 
-GRAPH = """\
-graph : str or graph builder, default "mutual_knn"
-    How points become a graph: "knn", "mutual_knn", or a builder such as `spinlearn.KNN` with
-    settings of its own. Not used when `fit` is given a graph.
-"""
-
 
 class GraphEstimator(BaseEstimator, ABC):
     """Base of all rivals: one input, one check of settings, one text for what they share.
 
-    `_parameters` and `_attributes` describe what a subclass shares with its parents; they are put
-    into its docstring, which describes only its own.
+    A docstring describes only the parameters and attributes of its own class; those of its base
+    are added to it.
+
+    Parameters
+    ----------
+    graph : str or graph builder, default "mutual_knn"
+        How points become a graph: "knn", "mutual_knn", or a builder such as `spinlearn.KNN` with
+        settings of its own. Not used when `fit` is given a graph.
+
+    Attributes
+    ----------
+    graph_ : Graph
+        What was built, or given.
     """
 
-    graph: Any
     _parameter_constraints: ClassVar[dict[str, Any]] = {}  # of scikit-learn
-    _parameters: ClassVar[str] = GRAPH
-    _attributes: ClassVar[str] = "graph_ : Graph\n    What was built, or given.\n"
+
+    def __init__(self, *, graph: Any = "mutual_knn") -> None:
+        self.graph = graph
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
-        if cls.__doc__:
-            text = _with_entries(inspect.cleandoc(cls.__doc__), "Attributes", cls._attributes)
-            if "graph" in inspect.signature(cls).parameters:
-                text = _with_entries(text, "Parameters", cls._parameters)
-            cls.__doc__ = text
+        base = next(kind for kind in cls.__mro__[1:] if issubclass(kind, GraphEstimator))
+        if cls.__doc__ and base.__doc__:
+            cls.__doc__ = _with_entries(
+                inspect.cleandoc(cls.__doc__), inspect.cleandoc(base.__doc__)
+            )
 
     def _check_settings(self) -> None:
         """Refuse bad settings before any work starts."""
@@ -92,22 +97,36 @@ class GraphEstimator(BaseEstimator, ABC):
         return tags
 
 
-def _with_entries(text: str, section: str, entries: str) -> str:
-    """A docstring with further entries at the start of one of its sections."""
-    heading = f"{section}\n{'-' * len(section)}\n"
-    if heading in text:
-        return text.replace(heading, heading + entries)
-    later = [at for name in ("References", "Examples") if (at := text.find(f"\n{name}\n---")) >= 0]
-    end = min(later, default=len(text))
-    return f"{text[:end].rstrip()}\n\n{heading}{entries}{text[end:]}"
+def _with_entries(text: str, base: str) -> str:
+    """A docstring with the parameters and attributes that the docstring of a base describes."""
+    for section in ("Parameters", "Attributes"):
+        heading = f"{section}\n{'-' * len(section)}\n"
+        entries = base.partition(heading)[2].partition("\n\n")[0].rstrip() + "\n"
+        if heading in text:
+            text = text.replace(heading, heading + entries)
+        else:
+            at = [text.find(f"\n{name}\n---") for name in ("Attributes", "Examples")]
+            end = min((a for a in at if a >= 0), default=len(text))
+            text = f"{text[:end].rstrip()}\n\n{heading}{entries}{text[end:]}"
+    return text
 
 
 class GraphClassifier(LabelledScore, GraphEstimator):
     """Base of the rival classifiers: it reads the input and the labels and keeps the answer.
 
-    A subclass stores its settings in ``__init__`` (keyword-only, ``graph="mutual_knn"`` among
-    them) and implements ``_solve(graph, states, n_classes)``, which returns soft labels of shape
-    (n, n_classes). Its docstring describes only settings and attributes of its own.
+    A subclass stores settings of its own in ``__init__`` (keyword-only, beside `graph`) and
+    implements ``_solve(graph, states, n_classes)``, which returns soft labels of shape (n,
+    n_classes).
+
+    Attributes
+    ----------
+    classes_ : array (n_classes,)
+        The labels given, sorted.
+    label_distributions_ : float array (n, n_classes)
+        Soft labels, rows sum to one; equal where no label reaches a point.
+    transduction_ : array (n,)
+        The class of the largest soft label; -1 (text labels: 'unknown') where no label reaches the
+        point or the largest two are equal.
 
     Examples
     --------
@@ -116,28 +135,12 @@ class GraphClassifier(LabelledScore, GraphEstimator):
     >>> import numpy as np
     >>> from spinlearn.baselines import GraphClassifier
     >>> class Majority(GraphClassifier):
-    ...     def __init__(self, *, graph="mutual_knn"):
-    ...         self.graph = graph
-    ...
     ...     def _solve(self, graph, states, n_classes):
     ...         votes = np.bincount(states[states >= 0], minlength=n_classes)
     ...         return np.tile(votes.astype(float), (graph.n_nodes, 1))
     >>> Majority().fit([[0.0], [1.0], [2.0]], [1, -1, 1]).transduction_.tolist()
     [1, 1, 1]
     """
-
-    _attributes = (
-        GraphEstimator._attributes
-        + """\
-classes_ : array (n_classes,)
-    The labels given, sorted.
-label_distributions_ : float array (n, n_classes)
-    Soft labels, rows sum to one; equal where no label reaches a point.
-transduction_ : array (n,)
-    The class of the largest soft label; -1 (text labels: 'unknown') where no label reaches the
-    point or the largest two are equal.
-"""
-    )
 
     @abstractmethod
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
@@ -255,8 +258,13 @@ transduction_ : array (n,)
 class GraphClusterer(ClusterMixin, GraphEstimator):
     """Base of the clustering methods: it reads the input and keeps the answer.
 
-    A subclass stores its settings in ``__init__`` and implements ``_cluster(graph)``, which returns
-    the cluster of every point. Its docstring describes only settings and attributes of its own.
+    A subclass stores settings of its own in ``__init__`` and implements ``_cluster(graph)``, which
+    returns the cluster of every point.
+
+    Attributes
+    ----------
+    labels_ : int array (n,)
+        Cluster of every point; -1 where it is in none.
 
     Examples
     --------
@@ -265,22 +273,11 @@ class GraphClusterer(ClusterMixin, GraphEstimator):
     >>> import numpy as np
     >>> from spinlearn.baselines import GraphClusterer
     >>> class Degree(GraphClusterer):
-    ...     def __init__(self, *, graph="mutual_knn"):
-    ...         self.graph = graph
-    ...
     ...     def _cluster(self, graph):
     ...         return np.diff(graph.indptr)
     >>> Degree().fit([[0.0], [1.0], [2.0]]).labels_.tolist()
     [2, 2, 2]
     """
-
-    _attributes = (
-        GraphEstimator._attributes
-        + """\
-labels_ : int array (n,)
-    Cluster of every point; -1 where it is in none.
-"""
-    )
 
     @abstractmethod
     def _cluster(self, graph: Graph) -> IntArray:

@@ -34,20 +34,16 @@ from spinlearn.minimizers.minimum import unreachable
 
 
 class CutClassifier(GraphClassifier):
-    """Base: the paper's eq. 2 at T = 0, labels held, by a minimiser of the subclass."""
+    """Base: the paper's eq. 2 at T = 0, labels held, by a minimiser of the subclass.
 
-    minimum_: Minimum
-    energy_: float
-    _attributes = (
-        GraphClassifier._attributes
-        + """\
-minimum_ : Minimum
-    The labelling in states, its energy, whether it is exact, which points are undecided; a minimum
-    cut into two classes has both extreme cuts and bounds of their number.
-energy_ : float
-    Its energy: the weight of the edges cut.
-"""
-    )
+    Attributes
+    ----------
+    minimum_ : Minimum
+        The labelling in states, its energy, whether it is exact, which points are undecided; a
+        minimum cut into two classes has both extreme cuts and bounds of their number.
+    energy_ : float
+        Its energy: the weight of the edges cut.
+    """
 
     @abstractmethod
     def _minimize(self, model: PottsModel) -> Minimum:
@@ -75,6 +71,8 @@ energy_ : float
 class MinCutClassifier(CutClassifier):
     """Classification by a minimum cut: the paper's energy at T = 0.
 
+    A. Blum and S. Chawla, Learning from labeled and unlabeled data using graph mincuts, ICML 2001.
+
     Parameters
     ----------
     ties : {"unknown", "lowest"}, default "unknown"
@@ -82,10 +80,6 @@ class MinCutClassifier(CutClassifier):
         between both classes (`transduction_` -1 or 'unknown'), "lowest" gives them to the class
         that sorts first, as one minimum cut among others does. Points that no label reaches are
         unknown in either case.
-
-    References
-    ----------
-    A. Blum and S. Chawla, Learning from labeled and unlabeled data using graph mincuts, ICML 2001.
 
     Examples
     --------
@@ -111,14 +105,14 @@ class MinCutClassifier(CutClassifier):
 
 
 class _MoveClassifier(CutClassifier):
-    _parameters = (
-        CutClassifier._parameters
-        + """\
-pair_cost : array-like of shape (n_classes, n_classes), optional
-    Cost of neighbours in two classes, in the order of `classes_`; default: 1 for any two different
-    ones. Expansion needs a metric, swap does without the triangle inequality.
-"""
-    )
+    """Base: the moves are minimum cuts.
+
+    Parameters
+    ----------
+    pair_cost : array-like of shape (n_classes, n_classes), optional
+        Cost of neighbours in two classes, in the order of `classes_`; default: 1 for any two
+        different ones. Expansion needs a metric, swap does without the triangle inequality.
+    """
 
     def __init__(self, *, graph: Any = "mutual_knn", pair_cost: Any = None) -> None:
         self.graph = graph
@@ -135,8 +129,6 @@ pair_cost : array-like of shape (n_classes, n_classes), optional
 class AlphaExpansion(_MoveClassifier):
     """Classification by a cut into any number of classes that no expansion of a class improves.
 
-    References
-    ----------
     Y. Boykov, O. Veksler and R. Zabih, Fast approximate energy minimization via graph cuts, IEEE
     PAMI 23, 1222 (2001).
 
@@ -156,9 +148,7 @@ class AlphaExpansion(_MoveClassifier):
 class AlphaBetaSwap(_MoveClassifier):
     """Classification by a cut that no exchange of points between two classes improves.
 
-    References
-    ----------
-    Y. Boykov, O. Veksler and R. Zabih, as for `AlphaExpansion`.
+    Of the same authors as `AlphaExpansion`.
 
     Examples
     --------
@@ -176,6 +166,9 @@ class AlphaBetaSwap(_MoveClassifier):
 class RandomizedMinCut(GraphClassifier):
     """Classification by the vote of minimum cuts of the graph with noise on its weights.
 
+    A. Blum, J. Lafferty, M. R. Rwebangira and R. Reddy, Semi-supervised learning using randomized
+    mincuts, ICML 2004.
+
     Parameters
     ----------
     n_cuts : int, default 100
@@ -191,11 +184,6 @@ class RandomizedMinCut(GraphClassifier):
     ----------
     vote_ : Vote
         The vote, how many cuts passed the balance filter, and the balance of each.
-
-    References
-    ----------
-    A. Blum, J. Lafferty, M. R. Rwebangira and R. Reddy, Semi-supervised learning using randomized
-    mincuts, ICML 2004.
 
     Examples
     --------

@@ -60,26 +60,25 @@ TRUSTED = 1e4  # times tol and the largest entry of F: smaller rows are solved f
 
 
 class _LinearClassifier(GraphClassifier):
+    """Base: conjugate gradients, to a stated tolerance.
+
+    Parameters
+    ----------
+    tol : float, default 1e-10
+        Largest residual relative to the right-hand side.
+    max_iter : int, default 10000
+        Most steps of conjugate gradients.
+
+    Attributes
+    ----------
+    n_iter_ : int
+        Steps taken.
+    residual_ : float
+        Relative residual reached.
+    """
+
     tol: float
     max_iter: int
-    _parameters = (
-        GraphClassifier._parameters
-        + """\
-tol : float, default 1e-10
-    Largest residual relative to the right-hand side.
-max_iter : int, default 10000
-    Most steps of conjugate gradients.
-"""
-    )
-    _attributes = (
-        GraphClassifier._attributes
-        + """\
-n_iter_ : int
-    Steps taken.
-residual_ : float
-    Relative residual reached.
-"""
-    )
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "tol": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -94,7 +93,8 @@ class HarmonicFields(_LinearClassifier):
     """Harmonic functions on the graph: every point is the mean of its neighbours, labels are held.
 
     With few labels in large sets the solution is nearly constant away from them, and one class
-    takes most points.
+    takes most points. X. Zhu, Z. Ghahramani and J. Lafferty, Semi-supervised learning using
+    Gaussian fields and harmonic functions, ICML 2003.
 
     Parameters
     ----------
@@ -102,11 +102,6 @@ class HarmonicFields(_LinearClassifier):
         Scale the unlabelled points' soft labels so that every class has its prior mass.
     class_prior : array-like of shape (n_classes,) or None, default None
         Priors for it, in the order of `classes_`; None: the shares among the given labels.
-
-    References
-    ----------
-    X. Zhu, Z. Ghahramani and J. Lafferty, Semi-supervised learning using Gaussian fields and
-    harmonic functions, ICML 2003.
 
     Examples
     --------
@@ -175,17 +170,13 @@ class HarmonicFields(_LinearClassifier):
 class LocalGlobalConsistency(_LinearClassifier):
     """Learning with local and global consistency: labels diffuse over the graph.
 
-    Given labels may be overruled by the neighbours.
+    Given labels may be overruled by the neighbours. D. Zhou, O. Bousquet, T. N. Lal, J. Weston and
+    B. Schoelkopf, Learning with local and global consistency, NIPS 2003.
 
     Parameters
     ----------
     alpha : float, default 0.99
         Weight of the neighbours against the given labels, 0 < alpha < 1; the authors use 0.99.
-
-    References
-    ----------
-    D. Zhou, O. Bousquet, T. N. Lal, J. Weston and B. Schoelkopf, Learning with local and global
-    consistency, NIPS 2003.
 
     Examples
     --------

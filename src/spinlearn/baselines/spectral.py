@@ -142,6 +142,8 @@ def _factor_size(matrix: Any) -> float:
 class NormalizedCutClustering(GraphClusterer):
     """Normalised cut by recursive bisection, largest cluster first; the same in every run.
 
+    J. Shi and J. Malik, Normalized cuts and image segmentation, IEEE PAMI 22, 888 (2000).
+
     Parameters
     ----------
     n_clusters : int, default 2
@@ -155,10 +157,6 @@ class NormalizedCutClustering(GraphClusterer):
         Least eigenvalues of the normalised Laplacian.
     embedding_ : float array (n, n_clusters)
         D^-1/2 times its eigenvectors.
-
-    References
-    ----------
-    J. Shi and J. Malik, Normalized cuts and image segmentation, IEEE PAMI 22, 888 (2000).
 
     Examples
     --------
@@ -268,7 +266,8 @@ def _ncut_of_splits(weights: Any, degrees: FloatArray, order: npt.NDArray[np.int
 class SpectralGraphTransducer(GraphClassifier):
     """Spectral graph transducer: the normalised cut with labels, one class against the rest.
 
-    Given labels may be overruled.
+    Given labels may be overruled. T. Joachims, Transductive learning via spectral graph
+    partitioning, ICML 2003.
 
     Parameters
     ----------
@@ -283,10 +282,6 @@ class SpectralGraphTransducer(GraphClassifier):
     decision_values_ : float array (n, n_classes)
         z of every class against the rest, scaled so that labelled points are asked to have one for
         their class and zero for the others; NaN where no label reaches a point.
-
-    References
-    ----------
-    T. Joachims, Transductive learning via spectral graph partitioning, ICML 2003.
 
     Examples
     --------
@@ -316,8 +311,11 @@ class SpectralGraphTransducer(GraphClassifier):
         else:
             rows = weight_matrix(graph)[known]
             self.decision_values_[known] = self._scores(rows[:, known], states[known], n_classes)
-        soft = np.zeros((graph.n_nodes, n_classes))
-        soft[known] = _non_negative(self.decision_values_[known])
+        # Without their negative parts; rows that have nothing else are shifted.
+        scores = np.where(known[:, None], self.decision_values_, 0.0)
+        soft = np.maximum(scores, 0.0)
+        empty = ~np.any(soft > 0, axis=1)
+        soft[empty] = scores[empty] - scores[empty].min(axis=1, keepdims=True)
         return soft
 
     def _scores(self, weights: Any, states: IntArray, n_classes: int) -> FloatArray:
@@ -386,7 +384,9 @@ def _basis(weights: Any, d: int) -> tuple[FloatArray, FloatArray]:
     low = low_spectrum(weights, max(d, n_parts) + 1)
     # Within the null space, the directions orthogonal to its sum over the parts, D^1/2 1.
     null = low.vectors[:, : low.n_parts]
-    share = null.T @ _first(weights)
+    degrees = np.asarray(weights.sum(axis=1)).ravel()
+    root = np.where(degrees > 0, np.sqrt(degrees), 1.0)  # D^1/2 1, one for points without an edge
+    share = null.T @ (root / np.linalg.norm(root))
     directions = np.linalg.svd(share[None, :])[2][1:]
     basis = np.column_stack([null @ directions.T, low.vectors[:, low.n_parts :]])
     values = np.concatenate([np.zeros(len(directions)), low.values[low.n_parts :]])
@@ -394,18 +394,3 @@ def _basis(weights: Any, d: int) -> tuple[FloatArray, FloatArray]:
     fresh = np.diff(values, prepend=-1.0) > SAME * max(values.max(initial=0.0), SAME)
     first = np.maximum.accumulate(np.where(fresh, index, 0))
     return basis, first.astype(np.float64) ** 2
-
-
-def _first(weights: Any) -> FloatArray:
-    """D^1/2 1 of length one, with one for points without an edge."""
-    degrees = np.asarray(weights.sum(axis=1)).ravel()
-    root = np.where(degrees > 0, np.sqrt(degrees), 1.0)
-    return np.asarray(root / np.linalg.norm(root))
-
-
-def _non_negative(scores: FloatArray) -> FloatArray:
-    """Scores without their negative parts; rows that have nothing else are shifted."""
-    soft = np.maximum(scores, 0.0)
-    empty = ~np.any(soft > 0, axis=1)
-    soft[empty] = scores[empty] - scores[empty].min(axis=1, keepdims=True)
-    return soft

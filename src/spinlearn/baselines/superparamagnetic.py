@@ -57,7 +57,9 @@ class SuperparamagneticClustering(GraphClusterer):
     """Clusters of points that agree in the thermal equilibrium of a Potts model without labels.
 
     Between the cold phase, in which all points agree, and the hot one, in which none do, the
-    clusters of the data stand out. The temperature at which they are most stable is chosen.
+    clusters of the data stand out. The temperature at which they are most stable is chosen. M.
+    Blatt, S. Wiseman and E. Domany, Phys. Rev. Lett. 76, 3251 (1996); Neural Computation 9, 1805
+    (1997).
 
     Parameters
     ----------
@@ -97,11 +99,6 @@ class SuperparamagneticClustering(GraphClusterer):
         count as converged.
     model_ : PottsModel
         What was sampled.
-
-    References
-    ----------
-    M. Blatt, S. Wiseman and E. Domany, Superparamagnetic clustering of data, Phys. Rev. Lett. 76,
-    3251 (1996); Data clustering using a model granular magnet, Neural Computation 9, 1805 (1997).
 
     Examples
     --------

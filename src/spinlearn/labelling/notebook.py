@@ -30,13 +30,7 @@ HEIGHT = 760  # of the frame in a notebook, in screen units
 
 
 class Labelling:
-    """A labelling under way; shown in a notebook it is the page itself.
-
-    Attributes
-    ----------
-    address : str
-        Of the page, on this machine, with its token.
-    """
+    """A labelling under way; shown in a notebook it is the page at `address`, on this machine."""
 
     def __init__(
         self,
@@ -128,10 +122,8 @@ def label(
 ) -> Labelling:
     """Label points by looking at them, in a page that this machine alone can open.
 
-    In a notebook, the value of this call shows the page. Its ``labels`` are the labels so far, its
-    ``answer`` is the answer to them, and ``stop()`` ends the server and hands the labels back.
-    Every label is in the file log.jsonl of `out` before the page shows it, and the same call goes
-    on from there.
+    In a notebook, the value of this call shows the page. Every label is in the file log.jsonl of
+    `out` before the page shows it, and the same call goes on from there.
 
     Parameters
     ----------
@@ -159,20 +151,19 @@ def label(
     Returns
     -------
     Labelling
-        With the attributes ``labels``, ``answer`` and ``address``, and the methods ``export`` and
-        ``stop``; in a ``with`` statement it stops at the end.
+        Its ``labels`` are the labels so far, its ``answer`` is the answer to them, ``export()``
+        writes the answer, ``stop()`` ends the server and hands the labels back, as the end of a
+        ``with`` statement does.
 
     Examples
     --------
     >>> import tempfile
     >>> import numpy as np
     >>> import spinlearn
-    >>> X = np.r_[np.linspace(0, 1, 12), np.linspace(5, 6, 12)][:, None]
-    >>> y = np.array(["left"] + 22 * [""] + ["right"], dtype=object)
-    >>> with tempfile.TemporaryDirectory() as folder, spinlearn.label(X, y, out=folder) as session:
-    ...     given = session.labels.tolist()
-    >>> given[0], given[1], given[23]
-    ('left', None, 'right')
+    >>> X, y = np.arange(24.0)[:, None], ["left", *22 * [""], "right"]
+    >>> with tempfile.TemporaryDirectory() as folder, spinlearn.label(X, y, out=folder) as page:
+    ...     page.labels[[0, 1, 23]].tolist()
+    ['left', None, 'right']
     """
     data = _dataset(X, y, ids, picture)
     shown = thumbnails_of(data, images=None if images is None else Path(images), pixels=pixels)

@@ -60,16 +60,9 @@ class _Task(NamedTuple):
 
 
 class Session:
-    """One labelling.
+    """One labelling; log and answer go to `folder`, which exists.
 
-    Parameters
-    ----------
-    refit : Refit
-    thumbnails : Thumbnails
-    folder : Path
-        Where the log and the answer go; exists.
-    unlabelled : tuple of str
-        Words that mean "no label".
+    `unlabelled` are words that mean "no label".
     """
 
     def __init__(
@@ -105,8 +98,17 @@ class Session:
         self._trouble = ""
         tasks = {
             "quick": _Task(lambda: self._quick_done != self.version, self._quick, self._complain),
-            "advice": _Task(self._advice_wanted, self._advise, self._complain),
-            "thorough": _Task(self._thorough_wanted, self._thorough, self._fail, background=True),
+            "advice": _Task(
+                lambda: self._shown_version == self._quick_done == self.version != self._advised,
+                self._advise,
+                self._complain,
+            ),
+            "thorough": _Task(
+                lambda: self._quick_done == self.version not in (self._thorough_done, self._halted),
+                self._thorough,
+                self._fail,
+                background=True,
+            ),
         }
         self._threads = [
             threading.Thread(target=self._follow, args=(t,), name=f"spinlearn-{name}", daemon=True)
@@ -169,8 +171,8 @@ class Session:
             entry = self.log.append(action, who)
             self.history.take(entry)
             self.version = entry["n"]
-            told = {k: entry[k] for k in ("n", "who", "do", "class", "to", "of") if k in entry}
-            told["size"] = len(entry.get("points", ()))
+            told: dict[str, Any] = {"size": len(entry.get("points", ()))}
+            told |= {k: entry[k] for k in ("n", "who", "do", "class", "to", "of") if k in entry}
             # In the order of the log, so told before the next action can be taken.
             self._tell(self._labels_message() | {"entry": told})
             self._changed.notify_all()
@@ -252,7 +254,7 @@ class Session:
     def _show(self, row: object) -> dict[str, Any]:
         """Put a point on display that is not."""
         self._ids([row])
-        assert isinstance(row, int)
+        assert isinstance(row, int)  # as `_ids` has seen
         self._wanted.add(row)
         self._bring_on_display([row])
         return {"do": "show", "point": row}
@@ -358,10 +360,6 @@ class Session:
         with self._files:
             self._write_given(names)
 
-    def _advice_wanted(self) -> bool:
-        ready = self._shown_version == self._quick_done == self.version
-        return ready and self._advised != self.version
-
     def _advise(self, version: int, names: list[str | None], rejected: tuple[Word, ...]) -> None:
         """Advice by the answer on the page."""
         shown = self._shown
@@ -379,10 +377,6 @@ class Session:
             self.advice = found
         self._bring_on_display(_advised_rows(found))
         self._tell(found)
-
-    def _thorough_wanted(self) -> bool:
-        ready = self._quick_done == self.version != self._thorough_done
-        return ready and self._halted != self.version
 
     def _thorough(self, version: int, names: list[str | None], rejected: tuple[Word, ...]) -> None:
         """The answer that `fit` gives."""

@@ -43,26 +43,14 @@ class Picture(NamedTuple):
 class Thumbnails:
     """How points are shown.
 
-    Attributes
-    ----------
-    values : float array (n, d) or None
-        Features as they were given.
-    names : sequence of str (d,)
-    shape : tuple of int or None
-        Height, width and channels, if the features of a point are the pixels of a picture.
-    pictures : mapping
-        Files by row number.
-    cells : mapping
-        Further columns of text by name, (n,) each.
-    columns : mapping
-        Names of further numbers that can be colours, each with what reads them, (n,).
+    `columns` are further numbers that can be colours, each with what reads them, (n,).
     """
 
-    values: FloatArray | None = None
-    names: Sequence[str] = ()
-    shape: tuple[int, int, int] | None = None
-    pictures: Mapping[int, Picture] = field(default_factory=dict)
-    cells: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    values: FloatArray | None = None  # features as they were given, (n, d)
+    names: Sequence[str] = ()  # of the features
+    shape: tuple[int, int, int] | None = None  # height, width, channels, if they are pixels
+    pictures: Mapping[int, Picture] = field(default_factory=dict)  # by row number
+    cells: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # columns of text, (n,) each
     columns: Mapping[str, Callable[[], FloatArray]] = field(default_factory=dict)
 
     def look(self, row: int) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from spinlearn.paper.comparison import (
 )
 from spinlearn.paper.fig2 import MESSAGE_ENGINES, SampledCounts, summary
 from spinlearn.paper.runner import Cell
-from spinlearn.paper.yeast import yeast_curves
+from spinlearn.paper.yeast import YeastCurves
 
 Cells = Mapping[str, list[Cell]]
 Finding = tuple[str, bool | None]  # our numbers; whether the claim holds, None if they are missing
@@ -338,7 +338,7 @@ def sampling_matches_exact(cells: Cells) -> Finding:
     """Sampling agrees with the exact curve, and the curve dips."""
     if not cells.get("fig2"):
         return NOT_RUN
-    curves, counts = summary(cells["fig2"]), SampledCounts.of(cells["fig2"])
+    curves, counts = summary(cells["fig2"]), SampledCounts(cells["fig2"])
     ss, mc, n = curves["exact SS"], curves["MC"], curves["n_points"]
     t, errors = np.array(ss["temperatures"]), np.array(ss["errors"]) / n
     plateau = errors[(t > 0.59) & (t < 1.01)].max()
@@ -383,7 +383,7 @@ def yeast_success(cells: Cells) -> Finding:
     """Ours beats graph cuts on the genes that the paper considers."""
     if not cells.get("yeast"):
         return NOT_RUN
-    found, counts = yeast_curves(cells["yeast"]), cells["yeast"][0]["result"]["counts"]
+    found, counts = YeastCurves(cells["yeast"]), cells["yeast"][0]["result"]["counts"]
     rows = {"our T*": found.row, "the paper's T*": found.paper_row}
     rows["the best T"] = int(np.argmax(found.success.value))
     parts = [

@@ -7,7 +7,6 @@ samplers that stay at one temperature, and (g), message passing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +109,7 @@ def compute(settings: Settings) -> Cell:
 
 def draw(cells: list[Cell], out: Path) -> list[Path]:
     """Errors against T, with phases and error bars."""
-    curves, counts = summary(cells), SampledCounts.of(cells)
+    curves, counts = summary(cells), SampledCounts(cells)
     files = save(_figure(curves, counts), out / "figure2")
     rows: list[list[Any]] = []
     for name in ("exact SS", "exact US"):
@@ -218,7 +217,6 @@ def _rounded(values: FloatArray) -> list[list[float]]:
     return [[round(v, DIGITS) for v in row] for row in values.tolist()]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class SampledCounts:
     """Figure 2 sampled: counts from the mean over chains, their intervals, the exact counts, (T,).
 
@@ -231,16 +229,7 @@ class SampledCounts:
         Largest difference of a mean marginal from the exact one, in standard errors of the mean.
     """
 
-    temperatures: FloatArray
-    errors: FloatArray
-    low: FloatArray
-    high: FloatArray
-    exact: FloatArray
-    z: FloatArray
-
-    @classmethod
-    def of(cls, cells: list[Cell]) -> SampledCounts:
-        """From the cells of figure 2."""
+    def __init__(self, cells: list[Cell]) -> None:
         toy = two_bands()
         model = MinCut()(toy.graph(), toy.labels, 2)
         chains = _chains(cells)
@@ -273,14 +262,10 @@ class SampledCounts:
         shifts = (-REACH, 0.0, REACH)
         shifted = np.array([errors(a, b) for a in shifts for b in shifts])
         difference = np.abs(first - np.array(chains[0]["exact_marginals"]))
-        return cls(
-            temperatures=temperatures,
-            errors=errors(0.0, 0.0),
-            low=shifted.min(axis=0),
-            high=shifted.max(axis=0),
-            exact=np.array(chains[0]["exact_errors"], dtype=float),
-            z=(difference / np.maximum(first_error, LEAST_STD_ERROR)).max(axis=1),
-        )
+        self.temperatures, self.errors = temperatures, errors(0.0, 0.0)
+        self.low, self.high = shifted.min(axis=0), shifted.max(axis=0)
+        self.exact = np.array(chains[0]["exact_errors"], dtype=float)
+        self.z = (difference / np.maximum(first_error, LEAST_STD_ERROR)).max(axis=1)
 
 
 def summary(cells: list[Cell]) -> dict[str, Any]:

@@ -34,12 +34,9 @@ TITLES = {
     "yeast": "Yeast cell cycle",
 }
 IMAGES = {
-    "fig1": ("figure1", "figure1_seven_labels"),
-    "fig2": ("figure2",),
-    "fig4": ("figure3", "figure4"),
-    "fig5": ("figure5",),
-    "yeast": ("yeast",),
-}
+    "fig1": ("figure1", "figure1_seven_labels"), "fig2": ("figure2",),
+    "fig4": ("figure3", "figure4"), "fig5": ("figure5",), "yeast": ("yeast",),
+}  # fmt: skip
 COUNTING = (
     "Counting: a point is right when it carries the name of its true class, or when it is in the "
     "new class that stands for a class nobody labelled (new classes and unlabelled classes are "

@@ -15,7 +15,6 @@ plotted is their mean. The couplings are exp(-d^2/a^2) <= 1.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -107,7 +106,7 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
 
 def draw(cells: list[Cell], out: Path) -> list[Path]:
     """Success against temperature, and the table behind it."""
-    curves = yeast_curves(cells)
+    curves = YeastCurves(cells)
     files = save(_figure(curves), out / "yeast")
     header = ["T", "success", "success_se", *(f"success_{name}" for name in PHASES),
               "considered_success", "considered_success_se", "considered_cut", "argmax_success",
@@ -182,22 +181,15 @@ def _data(data: Path | None, readings: int, n_neighbors: int) -> tuple[Yeast, Gr
     return genes, MutualKNN(n_neighbors=n_neighbors).build(genes.points())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Line:
-    """Means over independent runs and their standard errors (nan for a single run), (T,) each."""
+    """Means over runs (one list over T each), and their standard errors (nan for one run), (T,)."""
 
-    value: FloatArray
-    std_error: FloatArray
-
-    @classmethod
-    def of(cls, runs: list[list[float]]) -> Line:
-        """Of one list over temperatures per run."""
+    def __init__(self, runs: list[list[float]]) -> None:
         values = np.array(runs)
-        n_runs = len(values)
-        error = np.full(values.shape[1], np.nan)
-        if n_runs > 1:
-            error = values.std(axis=0, ddof=1) / np.sqrt(n_runs)
-        return cls(values.mean(axis=0), error)
+        self.value: FloatArray = values.mean(axis=0)
+        self.std_error = np.full(values.shape[1], np.nan)
+        if len(values) > 1:
+            self.std_error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
 
     def text(self, row: int) -> str:
         """Per cent, with the error where it is known."""
@@ -205,49 +197,25 @@ class Line:
         return f"{self.value[row]:.1%}" + ("" if np.isnan(error) else f" ± {error:.1%}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class YeastCurves:
-    """Success over temperature; rows of the two rules are the medians over the runs."""
+    """Success over T, averaged over the runs; rows of the two rules are the medians over them."""
 
-    temperatures: FloatArray
-    success: Line
-    considered: Line
-    considered_cut: Line
-    argmax: Line
-    by_class: FloatArray
-    confused: FloatArray
-    new: FloatArray
-    converged: BoolArray
-    n_runs: int
-    row: int
-    paper_row: int
-    cut: float
-    lgc: float
-
-
-def yeast_curves(cells: list[Cell]) -> YeastCurves:
-    """The yeast experiment, averaged over its runs."""
-    results = [cell["result"] for cell in cells]
-
-    def line(name: str) -> Line:
-        return Line.of([[s["mean"] for s in r[name]] for r in results])
-
-    def median_row(rule: str) -> int:
-        return int(np.median([r["rows"][rule] for r in results]))
-
-    return YeastCurves(
-        temperatures=np.array(results[0]["temperatures"]),
-        success=line("success"),
-        considered=line("considered_success"),
-        considered_cut=line("considered_cut"),
-        argmax=line("argmax_success"),
-        by_class=np.mean([[s["by_class"] for s in r["success"]] for r in results], axis=0),
-        confused=np.mean([[o["confused"] for o in r["open"]] for r in results], axis=0),
-        new=np.mean([[o["new"] for o in r["open"]] for r in results], axis=0),
-        converged=np.all([r["converged"] for r in results], axis=0),
-        n_runs=len(results),
-        row=median_row("information"),
-        paper_row=median_row("paper"),
-        cut=results[0]["cut"]["mean"],
-        lgc=results[0]["lgc"]["mean"],
-    )
+    def __init__(self, cells: list[Cell]) -> None:
+        results = [cell["result"] for cell in cells]
+        self.temperatures = np.array(results[0]["temperatures"])
+        self.success, self.considered, self.considered_cut, self.argmax = (
+            Line([[s["mean"] for s in r[name]] for r in results])
+            for name in ("success", "considered_success", "considered_cut", "argmax_success")
+        )
+        self.by_class = np.mean([[s["by_class"] for s in r["success"]] for r in results], axis=0)
+        self.confused, self.new = (
+            np.mean([[o[kind] for o in r["open"]] for r in results], axis=0)
+            for kind in ("confused", "new")
+        )
+        self.converged: BoolArray = np.all([r["converged"] for r in results], axis=0)
+        self.n_runs = len(results)
+        self.row, self.paper_row = (
+            int(np.median([r["rows"][rule] for r in results])) for rule in ("information", "paper")
+        )
+        self.cut: float = results[0]["cut"]["mean"]
+        self.lgc: float = results[0]["lgc"]["mean"]

@@ -159,7 +159,7 @@ def undecided_points(content: ExplorerContent, most: int) -> IntArray:
 def _evenly(points: npt.NDArray[np.intp], most: int) -> npt.NDArray[np.intp]:
     if len(points) <= most:
         return points
-    return points[np.linspace(0, len(points) - 1, most).round().astype(int)]
+    return np.asarray(points[np.linspace(0, len(points) - 1, most).round().astype(int)])
 
 
 def density(places: FloatArray, outcomes: IntArray) -> dict[str, npt.NDArray[Any]]:
