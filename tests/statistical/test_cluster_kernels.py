@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import chi2
 
 from spinlearn.core.class_layout import bond_thresholds
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.engines.enumeration import Enumeration
@@ -54,7 +54,7 @@ class Law:
     """The exact law over the free nodes of a model, and a chi-square test against it."""
 
     def __init__(self, model: PottsModel, temperature: float = TEMPERATURE) -> None:
-        free = FreePart.of(model)
+        free = ConditionedModel.of(model)
         self.model, self.free, self.beta = model, free, 1 / temperature
         graph = Graph(len(free.nodes), free.edges)
         self.csr = graph.indptr, graph.neighbors

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray, frozen
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.model import FREE, PottsModel
 
 # (form, sizes, coefficient, targets, table, smallest class size, cost of an empty class)
@@ -92,7 +92,7 @@ class ClusterLayout:
         penalty = model.class_penalty
         assert penalty is not None
         assert cluster_reason(model) is None
-        free = FreePart.of(model.replace(class_penalty=None))
+        free = ConditionedModel.of(model)
         held = model.clamped != FREE
         n, q = len(free.nodes), model.n_states
         self.free = free

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, StateArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.engines.walker_group import Walkers, random_states
@@ -26,7 +26,7 @@ class FreeWalkers(Walkers):
         self, model: PottsModel, seed: np.random.SeedSequence, n_walkers: int | None = None
     ) -> None:
         super().__init__(model, seed, n_walkers)
-        free = FreePart.of(model)
+        free = ConditionedModel.of(model)
         self._free = free
         graph = Graph(len(free.nodes), free.edges)
         self._csr = graph.indptr, graph.neighbors, free.couplings[graph.edge_ids]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray
 from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.errors import ConvergenceWarning
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class LadderSnapshot:
         whole = self._whole
         if temperature is not None:
             whole = whole.take(np.flatnonzero(whole.temperatures == temperature)[:1])
-        free: FreePart = sums.free
+        free: ConditionedModel = sums.free
         marginals, agreement = whole.marginals.copy(), whole.edge_agreement.copy()
         for t, at in enumerate(whole.temperatures):
             beta = self._run.requested[-1] if at == 0 else 1 / at

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.model import PottsModel
 from spinlearn.messages.large_layout import LargeLayout
 from spinlearn.messages.large_messages import LargeMessages
@@ -67,7 +67,7 @@ class _LeanWay:
         stop: Callable[[], bool],
     ) -> None:
         layout = LargeLayout(model)
-        free = FreePart.of(model.replace(class_penalty=None))
+        free = ConditionedModel.of(model)
         self.symmetry, self.nodes = Symmetry.of(layout, free), free.nodes
         del free  # a copy of half the model
         self.settling = Settling(layout.n_nodes, tol, max_sweeps, schedule, stop)

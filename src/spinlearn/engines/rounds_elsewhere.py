@@ -16,7 +16,7 @@ import numpy.typing as npt
 from spinlearn.analysis.level_sums import LevelSums
 from spinlearn.analysis.reweight import Sums
 from spinlearn.core.arrays import FloatArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.model import PottsModel
 from spinlearn.core.parallel import SentOnce, each
 from spinlearn.engines.regions import Regions
@@ -109,7 +109,7 @@ def _do(model: PottsModel, task: _Task) -> _Done:
     group.use_ladder(task.ladder)
     group.use_regions(task.regions)
     group.restore(task.arrays)
-    free = FreePart.of(model.replace(class_penalty=None))
+    free = ConditionedModel.of(model)
     levels = None if task.n_rows is None else LevelSums(free, task.n_blocks, task.n_rows)
     sums = None if task.bins is None else Sums.empty(model, task.bins, task.n_blocks)
     none: Any = None

@@ -2,7 +2,7 @@
 
     E(s) = sum_e couplings[e] [s_u != s_v] + sum_i fields[i, s_i]      over free nodes
 
-Clamps are part of the fields (`FreePart`), so a cluster that touches labels draws its state from
+Clamps are part of the fields, so a cluster that touches labels draws its state from
 softmax(-beta * summed fields) instead of being frozen by one bond to one of them.
 
 Swendsen & Wang (1987), Edwards & Sokal (1988); couplings >= 0: bonds on agreeing edges with

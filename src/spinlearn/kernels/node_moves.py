@@ -2,7 +2,7 @@
 
     E(s) = sum_e couplings[e] * pair_cost[s_u, s_v] + sum_i fields[i, s_i]      over free nodes
 
-Clamps are part of the fields (`FreePart`). Letters: n nodes, q states.
+Clamps are part of the fields (`ConditionedModel`). Letters: n nodes, q states.
 """
 
 from __future__ import annotations

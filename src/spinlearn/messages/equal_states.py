@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.messages.region_graph import RegionGraph
 
 
@@ -26,7 +26,7 @@ class SymmetricStates:
     orbits: npt.NDArray[np.int64]
 
     @classmethod
-    def of(cls, free: FreePart, regions: RegionGraph) -> SymmetricStates:
+    def of(cls, free: ConditionedModel, regions: RegionGraph) -> SymmetricStates:
         """Orbits of all multipliers of parts that have equal states."""
         part = _connected_parts(len(free.nodes), free.edges)
         kinds: dict[int, npt.NDArray[np.int64]] = {}
@@ -68,7 +68,7 @@ def _connected_parts(n_nodes: int, edges: npt.NDArray[np.int32]) -> npt.NDArray[
     return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
 
 
-def _equal_states(free: FreePart, nodes: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
+def _equal_states(free: ConditionedModel, nodes: npt.NDArray[np.intp]) -> npt.NDArray[np.int64]:
     """For every state the first one that it can be swapped with on these nodes."""
     cost, fields = free.model.pair_cost, free.fields[nodes]
     q = len(cost)

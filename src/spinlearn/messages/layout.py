@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from spinlearn.core.arrays import BoolArray, FloatArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.model import FREE, PottsModel
 
 CACHE_LINE = 64  # bytes
@@ -29,7 +29,7 @@ class MessageLayout:
 
     def __init__(self, model: PottsModel) -> None:
         self.model = model
-        self.free = FreePart.of(model.replace(class_penalty=None))
+        self.free = ConditionedModel.of(model)
         n, m = len(self.free.nodes), len(self.free.edges)
         u, v = self.free.edges.T
         ones = np.ones(2 * m)

@@ -18,9 +18,9 @@ class Reading:
     Attributes
     ----------
     marginals : float array (n, q)
-        Of the free nodes, in the order of `FreePart.nodes`.
+        Of the free nodes, in the order of `ConditionedModel.nodes`.
     agreement : float array (m,)
-        C_ij of the edges between free nodes, in the order of `FreePart.edges`.
+        C_ij of the edges between free nodes, in the order of `ConditionedModel.edges`.
     energy : float
         <E>, that of the clamped nodes included.
     least_energy, log_count : float

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spinlearn.core.arrays import FloatArray, IntArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.messages.equal_states import SymmetricStates
 from spinlearn.messages.extrapolation import Extrapolation
 from spinlearn.messages.region_graph import RegionGraph
@@ -44,7 +44,7 @@ class Settled:
 class RegionSolver:
     """Beliefs of the regions of a model's free part."""
 
-    def __init__(self, free: FreePart, regions: RegionGraph) -> None:
+    def __init__(self, free: ConditionedModel, regions: RegionGraph) -> None:
         model = free.model
         self.free, self.regions = free, regions
         self.energy = regions.share_energies(

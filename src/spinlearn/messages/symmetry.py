@@ -19,7 +19,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from spinlearn.core.arrays import BoolArray, FloatArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.messages.large_layout import LargeLayout
 from spinlearn.messages.layout import MessageLayout
 
@@ -33,7 +33,7 @@ class Symmetry:
     Attributes
     ----------
     pattern : int array (n,)
-        Which of the patterns holds at a free node, in the order of `FreePart.nodes`.
+        Which of the patterns holds at a free node, in the order of `ConditionedModel.nodes`.
     patterns : int array (K, q)
         Number of the orbit of every state; a state alone has its own number.
     exchanges : list of lists of int arrays (q,)
@@ -45,7 +45,9 @@ class Symmetry:
     exchanges: list[list[npt.NDArray[np.intp]]]
 
     @classmethod
-    def of(cls, layout: MessageLayout | LargeLayout, free: FreePart | None = None) -> Symmetry:
+    def of(
+        cls, layout: MessageLayout | LargeLayout, free: ConditionedModel | None = None
+    ) -> Symmetry:
         """The symmetries of a model's free part, looked for in every connected part of it.
 
         A `LargeLayout` does not know that part, which is then to be given.
