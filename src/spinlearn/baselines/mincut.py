@@ -17,7 +17,7 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers import Minimum, alpha_expansion, minimum_cut
-from spinlearn.minimizers.minimum import unreached
+from spinlearn.minimizers.minimum import unreachable
 
 TIES = ("unknown", "lowest")
 
@@ -83,6 +83,6 @@ class MinCutClassifier(CutClassifier):
     def _soft_labels(self, model: PottsModel, minimum: Minimum) -> FloatArray:
         soft = super()._soft_labels(model, minimum)
         if self.ties == "lowest":
-            tied = np.flatnonzero(minimum.undecided & ~unreached(model))
+            tied = np.flatnonzero(minimum.undecided & ~unreachable(model))
             soft[tied, minimum.labels[tied]] = 1.0
         return soft

@@ -28,7 +28,7 @@ from spinlearn.estimators.label_order import index_of, labels_by_row, refuse_oth
 from spinlearn.estimators.table_forms import NoTableError, plain_table
 from spinlearn.graphs import PixelGrid, as_graph, make_builder
 from spinlearn.graphs.neighbors import PointBuilder
-from spinlearn.graphs.points import checked_points, refuse_drowned
+from spinlearn.graphs.points import checked_points, refuse_lost_distances
 from spinlearn.methods.reduction import Reduction, checked_components
 
 ROUNDING = 1e-17  # principal components are right up to this part of the largest value
@@ -133,7 +133,7 @@ def read_graph(
     count = checked_components(n_components, *points.shape)
     reduction = None
     if count is not None:
-        refuse_drowned(points, ROUNDING)
+        refuse_lost_distances(points, ROUNDING)
         reduction = Reduction.of(points, count)
         points = frozen(reduction.apply(points), np.float64)
     told = {"callback": callback, "checked": True} if isinstance(chosen, PointBuilder) else {}

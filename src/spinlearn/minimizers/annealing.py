@@ -13,7 +13,7 @@ from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
-from spinlearn.minimizers.minimum import Minimum, choices, class_level_reason, unreached
+from spinlearn.minimizers.minimum import Minimum, choices, class_level_reason, unreachable
 
 WEAK = 0.05  # quantile of the couplings that sets the lowest temperature
 MAX_DESCENT = 10_000  # sweeps; every one lowers the energy, so this only guards against rounding
@@ -89,7 +89,7 @@ def annealing(
         energy=energy,
         exact=len(free) == 0,
         method="annealing",
-        undecided=unreached(model),
+        undecided=unreachable(model),
         sweeps=sweeps,
     )
 

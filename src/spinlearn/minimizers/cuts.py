@@ -60,7 +60,7 @@ from spinlearn.minimizers.minimum import (
     cut_reason,
     expansion_reason,
     swap_reason,
-    unreached,
+    unreachable,
 )
 
 # Of the strongest pair term: residual capacities below are rounding errors of sums of flows. Ties
@@ -261,7 +261,7 @@ def alpha_expansion(
         return moved
 
     states, count = _moved(model, range(model.n_states), expand, stop)
-    undecided = unreached(model)
+    undecided = unreachable(model)
     states[undecided] = 0  # the lowest state, whatever the start was
     energy = float(model.energy(states))
     lowest = isolation_bound(model, stop=stop) if bound else None
@@ -317,7 +317,7 @@ def alpha_beta_swap(model: PottsModel, *, stop: Stop | None = None) -> Minimum:
 
     pairs = list(combinations(range(model.n_states), 2))
     states, count = _moved(model, pairs, swap, stop)
-    undecided = unreached(model)
+    undecided = unreachable(model)
     states[undecided] = 0  # the lowest state, whatever the start was
     return Minimum(
         labels=states,

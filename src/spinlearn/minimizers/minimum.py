@@ -204,7 +204,7 @@ def choices(model: PottsModel, state: int) -> StateArray:
     return np.where(model.clamped >= 0, model.clamped, state).astype(np.int8)
 
 
-def unreached(model: PottsModel) -> BoolArray:
+def unreachable(model: PottsModel) -> BoolArray:
     """Nodes whose part of the graph has no clamp, no field and no preferred state, (n,).
 
     Parts are joined by couplings other than zero. All states of a part tie if the pair cost treats
