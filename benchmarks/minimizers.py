@@ -32,7 +32,7 @@ from sklearn.datasets import load_digits, make_blobs
 
 from spinlearn import KNN, Graph, PottsModel
 from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.energies import MinCut
 from spinlearn.minimizers import (
     alpha_beta_swap,
@@ -94,7 +94,7 @@ def model_of(graph: Graph, truth: np.ndarray, q: int) -> PottsModel:
 # -- contestants -------------------------------------------------------------------------------
 
 
-def with_labels(model: PottsModel, free: FreePart, states: np.ndarray) -> np.ndarray:
+def with_labels(model: PottsModel, free: ConditionedModel, states: np.ndarray) -> np.ndarray:
     """States of all nodes from those of the free ones."""
     labels = np.where(model.clamped >= 0, model.clamped, 0)
     labels[free.nodes] = states
@@ -107,7 +107,7 @@ def pymaxflow(model: PottsModel) -> Solve | None:
         return None
     import maxflow
 
-    free = FreePart.of(model)
+    free = ConditionedModel.of(model)
     n = len(free.nodes)
     difference = free.fields[:, 1] - free.fields[:, 0]
     to_source, to_sink = np.maximum(difference, 0), np.maximum(-difference, 0)
@@ -128,7 +128,7 @@ def scipy_dinic(model: PottsModel) -> Solve:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-    free = FreePart.of(model)
+    free = ConditionedModel.of(model)
     n = len(free.nodes)
     difference = free.fields[:, 1] - free.fields[:, 0]
     source, sink = np.flatnonzero(difference > 0), np.flatnonzero(difference < 0)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.engines import Enumeration, GeneralizedBP, JunctionTree
@@ -90,7 +90,7 @@ def test_counting_numbers_sum_to_one_for_every_node_and_edge(model, max_loop, ma
 
 
 def solved(model, beta, double):
-    free = FreePart.of(model)
+    free = ConditionedModel.of(model)
     loops = loop_basis(len(free.nodes), free.edges, 4)
     q = model.n_states
     regions = RegionGraph.of(len(free.nodes), free.edges, loop_regions(loops, q, 512), q)

@@ -73,9 +73,7 @@ def test_renumbering_nodes_renumbers_the_cut(model, seed):
 @given(ferromagnets())
 def test_exchanging_the_states_exchanges_the_extremes(model):
     clamped = np.where(model.clamped >= 0, 1 - model.clamped, -1)
-    mirrored = PottsModel(
-        model.graph, 2, couplings=model.couplings, fields=model.fields[:, ::-1], clamped=clamped
-    )
+    mirrored = model.replace(fields=model.fields[:, ::-1], clamped=clamped)
     a, b = minimum_cut(model), minimum_cut(mirrored)
     np.testing.assert_array_equal(a.fewest_zeros, 1 - b.fewest_ones)
     np.testing.assert_array_equal(a.fewest_ones, 1 - b.fewest_zeros)
@@ -102,11 +100,8 @@ def test_directed_flow_of_the_kernel_equals_scipy(seed, density):
     expected = maximum_flow(csr_array(whole), n, n + 1).flow_value
 
     residual, left = capacity.copy(), terminal.copy()
-    tree, work, trees = (
-        np.empty(n, np.int8),
-        np.empty((2, n), np.int32),
-        np.empty((2, n, 2), np.int32),
-    )
+    tree = np.empty(n, np.int8)
+    work, trees = np.empty((2, n), np.int32), np.empty((2, n, 2), np.int32)
     flow = max_flow(
         graph.indptr, arcs, residual, left, 0.0, tree, *trees, work[0], np.empty(n, np.bool_),
         work[1],
@@ -153,24 +148,10 @@ def test_any_pair_cost_that_makes_a_cut_is_minimised(model, seed):
     """2 V(0,1) >= V(0,0) + V(1,1), with states that differ even where neighbours agree."""
     own = np.random.default_rng(seed).normal(size=2)
     cost = np.array([[own[0], own.mean() + 0.3], [own.mean() + 0.3, own[1]]])
-    other = PottsModel(
-        model.graph,
-        2,
-        couplings=model.couplings,
-        fields=model.fields,
-        clamped=model.clamped,
-        pair_cost=cost,
-    )
+    other = model.replace(pair_cost=cost)
     found = minimum_cut(other)
     minima = ground_states(other)
     assert found.energy == pytest.approx(other.energy(minima[0]), abs=1e-9)
     # The same with all signs turned: couplings < 0, costs of a frustrated table.
-    turned = PottsModel(
-        model.graph,
-        2,
-        couplings=-model.couplings,
-        fields=model.fields,
-        clamped=model.clamped,
-        pair_cost=-cost,
-    )
+    turned = model.replace(couplings=-model.couplings, pair_cost=-cost)
     assert minimum_cut(turned).energy == pytest.approx(found.energy, abs=1e-9)

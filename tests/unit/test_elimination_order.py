@@ -38,12 +38,17 @@ def found(n: int, edges: Edges, q: int = 2, max_width: int = 30) -> BucketTree:
     return tree
 
 
+def adjacent(n: int, edges: Edges) -> list[set[int]]:
+    lists: list[set[int]] = [set() for _ in range(n)]
+    for u, v in edges.tolist():
+        lists[u].add(v)
+        lists[v].add(u)
+    return lists
+
+
 def separators_by_hand(n: int, edges: Edges, order: list[int]) -> list[set[int]]:
     """Neighbours of each node when it is eliminated, every time joining them into a clique."""
-    graph: dict[int, set[int]] = {v: set() for v in range(n)}
-    for u, v in edges.tolist():
-        graph[u].add(v)
-        graph[v].add(u)
+    graph = dict(enumerate(adjacent(n, edges)))
     separators = []
     for v in order:
         neighbours = graph.pop(v)
@@ -87,7 +92,7 @@ def assert_post_order(tree: BucketTree) -> None:
 
 
 @pytest.mark.parametrize("share", [0.05, 0.15, 0.4, 0.9])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(0, 8, 2))
 def test_random_graphs_give_lawful_trees(share: float, seed: int) -> None:
     n = 5 + 4 * seed
     edges = random_edges(n, share, seed)
@@ -111,14 +116,9 @@ def test_trees_have_width_one(seed: int) -> None:
     assert_lawful(tree, n, edges)
 
 
-@pytest.mark.parametrize("n", [3, 4, 17])
-def test_cycles_have_width_two(n: int) -> None:
-    edges = as_edges((v, (v + 1) % n) for v in range(n))
-    assert found(n, edges).width == 2
-
-
-@pytest.mark.parametrize("n", [2, 3, 7])
-def test_complete_graphs_have_width_n_minus_one(n: int) -> None:
+@pytest.mark.parametrize("n", [3, 7])
+def test_cycles_have_width_two_and_complete_graphs_n_minus_one(n: int) -> None:
+    assert found(n, as_edges((v, (v + 1) % n) for v in range(n))).width == 2
     tree = found(n, as_edges(combinations(range(n), 2)))
     assert tree.width == n - 1
     assert tree.cost(3) == sum(3.0**size for size in range(1, n + 1))
@@ -142,13 +142,9 @@ def test_parts_of_a_disconnected_graph_are_separate_trees() -> None:
     assert_lawful(tree, 7, edges)
 
 
-@pytest.mark.parametrize("max_width", [1, 3, 5])
-def test_none_when_wider_than_allowed(max_width: int) -> None:
-    assert bucket_tree(7, as_edges(combinations(range(7), 2)), 2, max_width) is None
-    assert bucket_tree(7, as_edges(combinations(range(7), 2)), 2, 6) is not None
-
-
 def test_width_limit_holds_when_it_binds() -> None:
+    assert bucket_tree(7, as_edges(combinations(range(7), 2)), 2, 5) is None
+    assert bucket_tree(7, as_edges(combinations(range(7), 2)), 2, 6) is not None
     edges = grid_edges(5, 30)
     for max_width in (5, 6, 7):
         tree = bucket_tree(150, edges, 2, max_width)
@@ -185,21 +181,11 @@ def test_without_edges_every_bucket_is_a_root(n: int) -> None:
     assert tree.cost(4) == 4.0 * n
 
 
-def test_same_graph_same_order() -> None:
-    edges = random_edges(40, 0.1, seed=5)
-    first, second = found(40, edges), found(40, edges)
-    assert np.array_equal(first.order, second.order)
-    assert first.separators == second.separators
-
-
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(0, 12, 2))
 def test_the_bound_that_refuses_at_once_refuses_nothing_that_an_order_attains(seed):
     n = 6 + seed
     edges = random_edges(n, 0.15 + 0.06 * seed, seed)
-    adjacency = [set() for _ in range(n)]
-    for u, v in edges.tolist():
-        adjacency[u].add(v)
-        adjacency[v].add(u)
+    adjacency = adjacent(n, edges)
     width = found(n, edges).width
     assert not elimination_order._wider_than(adjacency, width)
     least = min(map(len, adjacency))
@@ -208,9 +194,6 @@ def test_the_bound_that_refuses_at_once_refuses_nothing_that_an_order_attains(se
 
 def test_the_bound_is_better_than_degrees_on_a_grid():
     """Every part of a grid has a node of degree 2, not so its minors (5 is the most in a plane)."""
-    ids = [set() for _ in range(100)]
-    for u, v in grid_edges(10, 10).tolist():
-        ids[u].add(v)
-        ids[v].add(u)
+    ids = adjacent(100, grid_edges(10, 10))
     assert elimination_order._wider_than(ids, 2)
     assert not elimination_order._wider_than(ids, 10)

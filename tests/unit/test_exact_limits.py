@@ -119,9 +119,9 @@ def test_a_run_slower_than_predicted_is_ended_between_blocks(monkeypatch, clock)
         engine.run(model, TEMPERATURES, callback=lambda progress: True)
 
 
-@pytest.mark.parametrize("q", [2, 3, 5, 20])
+@pytest.mark.parametrize("q", [2, 3, 20])
 def test_large_buckets_in_parts_give_the_same_averages(q, monkeypatch):
-    model = random_lattice(*{2: (6, 9), 3: (5, 6), 5: (3, 7), 20: (2, 5)}[q], q)
+    model = random_lattice(*{2: (6, 9), 3: (5, 6), 20: (2, 5)}[q], q)
     edge_ids = np.arange(model.graph.n_edges)
     temperatures = [0.0, 0.5, 1.0, 2.0]
     whole = JunctionTree().run(model, temperatures)
@@ -129,9 +129,8 @@ def test_large_buckets_in_parts_give_the_same_averages(q, monkeypatch):
     monkeypatch.setattr(elimination_solver, "BLOCK_STATES", 20 * q * len(temperatures))
     seen: list[Progress] = []
     in_parts = JunctionTree().run(model, temperatures, callback=seen.append)
-    assert len(seen) >= whole.diagnostics["clique_states"] / (
-        20 * q
-    )  # two passes, runs up to twice
+    # Two passes, runs of up to twice the size.
+    assert len(seen) >= whole.diagnostics["clique_states"] / (20 * q)
     for name in ARRAYS:
         np.testing.assert_allclose(getattr(in_parts, name), getattr(whole, name), atol=1e-13)
     np.testing.assert_allclose(

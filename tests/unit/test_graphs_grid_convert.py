@@ -20,9 +20,9 @@ def edge_set(graph):
     return set(map(tuple, graph.edges.tolist()))
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 6), (6, 1), (2, 2), (5, 7)])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 6), (6, 1), (5, 7)])
 @pytest.mark.parametrize("connectivity", [4, 8])
-@pytest.mark.parametrize("seed", [None, 0, 1])
+@pytest.mark.parametrize("seed", [None, 0])
 def test_pixel_grid_matches_networkx(shape, connectivity, seed):
     mask = np.ones(shape, dtype=bool)
     if seed is not None:
@@ -51,9 +51,7 @@ def test_pixel_grid_matches_networkx(shape, connectivity, seed):
     ("mask", "message"),
     [
         (np.ones(4, dtype=bool), r"2-D.*\(4,\)"),
-        (np.ones((2, 2, 3), dtype=bool), "2-D.*channel"),
         (np.zeros((3, 3), dtype=bool), "no True pixel"),
-        (np.empty((0, 3), dtype=bool), "no True pixel"),
         (np.full((2, 2), 0.5), "dtype float64.*threshold"),
         (np.full((2, 2), 7), "True or False"),
     ],
@@ -63,12 +61,6 @@ def test_bad_masks_are_refused(mask, message):
         PixelGrid().build(mask)
     with pytest.raises(InvalidInputError, match=message):
         PixelGrid().coordinates(mask)
-
-
-@pytest.mark.parametrize("connectivity", [5, 0, "4", None])
-def test_unknown_connectivity_is_refused(connectivity):
-    with pytest.raises(InvalidInputError, match=r"connectivity=.*use 4 .* or 8"):
-        PixelGrid(connectivity=connectivity).build(np.ones((2, 2), dtype=bool))
 
 
 def test_from_networkx_keeps_names_and_weights():
@@ -83,15 +75,8 @@ def test_from_networkx_keeps_names_and_weights():
     assert graph.weights.tolist() == [2.5, 1.0]
     assert from_networkx(source, weight=None)[0].weights.tolist() == [1.0, 1.0]
     np.testing.assert_array_equal(as_graph(source).weights, graph.weights)
-
-
-def test_from_networkx_attribute_and_parallel_edges():
-    source = nx.MultiGraph()
-    source.add_edge(0, 1, cost=2.0)
-    source.add_edge(1, 0, cost=3.0)
-    source.add_edge(1, 2)
-    graph, _ = from_networkx(source, weight="cost")
-    assert graph.weights.tolist() == [5.0, 1.0]
+    parallel = nx.MultiGraph([(0, 1, {"cost": 2.0}), (1, 0, {"cost": 3.0}), (1, 2)])
+    assert from_networkx(parallel, weight="cost")[0].weights.tolist() == [5.0, 1.0]
 
 
 def test_from_networkx_agrees_with_its_matrix():
@@ -108,24 +93,17 @@ def test_from_networkx_agrees_with_its_matrix():
     ("source", "message"),
     [
         (nx.DiGraph([(0, 1)]), r"directed.*to_undirected\(\)"),
-        (nx.MultiDiGraph([(0, 1)]), "directed"),
         (nx.Graph(), "no nodes"),
         *[
             (nx.Graph([("a", "b", {"weight": 1}), ("b", "c", {"weight": bad})]), said)
             for bad, said in [
-                (
-                    "heavy",
-                    r"edge \('b', 'c'\) .* has weight='heavy', which is no real.*weight=None",
-                ),
+                ("2.5", r"edge \('b', 'c'\) .* has weight='2.5', which is no real.*weight=None"),
                 (None, r"edge \('b', 'c'\) .* has weight=None, which is no real number: set it"),
-                ("2.5", r"edge \('b', 'c'\) .* has weight='2.5', which is no real number"),
                 ([1.0], r"edge \('b', 'c'\) .* has weight=\[1.0\]"),
-                (1j, r"edge \('b', 'c'\) .* has weight=1j"),
                 (float("nan"), r"edge \('b', 'c'\) .* has weight=nan, which is NaN or infinite"),
                 (np.float32("inf"), r"edge \('b', 'c'\) .* has weight=inf, which is NaN or inf"),
             ]
         ],
-        (nx.Graph([("a", "b", {"weight": [1.0]})]), r"edge \('a', 'b'\) .* has weight=\[1.0\]"),
         (nx.Graph([(0, 1, {"weight": 2.0}), (1, 2, {"weight": 10**400})]), r"edge \(1, 2\)"),
     ],
 )
@@ -180,17 +158,15 @@ def test_a_classifier_takes_the_mask_of_an_image():
     ("shape", "said"),
     [
         ((9, 13), r"y has shape \(9, 13\), but the mask \(6, 11\): give one label per pixel"),
-        ((5, 11), r"y has shape \(5, 11\), but the mask \(6, 11\)"),
         ((11, 6), r"y has shape \(11, 6\), but the mask \(6, 11\).*turned \(y\.T\)"),
         ((6, 11, 3), r"y has shape \(6, 11, 3\), but the mask \(6, 11\)"),
     ],
 )
-@pytest.mark.parametrize("kind", [np.asarray, np.ndarray.tolist])
-def test_strokes_of_another_size_than_the_mask_are_refused(shape, said, kind):
+def test_strokes_of_another_size_than_the_mask_are_refused(shape, said):
     strokes = np.full(shape, -1)
     strokes[0, 0], strokes[-1, -1] = 0, 1
     with pytest.raises(InvalidInputError, match=said):
-        PottsClassifier(graph=PixelGrid()).fit(np.ones((6, 11), dtype=bool), kind(strokes))
+        PottsClassifier(graph=PixelGrid()).fit(np.ones((6, 11), dtype=bool), strokes)
 
 
 @pytest.mark.filterwarnings("ignore:A column-vector y was passed")
@@ -263,14 +239,13 @@ def test_pixels_outside_the_mask_may_hold_anything_and_a_flat_image_joins_all_al
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
+        ({"connectivity": 5}, r"connectivity=5.*use 4 .* or 8"),
         ({"values": np.zeros((3, 2))}, "values have shape"),
         ({"values": np.full((2, 2), np.nan)}, "inside the mask"),
         ({"values": [["a", "b"], ["c", "d"]]}, "values must be real numbers"),
         ({"values": np.eye(2), "contrast": 0}, "contrast=0 is not a positive number"),
         ({"values": np.eye(2), "contrast": np.nan}, "contrast=nan is not a positive number"),
-        ({"values": np.eye(2), "contrast": "a"}, "contrast='a' is not a positive number"),
-        ({"values": np.eye(2), "contrast": True}, "contrast=True is not a positive number"),
-        ({"contrast": [1.0]}, r"contrast=\[1.0\] is not a positive number"),
+        ({"contrast": "a"}, "contrast='a' is not a positive number"),
     ],
 )
 def test_images_that_do_not_fit_are_refused(settings, said):
@@ -368,8 +343,8 @@ def test_labels_with_the_rows_of_a_data_frame_in_another_order_are_refused():
     assert found.relabel(shuffled.loc[frame.index]).forced_labels_.tolist() == [7, 7, 9, 9]
 
 
-@pytest.mark.parametrize("rows", [list("wxyz"), list("wxxz"), [0, 1, 2, 3], list("abcd")])
-@pytest.mark.parametrize("others", [list("wxyt"), list("zxxw"), [5, 6, 7, 8]])
+@pytest.mark.parametrize("rows", [list("wxyz"), list("wxxz"), [0, 1, 2, 3]])
+@pytest.mark.parametrize("others", [list("wxyt"), [5, 6, 7, 8]])
 def test_labels_with_other_rows_go_by_position(rows, others):
     frame = pd.DataFrame(POINTS, index=rows, columns=["size"])
     found = clone(QUICK).fit(frame, pd.Series([7, -1, -1, 9], index=others))

@@ -26,20 +26,14 @@ def with_value(value):
     "same",
     [
         X.tolist(),
-        tuple(map(tuple, X)),
-        X.astype(np.int8),
         X.astype(np.uint64),
-        X.astype(np.float32),
         X.astype(np.float16),
         X.astype(np.longdouble),
         X.astype(object),
         [[Decimal(int(x)) for x in row] for row in X],
         np.asfortranarray(X),
-        X[::-1][::-1],
         np.ma.masked_array(X),
-        pd.DataFrame(X),
         pd.DataFrame(X, index=list("dcba"), columns=["b", "a"]),
-        pd.DataFrame(X).astype(object),
         pd.DataFrame(X).astype("Int64"),
         pd.DataFrame({"a": X[:, 0].astype(int), "b": X[:, 1]}),
     ],
@@ -54,10 +48,12 @@ def test_any_table_of_numbers_will_do(builder, same):
     np.testing.assert_array_equal(attached.toarray(), builder.attach(X, X).toarray())
 
 
-def test_booleans_are_numbers():
+def test_numbers_of_numpy_and_booleans_are_numbers():
     flags = X > 1
     np.testing.assert_array_equal(KNN().build(flags).edges, KNN().build(pd.DataFrame(flags)).edges)
     assert Radius(radius=1.0).build(flags).n_edges == Radius(radius=1.0).build(flags * 1.0).n_edges
+    assert KNN(n_neighbors=np.int32(2)).build(X).n_edges == KNN(n_neighbors=2).build(X).n_edges
+    assert Radius(radius=np.float32(2)).build(X).n_edges == Radius(radius=2).build(X).n_edges
 
 
 @pytest.mark.parametrize("builder", [*BUILDERS, KNN(metric="cosine"), KNN(metric="correlation")])
@@ -69,7 +65,6 @@ def test_one_point_is_a_graph_of_one_node(builder):
 BAD_POINTS = [
     (with_value(np.nan), "1 NaN or infinite values, the first at row 2, column 1.*impute"),
     (np.where(X == 1, -np.inf, X), "3 NaN or infinite values, the first at row 0, column 1"),
-    (pd.DataFrame(X).mask(X == 3), "1 NaN"),
     (pd.DataFrame(X).astype("Int64").mask(X == 3), "1 NaN"),
     (np.ma.masked_greater(X, 2), "masked values"),
     (np.empty((0, 3)), "no points"),
@@ -77,17 +72,13 @@ BAD_POINTS = [
     (np.empty((3, 0)), "no features"),
     (pd.DataFrame(index=range(3)), "no features"),
     (np.arange(5.0), r"2-D.*shape \(5,\).*reshape\(-1, 1\)"),
-    (np.ones((2, 2, 2)), "2-D"),
-    (3.0, "2-D"),
     (None, "2-D|real numbers"),
     ([["a", "b"], ["c", "d"]], "real numbers.*<U1.*encode"),
     (with_value("1.5"), "real numbers.*got '1.5'"),
     (X + 1j, "real numbers.*complex"),
-    ((X + 1j).astype(object), "real numbers.*complex"),
     (np.zeros((2, 2), dtype="datetime64[s]"), "real numbers.*datetime"),
     ([[1.0, 2.0], [3.0]], "real numbers.*inhomogeneous"),
     (sparse.csr_array(X), "sparse.*toarray.*as_graph"),
-    (sparse.coo_matrix(X), "sparse"),
     (pd.DataFrame({"a": [1, 2], "city": ["x", "y"]}), r"1 non-numeric columns \(city\).*encode"),
     (pd.DataFrame({"when": pd.to_datetime(["2020", "2021"])}), r"\(when\)"),
     (pd.DataFrame({"kind": pd.Categorical([1, 2])}), r"\(kind\)"),
@@ -97,11 +88,10 @@ BAD_POINTS = [
 
 @pytest.mark.parametrize(("bad", "message"), BAD_POINTS)
 def test_bad_points_are_refused(bad, message):
-    for builder in BUILDERS:
-        with pytest.raises(InvalidInputError, match=f"^X .*(?:{message})"):
-            builder.build(bad)
-        with pytest.raises(InvalidInputError, match=f"^X_new .*(?:{message})"):
-            builder.attach(bad, X)
+    with pytest.raises(InvalidInputError, match=f"^X .*(?:{message})"):
+        KNN().build(bad)
+    with pytest.raises(InvalidInputError, match=f"^X_new .*(?:{message})"):
+        Radius(radius=2.0).attach(bad, X)
 
 
 def test_unseen_points_must_have_the_same_features():
@@ -135,9 +125,8 @@ def test_points_without_a_direction_are_refused(metric, row):
     ],
 )
 def test_bad_distance_matrices_are_refused(distances, message):
-    for builder in (KNN, MutualKNN):
-        with pytest.raises(InvalidInputError, match=message):
-            builder(metric="precomputed").build(distances)
+    with pytest.raises(InvalidInputError, match=message):
+        MutualKNN(metric="precomputed").build(distances)
 
 
 @pytest.mark.parametrize(
@@ -145,22 +134,15 @@ def test_bad_distance_matrices_are_refused(distances, message):
     [
         *[
             (kind(n_neighbors=k), "n_neighbors=.*whole number >= 1")
-            for kind in (KNN, MutualKNN)
-            for k in (0, -1, 2.5, 2.0, "3", None, True, np.nan)
+            for kind, k in ((KNN, 0), (KNN, 2.5), (KNN, "3"), (MutualKNN, True), (KNN, np.nan))
         ],
         *[
             (Radius(radius=r), "radius=.*finite number > 0")
-            for r in (0, -1.0, np.nan, np.inf, "1", None, True)
+            for r in (0, -1.0, np.nan, np.inf, "1", True)
         ],
-        *[
-            (kind(metric=metric, **needed), "metric=.*'correlation', 'precomputed'")
-            for kind, needed in ((KNN, {}), (MutualKNN, {}), (Radius, {"radius": 1.0}))
-            for metric in ("manhattan", None)
-        ],
-        *[
-            (kind(weights="cubic", **needed), "weights='cubic'.*'gaussian', 'local'")
-            for kind, needed in ((KNN, {}), (MutualKNN, {}), (Radius, {"radius": 1.0}))
-        ],
+        (KNN(metric="manhattan"), "metric=.*'correlation', 'precomputed'"),
+        (Radius(radius=1.0, metric=None), "metric=.*'correlation', 'precomputed'"),
+        (MutualKNN(weights="cubic"), "weights='cubic'.*'gaussian', 'local'"),
         (MutualKNN(spanning_tree="yes"), "spanning_tree must be True or False"),
     ],
 )
@@ -169,8 +151,3 @@ def test_bad_settings_are_refused_when_used(builder, message):
         builder.build(X)
     with pytest.raises(InvalidInputError, match=message):
         builder.attach(X, X)
-
-
-def test_whole_numbers_of_numpy_are_welcome():
-    assert KNN(n_neighbors=np.int32(2)).build(X).n_edges == KNN(n_neighbors=2).build(X).n_edges
-    assert Radius(radius=np.float32(2)).build(X).n_edges == Radius(radius=2).build(X).n_edges

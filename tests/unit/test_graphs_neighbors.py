@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -88,9 +85,9 @@ def test_ties_go_to_the_lower_index(d):
     X = np.random.default_rng(0).integers(0, 3 if d > 2 else 9, size=(300, d))
     distances = cdist(X, X)
     lists = directed(distances, 6)
-    np.testing.assert_array_equal(
-        adjacency(KNN(n_neighbors=6, weights="constant").build(X)), lists | lists.T
-    )
+    by_matrix = KNN(n_neighbors=6, metric="precomputed").build(distances)
+    for graph in (KNN(n_neighbors=6, weights="constant").build(X), by_matrix):
+        np.testing.assert_array_equal(adjacency(graph), lists | lists.T)
     mutual = MutualKNN(n_neighbors=6, weights="constant", spanning_tree=False).build(X)
     np.testing.assert_array_equal(adjacency(mutual), lists & lists.T)
     at_limit = Radius(radius=2.0).build(X)
@@ -210,14 +207,6 @@ def test_precomputed_distances_give_the_same_graph(metric, build):
     )
 
 
-def test_precomputed_ties_go_to_the_lower_index():
-    X = np.random.default_rng(0).integers(0, 6, size=(100, 2))
-    distances = cdist(X, X)
-    lists = directed(distances, 6)
-    graph = KNN(n_neighbors=6, metric="precomputed").build(distances)
-    np.testing.assert_array_equal(adjacency(graph), lists | lists.T)
-
-
 def test_precomputed_distances_may_carry_rounding():
     X = points(40, 3)
     distances = 1 - np.corrcoef(X)
@@ -227,8 +216,7 @@ def test_precomputed_distances_may_carry_rounding():
     assert_same_graph(graph, MutualKNN(metric="correlation").build(X))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [1, 2, 3, 12])
+@pytest.mark.parametrize("n", [1, 2, 12])
 @pytest.mark.parametrize("d", [2, 12])
 def test_too_many_neighbours_mean_all_others(n, d):
     X = points(n, d)
@@ -285,14 +273,3 @@ def test_make_builder():
     ]:
         with pytest.raises(InvalidInputError, match=message):
             make_builder(spec)
-
-
-def test_importing_is_light():
-    code = (
-        "import sys, spinlearn.graphs; "
-        "print([m for m in ('scipy', 'sklearn', 'networkx', 'numba') if m in sys.modules])"
-    )
-    result = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert result.stdout.strip() == "[]"

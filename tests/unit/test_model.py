@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spinlearn.core import model as model_module
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.energies import MinCut
-from spinlearn.engines import Enumeration, JunctionTree
+from spinlearn.engines import Auto, Enumeration, JunctionTree, elimination_solver
 from spinlearn.errors import InvalidInputError
 from tests.conftest import small_models
 
@@ -98,19 +99,12 @@ def test_min_cut_strength_in_the_limits_is_no_label_and_a_clamp():
     [
         ({"label_strength": -1.0}, ">= 0.*inf clamps the label, 0 ignores it"),
         ({"label_strength": np.nan}, "negative or NaN"),
-        ({"label_strength": -np.inf}, ">= 0"),
         ({"label_strength": [1.0, 2.0]}, r"shape \(2,\): give one number, or one per point, \(3,"),
-        ({"label_strength": np.ones((3, 1))}, r"shape \(3, 1\)"),
         ({"label_strength": "strong"}, "label_strength must be real numbers"),
-        ({"label_strength": None}, "label_strength must be real numbers: got None"),
-        ({"label_strength": 1j}, "label_strength must be real numbers"),
         ({"label_strength": 1e12}, r"1e\+12 drowns the couplings \(at most 3\).*use inf"),
-        ({"label_strength": 1e308}, "drowns the couplings"),
         ({"labels": [0, -1]}, r"labels have shape \(2,\), the graph has 3 nodes"),
         ({"labels": [0, -2, 1]}, "-1 or states 0 to 1"),
-        ({"labels": [0, 2, 1]}, "-1 or states 0 to 1"),
         ({"labels": [0.5, -1, 1]}, "labels must be whole numbers"),
-        ({"labels": ["a", "", "b"]}, "labels must be whole numbers"),
     ],
 )
 def test_min_cut_refuses(changes, message):
@@ -123,35 +117,24 @@ def test_min_cut_refuses(changes, message):
     ("changes", "message"),
     [
         ({"couplings": [1.0]}, r"couplings has shape \(1,\), expected \(2,\)"),
-        ({"couplings": [[1.0, 2.0]]}, r"couplings has shape \(1, 2\)"),
-        ({"couplings": 1.0}, r"couplings has shape \(\)"),
         ({"couplings": [1.0, np.nan]}, "couplings holds 1 NaN or infinite"),
         ({"couplings": np.array([1, np.finfo(np.longdouble).max])}, "1 NaN or infinite"),
-        ({"couplings": ["1", "2"]}, "couplings must be real numbers"),
         ({"couplings": np.array([1j, 2])}, "couplings must be real numbers.*complex"),
         ({"couplings": [1.0, None]}, "couplings must be real numbers: got None"),
         ({"pair_cost": np.zeros((2, 2))}, r"pair_cost has shape \(2, 2\), expected \(3, 3\)"),
-        ({"pair_cost": np.zeros(3)}, "pair_cost has shape"),
         ({"pair_cost": np.triu(np.ones((3, 3)))}, r"not symmetric.*\(cost \+ cost.T\) / 2"),
         ({"pair_cost": np.full((3, 3), np.inf)}, "pair_cost holds 9 NaN or infinite"),
         ({"fields": np.zeros((3, 2))}, r"fields has shape \(3, 2\), expected \(3, 3\)"),
-        ({"fields": np.zeros((2, 3))}, "fields has shape"),
-        ({"fields": np.zeros(3)}, "fields has shape"),
         ({"fields": np.full((3, 3), np.inf)}, "fields holds 9 NaN or infinite.*use `clamped`"),
         ({"clamped": [0, 1]}, r"clamped has shape \(2,\), expected \(3,\)"),
-        ({"clamped": [[0, 1, 2]]}, "clamped has shape"),
         ({"clamped": [0, 1, 3]}, r"clamped holds 3; allowed are -1 \(free\) and the states 0 to 2"),
         ({"clamped": [0, 1, -2]}, "clamped holds -2"),
         ({"clamped": [0, 1, 300]}, "clamped holds 300"),  # 300 is 44 in a byte
         ({"clamped": [0, 1, 0.5]}, "clamped must be whole numbers"),
-        ({"clamped": [0, 1, 1e300]}, "clamped must be whole numbers"),
         ({"clamped": [0, 1, None]}, "clamped must be real numbers: got None"),
         ({"n_states": 1}, "n_states=1 is out of range.*at least 2.*at most 127"),
         ({"n_states": 128}, "n_states=128 is out of range"),
-        ({"n_states": 2.5}, "n_states must be a whole number, got 2.5"),
-        ({"n_states": "3"}, "n_states must be a whole number, got '3'"),
         ({"n_states": True}, "n_states must be a whole number, got True"),
-        ({"n_states": None}, "n_states must be a whole number"),
         ({"graph": np.eye(3)}, r"graph must be a spinlearn Graph, got ndarray.*from_sparse"),
         ({"couplings": [1e308, 1e308]}, "energies overflow.*divide them by one number"),
         ({"fields": np.full((3, 3), 1e308)}, "energies overflow"),
@@ -167,14 +150,10 @@ def test_bad_arguments_are_refused(changes, message):
     ("states", "message"),
     [
         ([0, 1], r"states have shape \(2,\), expected \(3,\) or \(S, 3\)"),
-        (0, r"states have shape \(\)"),
         (np.zeros((2, 4), int), r"states have shape \(2, 4\)"),
-        (np.zeros((1, 1, 3), int), r"states have shape \(1, 1, 3\)"),
         ([0, 1, 2], "states must lie in 0 to 1"),
         ([0, 1, -1], "states must lie in 0 to 1"),
         ([0, 1, 0.5], "states must be whole numbers"),
-        ([0, 1, np.nan], "states must be whole numbers"),
-        (["a", "b", "c"], "states must be whole numbers"),
         ([[0, 1, 0], [0]], "states must be whole numbers"),
     ],
 )
@@ -183,21 +162,12 @@ def test_energy_refuses(states, message):
         PottsModel(PATH, 2).energy(states)
 
 
-def test_energy_of_no_samples_is_empty():
-    assert PottsModel(PATH, 2).energy(np.empty((0, 3), int)).shape == (0,)
-
-
 def test_127_states_fit_in_a_byte():
+    assert PottsModel(PATH, 127).energy(np.empty((0, 3), int)).shape == (0,)
     model = PottsModel(PATH, 127, clamped=[126, -1, -1])
     assert model.energy([126, 126, 0]) == 3.0
     run = JunctionTree().run(model, [0.0])
     np.testing.assert_allclose(run.marginals[0, :, 126], 1.0, atol=1e-12)
-
-
-@pytest.mark.parametrize("n_nodes", [np.inf, 2**31, 10**12])
-def test_a_graph_refuses_sizes_beyond_its_numbers(n_nodes):
-    with pytest.raises(InvalidInputError, match="n_nodes"):
-        Graph(n_nodes, [])
 
 
 ARRAYS = {
@@ -278,3 +248,41 @@ def test_a_copied_equilibrium_still_answers_at_other_temperatures(way):
     np.testing.assert_array_equal(again.at([0.3]).marginals, run.at([0.3]).marginals)
     assert again.diagnostics == run.diagnostics
     np.testing.assert_array_equal(again.model.graph.edges, PATH.edges)
+
+
+def test_a_replaced_model_is_checked_where_it_changed_and_nowhere_else(monkeypatch):
+    model = full_model()
+    with pytest.raises(InvalidInputError, match="fields holds 6 NaN"):
+        model.replace(fields=np.full((3, 2), np.nan))
+    with pytest.raises(InvalidInputError, match="no argument 'colour'"):
+        model.replace(colour=1)
+    looked_at = []
+    whole = model_module._checked
+    monkeypatch.setattr(
+        model_module, "_checked", lambda *given: looked_at.append(given[2]) or whole(*given)
+    )
+    other = model.replace(clamped=[-1, -1, 0])
+    assert looked_at == ["clamped"]
+    assert other.fields is model.fields
+    again = PottsModel(PATH, 2, couplings=model.couplings, pair_cost=model.pair_cost,
+                       fields=model.fields, clamped=[-1, -1, 0])  # fmt: skip
+    states = [[0, 1, 0], [1, 1, 0], [0, 0, 1]]
+    np.testing.assert_array_equal(other.energy(states), again.energy(states))
+    assert model.replace(n_states=2, clamped=None).energy([0, 1, 0]) == again.energy([0, 1, 0])
+
+
+def test_the_elimination_order_is_found_once(monkeypatch):
+    asked = []
+    find = elimination_solver.bucket_tree
+    monkeypatch.setattr(
+        elimination_solver, "bucket_tree", lambda *given: asked.append(1) or find(*given)
+    )
+    model = full_model()
+    engine = Auto()
+    assert not engine.keeps_levels(model)
+    run = engine.run(model, [0.5, 1.0])
+    run.at([0.7])
+    engine.run(model.replace(fields=np.zeros((3, 2))), [0.5])
+    assert len(asked) == 1
+    engine.run(model.replace(clamped=[-1, -1, -1]), [0.5])
+    assert len(asked) == 2

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from spinlearn.analysis.density import Counts
 from spinlearn.analysis.equilibration import UNSEEN, contrast, start_bias
 from spinlearn.core.arrays import FloatArray, StateArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.model import FREE
 
 CORRELATED = 3.0  # samples in a row that count as one
@@ -59,7 +59,7 @@ class LevelSums(Counts):
         "node_totals", "edge_totals", "node_squares", "edge_squares", "rounds", "weights", "samples"
     )  # fmt: skip
 
-    def __init__(self, free: FreePart, n_blocks: int, n_rows: int) -> None:
+    def __init__(self, free: ConditionedModel, n_blocks: int, n_rows: int) -> None:
         n, q, m = len(free.nodes), free.model.n_states, len(free.edges)
         self.free, self.n_blocks, self.n_rows = free, n_blocks, n_rows
         self._edge_u = np.ascontiguousarray(free.edges[:, 0])
@@ -79,7 +79,7 @@ class LevelSums(Counts):
         self.samples = np.zeros(places, dtype=np.int64)
 
     @staticmethod
-    def bytes_needed(free: FreePart, n_blocks: int, n_rows: int) -> float:
+    def bytes_needed(free: ConditionedModel, n_blocks: int, n_rows: int) -> float:
         """Memory of all sums."""
         columns = len(free.nodes) * (2 * free.model.n_states + 1) + 2 * len(free.edges)
         return 4.0 * n_rows * columns * (n_blocks + 1)
@@ -237,7 +237,7 @@ def _own_share(expected: FloatArray, between: FloatArray, n_blocks: int) -> floa
 
 
 def _full_agreement_error(
-    free: FreePart, free_error: FloatArray, marginal_error: FloatArray
+    free: ConditionedModel, free_error: FloatArray, marginal_error: FloatArray
 ) -> FloatArray:
     """Errors of all agreements: at a clamped end, that of the other end's marginal."""
     model = free.model

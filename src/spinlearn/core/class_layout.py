@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, StateArray, frozen
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import FREE, PottsModel
 
@@ -156,10 +156,10 @@ def kernel_model(model: PottsModel) -> KernelModel:
     )
 
 
-def cluster_model(model: PottsModel) -> tuple[ClusterModel, SizeTerm | None, FreePart]:
+def cluster_model(model: PottsModel) -> tuple[ClusterModel, SizeTerm | None, ConditionedModel]:
     """The free nodes of a model, its term in class sizes if it has one, and where they are."""
     penalty = model.class_penalty
-    free = FreePart.of(model if penalty is None else model.replace(class_penalty=None))
+    free = ConditionedModel.of(model)
     n, q = len(free.nodes), model.n_states
     graph = model.graph
     if n < model.n_nodes:

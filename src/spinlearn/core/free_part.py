@@ -1,4 +1,4 @@
-"""FreePart: pair terms and fields of a model given its clamps, over its free nodes.
+"""ConditionedModel: pair terms and fields of a model given its clamps, over its free nodes.
 
     E(s) = constant + sum_{e free-free} couplings[e] * pair_cost[s_u, s_v] + sum_i fields[i, s_i]
 
@@ -17,7 +17,7 @@ from spinlearn.core.model import FREE, PottsModel
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FreePart:
+class ConditionedModel:
     """The free nodes of a model: `nodes`, their `edges` (local numbers), couplings and fields."""
 
     model: PottsModel
@@ -29,7 +29,7 @@ class FreePart:
     constant: float
 
     @classmethod
-    def of(cls, model: PottsModel) -> FreePart:
+    def of(cls, model: PottsModel) -> ConditionedModel:
         """Condition `model` on its clamps; a class term is left out."""
         clamped, edges = model.clamped, model.graph.edges
         free = clamped == FREE

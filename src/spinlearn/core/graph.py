@@ -83,7 +83,16 @@ class Graph:
         *,
         duplicates: Literal["error", "sum", "first"] = "error",
     ) -> None:
-        nodes = _checked_size(n_nodes)
+        try:
+            nodes = int(n_nodes)
+        except (TypeError, ValueError, OverflowError):
+            nodes = 0
+        if nodes != n_nodes or nodes < 1:
+            raise InvalidInputError(f"n_nodes must be a whole number >= 1, got {n_nodes!r}")
+        if nodes > np.iinfo(np.int32).max:
+            raise InvalidInputError(
+                f"n_nodes={nodes} is too large: node numbers are 32-bit, so split the graph"
+            )
         pairs = integer_array(edges, "edges")
         if pairs.size == 0:
             pairs = pairs.reshape(0, 2)
@@ -247,20 +256,6 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges})"
-
-
-def _checked_size(n_nodes: Any) -> int:
-    try:
-        size = int(n_nodes)
-    except (TypeError, ValueError, OverflowError):
-        size = 0
-    if size != n_nodes or size < 1:
-        raise InvalidInputError(f"n_nodes must be a whole number >= 1, got {n_nodes!r}")
-    if size > np.iinfo(np.int32).max:
-        raise InvalidInputError(
-            f"n_nodes={size} is too large: node numbers are 32-bit, so split the graph"
-        )
-    return size
 
 
 def _rows(edges: IntArray, n_nodes: int) -> tuple[IntArray, IntArray, IntArray]:

@@ -120,17 +120,14 @@ class PottsModel(_Memory):
         }
         q = checked_n_states(n_states)
         self._store(graph=graph, **{k: _checked(graph, q, k, v) for k, v in given.items()})
-        self._refuse_overflow()
 
-    def _store(self, **parts: Any) -> None:
-        """Keep the parts without a look at them."""
+    def _store(self, *, checked: bool = True, **parts: Any) -> None:
+        """Keep the parts; those that are not known to be fine must not let energies overflow."""
         for name, value in parts.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "_found", {})
-
-    def _refuse_overflow(self) -> None:
         with np.errstate(over="ignore"):
-            overflows = not np.isfinite(self.energy_scale)
+            overflows = checked and not np.isfinite(self.energy_scale)
         if overflows:
             raise InvalidInputError(
                 "energies overflow: couplings, pair_cost and fields are too large; divide them by "
@@ -232,7 +229,6 @@ class PottsModel(_Memory):
         model._store(**parts)
         if "clamped" not in changes:
             object.__setattr__(model, "_found", self._found)
-        model._refuse_overflow()
         return model
 
     def remembered(self, key: Hashable, find: Callable[[], Found]) -> Found:
@@ -271,7 +267,7 @@ def trusted_model(graph: Graph, pair_cost: FloatArray, **parts: Any) -> PottsMod
     penalty = parts.pop("class_penalty", None)
     parts["pair_cost"] = pair_cost
     kept = {k: frozen(v, np.int8 if k == "clamped" else np.float64) for k, v in parts.items()}
-    model._store(graph=graph, class_penalty=penalty, **kept)
+    model._store(checked=False, graph=graph, class_penalty=penalty, **kept)
     return model
 
 

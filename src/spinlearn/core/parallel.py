@@ -137,7 +137,13 @@ def _on_cluster(
                 found.append(futures[len(found)].result(timeout=LOOK_SECONDS))
             except (TimeoutError, UnboundLocalError):
                 # The second: Dask's own, where what waits is cancelled at the moment it ends.
-                _wait_for_a_worker(client)  # or tasks would wait for one forever
+                try:  # or tasks would wait for a worker forever
+                    client.wait_for_workers(1, timeout=WAIT_SECONDS)
+                except TimeoutError as error:
+                    raise ClusterError(
+                        f"no worker came within {WAIT_SECONDS:.0f} s: start some, or check the "
+                        "address"
+                    ) from error
         return found
     except KilledWorker as error:
         raise ClusterError(
@@ -163,12 +169,3 @@ def _held(client: Any, packed: bytes) -> Any:
 
 def _same(packed: bytes) -> bytes:
     return packed
-
-
-def _wait_for_a_worker(client: Any) -> None:
-    try:
-        client.wait_for_workers(1, timeout=WAIT_SECONDS)
-    except TimeoutError as error:
-        raise ClusterError(
-            f"no worker came within {WAIT_SECONDS:.0f} s: start some, or check the address"
-        ) from error

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, IntArray, StateArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.engines.elimination_order import BucketTree, bucket_tree
 from spinlearn.engines.time_limit import TimeLimit
 from spinlearn.errors import StoppedError, UnsupportedModelError
@@ -77,7 +77,7 @@ class EliminationCost:
 
 
 def affordable_cost(
-    free: FreePart,
+    free: ConditionedModel,
     n_temperatures: int,
     max_memory_gb: float,
     max_operations: float,
@@ -121,7 +121,7 @@ def affordable_cost(
     return cost
 
 
-def _cheapest(free: FreePart, max_width: int, limit: TimeLimit) -> EliminationCost | None:
+def _cheapest(free: ConditionedModel, max_width: int, limit: TimeLimit) -> EliminationCost | None:
     """The cost of the best order within the share of the time that is for its search."""
     q = free.model.n_states
     try:
@@ -207,7 +207,7 @@ class _Tables(NamedTuple):
 class EliminationSolver:
     """The large arrays are allocated once: fresh pages cost as much as the arithmetic on them."""
 
-    def __init__(self, free: FreePart, tree: BucketTree, n_temperatures: int) -> None:
+    def __init__(self, free: ConditionedModel, tree: BucketTree, n_temperatures: int) -> None:
         from spinlearn.kernels.elimination import Buckets
 
         self.free, self.tree, self.q = free, tree, free.model.n_states

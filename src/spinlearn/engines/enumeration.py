@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, StateArray, temperature_array
+from spinlearn.core.arrays import StateArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium, Kind
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
@@ -121,36 +121,6 @@ class Enumeration(Settings):
             diagnostics={"states": n_states, "ground_energy": ground},
             evaluate=partial(self.run, model),
         )
-
-    def pair_marginals(
-        self, model: PottsModel, temperatures: npt.ArrayLike, edge_ids: npt.ArrayLike
-    ) -> FloatArray:
-        """Joint probabilities p_uv(s_u, s_v; T) of the ends of edges, by holding one end in turn.
-
-        Parameters
-        ----------
-        model, temperatures, edge_ids
-            As for `JunctionTree.pair_marginals`.
-
-        Returns
-        -------
-        float array (T, ids, q, q)
-        """
-        wanted = np.atleast_1d(np.asarray(edge_ids))
-        values = temperature_array(temperatures)
-        q = model.n_states
-        whole = self.run(model, values)
-        tables = np.zeros((len(values), len(wanted), q, q))
-        for k, edge in enumerate(wanted.tolist()):
-            u, v = model.graph.edges[edge]
-            for x in range(q):
-                if model.clamped[u] not in (-1, x):
-                    continue
-                clamped = model.clamped.copy()
-                clamped[u] = x
-                part = self.run(model.replace(clamped=clamped), values)
-                tables[:, k, x] = whole.marginals[:, u, x, None] * part.marginals[:, v]
-        return tables
 
 
 def _labellings(model: PottsModel, begin: int) -> StateArray:

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, IntArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium, Kind
-from spinlearn.core.free_part import FreePart, class_term_reason
+from spinlearn.core.free_part import ConditionedModel, class_term_reason
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.seeds import Seed
@@ -126,7 +126,7 @@ class GeneralizedBP(Settings):
         reason = self.unsupported(model)
         if reason is not None:
             raise UnsupportedModelError(reason)
-        free = FreePart.of(model)
+        free = ConditionedModel.of(model)
         loops = loop_basis(len(free.nodes), free.edges, self.max_loop)
         regions = self._regions(free, loops)
         cooling = _Cooling(self, free, RegionSolver(free, regions), callback)
@@ -173,7 +173,7 @@ class GeneralizedBP(Settings):
             evaluate=partial(self.run, model),
         )
 
-    def _regions(self, free: FreePart, loops: list[tuple[int, ...]]) -> RegionGraph:
+    def _regions(self, free: ConditionedModel, loops: list[tuple[int, ...]]) -> RegionGraph:
         """The largest regions that fit the budget of a sweep: stars, else loops, else edges."""
         q, limit = free.model.n_states, self.max_region_states
         single = loop_regions(loops, q, limit)
@@ -229,7 +229,7 @@ class _Cooling:
     def __init__(
         self,
         settings: GeneralizedBP,
-        free: FreePart,
+        free: ConditionedModel,
         solver: RegionSolver,
         callback: Callback | None,
     ) -> None:

@@ -11,9 +11,9 @@ from scipy.sparse.csgraph import connected_components
 
 from spinlearn.core.arrays import FloatArray, StateArray
 from spinlearn.core.model import FREE, PottsModel
+from spinlearn.minimizers.class_annealing import NodeDescent
 from spinlearn.minimizers.cuts import alpha_expansion, minimum_cut
 from spinlearn.minimizers.minimum import Minimum, cut_reason, expansion_reason
-from spinlearn.minimizers.class_annealing import NodeDescent
 
 
 def least_energy(model: PottsModel, stop: Callable[[], bool] | None = None) -> Minimum | None:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, StateArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium, Kind
-from spinlearn.core.free_part import FreePart, class_term_reason
+from spinlearn.core.free_part import ConditionedModel, class_term_reason
 from spinlearn.core.model import PottsModel
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.seeds import Seed, seed_sequence
@@ -103,11 +103,11 @@ class JunctionTree(Settings):
 
     def _planned(
         self, model: PottsModel, n_temperatures: int, limit: TimeLimit
-    ) -> tuple[FreePart, EliminationCost]:
+    ) -> tuple[ConditionedModel, EliminationCost]:
         reason = class_term_reason(model)
         if reason is not None:
             raise UnsupportedModelError(reason)
-        free = FreePart.of(model)
+        free = ConditionedModel.of(model)
         budget = self.max_memory_gb, self.max_operations
         return free, affordable_cost(free, n_temperatures, *budget, limit)
 
@@ -198,7 +198,7 @@ class JunctionTree(Settings):
         return states
 
     def _solver(
-        self, free: FreePart, plan: EliminationCost, block: int, limit: TimeLimit
+        self, free: ConditionedModel, plan: EliminationCost, block: int, limit: TimeLimit
     ) -> EliminationSolver:
         solver = EliminationSolver(free, plan.tree, block)
         if self.max_seconds is not None:
@@ -212,7 +212,7 @@ class JunctionTree(Settings):
         temperatures: FloatArray,
         callback: Callback | None,
         pair_edges: npt.NDArray[np.integer] | None = None,
-    ) -> tuple[Equilibrium, FreePart, FloatArray]:
+    ) -> tuple[Equilibrium, ConditionedModel, FloatArray]:
         """The averages; and pair tables of those of the edges whose ends are free."""
         limit = TimeLimit(self.max_seconds)
         free, plan = self._planned(model, len(temperatures), limit)

@@ -19,7 +19,7 @@ from spinlearn.analysis.level_sums import LevelSums
 from spinlearn.analysis.reweight import Sums, reweighted
 from spinlearn.core.array_file import Arrays
 from spinlearn.core.arrays import FloatArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.model import PottsModel
 from spinlearn.errors import UnsupportedModelError
 
@@ -125,12 +125,12 @@ class Tallies:
 
 def empty_level_sums(model: PottsModel, n_blocks: int, n_rows: int) -> LevelSums:
     """Over the free nodes and the edges between them."""
-    return LevelSums(FreePart.of(model.replace(class_penalty=None)), n_blocks, n_rows)
+    return LevelSums(ConditionedModel.of(model), n_blocks, n_rows)
 
 
 def refuse_large_sums(model: PottsModel, n_blocks: int, n_rows: int) -> None:
     """Refuse, before any work, sums by level that do not fit."""
-    free = FreePart.of(model.replace(class_penalty=None))
+    free = ConditionedModel.of(model)
     needed = LevelSums.bytes_needed(free, n_blocks, n_rows)
     if needed > 2 * MAX_SUM_BYTES:
         raise UnsupportedModelError(

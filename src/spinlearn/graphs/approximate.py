@@ -178,8 +178,3 @@ def _faiss() -> Any:
             "use search='exact'"
         ) from error
     return faiss
-
-
-def is_transformer(value: Any) -> bool:
-    """Whether this is a neighbour transformer in scikit-learn's style."""
-    return hasattr(value, "fit_transform") and hasattr(value, "transform")

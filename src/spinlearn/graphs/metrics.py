@@ -14,20 +14,10 @@ import numpy as np
 from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
 
-POINT_METRICS = ("euclidean", "cosine", "correlation")
 PRECOMPUTED = "precomputed"
+METRICS = ("euclidean", "cosine", "correlation", PRECOMPUTED)
 
 _FAR = 1e150  # squares of larger numbers overflow
-
-
-def check_metric(metric: str) -> None:
-    """Refuse unknown names."""
-    if metric not in (*POINT_METRICS, PRECOMPUTED):
-        known = ", ".join(map(repr, (*POINT_METRICS, PRECOMPUTED)))
-        raise InvalidInputError(
-            f"metric={metric!r} is unknown: use one of {known}; for any other metric pass its "
-            "distance matrix with metric='precomputed'"
-        )
 
 
 class Embedding:

@@ -24,14 +24,13 @@ from spinlearn.core.graph import Graph
 from spinlearn.core.protocols import Callback, Progress
 from spinlearn.core.settings import Settings
 from spinlearn.errors import InvalidInputError, StoppedError
-from spinlearn.graphs.approximate import is_transformer
-from spinlearn.graphs.metrics import PRECOMPUTED, check_metric
+from spinlearn.graphs.metrics import METRICS, PRECOMPUTED
 from spinlearn.graphs.points import checked_points
 from spinlearn.graphs.reduction import Reduction, checked_components
 from spinlearn.graphs.search import Ids, Links, Neighbors, Report
 from spinlearn.graphs.spaces import DistanceMatrix, PointSpace, Space
 from spinlearn.graphs.spanning_tree import MIN_LIST
-from spinlearn.graphs.weights import Similarity, check_weights
+from spinlearn.graphs.weights import WEIGHTS, Similarity
 
 SEARCHES = ("auto", "exact", "faiss")
 
@@ -136,8 +135,15 @@ class PointBuilder(Settings):
 
     def _check(self) -> None:
         """Refuse settings that make no sense."""
-        check_metric(self.metric)
-        check_weights(self.weights)
+        if self.metric not in METRICS:
+            raise InvalidInputError(
+                f"metric={self.metric!r} is unknown: use one of {', '.join(map(repr, METRICS))}; "
+                "for any other metric pass its distance matrix with metric='precomputed'"
+            )
+        if self.weights not in WEIGHTS:
+            raise InvalidInputError(
+                f"weights={self.weights!r} is unknown: use one of {', '.join(map(repr, WEIGHTS))}"
+            )
         if self.metric == "precomputed" and self.n_components is not None:
             raise InvalidInputError(
                 "n_components reduces features, but metric='precomputed' takes distances: leave "
@@ -203,7 +209,8 @@ class KNN(PointBuilder):
     def _check(self) -> None:
         super()._check()
         _check_n_neighbors(self.n_neighbors)
-        if not is_transformer(self.search) and self.search not in SEARCHES:
+        transformer = hasattr(self.search, "fit_transform") and hasattr(self.search, "transform")
+        if not transformer and self.search not in SEARCHES:
             raise InvalidInputError(
                 f"search={self.search!r} is unknown: use {', '.join(map(repr, SEARCHES))} or a "
                 "neighbour transformer such as KNeighborsTransformer()"

@@ -61,7 +61,7 @@ def checked_points(X: Any, name: str = "X", metric: str = "euclidean") -> FloatA
     return np.ascontiguousarray(array)
 
 
-def refuse_drowned(points: FloatArray, relative: float = SQUARES_VANISH) -> None:
+def refuse_lost_distances(points: FloatArray, relative: float = SQUARES_VANISH) -> None:
     """Refuse points most of which coincide once the largest value sets the scale.
 
     Lengths are measured in units of the largest coordinate, lest squares overflow; one value of

@@ -19,7 +19,7 @@ from spinlearn.core.constants import (
     POINTS_PER_COMPONENT,
 )
 from spinlearn.errors import InvalidInputError
-from spinlearn.graphs.points import refuse_drowned
+from spinlearn.graphs.points import refuse_lost_distances
 
 ROUNDING = 1e-17  # principal components are right up to this part of the largest value
 
@@ -48,7 +48,7 @@ class Reduction:
         """The leading components; deterministic."""
         from sklearn.decomposition import PCA
 
-        refuse_drowned(points, ROUNDING)
+        refuse_lost_distances(points, ROUNDING)
         n, d = points.shape
         solver = "full" if min(n, d) <= 500 else "randomized"
         fitted = PCA(n_components, svd_solver=solver, random_state=0).fit(points)

@@ -20,7 +20,7 @@ from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs.approximate import FaissSearch, TransformerSearch, faiss_at_hand
 from spinlearn.graphs.metrics import Embedding
-from spinlearn.graphs.points import refuse_drowned
+from spinlearn.graphs.points import refuse_lost_distances
 from spinlearn.graphs.search import Ids, Links, Neighbors, Report, Search, separations
 from spinlearn.graphs.spanning_tree import matrix_spanning_tree, points_spanning_tree
 
@@ -40,7 +40,7 @@ class PointSpace:
         report: Report | None = None,
     ) -> None:
         if metric == "euclidean":  # the others look at directions
-            refuse_drowned(points)
+            refuse_lost_distances(points)
         self.n_points, self._n_features = points.shape
         self._embedding = Embedding(metric, points)
         self._coordinates = self._embedding.coordinates(points)

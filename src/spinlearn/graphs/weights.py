@@ -15,20 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spinlearn.core.arrays import FloatArray
-from spinlearn.errors import InvalidInputError
 
 WEIGHTS = ("constant", "gaussian", "local")
 
 # Never zero: a weak similarity is still an edge.
 SMALLEST_SIMILARITY = float(np.finfo(np.float64).tiny)
-
-
-def check_weights(weights: str) -> None:
-    """Refuse unknown names."""
-    if weights not in WEIGHTS:
-        raise InvalidInputError(
-            f"weights={weights!r} is unknown: use one of {', '.join(map(repr, WEIGHTS))}"
-        )
 
 
 class Similarity(NamedTuple):

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError, MissingDependencyError, UnsupportedModelError
@@ -110,7 +110,7 @@ def write_message_parts(model: PottsModel, folder: str | Path, n_blocks: int) ->
             "parts hold models in which a pair costs one amount if alike and one if not, beside a "
             "quadratic class term: use engine='belief_propagation' in one process for others"
         )
-    free = FreePart.of(model.replace(class_penalty=None))
+    free = ConditionedModel.of(model)
     n, q = free.fields.shape
     graph = Graph(n, free.edges, np.abs(free.couplings))
     block = partition(graph, n_blocks)
@@ -149,7 +149,7 @@ def write_message_parts(model: PottsModel, folder: str | Path, n_blocks: int) ->
 
 def whole_marginals(model: PottsModel, free_marginals: FloatArray) -> FloatArray:
     """Marginals of all nodes of the model that was written in parts, (T, n, q)."""
-    return FreePart.of(model.replace(class_penalty=None)).full_marginals(free_marginals)
+    return ConditionedModel.of(model).full_marginals(free_marginals)
 
 
 def _columns(path: Path) -> dict[str, npt.NDArray[Any]]:

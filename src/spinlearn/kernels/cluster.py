@@ -4,7 +4,7 @@
 
 Swendsen & Wang (1987), Edwards & Sokal (1988); couplings >= 0: bonds on agreeing edges with
 probability 1 - exp(-beta J_e), then every cluster draws a state. Clamps are part of the fields
-(`FreePart`), so a cluster that touches labels draws from its summed fields F_c instead of being
+(`ConditionedModel`), so a cluster that touches labels draws from its summed fields F_c instead of being
 frozen by one bond to one of them:
 
     p(c) ~ exp(-beta F_c)                                       without class term

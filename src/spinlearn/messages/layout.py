@@ -21,7 +21,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from spinlearn.analysis.node_order import near_order
 from spinlearn.core.arrays import FloatArray, IntArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.messages.symmetry import Symmetry
 
@@ -117,7 +117,7 @@ class MessageLayout:
 
         graph, q = model.graph, model.n_states
         term, sizes = ClassTerm.of(model)
-        free = FreePart.of(model.replace(class_penalty=None))
+        free = ConditionedModel.of(model)
         n, m, slots = len(free.nodes), graph.n_edges, 2 * len(free.edges)
         symmetry = Symmetry.of(
             free, tied=term.coefficient != 0.0, sizes=np.stack([term.targets, term.held])
@@ -229,7 +229,7 @@ class MessageLayout:
         return broken
 
 
-def _narrow_order(free: FreePart) -> npt.NDArray[np.intp]:
+def _narrow_order(free: ConditionedModel) -> npt.NDArray[np.intp]:
     """Free nodes by reverse Cuthill-McKee."""
     n, (u, v) = len(free.nodes), free.edges.T
     ends = np.concatenate([u, v]), np.concatenate([v, u])

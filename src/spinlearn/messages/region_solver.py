@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from spinlearn.core.arrays import FloatArray, IntArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.messages.region_graph import RegionGraph
 from spinlearn.messages.symmetry import Indices, Symmetry
 
@@ -91,7 +91,7 @@ class Extrapolation:
 class RegionSolver:
     """Beliefs of the regions of a model's free part."""
 
-    def __init__(self, free: FreePart, regions: RegionGraph) -> None:
+    def __init__(self, free: ConditionedModel, regions: RegionGraph) -> None:
         model = free.model
         self.free, self.regions = free, regions
         self.energy = regions.share_energies(
@@ -267,7 +267,7 @@ class RegionSolver:
         return nodes, agreement, energy, entropy
 
 
-def _multiplier_orbits(free: FreePart, regions: RegionGraph) -> tuple[Indices, Indices]:
+def _multiplier_orbits(free: ConditionedModel, regions: RegionGraph) -> tuple[Indices, Indices]:
     """The multipliers of parts with equal states, and the orbit that each is averaged over."""
     # Multipliers that are averaged over the reversal of ordered states, too, do not settle.
     symmetry = Symmetry.of(free, swaps_only=True)

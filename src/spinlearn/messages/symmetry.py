@@ -21,7 +21,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from spinlearn.core.arrays import BoolArray, FloatArray
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 
 BROKEN = 1e-3  # difference in probability of states in one orbit that counts as breaking
 
@@ -35,7 +35,7 @@ class Symmetry:
     Attributes
     ----------
     pattern : int array (n,)
-        Which of the patterns holds at a free node, in the order of `FreePart.nodes`.
+        Which of the patterns holds at a free node, in the order of `ConditionedModel.nodes`.
     exchanges : list of int arrays (permutations, q)
         The permutations of states of every pattern.
     """
@@ -46,7 +46,7 @@ class Symmetry:
     @classmethod
     def of(
         cls,
-        free: FreePart,
+        free: ConditionedModel,
         *,
         tied: bool = False,
         sizes: FloatArray | None = None,
@@ -56,7 +56,7 @@ class Symmetry:
 
         Parameters
         ----------
-        free : FreePart
+        free : ConditionedModel
         tied : bool
             Whether class sizes tie all parts together.
         sizes : float array (k, q), optional

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.core.graph import Graph
-from spinlearn.minimizers.partition import FINE, MOST_MODULES, small_modules
+from spinlearn.minimizers.partition import FINE, MOST_MODULES, module_couplings, small_modules
 
 
 class ModuleTree:
@@ -71,10 +71,7 @@ def _joined(
 ) -> tuple[npt.NDArray[np.intp], FloatArray, FloatArray]:
     """Pairs of groups in the order in which they are joined, their coupling, and the least rho."""
     k = int(member.max(initial=-1)) + 1
-    coupling = np.zeros((k, k))
-    one, other = member[graph.edges].T
-    np.add.at(coupling, (one, other), np.maximum(graph.weights, 0.0))
-    coupling = coupling + coupling.T
+    coupling = module_couplings(graph, member)
     volume = coupling.sum(axis=1)
     if inner is not None:
         volume += 2 * np.bincount(member, weights=inner, minlength=k)

@@ -65,15 +65,21 @@ def small_modules(
         model = contracted(model, joined)
 
 
+def module_couplings(graph: Graph, member: IntArray) -> FloatArray:
+    """Summed weights >= 0 between modules, (k, k); on the diagonal twice those inside."""
+    k = int(member.max(initial=-1)) + 1
+    coupling = np.zeros((k, k))
+    one, other = member[graph.edges].T
+    np.add.at(coupling, (one, other), np.maximum(graph.weights, 0.0))
+    return coupling + coupling.T
+
+
 def _second_vector(graph: Graph, member: IntArray) -> FloatArray:
     """Fiedler's vector of the graph of modules."""
     count = int(member.max()) + 1
     if count < 3 or count > 4 * MOST_MODULES:
         return np.arange(count, dtype=np.float64)
-    between = np.zeros((count, count))
-    one, other = member[graph.edges].T
-    np.add.at(between, (one, other), np.maximum(graph.weights, 0.0))
-    between = between + between.T
+    between = module_couplings(graph, member)
     np.fill_diagonal(between, 0.0)
     degrees = between.sum(axis=1)
     roots = 1 / np.sqrt(np.maximum(degrees, 1e-12 * max(float(degrees.max()), 1.0)))

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from spinlearn.core.arrays import FloatArray, temperature_array
 from spinlearn.core.equilibrium import Equilibrium, Kind
-from spinlearn.core.free_part import FreePart
+from spinlearn.core.free_part import ConditionedModel
 from spinlearn.core.model import FREE, PottsModel
 from spinlearn.core.parallel import active_client
 from spinlearn.core.protocols import Callback
@@ -110,7 +110,7 @@ class BlockPropagation(Settings):
 
 def _equilibrium(model: PottsModel, found: Propagated, seconds: float) -> Equilibrium:
     """Averages of all nodes and edges from those of the free ones."""
-    free = FreePart.of(model.replace(class_penalty=None))
+    free = ConditionedModel.of(model)
     marginals = free.full_marginals(found.marginals)
     agreement = free.full_agreement(found.agreement, marginals)
     pairs = zip(marginals, agreement, strict=True)
