@@ -5,8 +5,8 @@
 A problem is a data set with labels of some of its classes; the others are hidden. Errors are
 counted as in the paper (a hidden class is right when it comes out as a new class), in percent of
 the points: at T = 0, at the temperature of the paper's rule, of the paper's rule read strictly, of
-the default for exact averages ("auto"), of "calibrated", and of the truth. Rows are kinds of data, once with a hidden class and
-once without.
+the default for exact averages ("auto"), of "calibrated", and of the truth. Rows are kinds of data,
+once with a hidden class and once without.
 
 `settled` are the sets on which the default rule was chosen among some eighty variants. `unseen` are
 kinds that were held back: the first choice, the weight max(0, 1 - 2x) of a new class, lost a few

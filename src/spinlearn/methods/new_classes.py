@@ -38,13 +38,13 @@ from scipy.special import gammaln
 
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.core.constants import (
-    APART,
     CLUSTERS,
     FEW_LINKS,
     PER_SIZE,
     PER_WEAKNESS,
     SPLIT,
     STRAY,
+    USUAL,
 )
 from spinlearn.methods.forest import Forest, SplitTree, weakest_cut
 from spinlearn.methods.walks import Labels
@@ -306,7 +306,7 @@ def clusters(forest: Forest) -> list[npt.NDArray[np.intp]]:
     as is usual inside of groups: arcs of one ring.
     """
     one = forest.trees[0]
-    limit = one.usual(MANY_CLASSES) - APART
+    limit = one.usual(MANY_CLASSES) - USUAL  # kappa = 1, where the data are as others
     pieces = _rejoined(forest, one.tree.modules_at(CLUSTERS), limit)
     sizes = np.array([float(forest.sizes[nodes].sum()) for nodes in pieces])
     listed = []

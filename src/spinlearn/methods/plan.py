@@ -33,7 +33,7 @@ from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, frozen, tem
 from spinlearn.core.constants import (
     AGAINST_PAPER,
     FACTORS,
-    LEAST_NEIGHBOURS,
+    NEIGHBOURS,
     NOVELTY,
     RESOLUTIONS,
 )
@@ -434,7 +434,7 @@ class _Weighing:
         """Learn the average, weigh the paper's energy, look for new classes."""
         average = self._average()
         # Where points have as few neighbours as on a lattice, any group is cut off cheaply.
-        sparse = 2 * self.graph.n_edges < LEAST_NEIGHBOURS * self.graph.n_nodes
+        sparse = 2 * self.graph.n_edges < NEIGHBOURS * self.graph.n_nodes
         if average.n_judged and self.asked.method == AUTO and sparse:
             why = self._papers_evidence(average)
             if why is not None:
