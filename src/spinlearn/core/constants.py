@@ -58,6 +58,6 @@ USUAL = 0.6  # ln kappa between parts of one class, mean of 70 sets
 # log-odds -3; a border weaker by a factor e adds 3, a group larger by a factor e adds 2.
 SPLIT, PER_WEAKNESS, PER_SIZE = -3.0, 3.0, 2.0
 STRAY = 0.2  # probability of a label inside a group of another class
-# Without labels: modules at this resolution are groups. Two of them are joined again if their border
-# is stronger than their weakest cut (kappa > 1) where kappa inside a class is as in other data.
+# Without labels: modules at this resolution are groups. Two are joined again if their border is
+# stronger than their weakest cut (kappa > 1) where kappa inside a class is as in other data.
 CLUSTERS = 0.4
