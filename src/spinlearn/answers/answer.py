@@ -23,7 +23,8 @@ from spinlearn.answers.names import encode_outcomes, outcome_name, outcome_names
 from spinlearn.answers.profile import Profile, profile
 from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.answers.rule import STATUS_NAMES, Decision, Status, label_reach
-from spinlearn.answers.table import STEPS, LabelTable, label_table
+from spinlearn.answers.spreadsheet import safe_name
+from spinlearn.answers.table import STEPS, LabelTable, table_columns, whole_steps
 from spinlearn.answers.temperature import (
     TEMPERATURE_RULES,
     answer_temperature,
@@ -460,17 +461,36 @@ class Answer(NotebookTable):
         -------
         LabelTable
         """
-        return label_table(
-            self.decision,
-            ids=ids,
-            classes=self.classes,
-            confidence=self.confidence,
-            second=self.second,
-            states=self.table_states(points),
-            n_new=self.n_new,
-            std_error=self.std_error,
-            points=points,
+        decision, classes, errors = self.decision, self.classes, self.std_error
+        if len(ids) != len(decision.outcomes):
+            raise InvalidInputError(
+                f"there are {len(ids)} ids for {len(decision.outcomes)} points: give one id per "
+                "point"
+            )
+        codes, inverse = np.unique(decision.outcomes[points], return_inverse=True)
+        names = [safe_name(outcome_name(int(c), classes, decision.confused_sets)) for c in codes]
+        states = self.table_states(points)
+        numbers = states if errors is None else np.concatenate([states, errors[points]], axis=1)
+        listed = inverse, decision.status[points], whole_steps(self.confidence[points])
+        text = [f"{k // STEPS}.{k % STEPS:04d}" for k in range(STEPS + 1)]
+        rows = tuple(
+            (
+                safe_name(str(name)),
+                names[call],
+                STATUS_NAMES[how],
+                text[sure],
+                safe_name(other),
+            )
+            + tuple([text[k] for k in values])
+            for name, other, call, how, sure, values in zip(
+                ids[points],
+                self.second[points],
+                *(v.tolist() for v in (*listed, whole_steps(numbers))),
+                strict=True,
+            )
         )
+        columns = table_columns(classes, self.n_new, states.shape[1], errors is not None)
+        return LabelTable(columns, rows)
 
     # -- in words --------------------------------------------------------------------------------
 

@@ -583,9 +583,10 @@ class _Weighing:
         """
         asked, n = self.asked, self.graph.n_nodes
         known = self.n_classes > 1 and np.any(self.graph.weights > 0)
-        finite = np.isfinite(np.asarray(asked.label_strength, dtype=np.float64))
-        overruled = bool(asked.label_noise) or bool(np.any(finite))  # the data may, a label
-        if not (known and (np.any(self.labels < 0) or overruled)):
+        if known and not np.any(self.labels < 0):  # a label that the data may overrule is open too
+            finite = np.isfinite(np.asarray(asked.label_strength, dtype=np.float64))
+            known = bool(asked.label_noise) or bool(np.any(finite))
+        if not known:
             return flat(self.n_states, self.resolutions)
         self._report("learning the average", 0.0)
         points, graph, features = np.arange(n), self.graph, asked.features
