@@ -582,7 +582,7 @@ class _Weighing:
         Learnt on all points, or on a sample of many.
         """
         asked, n = self.asked, self.graph.n_nodes
-        known = self.n_classes > 1 and np.any(self.graph.weights > 0)
+        known = self.n_classes > 1 and bool(np.any(self.graph.weights > 0))
         if known and not np.any(self.labels < 0):  # a label that the data may overrule is open too
             finite = np.isfinite(np.asarray(asked.label_strength, dtype=np.float64))
             known = bool(asked.label_noise) or bool(np.any(finite))
