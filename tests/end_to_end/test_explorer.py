@@ -232,9 +232,9 @@ def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):
     line = dict(zip(table.columns, table.rows[point], strict=True))
     assert text(page, "#point-outcome") == line["call"]
     assert text(page, "#point-status") == line["status"] == "confident"
-    low, high = content.profile.call_ranges(row)
-    ends = content.profile.boundaries()
-    assert text(page, "#point-range") == f"{ends[low[point]]:.6g} ≤ T ≤ {ends[high[point]]:.6g}"
+    here = content.profile.temperatures[row]
+    (span,) = [i for i in content.profile.intervals(point) if i.low <= here <= i.high]
+    assert text(page, "#point-range") == f"{span.low:.6g} ≤ T ≤ {span.high:.6g}"
     confidence = page.find_element("id", "point-confidence")
     assert confidence.text == f"confidence {float(line['confidence']):.2f}"
     assert "probability" in confidence.get_attribute("title")

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 
 from spinlearn import PottsClassifier, suggest, suspects
-from spinlearn.advice.explained import MAX_POINTS, explaining_batch
-from spinlearn.advice.suggestion import labelled_as
+from spinlearn.advice.suggestion import MAX_POINTS, gaussian_batch
 from spinlearn.core.equilibrium import Kind
 from spinlearn.core.graph import Graph
-from spinlearn.energies import Modularity
 from spinlearn.errors import InvalidInputError
 from tests.conftest import grid_graph
 
@@ -99,7 +97,7 @@ def test_gains_are_those_of_the_gaussian_field():
     labelled = np.zeros(12, dtype=bool)
     labelled[0] = True
     errors = np.linspace(0.1, 0.9, 12)
-    first, second = explaining_batch(graph, labelled, errors, 2, np.random.default_rng(0))
+    first, second = gaussian_batch(graph, labelled, errors, 2, np.random.default_rng(0))
     field, free = field_of(graph, labelled)
     left = errors[free]
     for found in (first, second):
@@ -117,7 +115,7 @@ def test_gains_are_those_of_the_gaussian_field():
 
 def field_of(graph: Graph, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The covariance between points without a label, by a dense inverse, and these points."""
-    from spinlearn.advice.explained import POWER
+    from spinlearn.advice.suggestion import POWER
     from spinlearn.methods.walks import alpha_of
 
     weights = np.zeros((graph.n_nodes, graph.n_nodes))
@@ -135,23 +133,9 @@ def test_of_many_points_some_are_looked_at_and_lone_points_come_last():
     lone = Graph(size * size + 3, graph.edges)
     labelled = np.zeros(lone.n_nodes, dtype=bool)
     assert lone.n_nodes > MAX_POINTS
-    found = explaining_batch(lone, labelled, np.ones(lone.n_nodes), 3, np.random.default_rng(0))
+    found = gaussian_batch(lone, labelled, np.ones(lone.n_nodes), 3, np.random.default_rng(0))
     assert all(item.point < size * size for item in found)
     assert found[0].gain > found[1].gain > found[2].gain > 1
-
-
-def test_a_label_more_keeps_the_class_term():
-    graph = grid_graph(3, 3)
-    labels = np.full(9, -1)
-    labels[0] = 0
-    model = Modularity()(graph, labels, 2)
-    more = labelled_as(model, [8], [1])
-    assert more.class_penalty is model.class_penalty is not None
-    expected = Modularity()(graph, np.where(np.arange(9) == 8, 1, labels), 2)
-    states = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1])
-    assert more.energy(states) == pytest.approx(expected.energy(states))
-    with pytest.raises(InvalidInputError, match="labelled already"):
-        labelled_as(more, [8], [0])
 
 
 def test_suspects_beside_new_classes():

@@ -173,10 +173,7 @@ def test_notes_say_how_it_was_computed():
     assert "T = 0" in found.notes()[1]
     assert found.new_classes == {}
     assert found.proposals == ()
-
-
-def test_repr_counts():
-    assert repr(fit(0.0).answer_) == "Answer(T = 0: 2 labelled, 13 confident)"
+    assert repr(found) == "Answer(T = 0: 2 labelled, 13 confident)"
 
 
 # -- copies and files ----------------------------------------------------------------------------

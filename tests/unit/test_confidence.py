@@ -39,7 +39,7 @@ def answer(graph, y=Y, temperature=0.0, temperatures=TEMPERATURES, n_states=2, *
     return Answer.from_equilibrium(run, code, temperature=temperature, **settings)
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.2, 0.8, 2.0, "auto"])
+@pytest.mark.parametrize("temperature", [0.0, 0.2, 2.0, "auto"])
 @pytest.mark.parametrize("small_groups", ["join", "outlier", "new"])
 def test_range_labelled_and_undecided(temperature, small_groups):
     found = answer(two_clusters(), temperature=temperature, small_groups=small_groups)
@@ -50,14 +50,10 @@ def test_range_labelled_and_undecided(temperature, small_groups):
         largest = found.probabilities.max(axis=1)
         named = found.status != "new"
         np.testing.assert_allclose(found.confidence[named], largest[named])
-
-
-def test_undecided_points_are_no_surer_than_their_best_class():
-    hot = answer(two_clusters(), temperature=2.0, small_groups="outlier")
-    assert "outlier" in hot.status
-    between = answer(two_clusters((0.5, 0.5)), temperature=0.2, small_groups="outlier")
-    assert between.status[BRIDGE] == "outlier"
-    assert between.confidence[BRIDGE] == pytest.approx(0.5)
+    if temperature == 0.2 and small_groups == "outlier":
+        between = answer(two_clusters((0.5, 0.5)), temperature=0.2, small_groups="outlier")
+        assert between.status[BRIDGE] == "outlier"
+        assert between.confidence[BRIDGE] == pytest.approx(0.5)
 
 
 def test_at_zero_temperature_the_bridge_is_less_sure_than_the_cores():
@@ -87,35 +83,20 @@ def test_at_zero_temperature_it_is_the_mean_up_to_melting():
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.5])
-def test_exchanging_the_classes_changes_nothing(temperature):
-    plain = answer(two_clusters(), temperature=temperature)
-    exchanged = answer(two_clusters(), np.where(Y < 0, -1, 1 - Y), temperature=temperature)
+def test_names_of_classes_order_of_points_and_units_change_nothing(temperature):
+    graph = two_clusters()
+    plain = answer(graph, temperature=temperature)
+    exchanged = answer(graph, np.where(Y < 0, -1, 1 - Y), temperature=temperature)
     assert exchanged.calls.tolist() == [1 - c if c >= 0 else c for c in plain.calls.tolist()]
     np.testing.assert_allclose(exchanged.confidence, plain.confidence, atol=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("temperature", [0.0, 0.5])
-def test_permuting_the_points_permutes_it(seed, temperature):
-    graph = two_clusters()
-    order = np.random.default_rng(seed).permutation(graph.n_nodes)
-    place = np.argsort(order)
-    moved = Graph(graph.n_nodes, place[graph.edges], graph.weights)
-    plain = answer(graph, temperature=temperature)
+    order = np.random.default_rng(0).permutation(graph.n_nodes)
+    moved = Graph(graph.n_nodes, np.argsort(order)[graph.edges], graph.weights)
     permuted = answer(moved, Y[order], temperature=temperature)
     np.testing.assert_allclose(permuted.confidence, plain.confidence[order], atol=1e-12)
-
-
-@pytest.mark.parametrize("scale", [0.1, 7.0])
-@pytest.mark.parametrize("temperature", [0.0, 0.5])
-def test_couplings_and_temperatures_in_other_units(scale, temperature):
-    graph = two_clusters()
-    plain = answer(graph, temperature=temperature)
-    scaled = answer(
-        graph.with_weights(scale * graph.weights),
-        temperature=scale * temperature,
-        temperatures=scale * TEMPERATURES,
-    )
+    scale = 7.0
+    weighted = graph.with_weights(scale * graph.weights)
+    grid = scale * TEMPERATURES
+    scaled = answer(weighted, temperature=scale * temperature, temperatures=grid)
     assert scaled.calls.tolist() == plain.calls.tolist()
     np.testing.assert_allclose(scaled.confidence, plain.confidence, atol=1e-9)
 
@@ -152,14 +133,6 @@ def test_members_of_a_new_class_are_sure_as_far_as_no_label_reaches_them():
     assert set(found.status[8:]) == {"new"}
     np.testing.assert_allclose(third, 1.0)
     assert np.all(found.confidence[[1, 2, 3, 5, 6, 7]] > 0.5)
-
-
-@pytest.mark.parametrize("y", [np.full(BRIDGE + 1, -1), np.repeat([0, 1, 0], [4, 4, 1])])
-def test_without_labels_and_with_nothing_but_labels(y):
-    found = answer(two_clusters(), y, temperature="auto")
-    assert np.all((found.confidence >= 0) & (found.confidence <= 1))
-    if np.all(y >= 0):
-        np.testing.assert_array_equal(found.confidence, 1.0)
 
 
 @pytest.mark.parametrize("temperatures", [[0.0], [0.3], [np.inf], [0.0, np.inf]])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from spinlearn import energies
-from spinlearn.answers.certainty import trusted_rows, usable_rows
 from spinlearn.answers.names import outcome_name
 from spinlearn.answers.profile import Profile, decide, profile
 from spinlearn.answers.rule import Status
@@ -162,12 +161,6 @@ def test_crumbs_that_join_a_new_class_are_in_it():
         for what in ("join", "outlier")
     }
     assert members == {"join": [1, 2, 3, 4], "outlier": [1, 2, 3]}
-
-
-def test_small_groups_of_another_kind_are_refused():
-    run = island(1)
-    with pytest.raises(InvalidInputError, match="small_groups='drop' is unknown: use one of"):
-        profile(run, small_groups="drop")
 
 
 def three_blobs(sizes=(3, 5, 4)):
@@ -442,22 +435,6 @@ def test_information_takes_the_coldest_of_equals_and_knows_its_limits():
         answer_temperature(found, "best")
 
 
-def test_badly_sampled_temperatures_are_not_chosen():
-    from dataclasses import replace
-
-    rows = [(1.0, [1.0, 0.9, 0.0], [0.9, 0.9]), (0.5, [1.0, 1.0, 0.0], [1.0, 1.0])]
-    rows[0][1][1], rows[0][2][1] = 0.5, 0.5  # at T = 1 the middle point is a crumb
-    run = equilibrium(3, [(0, 1), (1, 2)], rows, clamped=[0, -1, 1])
-    assert trusted_rows(run).tolist() == [True, True]
-    noisy = replace(run, std_error=np.array([np.zeros((3, 2)), np.full((3, 2), 0.4)]))
-    assert trusted_rows(noisy).tolist() == [False, True]  # ascending in temperature
-    assert answer_temperature(profile(noisy)) == 0.5
-    assert answer_temperature(profile(noisy), trusted=usable_rows(noisy)) == 1.0
-    hopeless = replace(run, std_error=np.ones((2, 3, 2)))
-    assert not trusted_rows(hopeless).any()
-    assert usable_rows(hopeless).all()
-
-
 def test_information_does_not_depend_on_the_names_of_classes_or_points():
     rng = np.random.default_rng(1)
     edges = [(i, i + 1) for i in range(11)]
@@ -474,13 +451,6 @@ def test_information_does_not_depend_on_the_names_of_classes_or_points():
     mirrored = [(t, first[::-1], agree[::-1]) for t, first, agree in rows]
     back = information(profile(equilibrium(12, edges, mirrored, clamped=clamped[::-1])))
     np.testing.assert_allclose(back, plain)
-
-
-@pytest.mark.parametrize("tau", [-0.1, 1.0, np.nan, "a"])
-def test_tau_out_of_range_is_refused(tau):
-    run = equilibrium(2, [(0, 1)], [(1.0, [0.5, 0.5], [0.5])])
-    with pytest.raises(InvalidInputError, match="tau"):
-        profile(run, tau=tau)
 
 
 @pytest.mark.slow

@@ -244,18 +244,6 @@ def test_odd_graphs_are_classified():
             assert fitted.transduction_[labelled].tolist() == np.array(y)[labelled].tolist()
 
 
-def test_advice_pages_and_stored_answers_work_with_them(tmp_path):
-    fitted = fit(temperature=0.2)
-    assert len(suggest(fitted, 2)) == 2
-    assert suspects(fitted) == []
-    fitted.explore(tmp_path / "page.html")
-    Result.of(fitted, [str(k) for k in range(40)]).save(tmp_path / "model.npz")
-    again = Result.load(tmp_path / "model.npz")
-    np.testing.assert_array_equal(again.model.couplings, fitted.model_.couplings)
-    np.testing.assert_array_equal(again.calls, fitted.answer_.calls)
-    assert again.is_cut
-
-
 def test_compare_minimises_what_it_samples():
     table = compare(
         X,

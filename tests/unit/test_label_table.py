@@ -77,16 +77,6 @@ def test_errors_have_columns_only_where_there_are_any():
     assert not any(c.startswith("se:") for c in plain.table(range(3)).columns)
 
 
-def test_ranges_are_the_intervals_of_the_profile(case):
-    found, row = case.content.profile, case.content.answer_row
-    low, high = found.call_ranges(row)
-    ends = found.boundaries()
-    here = found.temperatures[row]
-    for point in range(found.outcomes.shape[1]):
-        (interval,) = [i for i in found.intervals(point) if i.low <= here <= i.high]
-        assert (ends[low[point]], ends[high[point]]) == (interval.low, interval.high)
-
-
 def test_answer_off_the_grid_becomes_a_row(case):
     before = case.result.answer_
     assert 0.42 not in before.temperatures

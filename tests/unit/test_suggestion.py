@@ -12,7 +12,6 @@ import pytest
 from spinlearn import PottsClassifier
 from spinlearn.advice.suggestion import (
     best_batch,
-    labelled_as,
     pair_gains,
     suggest,
     telling_temperatures,
@@ -40,7 +39,9 @@ def exact_gain(model: PottsModel, temperature: float, i: int, j: int) -> float:
     plain = Enumeration().run(model, [temperature]).marginals[0]
     success = 0.0
     for c in range(model.n_states):
-        after = Enumeration().run(labelled_as(model, [i], [c]), [temperature]).marginals[0]
+        clamped = model.clamped.copy()
+        clamped[i] = c
+        after = Enumeration().run(model.replace(clamped=clamped), [temperature]).marginals[0]
         success += plain[i, c] * after[j].max()
     return success - plain[j].max()
 

@@ -12,36 +12,49 @@ hang together shows at some temperatures more than at others. Which s is best fo
 one half of the labellings and its success counted on the other, and the other way round: with few
 labellings the largest of noisy numbers would promise gains where there are none.
 
-That needs labellings that are drawn from the whole law. An approximate answer, such as that of
-belief propagation, stands for models in which they are not had in seconds; there the gain is
-estimated from where errors are expected, 1 - max_c p_j(c), and random walks on the graph
-(`explained`).
-
 A batch B of drawn labellings is worth sum_j max_{i in B} gain(i, j): a second point in a region
 that the first has settled adds nothing, so that the points of a batch are spread. The sum is
 submodular, and adding the best point at a time comes within 1 - 1/e of the best batch (Nemhauser,
 Wolsey & Fisher 1978).
+
+That needs labellings that are drawn from the whole law. An approximate answer, such as that of
+belief propagation, stands for models in which they are not had in seconds. There the classes of the
+points are taken for a Gaussian field with covariance C = G^2, G that of random walks on the graph
+(`walks`) which end at labelled points: a point with a label has nothing left to explain. The square
+makes the field smooth, so that a point speaks for the group around it. Knowing point i explains the
+share
+
+    rho_ij^2 = C_ij^2 / (C_ii C_jj)
+
+of what is open at j (the criterion of Ji & Han 2012, where every point counts alike). Here j counts
+by the error e_j = 1 - max_c p_j(c) that is expected there, so that asking for i removes
+
+    gain(i) = sum_j e_j rho_ij^2
+
+errors: most in a large group of points about which little is known, and there at its centre. The
+next point of a batch is chosen with the first known: e_j is less by that share, and C is
+conditioned on it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.advice.explained import explaining_batch
 from spinlearn.analysis.phases import Phase, phases
 from spinlearn.answers import Answer
 from spinlearn.answers.temperature import calibrated_temperature
-from spinlearn.core.arrays import FloatArray, StateArray
+from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.core.equilibrium import Equilibrium, Kind
-from spinlearn.core.model import FREE, PottsModel
+from spinlearn.core.graph import Graph
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.engines.draws import draw_labellings
-from spinlearn.errors import InvalidInputError
+from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.estimators import PottsClassifier
+from spinlearn.methods.walks import RandomWalks
 
 N_SAMPLES = 256  # labellings at each temperature
 N_TEMPERATURES = 3
@@ -50,6 +63,13 @@ MAX_CANDIDATES = 500  # points that may be suggested; more are drawn from at ran
 MAX_TARGETS = 2000  # points whose errors are counted
 PRIOR = 1.0  # labellings' worth of trust in "knowing i changes nothing"
 BLOCK = 16  # candidates at a time
+# Of the Gaussian field:
+MAX_POINTS = 1000  # that may be chosen, and whose errors count; of more, so many are drawn
+MAX_VALUES = 30_000_000  # computed of C, at most
+POWER = 2  # of G
+TOLERANCE = 1e-4
+COLUMNS = 64  # of C at a time
+HALF = 0.5  # share explained from which on a point is reached
 
 Points = npt.NDArray[np.intp]
 
@@ -147,8 +167,7 @@ def suggest(
         errors = np.where(labels >= 0, 0.0, 1 - p.max(axis=1, initial=0.0))
         graph = model.graph.with_weights(model.couplings)
         generator = np.random.default_rng(root)
-        batch = explaining_batch(graph, labels >= 0, errors, n, generator, stop)
-        return [Suggestion(*item) for item in batch]
+        return gaussian_batch(graph, labels >= 0, errors, n, generator, stop)
     wanted = temperatures
     if wanted is None:
         equilibrium = answer.equilibrium if isinstance(answer, Answer) else answer
@@ -236,13 +255,62 @@ def best_batch(gains: FloatArray, candidates: Points, n: int) -> list[Suggestion
     return batch
 
 
-def labelled_as(model: PottsModel, points: Sequence[int], states: Sequence[int]) -> PottsModel:
-    """The model with more points held in a state."""
-    clamped = model.clamped.copy()
-    if np.any(clamped[list(points)] != FREE):
-        raise InvalidInputError("a point is labelled already: give points without a label")
-    clamped[list(points)] = states
-    return model.replace(clamped=clamped)
+def gaussian_batch(
+    graph: Graph,
+    labelled: BoolArray,
+    errors: FloatArray,
+    n: int,
+    generator: np.random.Generator,
+    stop: Callable[[], bool] = lambda: False,
+) -> list[Suggestion]:
+    """The n points without a label that explain most, one after the other.
+
+    Parameters
+    ----------
+    graph : Graph
+        Edges of negative weight are left aside.
+    labelled : bool array (n,)
+    errors : float array (n,)
+        Expected error at every point, in [0, 1].
+    n : int
+        At most the number of points without a label.
+    generator : numpy.random.Generator
+        Draws the points that are looked at where there are many.
+    stop : callable
+        Asked between blocks of columns.
+    """
+    free = np.flatnonzero(~labelled)
+    most = max(min(MAX_POINTS, MAX_VALUES // graph.n_nodes), n)
+    points = _some(free, most, generator)
+    each = len(free) / len(points)  # points that one stands for
+    walks = RandomWalks(graph, ~labelled, TOLERANCE)
+    blocks = []
+    for begin in range(0, len(points), COLUMNS):
+        if stop():
+            raise StoppedError("stopped while looking for points to label")
+        blocks.append(walks.columns(points[begin : begin + COLUMNS], POWER)[points])
+    field = np.concatenate(blocks, axis=1)  # C between the points
+    field = np.asarray(0.5 * (field + field.T))
+    left = np.asarray(errors, dtype=np.float64)[points]
+    tiny = 1e-9 * np.diag(field)
+    chosen: list[Suggestion] = []
+    asked = np.zeros(len(points), dtype=bool)
+    for _ in range(n):
+        variance = np.diag(field)
+        known = variance <= tiny
+        inverse = np.where(known, 0.0, 1 / np.where(known, 1.0, variance))
+        gains = np.square(field) @ (left * inverse) * inverse
+        gains[asked] = -1.0
+        best = int(np.argmax(gains))
+        share = np.square(field[best]) * inverse * inverse[best]
+        reach = max(round(each * int(np.sum(share >= HALF))), 1)
+        chosen.append(Suggestion(int(points[best]), float(each * gains[best]), reach))
+        asked[best] = True
+        left = left * np.maximum(1 - share, 0.0)
+        left[best] = 0.0
+        column = field[best].copy()
+        field -= np.outer(column, column * inverse[best])
+    return chosen
 
 
 def _indicators(states: StateArray, n_states: int, points: Points) -> npt.NDArray[np.float32]:

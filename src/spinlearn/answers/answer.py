@@ -18,17 +18,13 @@ from spinlearn.analysis.grains import TIE
 from spinlearn.analysis.phases import PhaseInterval, Phases, phases
 from spinlearn.answers.certainty import call_probability, mean_confidence, usable_rows, warning_at
 from spinlearn.answers.labels import LabelCode
-from spinlearn.answers.law import (
-    Law,
-    accuracy_text,
-    expected_accuracy,
-    second_choices,
-)
+from spinlearn.answers.law import LAWS, Law, second_choices
 from spinlearn.answers.names import encode_outcomes, outcome_name, outcome_names
 from spinlearn.answers.profile import Profile, profile
 from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.answers.rule import STATUS_NAMES, Decision, Status, label_reach
-from spinlearn.answers.table import STEPS, LabelTable, label_table
+from spinlearn.answers.spreadsheet import safe_name
+from spinlearn.answers.table import STEPS, LabelTable, table_columns, whole_steps
 from spinlearn.answers.temperature import (
     TEMPERATURE_RULES,
     answer_temperature,
@@ -356,20 +352,27 @@ class Answer(NotebookTable):
     def second(self) -> npt.NDArray[np.object_]:
         """The most probable other class of every point, "" where there is none."""
         chosen = second_choices(self.law_states, self.decision.outcomes)
-        names = [self._state_name(s) for s in range(self.law_states.shape[1])]
+        n_states = self.law_states.shape[1]
+        n_named = n_states if self.law is not None else len(self.classes)
+        names = [self.name_of(k) if k < n_named else "" for k in range(n_states)]
         return np.array([*names, ""], dtype=object)[chosen]
-
-    def _state_name(self, state: int) -> str:
-        """A class, a new class of an average, or nothing for another state without a name."""
-        if state < len(self.classes) or self.law is not None:
-            return self.name_of(state)
-        return ""
 
     @property
     def expected_accuracy(self) -> tuple[float, float]:
-        """Share of the calls that are expected to be right, and its standard deviation."""
-        open_points = self.labels < 0
-        return expected_accuracy(self.confidence[open_points], int(np.sum(~open_points)))
+        """Share of the calls that are expected to be right, and its standard deviation.
+
+        Of N calls with probabilities p_i, A = mean p_i are expected to be right. What the labels
+        teach of that is worth M trials, M the number of labels: the standard deviation is that of a
+        Beta law with A M + 1 successes and (1 - A) M + 1 failures.
+        """
+        calls = self.labels < 0
+        if not np.any(calls):
+            return 1.0, 0.0
+        mean = float(np.mean(self.confidence[calls], dtype=np.float64))
+        n_labels = int(np.sum(~calls))
+        trials = n_labels + 2
+        middle = (mean * n_labels + 1) / trials
+        return mean, float(np.sqrt(middle * (1 - middle) / (trials + 1)))
 
     def headline(self) -> str:
         """How good the whole answer is, in one sentence."""
@@ -381,8 +384,20 @@ class Answer(NotebookTable):
                 f"all labels are of one class, {self.classes[0]}: every point outside new classes "
                 "is called so, and nothing says how many of these calls are right"
             )
-        chance = self.law is not None and self.law.chance
-        return accuracy_text(self.expected_accuracy, n_calls, chance)
+        mean, spread = self.expected_accuracy
+        text = (
+            f"about {100 * mean:.0f} % of these {n_calls:,} calls are right, give or take "
+            f"{max(100 * spread, 1):.0f}"
+        )
+        if n_calls == 0:
+            text = "every point has a label: nothing was left to call"
+        if self.law is not None and self.law.chance:
+            return (
+                "left-out labels are predicted no better than by guessing: the labels may belong "
+                "to other rows (a file joined wrongly), be random, or have nothing to do with "
+                f"these data; if not, {text}"
+            )
+        return text
 
     @property
     def forced_labels(self) -> npt.NDArray[Any]:
@@ -446,17 +461,36 @@ class Answer(NotebookTable):
         -------
         LabelTable
         """
-        return label_table(
-            self.decision,
-            ids=ids,
-            classes=self.classes,
-            confidence=self.confidence,
-            second=self.second,
-            states=self.table_states(points),
-            n_new=self.n_new,
-            std_error=self.std_error,
-            points=points,
+        decision, classes, errors = self.decision, self.classes, self.std_error
+        if len(ids) != len(decision.outcomes):
+            raise InvalidInputError(
+                f"there are {len(ids)} ids for {len(decision.outcomes)} points: give one id per "
+                "point"
+            )
+        codes, inverse = np.unique(decision.outcomes[points], return_inverse=True)
+        names = [safe_name(outcome_name(int(c), classes, decision.confused_sets)) for c in codes]
+        states = self.table_states(points)
+        numbers = states if errors is None else np.concatenate([states, errors[points]], axis=1)
+        listed = inverse, decision.status[points], whole_steps(self.confidence[points])
+        text = [f"{k // STEPS}.{k % STEPS:04d}" for k in range(STEPS + 1)]
+        rows = tuple(
+            (
+                safe_name(str(name)),
+                names[call],
+                STATUS_NAMES[how],
+                text[sure],
+                safe_name(other),
+            )
+            + tuple([text[k] for k in values])
+            for name, other, call, how, sure, values in zip(
+                ids[points],
+                self.second[points],
+                *(v.tolist() for v in (*listed, whole_steps(numbers))),
+                strict=True,
+            )
         )
+        columns = table_columns(classes, self.n_new, states.shape[1], errors is not None)
+        return LabelTable(columns, rows)
 
     # -- in words --------------------------------------------------------------------------------
 
@@ -473,7 +507,12 @@ class Answer(NotebookTable):
         """What kind of answer this is, in words."""
         law = self.law
         if law is not None:
-            return [f"what the labels taught: {law.shares_text()}; {law.evidence_text()}"]
+            shares = [(name, s) for name, s in zip(LAWS, law.shares, strict=True) if s >= 0.005]
+            listed = ", ".join(f"{name} {100 * s:.0f} %" for name, s in shares)
+            judged = f"{law.n_right} of {law.n_judged} labels left out are called right"
+            if law.n_judged == 0:
+                judged = "no label could be left out to learn this: give two of a class"
+            return [f"what the labels taught: {listed}; {judged}"]
         remarks = []
         if self.temperature == 0:
             least = "the minimum cut, the" if self.is_cut else "the"

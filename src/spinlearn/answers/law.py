@@ -6,10 +6,6 @@ Status puts the same number into words: *confident* from SURE on, *confused* whe
 is within tau of the first, *grown* between the two: ahead, but carried by its neighbours. A call is
 *new* where a class without label is the most probable, and its point an *outlier* where no label
 reaches it: then the commonest class is called. Axes: n points, k named classes.
-
-How good the whole answer is: of N calls with probabilities p_i, A = mean p_i are expected to be
-right. What the labels teach of that is worth M trials, M the number of labels, so that its standard
-deviation is that of a Beta law with A M + 1 successes and (1 - A) M + 1 failures.
 """
 
 from __future__ import annotations
@@ -71,21 +67,9 @@ class Law:
         reached: BoolArray,
         temperature: float,
     ) -> Decision:
-        """Call and status of every point.
+        """Call and status of every point; two classes are confused within `tau`.
 
-        Parameters
-        ----------
-        labels : int array (n,)
-        n_classes : int
-            k.
-        tau : float
-            Within which two classes are confused.
-        held : bool array (n,)
-            Points whose label stands.
-        reached : bool array (n,)
-            Points in parts of the graph with a label.
-        temperature : float
-            That stands for all.
+        The label of points `held` stands. Points `reached` are in parts of the graph with a label.
         """
         p = self.probabilities
         n, width = p.shape
@@ -112,63 +96,6 @@ class Law:
             n_classes=n_classes,
             confused_sets=((),) if np.any(unknown & ~held) else (),
         )
-
-    def shares_text(self) -> str:
-        """What the labels learnt, in words."""
-        listed = [f"{name} {100 * s:.0f} %" for name, s in zip(LAWS, self.shares, strict=True)
-                  if s >= 0.005]  # fmt: skip
-        return ", ".join(listed)
-
-    def evidence_text(self) -> str:
-        """How left-out labels fared, in words."""
-        if self.n_judged == 0:
-            return "no label could be left out to learn this: give two of a class"
-        return f"{self.n_right} of {self.n_judged} labels left out are called right"
-
-
-def expected_accuracy(confidence: FloatArray, n_labels: int) -> tuple[float, float]:
-    """Share of calls expected to be right, with its standard deviation.
-
-    Parameters
-    ----------
-    confidence : float array
-        Of the calls, without given labels.
-    n_labels : int
-    """
-    if len(confidence) == 0:
-        return 1.0, 0.0
-    mean = float(np.mean(confidence, dtype=np.float64))
-    trials = n_labels + 2
-    middle = (mean * n_labels + 1) / trials
-    return mean, float(np.sqrt(middle * (1 - middle) / (trials + 1)))
-
-
-def accuracy_text(accuracy: tuple[float, float], n_calls: int, chance: bool = False) -> str:
-    """The first line of an answer.
-
-    Parameters
-    ----------
-    accuracy : tuple of two float
-        Of `expected_accuracy`.
-    n_calls : int
-        Calls of points without label.
-    chance : bool
-        Whether left-out labels were predicted no better than by guessing.
-    """
-    mean, spread = accuracy
-    text = (
-        f"about {100 * mean:.0f} % of these {n_calls:,} calls are right, give or take "
-        f"{max(100 * spread, 1):.0f}"
-    )
-    if n_calls == 0:
-        text = "every point has a label: nothing was left to call"
-    if chance:
-        return (
-            "left-out labels are predicted no better than by guessing: the labels may belong to "
-            "other rows (a file joined wrongly), be random, or have nothing to do with these data; "
-            f"if not, {text}"
-        )
-    return text
 
 
 def second_choices(probabilities: FloatArray, outcomes: IntArray) -> npt.NDArray[np.int32]:

@@ -31,15 +31,6 @@ Classes = Sequence[object] | npt.NDArray[Any]
 ConfusedSets = Sequence[tuple[int, ...]]
 
 
-def outcome_candidates(
-    outcome: int, n_classes: int, confused_sets: ConfusedSets
-) -> tuple[int, ...]:
-    """Classes an outcome leaves open."""
-    if outcome < 0:
-        return confused_sets[-1 - outcome]
-    return (outcome,) if outcome < n_classes else ()
-
-
 def outcome_name(outcome: int, classes: Classes, confused_sets: ConfusedSets) -> str:
     """An outcome in words: a class, or for instance ``new:1``, ``confused:A|B`` or ``outlier``.
 

@@ -145,21 +145,6 @@ class Profile(NotebookTable):
         """
         return nearest_row(self.temperatures, temperature)
 
-    def rows_around(self, temperature: float) -> tuple[int, int]:
-        """Rows of the grid temperatures next to the given one, below and above.
-
-        Parameters
-        ----------
-        temperature : float
-            In the unit of the couplings.
-
-        Returns
-        -------
-        tuple of two int
-        """
-        above = int(np.searchsorted(self.temperatures, temperature))
-        return max(above - 1, 0), min(above, len(self.temperatures) - 1)
-
     def boundaries(self) -> FloatArray:
         """Ends of the ranges that the grid temperatures stand for.
 
@@ -196,30 +181,6 @@ class Profile(NotebookTable):
             for a, b in zip(starts, stops, strict=True)
         ]
 
-    def call_ranges(
-        self, row: int, points: slice = slice(None)
-    ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """Where the outcome at a row begins and ends, for every point.
-
-        Parameters
-        ----------
-        row : int
-            Row of the grid.
-        points : slice, optional
-            Which points; default all.
-
-        Returns
-        -------
-        first, last : int arrays (n,)
-            Positions in `boundaries`.
-        """
-        same = self.outcomes[:, points] == self.outcomes[row, points]
-        before = np.argmin(same[row::-1], axis=0)  # steps down to the first that differs, 0 if none
-        after = np.argmin(same[row:], axis=0)
-        low = np.where(before > 0, row - before + 1, 0)
-        high = np.where(after > 0, row + after, len(same))
-        return low, high
-
     def interval_lengths(self) -> FloatArray:
         """Length of the range of temperatures over which a point keeps the outcome it has here.
 
@@ -227,10 +188,8 @@ class Profile(NotebookTable):
         -------
         float array (T, n)
         """
-        ends = self.boundaries()
-        n_rows = len(self.temperatures)
-        low = np.empty(self.outcomes.shape)
-        high = np.empty(self.outcomes.shape)
+        ends, n_rows = self.boundaries(), len(self.temperatures)
+        low, high = np.empty(self.outcomes.shape), np.empty(self.outcomes.shape)
         low[0], high[-1] = ends[0], ends[-1]
         for k in range(1, n_rows):
             same = self.outcomes[k] == self.outcomes[k - 1]
@@ -414,11 +373,12 @@ def profile(
     fresh = 0
     if reference is not None:
         sets = {classes: k for k, classes in enumerate(reference.confused_sets)}
-        colder, warmer = reference.rows_around(float(equilibrium.temperatures[order[0]]))
-        previous, after = (reference.outcomes[row] - named for row in (colder, warmer))
+        warmer = int(np.searchsorted(reference.temperatures, equilibrium.temperatures[order[0]]))
+        rows = max(warmer - 1, 0), min(warmer, len(reference.temperatures) - 1)
+        previous, after = (reference.outcomes[row] - named for row in rows)
         fresh = max(int(reference.outcomes.max()) - named + 1, 0)
     reached = label_reach(equilibrium.model, named)
-    rows = []
+    ruled = []
     for k in order:
         found = decision_rule(
             equilibrium, int(k), tau=float(tau), n_classes=named, small_groups=small_groups,
@@ -428,12 +388,12 @@ def profile(
         numbers, fresh = tracked(found.components, new, previous, fresh, after)
         found.outcomes[new] = named + numbers[new]
         previous, after = np.where(new, numbers, -1), None
-        rows.append(found)
+        ruled.append(found)
     return Profile(
         temperatures=frozen(equilibrium.temperatures[order], np.float64),
-        outcomes=frozen(np.array([r.outcomes for r in rows]), np.int32),
-        status=frozen(np.array([r.status for r in rows]), np.int8),
-        margin=frozen(np.array([r.margin for r in rows]), np.float64),
+        outcomes=frozen(np.array([r.outcomes for r in ruled]), np.int32),
+        status=frozen(np.array([r.status for r in ruled]), np.int8),
+        margin=frozen(np.array([r.margin for r in ruled]), np.float64),
         n_classes=named,
         confused_sets=tuple(sets),
         n_labels=int(label_holders(equilibrium.model, named).sum()),

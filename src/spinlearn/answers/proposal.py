@@ -150,28 +150,20 @@ def proposed(proposals: Sequence[Proposal], name: object) -> Proposal:
     return found[0]
 
 
-def feature_differences(
-    X: object, inside: npt.NDArray[np.intp], beside: npt.NDArray[np.intp], spread: FloatArray
-) -> FloatArray:
-    """Difference of the means of two groups in units of the spread, for every feature.
+def largest_differences(
+    gap: FloatArray, spread: FloatArray, names: Sequence[object]
+) -> tuple[tuple[str, float], ...]:
+    """The features of largest difference between two groups, in units of the spread.
 
     Parameters
     ----------
-    X : array or sparse array (n, d)
-    inside, beside : int arrays
-        Row numbers of the two groups.
+    gap : float array (d,)
+        Difference of the means of the two groups.
     spread : float array (d,)
         Standard deviations of the features.
+    names : sequence (d,)
     """
-    means = [np.asarray(X[rows].mean(axis=0)).ravel() for rows in (inside, beside)]  # type: ignore[index]
-    gap = means[0] - means[1]
-    return np.asarray(np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0))
-
-
-def largest_differences(
-    differences: FloatArray, names: Sequence[object]
-) -> tuple[tuple[str, float], ...]:
-    """The features of largest difference with their names."""
+    differences = np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0)
     order = np.argsort(-np.abs(differences), kind="stable")[:MOST_FEATURES]
     return tuple((str(names[k]), float(differences[k])) for k in order if differences[k] != 0)
 

@@ -36,7 +36,6 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.analysis.grains import TIE, connected_parts, grains, joined
-from spinlearn.answers.names import outcome_candidates
 from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
 from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.core.model import FREE, PottsModel
@@ -147,7 +146,10 @@ class Decision(NotebookTable):
         -------
         tuple of int
         """
-        return outcome_candidates(int(self.outcomes[point]), self.n_classes, self.confused_sets)
+        outcome = int(self.outcomes[point])
+        if outcome < 0:
+            return self.confused_sets[-1 - outcome]
+        return (outcome,) if outcome < self.n_classes else ()
 
     def count(self, status: Status) -> int:
         """Number of points with this status.

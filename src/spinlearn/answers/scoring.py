@@ -1,10 +1,4 @@
-"""How many points are misclassified: the counting rule of the paper's figures, written down.
-
-A point is right when it carries the name of its true class, or when it is in the new class that
-stands for its true class and nobody labelled that class. New classes are assigned to unlabelled
-true classes one to one, so that most points are right. Everything else is an error: another name,
-a further new class, *confused*.
-"""
+"""How many points are misclassified: the counting rule of the paper's figures, written down."""
 
 from __future__ import annotations
 
@@ -23,7 +17,8 @@ def misclassified(
 
     A point is right if it carries the name of its true class, or if it is in the new class that
     stands for its true class and nobody labelled that class. All else is wrong: another name, a
-    further new class, a point left undecided.
+    further new class, a point left undecided. New classes are assigned to unlabelled true classes
+    one to one, so that most points are right.
 
     Parameters
     ----------
@@ -42,19 +37,16 @@ def misclassified(
 
     Examples
     --------
-    Three groups of five points in a row; the middle one has no label:
+    A triangle between two labelled points is a class that nobody labelled:
 
     >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
-    >>> from spinlearn.engines import JunctionTree
-    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
-    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = MinCut()(graph, [0] + 13 * [-1] + [1], n_states=2)
-    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
     >>> from spinlearn.answers import decide, misclassified
-    >>> truth = 5 * [0] + 5 * [2] + 5 * [1]  # the middle group is a class that nobody labelled
-    >>> [int(misclassified(decide(found, t), truth).sum()) for t in (0.0, 0.8)]
-    [5, 0]
+    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.engines import Enumeration
+    >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
+    >>> run = Enumeration().run(min_cut(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7])
+    >>> [int(misclassified(decide(run, t), [0, 2, 2, 2, 1]).sum()) for t in (0.0, 0.7)]
+    [3, 0]
     """
     from scipy.optimize import linear_sum_assignment
 

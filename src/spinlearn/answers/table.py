@@ -24,11 +24,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.answers.names import outcome_name
-from spinlearn.answers.rule import STATUS_NAMES, Decision
-from spinlearn.answers.spreadsheet import safe_name
 from spinlearn.core.arrays import FloatArray
-from spinlearn.errors import InvalidInputError
 
 STEPS = 10_000  # to a unit of probability
 
@@ -45,61 +41,6 @@ class LabelTable:
         text = io.StringIO()
         csv_writer(text).writerows((self.columns, *self.rows) if heading else self.rows)
         return text.getvalue()
-
-
-def label_table(
-    decision: Decision,
-    *,
-    ids: Sequence[object] | npt.NDArray[Any],
-    classes: Sequence[object] | npt.NDArray[Any],
-    confidence: FloatArray,
-    second: npt.NDArray[np.object_],
-    states: FloatArray,
-    n_new: int = 0,
-    std_error: FloatArray | None = None,
-    points: slice = slice(None),
-) -> LabelTable:
-    """The answer.
-
-    Parameters
-    ----------
-    decision : Decision
-    ids : sequence (n,)
-    classes : sequence (n_classes,)
-        Names of the classes.
-    confidence : float array (n,)
-    second : object array (n,)
-        Name of the most probable other class.
-    states : float array (rows, n_classes + new) or one column more
-        Of these points, probabilities of the classes, then of new ones, and of another class
-        without label.
-    n_new : int
-        New classes.
-    std_error : float array (n, n_classes), optional
-    points : slice
-        Rows of the table; default all.
-    """
-    n_points = len(decision.outcomes)
-    if len(ids) != n_points:
-        raise InvalidInputError(
-            f"there are {len(ids)} ids for {n_points} points: give one id per point"
-        )
-    codes, inverse = np.unique(decision.outcomes[points], return_inverse=True)
-    names = [safe_name(outcome_name(int(c), classes, decision.confused_sets)) for c in codes]
-    text = [step_text(k) for k in range(STEPS + 1)]
-    numbers = [states]
-    if std_error is not None:
-        numbers.append(std_error[points, : len(classes)])
-    steps = whole_steps(np.concatenate(numbers, axis=1))
-    listed = (inverse, decision.status[points], whole_steps(confidence[points]), steps)
-    rows = tuple(
-        (safe_name(str(name)), names[call], STATUS_NAMES[status], text[certain], safe_name(other))
-        + tuple([text[k] for k in values])
-        for name, other, call, status, certain, values in zip(
-            ids[points], second[points], *(v.tolist() for v in listed), strict=True
-        )
-    )
-    return LabelTable(table_columns(classes, n_new, states.shape[1], std_error is not None), rows)
 
 
 def table_columns(
@@ -136,11 +77,6 @@ def whole_steps(values: FloatArray) -> npt.NDArray[np.uint16]:
     single = np.asarray(values, dtype=np.float32).astype(np.float64)
     clipped = np.clip(np.nan_to_num(single, nan=0.0), 0.0, 1.0)
     return np.rint(clipped * STEPS).astype(np.uint16)
-
-
-def step_text(steps: int) -> str:
-    """Whole steps as a decimal number with four places."""
-    return f"{steps // STEPS}.{steps % STEPS:04d}"
 
 
 def temperature_text(value: float) -> str:

@@ -66,7 +66,26 @@ def unseen_laws(answer: Answer, graph: Graph, similarity: Any) -> tuple[FloatArr
     rows = _canonical(similarity)
     total = np.asarray(rows.sum(axis=1)).ravel()
     reached = np.asarray(total > NEGLIGIBLE * np.abs(graph.weights).max(initial=0.0))
-    return _laws(answer, graph, rows, reached), reached
+    model, p, t = answer.model, answer.equilibrium.marginals[answer.row], answer.temperature
+    laws = np.full((rows.shape[0], model.n_states), 1 / model.n_states)
+    coupling = CouplingLaw.of(graph, model)
+    penalty = model.class_penalty
+    known = t > 0 and (penalty is None or penalty.kind == "quadratic")
+    cost = _ClassCost(model, p)
+    for one in _chunks(rows, model.n_states):
+        part = rows[one]
+        some = reached[one] & (np.diff(part.indptr) > 0)
+        if not np.any(some):
+            continue
+        part = part[some]
+        strength = part.data if coupling is None else coupling.couplings(part)
+        if known and coupling is not None:
+            found = _cavity_step(model, p, part, strength, t, cost)
+        else:
+            sums = _row_sums(part, strength[:, None] * p[part.indices])
+            found = sums / _row_sums(part, strength[:, None])
+        laws[np.arange(one.start, one.stop)[some]] = found
+    return laws, reached
 
 
 def unseen_average(
@@ -147,7 +166,9 @@ def unseen_outcomes(
     outcomes, among_named = _prevailing(answer.decision.outcomes, n_classes, rows, reached)
     codes = outcomes_of_states(answer.model, answer.decision.outcomes, n_classes)
     heard = rows @ label_reach(answer.model, n_classes).astype(np.float64) > 0
-    for one in _blocks(len(laws), answer.model.n_states):
+    step = max(1, CHUNK // answer.model.n_states)
+    for start in range(0, len(laws), step):
+        one = slice(start, start + step)
         p = laws[one]
         top_two = np.partition(p, -2, axis=1)[:, -2:]
         margin = top_two[:, 1] - top_two[:, 0]
@@ -169,29 +190,6 @@ def outcomes_of_states(model: PottsModel, outcomes: IntArray, n_classes: int) ->
         if len(held):  # a new class
             codes[s] = outcomes[held[0]]
     return codes
-
-
-def _laws(answer: Answer, graph: Graph, rows: Any, reached: BoolArray) -> FloatArray:
-    model, p, t = answer.model, answer.equilibrium.marginals[answer.row], answer.temperature
-    laws = np.full((rows.shape[0], model.n_states), 1 / model.n_states)
-    coupling = CouplingLaw.of(graph, model)
-    penalty = model.class_penalty
-    known = t > 0 and (penalty is None or penalty.kind == "quadratic")
-    cost = _ClassCost(model, p)
-    for one in _chunks(rows, model.n_states):
-        part = rows[one]
-        some = reached[one] & (np.diff(part.indptr) > 0)
-        if not np.any(some):
-            continue
-        part = part[some]
-        strength = part.data if coupling is None else coupling.couplings(part)
-        if known and coupling is not None:
-            found = _cavity_step(model, p, part, strength, t, cost)
-        else:
-            total = _row_sums(part, strength[:, None])
-            found = _row_sums(part, strength[:, None] * p[part.indices]) / total
-        laws[np.arange(one.start, one.stop)[some]] = found
-    return laws
 
 
 def _cavity_step(
@@ -235,8 +233,18 @@ class _ClassCost:
     """What a point pays for the class itself, whatever its neighbours are."""
 
     def __init__(self, model: PottsModel, p: FloatArray) -> None:
-        self._usual, self._fields = _fields(model)
         self._free = model.clamped == FREE
+        own = model.fields - model.fields[:, :1]  # a constant means nothing
+        # The field that most free points share; or those of all.
+        self._usual, self._fields = np.zeros(model.n_states), None
+        if np.any(self._free):
+            free = own[self._free]
+            usual = np.median(free, axis=0)
+            alike = np.all(np.abs(free - usual) <= TIE * np.abs(free).max(initial=0.0), axis=1)
+            if 2 * alike.sum() > len(free):
+                self._usual = usual
+            else:
+                self._fields = own
         self._gap = np.zeros(model.n_states)
         self._size, self._per_coupling = 0.0, 0.0
         penalty = model.class_penalty
@@ -265,19 +273,6 @@ class _ClassCost:
             means = _row_sums(part, weight * self._fields[part.indices])
             cost += np.divide(means, total, out=np.zeros_like(means), where=total > 0)
         return np.asarray(cost)
-
-
-def _fields(model: PottsModel) -> tuple[FloatArray, FloatArray | None]:
-    """The field that most free points share, (q,); or zero, and those of all, (n, q)."""
-    own = model.fields - model.fields[:, :1]  # a constant means nothing
-    free = own[model.clamped == FREE]
-    if len(free) == 0:
-        return np.zeros(model.n_states), None
-    usual = np.median(free, axis=0)
-    alike = np.all(np.abs(free - usual) <= TIE * np.abs(free).max(initial=0.0), axis=1)
-    if 2 * alike.sum() > len(free):
-        return np.asarray(usual), None
-    return np.zeros(model.n_states), np.asarray(own)
 
 
 def _prevailing(
@@ -333,9 +328,3 @@ def _chunks(rows: Any, n_states: int) -> Iterator[slice]:
         stop = min(max(stop, start + 1), n)
         yield slice(start, stop)
         start = stop
-
-
-def _blocks(n_rows: int, n_states: int) -> Iterator[slice]:
-    step = max(1, CHUNK // n_states)
-    for start in range(0, n_rows, step):
-        yield slice(start, min(start + step, n_rows))

@@ -24,7 +24,8 @@ POINTS_PER_COMPONENT = 6  # between these two: a component that so few points su
 RESOLUTIONS = (0.25, 1.0, 0.0)
 # Temperatures, descending, over the mean summed coupling of a point divided by NEIGHBOURS.
 # Neighbours are neighbours of each other, so that messages count what they say more than once;
-# about so many of them speak independently.
+# about so many of them speak independently. With fewer on average, as on a lattice, groups do not
+# stand apart by their density, and the paper's method is weighed too.
 FACTORS = (2.0, 1.25, 0.8)
 NEIGHBOURS = 5.0
 
@@ -57,7 +58,6 @@ USUAL = 0.6  # ln kappa between parts of one class, mean of 70 sets
 # log-odds -3; a border weaker by a factor e adds 3, a group larger by a factor e adds 2.
 SPLIT, PER_WEAKNESS, PER_SIZE = -3.0, 3.0, 2.0
 STRAY = 0.2  # probability of a label inside a group of another class
-# Without labels: modules at this resolution are groups; those are joined again whose ln kappa is
-# less than 0.6 below what is usual.
-CLUSTERS, APART = 0.4, 0.6
-LEAST_NEIGHBOURS = 5.0  # on average, for groups to stand apart by their density
+# Without labels: modules at this resolution are groups. Two are joined again if their border is
+# stronger than their weakest cut (kappa > 1) where kappa inside a class is as in other data.
+CLUSTERS = 0.4

@@ -40,9 +40,9 @@ class Kind(StrEnum):
     True
     """
 
-    EXACT = "exact"  # rounding only
-    SAMPLED = "sampled"  # statistical errors, with error bars
-    APPROXIMATE = "approximate"  # errors of unknown size
+    EXACT = "exact"
+    SAMPLED = "sampled"
+    APPROXIMATE = "approximate"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)

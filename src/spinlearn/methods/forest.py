@@ -22,8 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +30,7 @@ from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
 from threadpoolctl import threadpool_limits
 
-from spinlearn.core.arrays import FloatArray, IntArray
+from spinlearn.core.arrays import FloatArray
 from spinlearn.core.constants import FEW_LINKS, USUAL
 from spinlearn.core.graph import Graph
 from spinlearn.core.model import PottsModel
@@ -41,8 +39,6 @@ from spinlearn.minimizers.coarsening import masses, modules
 from spinlearn.minimizers.linear_system import weight_matrix
 from spinlearn.minimizers.module_tree import ModuleTree
 from spinlearn.minimizers.partition import FINE
-
-T = TypeVar("T", bound=np.generic)
 
 TREES = 5  # more change little
 FEWEST = 6  # points: fewer cannot be judged
@@ -87,6 +83,9 @@ class SplitTree:
 class Forest:
     """Trees of one graph.
 
+    `member` is the node of every point: itself, or its small module where points are many. `sizes`
+    are the points of every node, `matrix` the couplings between nodes in units of the mean.
+
     Parameters
     ----------
     graph : Graph
@@ -102,69 +101,45 @@ class Forest:
         self._weights = graph.weights
         weights = np.maximum(graph.weights, 0.0)
         mean = float(weights[weights > 0].mean()) if np.any(weights > 0) else 1.0
-        graph, self.member = graph.with_weights(weights / mean), None
+        graph = graph.with_weights(weights / mean)
+        self.member: npt.NDArray[np.intp] = np.arange(graph.n_nodes)
         inner: FloatArray | None = None
-        sizes = np.ones(graph.n_nodes)
         if graph.n_nodes > SAMPLE:
             model = PottsModel(graph, 2)
             generator = np.random.default_rng(seed)
-            self.member = modules(model, FINE, generator, masses(model))
-            sizes = np.bincount(self.member).astype(np.float64)
+            self.member = modules(model, FINE, generator, masses(model)).astype(np.intp)
             graph, inner = _contracted(graph, self.member)
-        self.sizes: FloatArray = sizes
+        self.n_nodes = graph.n_nodes
+        self.sizes: FloatArray = np.bincount(self.member).astype(np.float64)
         self.matrix: csr_array = weight_matrix(graph)
         if inner is not None:
             self.matrix = csr_array(self.matrix + diags_array(2 * inner))
-        grown = []
+        trees = []
         for k in range(TREES):
             check()
-            grown.append(self._grown(ModuleTree(graph, seed + k, inner)))
-        self.trees = tuple(grown)
-
-    def _grown(self, tree: ModuleTree) -> SplitTree:
-        sums = np.concatenate([[0.0], np.cumsum(self.sizes[tree.order])])
-        runs = self.matrix[tree.order][:, tree.order]
-        with threadpool_limits(1):  # small matrices: threads would only wait for each other
-            cuts = np.array([
-                _cut(runs.indptr, runs.indices, runs.data, begin, end)
-                for begin, end in zip(tree.begin[:-1].tolist(), tree.end[:-1].tolist(), strict=True)
-            ])  # fmt: skip
-        weaker = cuts[tree.children].min(axis=1) if len(tree.children) else np.empty(0)
-        kappa = (tree.crossing + FEW_LINKS) / (weaker + FEW_LINKS)
-        return SplitTree(tree, sums[tree.end] - sums[tree.begin], np.log(kappa))
+            tree = ModuleTree(graph, seed + k, inner)
+            sums = np.concatenate([[0.0], np.cumsum(self.sizes[tree.order])])
+            runs = self.matrix[tree.order][:, tree.order]
+            with threadpool_limits(1):  # small matrices: threads would only wait for each other
+                ends = zip(tree.begin[:-1].tolist(), tree.end[:-1].tolist(), strict=True)
+                cuts = np.array([_cut(runs.indptr, runs.indices, runs.data, *run) for run in ends])
+            weaker = cuts[tree.children].min(axis=1) if len(tree.children) else np.empty(0)
+            kappa = (tree.crossing + FEW_LINKS) / (weaker + FEW_LINKS)
+            trees.append(SplitTree(tree, sums[tree.end] - sums[tree.begin], np.log(kappa)))
+        self.trees = tuple(trees)
 
     def is_of(self, graph: Graph) -> bool:
         """Whether it has grown on the same links."""
         return np.array_equal(self._weights, graph.weights)
 
-    @cached_property
-    def n_nodes(self) -> int:
-        """Points, or their modules."""
-        return len(self.sizes)
-
-    def nodes(self, points: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """The node of each of these points."""
-        return points if self.member is None else self.member[points].astype(np.intp)
-
     def central(self, points: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Points of a group in the order of how strongly they are coupled to the others in it."""
-        nodes, place = np.unique(self.nodes(points), return_inverse=True)
+        nodes, place = np.unique(self.member[points], return_inverse=True)
         inner = np.asarray(self.matrix[nodes][:, nodes].sum(axis=1)).ravel() / self.sizes[nodes]
         return np.asarray(points[np.argsort(-inner[place], kind="stable")])
 
-    def summed(self, values: FloatArray) -> FloatArray:
-        """Sums of the rows of points, for every node."""
-        if self.member is None:
-            return values
-        columns = [np.bincount(self.member, weights=v, minlength=self.n_nodes) for v in values.T]
-        return np.column_stack(columns) if columns else np.empty((self.n_nodes, 0))
 
-    def spread(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
-        """Values of nodes, given to each of their points."""
-        return values if self.member is None else np.asarray(values[self.member])
-
-
-def _contracted(graph: Graph, member: IntArray) -> tuple[Graph, FloatArray]:
+def _contracted(graph: Graph, member: npt.NDArray[np.intp]) -> tuple[Graph, FloatArray]:
     """The graph of modules, and the coupling inside each."""
     k = int(member.max()) + 1
     ends = member[graph.edges]

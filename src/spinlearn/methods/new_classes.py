@@ -38,13 +38,13 @@ from scipy.special import gammaln
 
 from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.core.constants import (
-    APART,
     CLUSTERS,
     FEW_LINKS,
     PER_SIZE,
     PER_WEAKNESS,
     SPLIT,
     STRAY,
+    USUAL,
 )
 from spinlearn.methods.forest import Forest, SplitTree, weakest_cut
 from spinlearn.methods.walks import Labels
@@ -87,11 +87,6 @@ class NewClasses:
     probability: FloatArray
     groups: list[Group]
     group: npt.NDArray[np.int32]
-
-    @classmethod
-    def none(cls, n: int) -> NewClasses:
-        """No class without label."""
-        return cls(np.zeros(n), [], np.full(n, -1, dtype=np.int32))
 
     def beside(
         self, named: FloatArray, novelty: float, labelled: BoolArray
@@ -147,37 +142,38 @@ def new_classes(
     law : float array (n, k)
         Probabilities of the named classes, rows summing to one; zeros where no label reaches.
     novelty : float
-        Share of classes without label, in [0, 1).
+        Share of classes without label, in (0, 1).
     rejected : tuple of int arrays
         Groups of points that are no class of their own.
     """
-    if novelty == 0 or len(labels) == 0:
-        return NewClasses.none(len(labels))
+    n_nodes, member = forest.n_nodes, forest.member
     held = np.flatnonzero(labels >= 0)
     refused = [
-        np.bincount(forest.nodes(points), minlength=forest.n_nodes).astype(np.float64)
-        for points in rejected
+        np.bincount(member[points], minlength=n_nodes).astype(np.float64) for points in rejected
     ]
-    seen = _Seen(forest.nodes(held), labels[held], forest.summed(law), novelty, refused)
+    masses = np.empty((n_nodes, law.shape[1]))
+    for c, column in enumerate(law.T):
+        masses[:, c] = np.bincount(member, weights=column, minlength=n_nodes)
+    seen = _Seen(member[held], labels[held], masses, novelty, refused)
     found = [_new_pieces(one, seen) / len(forest.trees) for one in forest.trees]
-    total = np.zeros(forest.n_nodes)
+    total = np.zeros(n_nodes)
     for one, pieces in zip(forest.trees, found, strict=True):
-        steps = np.zeros(forest.n_nodes + 1)
+        steps = np.zeros(n_nodes + 1)
         np.add.at(steps, one.tree.begin, pieces)
         np.add.at(steps, one.tree.end, -pieces)
         total[one.tree.order] += np.cumsum(steps[:-1])
     groups, support, group = _proposed(forest, found)
-    probability = np.clip(forest.spread(total), 0.0, 1.0)
+    probability = np.clip(total[member], 0.0, 1.0)
     probability[held] = 0.0
     free = labels < 0
     chosen: list[Group] = []
     number = np.full(len(groups) + 1, -1, dtype=np.int32)
     for k, inside in enumerate(groups):
-        points = np.flatnonzero(forest.spread(inside) & free)
+        points = np.flatnonzero(inside[member] & free)
         if len(points) >= LEAST_POINTS and len(chosen) < MOST_GROUPS:
             number[k] = len(chosen)
             chosen.append(Group(points, min(float(support[k]), 1.0)))
-    return NewClasses(probability, chosen, number[forest.spread(group)])
+    return NewClasses(probability, chosen, number[group[member]])
 
 
 def _new_pieces(one: SplitTree, seen: _Seen) -> FloatArray:
@@ -238,21 +234,17 @@ def _pure(one: SplitTree, seen: _Seen) -> tuple[FloatArray, FloatArray]:
     for members in refused:
         joint = _sums(members[tree.order, None], tree.begin, tree.end)[:, 0]
         new[joint >= ALIKE * (sizes + members.sum() - joint)] = -np.inf
-    missed = _missed(within, sizes, n_labels)
+    # The chance that all labels have missed a piece of a named class.
+    others = np.maximum(within[-1] - within, np.maximum(n_labels, 0.5))
+    log_chance = _log_choose(others, n_labels) - _log_choose(others + sizes[:, None], n_labels)
+    chance = np.exp(log_chance)
+    likely = within / np.maximum(within.max(axis=1, keepdims=True), 1e-300)
+    known = np.clip(within.sum(axis=1) / sizes, 0.0, 1.0)
+    missed = known * (likely * chance).sum(axis=1) + (1 - known) * chance.mean(axis=1)
     further = np.log(THETA) + np.log(np.maximum(missed, 1e-300))[:, None]
     beside = np.where(labelled[:, None], named, further)
     pure = np.logaddexp(beside, new)
     return pure, np.exp(new - pure)
-
-
-def _missed(within: FloatArray, sizes: FloatArray, n_labels: FloatArray) -> FloatArray:
-    """Chance that all labels have missed a piece of a named class, for every group."""
-    others = np.maximum(within[-1] - within, np.maximum(n_labels, 0.5))
-    log_missed = _log_choose(others, n_labels) - _log_choose(others + sizes[:, None], n_labels)
-    missed = np.exp(log_missed)
-    likely = within / np.maximum(within.max(axis=1, keepdims=True), 1e-300)
-    known = np.clip(within.sum(axis=1) / sizes, 0.0, 1.0)
-    return np.asarray(known * (likely * missed).sum(axis=1) + (1 - known) * missed.mean(axis=1))
 
 
 def _log_choose(n: npt.ArrayLike, k: npt.ArrayLike) -> FloatArray:
@@ -314,7 +306,7 @@ def clusters(forest: Forest) -> list[npt.NDArray[np.intp]]:
     as is usual inside of groups: arcs of one ring.
     """
     one = forest.trees[0]
-    limit = one.usual(MANY_CLASSES) - APART
+    limit = one.usual(MANY_CLASSES) - USUAL  # kappa = 1, where the data are as others
     pieces = _rejoined(forest, one.tree.modules_at(CLUSTERS), limit)
     sizes = np.array([float(forest.sizes[nodes].sum()) for nodes in pieces])
     listed = []
@@ -322,7 +314,7 @@ def clusters(forest: Forest) -> list[npt.NDArray[np.intp]]:
         if sizes[k] >= max(LEAST_POINTS, LEAST_SHARE * sizes.sum()):
             inside = np.zeros(forest.n_nodes, dtype=bool)
             inside[pieces[k]] = True
-            listed.append(np.flatnonzero(forest.spread(inside)))
+            listed.append(np.flatnonzero(inside[forest.member]))
     return listed
 
 

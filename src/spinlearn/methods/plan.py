@@ -33,7 +33,7 @@ from spinlearn.core.arrays import MAX_STATES, BoolArray, FloatArray, frozen, tem
 from spinlearn.core.constants import (
     AGAINST_PAPER,
     FACTORS,
-    LEAST_NEIGHBOURS,
+    NEIGHBOURS,
     RESOLUTIONS,
 )
 from spinlearn.core.equilibrium import Equilibrium
@@ -206,23 +206,25 @@ class LawParts:
         named[~self.reached] = named[self.reached].mean(axis=0)
         if asked is not None and average.features > 0:
             if isinstance(asked, Features) and self.fitted is not None:
-                law = self.fitted.law(asked.points)
+                features = self.fitted.law(asked.points)
             else:
-                law = asked.law(self.labels, k, slice(None))
-            named += average.features * _balanced(law, self.proportions)
+                features = asked.law(self.labels, k, slice(None))
+            named += average.features * _balanced(features, self.proportions)
         named += average.guessing / k
         labelled = self.labels >= 0
         held = np.setdiff1d(np.flatnonzero(labelled), self.doubted)
         named[held], named[self.doubted] = self.walk[held], known[self.doubted]
         named /= named.sum(axis=1, keepdims=True)
 
-        new = NewClasses.none(len(named))
+        probabilities, groups = named, list[Group]()
         if self.clustering:
             named[~self.reached] = 0.0
-        elif self.forest is not None:
-            within = np.where(self.reached[:, None], named, 0.0)
-            new = new_classes(self.forest, self.labels, within, self.novelty, self.rejected)
-        probabilities, groups = new.beside(named, self.novelty, labelled)
+        elif self.novelty > 0:
+            new = NewClasses(np.zeros(len(named)), [], np.full(len(named), -1, dtype=np.int32))
+            if self.forest is not None:
+                within = np.where(self.reached[:, None], named, 0.0)
+                new = new_classes(self.forest, self.labels, within, self.novelty, self.rejected)
+            probabilities, groups = new.beside(named, self.novelty, labelled)
         errors = average.class_errors  # of classes that came later, the mean
         later = np.full(max(self.n_named - len(errors), 0), errors.mean() if len(errors) else 0.0)
         law = Law(
@@ -394,7 +396,7 @@ class _Weighing:
         """Learn the average, weigh the paper's energy, look for new classes."""
         average = self._average()
         # Where points have as few neighbours as on a lattice, any group is cut off cheaply.
-        sparse = 2 * self.graph.n_edges < LEAST_NEIGHBOURS * self.graph.n_nodes
+        sparse = 2 * self.graph.n_edges < NEIGHBOURS * self.graph.n_nodes
         if average.n_judged and self.asked.method == AUTO and sparse:
             why = self._papers_evidence(average)
             if why is not None:
@@ -549,7 +551,7 @@ class _Weighing:
         if not (known and (np.any(self.labels < 0) or asked.label_noise)):
             return flat(self.n_states, self.resolutions)
         self._report("learning the average", 0.0)
-        points, graph = np.arange(n), self.graph
+        points, graph, features = np.arange(n), self.graph, asked.features
         if n > SAMPLE:
             self._report("drawing a sample", 0.0)
             found = subsample(graph, self.labels, SAMPLE, asked.seed)
@@ -559,14 +561,14 @@ class _Weighing:
                 "the average is learnt on it; it holds all labels",
             )
             self.choices.append(Choice("sample", what, why))
-        features = asked.features
+            features = None if features is None else features.taken(points)
         strength = _label_strength(graph, self.n_states, asked)
         average = learnt(
             graph,
             self.labels[points],
             self.n_states,
             temperature_scale(graph),
-            features=features if features is None else features.taken(points),
+            features=features,
             resolutions=self.resolutions,
             proportions=self.targets,
             label_strength=strength,

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.law import Law
-from spinlearn.answers.proposal import Proposal, feature_differences, largest_differences
+from spinlearn.answers.proposal import Proposal, largest_differences
 from spinlearn.core.arrays import FloatArray
 from spinlearn.graphs.reduction import Reduction
 from spinlearn.methods.forest import Forest, weakest_cut
@@ -21,8 +19,7 @@ from spinlearn.methods.walks import Labels
 MOST_TYPICAL = 9  # points that are named
 
 
-@dataclass(frozen=True, eq=False)
-class Measured:
+class Measured(NamedTuple):
     """Features of all points and what they are called.
 
     Attributes
@@ -38,29 +35,6 @@ class Measured:
     points: FloatArray
     reduction: Reduction | None
     names: Sequence[object] | None
-
-    @cached_property
-    def spread(self) -> FloatArray:
-        """Standard deviations of the features."""
-        return self.points.std(axis=0) if self.reduction is None else self.reduction.spread
-
-    def differences(
-        self, inside: npt.NDArray[np.intp], beside: npt.NDArray[np.intp]
-    ) -> tuple[FloatArray, Sequence[object]]:
-        """Standardised differences of two groups, and the names of the features.
-
-        Of reduced features, as far as the components show them.
-        """
-        if self.reduction is None:
-            found = feature_differences(self.points, inside, beside, self.spread)
-        else:
-            gap = self.points[inside].mean(axis=0) - self.points[beside].mean(axis=0)
-            gap = gap @ self.reduction.components
-            found = np.divide(gap, self.spread, out=np.zeros_like(gap), where=self.spread > 0)
-        names = self.names
-        if names is None or len(names) != len(found):
-            names = [f"feature {k}" for k in range(len(found))]
-        return np.asarray(found), names
 
 
 def proposals(
@@ -91,6 +65,13 @@ def proposals(
     new = np.clip(1 - named.sum(axis=1), 0.0, 1.0)
     called = named.argmax(axis=1)
     called[labels >= 0] = labels[labels >= 0]
+    names: Sequence[object] = []
+    if measured is not None:
+        reduction = measured.reduction
+        spread = measured.points.std(axis=0) if reduction is None else reduction.spread
+        names = [] if measured.names is None else measured.names
+        if len(names) != len(spread):
+            names = [f"feature {k}" for k in range(len(spread))]
     found = []
     for number, (points, probability) in enumerate(groups, start=1):
         beside = int(named[points].sum(axis=0).argmax())
@@ -98,10 +79,11 @@ def proposals(
         inside[points] = True
         others = np.flatnonzero((called == beside) & ~inside & ((new < 0.5) | (labels >= 0)))
         features: tuple[tuple[str, float], ...] = ()
-        n_features = 0
         if measured is not None and len(others):
-            differences, names = measured.differences(points, others)
-            features, n_features = largest_differences(differences, names), len(names)
+            gap = measured.points[points].mean(axis=0) - measured.points[others].mean(axis=0)
+            if reduction is not None:  # as far as the components show the features
+                gap = gap @ reduction.components
+            features = largest_differences(gap, spread, names)
         found.append(
             Proposal(
                 name=f"new:{number}",
@@ -111,7 +93,7 @@ def proposals(
                 apart=_apart(forest, points, others),
                 typical=forest.central(points)[:MOST_TYPICAL],
                 features=features,
-                n_features=n_features,
+                n_features=len(names) if len(others) else 0,
             )
         )
     return tuple(found)
@@ -119,7 +101,7 @@ def proposals(
 
 def _apart(forest: Forest, points: npt.NDArray[np.intp], others: npt.NDArray[np.intp]) -> float:
     """Coupling of a group to others over that of their own weakest cut."""
-    ours, theirs = np.unique(forest.nodes(points)), np.unique(forest.nodes(others))
+    ours, theirs = np.unique(forest.member[points]), np.unique(forest.member[others])
     theirs = np.setdiff1d(theirs, ours)
     if len(theirs) == 0:
         return np.nan

@@ -29,7 +29,7 @@ import numpy as np
 from spinlearn import __version__
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import clean_labels
-from spinlearn.answers.proposal import feature_differences, largest_differences
+from spinlearn.answers.proposal import largest_differences
 from spinlearn.core.seeds import Seed, seed_sequence
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
 from spinlearn.estimators import PottsClassifier
@@ -170,8 +170,8 @@ def _tell_genes(adata: Any, fitted: Any) -> None:
         beside = np.flatnonzero((answer.forced_labels.astype(str) == one.beside) & ~inside)
         found: tuple[tuple[str, float], ...] = ()
         if len(beside):
-            differences = feature_differences(X, one.points, beside, spread)
-            found = largest_differences(differences, names)
+            means = [np.asarray(X[rows].mean(axis=0)).ravel() for rows in (one.points, beside)]
+            found = largest_differences(means[0] - means[1], spread, names)
         told.append(replace(one, features=found, n_features=len(names)))
     fitted.answer_ = replace(answer, proposals=tuple(told))
 
