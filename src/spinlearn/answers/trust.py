@@ -125,7 +125,7 @@ class Trust:
             fact = f"standard errors of probabilities reach {self.worst_error[row]:.2g}"
             remedy = "use more walkers" if self.annealed else "sample longer"
             if self.can_continue:
-                remedy = "give the engine more time (max_seconds=, --max-seconds)"
+                remedy = "give the engine more time (time_limit=, --time-limit)"
         if self.annealed:
             return (
                 f"do not trust the probabilities: at {where} {fact}, because the run was cooled "
