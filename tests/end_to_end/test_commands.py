@@ -115,7 +115,7 @@ def test_contradictory_labels_are_told_by_their_ids(table):
 
 
 def test_explore_keeps_the_temperature_that_was_asked_for(table):
-    assert fit(table, "--temperature", 0.8).returncode == 0
+    assert fit(table, "--temperature", "0.8:grid=0,0.5,1").returncode == 0
     done = spinlearn_here("explore", "out", "--temperatures", "0:1:11", "--out", "x", cwd=table)
     assert done.returncode == 0, done.stderr
     assert Result.load(table / "x").temperature == 0.8
@@ -155,7 +155,7 @@ def test_the_version_and_the_help():
 
 def test_a_reader_that_leaves_does_not_stop_the_work(table):
     command = f"{sys.executable} -m spinlearn fit data.csv --labels kind --id id"
-    line = f"set -o pipefail; {command} --temperatures 0,0.5,1 --out out | head -1"
+    line = f"set -o pipefail; {command} --temperature auto:grid=0,0.5,1 --out out | head -1"
     done = subprocess.run(
         ["bash", "-c", line], cwd=table, capture_output=True, text=True, check=False
     )

@@ -17,7 +17,7 @@ import numpy as np
 from spinlearn.errors import InvalidInputError
 
 WORDS = {"none": None, "true": True, "false": False}
-NUMBERS = {"int": int, "float": (int, float)}
+NUMBERS: dict[str, Any] = {"int": int, "float": (int, float)}
 
 
 class Settings:

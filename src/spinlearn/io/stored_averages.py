@@ -128,7 +128,7 @@ def _interpolated(
     if np.any(outside):
         raise InvalidInputError(
             f"T = {temperatures[outside][0]:g} was not sampled: this result covers T = {low:g} to "
-            f"{high:g}; fit again with other --temperatures"
+            f"{high:g}; fit again with it in the grid, --temperature auto:grid=..."
         )
     right = np.clip(np.searchsorted(grid, temperatures), 1, max(len(grid) - 1, 1))
     if len(grid) == 1:
