@@ -181,7 +181,7 @@ def cluster_model(model: PottsModel) -> tuple[ClusterModel, SizeTerm | None, Con
         fields=free.fields,
         field_nodes=field_nodes,
         parent=np.empty(n, dtype=np.int32),
-        law_row=np.empty(n, dtype=np.int32),
+        law_row=np.full(n, -1, dtype=np.int32),
         law=np.empty((len(field_nodes), q)),
         seen=np.zeros(n, dtype=np.bool_),
         place=np.zeros(n, dtype=np.int8),

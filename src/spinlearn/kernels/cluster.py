@@ -127,7 +127,9 @@ def relabel_clusters(state, model, beta, stream):
 
     model.law is overwritten by what clusters with fields drew from.
     """
-    sum_fields(model)
+    has_fields = model.field_nodes.size > 0
+    if has_fields:
+        sum_fields(model)
     parent, law_row, law = model.parent, model.law_row, model.law
     q = law.shape[1]
     states = uint64(q)
@@ -138,7 +140,7 @@ def relabel_clusters(state, model, beta, stream):
         if root != i:
             state[i] = state[root]
             continue
-        row = law_row[i]
+        row = law_row[i] if has_fields else -1
         if row < 0:
             if have:
                 draw = spare & uint64(0xFFFFFFFF)
