@@ -36,7 +36,7 @@ from sklearn.semi_supervised import LabelSpreading
 
 from spinlearn import KNN, Graph
 from spinlearn.baselines import HarmonicFields, LocalGlobalConsistency
-from spinlearn.minimizers.linear_system import inverse_roots, weight_matrix
+from spinlearn.linear import inverse_roots, weight_matrix
 
 TOL = 1e-6
 ALPHA = 0.99

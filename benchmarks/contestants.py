@@ -22,8 +22,7 @@ os.environ.setdefault("RAYON_NUM_THREADS", "1")
 import numpy as np
 
 from spinlearn import PottsModel
-from spinlearn.engines.cluster_walkers import ClusterWalkers
-from spinlearn.engines.walker_group import Walkers
+from spinlearn.engines.sampling.walkers import ClusterWalkers, Walkers
 from spinlearn.kernels.levels import draw_levels, exchange_levels
 
 LOCAL_LEVELS = 64  # of a ladder for walkers with local moves, 64 or 256 of them

@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from spinlearn import KNN, Graph
-from spinlearn.answers.certainty import usable_rows
+from spinlearn.answers.law import usable_rows
 from spinlearn.answers.profile import profile
 from spinlearn.answers.temperature import answer_temperature
 from spinlearn.baselines import BASELINES

@@ -51,8 +51,8 @@ from scipy.sparse import issparse
 from spinlearn import KNN, Graph, PottsClassifier
 from spinlearn.baselines import BASELINES
 from spinlearn.graphs import as_graph
-from spinlearn.graphs.reduction import Reduction, checked_components
-from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, weight_matrix
+from spinlearn.graphs.points import Reduction, checked_components
+from spinlearn.linear import inverse_roots, scaled, solve, weight_matrix
 
 UNDECIDED, NEW = -1, -2
 LEAST_NEW = 3  # points of a new class

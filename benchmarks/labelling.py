@@ -33,8 +33,7 @@ import numpy as np
 from sklearn.datasets import load_digits, make_blobs
 
 from spinlearn.io.dataset import Dataset
-from spinlearn.labelling.advice import next_points
-from spinlearn.labelling.refit import Refit
+from spinlearn.labelling.refit import Refit, next_points
 from spinlearn.workflows.fitting import Fitting
 
 PAGE = "window.spinlearnExplorer"

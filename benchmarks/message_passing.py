@@ -232,8 +232,8 @@ def size(options: argparse.Namespace) -> None:
 
 def sweep_nanoseconds(model: PottsModel) -> float:
     """Of one message in a sweep over all of them; the least of several sweeps."""
-    from spinlearn.messages.layout import MessageLayout
-    from spinlearn.messages.propagation import Propagation, Settling
+    from spinlearn.engines.messages.layout import MessageLayout
+    from spinlearn.engines.messages.propagation import Propagation, Settling
 
     propagation = Propagation(MessageLayout.of(model), Settling(1e-9, 3, "sequential"))
     propagation.start()

@@ -31,16 +31,18 @@ import numpy as np
 from sklearn.datasets import load_digits, make_blobs
 
 from spinlearn import KNN, Graph, PottsModel
-from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.free_part import ConditionedModel
 from spinlearn.energies import MinCut
 from spinlearn.minimizers import (
     alpha_beta_swap,
     alpha_expansion,
-    class_annealing,
     minimum_cut,
     multilevel,
 )
+from spinlearn.minimizers import (
+    annealing as class_annealing,
+)
+from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.potts import ConditionedModel
 
 N_CLASSES = 5
 LABELS_A_CLASS = 20

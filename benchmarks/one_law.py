@@ -32,8 +32,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import rankdata
 
-from spinlearn import KNN, PottsClassifier, baselines
-from spinlearn.core import constants
+from spinlearn import KNN, PottsClassifier, baselines, constants
 
 PER_CLASS = (1, 3, 10)
 RIVALS = ("LocalGlobalConsistency", "HarmonicFields", "SpectralGraphTransducer")
@@ -190,7 +189,7 @@ def print_table(sets: dict, draws: int) -> None:
 
 
 def settled_numbers() -> dict[str, tuple[float, ...] | float]:
-    """Numbers of `spinlearn.core.constants` by name."""
+    """Numbers of `spinlearn.constants` by name."""
     named = {name: getattr(constants, name) for name in vars(constants) if name.isupper()}
     return {name: value for name, value in named.items() if isinstance(value, (int, float, tuple))}
 

@@ -35,14 +35,19 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from spinlearn import KNN, Graph, PottsModel
-from spinlearn.analysis.temperature_grid import temperature_grid
 from spinlearn.baselines import SuperparamagneticClustering
 from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut
-from spinlearn.engines import JunctionTree, Metropolis, Multicanonical, SwendsenWang, Tempering
-from spinlearn.engines.bit_walkers import BitWalkers
-from spinlearn.engines.walkers import walkers_for
+from spinlearn.engines import (
+    JunctionTree,
+    Metropolis,
+    Multicanonical,
+    SwendsenWang,
+    Tempering,
+)
+from spinlearn.engines.sampling.walkers import BitWalkers, walkers_for
 from spinlearn.errors import ConvergenceWarning
+from spinlearn.model.phases import temperature_grid
 
 ROUNDS = 6
 LATTICES = (64, 256)

@@ -30,12 +30,16 @@ from contestants import cpu_seconds
 from report import Report, Row
 
 from spinlearn import KNN, PottsClassifier, PottsModel
-from spinlearn.analysis.temperature_grid import temperature_grid
-from spinlearn.core.equilibrium import Equilibrium
 from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree, Multicanonical, Tempering
-from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
+from spinlearn.errors import (
+    ConvergenceWarning,
+    InvalidInputError,
+    UnsupportedModelError,
+)
+from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.phases import temperature_grid
 
 ENGINES = (Tempering, Multicanonical)
 NEVER = 1e-9  # a tolerance that only limits end

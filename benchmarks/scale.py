@@ -74,7 +74,7 @@ def measure(X: np.ndarray, labels: np.ndarray, truth: np.ndarray | None) -> None
     from spinlearn import PottsClassifier, suggest, suspects
     from spinlearn.baselines import LocalGlobalConsistency
     from spinlearn.graphs import KNN
-    from spinlearn.io.answer_files import write_answer
+    from spinlearn.io.folder import write_answer
     from spinlearn.io.result import Result
 
     steps = Steps()
@@ -113,9 +113,9 @@ def measure(X: np.ndarray, labels: np.ndarray, truth: np.ndarray | None) -> None
 def sweeps(sizes: list[int]) -> None:
     """Processor time of one whole sweep over the number of nodes, and the exponent between."""
     from spinlearn.energies import Modularity
+    from spinlearn.engines.messages.layout import MessageLayout
+    from spinlearn.engines.messages.potts import PottsMessages
     from spinlearn.graphs import KNN
-    from spinlearn.messages.layout import MessageLayout
-    from spinlearn.messages.potts_messages import PottsMessages
 
     print("| nodes | messages | ms per sweep | ns per message | exponent |\n|---|---|---|---|---|")
     before = None

@@ -28,18 +28,18 @@ import numpy as np
 from sklearn import datasets
 
 from spinlearn import MutualKNN
-from spinlearn.analysis.temperature_grid import COARSE_SIZE, refined_grid, temperature_grid
 from spinlearn.answers import SMALL_GROUPS, profile
-from spinlearn.answers.scoring import misclassified
+from spinlearn.answers.rule import misclassified
 from spinlearn.answers.temperature import answer_temperature, calibrated_temperature
-from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.datasets import load_leukemia, three_waves, two_bands
 from spinlearn.datasets.real import standardised
 from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import DataFileError
+from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.graph import Graph
+from spinlearn.model.phases import COARSE_SIZE, refined_grid, temperature_grid
+from spinlearn.model.potts import PottsModel
 
 RULES = ("T = 0", "paper", "strict", "auto", "calibrated", "best")
 PIXEL_TEMPERATURES = np.concatenate([[0.0], np.geomspace(0.15, 1.6, 21)])

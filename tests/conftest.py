@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 
 settings.register_profile(
     "default",

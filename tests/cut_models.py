@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 from hypothesis import strategies as st
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 
 
 def all_labellings(model: PottsModel) -> np.ndarray:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.energies import (
     LGC,
     BalancedCut,
@@ -19,6 +16,9 @@ from spinlearn.energies import (
     NormalizedCut,
     RatioCut,
 )
+from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 
 
 def random_graph(rng: np.random.Generator, n: int, density: float = 0.5) -> Graph:

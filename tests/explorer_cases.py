@@ -11,12 +11,12 @@ from spinlearn import TemperatureRule
 from spinlearn.answers.answer import Answer, Averages
 from spinlearn.answers.profile import profile
 from spinlearn.answers.table import LabelTable
-from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.estimators import PottsClassifier
+from spinlearn.classifier import PottsClassifier
 from spinlearn.graphs import PixelGrid
-from spinlearn.viz.content import ExplorerContent, explorer_content
+from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
+from spinlearn.viz.explorer import ExplorerContent, explorer_content
 
 NASTY = (
     "<script>window.pwned=1</script>",

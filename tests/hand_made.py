@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
+from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 
 CHAIN = [(0, 1), (1, 2), (2, 3)]
 

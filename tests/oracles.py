@@ -12,9 +12,9 @@ from itertools import combinations
 
 import numpy as np
 
-from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
+from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
 
 NODES_PER_LABEL = 50

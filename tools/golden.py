@@ -73,7 +73,7 @@ def matrix(graph: Any) -> csr_array:
 
 def lattice() -> Any:
     """Five by five points of three classes, two of them labelled at opposite corners."""
-    from spinlearn.core.model import PottsModel
+    from spinlearn.model.potts import PottsModel
 
     clamped = np.full(25, -1)
     clamped[[0, 24]] = 0, 1
@@ -173,7 +173,7 @@ def _() -> dict[str, Any]:
     from distributed import Client, LocalCluster
     from joblib import parallel_config
 
-    from spinlearn.workflows.block_engine import BlockPropagation
+    from spinlearn.workflows.cluster import BlockPropagation
 
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None)

@@ -20,7 +20,7 @@ from spinlearn import KNN
 from spinlearn.energies import Modularity
 from spinlearn.engines import BeliefPropagation
 from spinlearn.io.message_parts import whole_marginals, write_message_parts
-from spinlearn.workflows.distributed import propagate_parts
+from spinlearn.workflows.cluster import propagate_parts
 
 centres = [(0, 0), (3, 0.4), (1.4, 2.6), (4.5, 2.9)]
 X, truth = make_blobs(2000, centers=centres, cluster_std=0.75, random_state=0)

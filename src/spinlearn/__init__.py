@@ -11,17 +11,17 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from spinlearn.core.notebook import NotebookTable
+from spinlearn.model.equilibrium import NotebookTable
 
 __version__ = "0.2.0"
 
 _HOME = {
-    "PottsClassifier": "spinlearn.estimators",
+    "PottsClassifier": "spinlearn.classifier",
     "TemperatureRule": "spinlearn.settings",
     "Answer": "spinlearn.answers",
     "Result": "spinlearn.io.result",
-    "Graph": "spinlearn.core.graph",
-    "PottsModel": "spinlearn.core.model",
+    "Graph": "spinlearn.model.graph",
+    "PottsModel": "spinlearn.model.potts",
     "KNN": "spinlearn.graphs",
     "MutualKNN": "spinlearn.graphs",
     "annotate": "spinlearn.workflows.annotation",

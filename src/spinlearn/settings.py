@@ -23,14 +23,14 @@ import numpy as np
 
 from spinlearn.answers.answer import one_temperature
 from spinlearn.answers.rule import SMALL_GROUPS
-from spinlearn.core.arrays import temperature_array
-from spinlearn.core.constants import NOVELTY
-from spinlearn.core.settings import Settings, is_number, made, value_of
+from spinlearn.constants import NOVELTY
+from spinlearn.default import METHODS
+from spinlearn.default.features import check_features
 from spinlearn.energies import ENERGIES, make_energy
 from spinlearn.engines import ENGINES, make_engine
 from spinlearn.errors import InvalidInputError
-from spinlearn.methods import METHODS
-from spinlearn.methods.features import check_features
+from spinlearn.model.arrays import temperature_array
+from spinlearn.model.settings import Settings, is_number, made, value_of
 
 AUTO = "auto"
 RULES = (AUTO, "calibrated", "paper")

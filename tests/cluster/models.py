@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from spinlearn.core.model import PottsModel
 from spinlearn.energies import Modularity
 from spinlearn.graphs import KNN
+from spinlearn.model.potts import PottsModel
 
 
 def clouds(n: int = 400, q: int = 4) -> PottsModel:

@@ -19,16 +19,15 @@ from typer.testing import CliRunner
 from spinlearn import Graph, compare
 from spinlearn.cli import scheduler
 from spinlearn.cli.main import app
-from spinlearn.core.model import PottsModel
-from spinlearn.core.parallel import SentOnce, each
+from spinlearn.default.average import learnt
 from spinlearn.engines import BeliefPropagation, Multicanonical, Tempering
-from spinlearn.engines.rounds_elsewhere import DaskRounds
+from spinlearn.engines.sampling.rounds import DaskRounds
 from spinlearn.errors import ClusterError, InvalidInputError
 from spinlearn.graphs import KNN
 from spinlearn.io.message_parts import MessageParts, whole_marginals, write_message_parts
-from spinlearn.methods.average import learnt
-from spinlearn.workflows.block_engine import BlockPropagation
-from spinlearn.workflows.distributed import propagate_parts
+from spinlearn.model.parallel import SentOnce, each
+from spinlearn.model.potts import PottsModel
+from spinlearn.workflows.cluster import BlockPropagation, propagate_parts
 from tests.cluster.models import clouds
 
 distributed = pytest.importorskip("distributed")

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Engine, Progress
 from spinlearn.engines import ENGINES, Enumeration, Kind, make_engine
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
+from spinlearn.model.protocols import Engine, Progress
 
 TEMPERATURES = [0.0, 0.4, 1.0, np.inf]
 # The paper's standard methods: every temperature on its own, so no T = 0, ln Z or reweighting.

@@ -19,8 +19,8 @@ from spinlearn.baselines import BASELINES, GraphClassifier
 from spinlearn.cli.main import app
 from spinlearn.energies import ENERGIES, MinCut
 from spinlearn.engines import ENGINES, Equilibrium, JunctionTree
-from spinlearn.io.answer_files import ANSWER_FILES
 from spinlearn.io.dataset import Dataset
+from spinlearn.io.folder import ANSWER_FILES
 from spinlearn.io.reading import READERS
 
 pytestmark = pytest.mark.slow

@@ -13,15 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from spinlearn.engines import sampling_run
-from spinlearn.io.answer_files import ANSWER_FILES
+from spinlearn.engines.sampling import run as sampling_run
+from spinlearn.io.folder import ANSWER_FILES
 from spinlearn.io.result import Result
 from tests.end_to_end.tool import leftovers, read_rows, spinlearn_here, spinlearn_signalled
 
 pytestmark = pytest.mark.slow
 
 SAMPLED = ("--method", "paper", "--engine", "multicanonical")
-WRITING = "spinlearn.io.answer_files:_write_labels"  # the first of the files
+WRITING = "spinlearn.io.folder:_write_labels"  # the first of the files
 SAVING = "spinlearn.engines.checkpoint:save"
 SELDOM = ("--engine", "auto:checkpoint_seconds=1e9")  # a slow run would leave some
 ANSWER = set(ANSWER_FILES)

@@ -11,12 +11,12 @@ import pytest
 
 import spinlearn
 from spinlearn import PottsModel, Result
-from spinlearn.core.class_penalty import ClassPenalty
 from spinlearn.datasets import two_bands
 from spinlearn.energies import ENERGIES, MinCut
 from spinlearn.engines import ENGINES, Enumeration
 from spinlearn.graphs import PixelGrid
 from spinlearn.io.reading import READERS
+from spinlearn.model.class_penalty import ClassPenalty
 from tests.end_to_end.tool import spinlearn_here
 from tests.public_names import public_modules
 

@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs, make_circles
 
 from spinlearn import PottsClassifier, Result
 from spinlearn.errors import InvalidInputError
-from spinlearn.workflows.decisions import decided
+from spinlearn.workflows.fitting import decided
 from tests.end_to_end.tool import read_rows, spinlearn_here
 
 

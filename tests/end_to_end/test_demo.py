@@ -38,7 +38,7 @@ def test_demo_command(tmp_path):
 @pytest.mark.slow
 def test_a_demo_that_is_cut_short_leaves_nothing_and_can_be_run_again(tmp_path, monkeypatch):
     from spinlearn.errors import InvalidInputError
-    from spinlearn.paper import demo
+    from spinlearn.reproduction import demo
 
     def no_room(path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))

@@ -10,11 +10,10 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from spinlearn import TemperatureRule
-from spinlearn.analysis.phases import phases
 from spinlearn.answers.rule import STATUS_NAMES, Status
-from spinlearn.estimators import PottsClassifier
-from spinlearn.viz.content import explorer_content
-from spinlearn.viz.explorer import write_explorer
+from spinlearn.classifier import PottsClassifier
+from spinlearn.model.phases import phases
+from spinlearn.viz.explorer import explorer_content, write_explorer
 from tests.end_to_end.browser import complaints, painted, requests_made
 from tests.end_to_end.tool import until
 from tests.explorer_cases import NASTY, doubted, hidden_class, many_points, three_blocks

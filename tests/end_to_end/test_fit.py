@@ -18,7 +18,7 @@ from sklearn import datasets
 from sklearn.decomposition import PCA
 
 from spinlearn.datasets import two_bands
-from spinlearn.engines import sampling_run
+from spinlearn.engines.sampling import run as sampling_run
 from spinlearn.io.result import Result
 from tests.end_to_end.tool import (
     leftovers,

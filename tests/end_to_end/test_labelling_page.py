@@ -311,8 +311,8 @@ def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
     whole = Refit.thorough
 
     def slow(loop, names, callback=None, rejected=()):
-        from spinlearn.core.protocols import Progress
         from spinlearn.errors import StoppedError
+        from spinlearn.model.protocols import Progress
 
         while any(names):  # until it is stopped
             if callback is not None and callback(Progress(phase="slow work", fraction=0.5)):

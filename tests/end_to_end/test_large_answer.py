@@ -11,8 +11,8 @@ from sklearn.datasets import make_blobs
 from typer.testing import CliRunner
 
 from spinlearn.cli.main import app
-from spinlearn.engines import belief_propagation
-from spinlearn.io import answer_files
+from spinlearn.engines.messages import belief_propagation
+from spinlearn.io import folder as answer_files
 from spinlearn.io.result import Result
 from spinlearn.viz import explorer
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def small_limits():
-    plan = sys.modules["spinlearn.methods.plan"]  # the package has a function of that name
+    plan = sys.modules["spinlearn.default.plan"]  # the package has a function of that name
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "SAMPLE", 200)
         patch.setattr(belief_propagation, "HUGE_MESSAGES", 1000)

@@ -12,8 +12,8 @@ import pytest
 from spinlearn.datasets import real
 from spinlearn.datasets.toy import draw_labels
 from spinlearn.errors import InvalidInputError, StoppedError
-from spinlearn.paper import TINY, fig4, fig5, reproduce
-from spinlearn.paper.comparison import with_ground_state
+from spinlearn.reproduction import TINY, fig4, fig5, reproduce
+from spinlearn.reproduction.comparison import with_ground_state
 from tests.end_to_end.tool import spinlearn_here
 
 FOLDERS = [os.environ.get("SPINLEARN_DATA", ""), Path(__file__).parents[2] / "../shared/data"]
@@ -97,9 +97,9 @@ def test_labels_are_drawn_from_the_given_classes_at_least_one_each():
 
 
 def test_ground_state_row_is_the_labelling_given():
-    from spinlearn.core.graph import Graph
     from spinlearn.energies import MinCut
     from spinlearn.engines import Enumeration
+    from spinlearn.model.graph import Graph
 
     ring = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
     run = Enumeration().run(MinCut()(ring, [0, -1, 1, -1], 2), [0.5, 1.0])
@@ -112,7 +112,7 @@ def test_ground_state_row_is_the_labelling_given():
 
 
 def test_tasks_are_the_papers_panels():
-    from spinlearn.paper import FULL
+    from spinlearn.reproduction import FULL
 
     panels = {}
     for task in fig4.tasks(FULL, 0):

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from spinlearn.engines.sampling_run import SamplingRun
+from spinlearn.engines.sampling.run import SamplingRun
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.answer_files import ANSWER_FILES
-from spinlearn.io.run_lock import only_run
+from spinlearn.io.folder import ANSWER_FILES, only_run
 from tests.end_to_end.tool import leftovers, spinlearn_here, until
 
 pytestmark = pytest.mark.slow
@@ -193,7 +192,7 @@ def interrupted(table: Path) -> bytes:
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spinlearn.io.answer_files.write_answer", killed)
+        patch.setattr("spinlearn.io.folder.write_answer", killed)
         assert spinlearn_here(*command(*SHORT), cwd=table).returncode == 130
     return (table / ".out.checkpoint.npz").read_bytes()
 
@@ -261,7 +260,7 @@ def test_a_checkpoint_that_is_not_written_is_told_even_if_there_is_no_answer(tab
 
 
 def test_a_disk_that_is_full_for_checkpoints_is_told_and_the_answer_written(table, monkeypatch):
-    from spinlearn.core import atomic_write
+    from spinlearn.files import atomic_write
 
     replace = os.replace
 

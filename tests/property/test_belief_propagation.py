@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import BeliefPropagation, Enumeration, JunctionTree
+from spinlearn.engines.messages import potts as potts_messages
+from spinlearn.engines.messages.layout import MessageLayout, has_one_fixed_point
+from spinlearn.engines.messages.propagation import Propagation, Settling
 from spinlearn.errors import ConvergenceWarning
-from spinlearn.messages import potts_messages
-from spinlearn.messages.layout import MessageLayout, has_one_fixed_point
-from spinlearn.messages.propagation import Propagation, Settling
+from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph, small_models
 
 TEMPERATURES = [0.0, 1e-300, 1e-3, 0.1, 0.5, 1.0, 3.0, 100.0, np.inf]

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.engines.ground_state import least_energy
+from spinlearn.engines.sampling.ground_state import least_energy
 from spinlearn.minimizers import alpha_beta_swap, alpha_expansion, isolation_bound
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.cut_models import all_labellings, ferromagnets
 
 

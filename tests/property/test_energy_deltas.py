@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinlearn.core.class_layout import cluster_model, cluster_reason, kernel_model
-from spinlearn.kernels import cluster, node_moves
+from spinlearn.kernels import clusters as cluster
+from spinlearn.kernels import nodes as node_moves
 from spinlearn.kernels.rng import make_stream
+from spinlearn.model.kernel_arguments import cluster_model, cluster_reason, kernel_model
 from tests.energy_models import ENERGY_NAMES, random_model
 
 pytestmark = pytest.mark.parametrize("name", ENERGY_NAMES)

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.errors import UnsupportedModelError
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph, small_models
 
 TEMPERATURES = [0.0, 1e-300, 1e-3, 0.1, 0.5, 1.0, 3.0, 100.0, np.inf]

@@ -7,13 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinlearn.core.free_part import ConditionedModel
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.engines import Enumeration, GeneralizedBP, JunctionTree
-from spinlearn.messages.loop_regions import loop_basis, loop_regions, star_regions
-from spinlearn.messages.region_graph import RegionGraph
-from spinlearn.messages.region_solver import RegionSolver
+from spinlearn.engines.messages.region_solver import RegionSolver
+from spinlearn.engines.messages.regions import RegionGraph, loop_basis, loop_regions, star_regions
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import ConditionedModel, PottsModel
 from tests.conftest import grid_graph, small_models
 
 pytestmark = pytest.mark.slow

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_flow
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.kernels.max_flow import SINK, SOURCE, max_flow
+from spinlearn.kernels.cuts import SINK, SOURCE, max_flow
 from spinlearn.minimizers import minimum_cut
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
 from tests.cut_models import ferromagnets, ground_states
 

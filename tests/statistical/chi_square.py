@@ -12,7 +12,7 @@ import itertools
 import numpy as np
 from scipy.stats import chi2
 
-from spinlearn.core.model import FREE, PottsModel
+from spinlearn.model.potts import FREE, PottsModel
 
 PASS = 1e-4  # p-value a right kernel must exceed
 FAIL = 1e-6  # p-value a planted error must stay below

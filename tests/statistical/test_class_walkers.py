@@ -5,17 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn.analysis.level_sums import LevelSums
-from spinlearn.core.class_layout import bond_thresholds, cluster_model, kernel_model
-from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.engines.bit_walkers import BitWalkers, LockstepWalkers
-from spinlearn.engines.cluster_walkers import ClassClusterWalkers, ClusterWalkers
-from spinlearn.engines.enumeration import Enumeration
-from spinlearn.engines.walkers import GeneralWalkers, walkers_for
-from spinlearn.kernels import cluster, node_moves
+from spinlearn.engines.exact.enumeration import Enumeration
+from spinlearn.engines.sampling.sums import LevelSums
+from spinlearn.engines.sampling.walkers import (
+    BitWalkers,
+    ClassClusterWalkers,
+    ClusterWalkers,
+    GeneralWalkers,
+    LockstepWalkers,
+    walkers_for,
+)
+from spinlearn.kernels import clusters as cluster
+from spinlearn.kernels import nodes as node_moves
 from spinlearn.kernels.rng import make_stream
+from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.graph import Graph
+from spinlearn.model.kernel_arguments import bond_thresholds, cluster_model, kernel_model
+from spinlearn.model.potts import PottsModel
 from tests.statistical.chi_square import Configurations, assert_verdict, p_value
 
 BETA = 0.6

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from spinlearn.core.class_layout import bond_thresholds, cluster_model
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.engines.enumeration import Enumeration
-from spinlearn.kernels import cluster
-from spinlearn.kernels.exchange import exchange_components
+from spinlearn.engines.exact.enumeration import Enumeration
+from spinlearn.kernels import clusters as cluster
+from spinlearn.kernels.clusters import exchange_components
 from spinlearn.kernels.levels import exchange_levels
-from spinlearn.kernels.node_moves import metropolis_sweeps
+from spinlearn.kernels.nodes import metropolis_sweeps
 from spinlearn.kernels.rng import make_stream
+from spinlearn.model.graph import Graph
+from spinlearn.model.kernel_arguments import bond_thresholds, cluster_model
+from spinlearn.model.potts import PottsModel
 
 DRAWS = 20_000
 ALPHA = 1e-4  # of a right kernel to fail; seeds are fixed

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.engines.cluster_walkers import ClusterWalkers
-from spinlearn.engines.regions import regions_of
+from spinlearn.engines.sampling.move_sets import regions_of
+from spinlearn.engines.sampling.walkers import ClusterWalkers
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.statistical.chi_square import FAIL, PASS, Configurations, p_value
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,11 @@ import pytest
 from spinlearn import KNN, PottsClassifier
 from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import Auto, JunctionTree, Multicanonical, Tempering
-from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
+from spinlearn.errors import (
+    ConvergenceWarning,
+    InvalidInputError,
+    UnsupportedModelError,
+)
 from tests.oracles import blob_tree, clique_chain, strip
 from tests.slowness import slowness
 
@@ -83,7 +87,7 @@ def test_two_engines_are_two_ways():
 
 def test_a_start_that_is_not_forgotten_is_not_called_equilibrium(monkeypatch):
     """All points in one class where there are three, and too few sweeps to leave it."""
-    from spinlearn.engines.approximation import Approximation
+    from spinlearn.engines.messages.approximation import Approximation
 
     def draw(self, betas, random):
         return np.zeros((len(betas), self.marginals.shape[1]), dtype=np.int8)

@@ -14,12 +14,15 @@ import numpy as np
 import pytest
 from scipy.special import ellipk
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import FREE, PottsModel
-from spinlearn.engines.regions import regions_of
-from spinlearn.kernels import bits, lockstep, measure, regions
+from spinlearn.engines.sampling.move_sets import regions_of
+from spinlearn.kernels import bits
+from spinlearn.kernels import bits as lockstep
+from spinlearn.kernels import levels as measure
+from spinlearn.kernels import nodes as regions
 from spinlearn.kernels.levels import draw_levels
 from spinlearn.kernels.rng import make_stream
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import FREE, PottsModel
 from tests.conftest import grid_graph
 from tests.statistical.chi_square import Configurations, assert_verdict, normalized, p_value
 

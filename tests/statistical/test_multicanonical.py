@@ -11,17 +11,18 @@ import warnings
 import numpy as np
 import pytest
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut
 from spinlearn.engines import Enumeration, JunctionTree
-from spinlearn.engines.bit_walkers import BitWalkers, LockstepWalkers
-from spinlearn.engines.cluster_walkers import ClusterWalkers
-from spinlearn.engines.ground_state import least_energy
-from spinlearn.engines.ladder import cool
-from spinlearn.engines.multicanonical import Multicanonical
-from spinlearn.engines.walkers import walkers_for
+from spinlearn.engines.sampling.ground_state import least_energy
+from spinlearn.engines.sampling.ladder import cool
+from spinlearn.engines.sampling.samplers import Multicanonical
+from spinlearn.engines.sampling.walkers import (
+    BitWalkers,
+    ClusterWalkers,
+    LockstepWalkers,
+    walkers_for,
+)
 from spinlearn.errors import (
     CheckpointError,
     ConvergenceWarning,
@@ -29,6 +30,8 @@ from spinlearn.errors import (
     StoppedError,
     UnsupportedModelError,
 )
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
 from tests.oracles import z_scores
 
@@ -212,7 +215,7 @@ import numpy as np, os, signal, sys, warnings
 warnings.simplefilter("ignore")
 from tests.statistical.test_multicanonical import small_model
 from spinlearn.engines import checkpoint
-from spinlearn.engines.multicanonical import Multicanonical
+from spinlearn.engines.sampling.samplers import Multicanonical
 
 def save(*state):
     whole(*state)

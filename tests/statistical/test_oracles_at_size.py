@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.model import PottsModel
 from spinlearn.engines import JunctionTree, Tempering
 from spinlearn.errors import ConvergenceWarning
+from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.potts import PottsModel
 from tests.oracles import blob_tree, broken_laws, clique_chain, ribbon, scores, strip
 
 pytestmark = pytest.mark.slow

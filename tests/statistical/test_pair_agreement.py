@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from spinlearn import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.engines import JunctionTree
-from spinlearn.engines.pair_agreement import PairAgreement
+from spinlearn.engines.sampling.pair_agreement import PairAgreement
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
+from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
 
 TEMPERATURES = [0.3, 0.6, 1.0, 2.0]

@@ -9,15 +9,15 @@ import pytest
 from sklearn.datasets import load_digits
 
 from spinlearn import PottsClassifier, TemperatureRule
-from spinlearn.answers.certainty import trusted_rows, usable_rows, warning_at
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
+from spinlearn.answers.law import trusted_rows, usable_rows, warning_at
 from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut
 from spinlearn.engines import Enumeration, PopulationAnnealing
-from spinlearn.engines.population import _jackknife
+from spinlearn.engines.sampling.population import _jackknife
 from spinlearn.errors import ConvergenceWarning, InvalidInputError, StoppedError
 from spinlearn.minimizers import minimum_cut
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.energy_models import random_model
 from tests.oracles import z_scores
 
@@ -159,7 +159,7 @@ def test_a_run_goes_on_from_its_checkpoint_bit_for_bit(tmp_path):
 
 def test_a_thinned_trail_answers_like_a_whole_one(monkeypatch):
     whole = small_run()
-    monkeypatch.setattr("spinlearn.engines.population_annealing.TRAIL_BYTES", 1e5)
+    monkeypatch.setattr("spinlearn.engines.sampling.population_annealing.TRAIL_BYTES", 1e5)
     thinned = small_run()
     assert_same(whole, thinned)
     with warnings.catch_warnings():

@@ -8,18 +8,18 @@ import warnings
 import numpy as np
 import pytest
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Progress
-from spinlearn.engines.enumeration import Enumeration
-from spinlearn.engines.junction_tree import JunctionTree
-from spinlearn.engines.tempering import Metropolis, SwendsenWang, Tempering
+from spinlearn.engines.exact.enumeration import Enumeration
+from spinlearn.engines.exact.junction_tree import JunctionTree
+from spinlearn.engines.sampling.samplers import Metropolis, SwendsenWang, Tempering
 from spinlearn.errors import (
     ConvergenceWarning,
     InvalidInputError,
     StoppedError,
     UnsupportedModelError,
 )
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
+from spinlearn.model.protocols import Progress
 from tests.conftest import grid_graph
 from tests.oracles import z_scores
 
@@ -73,7 +73,7 @@ def test_error_bars_cover_the_truth(q, either_sign):
 
 def test_planted_bug_is_noticed(monkeypatch):
     """The twin of the test above: bonds drawn for a temperature 15 % too low."""
-    from spinlearn.engines import cluster_walkers as walkers
+    from spinlearn.engines.sampling import walkers
 
     right = walkers.bond_thresholds
     monkeypatch.setattr(walkers, "bond_thresholds", lambda b, couplings: right(1.15 * b, couplings))

@@ -14,13 +14,13 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from spinlearn import MutualKNN
-from spinlearn.analysis.density import EnergyBins
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.energies import MinCut
 from spinlearn.engines import Enumeration, JunctionTree, Multicanonical, Tempering
-from spinlearn.engines.ground_state import ground_law, least_energy
+from spinlearn.engines.sampling.density import EnergyBins
+from spinlearn.engines.sampling.ground_state import ground_law, least_energy
 from spinlearn.errors import ConvergenceWarning
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 
 TEMPERATURES = [0.0, 0.05, 0.2, 0.5, 1.0, 2.0]
 
@@ -69,7 +69,7 @@ def test_temperature_zero_is_the_least_energy_even_if_no_sample_comes_near(engin
 
 def test_temperature_zero_without_a_cut_is_not_trusted(monkeypatch):
     """Couplings of both signs, and no room for sums by energy, as with very many points."""
-    monkeypatch.setattr("spinlearn.engines.tallies.MAX_COLUMNS", 0)
+    monkeypatch.setattr("spinlearn.engines.sampling.rounds.MAX_COLUMNS", 0)
     edges = np.column_stack([np.arange(30), np.roll(np.arange(30), -1)])
     signs = np.where(np.arange(30) % 3, 1.0, -1.0)
     model = PottsModel(Graph(30, edges, np.ones(30)), 2, couplings=signs)

@@ -7,9 +7,9 @@ import pytest
 
 from spinlearn import PottsClassifier, suggest, suspects
 from spinlearn.advice.suggestion import MAX_POINTS, gaussian_batch
-from spinlearn.core.equilibrium import Kind
-from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.equilibrium import Kind
+from spinlearn.model.graph import Graph
 from tests.conftest import grid_graph
 
 # Blobs apart are parts of the graph without a label, which is the point here.
@@ -116,7 +116,7 @@ def test_gains_are_those_of_the_gaussian_field():
 def field_of(graph: Graph, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The covariance between points without a label, by a dense inverse, and these points."""
     from spinlearn.advice.suggestion import POWER
-    from spinlearn.methods.walks import alpha_of
+    from spinlearn.default.walks import alpha_of
 
     weights = np.zeros((graph.n_nodes, graph.n_nodes))
     u, v = graph.edges.T

@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from spinlearn import TemperatureRule
 from spinlearn.engines import Multicanonical
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
-from spinlearn.io.anndata_parts import neighbour_graph
+from spinlearn.io.anndata_file import neighbour_graph
 from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.reading import read_dataset
 from spinlearn.workflows.annotation import annotate

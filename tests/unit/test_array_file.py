@@ -9,8 +9,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from spinlearn.core.array_file import read_npy, read_npz
 from spinlearn.errors import InvalidInputError
+from spinlearn.files.arrays import read_npy, read_npz
 
 ARRAYS = {
     "X": np.arange(48.0 * 7 * 3).reshape(48, 7, 3),
@@ -126,14 +126,14 @@ def test_text_that_is_no_unicode_is_refused(tmp_path):
 
 def test_what_unpacks_to_more_than_any_file_should_is_refused(tmp_path, monkeypatch):
     np.savez_compressed(tmp_path / "z.npz", zeros=np.zeros(1 << 16))
-    monkeypatch.setattr("spinlearn.core.array_file.MAX_BYTES", 1 << 18)
+    monkeypatch.setattr("spinlearn.files.arrays.MAX_BYTES", 1 << 18)
     with pytest.raises(InvalidInputError, match="MB unpacked, more than it can hold"):
         read_npz(tmp_path / "z.npz")
 
 
 def test_own_files_do_not_unpack_to_far_more_than_was_written(tmp_path, monkeypatch):
     """Zeros under a name that nobody asks for would fill the memory before they are refused."""
-    monkeypatch.setattr("spinlearn.core.array_file.SMALL", 1 << 16)
+    monkeypatch.setattr("spinlearn.files.arrays.SMALL", 1 << 16)
     np.savez_compressed(tmp_path / "z.npz", zeros=np.zeros(1 << 17))
     assert len(read_npz(tmp_path / "z.npz")["zeros"]) == 1 << 17  # a user's may
     with pytest.raises(InvalidInputError, match="claims 1 MB unpacked"):

@@ -12,8 +12,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from spinlearn.core.array_file import read_npz
-from spinlearn.core.model import PottsModel
 from spinlearn.engines import (
     Auto,
     BeliefPropagation,
@@ -24,8 +22,10 @@ from spinlearn.engines import (
     Tempering,
     checkpoint,
 )
-from spinlearn.engines.sampling_run import SamplingRun
+from spinlearn.engines.sampling.run import SamplingRun
 from spinlearn.errors import CheckpointError, CheckpointWarning
+from spinlearn.files.arrays import read_npz
+from spinlearn.model.potts import PottsModel
 from tests.cluster.models import clouds
 from tests.conftest import grid_graph
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.engines import Enumeration
 from spinlearn.errors import InvalidInputError
-from spinlearn.minimizers.class_annealing import class_annealing
+from spinlearn.minimizers.annealing import class_annealing
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.energy_models import ENERGY_NAMES, random_model
 
 

@@ -12,12 +12,12 @@ from sklearn.semi_supervised import LabelPropagation
 
 from spinlearn import MutualKNN, PottsClassifier, TemperatureRule, compare
 from spinlearn.answers import misclassified
-from spinlearn.answers.scoring import misclassified as rule
-from spinlearn.core.graph import Graph
+from spinlearn.answers.rule import misclassified as rule
 from spinlearn.datasets import two_bands
 from spinlearn.energies import BalancedCut
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers import minimize
+from spinlearn.model.graph import Graph
 
 COLUMNS = [
     "method", "energy", "temperature", "errors", "forced_errors", "abstentions", "new_classes",

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from spinlearn import PottsClassifier, TemperatureRule
-from spinlearn.analysis.phases import Phase
 from spinlearn.answers import Answer
 from spinlearn.answers.labels import parse_labels
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.engines import JunctionTree
+from spinlearn.model.graph import Graph
+from spinlearn.model.phases import Phase
+from spinlearn.model.potts import PottsModel
 
 SIZE = 4
 BRIDGE = 2 * SIZE

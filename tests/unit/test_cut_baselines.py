@@ -7,10 +7,20 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 
-from spinlearn.baselines import AlphaBetaSwap, AlphaExpansion, MinCutClassifier, RandomizedMinCut
-from spinlearn.core.graph import Graph
+from spinlearn.baselines import (
+    AlphaBetaSwap,
+    AlphaExpansion,
+    MinCutClassifier,
+    RandomizedMinCut,
+)
 from spinlearn.datasets import two_bands
-from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning, UnsupportedModelError
+from spinlearn.errors import (
+    GraphWarning,
+    InvalidInputError,
+    LabelWarning,
+    UnsupportedModelError,
+)
+from spinlearn.model.graph import Graph
 
 ALL = [
     MinCutClassifier(),

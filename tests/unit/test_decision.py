@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 
 from spinlearn import energies
-from spinlearn.answers.names import outcome_name
+from spinlearn.answers.labels import outcome_name
 from spinlearn.answers.profile import Profile, decide, profile
-from spinlearn.answers.rule import Status
-from spinlearn.answers.scoring import misclassified
+from spinlearn.answers.rule import Status, misclassified
 from spinlearn.answers.temperature import answer_temperature, information, stability
-from spinlearn.core.arrays import frozen
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.arrays import frozen
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.hand_made import CHAIN, equilibrium
 
 

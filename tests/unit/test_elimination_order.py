@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from spinlearn.engines import elimination_order
-from spinlearn.engines.elimination_order import BucketTree, bucket_tree
+from spinlearn.engines.exact import order as elimination_order
+from spinlearn.engines.exact.order import BucketTree, bucket_tree
 from spinlearn.errors import StoppedError
 
 Edges = npt.NDArray[np.int32]

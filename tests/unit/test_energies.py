@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from spinlearn import Graph, PottsClassifier, PottsModel, TemperatureRule
-from spinlearn.analysis.temperature_grid import temperature_grid
 from spinlearn.energies import (
     ENERGIES,
     LGC,
@@ -28,8 +27,9 @@ from spinlearn.energies import (
 )
 from spinlearn.engines import Enumeration, JunctionTree, Multicanonical
 from spinlearn.engines.checkpoint import fingerprint
-from spinlearn.engines.tempering import Metropolis, SwendsenWang, Tempering
+from spinlearn.engines.sampling.samplers import Metropolis, SwendsenWang, Tempering
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
+from spinlearn.model.phases import temperature_grid
 from tests.energy_models import random_graph, random_labels
 
 N, Q = 9, 3

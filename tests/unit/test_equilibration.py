@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.analysis.equilibration import (
+from spinlearn.engines.sampling.equilibration import (
     FALSE_ALARM,
     MAX_DRIFT,
     contrast,

@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 
 from spinlearn import Graph, PottsClassifier, Result, TemperatureRule
-from spinlearn.engines import Enumeration, Equilibrium, JunctionTree, Kind, Multicanonical
+from spinlearn.engines import (
+    Enumeration,
+    Equilibrium,
+    JunctionTree,
+    Kind,
+    Multicanonical,
+)
 from spinlearn.errors import InvalidInputError
 from tests.hand_made import CHAIN, equilibrium
 

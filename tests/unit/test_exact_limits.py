@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Progress
-from spinlearn.engines import JunctionTree, elimination_solver, time_limit
-from spinlearn.engines.time_limit import TimeLimit
+from spinlearn.classifier import PottsClassifier
+from spinlearn.engines import JunctionTree
+from spinlearn.engines import limits as time_limit
+from spinlearn.engines.exact import elimination as elimination_solver
+from spinlearn.engines.limits import TimeLimit
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
-from spinlearn.estimators import PottsClassifier
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
+from spinlearn.model.protocols import Progress
 from tests.conftest import grid_graph
 
 TEMPERATURES = np.linspace(0.3, 2.0, 24)

@@ -21,18 +21,19 @@ from spinlearn import TemperatureRule
 from spinlearn.answers.answer import Averages
 from spinlearn.answers.rule import Status
 from spinlearn.answers.table import whole_steps
+from spinlearn.classifier import PottsClassifier
 from spinlearn.errors import InvalidInputError
-from spinlearn.estimators import PottsClassifier
-from spinlearn.viz.content import explorer_content, sample_for_display
 from spinlearn.viz.explorer import (
     LABELLING_SCRIPTS,
     SCRIPTS,
     WORKER_SCRIPTS,
     _page,
     embedded_json,
+    explorer_content,
     explorer_html,
     packed,
     points_on_display,
+    sample_for_display,
     write_explorer,
 )
 from tests.explorer_cases import doubted, hidden_class, many_points, three_blocks

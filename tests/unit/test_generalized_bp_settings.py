@@ -5,19 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.equilibrium import Kind
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.engines import ENGINES, GeneralizedBP
+from spinlearn.engines.messages.regions import RegionGraph, loop_basis, loop_regions, star_regions
 from spinlearn.errors import (
     ConvergenceWarning,
     InvalidInputError,
     StoppedError,
     UnsupportedModelError,
 )
-from spinlearn.messages.loop_regions import loop_basis, loop_regions, star_regions
-from spinlearn.messages.region_graph import RegionGraph
+from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.equilibrium import Kind
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.graph import Graph
 
 N = 8
 pairs = st.tuples(st.integers(0, N - 1), st.integers(0, N - 1)).filter(lambda p: p[0] != p[1])

@@ -11,9 +11,9 @@ from sklearn.base import clone
 
 from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.baselines import LocalGlobalConsistency
-from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.graphs import PixelGrid, as_graph, describe, from_networkx
+from spinlearn.model.graph import Graph
 
 
 def edge_set(graph):

@@ -7,10 +7,18 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
-from spinlearn.core.protocols import GraphBuilder
 from spinlearn.errors import InvalidInputError
-from spinlearn.graphs import BUILDERS, KNN, MutualKNN, Radius, describe, make_builder, search
-from spinlearn.graphs.weights import SMALLEST_SIMILARITY
+from spinlearn.graphs import (
+    BUILDERS,
+    KNN,
+    MutualKNN,
+    Radius,
+    describe,
+    make_builder,
+    search,
+)
+from spinlearn.graphs.neighbors import SMALLEST_SIMILARITY
+from spinlearn.model.protocols import GraphBuilder
 
 METRICS = ["euclidean", "cosine", "correlation"]
 DIMENSIONS = [3, 9, 12]  # tree for all; tree among themselves only; matrix product

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.analysis.reweight import guarded_errors
+from spinlearn.engines.sampling.sums import guarded_errors
 
 N_AVERAGES, N_BLOCKS, N_SAMPLES = 200_000, 16, 50  # samples of a block
 CHANCES = (0.0005, 0.002, 0.01, 0.1, 0.5)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spinlearn.errors import InvalidInputError
-from spinlearn.io import anndata_parts
+from spinlearn.io import anndata_file as anndata_parts
 
 pytestmark = pytest.mark.slow
 

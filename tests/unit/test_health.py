@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spinlearn.cli import doctor as health
+from spinlearn.cli import others as health
 from spinlearn.engines import JunctionTree
 
 MODEL = health._ladder(10, 2)

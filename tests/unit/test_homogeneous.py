@@ -12,7 +12,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_wine, make_blobs
 
-from spinlearn import KNN, Graph, MutualKNN, PottsClassifier, Result, TemperatureRule, compare
+from spinlearn import (
+    KNN,
+    Graph,
+    MutualKNN,
+    PottsClassifier,
+    Result,
+    TemperatureRule,
+    compare,
+)
 from spinlearn.baselines import HarmonicFields
 from spinlearn.energies import ENERGIES, MinCut
 from spinlearn.engines import Enumeration, JunctionTree

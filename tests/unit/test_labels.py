@@ -11,10 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinlearn.answers.labels import LARGEST, clean_labels, parse_labels
-from spinlearn.answers.names import UNKNOWN, encode_outcomes, outcome_name, outcome_names
+from spinlearn.answers.labels import (
+    LARGEST,
+    UNKNOWN,
+    clean_labels,
+    encode_outcomes,
+    outcome_name,
+    outcome_names,
+    parse_labels,
+)
 from spinlearn.errors import InvalidInputError, LabelWarning
-from spinlearn.estimators.inputs import read_labels
+from spinlearn.inputs import read_labels
 from spinlearn.io.dataset import Dataset
 from spinlearn.workflows.fitting import fit_dataset
 

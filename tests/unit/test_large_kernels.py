@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from spinlearn import Graph
-from spinlearn.analysis import node_order
-from spinlearn.graphs import approximate
+from spinlearn.graphs import search as approximate
 from spinlearn.graphs.search import Search
-from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, weight_matrix
+from spinlearn.linear import inverse_roots, scaled, solve, weight_matrix
+from spinlearn.model import components as node_order
 
 pytestmark = pytest.mark.slow
 

@@ -8,13 +8,14 @@ from sklearn.datasets import make_blobs
 from sklearn.neighbors import KNeighborsTransformer
 
 from spinlearn import Graph
-from spinlearn.engines import BeliefPropagation, Tempering, belief_propagation
+from spinlearn.default.walks import subsample
+from spinlearn.engines import BeliefPropagation, Tempering
+from spinlearn.engines.messages import belief_propagation
 from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.graphs import KNN
-from spinlearn.methods.thinning import subsample
-from spinlearn.minimizers.partition import partition
-from spinlearn.viz.content import SIDE, density
-from spinlearn.workflows.costs import predicted_cost
+from spinlearn.minimizers.modules import partition
+from spinlearn.viz.explorer import SIDE, density
+from spinlearn.workflows.fitting import predicted_cost
 from tests.cluster.models import clouds
 
 pytestmark = pytest.mark.slow
@@ -95,7 +96,7 @@ def test_tempering_starts_from_messages_of_large_models(monkeypatch):
 
 def test_a_stop_on_the_way_down_leaves_what_is_found(monkeypatch):
     monkeypatch.setattr(belief_propagation, "HUGE_MESSAGES", 100)
-    monkeypatch.setattr("spinlearn.engines.cooled_run.REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("spinlearn.engines.messages.cooling.REPORT_SECONDS", 0.0)
     with pytest.raises(StoppedError):
         BeliefPropagation().run(clouds(), [1.0], callback=lambda progress: True)
 

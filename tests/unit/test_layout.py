@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs import MutualKNN
+from spinlearn.model.graph import Graph
 from spinlearn.viz.layout import (
     LEAST_UMAP,
     MAX_MAPPED,

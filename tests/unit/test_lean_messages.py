@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from spinlearn import Graph
-from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.model import PottsModel
-from spinlearn.engines.cooled_run import SpilledRows
-from spinlearn.messages.layout import MessageLayout
-from spinlearn.messages.propagation import Propagation, Settling
+from spinlearn.engines.messages.cooling import SpilledRows
+from spinlearn.engines.messages.layout import MessageLayout
+from spinlearn.engines.messages.propagation import Propagation, Settling
+from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.potts import PottsModel
 
 pytestmark = pytest.mark.slow
 
@@ -86,7 +86,7 @@ def test_where_it_is_too_cold_for_single_precision_it_is_not_used():
 
 @pytest.mark.parametrize("small", [1e9, 0.0])
 def test_rows_come_back_as_they_were(monkeypatch, small):
-    monkeypatch.setattr("spinlearn.engines.cooled_run.SMALL", small)
+    monkeypatch.setattr("spinlearn.engines.messages.cooling.SMALL", small)
     rows, kept = SpilledRows(4, (5, 2)), []
     for k in range(3):
         rows.next()[:] = k + np.arange(10).reshape(5, 2) / 10

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from spinlearn import Graph, PottsModel
-from spinlearn.analysis.level_sums import LevelSums
-from spinlearn.core.free_part import ConditionedModel
+from spinlearn.engines.sampling.sums import LevelSums
+from spinlearn.model.potts import ConditionedModel
 
 N_BLOCKS = 8
 CHANCE = 0.3

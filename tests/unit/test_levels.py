@@ -7,8 +7,15 @@ import warnings
 import numpy as np
 import pytest
 
-from spinlearn.engines import Enumeration, Tempering, ladder_run
-from spinlearn.engines.ladder import JOINED, LEVEL_DISTANCE, MAX_RATIO, PART_RATIO, place_levels
+from spinlearn.engines import Enumeration, Tempering
+from spinlearn.engines.sampling import ladder_run
+from spinlearn.engines.sampling.ladder import (
+    JOINED,
+    LEVEL_DISTANCE,
+    MAX_RATIO,
+    PART_RATIO,
+    place_levels,
+)
 from spinlearn.errors import ConvergenceWarning
 from tests.cluster.models import clouds
 

@@ -15,7 +15,7 @@ from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 from spinlearn import Graph
 from spinlearn.baselines import HarmonicFields, LocalGlobalConsistency
 from spinlearn.errors import ConvergenceWarning, GraphWarning
-from spinlearn.minimizers.linear_system import REORDERED, scaled, solve, weight_matrix
+from spinlearn.linear import REORDERED, scaled, solve, weight_matrix
 from tests.conftest import grid_graph
 
 TOLERANCE = 1e-8

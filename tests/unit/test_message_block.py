@@ -48,12 +48,10 @@ def test_large_blocks_are_packed_and_say_the_same(tmp_path, monkeypatch):
     model = clouds()
     parts = write_message_parts(model, tmp_path / "parts", 2)
     usual = settled(parts)
-    monkeypatch.setattr(
-        "spinlearn.messages.potts_messages.LARGE", 10_570
-    )  # between the two of them
+    monkeypatch.setattr("spinlearn.engines.messages.potts.LARGE", 10_570)  # between the two of them
     sizes = [parts.read(b).n_bytes for b in range(2)]
     assert np.abs(settled(parts) - usual).max() < 1e-5
-    monkeypatch.setattr("spinlearn.messages.potts_messages.LARGE", 10)
+    monkeypatch.setattr("spinlearn.engines.messages.potts.LARGE", 10)
     packed = [parts.read(b).n_bytes for b in range(2)]
     assert np.abs(settled(parts) - usual).max() < 1e-5
     assert sum(packed) < sum(sizes)

@@ -6,12 +6,17 @@ import numpy as np
 import pytest
 
 from spinlearn import PottsClassifier, TemperatureRule
-from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.energies import MinCut, Modularity, RatioCut
 from spinlearn.engines import BeliefPropagation, Enumeration
-from spinlearn.errors import CheckpointError, InvalidInputError, StoppedError, UnsupportedModelError
+from spinlearn.errors import (
+    CheckpointError,
+    InvalidInputError,
+    StoppedError,
+    UnsupportedModelError,
+)
+from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
 
 TEMPERATURES = [0.0, 0.4, 0.8, 1.2, np.inf]
@@ -87,7 +92,7 @@ class StopAfter:
 @pytest.fixture
 def every_sweep(monkeypatch):
     """Reports after every sweep, so that a run can be stopped anywhere."""
-    monkeypatch.setattr("spinlearn.engines.message_run.REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("spinlearn.engines.messages.run.REPORT_SECONDS", 0.0)
 
 
 @pytest.mark.slow

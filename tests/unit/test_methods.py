@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestClassifier
 
 from spinlearn import KNN, Graph, PottsClassifier, Result, TemperatureRule
 from spinlearn.answers.temperature import calibrated_temperature, temperature_scale, transition
-from spinlearn.core.constants import (
+from spinlearn.constants import (
     DOUBT,
     FACTORS,
     FAINT,
@@ -24,20 +24,19 @@ from spinlearn.core.constants import (
     SHARPNESS,
     SPLIT,
 )
+from spinlearn.default import new_classes
+from spinlearn.default.average import cavity_laws, label_groups, learnt
+from spinlearn.default.features import Features
+from spinlearn.default.forest import Forest, weakest_cut
+from spinlearn.default.new_classes import OFFSET, THETA
+from spinlearn.default.walks import walk_fields, walk_law
 from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import JunctionTree
+from spinlearn.engines.messages.propagation import quick_marginals
 from spinlearn.errors import InvalidInputError
-from spinlearn.graphs.reduction import Reduction, checked_components
-from spinlearn.messages.propagation import quick_marginals
-from spinlearn.methods import new_classes
-from spinlearn.methods.average import learnt
-from spinlearn.methods.evidence import cavity_laws, label_groups
-from spinlearn.methods.features import Features
-from spinlearn.methods.forest import Forest, weakest_cut
-from spinlearn.methods.new_classes import OFFSET, THETA
-from spinlearn.methods.walks import walk_fields, walk_law
-from spinlearn.minimizers.linear_system import weight_matrix
-from spinlearn.minimizers.module_tree import ModuleTree
+from spinlearn.graphs.points import Reduction, checked_components
+from spinlearn.linear import weight_matrix
+from spinlearn.minimizers.modules import ModuleTree
 
 
 def chain(n: int, weight: float = 1.0) -> Graph:
@@ -279,7 +278,7 @@ def test_labels_without_meaning_are_told_in_the_first_line():
 
 def test_the_seed_reaches_everything_random(monkeypatch):
     seeds = []
-    plan = sys.modules["spinlearn.methods.plan"]  # the package has a function of that name
+    plan = sys.modules["spinlearn.default.plan"]  # the package has a function of that name
     grown = plan.Forest
     monkeypatch.setattr(plan, "Forest", lambda g, seed, check: seeds.append(seed) or grown(g, seed))
     X, truth = blobs(60)

@@ -8,8 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
@@ -24,6 +22,8 @@ from spinlearn.minimizers import (
     randomized_cut,
 )
 from spinlearn.minimizers.annealing import cooling_schedule
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
 from tests.cut_models import all_labellings, random_metric
 

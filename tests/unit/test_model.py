@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spinlearn.core import model as model_module
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.energies import MinCut
-from spinlearn.engines import Auto, Enumeration, JunctionTree, elimination_solver
+from spinlearn.engines import Auto, Enumeration, JunctionTree
+from spinlearn.engines.exact import elimination as elimination_solver
 from spinlearn.errors import InvalidInputError
+from spinlearn.model import potts as model_module
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.conftest import small_models
 
 PATH = Graph(3, [(0, 1), (1, 2)], [2.0, 3.0])

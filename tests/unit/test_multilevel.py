@@ -7,14 +7,21 @@ import sys
 import numpy as np
 import pytest
 
-from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import FREE, PottsModel
 from spinlearn.engines import Enumeration
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.graphs import KNN
-from spinlearn.minimizers import MINIMIZERS, class_annealing, minimize, multilevel
-from spinlearn.minimizers.coarsening import contracted, masses, modules, numbered
+from spinlearn.minimizers import (
+    MINIMIZERS,
+    minimize,
+    multilevel,
+)
+from spinlearn.minimizers import (
+    annealing as class_annealing,
+)
+from spinlearn.minimizers.multilevel import contracted, masses, modules, numbered
+from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import FREE, PottsModel
 from tests.energy_models import random_graph, random_labels, random_model
 
 QUADRATIC = ("balanced_cut", "balanced_volume", "diffused_cut", "class_prior")

@@ -15,7 +15,7 @@ from spinlearn import KNN, Graph
 from spinlearn.baselines import NormalizedCutClustering
 from spinlearn.baselines.spectral import normalized_cut
 from spinlearn.errors import GraphWarning
-from spinlearn.minimizers.linear_system import weight_matrix
+from spinlearn.linear import weight_matrix
 from tests.conftest import grid_graph
 from tests.unit.test_linear_baselines import random_problem
 

@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spinlearn import PottsClassifier
-from spinlearn.answers.spreadsheet import plain_name, safe_name
+from spinlearn.answers.table import plain_name, safe_name
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.reading import read_dataset

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from spinlearn.core.atomic_write import atomic_write
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.folder import check_target, new_files, new_folder, parent_folder
-from spinlearn.io.run_lock import only_run
+from spinlearn.files.atomic_write import atomic_write
+from spinlearn.io.folder import check_target, new_files, new_folder, only_run, parent_folder
 from tests.end_to_end.tool import leftovers
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn.paper import claims
-from spinlearn.paper.claims import Verdict
+from spinlearn.reproduction import claims
+from spinlearn.reproduction.claims import Verdict
 
 
 def labelling(
@@ -177,7 +177,7 @@ def test_yeast_says_how_sure_it_is():
 
 
 def test_twins_do_not_count_twice():
-    from spinlearn.paper.comparison import errors_by_panel
+    from spinlearn.reproduction.comparison import errors_by_panel
 
     cells = [labelling(3, 5, 0, ours=1, twin=0), labelling(3, 5, 0, ours=9, twin=1)]
     np.testing.assert_array_equal(errors_by_panel(cells)[3, 5]["information"], [1])

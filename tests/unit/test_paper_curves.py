@@ -8,9 +8,9 @@ import pytest
 from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
-from spinlearn.paper.comparison import paper_profile, wrong_points
-from spinlearn.paper.fig2 import SampledCounts
-from spinlearn.paper.yeast import Line
+from spinlearn.reproduction.comparison import paper_profile, wrong_points
+from spinlearn.reproduction.fig2 import SampledCounts
+from spinlearn.reproduction.yeast import Line
 
 TEMPERATURES = [0.7, 1.2, 1.7]
 STD_ERROR = 0.003

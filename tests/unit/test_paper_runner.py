@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from spinlearn.errors import StoppedError
-from spinlearn.paper.runner import COMPUTING, Task, run_tasks
+from spinlearn.reproduction.runner import COMPUTING, Task, run_tasks
 from tests.end_to_end.tool import until
 
 TASKS = [Task("squares", {"x": x}) for x in range(6)]
@@ -77,7 +77,7 @@ def test_the_callback_stops_a_run_and_keeps_what_is_done(tmp_path):
 GATED = """
 import sys, time
 from pathlib import Path
-from spinlearn.paper.runner import Task, run_tasks
+from spinlearn.reproduction.runner import Task, run_tasks
 
 def gated(settings):
     with Path(sys.argv[2], "log").open("a") as log:
@@ -114,7 +114,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path):
 def test_a_cell_depends_on_all_sources_that_compute_it(experiment):
     grimp = pytest.importorskip("grimp")
     imports = grimp.build_graph("spinlearn", cache_dir=None)
-    modules = imports.find_upstream_modules(f"spinlearn.paper.{experiment}")
+    modules = imports.find_upstream_modules(f"spinlearn.reproduction.{experiment}")
     paths = {module.removeprefix("spinlearn.").replace(".", "/") for module in modules}
     others = {
         p for p in paths if not any(f"{p}{end}".startswith(COMPUTING) for end in ("/", ".py"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn.analysis.phases import Phase, phases
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.engines import JunctionTree
+from spinlearn.model.graph import Graph
+from spinlearn.model.phases import Phase, phases
+from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
 
 

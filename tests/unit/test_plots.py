@@ -14,13 +14,13 @@ from matplotlib.colors import to_rgb, to_rgba
 from sklearn.exceptions import NotFittedError
 
 from spinlearn import TemperatureRule
-from spinlearn.answers.names import outcome_name
+from spinlearn.answers.labels import outcome_name
 from spinlearn.answers.rule import Status
+from spinlearn.classifier import PottsClassifier
 from spinlearn.errors import InvalidInputError
-from spinlearn.estimators import PottsClassifier
 from spinlearn.io.result import Result
 from spinlearn.viz import palette
-from spinlearn.viz.content import explorer_content
+from spinlearn.viz.explorer import explorer_content
 from spinlearn.viz.notebook import as_html
 from spinlearn.viz.pictures import CROSS, PLUS, _groups, plot_map, plot_phases, plot_profile
 from tests.explorer_cases import many_points, three_blocks

@@ -12,8 +12,7 @@ from scipy.io import mmwrite
 from spinlearn.answers.labels import clean_labels
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs import make_builder
-from spinlearn.io.dataset import ReadOptions
-from spinlearn.io.preparation import Preparation
+from spinlearn.io.dataset import Preparation, ReadOptions
 from spinlearn.io.reading import read_dataset
 from spinlearn.settings import read_grid
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.engines.regions import harvest, regions_of
+from spinlearn.engines.sampling.move_sets import harvest, regions_of
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 
 
 def chain_of_cliques(cliques: int, size: int) -> Graph:

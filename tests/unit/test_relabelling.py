@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
+from spinlearn.classifier import PottsClassifier
 from spinlearn.errors import StoppedError
-from spinlearn.estimators import PottsClassifier
 from spinlearn.io.dataset import Dataset
-from spinlearn.labelling.advice import CENTRAL, doubted, new_groups, next_points
-from spinlearn.labelling.refit import Refit
+from spinlearn.labelling.refit import CENTRAL, Refit, doubted, new_groups, next_points
 from spinlearn.workflows.fitting import Fitting, fit_dataset
 
 pytestmark = pytest.mark.slow

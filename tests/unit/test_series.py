@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spinlearn.analysis.equilibration import LENGTH, EnergySeries
+from spinlearn.engines.sampling.equilibration import LENGTH, EnergySeries
 
 BLOCKS = np.arange(8)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from spinlearn.answers.settled import LIMIT, PATIENCE, StoppingRule
+from spinlearn.answers.stopping import LIMIT, PATIENCE, StoppingRule
 
 N_POINTS, N_LADDERS = 2000, 16
 

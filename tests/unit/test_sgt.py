@@ -9,7 +9,7 @@ from scipy.linalg import eigh, eigvals
 from spinlearn import Graph
 from spinlearn.baselines import SpectralGraphTransducer, spectral
 from spinlearn.baselines.spectral import on_the_sphere
-from spinlearn.minimizers.linear_system import weight_matrix
+from spinlearn.linear import weight_matrix
 from tests.conftest import grid_graph
 from tests.unit.test_linear_baselines import random_problem
 

@@ -11,11 +11,11 @@ import pytest
 from pyarrow import parquet
 
 from spinlearn import PottsClassifier, TemperatureRule
-from spinlearn.core.array_file import read_npz
 from spinlearn.energies import BalancedCut, MinCut
 from spinlearn.engines import Enumeration, Multicanonical
 from spinlearn.errors import InvalidInputError, UnreachedTemperatureError
-from spinlearn.io.answer_files import write_label_parquet
+from spinlearn.files.arrays import read_npz
+from spinlearn.io.folder import write_label_parquet
 from spinlearn.io.result import Result
 from spinlearn.io.stored_averages import equilibrium_arrays
 from tests.conftest import grid_graph

@@ -10,16 +10,11 @@ import numpy as np
 import pytest
 
 from spinlearn import PottsClassifier
-from spinlearn.advice.suggestion import (
-    best_batch,
-    pair_gains,
-    suggest,
-    telling_temperatures,
-)
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
+from spinlearn.advice.suggestion import best_batch, pair_gains, suggest, telling_temperatures
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

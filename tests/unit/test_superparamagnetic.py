@@ -10,12 +10,11 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from spinlearn import Graph
-from spinlearn.analysis.cluster_tree import cluster_tree
-from spinlearn.analysis.grains import _best_edges, grains
 from spinlearn.baselines import SuperparamagneticClustering
-from spinlearn.baselines.superparamagnetic import _stability, _stable_row
-from spinlearn.core.model import PottsModel
+from spinlearn.baselines.superparamagnetic import _stability, _stable_row, cluster_tree
 from spinlearn.engines import JunctionTree
+from spinlearn.model.components import _best_edges, grains
+from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
 
 

@@ -9,15 +9,11 @@ import numpy as np
 import pytest
 
 from spinlearn import TemperatureRule
-from spinlearn.advice.suspects import (
-    LeftOut,
-    suspect_labels,
-    suspects,
-)
-from spinlearn.core.constants import FAINT, SHARPNESS
-from spinlearn.core.graph import Graph
+from spinlearn.advice.suspects import LeftOut, suspect_labels, suspects
+from spinlearn.constants import FAINT, SHARPNESS
+from spinlearn.default.walks import alpha_of
 from spinlearn.errors import InvalidInputError
-from spinlearn.methods.walks import alpha_of
+from spinlearn.model.graph import Graph
 from tests.conftest import grid_graph
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"

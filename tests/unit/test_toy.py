@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from spinlearn.answers.profile import profile
-from spinlearn.answers.scoring import misclassified
+from spinlearn.answers.rule import misclassified
 from spinlearn.answers.temperature import answer_temperature
 from spinlearn.datasets import three_waves, two_bands
 from spinlearn.energies import MinCut

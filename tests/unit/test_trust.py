@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from spinlearn.answers import TEMPERATURE_RULES, Answer
-from spinlearn.answers.certainty import trusted_rows, usable_rows
 from spinlearn.answers.labels import parse_labels
-from spinlearn.core.equilibrium import Kind
+from spinlearn.answers.law import trusted_rows, usable_rows
 from spinlearn.engines import JunctionTree
+from spinlearn.model.equilibrium import Kind
 from tests.hand_made import equilibrium
 
 N = 12

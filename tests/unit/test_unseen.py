@@ -10,11 +10,11 @@ from scipy import sparse
 from sklearn.datasets import load_digits
 
 from spinlearn import PottsClassifier, TemperatureRule
-from spinlearn.core.graph import Graph
+from spinlearn.answers.unseen import CouplingLaw
 from spinlearn.energies import MinCut
-from spinlearn.energies.unseen_couplings import CouplingLaw
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.graphs import KNN
+from spinlearn.model.graph import Graph
 from tests.classifiers import classifier
 
 

@@ -44,17 +44,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.phases import Phase, phases
 from spinlearn.answers import Answer
 from spinlearn.answers.temperature import calibrated_temperature
-from spinlearn.core.arrays import BoolArray, FloatArray, StateArray
-from spinlearn.core.equilibrium import Equilibrium, Kind
-from spinlearn.core.graph import Graph
-from spinlearn.core.seeds import Seed, seed_sequence
-from spinlearn.engines.draws import draw_labellings
+from spinlearn.classifier import PottsClassifier
+from spinlearn.default.walks import RandomWalks
+from spinlearn.engines.sampling.draws import draw_labellings
 from spinlearn.errors import InvalidInputError, StoppedError
-from spinlearn.estimators import PottsClassifier
-from spinlearn.methods.walks import RandomWalks
+from spinlearn.model.arrays import BoolArray, FloatArray, StateArray
+from spinlearn.model.equilibrium import Equilibrium, Kind
+from spinlearn.model.graph import Graph
+from spinlearn.model.phases import Phase, phases
+from spinlearn.model.protocols import Seed, seed_sequence
 
 N_SAMPLES = 256  # labellings at each temperature
 N_TEMPERATURES = 3

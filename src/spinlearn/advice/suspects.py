@@ -33,13 +33,13 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers import Answer
-from spinlearn.core.arrays import FloatArray
-from spinlearn.core.constants import FAINT, SHARPNESS
-from spinlearn.core.graph import Graph
+from spinlearn.classifier import PottsClassifier
+from spinlearn.constants import FAINT, SHARPNESS
+from spinlearn.default.walks import RandomWalks, precision
 from spinlearn.energies.base import checked_labels
 from spinlearn.errors import InvalidInputError
-from spinlearn.estimators import PottsClassifier
-from spinlearn.methods.walks import RandomWalks, precision
+from spinlearn.model.arrays import FloatArray
+from spinlearn.model.graph import Graph
 
 MARGIN = 0.5
 BLOCK = 64  # columns of G at a time

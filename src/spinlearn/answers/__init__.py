@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from spinlearn.answers.answer import Answer
-from spinlearn.answers.names import outcome_name
+from spinlearn.answers.labels import outcome_name
 from spinlearn.answers.profile import Interval, Profile, decide, profile
 from spinlearn.answers.proposal import Proposal, Word
-from spinlearn.answers.rule import SMALL_GROUPS, Decision, Status
-from spinlearn.answers.scoring import misclassified
+from spinlearn.answers.rule import SMALL_GROUPS, Decision, Status, misclassified
 from spinlearn.answers.temperature import TEMPERATURE_RULES, answer_temperature, stability
 
 __all__ = [

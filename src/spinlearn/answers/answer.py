@@ -14,28 +14,32 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.grains import TIE
-from spinlearn.analysis.phases import PhaseInterval, Phases, phases
-from spinlearn.answers.certainty import call_probability, mean_confidence, usable_rows, warning_at
-from spinlearn.answers.labels import LabelCode
-from spinlearn.answers.law import LAWS, Law, second_choices
-from spinlearn.answers.names import encode_outcomes, outcome_name, outcome_names
+from spinlearn.answers.labels import LabelCode, encode_outcomes, outcome_name, outcome_names
+from spinlearn.answers.law import (
+    LAWS,
+    Law,
+    call_probability,
+    mean_confidence,
+    second_choices,
+    usable_rows,
+    warning_at,
+)
 from spinlearn.answers.profile import Profile, profile
 from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.answers.rule import STATUS_NAMES, Decision, Status, label_reach
-from spinlearn.answers.spreadsheet import safe_name
-from spinlearn.answers.table import STEPS, LabelTable, table_columns, whole_steps
+from spinlearn.answers.table import STEPS, LabelTable, safe_name, table_columns, whole_steps
 from spinlearn.answers.temperature import (
     TEMPERATURE_RULES,
     answer_temperature,
     calibrated_temperature,
 )
-from spinlearn.core.arrays import FloatArray, IntArray, temperature_array
-from spinlearn.core.equilibrium import Equilibrium, Kind
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import FREE, PottsModel
-from spinlearn.core.notebook import NotebookTable
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.arrays import FloatArray, IntArray, temperature_array
+from spinlearn.model.components import TIE
+from spinlearn.model.equilibrium import Equilibrium, Kind, NotebookTable
+from spinlearn.model.graph import Graph
+from spinlearn.model.phases import PhaseInterval, Phases, phases
+from spinlearn.model.potts import FREE, PottsModel
 
 
 class Averages:
@@ -268,7 +272,7 @@ class Answer(NotebookTable):
 
     @cached_property
     def calls(self) -> npt.NDArray[Any]:
-        """The call of every point in the kind of the labels, see `spinlearn.answers.names`."""
+        """The call of every point in the kind of the labels, see `spinlearn.answers.labels`."""
         return encode_outcomes(self.decision.outcomes, self.classes, self.decision.confused_sets)
 
     @cached_property
@@ -342,7 +346,7 @@ class Answer(NotebookTable):
 
     @cached_property
     def confidence(self) -> FloatArray:
-        """Probability of every call, (n,), see `spinlearn.answers.certainty`."""
+        """Probability of every call, (n,), see `spinlearn.answers.law`."""
         if self.law is None:
             return call_probability(self.equilibrium, self.decision, self.row)
         sure = self.law.probabilities.max(axis=1, initial=0.0)

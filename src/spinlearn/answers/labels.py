@@ -5,22 +5,200 @@
   text "-1" is so too, unless "1" is a label and other points are empty: then it is a class.
 - `clean_labels`: the cells of a file to such a y. Words for nothing (NA, nan, null ...) mean no
   label too there, and so does what the user says.
+
+Names of outcomes: from the integer code of a point's outcome to what users read.
+
+An outcome is one integer: 0 .. n_classes-1 a named class, n_classes + k the new class number k + 1,
+-1 - k the k-th set of classes between which a point is undecided. The empty set is the *outlier*,
+of which nothing is known. Outcomes are written in the kind of the labels given:
+
+- whole-number labels: a class keeps its number; *confused*, *outlier* and *unknown* are -1; the new
+  classes are the next free negative numbers, -2, -3, ... (or below the smallest label, if that is
+  lower);
+- text and everything else: 'new:1', 'new:2', ..., 'confused:A|B', 'outlier', 'unknown'.
+
+Names of classes that may be slips: words for nothing, two spellings of one name.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.answers.odd_names import doubts
-from spinlearn.core.arrays import IntArray
 from spinlearn.errors import InvalidInputError, LabelWarning
+from spinlearn.model.arrays import IntArray
+
+UNKNOWN = np.iinfo(np.int32).min  # outcome of an unseen point that resembles no training point
+UNDECIDED = -1  # in place of a whole-number label
+OUTLIER = "outlier"
+RESERVED = re.compile(rf"new:\d+|confused:.*\|.*|{OUTLIER}", re.DOTALL)
+
+Classes = Sequence[object] | npt.NDArray[Any]
+ConfusedSets = Sequence[tuple[int, ...]]
+
+
+def outcome_name(outcome: int, classes: Classes, confused_sets: ConfusedSets) -> str:
+    """An outcome in words: a class, or for instance ``new:1``, ``confused:A|B`` or ``outlier``.
+
+    Parameters
+    ----------
+    outcome : int
+        As in `Decision`.
+    classes : sequence
+        Names of the classes.
+    confused_sets : sequence of tuples of int
+        As in `Decision`.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from spinlearn.answers import outcome_name
+    >>> [outcome_name(k, ["A", "B"], [(0, 1), ()]) for k in (1, 2, -1, -2)]
+    ['B', 'new:1', 'confused:A|B', 'outlier']
+    """
+    if outcome == UNKNOWN:
+        return "unknown"
+    if outcome < 0:
+        between = confused_sets[-1 - outcome]
+        if not between:
+            return OUTLIER
+        open_to = [str(classes[c]) for c in between]
+        if len(open_to) == 1:  # a named class and a new one
+            open_to.append("new")
+        return "confused:" + "|".join(open_to)
+    if outcome < len(classes):
+        return str(classes[outcome])
+    return f"new:{outcome - len(classes) + 1}"
+
+
+def outcome_names(
+    outcomes: IntArray, classes: Classes, confused_sets: ConfusedSets
+) -> npt.NDArray[np.object_]:
+    """Names of many outcomes, each text made once."""
+    values, inverse = np.unique(outcomes, return_inverse=True)
+    names = np.empty(len(values), dtype=object)
+    names[:] = [outcome_name(int(v), classes, confused_sets) for v in values]
+    return names[inverse]
+
+
+def encode_outcomes(
+    outcomes: IntArray, classes: npt.NDArray[Any], confused_sets: ConfusedSets
+) -> npt.NDArray[Any]:
+    """Outcomes as labels of the user's kind."""
+    n_classes = len(classes)
+    if classes.dtype.kind in "iu":
+        first_new = min(UNDECIDED, int(classes.min(initial=0))) - 1
+        named = (outcomes >= 0) & (outcomes < n_classes)
+        new = outcomes >= n_classes
+        labels = np.full(len(outcomes), UNDECIDED, dtype=np.int64)
+        labels[named] = classes[outcomes[named]]
+        labels[new] = first_new - (outcomes[new] - n_classes)
+        return labels
+    values, inverse = np.unique(outcomes, return_inverse=True)
+    if np.all((values >= 0) & (values < n_classes)):
+        return classes[outcomes]  # nothing but named classes: keep their dtype
+    names = np.empty(len(values), dtype=object)
+    for k, value in enumerate(values.tolist()):
+        if 0 <= value < n_classes:
+            label = classes[value]
+            names[k] = label.item() if isinstance(label, (np.character, np.bool_)) else label
+        else:
+            names[k] = outcome_name(value, classes, confused_sets)
+    return names[inverse]
+
+
+def refuse_reserved(classes: npt.NDArray[Any]) -> None:
+    """Refuse classes whose names are those of calls, which could not be told from them."""
+    for name in map(str, classes):
+        if RESERVED.fullmatch(name):
+            raise InvalidInputError(
+                f"a label is {name!r}, which is how spinlearn names new classes (new:1), confused "
+                f"points (confused:A|B) or single odd ones ({OUTLIER}): rename that class, or "
+                "leave its points unlabelled"
+            )
+
+
+TURNED = ("nan", "NaN", "<NA>")  # what becomes of missing values that are turned into text
+# Written where there is no label, in small letters without spaces. All are names too: nobody but
+# the user can tell.
+NOTHING = {
+    "", "?", "??", "???", "-", "--", "---", ".", "...", "-1.0", "-1.",
+    "na", "n/a", "n.a.", "nan", "null", "nil", "none", "<na>", "#n/a", "#na",
+    "unknown", "unlabelled", "unlabeled", "notlabelled", "notlabeled", "nolabel", "undefined",
+    "unassigned", "notassigned", "unclassified", "unspecified", "undetermined", "unannotated",
+    "notannotated", "missing", "notavailable", "notknown", "dontknow", "tbd", "tba", "todo",
+}  # fmt: skip
+
+
+def means_nothing(name: object) -> bool:
+    """Whether a label reads like a word for no label."""
+    return isinstance(name, str) and _sight(name).replace("_", "").replace("'", "") in NOTHING
+
+
+def doubts(names: Iterable[str]) -> list[str]:
+    """What is odd about the names of classes, in words; nothing is changed.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Each once.
+    """
+    given = list(names)
+    said = []
+    turned = [name for name in given if name in TURNED]
+    if turned:
+        said.append(
+            f"a class is named {turned[0]}, which looks like a missing label turned into text: "
+            "mark unlabelled points with None, NaN or ''"
+        )
+    words = [name for name in given if name not in TURNED and means_nothing(name)]
+    if words:
+        said.append(
+            f"a class is named {_listed(words)}, which reads like a word for no label, and is "
+            "taken as a class: if it is none, mark unlabelled points with -1, None or NaN, or say "
+            f"--unlabelled {words[0]!r} on the command line"
+        )
+    pairs = _same_to_the_eye(given)
+    if pairs:
+        more = f", and so are {len(pairs) - 1} more" if len(pairs) > 1 else ""
+        said.append(
+            f"the classes {pairs[0][0]!a} and {pairs[0][1]!a} are the same but for case, spaces or "
+            f"how letters are coded{more}: they are taken as two classes; spell them alike if they "
+            "are one"
+        )
+    return said
+
+
+def _listed(names: list[str]) -> str:
+    return " or ".join(map(repr, names[:3])) + (" ..." if len(names) > 3 else "")
+
+
+def _same_to_the_eye(names: list[str]) -> list[tuple[str, str]]:
+    """Pairs of names that a reader takes for one."""
+    first: dict[str, str] = {}
+    pairs = []
+    for name in names:
+        other = first.setdefault(_sight(name), name)
+        if other != name:
+            pairs.append((other, name))
+    return pairs
+
+
+def _sight(name: str) -> str:
+    """A name without case, spaces, invisible characters and ways of coding the same letter."""
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(c for c in folded if not c.isspace() and unicodedata.category(c) != "Cf")
+
 
 UNLABELLED = -1
 MINUS_ONE = (

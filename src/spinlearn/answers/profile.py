@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.tracking import tracked
 from spinlearn.answers.rule import (
     Decision,
     Status,
@@ -19,10 +18,9 @@ from spinlearn.answers.rule import (
     label_holders,
     label_reach,
 )
-from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, frozen
-from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.notebook import NotebookTable
-from spinlearn.core.temperature_cells import cell_ends, nearest_row
+from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, cell_ends, frozen, nearest_row
+from spinlearn.model.equilibrium import Equilibrium, NotebookTable
+from spinlearn.model.phases import tracked
 
 
 @dataclass(frozen=True, slots=True)

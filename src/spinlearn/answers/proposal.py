@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.arrays import FloatArray
 
 MOST_FEATURES = 5  # by which a group differs most, told
 MANY_TIMES = 10

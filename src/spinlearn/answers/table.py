@@ -11,12 +11,20 @@ are there where averages are sampled. All are in steps of 0.0001.
 Ids and calls that a spreadsheet would run as formulas are marked as text (`spreadsheet`).
 Numbers are rounded to whole steps before they become text, so that the explorer, which holds those
 whole numbers, writes the very same characters.
+
+Names in tables for people, written so that a spreadsheet takes none of them for a formula.
+
+A name that begins with = + - @, be it after blanks, tabs or line ends, and is no number gets an
+apostrophe in front, as spreadsheets mark text. To undo it, take one apostrophe away where
+apostrophes lead to such a beginning: a name that had apostrophes there before got one more, so that
+no two names become one.
 """
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, Any
@@ -24,7 +32,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray
+from spinlearn.model.arrays import FloatArray
 
 STEPS = 10_000  # to a unit of probability
 
@@ -82,3 +90,18 @@ def whole_steps(values: FloatArray) -> npt.NDArray[np.uint16]:
 def temperature_text(value: float) -> str:
     """A temperature as it stands in tables."""
     return f"{value:.6g}"
+
+
+# The explorer writes the same characters: viz/page/table.js holds these two expressions again.
+FORMULA = re.compile(r"'*[\x00-\x20]*[=+\-@][\s\S]")
+NUMBER = re.compile(r"[\x00-\x20]*[+-]([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def safe_name(name: str) -> str:
+    """A name as tables have it."""
+    return f"'{name}" if FORMULA.match(name) and not NUMBER.fullmatch(name) else name
+
+
+def plain_name(written: str) -> str:
+    """The name that `safe_name` made this of."""
+    return written[1:] if written.startswith("'") and FORMULA.match(written) else written

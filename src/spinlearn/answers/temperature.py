@@ -20,14 +20,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.analysis.grains import TIE
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import LEAST_NEW, Status
-from spinlearn.core.arrays import BoolArray, FloatArray
-from spinlearn.core.constants import NEIGHBOURS
-from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.graph import Graph
+from spinlearn.constants import NEIGHBOURS
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.arrays import BoolArray, FloatArray
+from spinlearn.model.components import TIE
+from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.graph import Graph
 
 TEMPERATURE_RULES = ("auto", "calibrated", "paper")
 """The rules that choose the temperature of an answer, as ``PottsClassifier(temperature=...)`` takes

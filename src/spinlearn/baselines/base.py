@@ -18,12 +18,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
 
-from spinlearn.analysis.grains import TIE, reached
-from spinlearn.answers.names import UNKNOWN, encode_outcomes
-from spinlearn.core.arrays import BoolArray, FloatArray, IntArray
-from spinlearn.core.graph import Graph
+from spinlearn.answers.labels import UNKNOWN, encode_outcomes
 from spinlearn.errors import ContradictionWarning, GraphWarning, InvalidInputError
-from spinlearn.estimators.inputs import (
+from spinlearn.inputs import (
     LabelledScore,
     contradiction,
     joining,
@@ -33,6 +30,9 @@ from spinlearn.estimators.inputs import (
     similarities,
     training_labels,
 )
+from spinlearn.model.arrays import BoolArray, FloatArray, IntArray
+from spinlearn.model.components import TIE, reached
+from spinlearn.model.graph import Graph
 
 
 class GraphEstimator(BaseEstimator, ABC):

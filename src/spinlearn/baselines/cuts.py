@@ -19,9 +19,6 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from spinlearn.baselines.base import GraphClassifier
-from spinlearn.core.arrays import FloatArray, IntArray
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.minimizers import (
     Minimum,
@@ -31,6 +28,9 @@ from spinlearn.minimizers import (
     randomized_cut,
 )
 from spinlearn.minimizers.minimum import unreachable
+from spinlearn.model.arrays import FloatArray, IntArray
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 
 
 class CutClassifier(GraphClassifier):

@@ -38,12 +38,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from spinlearn.analysis.grains import reached
 from spinlearn.baselines.base import GraphClassifier
-from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, float_array
-from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
-from spinlearn.minimizers.linear_system import (
+from spinlearn.linear import (
     Solution,
     inverse_roots,
     scaled,
@@ -51,6 +48,9 @@ from spinlearn.minimizers.linear_system import (
     warn_unless_converged,
     weight_matrix,
 )
+from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, float_array
+from spinlearn.model.components import reached
+from spinlearn.model.graph import Graph
 
 WRONG = 1e-3  # error of the sum of a row of f, which should be one
 REFINEMENTS = 3  # at most, where some are; where some still are, the system is singular

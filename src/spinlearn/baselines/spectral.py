@@ -44,12 +44,12 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils._param_validation import Interval
 
-from spinlearn.analysis.grains import reached
 from spinlearn.baselines.base import GraphClassifier, GraphClusterer, numbered_by_size
-from spinlearn.core.arrays import FloatArray, IntArray
-from spinlearn.core.graph import Graph
 from spinlearn.errors import GraphWarning, InvalidInputError
-from spinlearn.minimizers.linear_system import inverse_roots, scaled, weight_matrix
+from spinlearn.linear import inverse_roots, scaled, weight_matrix
+from spinlearn.model.arrays import FloatArray, IntArray
+from spinlearn.model.components import reached
+from spinlearn.model.graph import Graph
 
 CLOSE = 1e-9  # share of the range of the eigenvector: points closer than this stay together
 SAME = 1e-9  # eigenvalues closer than this, relative to the largest, count as equal

@@ -13,8 +13,8 @@ from rich.table import Table
 
 from spinlearn.cli import options
 from spinlearn.cli.console import cell, console, say
-from spinlearn.core.atomic_write import atomic_write
 from spinlearn.errors import InvalidInputError
+from spinlearn.files.atomic_write import atomic_write
 from spinlearn.io.dataset import ReadOptions
 
 HEADINGS = {"temperature": "T", "abstentions": "left open"}
@@ -51,7 +51,7 @@ def compare(
 
         spinlearn compare cells.csv --labels known --truth type
     """
-    from spinlearn.answers.odd_names import doubts
+    from spinlearn.answers.labels import doubts
     from spinlearn.io.reading import read_dataset
     from spinlearn.settings import PREPARING
     from spinlearn.workflows.comparison import compare as run

@@ -20,7 +20,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from spinlearn.answers.rule import STATUS_NAMES, Status
-from spinlearn.core.protocols import Progress as Report
+from spinlearn.model.protocols import Progress as Report
 
 if TYPE_CHECKING:
     from spinlearn.io.result import Result

@@ -92,8 +92,8 @@ def fit(
         spinlearn fit edges/ --edges --labels-file labels.csv --labels class --scheduler
         tcp://10.0.0.1:8786 --blocks 8 --parts /shared/parts
     """
-    from spinlearn.core.atomic_write import clear_leftovers
     from spinlearn.engines.checkpoint import refuse_any
+    from spinlearn.files.atomic_write import clear_leftovers
     from spinlearn.io.reading import read_dataset
     from spinlearn.workflows.fitting import (
         configured_engine,
@@ -238,7 +238,7 @@ def reject(
 def _decide(do: str, folder: Path, group: str, name: str, out: Path, quiet: bool) -> None:
     from spinlearn.io.folder import check_name
     from spinlearn.io.result import Result
-    from spinlearn.workflows.decisions import decided
+    from spinlearn.workflows.fitting import decided
 
     check_name(out)
     result = Result.load(folder)
@@ -254,8 +254,7 @@ def _decide(do: str, folder: Path, group: str, name: str, out: Path, quiet: bool
 @contextmanager
 def _alone(out: Path) -> Iterator[None]:
     """Write into a folder, alone; refuse one that cannot be before any work."""
-    from spinlearn.io.folder import check_name, check_target, parent_folder
-    from spinlearn.io.run_lock import only_run
+    from spinlearn.io.folder import check_name, check_target, only_run, parent_folder
 
     check_name(out)
     with parent_folder(out), only_run(out):
@@ -275,8 +274,7 @@ def _write(
     `then` is called as soon as the files stand, before a word is printed: nothing that goes
     wrong then is to make the next run think that this one was interrupted.
     """
-    from spinlearn.io.answer_files import write_answer
-    from spinlearn.io.folder import new_folder
+    from spinlearn.io.folder import new_folder, write_answer
 
     screen = console()
     with watched(screen, quiet) as watch:
@@ -325,7 +323,7 @@ def _keep(checkpoint: Path, finished: Path, more_time_helps: bool) -> list[Path]
 
 def _cost(data: Dataset) -> Any:
     """What the default answer will take."""
-    from spinlearn.workflows.costs import predicted_cost
+    from spinlearn.workflows.fitting import predicted_cost
 
     n_features = 0 if data.points is None else data.points.shape[1]
     n_edges = None if data.graph is None else data.graph.n_edges

@@ -18,9 +18,9 @@ from spinlearn import __version__
 from spinlearn.cli import others
 from spinlearn.cli.compare import compare
 from spinlearn.cli.console import printable
-from spinlearn.cli.doctor import doctor
 from spinlearn.cli.fit import accept, cluster, fit, reject
 from spinlearn.cli.label import label
+from spinlearn.cli.others import doctor
 from spinlearn.errors import SpinlearnError, StoppedError
 
 BAD_INPUT, STOPPED, BUG = 2, 130, 1

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, IntArray
 from spinlearn.errors import DataFileError, InvalidInputError
+from spinlearn.model.arrays import FloatArray, IntArray
 
 VARIABLE = "SPINLEARN_DATA"
 PHASES = ("M/G1", "G1", "S", "S/G2", "G2/M")  # in the order of the cell cycle

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import BoolArray, IntArray, frozen
-from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.arrays import BoolArray, IntArray, frozen
+from spinlearn.model.graph import Graph
 
 EMPTY = -1  # no pixel here
 # Of two_bands: row and column on the canvas, the upper class first. Found by search.

@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.model import PottsModel
-from spinlearn.core.settings import Settings, made
 from spinlearn.energies.base import COUPLINGS
 from spinlearn.energies.class_level import (
     BalancedCut,
@@ -23,6 +20,9 @@ from spinlearn.energies.class_level import (
 from spinlearn.energies.custom import ClassPrior, Custom
 from spinlearn.energies.pairwise import LGC, Harmonic, MinCut
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.potts import PottsModel
+from spinlearn.model.settings import Settings, made
 
 __all__ = [
     "COUPLINGS",

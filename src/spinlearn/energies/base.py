@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, float_array, integer_array
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import FREE, PottsModel, checked_n_states
-from spinlearn.core.settings import Settings
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.arrays import FloatArray, float_array, integer_array
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import FREE, PottsModel, checked_n_states
+from spinlearn.model.settings import Settings
 
 UNLABELLED = -1
 # Of all labels, in units of the strongest coupling: beyond, PottsModel.energy_resolution would come

@@ -48,12 +48,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.grains import reached
-from spinlearn.core.arrays import BoolArray, FloatArray, real_array
-from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.core.settings import is_number
 from spinlearn.energies.base import (
     UNLABELLED,
     Energy,
@@ -64,7 +58,13 @@ from spinlearn.energies.base import (
 )
 from spinlearn.energies.pairwise import MinCut
 from spinlearn.errors import InvalidInputError
-from spinlearn.minimizers.linear_system import inverse_roots, scaled, solve, weight_matrix
+from spinlearn.linear import inverse_roots, scaled, solve, weight_matrix
+from spinlearn.model.arrays import BoolArray, FloatArray, real_array
+from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.components import reached
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
+from spinlearn.model.settings import is_number
 
 TOLERANCE = 1e-8  # residual relative to the labels, far below the margins that fields are made of
 MAX_STEPS = 10_000

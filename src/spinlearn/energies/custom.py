@@ -12,13 +12,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import real_array
-from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.core.settings import Settings, is_number
-from spinlearn.energies.base import UNLABELLED, Energy, checked_labels, label_terms, mean_coupling
+from spinlearn.energies.base import (
+    UNLABELLED,
+    Energy,
+    checked_labels,
+    label_terms,
+    mean_coupling,
+)
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.arrays import real_array
+from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
+from spinlearn.model.settings import Settings, is_number
 
 
 @dataclass(kw_only=True)

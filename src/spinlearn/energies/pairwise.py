@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import float_array
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.energies.base import Energy, label_terms, weighted_degrees
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.arrays import float_array
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 
 
 @dataclass(kw_only=True)

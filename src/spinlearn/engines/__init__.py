@@ -9,20 +9,19 @@ from typing import Any
 
 import numpy.typing as npt
 
-from spinlearn.core.equilibrium import Equilibrium, Kind
-from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Callback, Engine
-from spinlearn.core.settings import made
 from spinlearn.engines.auto import Auto
-from spinlearn.engines.belief_propagation import BeliefPropagation
-from spinlearn.engines.draws import draw_labellings
-from spinlearn.engines.enumeration import Enumeration
-from spinlearn.engines.generalized_bp import GeneralizedBP
-from spinlearn.engines.junction_tree import JunctionTree
-from spinlearn.engines.multicanonical import Multicanonical
-from spinlearn.engines.population_annealing import PopulationAnnealing
-from spinlearn.engines.tempering import Metropolis, SwendsenWang, Tempering
+from spinlearn.engines.exact.enumeration import Enumeration
+from spinlearn.engines.exact.junction_tree import JunctionTree
+from spinlearn.engines.messages.belief_propagation import BeliefPropagation
+from spinlearn.engines.messages.generalized_bp import GeneralizedBP
+from spinlearn.engines.sampling.draws import draw_labellings
+from spinlearn.engines.sampling.population_annealing import PopulationAnnealing
+from spinlearn.engines.sampling.samplers import Metropolis, Multicanonical, SwendsenWang, Tempering
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
+from spinlearn.model.equilibrium import Equilibrium, Kind
+from spinlearn.model.potts import PottsModel
+from spinlearn.model.protocols import Callback, Engine
+from spinlearn.model.settings import made
 
 ENGINES: dict[str, type[Engine]] = {
     Auto.name: Auto,

@@ -9,19 +9,15 @@ from typing import Any, ClassVar
 
 import numpy.typing as npt
 
-from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.model import PottsModel
-from spinlearn.core.protocols import Callback
-from spinlearn.core.seeds import Seed
-from spinlearn.core.settings import Settings
-from spinlearn.core.stopping import Until
-from spinlearn.engines.bit_walkers import BitWalkers
-from spinlearn.engines.junction_tree import JunctionTree
-from spinlearn.engines.multicanonical import Multicanonical
-from spinlearn.engines.population_annealing import PopulationAnnealing
-from spinlearn.engines.tempering import Tempering
-from spinlearn.engines.walkers import GeneralWalkers, walkers_for
+from spinlearn.engines.exact.junction_tree import JunctionTree
+from spinlearn.engines.sampling.population_annealing import PopulationAnnealing
+from spinlearn.engines.sampling.samplers import Multicanonical, Tempering
+from spinlearn.engines.sampling.walkers import BitWalkers, GeneralWalkers, walkers_for
 from spinlearn.errors import UnsupportedModelError
+from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.potts import PottsModel
+from spinlearn.model.protocols import Callback, Seed, Until
+from spinlearn.model.settings import Settings
 
 MANY_VALLEYS = 200  # free nodes, above which a cut in disguise is cooled
 WALKER_NODES = 115_000  # walkers times nodes of a population, under a minute of cooling

@@ -32,10 +32,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.array_file import Arrays, read_npz
-from spinlearn.core.atomic_write import atomic_write
-from spinlearn.core.model import PottsModel
 from spinlearn.errors import CheckpointError, CheckpointWarning, InvalidInputError
+from spinlearn.files.arrays import Arrays, read_npz
+from spinlearn.files.atomic_write import atomic_write
+from spinlearn.model.potts import PottsModel
 
 MAGIC = "spinlearn checkpoint"
 VERSION = 2

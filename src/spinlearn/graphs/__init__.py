@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from spinlearn.core.protocols import GraphBuilder
-from spinlearn.core.settings import made
 from spinlearn.errors import InvalidInputError
-from spinlearn.graphs.convert import as_graph, from_networkx
+from spinlearn.graphs.convert import GraphSummary, as_graph, describe, from_networkx
 from spinlearn.graphs.grid import PixelGrid
 from spinlearn.graphs.neighbors import KNN, MutualKNN, Radius
-from spinlearn.graphs.summary import GraphSummary, describe
+from spinlearn.model.protocols import GraphBuilder
+from spinlearn.model.settings import made
 
 __all__ = [
     "BUILDERS",
@@ -65,7 +64,7 @@ def make_builder(spec: Any) -> GraphBuilder:
     if isinstance(builder, type) or not isinstance(builder, GraphBuilder):
         shown = spec.__name__ if isinstance(spec, type) else type(spec).__name__
         raise InvalidInputError(
-            f"{shown} is not a graph builder: pass a name ({', '.join(BUILDERS)}) or an instance such as "
-            "KNN(n_neighbors=5)"
+            f"{shown} is not a graph builder: pass a name ({', '.join(BUILDERS)}) or an "
+            "instance such as KNN(n_neighbors=5)"
         )
     return builder

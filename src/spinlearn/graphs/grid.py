@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import BoolArray, FloatArray, IntArray, float_array, frozen
-from spinlearn.core.graph import Graph
-from spinlearn.core.settings import Settings
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, float_array, frozen
+from spinlearn.model.graph import Graph
+from spinlearn.model.settings import Settings
 
 WEAKEST = 1e-6  # weight, so that no pixel falls out of the image
 # Steps (down, right) to half of the neighbours; the other half takes them backwards.

@@ -16,13 +16,21 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
-from spinlearn.graphs.approximate import FaissSearch, TransformerSearch, faiss_at_hand
-from spinlearn.graphs.metrics import Embedding
-from spinlearn.graphs.points import refuse_lost_distances
-from spinlearn.graphs.search import Ids, Links, Neighbors, Report, Search, separations
+from spinlearn.graphs.points import Embedding, refuse_lost_distances
+from spinlearn.graphs.search import (
+    FaissSearch,
+    Ids,
+    Links,
+    Neighbors,
+    Report,
+    Search,
+    TransformerSearch,
+    faiss_at_hand,
+    separations,
+)
 from spinlearn.graphs.spanning_tree import matrix_spanning_tree, points_spanning_tree
+from spinlearn.model.arrays import FloatArray
 
 MANY = 50_000  # points beyond which "auto" is approximate, if faiss is there
 _TOLERANCE = 1e-9  # relative: rounding that a distance matrix may carry

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.graphs.search import Ids, Neighbors, Search, separations
+from spinlearn.model.arrays import BoolArray, FloatArray
 
 MIN_LIST = 8  # neighbours per point worth having for a spanning tree
 

@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spinlearn.answers.labels import is_missing
-from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.table import Table, shown
+from spinlearn.model.arrays import BoolArray, FloatArray
 
 FEWEST_ROWS = 10  # from which whole numbers that never repeat are no accident, nor words that do
 MOST_WORDS = 0.5  # of the rows: words that hardly repeat set every row apart from all others

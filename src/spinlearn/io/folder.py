@@ -3,19 +3,163 @@
 Files are written into a hidden folder beside the target, which is renamed into place at the end;
 whatever goes wrong before leaves nothing behind. Files of an earlier answer go, any others in the
 folder stay. What a killed process left beside the target is cleared by the next one.
+
+The files of a fit in one folder: the answer, everything behind it, and a page to look at.
+
+labels.csv      one row per point, see `spinlearn.answers.table`
+labels.parquet  the same, where pyarrow is installed
+proposals.csv   groups that may be a class of their own, best first
+profile.csv     one row per point and temperature interval: id, t_low, t_high, call; of large sets
+                only where it is asked for
+model.npz       everything, for the other commands
+report.html     the explorer
+
+One run at a time into one folder.
+
+    .NAME.lock        beside the folder NAME, with the process and the machine that write into it
+
+Two runs would share one checkpoint and replace each other's answers. The operating system holds the
+lock as long as its process lives: what a killed one left is taken over, whatever it says. Only that
+of another machine is respected always, for not all shared disks pass locks on.
 """
 
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from spinlearn.core.atomic_write import leftovers, side_path
+import numpy as np
+import numpy.typing as npt
+from filelock import FileLock, Timeout
+
+from spinlearn.answers.labels import outcome_name
+from spinlearn.answers.rule import STATUS_NAMES
+from spinlearn.answers.table import (
+    STEPS,
+    csv_writer,
+    safe_name,
+    table_columns,
+    temperature_text,
+    whole_steps,
+)
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.answer_files import ANSWER_FILES
+from spinlearn.files.atomic_write import leftovers, side_path
+from spinlearn.io.result import Result
+from spinlearn.model.arrays import FloatArray
+
+PROFILE_COLUMNS = ("id", "t_low", "t_high", "call")
+PROPOSAL_COLUMNS = (
+    "group", "probability", "points", "beside", "apart", "features", "typical", "members",
+)  # fmt: skip
+ANSWER_FILES = (
+    "labels.csv", "labels.parquet", "proposals.csv", "profile.csv", "model.npz", "report.html",
+)  # fmt: skip
+MANY = 100_000  # points beyond which the profile is written only where it is asked for
+BLOCK = 200_000  # rows of text held at a time
+
+
+def write_answer(folder: Path, result: Result, *, profile: bool | None = None) -> list[Path]:
+    """Write all files of a result into an existing folder.
+
+    Parameters
+    ----------
+    folder : Path
+    result : Result
+    profile : bool, optional
+        Whether to write profile.csv; default: up to MANY points.
+    """
+    files = [folder / "labels.csv"]
+    _write_labels(files[0], result)
+    if find_spec("pyarrow") is not None:
+        files.append(folder / "labels.parquet")
+        write_label_parquet(files[-1], result)
+    files.append(folder / "proposals.csv")
+    _write_proposals(files[-1], result)
+    if profile or (profile is None and len(result.ids) <= MANY):
+        files.append(folder / "profile.csv")
+        _write_profile(files[-1], result)
+    files += [folder / "model.npz", folder / "report.html"]
+    result.save(files[-2])
+    write_report(files[-1], result)
+    return files
+
+
+def _write_labels(path: Path, result: Result) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        for start in range(0, len(result.ids), BLOCK):
+            part = result.table(result.ids, slice(start, start + BLOCK))
+            file.write(part.csv(heading=start == 0))
+
+
+def write_label_parquet(path: Path, result: Result) -> None:
+    """Write the columns of labels.csv, typed.
+
+    Calls and states are dictionary-encoded, numbers in single precision as whole steps of 0.0001.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    decision = result.decision
+    codes, call = np.unique(decision.outcomes, return_inverse=True)
+    names = [outcome_name(int(c), result.classes, decision.confused_sets) for c in codes]
+    seconds, second = np.unique(result.second.astype(str), return_inverse=True)
+    states, errors = result.table_states(), result.std_error
+    values = [result.ids, _words(call.astype(np.int32), names),
+              _words(decision.status.astype(np.int8), STATUS_NAMES), _rounded(result.confidence),
+              _words(second.astype(np.int32), seconds), *map(_rounded, states.T)]  # fmt: skip
+    if errors is not None:
+        values += map(_rounded, errors.T)
+    columns = table_columns(result.classes, result.n_new, states.shape[1], errors is not None)
+    parquet.write_table(
+        pa.table(dict(zip(columns, values, strict=True))),
+        path, compression="zstd", write_page_checksum=True,
+    )  # fmt: skip
+
+
+def _rounded(values: FloatArray) -> npt.NDArray[np.float32]:
+    return (whole_steps(values) / STEPS).astype(np.float32)
+
+
+def _words(numbers: npt.NDArray[Any], words: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(list(words)))
+
+
+def _write_proposals(path: Path, result: Result) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv_writer(file)
+        writer.writerow(PROPOSAL_COLUMNS)
+        for one in result.proposals:
+            typical, members = (
+                " ".join(result.ids[k] for k in rows.tolist()) for rows in (one.typical, one.points)
+            )
+            texts = (one.beside, one.apart_text(), one.features_text(), typical, members)
+            size = str(len(one.points))
+            writer.writerow((one.name, f"{one.probability:.4f}", size, *map(safe_name, texts)))
+
+
+def _write_profile(path: Path, result: Result) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv_writer(file)
+        writer.writerow(PROFILE_COLUMNS)
+        for point, name in enumerate(result.ids):
+            for part in result.profile.intervals(point):
+                ends = temperature_text(part.low), temperature_text(part.high)
+                call = safe_name(result.name_of(part.outcome))
+                writer.writerow((safe_name(name), *ends, call))
+
+
+def write_report(path: Path, result: Result) -> None:
+    """Write the explorer page of a result, one self-contained file."""
+    result.explore(path, title=str(result.settings.get("data", "spinlearn")))
+
 
 MODEL = "model.npz"  # marks a folder as ours
 OLD = ".old"
@@ -153,3 +297,56 @@ def _put_back(old: Path, target: Path) -> None:
         if path.name not in ANSWER_FILES and not (target / path.name).exists():
             os.replace(path, target / path.name)
     shutil.rmtree(old, ignore_errors=True)
+
+
+MOST_DIGITS = 18  # of the number of a process
+MOST_BYTES = 1000  # of a lock
+
+
+@contextmanager
+def only_run(target: Path) -> Iterator[None]:
+    """Refuse to begin while another run writes into the folder `target`, and keep others off."""
+    whole = target.resolve()
+    path = whole.with_name(f".{whole.name}.lock")
+    own = (str(os.getpid()), platform.node())
+    holder = _holder(path)
+    if holder is not None and holder[1] != own[1]:
+        raise _refusal(target, path)
+    lock = FileLock(path, thread_local=False)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)  # a run that was refused removes its own
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        raise _refusal(target, path) from error
+    except OSError as error:
+        raise unwritable(target, error) from error
+    try:
+        with suppress(OSError):  # no room: the lock holds all the same
+            path.write_text("{}\n{}\n".format(*own), encoding="utf-8", newline="\n")
+        yield
+    finally:
+        with suppress(OSError):
+            # Another's may stand in the place of one that somebody deleted.
+            if _holder(path) == own or path.stat().st_size == 0:
+                path.unlink()
+        lock.release()
+
+
+def _holder(path: Path) -> tuple[str, str] | None:
+    """Process and machine that a lock names; None where they are not told."""
+    try:
+        with open(path, "rb") as file:
+            number, machine = file.read(MOST_BYTES).decode("utf-8").splitlines()[:2]
+    except (OSError, ValueError):
+        return None
+    known = number.isascii() and number.isdigit() and len(number) <= MOST_DIGITS
+    return (number, machine) if known else None
+
+
+def _refusal(target: Path, path: Path) -> InvalidInputError:
+    holder = _holder(path)
+    who = "which has just begun" if holder is None else "process {} on {}".format(*holder)
+    return InvalidInputError(
+        f"{target} is being written by another run, {who}: wait for it, or name another folder "
+        f"(if that process is no more, delete {path})"
+    )

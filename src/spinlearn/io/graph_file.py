@@ -24,13 +24,20 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.labels import is_missing
-from spinlearn.core.array_file import MOST_PACKED, Arrays
-from spinlearn.core.arrays import FloatArray
-from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
+from spinlearn.files.arrays import MOST_PACKED, Arrays
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.names import GRAPH_ALONE, own_id_column, refuse_features
-from spinlearn.io.table import Row, Table, has_point, import_parquet, pointed, read_text_rows
+from spinlearn.io.table import (
+    Row,
+    Table,
+    has_point,
+    import_parquet,
+    pointed,
+    read_text_rows,
+)
+from spinlearn.model.arrays import FloatArray
+from spinlearn.model.graph import Graph
 
 PARQUET = ".parquet"
 MANY_NODES = 10**6  # no graph is refused below, however few its edges

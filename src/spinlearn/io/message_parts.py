@@ -18,15 +18,18 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray
-from spinlearn.core.free_part import ConditionedModel
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.errors import InvalidInputError, MissingDependencyError, UnsupportedModelError
+from spinlearn.engines.messages.block import MessageBlock
+from spinlearn.engines.messages.layout import ClassTerm, is_two_valued
+from spinlearn.errors import (
+    InvalidInputError,
+    MissingDependencyError,
+    UnsupportedModelError,
+)
 from spinlearn.io.folder import parent_folder
-from spinlearn.messages.block import MessageBlock
-from spinlearn.messages.layout import ClassTerm, is_two_valued
-from spinlearn.minimizers.partition import partition
+from spinlearn.minimizers.modules import partition
+from spinlearn.model.arrays import FloatArray
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import ConditionedModel, PottsModel
 
 HEADER = "parts.json"
 FIELDS = "f{}"

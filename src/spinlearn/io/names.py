@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.labels import WHOLE, clean_labels, is_missing
-from spinlearn.answers.spreadsheet import plain_name
-from spinlearn.core.array_file import read_npy
-from spinlearn.core.arrays import FloatArray
+from spinlearn.answers.table import plain_name
 from spinlearn.errors import InvalidInputError
+from spinlearn.files.arrays import read_npy
 from spinlearn.graphs.points import checked_points
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.table import (
@@ -26,6 +25,7 @@ from spinlearn.io.table import (
     read_text_table,
     require,
 )
+from spinlearn.model.arrays import FloatArray
 
 NO_TABLES = (".npz", ".h5ad", ".mtx", ".edges")
 LABEL_DELIMITERS = (",", ";", "\t")

@@ -26,10 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.core.array_file import Arrays, read_npy, read_npz
-from spinlearn.core.arrays import BoolArray, FloatArray
 from spinlearn.errors import InvalidInputError
-from spinlearn.io.anndata_parts import read_h5ad_data
+from spinlearn.files.arrays import Arrays, read_npy, read_npz
+from spinlearn.io.anndata_file import read_h5ad_data
 from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions
 from spinlearn.io.features import named, read_features
 from spinlearn.io.graph_file import (
@@ -59,7 +58,7 @@ from spinlearn.io.names import (
     rows_are_features,
     shared_id_column,
 )
-from spinlearn.io.picture_data import KINDS, read_picture_data
+from spinlearn.io.pictures import KINDS, read_picture_data
 from spinlearn.io.table import (
     MissingColumnError,
     Needed,
@@ -69,6 +68,7 @@ from spinlearn.io.table import (
     read_text_table,
     table_with_points,
 )
+from spinlearn.model.arrays import BoolArray, FloatArray
 
 
 def read_table_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:

@@ -21,17 +21,16 @@ from spinlearn.answers.law import Law
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.answers.rule import Status, label_holders
-from spinlearn.core.array_checks import within
-from spinlearn.core.array_file import Arrays, read_npz, write_npz
-from spinlearn.core.arrays import FloatArray, frozen
-from spinlearn.core.atomic_write import atomic_write
-from spinlearn.core.class_penalty import ClassPenalty
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError
-from spinlearn.graphs.reduction import Reduction
+from spinlearn.files.arrays import Arrays, read_npz, within, write_npz
+from spinlearn.files.atomic_write import atomic_write
+from spinlearn.graphs.points import Reduction
 from spinlearn.io.stored_averages import equilibrium_arrays, equilibrium_header, equilibrium_of
 from spinlearn.io.table import check_names
+from spinlearn.model.arrays import FloatArray, frozen
+from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.graph import Graph
+from spinlearn.model.potts import PottsModel
 from spinlearn.viz.layout import principal
 from spinlearn.viz.pictures import Pictures
 

@@ -17,18 +17,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.array_checks import within
-from spinlearn.core.array_file import Arrays
-from spinlearn.core.arrays import BoolArray, FloatArray
-from spinlearn.core.equilibrium import AVERAGES, OPTIONAL_AVERAGES, VERDICTS, Equilibrium, Kind
-from spinlearn.core.model import PottsModel
-from spinlearn.core.temperature_cells import nearest_row
 from spinlearn.engines import run_exactly
 from spinlearn.errors import (
     ConvergenceWarning,
     InvalidInputError,
     UnreachedTemperatureError,
 )
+from spinlearn.files.arrays import Arrays, within
+from spinlearn.model.arrays import BoolArray, FloatArray, nearest_row
+from spinlearn.model.equilibrium import AVERAGES, OPTIONAL_AVERAGES, VERDICTS, Equilibrium, Kind
+from spinlearn.model.potts import PottsModel
 
 FINER = 4
 MAX_FINE_BYTES = 3e8

@@ -25,7 +25,7 @@ alone (energies, child indices) is tabulated once per bucket, and the rest is co
 All temperatures of a block are handled as one SIMD value (`Vec`), whose length is that of the
 tuple `lanes`, so every arithmetic expression below means "for each temperature". Numba would leave
 inner loops over 8 temperatures scalar: it unrolls them before it could vectorise them, and calls
-libm for exp and log. Hence the vector type and the two functions of `kernels/elementary.py`.
+libm for exp and log. Hence the vector type and the two functions of `kernels/simd.py`.
 """
 
 from __future__ import annotations
@@ -35,15 +35,13 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from spinlearn.kernels.elementary import exp, log
-from spinlearn.kernels.rows import add_to_row, row_of, set_row
-from spinlearn.kernels.simd import larger, smaller, where
+from spinlearn.kernels.simd import add_to_row, exp, larger, log, row_of, set_row, smaller, where
 
 TILE_STATES = 16  # separator states handled together: enough to hide latencies, all in L1 cache
 
 
 class Buckets(NamedTuple):
-    """The tree of buckets with its energies; see `spinlearn.engines.elimination_solver`."""
+    """The tree of buckets with its energies; see `spinlearn.engines.exact.elimination`."""
 
     q: int
     pair_cost: np.ndarray  # [q, q]

@@ -9,11 +9,26 @@ Vecs live only inside kernels; they are never kernel arguments, so ``cache=True`
 Operators: ``+ - *`` lane by lane, ``/`` on floats (IEEE, without Python's check for zero),
 ``& | ^ ~`` on integers, ``<< >>`` by an integer (logical shift); ``< > == <= >=`` give all-ones /
 zero integer masks of the same shape. A number beside a Vec stands in every lane.
+
+Rows of float arrays as vectors: the last axis are the lanes, the others are counted as one.
+
+Arrays of float32 are read into and written from vectors of float64: half the memory, the same
+arithmetic. Packed arrays have fewer columns than there are lanes: no memory for lanes that stand
+for nothing.
+
+Elementary functions of vectors of float64: exp, log.
+
+LLVM does not vectorise libm's exp and log. These are branch-free and accurate to 1 ulp, by fdlibm's
+reductions.
 """
+
+from __future__ import annotations
 
 import operator
 
+import numpy as np
 from llvmlite import ir
+from numba import njit
 from numba.core import cgutils, types
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
@@ -505,3 +520,191 @@ def join_i8x32(typingctx, a, b, c, d):
         return builder.trunc(builder.shuffle_vector(low, high, lanes(32)), I8X32.llvm)
 
     return I8X32(a, b, c, d), codegen
+
+
+CACHE_LINE = 64  # bytes
+
+
+def _row_pointer(context, builder, types_of, values, columns):
+    """Address of a row, given (array, row), and the vector type as which it lies in memory."""
+    array_type, row_type = types_of
+    stored = Vec("f", array_type.dtype.bitwidth, columns)
+    row = context.cast(builder, values[1], row_type, types.intp)
+    index = builder.mul(row, row.type(columns))
+    pointer = element_pointer(
+        context, builder, array_type, values[0], index, types.intp, stored.llvm
+    )
+    return pointer, stored
+
+
+def _load(context, builder, types_of, values, vec, columns):
+    """A row of so many columns, with ones in the lanes of the vector beyond them."""
+    pointer, stored = _row_pointer(context, builder, types_of, values, columns)
+    narrow = Vec("f", 64, columns)
+    value = builder.load(pointer, align=stored.bits // 8)
+    value = value if stored == narrow else builder.fpext(value, narrow.llvm)
+    if columns == vec.lanes:
+        return value
+    # Lanes beyond take the first of the ones.
+    source = [min(lane, columns) for lane in range(vec.lanes)]
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), vec.lanes), source)
+    return builder.shuffle_vector(value, ir.Constant(narrow.llvm, [1.0] * columns), mask)
+
+
+def _store(context, builder, types_of, values, value, vec, columns):
+    """The first lanes as a row of so many columns."""
+    pointer, stored = _row_pointer(context, builder, types_of, values, columns)
+    if columns < vec.lanes:
+        first = ir.Constant(ir.VectorType(ir.IntType(32), columns), list(range(columns)))
+        value = builder.shuffle_vector(value, ir.Constant(vec.llvm, ir.Undefined), first)
+    if stored.bits < 64:
+        value = builder.fptrunc(value, stored.llvm)
+    builder.store(value, pointer, align=stored.bits // 8)
+    return context.get_dummy_value()
+
+
+@intrinsic
+def row_of(typingctx, lanes, array, row):
+    """Row number ``row`` of an array (..., lanes); the tuple ``lanes`` has the length of a row."""
+    vec = Vec("f", 64, len(lanes))
+
+    def codegen(context, builder, sig, args):
+        return _load(context, builder, sig.args[1:], args[1:], vec, vec.lanes)
+
+    return vec(lanes, array, row), codegen
+
+
+@intrinsic
+def packed_row(typingctx, lanes, columns, array, row):
+    """Row number ``row`` of an array (..., columns), ones in the lanes beyond.
+
+    The tuples ``lanes`` and ``columns`` have the lengths of a vector and of a row.
+    """
+    vec, n_columns = Vec("f", 64, len(lanes)), len(columns)
+
+    def codegen(context, builder, sig, args):
+        return _load(context, builder, sig.args[2:], args[2:], vec, n_columns)
+
+    return vec(lanes, columns, array, row), codegen
+
+
+@intrinsic
+def set_row(typingctx, array, row, vec):
+    """Store the lanes as row number ``row`` of an array (..., lanes)."""
+
+    def codegen(context, builder, sig, args):
+        return _store(context, builder, sig.args[:2], args[:2], args[2], vec, vec.lanes)
+
+    return types.void(array, row, vec), codegen
+
+
+@intrinsic
+def set_packed_row(typingctx, columns, array, row, vec):
+    """Store the first lanes as row number ``row`` of an array (..., columns)."""
+    n_columns = len(columns)
+
+    def codegen(context, builder, sig, args):
+        return _store(context, builder, sig.args[1:3], args[1:3], args[3], vec, n_columns)
+
+    return types.void(columns, array, row, vec), codegen
+
+
+@intrinsic
+def live_lanes(typingctx, lanes, columns):
+    """Ones in the lanes of the columns, zeros in those beyond."""
+    vec, n_columns = Vec("f", 64, len(lanes)), len(columns)
+
+    def codegen(context, builder, sig, args):
+        return ir.Constant(vec.llvm, [float(lane < n_columns) for lane in range(vec.lanes)])
+
+    return vec(lanes, columns), codegen
+
+
+@intrinsic
+def add_to_row(typingctx, array, row, vec):
+    """Add the lanes to row number ``row`` of an array (..., lanes)."""
+
+    def codegen(context, builder, sig, args):
+        before = _load(context, builder, sig.args[:2], args[:2], vec, vec.lanes)
+        value = builder.fadd(before, args[2])
+        return _store(context, builder, sig.args[:2], args[:2], value, vec, vec.lanes)
+
+    return types.void(array, row, vec), codegen
+
+
+@intrinsic
+def fetch_row(typingctx, columns, array, row):
+    """Ask for row number ``row`` of an array (..., columns) to be in the cache when needed."""
+    n_lanes = len(columns)
+
+    def codegen(context, builder, sig, args):
+        pointer, stored = _row_pointer(context, builder, sig.args[1:], args[1:], n_lanes)
+        byte, flag = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), (byte, flag, flag, flag)),
+            "llvm.prefetch.p0i8",
+        )
+        first = builder.bitcast(pointer, byte)
+        for_writing, keep, data = (ir.Constant(flag, value) for value in (1, 3, 1))
+        size = n_lanes * stored.bits // 8
+        # A row that is no whole number of lines may end in one more.
+        last = [] if size % CACHE_LINE == 0 else [size - 1]
+        for byte_of_row in [*range(0, size, CACHE_LINE), *last]:
+            place = builder.gep(first, [ir.Constant(ir.IntType(64), byte_of_row)])
+            builder.call(function, [place, for_writing, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(columns, array, row), codegen
+
+
+_ROUND = 1.5 * 2.0**52  # x + _ROUND has round(x) in its lowest bits
+_LN2_HIGH, _LN2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
+_LOWEST = -708.0  # exp of less is not a normal number, and taken as 0
+_SQRT_HALF_BITS = int(np.array(np.sqrt(0.5)).view(np.int64))
+_TWO_52_BITS = int(np.array(2.0**52).view(np.int64))
+_FRACTION = (1 << 52) - 1  # the bits below the exponent
+
+
+@njit(cache=True, nogil=True)
+def exp(x):
+    """exp(x) = 2^n exp(r), |r| < 0.35, for x <= 0; exactly 0 for x < -708, -inf included."""
+    y = larger(x, _LOWEST)
+    rounded = multiply_add(y, 1.4426950408889634, _ROUND)
+    n = rounded - _ROUND
+    r = multiply_add(n, -_LN2_LOW, multiply_add(n, -_LN2_HIGH, y))
+    p = multiply_add(r, 1.0 / 6227020800.0, 1.0 / 479001600.0)  # sum_n r^n/(n + 2)!, up to n = 11
+    p = multiply_add(r, p, 1.0 / 39916800.0)
+    p = multiply_add(r, p, 1.0 / 3628800.0)
+    p = multiply_add(r, p, 1.0 / 362880.0)
+    p = multiply_add(r, p, 1.0 / 40320.0)
+    p = multiply_add(r, p, 1.0 / 5040.0)
+    p = multiply_add(r, p, 1.0 / 720.0)
+    p = multiply_add(r, p, 1.0 / 120.0)
+    p = multiply_add(r, p, 1.0 / 24.0)
+    p = multiply_add(r, p, 1.0 / 6.0)
+    p = multiply_add(r, p, 0.5)
+    exp_r = multiply_add(r * r, p, r) + 1.0
+    # the lowest bits of `rounded` are the integer n, to be added to the exponent
+    power = floats_of(bits_of(exp_r) + (bits_of(rounded) << 52))
+    return where(x < _LOWEST, 0.0, power)
+
+
+@njit(cache=True, nogil=True)
+def log(x):
+    """ln(x) = n ln 2 + ln(1 + f), 1 + f in [0.71, 1.41), for x >= 1; fdlibm's polynomial."""
+    above = bits_of(x) - _SQRT_HALF_BITS
+    # n in the lowest bits of 2^52 makes the number 2^52 + n
+    n = floats_of((above >> 52) + _TWO_52_BITS) - 2.0**52
+    f = floats_of((above & _FRACTION) + _SQRT_HALF_BITS) - 1.0
+    s = f / (2.0 + f)
+    z = s * s
+    p = multiply_add(z, 1.479819860511658591e-01, 1.531383769920937332e-01)
+    p = multiply_add(z, p, 1.818357216161805012e-01)
+    p = multiply_add(z, p, 2.222219843214978396e-01)
+    p = multiply_add(z, p, 2.857142874366239149e-01)
+    p = multiply_add(z, p, 3.999999999940941908e-01)
+    p = multiply_add(z, p, 6.666666666666735130e-01)
+    half = 0.5 * f * f
+    tail = multiply_add(s, multiply_add(z, p, half), n * _LN2_LOW)
+    return n * _LN2_HIGH - ((half - tail) - f)

@@ -38,10 +38,9 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.answers.labels import clean_labels
-from spinlearn.answers.names import RESERVED
+from spinlearn.answers.labels import RESERVED, clean_labels
 from spinlearn.answers.proposal import REJECT, Word
-from spinlearn.answers.spreadsheet import safe_name
+from spinlearn.answers.table import safe_name
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import Dataset
 

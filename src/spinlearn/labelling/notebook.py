@@ -14,16 +14,16 @@ import numpy.typing as npt
 
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import parse_labels
-from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError, MissingDependencyError
-from spinlearn.estimators.inputs import is_graph
 from spinlearn.graphs import PixelGrid, as_graph
 from spinlearn.graphs.points import checked_points
+from spinlearn.inputs import is_graph
 from spinlearn.io.dataset import Dataset
-from spinlearn.io.run_lock import only_run
+from spinlearn.io.folder import only_run
 from spinlearn.labelling.refit import Refit
 from spinlearn.labelling.session import Session
 from spinlearn.labelling.thumbnails import Thumbnails, thumbnails_of
+from spinlearn.model.graph import Graph
 from spinlearn.workflows.fitting import Fitting
 
 HEIGHT = 760  # of the frame in a notebook, in screen units

@@ -27,17 +27,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spinlearn.answers.proposal import Proposal, Word
-from spinlearn.answers.spreadsheet import safe_name
-from spinlearn.core.arrays import IntArray
-from spinlearn.core.atomic_write import atomic_write
-from spinlearn.core.protocols import Progress
+from spinlearn.answers.table import safe_name
 from spinlearn.errors import InvalidInputError, SpinlearnError, StoppedError
-from spinlearn.io.answer_files import write_answer
-from spinlearn.io.folder import new_folder
-from spinlearn.labelling.advice import doubted, next_points
+from spinlearn.files.atomic_write import atomic_write
+from spinlearn.io.folder import new_folder, write_answer
 from spinlearn.labelling.log import NAME, History, LabelLog, as_known, checked_class
-from spinlearn.labelling.refit import Display, Refit, ShownAnswer
+from spinlearn.labelling.refit import Display, Refit, ShownAnswer, doubted, next_points
 from spinlearn.labelling.thumbnails import Thumbnails
+from spinlearn.model.arrays import IntArray
+from spinlearn.model.protocols import Progress
 
 GIVEN, ANSWER = "given.csv", "answer"
 MOST_LISTED = 400  # labels that are listed one by one on the page

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import Dataset
+from spinlearn.model.arrays import FloatArray
 
 IMAGE_KINDS = {  # no SVG: it may hold scripts
     f".{ending}": f"image/{ending.replace('jpg', 'jpeg')}"

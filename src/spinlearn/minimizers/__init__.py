@@ -11,10 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from spinlearn.core.model import PottsModel
 from spinlearn.errors import InvalidInputError
-from spinlearn.minimizers.annealing import annealing
-from spinlearn.minimizers.class_annealing import class_annealing
+from spinlearn.minimizers.annealing import annealing, class_annealing
 from spinlearn.minimizers.cuts import (
     Vote,
     alpha_beta_swap,
@@ -33,6 +31,7 @@ from spinlearn.minimizers.minimum import (
     swap_reason,
 )
 from spinlearn.minimizers.multilevel import multilevel
+from spinlearn.model.potts import PottsModel
 
 __all__ = [
     "MINIMIZERS",

@@ -3,18 +3,35 @@
 Single-node Metropolis moves while T falls geometrically, from where the stiffest node moves freely
 (its cost / ln 2) to where a weak bond is almost never broken (its cost / ln 100), then descent to
 the nearest local minimum. Kirkpatrick, Gelatt & Vecchi, Science 220, 671 (1983).
+
+Annealing of any energy, class-level terms included, by clusters where they are valid.
+
+Several walkers cool geometrically from the mean-field bound of the ordering temperature, above
+which nothing is ordered, to a sixtieth of it; the best labelling of each is kept, and then taken
+down to the nearest labelling that no single node can improve. Where the class term depends on
+class sizes only, walkers move by Swendsen-Wang clusters and exchanges of two classes
+(`spinlearn.kernels.clusters`), else by heat bath and corrected Wolff flips
+(`spinlearn.kernels.nodes`). Kirkpatrick, Gelatt & Vecchi, Science 220, 671 (1983).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.core.arrays import FloatArray, StateArray
-from spinlearn.core.class_layout import kernel_model
-from spinlearn.core.model import FREE, PottsModel
-from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.minimizers.minimum import Minimum, choices, class_level_reason, unreachable
+from spinlearn.model.arrays import FloatArray, StateArray
+from spinlearn.model.kernel_arguments import (
+    Group,
+    bond_thresholds,
+    cluster_model,
+    cluster_reason,
+    kernel_model,
+    random_states,
+)
+from spinlearn.model.phases import temperature_grid
+from spinlearn.model.potts import FREE, PottsModel
+from spinlearn.model.protocols import seed_sequence
 
 WEAK = 0.05  # quantile of the couplings that sets the lowest temperature
 MAX_DESCENT = 10_000  # sweeps; every one lowers the energy, so this only guards against rounding
@@ -56,7 +73,7 @@ def annealing(
     >>> annealing(ring, seed=0).energy
     -2.0
     """
-    from spinlearn.kernels.node_moves import anneal, descend
+    from spinlearn.kernels.nodes import anneal, descend
 
     reason = class_level_reason(model)
     if reason is not None:
@@ -108,3 +125,150 @@ def cooling_schedule(model: PottsModel, n_sweeps: int) -> FloatArray:
     if len(bonds) and np.any(levels > 0):
         cold = float(np.quantile(bonds, WEAK) * levels[levels > 0].min()) / np.log(100)
     return np.asarray(np.geomspace(hot, min(cold, hot), n_sweeps))
+
+
+N_SWEEPS, N_RUNS = 300, 16
+COOLING = 60.0  # highest over lowest temperature
+FLIPS = 2  # of Wolff clusters after every heat-bath sweep
+MAX_CLASS_DESCENT = 1000  # sweeps, likewise
+
+
+def class_annealing(
+    model: PottsModel, *, n_sweeps: int = N_SWEEPS, n_runs: int = N_RUNS, seed: int | None = None
+) -> Minimum:
+    """The lowest labelling met by several annealing runs, for energies with terms in whole classes.
+
+    Parameters
+    ----------
+    model : PottsModel
+        Any: with or without a term in whole classes, any pair cost, couplings of either sign.
+    n_sweeps : int, default 300
+        Temperatures of a run, one sweep each.
+    n_runs : int, default 16
+        Runs from random labellings.
+    seed : int, optional
+        Of random numbers; the same seed gives the same labelling.
+
+    Returns
+    -------
+    Minimum
+        The labelling, its energy, and whether it is exact.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph
+    >>> from spinlearn.energies import NormalizedCut
+    >>> from spinlearn.minimizers import class_annealing
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
+    >>> class_annealing(NormalizedCut()(chain, [0, -1, -1, 1], 2), seed=0).labels.tolist()
+    [0, 0, 1, 1]
+    """
+    if n_sweeps < 1 or n_runs < 1:
+        raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
+    best, sweeps = annealed(model, n_sweeps, n_runs, seed_sequence(seed))
+    energies = np.atleast_1d(model.energy(best))
+    lowest = int(np.argmin(energies))
+    return Minimum(
+        labels=best[lowest],
+        energy=float(energies[lowest]),
+        exact=len(model.free_nodes) == 0,
+        method="class_annealing",
+        undecided=unreachable(model),
+        sweeps=n_runs * n_sweeps + sweeps,
+    )
+
+
+def annealed(
+    model: PottsModel, n_sweeps: int, n_runs: int, seed: np.random.SeedSequence
+) -> tuple[StateArray, int]:
+    """The best labelling of every run after descent, (R, n), and the sweeps of the descent."""
+    walkers = _Walkers(model, n_runs, seed)
+    top = float(temperature_grid(model)[-1])
+    if len(model.free_nodes):
+        for temperature in np.geomspace(top, top / COOLING, n_sweeps):
+            walkers.sweep(1 / temperature)
+    return walkers.best, walkers.nodes.descend(walkers.best)
+
+
+class _Walkers:
+    """Labellings (R, n) that are cooled together, and the best that each has met."""
+
+    def __init__(self, model: PottsModel, n_runs: int, seed: np.random.SeedSequence) -> None:
+        from spinlearn.kernels.rng import make_stream
+
+        self.by_clusters = cluster_reason(model) is None
+        if self.by_clusters:
+            self.clusters, self.sizes, self.free = cluster_model(model)
+        self.states = random_states(model, n_runs, seed)
+        self.nodes = NodeDescent(model, make_stream(seed))
+        self.best = self.states.copy()
+        self.best_energies = self.nodes.energies(self.states)
+
+    def sweep(self, beta: float) -> None:
+        """Sweep all walkers and keep what is better than before."""
+        if self.by_clusters:
+            self._sweep_clusters(beta)
+        else:
+            self.nodes.sweep(self.states, beta, FLIPS)
+        energies = self.nodes.energies(self.states)
+        better = energies < self.best_energies
+        self.best[better] = self.states[better]
+        self.best_energies[better] = energies[better]
+
+    def _sweep_clusters(self, beta: float) -> None:
+        from spinlearn.kernels.clusters import sweep_clusters
+
+        count, betas = len(self.states), np.array([beta])
+        group = Group(
+            states=np.ascontiguousarray(self.states[:, self.free.nodes]),
+            active=np.arange(count),
+            levels=np.zeros(count, dtype=np.int32),
+            repeats=np.ones(count, dtype=np.int64),
+            betas=betas,
+            thresholds=bond_thresholds(betas, self.free.couplings),
+            stream=self.nodes.stream,
+        )
+        nothing = np.zeros((0, 0, self.clusters.cost.size), dtype=np.float32)
+        unmeasured = np.full(count, -1), nothing, nothing[:, :, 0], nothing[:, :, 0]
+        sweep_clusters(group, self.clusters, self.sizes, 1, *unmeasured)
+        self.states[:, self.free.nodes] = group.states
+
+
+class NodeDescent:
+    """Sweeps of single nodes over labellings (R, n) of one model, in the work space of a thread.
+
+    Every energy, by heat bath; at T = 0 at a temperature so low that only the lowest states have
+    weight, and ties are drawn.
+    """
+
+    def __init__(self, model: PottsModel, stream: np.ndarray) -> None:
+        self.scale = max(model.energy_scale, 1e-200)
+        self.model = kernel_model(model)
+        self.stream = stream
+
+    def energies(self, states: StateArray) -> FloatArray:
+        """E of every labelling, (R,)."""
+        from spinlearn.kernels.nodes import energies_of
+
+        return np.asarray(energies_of(states, self.model))
+
+    def sweep(self, states: StateArray, beta: float, n_flips: int = 0) -> None:
+        """Heat bath of every free node in turn, then flips of Wolff clusters; in place."""
+        from spinlearn.kernels.nodes import sweep_walkers
+
+        betas = np.full(len(states), beta)
+        sweep_walkers(states, betas, self.model, self.stream, 1, n_flips)
+
+    def descend(self, states: StateArray) -> int:
+        """Node moves at T = 0 until no labelling gains, in place; the number of sweeps."""
+        current, energies = states.copy(), self.energies(states)
+        sweeps = 0
+        while sweeps < MAX_CLASS_DESCENT:
+            self.sweep(current, 1e12 / self.scale)  # no weight but for the lowest states
+            sweeps += 1
+            now = self.energies(current)
+            better = now < energies - 1e-12 * self.scale
+            states[better], energies[better] = current[better], now[better]
+            if not np.any(better):
+                break
+        return sweeps

@@ -41,17 +41,17 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, IntArray, StateArray
-from spinlearn.core.model import FREE, PottsModel, trusted_model
-from spinlearn.core.seeds import seed_sequence
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
-from spinlearn.kernels.cut_moves import (
+from spinlearn.kernels.cuts import (
+    SINK,
+    SOURCE,
+    UNDECIDED,
     breadth_first,
     build_network,
     labelling_energy,
+    max_flow,
     renumber,
 )
-from spinlearn.kernels.max_flow import SINK, SOURCE, UNDECIDED, max_flow
 from spinlearn.minimizers.minimum import (
     Minimum,
     MinimumCut,
@@ -62,6 +62,9 @@ from spinlearn.minimizers.minimum import (
     swap_reason,
     unreachable,
 )
+from spinlearn.model.arrays import FloatArray, IntArray, StateArray
+from spinlearn.model.potts import FREE, PottsModel, trusted_model
+from spinlearn.model.protocols import seed_sequence
 
 # Of the strongest pair term: residual capacities below are rounding errors of sums of flows. Ties
 # between sums of real weights would be missed without this.

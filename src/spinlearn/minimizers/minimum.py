@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.analysis.grains import reached
-from spinlearn.core.arrays import BoolArray, FloatArray, StateArray, frozen, restore
-from spinlearn.core.model import FREE, PottsModel
+from spinlearn.model.arrays import BoolArray, FloatArray, StateArray, frozen, restore
+from spinlearn.model.components import reached
+from spinlearn.model.potts import FREE, PottsModel
 
 SLACK = 1e-12  # of the largest cost: rounding errors in a table of real numbers
 

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.core.arrays import FloatArray, float_array
-from spinlearn.core.graph import Graph
 from spinlearn.errors import InvalidInputError
+from spinlearn.model.arrays import FloatArray, float_array
+from spinlearn.model.graph import Graph
 
 MAX_MAPPED = 20_000  # points whose neighbour graph is laid out where they have features too
 LINK = 0.05  # tau, in units of the mean degree

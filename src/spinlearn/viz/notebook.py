@@ -13,8 +13,8 @@ import numpy.typing as npt
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import STATUS_NAMES, Decision
-from spinlearn.core.arrays import FloatArray, IntArray
-from spinlearn.core.equilibrium import Equilibrium
+from spinlearn.model.arrays import FloatArray, IntArray
+from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.viz import palette
 
 LISTED = 12  # rows of a table

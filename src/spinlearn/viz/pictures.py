@@ -13,17 +13,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.analysis.phases import Phase, Phases, phases
 from spinlearn.answers.answer import Answer
-from spinlearn.answers.names import outcome_name
+from spinlearn.answers.labels import outcome_name
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import Status
-from spinlearn.core.arrays import FloatArray, IntArray
-from spinlearn.core.temperature_cells import cell_ends
 from spinlearn.errors import InvalidInputError, MissingDependencyError
+from spinlearn.model.arrays import FloatArray, IntArray, cell_ends
+from spinlearn.model.phases import Phase, Phases, phases
 from spinlearn.viz import palette
-from spinlearn.viz.content import explorer_content
-from spinlearn.viz.explorer import page_path, write_explorer
+from spinlearn.viz.explorer import explorer_content, page_path, write_explorer
 from spinlearn.viz.layout import Layout, layouts
 
 LISTED = 12  # new classes with a colour of their own

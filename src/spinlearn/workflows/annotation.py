@@ -30,10 +30,10 @@ from spinlearn import __version__
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import clean_labels
 from spinlearn.answers.proposal import largest_differences
-from spinlearn.core.seeds import Seed, seed_sequence
+from spinlearn.classifier import PottsClassifier
 from spinlearn.errors import GraphWarning, InvalidInputError, LabelWarning
-from spinlearn.estimators import PottsClassifier
-from spinlearn.io.anndata_parts import neighbour_graph, overlooked_graph, representation
+from spinlearn.io.anndata_file import neighbour_graph, overlooked_graph, representation
+from spinlearn.model.protocols import Seed, seed_sequence
 
 
 def annotate(

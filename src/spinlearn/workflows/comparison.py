@@ -21,21 +21,20 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.labels import LabelCode, parse_labels
-from spinlearn.answers.rule import Decision, Status
-from spinlearn.answers.scoring import misclassified
+from spinlearn.answers.rule import Decision, Status, misclassified
 from spinlearn.baselines import BASELINES, GraphClassifier, GraphClusterer
-from spinlearn.core.arrays import IntArray
-from spinlearn.core.graph import Graph
-from spinlearn.core.model import PottsModel
-from spinlearn.core.parallel import each
+from spinlearn.classifier import PottsClassifier
+from spinlearn.default import METHODS
 from spinlearn.energies import energy_name, make_energy
 from spinlearn.errors import InvalidInputError, MissingDependencyError
-from spinlearn.estimators import PottsClassifier
-from spinlearn.estimators.inputs import is_graph
 from spinlearn.graphs import as_graph, make_builder
 from spinlearn.graphs.points import checked_points
-from spinlearn.methods import METHODS
+from spinlearn.inputs import is_graph
 from spinlearn.minimizers import minimize
+from spinlearn.model.arrays import IntArray
+from spinlearn.model.graph import Graph
+from spinlearn.model.parallel import each
+from spinlearn.model.potts import PottsModel
 from spinlearn.settings import is_open
 
 CONFUSED = -1  # outcome of a point without class

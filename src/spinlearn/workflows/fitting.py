@@ -1,10 +1,22 @@
-"""From a dataset to a result: one run as its settings describe it."""
+"""From a dataset to a result: one run as its settings describe it.
+
+A stored answer after somebody's word about one of its proposals.
+
+What a large set will cost, said before the work begins.
+
+Bytes are counted over the arrays that stand at the peak, while messages are passed
+(`spinlearn.engines.messages.potts`): the messages, packed, with where they lie; the graph, with
+the weights given and those of the energy; fields and beliefs; points and their names; averages of
+all temperatures, or of one where the others wait on the disk. Measured peaks were SPARE times that.
+Processor time is that of the default answer, measured with ten classes.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from time import perf_counter
@@ -14,11 +26,14 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn import __version__
-from spinlearn.answers.proposal import Word
-from spinlearn.core.equilibrium import Equilibrium
-from spinlearn.core.protocols import Callback, Engine, Progress
-from spinlearn.core.settings import value_of
+from spinlearn.answers.labels import LabelCode
+from spinlearn.answers.proposal import ACCEPT, Word
+from spinlearn.classifier import PottsClassifier
+from spinlearn.default import Plan
+from spinlearn.default.average import Average
 from spinlearn.engines import BeliefPropagation, make_engine
+from spinlearn.engines.messages.cooling import SMALL
+from spinlearn.engines.messages.layout import lanes_for
 from spinlearn.errors import (
     CheckpointWarning,
     ContradictionWarning,
@@ -26,13 +41,16 @@ from spinlearn.errors import (
     InvalidInputError,
     SpinlearnWarning,
 )
-from spinlearn.estimators import PottsClassifier
-from spinlearn.graphs import make_builder
-from spinlearn.io.dataset import Dataset
-from spinlearn.io.preparation import Preparation
+from spinlearn.graphs import describe, make_builder
+from spinlearn.inputs import TrainingGraph
+from spinlearn.io.dataset import Dataset, Preparation
 from spinlearn.io.result import Result
-from spinlearn.settings import CLASSIFIER, check, complete
-from spinlearn.workflows.block_engine import BlockPropagation
+from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.graph import Graph
+from spinlearn.model.protocols import Callback, Engine, Progress
+from spinlearn.model.settings import value_of
+from spinlearn.settings import CLASSIFIER, TemperatureRule, check, complete
+from spinlearn.workflows.cluster import BlockPropagation
 
 
 def fit_dataset(
@@ -265,3 +283,122 @@ def configured_engine(
 def saves_its_runs(engine: Any) -> bool:
     """Whether an engine can go on from a checkpoint."""
     return "checkpoint" in getattr(engine, "get_params", dict)()
+
+
+KEPT = ("label_noise", "novelty", "random_state")  # as they were
+
+
+def decided(
+    result: Result, do: str, group: str, name: str = "", callback: Callback | None = None
+) -> Result:
+    """The answer in which a proposal was accepted or rejected.
+
+    It is computed on the graph and the features that the file holds. Where these are too many to be
+    kept, the features say nothing more, which a note tells.
+
+    Parameters
+    ----------
+    result : Result
+    do : {"accept", "reject"}
+    group : str
+        Name of the proposal.
+    name : str
+        Of the class, to accept it.
+    callback : callable, optional
+        Told of the progress.
+    """
+    if result.law is None:
+        raise InvalidInputError(
+            "this answer is that of one temperature, which has no proposals: fit again without "
+            "--method paper, --energy and --temperature"
+        )
+    fitted = _as_fitted(result)
+    if do == ACCEPT:
+        fitted.accept(group, name, callback=callback)
+    else:
+        fitted.reject(group, callback=callback)
+    settings = dict(result.settings)
+    if result.points is None and result.law.shares[2] > 0:
+        note = "features are not in the file: after this decision they say nothing more"
+        settings["warnings"] = [*settings.get("warnings", []), note]
+    again = Result.of(fitted, result.ids, layout=result.layout, settings=settings)
+    return replace(again, components=result.components, choices=result.choices)
+
+
+def _as_fitted(result: Result) -> PottsClassifier:
+    """A classifier that has given this answer."""
+    assert result.law is not None
+    options: dict[str, Any] = dict(result.settings.get("options", {}))
+    kept = {key: options[key] for key in KEPT if key in options}
+    if options.get("proportions") is not None:
+        raise InvalidInputError(
+            "proportions were given for the classes that there were: fit again with the labels of "
+            "the new class, and a share for it"
+        )
+    fitted = PottsClassifier(
+        method="messages",
+        graph="knn",
+        features="off" if result.points is None else options.get("features", "auto"),
+        tau=result.tau,
+        temperature=TemperatureRule(small_groups=result.small_groups),
+        **kept,
+    )
+    fitted._couplings = "weights"  # the stored ones are what the energy was given
+    graph: Graph = result.graph
+    fitted._training = TrainingGraph(graph, points=result.points, reduction=result.reduction)
+    fitted._feature_names = result.feature_names or None
+    fitted.graph_, fitted.graph_summary_ = graph, describe(graph)
+    fitted.n_features_in_ = graph.n_nodes if result.points is None else result.points.shape[1]
+    fitted._label_code = LabelCode(result.classes, np.asarray(result.labels))
+    fitted.classes_, fitted.words_ = result.classes, result.words
+    fitted.answer_, fitted.choices_ = result, []
+    fitted.plan_ = Plan(
+        model=result.model, engine=None, temperatures="auto", temperature="auto",  # type: ignore[arg-type]
+        average=Average.of(result.law),
+    )  # fmt: skip
+    return fitted
+
+
+EDGES_PER_NEIGHBOR = 0.75  # of a point, where either of two neighbours may have chosen the other
+TEMPERATURES = 3  # of the phase of a large set
+PER_MESSAGE, PER_EDGE = 16, 48  # bytes beside the message itself
+PER_NODE, PER_NAME = 48, 65
+PROGRAM = 7e8  # bytes
+SPARE = 1.1
+SECONDS_PER_MESSAGE = 2.2e-5  # with ten classes, all sweeps of all temperatures, one core
+SECONDS_OF_CHOICES = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Memory in bytes at the peak, processor time in seconds."""
+
+    memory: float
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"about {self.memory / 1e9:.1f} GB of memory and {self.seconds / 60:.0f} minutes of "
+            "processor time"
+        )
+
+
+def predicted_cost(
+    n_points: int, n_features: int, n_classes: int, n_edges: int | None = None
+) -> Cost:
+    """Cost of the default answer.
+
+    Parameters
+    ----------
+    n_points, n_features, n_classes : int
+    n_edges : int, optional
+        Of a graph that is given; else that of ten neighbours.
+    """
+    edges = 10 * EDGES_PER_NEIGHBOR * n_points if n_edges is None else float(n_edges)
+    q = max(n_classes, 2)
+    memory = 2 * edges * (4 * q + PER_MESSAGE) + edges * PER_EDGE
+    memory += n_points * (8 * q + 8 * lanes_for(q) + PER_NODE + PER_NAME + 8 * n_features)
+    for row in (4 * q * n_points, 4 * edges):
+        memory += row if TEMPERATURES * row > SMALL else TEMPERATURES * row
+    seconds = SECONDS_OF_CHOICES + 2 * edges * SECONDS_PER_MESSAGE * q / 10
+    return Cost(PROGRAM + SPARE * memory, seconds)

@@ -1,1 +1,0 @@
-"""What can be said about a model or an equilibrium, whatever engine made it."""

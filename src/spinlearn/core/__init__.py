@@ -1,1 +1,0 @@
-"""The types everything else speaks in; imports NumPy only."""

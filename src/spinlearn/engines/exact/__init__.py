@@ -1,0 +1,1 @@
+"""Exact averages: enumeration of small models, elimination on narrow graphs."""

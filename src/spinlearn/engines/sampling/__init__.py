@@ -1,0 +1,1 @@
+"""Monte Carlo: walkers, ladders of temperatures, sums and their errors."""

@@ -1,0 +1,1 @@
+"""Arrays on disk: checked when read, whole or not there when written."""

@@ -1,0 +1,400 @@
+"""What estimators are given, as they need it, or an error that says why.
+
+X is either points, from which a builder makes the graph, or a graph already (spinlearn, SciPy
+sparse, networkx). Unseen points are attached to the training graph by their similarities A to its
+nodes; rivals give them the mean over their neighbours, sum_j A_ij p_j / sum_j A_ij.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from spinlearn.answers.labels import LabelCode, as_array, parse_labels, refuse_reserved
+from spinlearn.answers.unseen import NEGLIGIBLE
+from spinlearn.errors import InvalidInputError, LabelWarning
+from spinlearn.graphs import PixelGrid, as_graph, make_builder
+from spinlearn.graphs.neighbors import PointBuilder
+from spinlearn.graphs.points import Reduction, checked_points
+from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, frozen, restore
+from spinlearn.model.graph import Graph
+from spinlearn.model.protocols import Callback, GraphBuilder
+
+
+class NoTableError(InvalidInputError, TypeError):
+    """X is of a kind that holds no points; scikit-learn's contract asks for a TypeError."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TrainingGraph:
+    """The graph of the training points and, unless it was given, what it was made from.
+
+    `points` are the principal components of those given if `reduction` is not None. `pixels` are
+    row and column of every node, where the mask of an image was given, and `shape` is that of the
+    mask; `nodes` are their names where a networkx graph was, `index` is that of a data frame.
+    """
+
+    graph: Graph
+    points: FloatArray | None = None
+    builder: GraphBuilder | None = None
+    pixels: IntArray | None = None
+    reduction: Reduction | None = None
+    nodes: list[Hashable] | None = None
+    shape: tuple[int, ...] | None = None
+    index: Any = None
+
+    def __setstate__(self, state: Sequence[Any]) -> None:
+        restore(self, state)
+
+
+class LabelledScore(ClassifierMixin):
+    """A classifier whose `score` knows that y may have points without a label."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of the labelled points among X that are given their label; others do not count.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Points, as for `predict`.
+        y : array-like of shape (n,)
+            True classes; -1 (None, NaN, "") where unknown.
+        sample_weight : array-like of shape (n,), optional
+            How much each point counts.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
+        refuse_other_order(y, index_of(X))
+        given = read_labels(y, len(y))
+        known = given.states >= 0
+        if not np.any(known):
+            raise InvalidInputError("y holds no label, so nothing can be scored: give the truth")
+        right = self.predict(X)[known] == given.classes[given.states[known]]
+        weights = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return float(np.average(right, weights=weights))
+
+
+def joining(training: TrainingGraph) -> str:
+    """How the parts of a graph could be joined, in words."""
+    if training.points is None:
+        return "add links between the parts if they belong together"
+    return "a builder with a spanning tree joins all parts"
+
+
+def read_graph(
+    estimator: Any, X: Any, builder: Any, callback: Callback | None = None
+) -> TrainingGraph:
+    """The graph of X; sets the estimator's n_features_in_ (and feature names) on the way.
+
+    Parameters
+    ----------
+    estimator : scikit-learn estimator
+        The one being fitted.
+    X : points, or a graph of any kind; with a `PixelGrid`, the mask of an image
+    builder : str or GraphBuilder
+        How points become a graph; not looked at when X is a graph.
+    callback : callable, optional
+        Told of the progress.
+    """
+    if is_graph(X):
+        if hasattr(X, "tocoo") and (X.ndim != 2 or X.shape[0] != X.shape[1]):
+            raise InvalidInputError(
+                f"a sparse X is taken as a precomputed graph, so it must be square, got shape "
+                f"{X.shape}: sparse features are not supported, pass X.toarray()"
+            )
+        graph = as_graph(X)
+        estimator.n_features_in_ = graph.n_nodes
+        return TrainingGraph(graph, nodes=list(X.nodes) if hasattr(X, "is_directed") else None)
+    chosen = make_builder(builder)
+    if isinstance(chosen, PixelGrid):
+        graph = chosen.build(X)
+        estimator.n_features_in_ = graph.n_nodes
+        return TrainingGraph(graph, pixels=chosen.coordinates(X), shape=np.shape(X))
+    # A copy: the caller may change X.
+    points = frozen(_checked(estimator, X, reset=True), np.float64)
+    if not isinstance(chosen, PointBuilder):
+        return TrainingGraph(chosen.build(points), points, chosen, index=index_of(X))
+    plain, places, reduction = chosen.reduced(points)
+    if reduction is not None:
+        points = frozen(places, np.float64)
+    graph = plain.build(points, callback=callback, checked=True)
+    return TrainingGraph(graph, points, plain, reduction=reduction, index=index_of(X))
+
+
+def require_labels(y: Any) -> None:
+    """Refuse y = None before any work starts: a rival needs labels."""
+    if y is None:
+        raise InvalidInputError(
+            "requires y to be passed, but the target y is None: give one label per point, "
+            "-1 where there is none"
+        )
+
+
+def training_labels(y: Any, training: TrainingGraph) -> LabelCode:
+    """Labels of the training points; for an image, y may be one of the same shape.
+
+    A mapping holds the labels of those that have one: by node, by the index of a data frame, or by
+    row number. A pandas Series whose index is nodes of a networkx graph is such a mapping.
+    """
+    refuse_other_order(y, training.index)
+    y = labels_by_row(y, training.graph.n_nodes, training.nodes, training.index)
+    if training.pixels is None:
+        return read_labels(y, training.graph.n_nodes)
+    image = as_array(y)
+    if image.ndim < 2 or image.shape == (training.graph.n_nodes, 1) != training.shape:
+        return read_labels(y, training.graph.n_nodes)
+    if image.shape != training.shape:
+        turned = ", turned (y.T)" if image.shape[::-1] == training.shape else ""
+        raise InvalidInputError(
+            f"the image of labels y has shape {image.shape}, but the mask {training.shape}: give "
+            f"one label per pixel of the mask{turned}, or one per True pixel as a list"
+        )
+    inside = read_labels(image[tuple(training.pixels.T)], training.graph.n_nodes)
+    outside = int(np.sum(read_labels(image.ravel(), image.size).states >= 0))
+    outside -= int(np.sum(inside.states >= 0))
+    if outside:
+        warnings.warn(
+            f"{outside} labels lie on pixels outside the mask and are left out: widen the mask, or "
+            "move them",
+            LabelWarning,
+            stacklevel=3,
+        )
+    return inside
+
+
+def read_labels(y: Any, n_points: int) -> LabelCode:
+    """Classes and states of y; -1, None, NaN and "" mark unlabelled points."""
+    if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
+        y = column_or_1d(y, warn=True)
+    code = parse_labels(y, n_points)
+    refuse_reserved(code.classes)
+    return code
+
+
+def similarities(estimator: Any, X: Any, training: TrainingGraph) -> tuple[Any, FloatArray | None]:
+    """Similarities of unseen points to the training points, sparse (n_new, n), and their features.
+
+    X holds their features; after fitting a graph, the similarities themselves. Features are those
+    in which neighbours are looked for.
+    """
+    if is_graph(X) and not (training.builder is None and hasattr(X, "tocoo")):
+        raise InvalidInputError(
+            f"unseen points cannot be read from a {type(X).__name__}: pass their features as a "
+            "dense array; after fitting a graph, their similarities to its nodes, (n_new, n)"
+        )
+    if training.builder is None:
+        return _similarity_rows(X, training.graph.n_nodes, type(estimator).__name__), None
+    unseen = _checked(estimator, X, reset=False)
+    if training.reduction is not None:
+        unseen = training.reduction.apply(unseen)
+    return training.builder.attach(unseen, training.points), unseen
+
+
+def mean_over_neighbors(
+    similarity: Any, values: FloatArray, graph: Graph, otherwise: float
+) -> tuple[FloatArray, BoolArray]:
+    """Mean of the training points' values (n, k) for unseen points, and where it means anything.
+
+    Weights never vanish, so a point counts as reached by training points only where they sum to
+    more than a rounding error of the couplings; the others get the value `otherwise`.
+    """
+    total = np.asarray(similarity.sum(axis=1)).ravel()
+    means = similarity @ values
+    reached = total > NEGLIGIBLE * np.abs(graph.weights).max(initial=0.0)
+    means[reached] /= total[reached, None]
+    means[~reached] = otherwise
+    return means, reached
+
+
+def is_graph(X: Any) -> bool:
+    """Whether X is a graph of any kind, not points."""
+    return isinstance(X, Graph) or hasattr(X, "tocoo") or hasattr(X, "is_directed")
+
+
+def contradiction(points: FloatArray, states: npt.NDArray[Any]) -> tuple[int, int] | None:
+    """Two identical points with different labels, if there are any."""
+    labelled = np.flatnonzero(states >= 0)
+    _, group = np.unique(points[labelled], axis=0, return_inverse=True)
+    order = np.lexsort((labelled, group.ravel()))
+    same = group.ravel()[order][1:] == group.ravel()[order][:-1]
+    nodes = labelled[order]
+    clash = np.flatnonzero(same & (states[nodes[1:]] != states[nodes[:-1]]))
+    if len(clash) == 0:
+        return None
+    return int(nodes[clash[0]]), int(nodes[clash[0] + 1])
+
+
+def _checked(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
+    """X as an array of finite points, after scikit-learn's checks of features and names."""
+    X = plain_table(X)
+    kind = getattr(getattr(X, "dtype", None), "kind", "f")
+    if hasattr(X, "columns") or np.ma.isMaskedArray(X) or kind in "mMUST":
+        checked_points(X)  # names what scikit-learn would convert in silence
+    try:
+        points = validate_data(
+            estimator, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite=False
+        )
+    except (ValueError, TypeError) as error:
+        hint = ""
+        if any(word in str(error) for word in ("convert", "sequence", "argument")):  # NumPy's words
+            hint = "; X must be a table of numbers, one row of equal length per point"
+        refusal = NoTableError if isinstance(error, TypeError) else InvalidInputError
+        raise refusal(f"{error}{hint}") from error
+    return checked_points(points)
+
+
+def _similarity_rows(X: Any, n_nodes: int, estimator_name: str) -> Any:
+    """Non-negative similarities of unseen points to the nodes of a fitted graph."""
+    from scipy.sparse import csr_array
+
+    if not hasattr(X, "tocoo"):
+        matrix = csr_array(checked_points(X))
+    elif X.ndim == 2 and X.dtype.kind in "biuf":
+        matrix = csr_array(X).astype(np.float64)
+    else:
+        raise InvalidInputError(
+            f"similarities must be a 2-D table of real numbers, got shape {X.shape} and dtype "
+            f"{X.dtype}: give one row per new point"
+        )
+    if matrix.shape[1] != n_nodes:
+        raise InvalidInputError(
+            f"X has {matrix.shape[1]} features, but {estimator_name} is expecting {n_nodes}: after "
+            "fitting a graph, give the similarities of the new points to each of its nodes"
+        )
+    if matrix.nnz and (not np.all(np.isfinite(matrix.data)) or matrix.data.min() < 0):
+        raise InvalidInputError(
+            "similarities to the graph's nodes must be finite and >= 0, because they are weights "
+            "of a mean: drop the others"
+        )
+    return matrix
+
+
+# -- which label is whose --------------------------------------------------------------------------
+# Lists and arrays go by position, and so does pandas, as everywhere in scikit-learn; but a Series
+# with the row names of X in another order is refused: its positions are surely not meant.
+
+
+def index_of(table: Any) -> Any:
+    """The index of a pandas object, else None."""
+    index = getattr(table, "index", None)  # a list has a method of this name
+    return index if hasattr(index, "get_indexer") else None
+
+
+def refuse_other_order(y: Any, index: Any) -> None:
+    """Refuse a y that names the same rows as X (its index is given), but in another order."""
+    own = index_of(y)
+    if own is None or index is None or len(own) != len(index):
+        return
+    if not (own.is_unique and index.is_unique):
+        return
+    place = own.get_indexer(index)
+    if np.all(place >= 0) and np.any(place != np.arange(len(place))):
+        row = int(np.argmax(place != np.arange(len(place))))
+        raise InvalidInputError(
+            f"y and X have the same index in different orders (row {row} is {own[row]!r} in y, "
+            f"{index[row]!r} in X), and labels go by position: pass y.loc[X.index], or y.to_numpy()"
+            " if their order is right as it is"
+        )
+
+
+def labels_by_row(y: Any, n_points: int, nodes: Sequence[Hashable] | None, index: Any) -> Any:
+    """One label per point, None where there is none, if y names its points; else y as it is.
+
+    A mapping, or a pandas Series whose index is nodes of a networkx graph, names its points; rows
+    of a data frame are named by its index.
+    """
+    if not isinstance(y, Mapping):
+        own = index_of(y)
+        if own is None or nodes is None or not _names_nodes(own, nodes, n_points):
+            return y
+        if not own.is_unique:
+            twice = own[own.duplicated()][0]
+            raise InvalidInputError(f"y has more than one label for the node {twice!r}: keep one")
+        y = dict(zip(own, np.asarray(y, dtype=object).ravel(), strict=True))
+    names: Any = nodes if nodes is not None else range(n_points) if index is None else index
+    if index is not None and not index.is_unique:
+        raise InvalidInputError(
+            "the index of X repeats, so that the keys of y do not say which rows are meant: make it"
+            " unique, X.reset_index(drop=True), or give one label per row"
+        )
+    place = {name: k for k, name in enumerate(names)}
+    labels = np.full(n_points, None, dtype=object)
+    for name, label in y.items():
+        if name not in place:
+            raise InvalidInputError(
+                f"y has a label for {name!r}, which is not among {_among(nodes, index, n_points)}: "
+                "correct its keys"
+            )
+        labels[place[name]] = label
+    return labels
+
+
+def _names_nodes(own: Any, nodes: Sequence[Hashable], n_points: int) -> bool:
+    """Whether the index of a Series names nodes; one that names none is a mere count of rows."""
+    known = set(nodes)
+    found = [name in known for name in own]
+    counts = len(own) == n_points and list(own) == list(range(n_points))
+    return all(found) or (any(found) and not counts)
+
+
+def _among(nodes: Sequence[Hashable] | None, index: Any, n_points: int) -> str:
+    if nodes is not None:
+        return "the nodes of the graph"
+    if index is None or list(index) == list(range(n_points)):
+        return f"the rows 0 to {n_points - 1}"
+    first = ", ".join(map(repr, index[:3].tolist()))
+    return f"the index of X ({first}{', ...' if n_points > 3 else ''})"
+
+
+# -- forms of a table beyond those that scikit-learn knows ----------------------------------------
+
+
+def plain_table(X: Any) -> Any:
+    """X in a form that scikit-learn reads, or an error that says how to get there."""
+    if isinstance(X, Mapping):
+        raise NoTableError(
+            "X is a mapping, whose order of points is not plain: pass pandas.DataFrame(X) if its "
+            "values are columns, np.array(list(X.values())) if they are points"
+        )
+    if hasattr(X, "__next__"):
+        raise NoTableError(f"X is a {type(X).__name__}, which can be read only once: pass list(X)")
+    if isinstance(X, np.matrix):
+        return np.asarray(X)
+    if isinstance(X, np.ndarray) and X.dtype.names is not None:
+        raise NoTableError(
+            f"X is a structured array with the fields {', '.join(X.dtype.names)}, not a table of "
+            "numbers: pass numpy.lib.recfunctions.structured_to_unstructured(X)"
+        )
+    kinds = list(getattr(X, "dtypes", ())) if hasattr(X, "sparse") else []
+    if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
+        return X.sparse.to_dense()  # a frame is a table of features, never a graph
+    _refuse_underscores(X)
+    return X
+
+
+def _refuse_underscores(X: Any) -> None:
+    """Refuse text such as 1_000, which Python reads as a number and no one else does."""
+    try:
+        cells = np.asarray(X)
+    except ValueError:  # rows of different length, of which more is said later
+        return
+    if cells.dtype.kind not in "OU" or not cells.ndim:
+        return
+    for place, cell in np.ndenumerate(cells):
+        if isinstance(cell, str) and "_" in cell:
+            axes = zip(("row", "column"), place, strict=False)
+            where = ", ".join(f"{axis} {k}" for axis, k in axes)
+            raise InvalidInputError(
+                f"X holds the text {str(cell)!r} at {where}, but features are numbers: write them "
+                "without _"
+            )

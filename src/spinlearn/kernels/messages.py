@@ -1,0 +1,560 @@
+"""Sweeps of belief propagation over Potts couplings, a node and all its messages at a time.
+
+A message into node i from its k-th neighbour is a row m_k(s) in [w, 1], w = exp(-|J|/T):
+
+    h_k(s) ~ phi_i(s) prod_{l != k} m_l(s)          the cavity law of i without that neighbour
+    m(s)   = w + (1 - w) h_k(s)         for J >= 0: what goes back to it
+    m(s)   = w h_k(s) + sum_{s' != s} h_k(s')       for J < 0
+
+All terms are positive, so that small entries are right too. `unlike` is w for J >= 0 and 1 for
+J < 0, `slope` is 1 - w for J >= 0 and -w for J < 0.
+
+phi_i(s) = exp(-(field_i(s) + class field)/T). The messages into a node are consecutive rows;
+`reverse` names the row of the opposite direction. States fill the lanes of a vector; lanes beyond
+the last state have an infinite field. Products of messages cannot underflow where the summed |J|/T
+and fields/T of a node are below some 600; the other nodes ("heavy") are done in logarithms.
+
+The class term (c/2) sum_s (V_s - t_s)^2 acts as a field that follows the sweep, with V_s the sizes
+expected from the beliefs of all nodes but i itself: c a_i (V_s - a_i p_i(s) - t_s).
+
+Sweeps of belief propagation for any pair cost at any temperature, zero included.
+
+A message is kept as two numbers a state, m(s) = exp(l(s) - e(s)/T), the energy e apart from the
+logarithm l of a count, so that at T = 0 minima and the number of ways to reach them are both exact:
+
+    H_k(s) = phi_i(s) prod_{l != k} m_l(s)              of node i without its k-th neighbour
+    m(s)   = sum_{s'} exp(-J cost(s', s)/T) H_k(s')     what goes to that neighbour
+
+Energies that differ by less than `resolution` count as equal. The smallest energy of a message is
+0, and the largest l among the states that have it. Slots and the class term as a field are those of
+`spinlearn.kernels.messages`.
+
+Messages between overlapping regions of a graph, by sweeps over their intersections.
+
+Parents a are the regions of the approximation, children b their intersections, with counting
+numbers 1 for parents, c_b for children. A belief is a table over the states of its region:
+
+    ln Q_a(x) = -beta * energy_a(x) + sum_{b in a} multiplier_ab(x_b) + const
+
+Children are visited one after the other. With n_b parents, mu_ab the law that parent a gives to the
+states of b, and r_b the part of c_b that is held at an earlier law Q_b^old (see below),
+
+    ln Q_b = [ sum_a (ln mu_ab - multiplier_ab) + r_b ln Q_b^old ] / (n_b + c_b + r_b) + const
+    multiplier_ab += ln Q_b - ln mu_ab,        Q_a *= Q_b / mu_ab
+
+after which all parents agree on b. Where nothing changes any more, the beliefs are a stationary
+point of the Kikuchi free energy (Heskes, Albers & Kappen 2003, section 4). With Q_b^old held during
+several sweeps and r_b = max(-c_b, 0), a sweep ascends the dual of a convex bound of that free
+energy, and renewing Q_b^old lowers the bound: the double loop that cannot but converge.
+
+A table is held as plain probabilities where temperature allows it, else as logarithms (`cold`).
+Child states are found from parent states by maps shared by all pairs with the same places.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from spinlearn.kernels.simd import (
+    exp,
+    fetch_row,
+    lane_max,
+    lane_sum,
+    larger,
+    live_lanes,
+    log,
+    other_lanes_sum,
+    packed_row,
+    row_of,
+    set_packed_row,
+    set_row,
+)
+
+
+@njit(cache=True, nogil=True)
+def node_field(lanes, i, beta, fields, coefficient, sizes, targets, volumes, beliefs):
+    """-(field_i + class field)/T, its largest lane shifted to 0, with that shift."""
+    cost = row_of(lanes, fields, i)
+    if coefficient != 0.0:
+        a = sizes[i]
+        others = row_of(lanes, volumes, 0) - row_of(lanes, beliefs, i) * a
+        cost = cost + (others - row_of(lanes, targets, 0)) * (coefficient * a)
+    exponent = cost * -beta
+    top = lane_max(exponent)
+    return exponent - top, top
+
+
+@njit(cache=True, nogil=True)
+def _message(cavity, unlike, slope):
+    """What a node with this cavity law, up to a factor, sends along an edge."""
+    total = lane_sum(cavity)
+    if slope >= 0.0:
+        return cavity * (slope / total) + unlike
+    return (other_lanes_sum(cavity) - cavity * slope) * (1.0 / total)
+
+
+@njit(cache=True, nogil=True)
+def _send(lanes, columns, cavity, unlike, slope, messages, row, damping):
+    """Replace a message; returns it with how far its entries moved."""
+    old = packed_row(lanes, columns, messages, row)
+    new = _message(cavity, unlike, slope)
+    new = new + (old - new) * damping
+    set_packed_row(columns, messages, row, new)
+    change = (new - old) * live_lanes(lanes, columns)
+    return new, larger(change, change * -1.0)
+
+
+@njit(cache=True, nogil=True)
+def sweep_potts(
+    lanes, columns, forth, beta, tol, indptr, neighbors, reverse, unlike, slope, heavy, fields,
+    coefficient, sizes, targets, volumes, messages, beliefs, work, damping, pending, threshold,
+    movement,
+):  # fmt: skip
+    """Update all nodes in their order, or backwards; see the module's docstring.
+
+    Parameters
+    ----------
+    lanes, columns : tuples
+        Their lengths are the number of lanes and of those that a message takes in memory.
+    indptr, neighbors, reverse : int32 arrays (n + 1,), (slots,), (slots,)
+    unlike, slope : float arrays (slots,)
+        Of the message that leaves by a slot.
+    heavy : bool array (n,)
+    fields : float array (n, lanes)
+    sizes : float array (n,); targets, volumes : float arrays (1, lanes)
+    messages : float array (slots, columns), changed in place
+    beliefs : float array (n, lanes), changed in place
+    work : float array (largest degree + 1, lanes)
+    damping : float
+        Share of the old message that is kept.
+    pending : float array (n,), changed in place
+        Largest change of a message into a node since it was last updated.
+    threshold : float
+        Nodes with less pending are passed over; below 0, none is, and `pending` is not kept.
+    movement : float array (2,)
+        Set to the largest change of a message, and of a message less `tol` of itself.
+    """
+    zero = row_of(lanes, targets, 0) * 0.0
+    moved, excess = zero, zero - 1.0
+    tracked = threshold >= 0.0
+    n = len(indptr) - 1
+    step = 1 if forth else -1
+    for at in range(n):
+        i = at if forth else n - 1 - at
+        if tracked:
+            if pending[i] < threshold:
+                continue
+            pending[i] = 0.0
+        begin, end = indptr[i], indptr[i + 1]
+        if at + 1 < n:  # the rows that the next node will write to lie anywhere
+            for k in range(indptr[i + step], indptr[i + step + 1]):
+                fetch_row(columns, messages, reverse[k])
+        exponent, _ = node_field(
+            lanes, i, beta, fields, coefficient, sizes, targets, volumes, beliefs
+        )
+        if heavy[i]:
+            total = exponent
+            for k in range(begin, end):
+                logarithm = log(1.0 / packed_row(lanes, columns, messages, k))  # -ln m, m <= 1
+                set_row(work, k - begin, logarithm)
+                total = total - logarithm
+            for k in range(begin, end):
+                cavity = total + row_of(lanes, work, k - begin)
+                cavity = exp(cavity - lane_max(cavity))
+                new, change = _send(
+                    lanes, columns, cavity, unlike[k], slope[k], messages, reverse[k], damping
+                )
+                moved = larger(moved, change)
+                excess = larger(excess, change - new * tol)
+                if tracked:
+                    pending[neighbors[k]] = max(pending[neighbors[k]], lane_max(change))
+            belief = exp(total - lane_max(total))
+        else:
+            forward = exp(exponent)
+            for k in range(begin, end):
+                set_row(work, k - begin, forward)
+                forward = forward * packed_row(lanes, columns, messages, k)
+            belief = forward
+            backward = zero + 1.0
+            for k in range(end - 1, begin - 1, -1):
+                cavity = row_of(lanes, work, k - begin) * backward
+                backward = backward * packed_row(lanes, columns, messages, k)
+                new, change = _send(
+                    lanes, columns, cavity, unlike[k], slope[k], messages, reverse[k], damping
+                )
+                moved = larger(moved, change)
+                excess = larger(excess, change - new * tol)
+                if tracked:
+                    pending[neighbors[k]] = max(pending[neighbors[k]], lane_max(change))
+        belief = belief * (1.0 / lane_sum(belief))
+        if coefficient != 0.0:
+            gain = (belief - row_of(lanes, beliefs, i)) * sizes[i]
+            set_row(volumes, 0, row_of(lanes, volumes, 0) + gain)
+        set_row(beliefs, i, belief)
+    movement[0] = lane_max(moved)
+    movement[1] = lane_max(excess)
+
+
+@njit(cache=True, nogil=True)
+def node_sums(
+    lanes, columns, beta, indptr, heavy, fields, coefficient, sizes, targets, volumes, messages,
+    beliefs, new_beliefs, log_sums,
+):  # fmt: skip
+    """Beliefs (n, lanes) and ln sum_s phi_i(s) prod_k m_k(s), (n,), of fixed messages.
+
+    `new_beliefs` may be `beliefs`.
+    """
+    for i in range(len(indptr) - 1):
+        total, top = node_field(
+            lanes, i, beta, fields, coefficient, sizes, targets, volumes, beliefs
+        )
+        most = 0.0
+        if heavy[i]:
+            for k in range(indptr[i], indptr[i + 1]):
+                total = total - log(1.0 / packed_row(lanes, columns, messages, k))
+            most = lane_max(total)
+            belief = exp(total - most)
+        else:
+            belief = exp(total)
+            for k in range(indptr[i], indptr[i + 1]):
+                belief = belief * packed_row(lanes, columns, messages, k)
+        whole = lane_sum(belief)
+        log_sums[i] = top + most + math.log(whole)
+        set_row(new_beliefs, i, belief * (1.0 / whole))
+
+
+@njit(cache=True, nogil=True)
+def edge_sums(
+    lanes, columns, at_u, at_v, u, v, unlike, slope, messages, beliefs, agreement, log_sums
+):
+    """C_e and ln Z_e of every edge: Z_e = sum_{s,s'} psi_e(s, s') h_u(s) h_v(s').
+
+    h_u ~ p_u/m is the law of u without the edge, m the message that came along it.
+    """
+    for e in range(len(at_u)):
+        k = at_u[e]
+        one = row_of(lanes, beliefs, u[e]) / packed_row(lanes, columns, messages, k)
+        other = row_of(lanes, beliefs, v[e]) / packed_row(lanes, columns, messages, at_v[e])
+        one = one * (1.0 / lane_sum(one))
+        other = other * (1.0 / lane_sum(other))
+        like = lane_sum(one * other) * (1.0 if slope[k] >= 0.0 else -slope[k])
+        differ = lane_sum(one * other_lanes_sum(other)) * unlike[k]
+        agreement[e] = like / (like + differ)
+        log_sums[e] = math.log(like + differ)
+
+
+@njit(cache=True, nogil=True)
+def place_slots(
+    indptr, neighbors, edge_ids, couplings, order, place, first, strength, senders, at_u, at_v,
+    reverse,
+):  # fmt: skip
+    """Where messages lie: one pass over the rows of a graph, nothing allocated.
+
+    A *slot* is one direction of one edge, see `engines.messages.layout`. `order` (n,) are the free
+    nodes as they are swept, `place` (N,) their numbers there, -1 for clamped ones. Filled are
+    where the slots of every free node begin, `first` (n + 1,), its summed |couplings|, `strength`,
+    the `senders` of its messages, ascending, both slots of every edge, -1 where an end is clamped,
+    and the slot of the opposite direction.
+    """
+    n = len(order)
+    first[:] = 0
+    at_u[:] = -1
+    at_v[:] = -1
+    for j in range(n):
+        strength[j] = 0.0
+        for k in range(indptr[order[j]], indptr[order[j] + 1]):
+            if place[neighbors[k]] >= 0:
+                first[j + 1] += 1
+                strength[j] += abs(couplings[edge_ids[k]])
+    for j in range(n):
+        first[j + 1] += first[j]
+    for j in range(n):
+        node = order[j]
+        for k in range(indptr[node], indptr[node + 1]):
+            other = neighbors[k]
+            if place[other] < 0:
+                continue
+            slot = first[place[other]]
+            first[place[other]] += 1  # in the end where those of the next node begin
+            senders[slot] = j
+            # The slot of an edge (u < v) at its end u holds the message from v to u.
+            if other < node:
+                at_u[edge_ids[k]] = slot
+            else:
+                at_v[edge_ids[k]] = slot
+    for j in range(n, 0, -1):
+        first[j] = first[j - 1]
+    first[0] = 0
+    for e in range(len(at_u)):
+        if at_u[e] >= 0:
+            reverse[at_u[e]] = at_v[e]
+            reverse[at_v[e]] = at_u[e]
+
+
+@njit(cache=True, nogil=True)
+def _added(energies, logs, beta, resolution):
+    """(e, l) with exp(l - beta e) = sum_s exp(logs[s] - beta energies[s]), e the least energy."""
+    least = energies.min()
+    most = -math.inf
+    for s in range(len(energies)):
+        gap = energies[s] - least
+        drop = logs[s] - (beta * gap if gap > resolution else 0.0)
+        most = max(most, drop)
+    total = 0.0
+    for s in range(len(energies)):
+        gap = energies[s] - least
+        total += math.exp(logs[s] - (beta * gap if gap > resolution else 0.0) - most)
+    return least, most + math.log(total)
+
+
+@njit(cache=True, nogil=True)
+def _normalised(energies, logs, resolution):
+    """Subtract the least energy, and the largest logarithm among the states that have it."""
+    least = energies.min()
+    top = -math.inf
+    for s in range(len(energies)):
+        energies[s] -= least
+        if energies[s] <= resolution:
+            top = max(top, logs[s])
+    for s in range(len(logs)):
+        logs[s] -= top
+
+
+@njit(cache=True, nogil=True)
+def node_total(
+    i, indptr, fields, coefficient, sizes, targets, volumes, energies, logs, beliefs, energy,
+    log_count,
+):  # fmt: skip
+    """Field and messages of node i added up, into `energy` and `log_count` (q,)."""
+    for s in range(len(energy)):
+        energy[s] = fields[i, s]
+        log_count[s] = 0.0
+        if coefficient != 0.0:
+            a = sizes[i]
+            energy[s] += coefficient * a * (volumes[s] - a * beliefs[i, s] - targets[s])
+    for k in range(indptr[i], indptr[i + 1]):
+        for s in range(len(energy)):
+            energy[s] += energies[k, s]
+            log_count[s] += logs[k, s]
+
+
+@njit(cache=True, nogil=True)
+def law(energies, logs, beta, resolution, probabilities):
+    """The law ~ exp(l - beta e), and (e, l) of its normalisation."""
+    least, log_sum = _added(energies, logs, beta, resolution)
+    for s in range(len(energies)):
+        gap = energies[s] - least
+        probabilities[s] = math.exp(logs[s] - (beta * gap if gap > resolution else 0.0) - log_sum)
+    return least, log_sum
+
+
+@njit(cache=True, nogil=True)
+def sweep_tables(
+    forth, beta, tol, resolution, indptr, reverse, couplings, pair_cost, fields, coefficient, sizes,
+    targets, volumes, energies, logs, beliefs, work, damping, movement,
+):  # fmt: skip
+    """Update all nodes in their order, or backwards.
+
+    `couplings` are J by slot; `energies` and `logs` the messages (slots, q); `work` is a float
+    array (9, q). `movement` is set to the largest change of ln m, at most 1, and to that less tol.
+    """
+    q = len(pair_cost)
+    total_e, total_l, cavity_e, cavity_l = work[0], work[1], work[2], work[3]
+    sum_e, sum_l, new_e, new_l, belief = work[4], work[5], work[6], work[7], work[8]
+    moved = 0.0
+    n = len(indptr) - 1
+    for at in range(n):
+        i = at if forth else n - 1 - at
+        node_total(
+            i, indptr, fields, coefficient, sizes, targets, volumes, energies, logs, beliefs,
+            total_e, total_l,
+        )  # fmt: skip
+        for k in range(indptr[i], indptr[i + 1]):
+            for s in range(q):
+                cavity_e[s] = total_e[s] - energies[k, s]
+                cavity_l[s] = total_l[s] - logs[k, s]
+            for s in range(q):
+                for other in range(q):
+                    sum_e[other] = cavity_e[other] + couplings[k] * pair_cost[other, s]
+                    sum_l[other] = cavity_l[other]
+                new_e[s], new_l[s] = _added(sum_e, sum_l, beta, resolution)
+            _normalised(new_e, new_l, resolution)
+            back = reverse[k]
+            for s in range(q):
+                new_e[s] += damping * (energies[back, s] - new_e[s])
+                new_l[s] += damping * (logs[back, s] - new_l[s])
+                gap = abs(new_e[s] - energies[back, s])
+                change = abs(new_l[s] - logs[back, s])
+                change += beta * gap if gap > resolution else 0.0
+                moved = max(moved, min(change, 1.0))
+                energies[back, s], logs[back, s] = new_e[s], new_l[s]
+        law(total_e, total_l, beta, resolution, belief)
+        for s in range(q):
+            volumes[s] += sizes[i] * (belief[s] - beliefs[i, s])
+            beliefs[i, s] = belief[s]
+    movement[0], movement[1] = moved, moved - tol
+
+
+@njit(cache=True, nogil=True)
+def table_node_sums(
+    beta, resolution, indptr, fields, coefficient, sizes, targets, volumes, energies, logs, beliefs,
+    total_e, total_l, new_beliefs, least, log_sums,
+):  # fmt: skip
+    """All that acts on every node and its belief, (n, q); (e, l) of its normalisation, (n,)."""
+    for i in range(len(indptr) - 1):
+        node_total(
+            i, indptr, fields, coefficient, sizes, targets, volumes, energies, logs, beliefs,
+            total_e[i], total_l[i],
+        )  # fmt: skip
+        least[i], log_sums[i] = law(total_e[i], total_l[i], beta, resolution, new_beliefs[i])
+
+
+@njit(cache=True, nogil=True)
+def table_edge_sums(
+    beta, resolution, u, v, at_u, at_v, couplings, pair_cost, energies, logs, total_e, total_l,
+    table_e, table_l, pair, agreement, pair_energy, least, log_sums,
+):  # fmt: skip
+    """Agreement, mean pair energy, and (e, l) of the normalisation of every edge, (m,) each.
+
+    `table_*` and `pair` (q * q,) are scratch; the law p(s_u, s_v) of the last edge is left in
+    `pair`.
+    """
+    q = len(pair_cost)
+    for e in range(len(u)):
+        i, j, k, back = u[e], v[e], at_u[e], at_v[e]
+        for s in range(q):
+            for other in range(q):
+                table_e[s * q + other] = (
+                    total_e[i, s] - energies[k, s] + total_e[j, other] - energies[back, other]
+                    + couplings[k] * pair_cost[s, other]
+                )  # fmt: skip
+                table_l[s * q + other] = (
+                    total_l[i, s] - logs[k, s] + total_l[j, other] - logs[back, other]
+                )
+        least[e], log_sums[e] = law(table_e, table_l, beta, resolution, pair)
+        agreement[e], pair_energy[e] = 0.0, 0.0
+        for s in range(q):
+            agreement[e] += pair[s * q + s]
+            for other in range(q):
+                pair_energy[e] += pair[s * q + other] * couplings[k] * pair_cost[s, other]
+
+
+LEAST = 1e-300  # a law below this counts as this: keeps logarithms finite
+
+
+@njit(cache=True, nogil=True)
+def law_of_child(cold, first, size, places, table, child_size, law, high):
+    """ln mu: logarithms of the sums of a parent's table over what the child does not hold."""
+    for x in range(child_size):
+        law[x] = 0.0
+    if not cold:
+        for y in range(size):
+            law[places[y]] += table[first + y]
+        for x in range(child_size):
+            law[x] = np.log(max(law[x], LEAST))
+        return
+    for x in range(child_size):
+        high[x] = -np.inf
+    for y in range(size):
+        high[places[y]] = max(high[places[y]], table[first + y])
+    for y in range(size):
+        law[places[y]] += np.exp(table[first + y] - high[places[y]])
+    for x in range(child_size):
+        law[x] = high[x] + np.log(law[x])
+
+
+@njit(cache=True, nogil=True)
+def normalize_logarithms(values, first, size):
+    """Subtract a constant so that the exponentials sum to one."""
+    high = -np.inf
+    for x in range(size):
+        high = max(high, values[first + x])
+    total = 0.0
+    for x in range(size):
+        total += np.exp(values[first + x] - high)
+    shift = high + np.log(total)
+    for x in range(size):
+        values[first + x] -= shift
+
+
+@njit(cache=True, nogil=True)
+def sweep_children(
+    first, last, backward, cold, link_ptr, link_parent, link_map, link_at, parent_at, maps,
+    child_at, held, divisor, old_law, child_law, multiplier, table, laws,
+):  # fmt: skip
+    """Visit the children first..last-1; returns the largest |Q_b - mu_ab| met before the updates.
+
+    The links of child b, one to every parent, are link_ptr[b]..link_ptr[b + 1]. `laws` is scratch,
+    one row per parent of a child, with one more.
+    """
+    worst = 0.0
+    for count in range(first, last):
+        b = last - 1 - (count - first) if backward else count
+        at, size = child_at[b], child_at[b + 1] - child_at[b]
+        n_parents = link_ptr[b + 1] - link_ptr[b]
+        for x in range(size):
+            child_law[at + x] = held[b] * old_law[at + x]
+        for j in range(n_parents):
+            link = link_ptr[b] + j
+            a = link_parent[link]
+            begin, end = parent_at[a], parent_at[a + 1]
+            places = maps[link_map[link] : link_map[link] + end - begin]
+            law_of_child(cold, begin, end - begin, places, table, size, laws[j], laws[n_parents])
+            for x in range(size):
+                child_law[at + x] += laws[j, x] - multiplier[link_at[link] + x]
+        for x in range(size):
+            child_law[at + x] /= divisor[b]
+        normalize_logarithms(child_law, at, size)
+        for j in range(n_parents):
+            link = link_ptr[b] + j
+            a = link_parent[link]
+            begin, end = parent_at[a], parent_at[a + 1]
+            for x in range(size):
+                step = child_law[at + x] - laws[j, x]
+                multiplier[link_at[link] + x] += step
+                worst = max(worst, abs(np.exp(child_law[at + x]) - np.exp(laws[j, x])))
+                laws[j, x] = step if cold else np.exp(step)
+            places = maps[link_map[link] : link_map[link] + end - begin]
+            if cold:
+                for y in range(end - begin):
+                    table[begin + y] += laws[j, places[y]]
+            else:
+                for y in range(end - begin):
+                    table[begin + y] *= laws[j, places[y]]
+    return worst
+
+
+@njit(cache=True, nogil=True)
+def fill_tables(
+    cold, beta, energy, parent_at, below_ptr, below, link_map, link_at, maps, multiplier, table
+):
+    """Parents' beliefs anew from their energies and multipliers, normalised.
+
+    The links of parent a are below[below_ptr[a]..below_ptr[a + 1]].
+    """
+    for a in range(len(parent_at) - 1):
+        begin, end = parent_at[a], parent_at[a + 1]
+        for y in range(begin, end):
+            table[y] = -beta * energy[y]
+        for k in range(below_ptr[a], below_ptr[a + 1]):
+            link = below[k]
+            offset = link_map[link] - begin
+            for y in range(begin, end):
+                table[y] += multiplier[link_at[link] + maps[offset + y]]
+        normalize_logarithms(table, begin, end - begin)
+        if not cold:
+            for y in range(begin, end):
+                table[y] = np.exp(table[y])
+
+
+@njit(cache=True, nogil=True)
+def entropies(logarithms, at, out):
+    """-sum p ln p of normalised tables given by their logarithms."""
+    for r in range(len(out)):
+        total = 0.0
+        for y in range(at[r], at[r + 1]):
+            total -= np.exp(logarithms[y]) * logarithms[y]
+        out[r] = total

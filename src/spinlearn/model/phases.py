@@ -1,0 +1,216 @@
+"""The three phases of a granular ferromagnet, read off an equilibrium.
+
+Section 4 of the paper, after Blatt, Wiseman & Domany: at low temperature the points agree as one
+(*ferromagnetic*), at high temperature they are independent (*paramagnetic*); in between grains are
+ordered but not with each other (*super-paramagnetic*), which is where clusters and classes show.
+With the components of the graph of edges with C_ij >= (1 + 1/q)/2 as grains:
+
+    ferromagnetic       the largest grain holds nearly all points
+    paramagnetic        no grain holds more than a few
+    super-paramagnetic  in between
+
+The susceptibility is that of the grains, sum over grains of (size/n)^2 n = mean grain size seen by
+a point; it falls in steps as grains break up, and the heat capacity peaks there.
+
+A temperature grid that covers the three phases.
+
+The first grid comes from the couplings alone: mean-field theory bounds the ordering temperature of
+a ferromagnet from above,
+
+    T_mf = lambda_max(|J|) * (q - 2) / (2 (q - 1) ln(q - 1)),   lambda_max / 2 for q = 2,
+
+lambda_max the largest eigenvalue of the matrix of couplings (on the square lattice T_mf = 2 for
+q = 2, where the transition is at 1.135). Above it nothing is ordered: that is the top of the grid.
+Towards zero the grid is geometric, because clusters of different density order at temperatures of
+different magnitude, and it starts with T = 0 itself. Once averages are known on a coarse grid, the
+top is lowered to just above the temperature at which the last grains break up.
+
+Clusters that keep their number from one temperature to the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, cell_ends
+from spinlearn.model.components import grains
+from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.potts import PottsModel
+
+WHOLE = 0.9  # share of the points in the largest grain, above which all act as one
+GRAIN = 0.03  # share (at least GRAIN_POINTS) below which even the largest grain is none
+GRAIN_POINTS = 3
+GRAINS = 4  # the largest, whose sizes are kept
+
+
+class Phase(Enum):
+    """State of the system as a whole."""
+
+    FERROMAGNETIC = "ferromagnetic"
+    SUPERPARAMAGNETIC = "super-paramagnetic"
+    PARAMAGNETIC = "paramagnetic"
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseInterval:
+    """A range of temperatures in one phase."""
+
+    phase: Phase
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Phases:
+    """Phases over a grid of ascending temperatures."""
+
+    temperatures: FloatArray  # (T,)
+    phases: tuple[Phase, ...]
+    largest_grain: FloatArray  # (T,), share of all points
+    susceptibility: FloatArray  # (T,), mean size of the grain of a point
+    heat_capacity: FloatArray  # (T,)
+    grains: FloatArray  # (T, GRAINS), shares of all points in the largest, descending
+
+    def intervals(self) -> list[PhaseInterval]:
+        """Maximal ranges of one phase, see `cell_ends`."""
+        ends = cell_ends(self.temperatures)
+        found: list[PhaseInterval] = []
+        for k, phase in enumerate(self.phases):
+            low, high = float(ends[k]), float(ends[k + 1])
+            if found and found[-1].phase is phase:
+                found[-1] = PhaseInterval(phase, found[-1].low, high)
+            else:
+                found.append(PhaseInterval(phase, low, high))
+        return found
+
+
+def phases(equilibrium: Equilibrium) -> Phases:
+    """Find the phases of an equilibrium."""
+    order = np.argsort(equilibrium.temperatures, kind="stable")
+    n = equilibrium.model.n_nodes
+    q = equilibrium.model.n_states
+    sizes = [np.bincount(grains(equilibrium, int(k), (1 + 1 / q) / 2)) for k in order]
+    largest = np.array([s.max() / n for s in sizes])
+    few = max(GRAIN, GRAIN_POINTS / n)
+
+    def phase(share: float) -> Phase:
+        if share >= WHOLE:
+            return Phase.FERROMAGNETIC
+        return Phase.PARAMAGNETIC if share <= few else Phase.SUPERPARAMAGNETIC
+
+    return Phases(
+        temperatures=equilibrium.temperatures[order],
+        phases=tuple(phase(float(share)) for share in largest),
+        largest_grain=largest,
+        susceptibility=np.array([float(np.sum(s.astype(float) ** 2)) / n for s in sizes]),
+        heat_capacity=equilibrium.heat_capacity[order],
+        grains=np.array([_largest(s) / n for s in sizes]).reshape(-1, GRAINS),
+    )
+
+
+def _largest(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The largest sizes, descending, zeros after the last, (GRAINS,)."""
+    found = np.sort(sizes)[::-1][:GRAINS]
+    return np.pad(found, (0, GRAINS - len(found)))
+
+
+COARSE_SIZE = 16
+DEFAULT_SIZE = 32
+SPAN = 40.0  # highest over lowest non-zero temperature
+STEPS = 60  # of power iteration; the root is then right to a few percent, which is enough
+MANY, FEWER_STEPS = 200_000, 15  # nodes from which on each step takes its time
+
+
+def temperature_grid(model: PottsModel, size: int = DEFAULT_SIZE) -> FloatArray:
+    """T = 0 and size - 1 geometrically spaced temperatures up to the mean-field bound."""
+    top = 1.1 * mean_field_temperature(model)
+    if top <= 0:  # no couplings: the fields, if any, set the scale
+        spread = float(np.max(np.ptp(model.fields, axis=1), initial=0.0))
+        top = spread if spread > 0 else 1.0
+    return _geometric(top, size)
+
+
+def refined_grid(coarse: Equilibrium, size: int = DEFAULT_SIZE) -> FloatArray:
+    """A grid like `temperature_grid` that ends where the paramagnetic phase begins."""
+    found = phases(coarse)
+    top = float(found.temperatures[-1])
+    for temperature, phase in zip(found.temperatures[::-1], found.phases[::-1], strict=True):
+        if phase is not Phase.PARAMAGNETIC:
+            break
+        top = float(temperature)
+    if top <= 0:  # too few points to call anything a grain
+        top = float(found.temperatures[-1])
+    return _geometric(top, size)
+
+
+def _geometric(top: float, size: int) -> FloatArray:
+    return np.concatenate([[0.0], np.geomspace(top / SPAN, top, size - 1)])
+
+
+def mean_field_temperature(model: PottsModel) -> float:
+    """Upper bound of the ordering temperature, in the unit of the couplings."""
+    q = model.n_states
+    factor = 0.5 if q == 2 else (q - 2) / (2 * (q - 1) * np.log(q - 1))
+    spread = 1.0 if np.all(model.couplings == 0) else float(np.ptp(model.pair_cost))
+    return float(factor * spread * _largest_eigenvalue(model))
+
+
+def _largest_eigenvalue(model: PottsModel) -> float:
+    """Perron root of the matrix |J| by power iteration."""
+    from scipy.sparse import csr_array
+
+    strength = np.abs(model.effective_couplings)
+    largest = float(strength.max(initial=0.0))
+    if largest == 0:
+        return 0.0
+    strength = strength / largest  # squares of tiny couplings would vanish
+    graph, n = model.graph, model.n_nodes
+    matrix = csr_array((strength[graph.edge_ids], graph.neighbors, graph.indptr), shape=(n, n))
+    vector = np.ones(n)
+    value = 0.0
+    for _ in range(STEPS if n <= MANY else FEWER_STEPS):
+        # (plus the vector itself: without that shift bipartite graphs would oscillate)
+        image: FloatArray = matrix @ vector + vector
+        value = float(np.linalg.norm(image) / np.linalg.norm(vector))
+        vector = image / np.linalg.norm(image)
+    return (value - 1) * largest
+
+
+def tracked(
+    components: IntArray,
+    new: BoolArray,
+    previous: IntArray | None,
+    fresh: int,
+    after: IntArray | None = None,
+) -> tuple[IntArray, int]:
+    """Numbers of clusters, taken over from `previous` where more than half of the union is shared.
+
+    Points that are not `new` get -1, as those without a number before; `fresh` is the first number
+    not yet used, also of the answer. `after` are numbers at the temperature after, if they are
+    known, for clusters that have none before.
+    """
+    numbers = np.full(len(components), -1, dtype=np.int32)
+    if not np.any(new):
+        return numbers, fresh
+    ids, compact, sizes = np.unique(components[new], return_inverse=True, return_counts=True)
+    inherited = np.full(len(ids), -1, dtype=np.int64)
+    for numbered in (previous, after):
+        if numbered is None:
+            continue
+        before = numbered[new].astype(np.int64)
+        old_sizes = np.bincount(numbered[numbered >= 0])
+        shared = before >= 0
+        keys = compact[shared] * max(len(old_sizes), 1) + before[shared]
+        pairs, overlap = np.unique(keys, return_counts=True)
+        now, then = np.divmod(pairs, max(len(old_sizes), 1))
+        same = 2 * overlap > sizes[now] + old_sizes[then] - overlap
+        same &= (inherited[now] < 0) & ~np.isin(then, inherited)
+        inherited[now[same]] = then[same]
+    unmatched = inherited < 0
+    inherited[unmatched] = fresh + np.arange(int(unmatched.sum()))
+    numbers[new] = inherited[compact]
+    return numbers, fresh + int(unmatched.sum())
