@@ -1,0 +1,98 @@
+"""Figure 1: what six methods make of a few labels on the two-class toy set.
+
+a data, b truth, c unsupervised normalised cut, d min-cut, e local and global consistency, f
+spectral graph transducer, as in the paper; g is ours at T*. The paper prints no coordinates. With
+the seven labels of figure 2, spread evenly, only min-cut fails; the figure has ten labels that were
+selected so that all rivals fail, and `figure1_seven_labels` the others.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from spinlearn.answers.rule import misclassified
+from spinlearn.answers.temperature import answer_temperature
+from spinlearn.baselines import NormalizedCutClustering, SpectralGraphTransducer
+from spinlearn.model.arrays import IntArray
+from spinlearn.datasets import two_bands
+from spinlearn.energies import MinCut
+from spinlearn.engines import JunctionTree
+from spinlearn.reproduction.comparison import consistency_labels, cut_labels, drawn_states, paper_profile
+from spinlearn.reproduction.drawing import pixel_panels, save, write_csv
+from spinlearn.reproduction.runner import Cell, Scale, Settings, Task
+
+NAME = "fig1"
+TEMPERATURES = np.linspace(0.0, 2.0, 41)
+UNLABELLED = -1
+FILES = {10: "figure1", 7: "figure1_seven_labels"}  # by number of labels
+
+
+def tasks(scale: Scale, seed: int) -> list[Task]:
+    """One cell for either labelling; nothing here is random."""
+    grid = TEMPERATURES[:: scale.stride].tolist()
+    return [Task(NAME, {"n_labels": n_labels, "temperatures": grid}) for n_labels in FILES]
+
+
+def compute(settings: Settings) -> Cell:
+    """Classes and errors of every panel."""
+    toy = two_bands(settings["n_labels"])
+    graph, truth = toy.graph(), toy.truth
+    model = MinCut()(graph, toy.labels, 2)
+    found = paper_profile(JunctionTree().run(model, settings["temperatures"]), 2)
+    row = found.nearest_row(answer_temperature(found))
+    decision = found.decision(row)
+    answers = {
+        "ncut": _matched(NormalizedCutClustering(2).fit(graph).labels_, truth),
+        "cut": cut_labels(model),
+        "lgc": consistency_labels(graph, toy.labels),
+        "sgt": SpectralGraphTransducer().fit(graph, toy.labels).transduction_,
+        "ours": drawn_states(decision),
+    }
+    errors = {name: int(np.sum(states != truth)) for name, states in answers.items()}
+    errors["ours"] = int(misclassified(decision, truth).sum())
+    return {
+        "temperature": decision.temperature,
+        "n_points": toy.n_points,
+        "errors": errors,
+        "states": {name: states.tolist() for name, states in answers.items()},
+    }
+
+
+def draw(cells: list[Cell], out: Path) -> list[Path]:
+    """The seven panels and the table behind them, for either labelling."""
+    return [file for cell in cells for file in _draw(cell, out)]
+
+
+def _draw(cell: Cell, out: Path) -> list[Path]:
+    n_labels, result = cell["settings"]["n_labels"], cell["result"]
+    toy, name = two_bands(n_labels), FILES[n_labels]
+    errors, states = result["errors"], result["states"]
+
+    def title(letter: str, text: str, name: str) -> tuple[str, IntArray]:
+        return f"{letter}. {text}: {errors[name]} errors", np.array(states[name], dtype=np.int32)
+
+    nothing = np.full(toy.n_points, UNLABELLED, dtype=np.int32)
+    panels = [
+        (f"a. data and {n_labels} labels", nothing),
+        ("b. correct classification", toy.truth),
+        title("c", "normalised cut, unsupervised", "ncut"),
+        title("d", "min-cut", "cut"),
+        title("e", "local and global consistency", "lgc"),
+        title("f", "spectral graph transducer", "sgt"),
+        title("g", f"ours at T* = {result['temperature']:g}", "ours"),
+    ]
+    files = save(pixel_panels(toy.mask, panels, toy.labels, columns=3), out / name)
+    rows = [
+        [k, *place, toy.labels[k], toy.truth[k], *(states[method][k] for method in states)]
+        for k, place in enumerate(toy.coordinates.tolist())
+    ]
+    header = ["point", "row", "column", "label", "truth", *states]
+    return [*files, write_csv(out / f"{name}.csv", header, rows)]
+
+
+def _matched(clusters: IntArray, truth: IntArray) -> IntArray:
+    """Two clusters, named so that most points are right."""
+    swapped = 1 - clusters
+    return clusters if np.sum(clusters == truth) >= np.sum(swapped == truth) else swapped

@@ -1,0 +1,179 @@
+"""Cells of an experiment: how many there are, computed in parallel, kept one file each.
+
+A cell's file is named by the hash of everything its result depends on: the experiment, the settings
+(seed included) and the sources of the modules that compute. It is written beside its final name and
+renamed, so it is whole or absent, and a killed run finds its finished cells again. Results come
+back in the order of the tasks, whatever the number of cores and the order in which they finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from spinlearn.files.atomic_write import atomic_write
+from spinlearn.model.protocols import Callback, Progress
+from spinlearn.errors import StoppedError
+
+Settings = Mapping[str, Any]
+Cell = dict[str, Any]
+
+# What cells are computed by, beside the module of their experiment. The rest of the package may
+# change and leaves finished cells valid.
+COMPUTING = (
+    "analysis/", "answers/", "baselines/", "core/", "datasets/", "energies/", "engines/",
+    "errors.py", "inputs.py", "estimators/label_order.py", "estimators/table_forms.py",
+    "graphs/", "kernels/", "messages/", "minimizers/",
+    "reproduction/comparison.py",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """Sizes and accuracies of all experiments; by default the paper's.
+
+    Nothing has a time limit: results must not depend on the machine.
+    """
+
+    name: str = "full"
+    n_labellings: int = 100  # per panel of figures 4 and 5
+    n_twins: int = 5  # labellings of a sampled panel that are sampled twice, for the errors
+    n_chains: int = 8  # independent multicanonical runs of figure 2; above the transition
+    chain_tol: float = 0.01  # counts turn on small differences
+    chain_sweeps: int = 160_000
+    tol: float = 0.03  # of the sampled panels of figure 4
+    max_sweeps: int = 40_000
+    label_counts_q2: tuple[int, ...] = (5, 10, 15, 20)  # M of figure 4
+    label_counts_q3: tuple[int, ...] = (5, 10, 15, 20)
+    trap_sweeps: int = 4000  # of the single-temperature samplers of claim (f)
+    yeast_chains: int = 4  # independent runs
+    yeast_tol: float = 0.03
+    yeast_sweeps: int = 1000
+    sensitivity: int = 20  # labellings per row of the leukemia table; 0 leaves it out
+    stride: int = 1  # every stride-th temperature of the exact grids is used
+
+
+FULL = Scale()
+QUICK = Scale(
+    name="quick", n_labellings=10, n_twins=1, n_chains=4, chain_tol=0.012, chain_sweeps=40_000,
+    tol=0.05, max_sweeps=20_000, label_counts_q3=(5, 20), trap_sweeps=2000, yeast_chains=2,
+    yeast_tol=0.05, yeast_sweeps=100, sensitivity=5,
+)  # fmt: skip
+TINY = Scale(
+    name="tiny", n_labellings=2, n_twins=0, n_chains=1, chain_tol=0.05, chain_sweeps=2000,
+    tol=0.1, max_sweeps=2000, label_counts_q2=(10,), label_counts_q3=(), trap_sweeps=100,
+    yeast_chains=1, yeast_tol=0.2, yeast_sweeps=12, sensitivity=0, stride=4,
+)  # fmt: skip
+SCALES = {scale.name: scale for scale in (FULL, QUICK, TINY)}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One cell to compute: JSON-able settings that determine its result."""
+
+    experiment: str
+    settings: Settings
+
+    @property
+    def fingerprint(self) -> str:
+        """Name of the cell's file."""
+        text = json.dumps(
+            [self.experiment, dict(self.settings), sources_fingerprint(self.experiment)],
+            sort_keys=True,
+        )
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def run_tasks(
+    compute: Callable[[Settings], Cell],
+    tasks: Sequence[Task],
+    folder: Path,
+    *,
+    n_jobs: int = 1,
+    callback: Callback | None = None,
+) -> list[Cell]:
+    """The cells of all tasks, in their order; those already in `folder` are read, not computed.
+
+    `compute` makes a JSON-able result of settings; other processes can import it. `callback`
+    is called after every cell; after a true answer no further cell is begun, those under way are
+    finished and kept, and StoppedError is raised.
+    """
+    from joblib import Parallel, delayed
+
+    folder.mkdir(parents=True, exist_ok=True)
+    done: dict[str, Cell] = {}
+    for task in tasks:
+        saved = _read(folder / f"{task.fingerprint}.json")
+        if saved is not None:
+            done[task.fingerprint] = saved
+    missing = {t.fingerprint: t for t in tasks if t.fingerprint not in done}
+    name, total = tasks[0].experiment if tasks else "", len(done) + len(missing)
+    stopped = _report(callback, name, len(done), total)
+
+    def pending() -> Iterator[Task]:
+        for task in missing.values():
+            if stopped:
+                return
+            yield task
+
+    # One task at a time per process: cells differ in cost, and a stop is noticed soon.
+    parallel = Parallel(
+        n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
+    )
+    jobs = (delayed(_compute_and_save)(compute, task, folder) for task in pending())
+    for fingerprint, cell in parallel(jobs):
+        done[fingerprint] = cell
+        stopped = _report(callback, name, len(done), total) or stopped
+    if len(done) < total:
+        raise StoppedError(f"stopped; finished cells are kept in {folder}")
+    return [done[task.fingerprint] for task in tasks]
+
+
+@cache
+def sources_fingerprint(experiment: str) -> str:
+    """Hash of the sources that cells of an experiment are computed by."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root).as_posix()
+        if name.startswith((*COMPUTING, f"paper/{experiment}.py")):
+            digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _compute_and_save(
+    compute: Callable[[Settings], Cell], task: Task, folder: Path
+) -> tuple[str, Cell]:
+    began = perf_counter()
+    result = compute(task.settings)
+    seconds = perf_counter() - began
+    content = json.dumps(
+        {"experiment": task.experiment, "settings": dict(task.settings), "result": result,
+         "seconds": seconds}
+    )  # fmt: skip
+    with atomic_write(folder / f"{task.fingerprint}.json") as file:
+        file.write(content.encode())
+    cell: Cell = json.loads(content)  # what a later run will read
+    return task.fingerprint, cell
+
+
+def _read(path: Path) -> Cell | None:
+    """A finished cell, or None if it has to be computed (again)."""
+    try:
+        cell = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return cell if isinstance(cell, dict) and "result" in cell else None
+
+
+def _report(callback: Callback | None, name: str, done: int, total: int) -> bool:
+    if callback is None:
+        return False
+    fraction = done / total if total else 1.0
+    return bool(callback(Progress(phase=name, fraction=fraction)))
