@@ -80,11 +80,6 @@ def make_engine(spec: Any) -> Engine:
     -------
     Engine
 
-    Raises
-    ------
-    InvalidInputError
-        If there is no such engine.
-
     Examples
     --------
     >>> from spinlearn.engines import make_engine
@@ -114,11 +109,6 @@ def run_exactly(
     Returns
     -------
     Equilibrium
-
-    Raises
-    ------
-    UnsupportedModelError
-        If no exact engine can treat the model.
 
     Examples
     --------

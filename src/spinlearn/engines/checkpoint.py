@@ -87,17 +87,9 @@ def misfit(fact: str) -> CheckpointError:
 
 
 class Checkpoint:
-    """The checkpoint of one run.
+    """The checkpoint of one run, saved every so many seconds; without a path nothing is kept.
 
-    Parameters
-    ----------
-    path : path or None
-        None: nothing is kept.
-    seconds : float
-        Time between two savings.
-    model : PottsModel
-    settings
-        Whatever else must be the same when the run is resumed.
+    `settings` are whatever else than the model must be the same when the run is resumed.
     """
 
     def __init__(self, path: Any, seconds: float, model: PottsModel, *settings: object) -> None:

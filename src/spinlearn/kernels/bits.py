@@ -47,7 +47,6 @@ from spinlearn.kernels.simd import (
     low_i16x16,
     low_i32x8,
     sign_bits,
-    splat_f32x8,
     splat_i8x32,
     splat_i16x16,
     splat_i32x8,
@@ -164,13 +163,10 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
     3/7, 2/7, 1/7 of them are no state and leave the walker as it is. For q = 2 one visit in 16 is
     left out, see `rng.skips`.
 
-    Parameters
-    ----------
     spins : uint64 [n * P * 4], changed in place
     indptr, neighbors : uint32, CSR without weights; degree <= 15
     free_nodes : uint32, visited in this order
     planes : uint64 [max_degree * 32 * 4], from `bits_planes`
-    stream : uint64 [17], changed in place
     """
     three_planes = q > 4
     stride = WORDS if q == 2 else 12 if three_planes else 8
@@ -319,8 +315,6 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
 def bits_planes(digits, n_levels, levels, planes):
     """Acceptance planes of the 256 walkers, each at its level of a temperature ladder.
 
-    Parameters
-    ----------
     digits : int32 [T * max_degree], from `acceptance_digits`
     n_levels : T
     levels : int32 [256], t of each walker
@@ -343,8 +337,6 @@ def bits_planes(digits, n_levels, levels, planes):
 def bits_energies(spins, n_planes, edges, energies):
     """Energies of the 256 walkers: number of edges whose ends differ.
 
-    Parameters
-    ----------
     spins : uint64 [n * P * 4]
     edges : int32 [m, 2]
     energies : int64 [256], overwritten
@@ -396,8 +388,6 @@ def bits_flip_regions(spins, regions, betas, n_tries, cut, accepted_count, strea
     border, by (equal ends) - (different ends). Regions do not depend on the walkers' states, so
     every try is reversible.
 
-    Parameters
-    ----------
     spins : uint64 [n * 4], changed in place
     regions : tuple of
         ptr, nodes : int64 [G + 1], int32, nodes of every region
@@ -406,7 +396,6 @@ def bits_flip_regions(spins, regions, betas, n_tries, cut, accepted_count, strea
     n_tries : regions tried, drawn at random
     cut : int64 [256], scratch
     accepted_count : int64 [G], adds the number of walkers that accepted
-    stream : uint64 [17], changed in place
     """
     ptr, nodes, border_ptr, borders = regions
     mask = np.empty(WORDS, np.uint64)
@@ -444,8 +433,6 @@ def quantize(couplings, indptr, fields=None):
     neighbours fit int16 limb by limb. Energies are then exact integers: they never drift and every
     step is exactly reversible.
 
-    Parameters
-    ----------
     couplings : float [nnz], in CSR order
     indptr : uint32 [n + 1]
     fields : float [n, q] or None
@@ -486,12 +473,12 @@ def exp2_f32x8(y):
 
     Minimax polynomial of degree 5 on the rounded remainder.
     """
-    whole = f32x8_to_i32x8(y - splat_f32x8(0.5))
+    whole = f32x8_to_i32x8(y - 0.5)
     f = y - i32x8_to_f32x8(whole)
     f2 = f * f
-    high = splat_f32x8(0.009671512991189957) + splat_f32x8(0.001326472731307149) * f
-    middle = splat_f32x8(0.24022242426872253) + splat_f32x8(0.05550733581185341) * f
-    low = splat_f32x8(1.0) + splat_f32x8(0.6931470036506653) * f
+    high = 0.009671512991189957 + 0.001326472731307149 * f
+    middle = 0.24022242426872253 + 0.05550733581185341 * f
+    low = 1.0 + 0.6931470036506653 * f
     power = low + f2 * (middle + f2 * high)
     return floats_of(bits_of(power) + (whole << 23))
 
@@ -499,14 +486,11 @@ def exp2_f32x8(y):
 @njit(cache=True, nogil=True)
 def accept_log2(y, draw):
     """Mask of lanes that accept with probability min(1, 2**y), from one 31-bit draw a lane."""
-    zero = splat_f32x8(0.0)
-    lowest = splat_f32x8(-126.0)
-    possible = y > lowest
-    y = where(y > zero, zero, y)
-    y = where(possible, y, lowest)
+    possible = y > -126.0
+    y = where(possible, where(y > 0.0, 0.0, y), -126.0)
     # + 0.5 rounds: probabilities below 2**-32 are never accepted, 1 always
-    uniform = i32x8_to_f32x8(draw >> 1) + splat_f32x8(0.5)
-    return (uniform <= exp2_f32x8(y) * splat_f32x8(2147483648.0)) & possible
+    uniform = i32x8_to_f32x8(draw >> 1) + 0.5
+    return (uniform <= exp2_f32x8(y) * 2147483648.0) & possible
 
 
 # Lockstep kernels
@@ -519,8 +503,6 @@ def lockstep_metropolis(
 ):  # fmt: skip
     """Metropolis sweeps of R walkers, each at its own temperature, with real couplings and fields.
 
-    Parameters
-    ----------
     states : int8 [n * R], changed in place
     n_replicas : R, a multiple of 32
     indptr, neighbors : uint32, CSR
@@ -528,7 +510,6 @@ def lockstep_metropolis(
     fields : int32 [n * q] in units, or empty if there are none
     free_nodes : uint32, visited in this order
     log2_rates : float32 [R], -beta_r * unit * log2(e)
-    stream : uint64 [17], changed in place
     """
     s0 = load_u64x4(stream, 0)
     s1 = load_u64x4(stream, 4)

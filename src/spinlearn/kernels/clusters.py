@@ -57,8 +57,6 @@ PERMUTATIONS = 5  # tries after every sweep under a class term
 def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
     """Draw bonds; on return parent[i] is the smallest node of the cluster of i.
 
-    Parameters
-    ----------
     state : int8 [n]
     edge_u, edge_v : uint32 [m], u < v
     thresholds : uint32 [m], 2^32 times the bond probability
@@ -234,8 +232,6 @@ def count_shared(state, model, thresholds, stream, counts, energies):
     Given the bonds, the ends of an edge agree surely within one cluster and with probability 1/q
     between two, so that this is all that C_ij takes.
 
-    Parameters
-    ----------
     thresholds : uint32 [m], 2^32 times the bond probability
     counts : uint16 [m], added to; [0] for sweeps of which nothing is kept but the state
     energies : float64 [sweeps], overwritten: sum_e J_e [s_u != s_v] after each of them
@@ -397,8 +393,6 @@ def permute_classes(state, model, sizes, beta, n_tries, stream):
 def sweep_clusters(group, model, sizes, n_sweeps, rows, node_sums, free_sums, edge_sums):
     """Sweeps of a `spinlearn.model.kernel_arguments.Group`; the number of permutations accepted.
 
-    Parameters
-    ----------
     n_sweeps : int, of a walker in each of its repeats
     rows : int64 [R], row of the sums to which the improved estimators after each repeat are added,
         < 0 for none
@@ -432,8 +426,6 @@ def sweep_clusters(group, model, sizes, n_sweeps, rows, node_sums, free_sums, ed
 def exchange_components(state_a, state_b, beta_a, beta_b, model, sizes, counts, stream):
     """Exchange two walkers component by component of the nodes in which they differ.
 
-    Parameters
-    ----------
     state_a, state_b : int8 [n], changed in place
     sizes : SizeTerm, whose volumes and other_volumes are those of the walkers, updated; or None
     counts : float64 [2], adds components met and exchanged
@@ -507,8 +499,6 @@ def exchange_components(state_a, state_b, beta_a, beta_b, model, sizes, counts, 
 def exchange_neighbors(states, order, betas, low, offset, model, sizes, counts, stream):
     """Component exchanges of disjoint pairs of walkers, `offset` places apart in the ladder.
 
-    Parameters
-    ----------
     order : int64, the walkers that take part from the hottest to the coldest
     betas : float64, of these places
     low : first place that takes part

@@ -21,13 +21,10 @@ from spinlearn.kernels.rng import GOLDEN, below_at, uniform_at
 def draw_levels(energies, betas, eta, levels, occupancy, stream):
     """Heat-bath draw of every walker's level.
 
-    Parameters
-    ----------
     energies : float64 [R]
     betas, eta : float64 [K]
     levels : int32 [R], overwritten
     occupancy : float64 [K], adds P(t | E_r) of every walker
-    stream : uint64 [17], changed in place
     """
     counter = stream[16]
     n_levels = betas.size
@@ -62,13 +59,10 @@ def draw_levels(energies, betas, eta, levels, occupancy, stream):
 def exchange_levels(energies, betas, levels, met, stream):
     """Replica exchange: walkers of neighbouring levels change places, paired at random.
 
-    Parameters
-    ----------
     energies : float64 [R]
     betas : float64 [K]
     levels : int32 [R], changed in place; how many walkers a level holds stays the same
     met : float64 [K, 2], adds pairs met and exchanged between level t and t + 1
-    stream : uint64 [17], changed in place
     """
     counter = stream[16]
     n_walkers, n_levels = levels.size, betas.size
@@ -128,8 +122,6 @@ def accumulate_levels(states, rows, edge_u, edge_v, node_sums, edge_sums):
 def accumulate(states, rows, q, edge_u, edge_v, node_sums, edge_sums, counts):
     """Add every walker's states and edge agreements to its row.
 
-    Parameters
-    ----------
     states : int8 [R, n]
     rows : int64 [R], row of the sums to add to, < 0 for none
     edge_u, edge_v : int32 [m]

@@ -115,8 +115,6 @@ def sweep_potts(
 ):  # fmt: skip
     """Update all nodes in their order, or backwards; see the module's docstring.
 
-    Parameters
-    ----------
     lanes, columns : tuples
         Their lengths are the number of lanes and of those that a message takes in memory.
     indptr, neighbors, reverse : int32 arrays (n + 1,), (slots,), (slots,)

@@ -401,8 +401,6 @@ def metropolis_sweeps(states, walkers, betas, model, stream, n_sweeps):
 def anneal(temperatures, model, states, best, stream):
     """One sweep over the free nodes at every temperature; how far `best` lies below the start.
 
-    Parameters
-    ----------
     temperatures : float64 [sweeps], > 0
     states : int8 [n], in place
     best : int8 [n], the start; the labelling of least energy after any sweep is written here
@@ -462,8 +460,6 @@ OUTSIDE, INSIDE, CLUSTERED = 0, 1, 2
 def swap_on_regions(states, q, regions, fields, betas, n_tries, accepted_count, stream):
     """Region moves of all walkers, each with regions of its own draw.
 
-    Parameters
-    ----------
     states : int8 [R, n], changed in place
     regions : tuple of
         ptr, nodes : int64 [G + 1], int32, free nodes of every region
@@ -473,7 +469,6 @@ def swap_on_regions(states, q, regions, fields, betas, n_tries, accepted_count, 
     betas : float64 [R]
     n_tries : tries of every walker
     accepted_count : int64 [G], adds the accepted moves
-    stream : uint64 [17], changed in place
     """
     ptr, nodes, border_ptr, borders, border_couplings = regions
     has_fields = fields.shape[0] > 0
@@ -522,8 +517,6 @@ def swap_on_regions(states, q, regions, fields, betas, n_tries, accepted_count, 
 def redraw_regions(group, model, regions, n_tries, changed):
     """Redraw random regions of a `Group` of walkers, one after the other.
 
-    Parameters
-    ----------
     regions : int64 [G + 1], int32: where regions begin, and their nodes among the free ones
     n_tries : regions of a walker in each of its repeats
     changed : int64 [G], adds redraws in which one cluster, more than half of it, changed its state

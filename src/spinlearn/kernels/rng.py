@@ -1,6 +1,6 @@
 """Random numbers of the kernels: xoshiro256++ for each walker, a counter for what walkers share.
 
-A group of walkers has one stream, uint64 [17]:
+A group of walkers has one stream, uint64 [17], which kernels change in place:
 
     words 0 ... 15   xoshiro256++ (Blackman & Vigna, ACM Trans. Math. Softw. 47, 36, 2021). Kernels
                      that move walkers one after the other run one generator, in words 0 ... 3.

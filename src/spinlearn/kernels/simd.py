@@ -262,7 +262,7 @@ def _define_splat(vec):
 
 load_u64x4, splat_u64x4 = _define_load(U64X4), _define_splat(U64X4)
 load_i32x8, splat_i32x8 = _define_load(I32X8), _define_splat(I32X8)
-load_f32x8, splat_f32x8 = _define_load(F32X8), _define_splat(F32X8)
+load_f32x8 = _define_load(F32X8)
 load_i8x32, splat_i8x32 = _define_load(I8X32), _define_splat(I8X32)
 splat_i16x16 = _define_splat(I16X16)
 

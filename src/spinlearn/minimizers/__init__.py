@@ -93,11 +93,6 @@ def minimize(model: PottsModel, method: str = "auto", seed: int | None = None) -
     -------
     Minimum
 
-    Raises
-    ------
-    UnsupportedModelError
-        If the method cannot treat the model.
-
     Examples
     --------
     >>> from spinlearn import Graph

@@ -18,8 +18,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from spinlearn.errors import InvalidInputError, UnsupportedModelError
-from spinlearn.minimizers.minimum import Minimum, choices, class_level_reason, unreachable
+from spinlearn.minimizers.minimum import (
+    Minimum,
+    check_effort,
+    choices,
+    class_level_reason,
+    refuse,
+    unreachable,
+)
 from spinlearn.model.arrays import FloatArray, StateArray
 from spinlearn.model.kernel_arguments import (
     Group,
@@ -75,11 +81,8 @@ def annealing(
     """
     from spinlearn.kernels.nodes import anneal, descend
 
-    reason = class_level_reason(model)
-    if reason is not None:
-        raise UnsupportedModelError(reason)
-    if n_sweeps < 1 or n_runs < 1:
-        raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
+    refuse(class_level_reason(model))
+    check_effort(n_sweeps, n_runs)
     free, kernel = model.free_nodes, kernel_model(model)
     temperatures = cooling_schedule(model, n_sweeps)
     labels, energy, sweeps = choices(model, 0), np.inf, 0
@@ -163,8 +166,7 @@ def class_annealing(
     >>> class_annealing(NormalizedCut()(chain, [0, -1, -1, 1], 2), seed=0).labels.tolist()
     [0, 0, 1, 1]
     """
-    if n_sweeps < 1 or n_runs < 1:
-        raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
+    check_effort(n_sweeps, n_runs)
     best, sweeps = annealed(model, n_sweeps, n_runs, seed_sequence(seed))
     energies = np.atleast_1d(model.energy(best))
     lowest = int(np.argmin(energies))

@@ -28,7 +28,7 @@ randomized_cut   A single minimum cut is one of possibly many, chosen by acciden
                  points to one class, and let the rest vote; the margin of the vote is the
                  confidence. Here the noise is uniform on [0, noise] in units of the mean coupling.
 
-See `kernels.cut_moves` for the networks, `kernels.max_flow` for the cut.
+See `kernels.cuts` for the networks and the flow.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.errors import InvalidInputError, UnsupportedModelError
+from spinlearn.errors import InvalidInputError
 from spinlearn.kernels.cuts import (
     SINK,
     SOURCE,
@@ -59,6 +59,7 @@ from spinlearn.minimizers.minimum import (
     class_level_reason,
     cut_reason,
     expansion_reason,
+    refuse,
     swap_reason,
     unreachable,
 )
@@ -79,7 +80,7 @@ class Cut(NamedTuple):
     """The minimum cut of a move, over the nodes that had a choice.
 
     `gain` is the energy of all members at zero minus the least energy, by the maximum flow: an
-    upper bound of what any choice gains. The residual network is that of `kernels.max_flow`.
+    upper bound of what any choice gains. The residual network is that of `kernels.cuts`.
     """
 
     members: IntArray  # (k,), their numbers in the model
@@ -173,7 +174,7 @@ def minimum_cut(model: PottsModel) -> MinimumCut:
     >>> minimum_cut(MinCut()(chain, [0, -1, -1, 1], n_states=2)).labels.tolist()
     [0, 0, 1, 1]
     """
-    _refuse(cut_reason(model))
+    refuse(cut_reason(model))
     zero, one = choices(model, 0), choices(model, 1)
     moves = BinaryMoves(model)
     cut = moves.cut(zero, one)
@@ -220,12 +221,7 @@ def _residual_components(cut: Cut, undecided: npt.NDArray[np.intp]) -> tuple[int
     return int(strong), int(weak)
 
 
-def alpha_expansion(
-    model: PottsModel,
-    *,
-    bound: bool = False,
-    stop: Stop | None = None,
-) -> Minimum:
+def alpha_expansion(model: PottsModel, *, bound: bool = False, stop: Stop | None = None) -> Minimum:
     """A labelling that no expansion of any state improves.
 
     Parameters
@@ -252,7 +248,7 @@ def alpha_expansion(
     >>> best.labels.tolist(), best.energy, best.exact
     ([0, 0, 1, 2], 1.5, True)
     """
-    _refuse(expansion_reason(model))
+    refuse(expansion_reason(model))
 
     def expand(work: BinaryMoves, states: StateArray, alpha: int) -> StateArray:
         """Ties are kept as they are."""
@@ -303,7 +299,7 @@ def alpha_beta_swap(model: PottsModel, *, stop: Stop | None = None) -> Minimum:
     >>> alpha_beta_swap(MinCut()(chain, [0, -1, 1, 2], n_states=3)).labels.tolist()
     [0, 0, 1, 2]
     """
-    _refuse(swap_reason(model))
+    refuse(swap_reason(model))
     free = model.clamped == FREE
 
     def swap(work: BinaryMoves, states: StateArray, pair: tuple[int, int]) -> StateArray:
@@ -355,11 +351,6 @@ def _moved(
         if lower < energy - model.energy_resolution:
             states, energy, idle = moved, lower, 1  # a second move of this turn gains nothing
     return states, count
-
-
-def _refuse(reason: str | None) -> None:
-    if reason is not None:
-        raise UnsupportedModelError(reason)
 
 
 def isolation_bound(model: PottsModel, *, stop: Stop | None = None) -> float | None:
@@ -491,7 +482,7 @@ def randomized_cut(
         raise InvalidInputError(
             f"min_balance={min_balance!r} must lie between 0 (count all cuts) and 1"
         )
-    _refuse(class_level_reason(model))
+    refuse(class_level_reason(model))
     rng = np.random.default_rng(seed_sequence(seed))
     n, q = model.n_nodes, model.n_states
     amplitude = noise * float(np.mean(np.abs(model.couplings))) if len(model.couplings) else 0.0

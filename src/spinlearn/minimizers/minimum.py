@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.model.arrays import BoolArray, FloatArray, StateArray, frozen, restore
 from spinlearn.model.components import reached
 from spinlearn.model.potts import FREE, PottsModel
@@ -91,10 +92,8 @@ class MinimumCut(Minimum):
     ----------
     labels, energy, exact, method, undecided, lower_bound, sweeps
         As of `Minimum`; the labels are `fewest_ones`, the bound is the maximum flow.
-    fewest_zeros : int8 array (n,)
-        The minimum cut in which class 0 is smallest.
-    fewest_ones : int8 array (n,)
-        The minimum cut in which class 1 is smallest.
+    fewest_zeros, fewest_ones : int8 arrays (n,)
+        The minimum cuts in which class 0, or class 1, is smallest.
     n_blocks : int
         Groups of undecided nodes that keep together in every minimum cut.
     n_parts : int
@@ -131,6 +130,18 @@ class MinimumCut(Minimum):
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)
+
+
+def refuse(reason: str | None) -> None:
+    """Refuse a model, if there is a reason."""
+    if reason is not None:
+        raise UnsupportedModelError(reason)
+
+
+def check_effort(n_sweeps: int, n_runs: int) -> None:
+    """Refuse annealing that does nothing."""
+    if n_sweeps < 1 or n_runs < 1:
+        raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
 
 
 def class_level_reason(model: PottsModel) -> str | None:

@@ -101,16 +101,10 @@ class ModuleTree:
     """The tree of one graph, of which weights >= 0 count.
 
     Groups are numbered: the k modules from 0, then what was joined, the whole graph last. `inner`
-    is the summed coupling inside every node, where nodes are modules themselves.
-
-    Attributes
-    ----------
-    children : int array (k - 1, 2)
-        The two groups of which group k + i was made.
-    crossing, heights : float array (k - 1,)
-        Coupling between them, and the least rho up to there.
-    order, begin, end : int arrays (n,), (2k - 1,), (2k - 1,)
-        Nodes in an order in which every group is a run, and where it begins and ends.
+    is the summed coupling inside every node, where nodes are modules themselves. `children[i]` are
+    the two groups of which group k + i was made, `crossing[i]` the coupling between them,
+    `heights[i]` the least rho up to there. `order` are nodes in an order in which every group is a
+    run, from `begin` to `end`.
     """
 
     def __init__(self, graph: Graph, seed: int = 0, inner: FloatArray | None = None) -> None:

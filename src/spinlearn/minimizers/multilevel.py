@@ -28,10 +28,16 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.errors import InvalidInputError, UnsupportedModelError
+from spinlearn.errors import InvalidInputError
 from spinlearn.kernels.rng import make_stream
 from spinlearn.minimizers.annealing import N_RUNS, N_SWEEPS, NodeDescent, annealed
-from spinlearn.minimizers.minimum import Minimum, contraction_reason, unreachable
+from spinlearn.minimizers.minimum import (
+    Minimum,
+    check_effort,
+    contraction_reason,
+    refuse,
+    unreachable,
+)
 from spinlearn.model.arrays import FloatArray, IntArray, StateArray
 from spinlearn.model.class_penalty import ClassPenalty
 from spinlearn.model.graph import Graph
@@ -194,11 +200,8 @@ def multilevel(
     >>> multilevel(Modularity()(chain, [0, -1, -1, -1], 2), seed=0).labels.tolist()
     [0, 0, 1, 1]
     """
-    reason = contraction_reason(model)
-    if reason is not None:
-        raise UnsupportedModelError(reason)
-    if n_sweeps < 1 or n_runs < 1:
-        raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
+    refuse(contraction_reason(model))
+    check_effort(n_sweeps, n_runs)
     tries = [float(r) for r in resolutions]
     if not tries or not all(0 < r < np.inf for r in tries):
         raise InvalidInputError(

@@ -1,7 +1,7 @@
 """Exact averages by variable elimination on a triangulation (junction tree), all T in one call.
 
-`elimination_solver` states the price before it is paid and runs the kernels; this file assembles
-the result:
+`elimination` states the price before it is paid and runs the kernels; here the result is put
+together:
 
     ln Z = -E_min/T + sum over roots of log_count
     <E>  = E_min + sum over roots of mean excess,    C = sum over roots of variance / T^2
@@ -89,12 +89,8 @@ class JunctionTree(Settings):
         Returns
         -------
         EliminationCost
-            With the attributes ``width``, ``clique_states`` and others.
-
-        Raises
-        ------
-        UnsupportedModelError
-            If the budget does not suffice.
+            With the attributes ``width``, ``clique_states`` and others. UnsupportedModelError if
+            the budget does not suffice.
         """
         return self._planned(model, n_temperatures, TimeLimit(self.max_seconds))[1]
 
@@ -134,10 +130,8 @@ class JunctionTree(Settings):
 
         Parameters
         ----------
-        model : PottsModel
-            The model.
-        temperatures : array-like of float
-            In the unit of the couplings.
+        model, temperatures
+            As for `run`.
         edge_ids : array-like of int
             Rows of ``model.graph.edges``.
 

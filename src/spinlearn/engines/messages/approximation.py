@@ -67,11 +67,6 @@ class Approximation:
             state[:] = np.sum(random.random((len(law), 1)) > np.cumsum(law[:, :-1], axis=1), axis=1)
         return states
 
-    @property
-    def likeliest(self) -> StateArray:
-        """The most probable state of every node at every temperature, int8 (K, n)."""
-        return np.asarray(self.marginals.argmax(axis=2), dtype=np.int8)
-
 
 def approximate_grid(model: PottsModel, callback: Callback | None = None) -> FloatArray:
     """A grid that covers the three phases as messages see them, for those who cannot look first.

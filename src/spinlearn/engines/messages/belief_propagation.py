@@ -6,7 +6,7 @@ start is cooled from the disordered phase, another is heated from a labelling of
 the fixed points found at a temperature the one with the largest Bethe ln Z is kept. Temperatures
 lie on a fixed ladder that the model determines, and those asked for branch off it, so that the
 answer at one temperature does not depend on which others were asked for. Beyond HUGE_MESSAGES there
-is one start, cooled through the temperatures asked for themselves (`cooled_run`).
+is one start, cooled through the temperatures asked for themselves (`cooled_averages`).
 """
 
 from __future__ import annotations
@@ -61,10 +61,8 @@ class BeliefPropagation(Settings):
         At one temperature.
     schedule : {"residual", "sequential"}, default "residual"
         Whether a sweep visits first the nodes whose messages have changed most, or all in order.
-    checkpoint : path or None, default None
-        File in which the run is saved now and then. If it exists, the run goes on from there.
-    checkpoint_seconds : float, default 30
-        Time between two savings.
+    checkpoint, checkpoint_seconds
+        See `Tempering`.
 
     References
     ----------
@@ -119,27 +117,47 @@ class BeliefPropagation(Settings):
         wanted = temperature_array(temperatures)
         self._check(model)
         root = seed_sequence(0 if seed is None else seed)
+        again = partial(replace(self, checkpoint=None).run, model, seed=root)
         large = 2 * model.graph.n_edges > HUGE_MESSAGES
         if large and self.n_starts in (None, 1) and wanted.min() > 0:
-            return self._cooled(model, wanted, root, callback)
+            checkpoint.refuse_any(self.checkpoint, f"{self.name} of so large a model")
+            found = cooled_averages(self, model, wanted, root, callback)
+            _warn_unsettled(found.converged, found.diagnostics["residual"])
+            order = [float(t) for t in wanted if t in found.temperatures]
+            return replace(found.at(order), evaluate=again)
         run = MessageRun(self, model, wanted, root, callback)
         rows = run.rows()
-        again = partial(replace(self, checkpoint=None).run, model, seed=root)
-        return self._equilibrium(run, [t for t in wanted.tolist() if t in rows], again)
-
-    def _cooled(
-        self,
-        model: PottsModel,
-        wanted: FloatArray,
-        root: np.random.SeedSequence,
-        callback: Callback | None,
-    ) -> Equilibrium:
-        checkpoint.refuse_any(self.checkpoint, f"{self.name} of so large a model")
-        found = cooled_averages(self, model, wanted, root, callback)
-        _warn_unsettled(found.converged, found.diagnostics["residual"])
-        again = partial(replace(self, checkpoint=None).run, model, seed=root)
-        order = [float(t) for t in wanted if t in found.temperatures]
-        return replace(found.at(order), evaluate=again)
+        temperatures = [t for t in wanted.tolist() if t in rows]
+        points = [rows[t] for t in temperatures]
+        readings, ends = [p.reading for p in points], [p.settled for p in points]
+        settled, residuals = np.array([end.settled for end in ends]), [e.residual for e in ends]
+        log_partitions = [run.fixed_points(t) for t in temperatures]
+        _warn_unsettled(settled, residuals)
+        return Equilibrium(
+            model=model,
+            temperatures=np.array(temperatures),
+            marginals=np.array([p.marginals for p in points]),
+            edge_agreement=np.array([p.agreement for p in points]),
+            mean_energy=np.array([reading.energy for reading in readings]),
+            heat_capacity=np.array([p.heat_capacity for p in points]),
+            log_partition=np.array([p.log_partition for p in points]),
+            converged=settled,
+            engine=self.name,
+            kind=Kind.APPROXIMATE,
+            diagnostics={
+                "start": ["heated" if p.start else "cooled" for p in points],
+                "residual": residuals,
+                "sweeps": [end.sweeps for end in ends],
+                "damped": [end.damped for end in ends],
+                "fixed_points": list(map(len, log_partitions)),
+                "fixed_points_log_partition": log_partitions,
+                "broken_symmetry": [reading.broken for reading in readings],
+                "cut_short": run.cut_short,
+                "all_sweeps": run.sweeps,
+                "seconds": run.seconds,
+            },
+            evaluate=again,
+        )
 
     def pair_marginals(
         self,
@@ -153,14 +171,10 @@ class BeliefPropagation(Settings):
 
         Parameters
         ----------
-        model : PottsModel
-            The model.
-        temperatures : array-like of float
-            In the unit of the couplings.
+        model, temperatures, seed
+            As for `run`.
         edge_ids : array-like of int
             Rows of ``model.graph.edges``.
-        seed : int, SeedSequence or None
-            As for `run`.
 
         Returns
         -------
@@ -203,38 +217,6 @@ class BeliefPropagation(Settings):
         if reason is not None:
             raise UnsupportedModelError(reason)
 
-    def _equilibrium(self, run: MessageRun, temperatures: list[float], again: Any) -> Equilibrium:
-        points = [run.found[t] for t in temperatures]
-        readings, ends = [p.reading for p in points], [p.settled for p in points]
-        settled, residuals = np.array([end.settled for end in ends]), [e.residual for e in ends]
-        log_partitions = [run.fixed_points(t) for t in temperatures]
-        _warn_unsettled(settled, residuals)
-        return Equilibrium(
-            model=run.model,
-            temperatures=np.array(temperatures),
-            marginals=np.array([p.marginals for p in points]),
-            edge_agreement=np.array([p.agreement for p in points]),
-            mean_energy=np.array([reading.energy for reading in readings]),
-            heat_capacity=np.array([p.heat_capacity for p in points]),
-            log_partition=np.array([p.log_partition for p in points]),
-            converged=settled,
-            engine=self.name,
-            kind=Kind.APPROXIMATE,
-            diagnostics={
-                "start": ["heated" if p.start else "cooled" for p in points],
-                "residual": residuals,
-                "sweeps": [end.sweeps for end in ends],
-                "damped": [end.damped for end in ends],
-                "fixed_points": list(map(len, log_partitions)),
-                "fixed_points_log_partition": log_partitions,
-                "broken_symmetry": [reading.broken for reading in readings],
-                "cut_short": run.cut_short,
-                "all_sweeps": run.sweeps,
-                "seconds": run.seconds,
-            },
-            evaluate=again,
-        )
-
 
 def _warn_unsettled(settled: BoolArray, residuals: Sequence[float]) -> None:
     if np.all(settled):
@@ -245,5 +227,5 @@ def _warn_unsettled(settled: BoolArray, residuals: Sequence[float]) -> None:
         f"(they still change by {worst:.2g}): use engine='generalized_bp' or a sampler "
         "such as 'tempering' there, raise max_sweeps, or leave these out",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=3,
     )

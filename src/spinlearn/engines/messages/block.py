@@ -32,26 +32,12 @@ class Swept(NamedTuple):
 
 
 class MessageBlock:
-    """The messages of one block, as they are passed on.
+    """The messages of the block of that number, as they are passed on.
 
-    Parameters
-    ----------
-    number : int
-        Of the block.
-    nodes : int array (n,)
-        Global numbers of its nodes, ascending.
-    fields : float array (n, q)
-    sizes : float array (n,)
-        a_i of the class term.
-    own, other : int arrays (slots,)
-        Global numbers of both ends of every edge at a node of the block, `own` in it; edges within
-        the block are listed from either end.
-    block : int array (slots,)
-        Block of the other end.
-    couplings : float array (slots,)
-        Energy of an unlike pair over that of a like one.
-    term : ClassTerm
-        Of the whole model.
+    `nodes` are global numbers, ascending, with `fields` (n, q) and `sizes` a_i of the class term,
+    which is that of the whole model. `own` and `other` are the ends of every edge at a node of the
+    block, `own` in it, `block` is that of the other end; edges within are listed from either end.
+    `couplings` are the energy of an unlike pair over that of a like one.
     """
 
     def __init__(
@@ -117,17 +103,8 @@ class MessageBlock:
     def n_bytes(self) -> int:
         """Memory that the graph and the messages take here."""
         a = self.layout
-        held = [
-            a.indptr,
-            a.neighbors,
-            a.reverse,
-            a.at_u,
-            a.couplings,
-            a.strength,
-            a.fields,
-            a.sizes,
-        ]
-        held += [*vars(self).values(), *vars(self.messages).values()]
+        held = [a.indptr, a.neighbors, a.reverse, a.at_u, a.couplings, a.strength, a.fields]
+        held += [a.sizes, *vars(self).values(), *vars(self.messages).values()]
         return sum(v.nbytes for v in held if isinstance(v, np.ndarray))
 
     def own_volumes(self) -> FloatArray:
@@ -150,14 +127,8 @@ class MessageBlock:
     ) -> tuple[Swept, dict[int, npt.NDArray[Any]]]:
         """Take in what came from other blocks, pass messages once, hand out what leaves.
 
-        Parameters
-        ----------
-        forth, tol, damping, threshold
-            See `kernels.message_sweeps.sweep_potts`.
-        others : float array (q,)
-            Class sizes of all nodes of other blocks.
-        arriving : dict
-            Messages (rows, q) by the block that they come from; none at first.
+        `others` (q,) are class sizes of all nodes of other blocks, `arriving` messages (rows, q) by
+        the block that they come from; none at first. The rest: see `kernels.messages.sweep_potts`.
         """
         m, q = self.messages, self.layout.n_states
         for b, rows in self.arriving.items():

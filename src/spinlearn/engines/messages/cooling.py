@@ -116,14 +116,7 @@ class SpilledRows:
 
     While messages are passed they need the memory. Rows that would take more than SMALL wait in a
     file without a name in the folder for temporary files, which the system removes with the
-    process.
-
-    Parameters
-    ----------
-    n_rows : int
-        Most rows.
-    shape : tuple of int
-        Of one.
+    process. There are at most `n_rows`.
     """
 
     def __init__(self, n_rows: int, shape: tuple[int, ...]) -> None:

@@ -135,6 +135,12 @@ class GeneralizedBP(Settings):
         points = [found[float(t)] for t in kept]
         marginals = free.full_marginals(np.array([p.marginals for p in points]))
         agreement = free.full_agreement(np.array([p.agreement for p in points]), marginals)
+        # ln Z = S - <E>/T, with its limit at T = 0.
+        rounded = [0.0 if abs(p.energy) <= model.energy_resolution else p.energy for p in points]
+        log_z = [
+            log_partition(energy, np.array([p.entropy]), np.array([p.temperature]))
+            for p, energy in zip(points, rounded, strict=True)
+        ]
         settled = [p.settled for p in points]
         apart = [s.residual for s in settled if s.residual > self.tol]
         if apart:
@@ -151,7 +157,7 @@ class GeneralizedBP(Settings):
             edge_agreement=agreement,
             mean_energy=np.array([p.energy for p in points]),
             heat_capacity=np.array([p.heat_capacity for p in points]),
-            log_partition=np.concatenate([p.log_partition(model) for p in points]),
+            log_partition=np.concatenate(log_z),
             converged=np.array([s.residual <= self.tol for s in settled]),
             engine=self.name,
             kind=Kind.APPROXIMATE,
@@ -213,11 +219,6 @@ class _Point:
     entropy: float
     settled: Iterated
     heat_capacity: float = 0.0
-
-    def log_partition(self, model: PottsModel) -> FloatArray:
-        """ln Z = S - <E>/T, with its limit at T = 0."""
-        energy = 0.0 if abs(self.energy) <= model.energy_resolution else self.energy
-        return log_partition(energy, np.array([self.entropy]), np.array([self.temperature]))
 
 
 class _Cooling:

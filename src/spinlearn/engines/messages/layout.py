@@ -41,18 +41,10 @@ Indices = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Symmetry:
-    """Orbits of states at every free node.
+    """Orbits of states at every free node, in the order of `ConditionedModel.nodes`."""
 
-    Attributes
-    ----------
-    pattern : int array (n,)
-        Which of the patterns holds at a free node, in the order of `ConditionedModel.nodes`.
-    exchanges : list of int arrays (permutations, q)
-        The permutations of states of every pattern.
-    """
-
-    pattern: Indices
-    exchanges: list[Indices]
+    pattern: Indices  # which one holds at a node, (n,)
+    exchanges: list[Indices]  # the permutations of states of every pattern, (permutations, q)
 
     @classmethod
     def of(
@@ -65,15 +57,8 @@ class Symmetry:
     ) -> Symmetry:
         """The symmetries of a model's free part, looked for in every connected part of it.
 
-        Parameters
-        ----------
-        free : ConditionedModel
-        tied : bool
-            Whether class sizes tie all parts together.
-        sizes : float array (k, q), optional
-            Numbers of the class term that have to be equal, too.
-        swaps_only : bool
-            Whether only exchanges of two states count.
+        They are `tied` if class sizes tie all parts together; `sizes` (k, q) are numbers of the
+        class term that have to be equal, too. With `swaps_only` only exchanges of two states count.
         """
         model, (n, q) = free.model, free.fields.shape
         part: Indices = np.zeros(n, dtype=np.intp)
@@ -165,22 +150,12 @@ LEAST = 1e-12  # keeps its vector positive where messages end in a leaf
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ClassTerm:
-    """c, t_s of (c/2) sum_s (V_s - t_s)^2, and what the sizes V_s are made of.
+    """c, t_s of (c/2) sum_s (V_s - t_s)^2, and what the sizes V_s are made of."""
 
-    Attributes
-    ----------
-    coefficient : float
-        Zero if there is no such term.
-    targets, held : float arrays (q,)
-        t_s, and the sizes of the clamped nodes.
-    total : float
-        Summed sizes of the free nodes.
-    """
-
-    coefficient: float
-    targets: FloatArray
-    held: FloatArray
-    total: float
+    coefficient: float  # zero if there is no such term
+    targets: FloatArray  # t_s, (q,)
+    held: FloatArray  # sizes of the clamped nodes, (q,)
+    total: float  # summed sizes of the free nodes
 
     @classmethod
     def of(cls, model: PottsModel) -> tuple[ClassTerm, FloatArray]:
@@ -202,46 +177,32 @@ class ClassTerm:
 class MessageLayout:
     """Places of nodes and messages.
 
-    Attributes
-    ----------
-    indptr, neighbors, reverse : int arrays (n + 1,), (slots,), (slots,)
-        Slots of the messages into every node, the node each comes from, the opposite slot. A
-        neighbour elsewhere has number n, and its messages go to rows beyond the slots.
-    at_u, at_v : int arrays (m,)
-        Slots of an edge (u, v) at its ends, -1 if one of them is clamped.
-    couplings : float array (m,)
-        Of the edges, in units of `factor`.
-    strength : float array (n,)
-        Summed |couplings| to other free nodes.
-    fields : float array (n, lanes)
-        With those of clamped neighbours in them; lanes that are no states have an infinite field.
-    sizes : float array (n,)
-        a_i of the class term.
-    order, place : int arrays (n,), (N,)
-        Free nodes in the order of sweeps, and the number of a node there, -1 if it is clamped.
-    constant : float
-        Energy of the clamped nodes among themselves.
+    A neighbour elsewhere has number n, and its messages go to rows beyond the slots.
     """
 
     n_states: int
-    indptr: IntArray
-    neighbors: IntArray
-    reverse: IntArray
-    at_u: IntArray
+    indptr: IntArray  # slots of the messages into every node, (n + 1,)
+    neighbors: IntArray  # the node each comes from, (slots,)
+    reverse: IntArray  # the opposite slot, (slots,)
+    at_u: IntArray  # slots of an edge (u, v) at its ends, (m,), -1 if one of them is clamped
     at_v: IntArray
-    couplings: FloatArray
+    couplings: FloatArray  # of the edges, in units of `factor`
     factor: float
-    strength: FloatArray
-    fields: npt.NDArray[Any]
+    strength: FloatArray  # summed |couplings| to other free nodes, (n,)
+    fields: npt.NDArray[Any]  # with those of clamped neighbours, (n, lanes); infinite if no state
     term: ClassTerm
-    sizes: FloatArray
+    sizes: FloatArray  # a_i of the class term, (n,)
     n_rows: int  # of messages
+    n_nodes: int = field(init=False)  # free ones
+    n_slots: int = field(init=False)  # messages into them
+    lanes: int = field(init=False)  # of a row of states
+    lean: bool = field(init=False)  # whether all is kept in single precision
     # Of a whole model only:
     model: PottsModel = field(init=False)
-    order: IntArray = field(init=False)
-    place: IntArray = field(init=False)
+    order: IntArray = field(init=False)  # free nodes in the order of sweeps, (n,)
+    place: IntArray = field(init=False)  # of a node in it, (N,), -1 if it is clamped
     symmetry: Symmetry = field(init=False)
-    constant: float = field(init=False)
+    constant: float = field(init=False)  # energy of the clamped nodes among themselves
 
     @classmethod
     def of(cls, model: PottsModel, dtype: Any = np.float64) -> MessageLayout:
@@ -285,25 +246,9 @@ class MessageLayout:
         layout.symmetry, layout.constant = symmetry, constant
         return layout
 
-    @property
-    def n_nodes(self) -> int:
-        """Number of free nodes."""
-        return len(self.indptr) - 1
-
-    @property
-    def n_slots(self) -> int:
-        """Number of messages into them."""
-        return len(self.reverse)
-
-    @property
-    def lanes(self) -> int:
-        """Lanes of a row of states."""
-        return int(self.fields.shape[1])
-
-    @property
-    def lean(self) -> bool:
-        """Whether all is kept in single precision."""
-        return bool(self.fields.dtype == np.float32)
+    def __post_init__(self) -> None:
+        self.n_nodes, self.lanes = map(int, self.fields.shape)
+        self.n_slots, self.lean = len(self.reverse), bool(self.fields.dtype == np.float32)
 
     def stiffness(self, spread: float) -> FloatArray:
         """Largest difference in energy that anything can make at a node, (n,).

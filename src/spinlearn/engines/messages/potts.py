@@ -34,22 +34,12 @@ CACHE_LINE = 64  # bytes
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Sums over a model at one temperature, as the messages of a fixed point give them.
+    """Sums over a model at one temperature, as the messages of a fixed point give them."""
 
-    Attributes
-    ----------
-    energy : float
-        <E>, that of the clamped nodes included.
-    least_energy, log_count : float
-        The Bethe ln Z = log_count - least_energy / T; apart, because T may be 0.
-    broken : int
-        Nodes whose probabilities were averaged over states that are alike.
-    """
-
-    energy: float
-    least_energy: float
+    energy: float  # <E>, that of the clamped nodes included
+    least_energy: float  # the Bethe ln Z = log_count - least_energy / T; apart, because T may be 0
     log_count: float
-    broken: int = 0
+    broken: int = 0  # nodes whose probabilities were averaged over states that are alike
 
     def log_partition(self, temperature: float) -> float:
         """Bethe ln Z; at T = 0 its limit."""
@@ -63,12 +53,7 @@ class Reading:
 class PottsMessages:
     """The messages of a model at one temperature, as they are passed on.
 
-    Parameters
-    ----------
-    layout : MessageLayout
-        Of a model in which a pair costs one amount if alike, another if not.
-    packed : bool, optional
-        Whether messages take no memory for lanes that are no states; default if the layout is lean.
+    `packed` ones take no memory for lanes that are no states; default if the layout is lean.
     """
 
     def __init__(self, layout: MessageLayout, packed: bool | None = None) -> None:

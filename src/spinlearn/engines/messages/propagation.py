@@ -50,7 +50,7 @@ class Settled:
 
 
 class Sweeping(Protocol):
-    """Messages that can be passed on; `movement` is as in `kernels.message_sweeps.sweep_potts`."""
+    """Messages that can be passed on; `movement` is as in `kernels.messages.sweep_potts`."""
 
     coarsest_tol: float
     movement: Any
@@ -68,23 +68,12 @@ class Sweeping(Protocol):
 
 @dataclass(slots=True, eq=False)
 class Settling:
-    """How long and how well messages are settled.
+    """How long and how well messages are settled."""
 
-    Parameters
-    ----------
-    tol : float
-        Messages are settled when no entry changes by more than this part of itself in a sweep.
-    max_sweeps : int
-        At one temperature.
-    schedule : {"residual", "sequential"}
-    stop : callable
-        Asked between sweeps; if true, `settle` ends early.
-    """
-
-    tol: float
-    max_sweeps: int
+    tol: float  # the most that an entry may change in a sweep, as a part of itself
+    max_sweeps: int  # at one temperature
     schedule: str = "residual"
-    stop: Callable[[], bool] = lambda: False
+    stop: Callable[[], bool] = lambda: False  # asked between sweeps; if true, `settle` ends early
     stopped: bool = False
 
     def settle(self, messages: Sweeping, *, hasty: bool = False) -> Settled:
@@ -116,14 +105,7 @@ class Settling:
 
 
 class Propagation:
-    """Messages of a model that follow the temperature.
-
-    Parameters
-    ----------
-    layout : MessageLayout
-        One in single precision leads down to `coldest` only.
-    settling : Settling
-    """
+    """Messages of a model that follow the temperature; in single precision to `coldest` only."""
 
     messages: PottsMessages | TableMessages
 
@@ -258,16 +240,8 @@ def quick_marginals(
     """Probabilities (n, q) at falling temperatures, of one start that is cooled in haste.
 
     For choices, where several models are compared; `spinlearn.engines.BeliefPropagation` gives
-    averages that are settled. States that are alike stay as one of them won.
-
-    Parameters
-    ----------
-    model : PottsModel
-        Its class-level term, if any, quadratic.
-    temperatures : sequence of float
-        Descending.
-    seed : int
-        Breaks symmetries, where there are any.
+    averages that are settled. States that are alike stay as one of them won, which the seed
+    decides. A class-level term must be quadratic.
     """
     way: list[float] = []
     step = ABOVE * mean_field_temperature(model)

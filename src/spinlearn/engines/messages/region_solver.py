@@ -117,7 +117,8 @@ class RegionSolver:
             self.range = float(np.max(high - np.minimum.reduceat(self.energy, starts)))
         self.beta = 0.0
         self.cold = False
-        self.hard = not regions.is_plain
+        # The iteration without held laws exists where n_b + c_b > 0 for all children.
+        self.hard = bool(np.any(regions.n_parents_of + regions.counting <= 0))
         self.bare = False  # without extrapolation
         self._fill()
 

@@ -153,11 +153,6 @@ class RegionGraph:
         return bool(np.all(np.abs(self.counting) <= 1))
 
     @property
-    def is_plain(self) -> bool:
-        """Whether the iteration without held laws exists: n_b + c_b > 0 for all children."""
-        return bool(np.all(self.n_parents_of + self.counting > 0))
-
-    @property
     def operations(self) -> float:
         """Table entries read in a sweep over all children."""
         return float(np.sum(np.diff(self.parent_at)[self.link_parent])) + float(self.parent_at[-1])

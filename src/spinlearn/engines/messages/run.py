@@ -94,18 +94,9 @@ class Pass:
 
 
 class MessageRun:
-    """All starts of one run.
+    """All starts of one run, at temperatures in any order.
 
-    Parameters
-    ----------
-    settings : BeliefPropagation
-    model : PottsModel
-    wanted : float array
-        Temperatures, in any order.
-    root : SeedSequence
-    callback : callable or None
-    edge_ids : int array, optional
-        Edges whose pairs of states are wanted, too; nothing is then saved.
+    Of the edges `edge_ids` pairs of states are wanted, too; nothing is then saved.
     """
 
     def __init__(
@@ -293,13 +284,17 @@ class MessageRun:
             reading = Reading(energy, energy, 0.0, broken)
         if len(beside) == 1:
             beside[temperature] = reading.energy
+        slope = 0.0  # d<E>/dT
+        if beside:
+            (high, above), (low, below) = sorted(beside.items(), reverse=True)
+            slope = (above - below) / (high - low)
         point = FixedPoint(
             marginals,
             agreement,
             temperature,
             reading,
             settled,
-            heat_capacity=_slope(beside),
+            heat_capacity=max(slope, 0.0),
             start=start,
             pairs=None if self.edge_ids is None else self.propagation.pair_laws(self.edge_ids),
         )
@@ -393,11 +388,3 @@ def _same(one: FloatArray, other: FloatArray) -> bool:
     """Whether <E> and ln Z are those of one fixed point."""
     limits = np.array([SAME_ENERGY, SAME]) * (1 + np.abs(one))
     return bool(np.all(np.abs(one - other) <= limits))
-
-
-def _slope(energies: dict[float, float]) -> float:
-    """d<E>/dT from <E> at two temperatures, never below zero; zero if there are none."""
-    if not energies:
-        return 0.0
-    (high, above), (low, below) = sorted(energies.items(), reverse=True)
-    return max((above - below) / (high - low), 0.0)

@@ -260,10 +260,6 @@ class Density:
             )
         return Thermal(mean, capacity, log_total, probability)
 
-    def log_weight_at(self, beta: float) -> float:
-        """ln sum_samples exp(-beta E) / W(E), up to the constant of `log_density`."""
-        return float(logsumexp(self.log_density - beta * self.energies))
-
 
 def overlaps(betas: FloatArray, energies: LevelEnergies) -> BoolArray:
     """Whether energies of neighbouring levels overlap, (K - 1,), so that a histogram joins them.
@@ -343,17 +339,11 @@ def exchanged_eta(histogram: Histogram, betas: FloatArray, energies: LevelEnergi
 
 
 def free_energy_step(hot: FloatArray, cold: FloatArray, step: float) -> float:
-    """ln Z(beta + step) - ln Z(beta) from energies at both."""
-    if step * float(hot.std() + cold.std()) < 4:
-        return bennett(hot, cold, step)
-    # Too far apart to overlap: integrate -<E>, whose derivative is the variance.
-    trapezoid = -step * 0.5 * float(hot.mean() + cold.mean())
-    return trapezoid - step**2 / 12 * float(cold.var() - hot.var())
-
-
-def bennett(hot: FloatArray, cold: FloatArray, step: float) -> float:
     """ln Z(beta + step) - ln Z(beta) from energies at both (Bennett's acceptance ratio, 1976)."""
     shift = -step * 0.5 * float(hot.mean() + cold.mean())
+    if step * float(hot.std() + cold.std()) >= 4:
+        # Too far apart to overlap: integrate -<E>, whose derivative is the variance.
+        return shift - step**2 / 12 * float(cold.var() - hot.var())
     for _ in range(100):
         forward = np.mean(1 / (1 + np.exp(np.clip(step * hot + shift, -700, 700))))
         backward = np.mean(1 / (1 + np.exp(np.clip(-step * cold - shift, -700, 700))))

@@ -135,7 +135,8 @@ class LadderRun(SamplingRun):
         slopes = -np.gradient(means, self.betas) if len(self.betas) > 1 else np.zeros(1)
         widths = np.sqrt(np.maximum(slopes, 0.0)) + 1e-9 * (self.model.energy_scale or 1.0)
         self._lay_out_levels(means, widths)
-        labellings = [np.unique(found.likeliest, axis=0)]
+        likeliest = found.marginals.argmax(axis=2).astype(np.int8)
+        labellings = [np.unique(likeliest, axis=0)]
         held = self.model.clamped >= 0
         for g in range(0, self.n_blocks, 2):
             states = found.draw(self.betas, np.random.default_rng(self.seeds[g]))
@@ -301,7 +302,7 @@ class LadderRun(SamplingRun):
         return marked
 
     def _apart(self, alarm: float) -> BoolArray:
-        """Levels whose energies tell how a ladder started, see `analysis.equilibration`."""
+        """Levels whose energies tell how a ladder started, see `equilibration`."""
         means = self.tallies.energies.block_means
         starts = np.arange(len(means)) % 2
         limit = contrast_limit(len(means), alarm)
@@ -320,7 +321,11 @@ class LadderRun(SamplingRun):
     def _produce(self) -> None:
         while not self.stopped:
             if self.stale:
-                self._begin_afresh()
+                # What was measured so far is burn-in: some barriers fall to many sweeps alone.
+                self.afresh, self.stale = self.afresh + 1, False
+                self.burn_rounds, self.rounds = self.burn_rounds + self.rounds, 0
+                self.tallies.clear()
+                self.next_check = FIRST_CHECK
             self._advance(measure=True, pace=self.pace)
             self.rounds += 1
             done = self._used_up() or self._late(1.0)
@@ -353,13 +358,6 @@ class LadderRun(SamplingRun):
             for row in self.tallies.levels.qualities()
         ]
         return bool(np.any(moved & (self.pace.strides == 1)))
-
-    def _begin_afresh(self) -> None:
-        """Count what was measured so far as burn-in: some barriers fall to many sweeps alone."""
-        self.afresh, self.stale = self.afresh + 1, False
-        self.burn_rounds, self.rounds = self.burn_rounds + self.rounds, 0
-        self.tallies.clear()
-        self.next_check = FIRST_CHECK
 
     def _check(self) -> bool:
         """Look at the errors; turn to the levels that need it; true if all is well."""
@@ -444,7 +442,7 @@ class LadderRun(SamplingRun):
         return np.asarray(found | self._energy_breaks())
 
     def _energy_breaks(self) -> BoolArray:
-        """Levels whose energies contradict their fluctuations, see `analysis.equilibration`.
+        """Levels whose energies contradict their fluctuations, see `equilibration`.
 
         Down to the first cold one, walkers have come to every level from above and from below.
         Where those two kinds agree, a fall between two levels is no barrier, however steep.

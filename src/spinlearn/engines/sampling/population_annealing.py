@@ -69,13 +69,8 @@ class PopulationAnnealing(Settings):
         A temperature counts as converged when no standard error of a marginal exceeds this.
     max_seconds : float or None, default None
         Stop cooling after this time; lower temperatures are then left out of the result.
-    n_jobs : int, default 1
-        Threads, for groups of walkers. The result does not depend on it.
-    checkpoint : path or None, default None
-        File in which the run is saved now and then. If it exists, the run goes on from there and
-        ends with the result that an uninterrupted run would have had.
-    checkpoint_seconds : float, default 30
-        Time between two savings.
+    n_jobs, checkpoint, checkpoint_seconds
+        See `Tempering`.
 
     References
     ----------

@@ -1,19 +1,16 @@
-"""Round: some steps of one group of walkers, measured or not.
+"""Rounds: some steps of groups of walkers, here or on a cluster, and the sums of what they count.
 
-How walkers move over the levels between sweeps (the `dynamics` of a plan):
+How walkers move over the levels between sweeps (the `dynamics` of a run):
 
 drawn       each draws its level from P(t | E) = exp(eta_t - beta_t E) / W(E)
 exchanged   walkers of neighbouring levels change places (replica exchange)
 components  a walker stays at its level; neighbours exchange the components in which they differ
 held        every level on its own
 
-Rounds of ladders on the workers of a cluster: the same numbers as in one process, bit for bit.
-
-The model goes to each worker once. A round takes along where its walkers stand, and brings back
-where they have gone and what they have counted, so that a worker that is lost takes nothing with
-it: its round is done again by another.
-
-Tallies: everything a sampling run counts, from energies of walkers to sums over nodes.
+On the workers of a cluster rounds give the same numbers as in one process, bit for bit. The model
+goes to each worker once. A round takes along where its walkers stand, and brings back where they
+have gone and what they have counted, so that a worker that is lost takes nothing with it: its round
+is done again by another.
 """
 
 from __future__ import annotations
@@ -83,9 +80,10 @@ class Tallies:
         row_of_level[np.searchsorted(betas, requested)] = np.arange(len(requested))
         if by_level:
             refuse_large_sums(model, n_blocks, len(requested))
+        free = ConditionedModel.of(model)
         return cls(
             sums=Sums(model, bins, n_blocks) if by_energy else None,
-            levels=empty_level_sums(model, n_blocks, len(requested)) if by_level else None,
+            levels=LevelSums(free, n_blocks, len(requested)) if by_level else None,
             row_of_level=row_of_level,
             histogram=Histogram(bins),
             energies=LevelEnergies.empty(n_blocks, len(betas)),
@@ -133,11 +131,6 @@ class Tallies:
         """All sums by name, for a checkpoint."""
         parts = self._parts().items()
         return {f"{part}_{k}": v for part, sums in parts for k, v in sums.arrays().items()}
-
-
-def empty_level_sums(model: PottsModel, n_blocks: int, n_rows: int) -> LevelSums:
-    """Over the free nodes and the edges between them."""
-    return LevelSums(ConditionedModel.of(model), n_blocks, n_rows)
 
 
 def refuse_large_sums(model: PottsModel, n_blocks: int, n_rows: int) -> None:
@@ -259,7 +252,7 @@ class _Task(NamedTuple):
     round: Round
     kind: type[Walkers]
     n_walkers: int | None
-    ladder: FloatArray
+    betas: FloatArray
     regions: Regions
     arrays: Arrays
     n_blocks: int
@@ -301,7 +294,7 @@ def _task(one: Round) -> _Task:
         round=replace(one, **bare, blocks=blocks),  # type: ignore[arg-type]
         kind=type(group),
         n_walkers=group.n_walkers if group.any_number else None,
-        ladder=group.ladder,
+        betas=group.betas,
         regions=group.regions,
         arrays=group.arrays(),
         n_blocks=int(blocks.max()) + 1,
@@ -314,10 +307,12 @@ def _task(one: Round) -> _Task:
 def _do(model: PottsModel, task: _Task) -> _Done:
     """A round on a worker."""
     group = task.kind(model, np.random.SeedSequence(0), task.n_walkers)
-    group.use_ladder(task.ladder)
+    group.use_ladder(task.betas)
     group.use_regions(task.regions)
     group.restore(task.arrays)
-    levels = None if task.n_rows is None else empty_level_sums(model, task.n_blocks, task.n_rows)
+    levels = None
+    if task.n_rows is not None:
+        levels = LevelSums(ConditionedModel.of(model), task.n_blocks, task.n_rows)
     sums = None if task.bins is None else Sums(model, task.bins, task.n_blocks)
     none: Any = None
     tallies = Tallies(sums, levels, task.row_of_level, none, none, none)

@@ -45,19 +45,9 @@ DEFAULT_TOL = 0.012  # of averages, where nobody says when an answer is settled
 class SamplingRun:
     """The walkers, the ladder and the sums, saved as plain arrays.
 
-    Parameters
-    ----------
-    settings : Sampler
-    kind : type of Walkers
-    dynamics : str
-        How walkers move over the levels, see `engines/sampling/rounds.py`.
-    model : PottsModel
-    wanted : float array
-        Temperatures, in any order.
-    root : SeedSequence
-    callback : callable or None
-    until : Until or None
-        Stops the run besides its limits, in the place of a tolerance.
+    `dynamics` is how walkers move over the levels, see `engines/sampling/rounds.py`; `wanted` are
+    temperatures, in any order; `until` stops the run besides its limits, in the place of a
+    tolerance.
     """
 
     n_seeds: ClassVar[int]  # of groups of walkers, at most

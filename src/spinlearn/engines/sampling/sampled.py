@@ -23,6 +23,7 @@ from spinlearn.engines.sampling.density import (
     energy_quantum,
     integrated_log_z,
     log_z_errors,
+    logsumexp,
     overlaps,
 )
 from spinlearn.engines.sampling.equilibration import contrast_limit
@@ -298,7 +299,8 @@ class Measured:
         if reweighing is not None:
             density, thermal = reweighing
             # ln Z of the hottest level is known from beta = 0; that fixes the constant.
-            offset = self.log_z_first - density.log_weight_at(float(self.betas[0]))
+            hottest = density.log_density - float(self.betas[0]) * density.energies
+            offset = self.log_z_first - float(logsumexp(hottest))
             states = {
                 "energies": density.energies,
                 "log_density_of_states": density.log_density + offset,

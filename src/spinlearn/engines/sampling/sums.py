@@ -47,7 +47,7 @@ class LevelAverages:
     agreement_std_error: FloatArray
     spread: FloatArray  # how much more blocks differ than their rounds explain, >= 1
     effective_samples: FloatArray
-    contrast: FloatArray  # of blocks that started differently, see `analysis.equilibration`
+    contrast: FloatArray  # of blocks that started differently, see `equilibration`
 
 
 class RowQuality(NamedTuple):
@@ -147,19 +147,18 @@ class LevelSums(Counts):
 
     def averages(self) -> LevelAverages:
         """Means and standard errors of all rows."""
-        free = self.free
-        model = free.model
+        free, model = self.free, self.free.model
         qualities = self.qualities()
-        (marginals, errors), (agreement, agreement_error) = (
-            (
-                np.stack([self._mean(totals, row) for row in range(self.n_rows)]),
-                np.sqrt([self._error(totals, squares, k, row) for k, row in enumerate(qualities)]),
-            )
-            for totals, squares in self._tables
-        )
+        found = []
+        for totals, squares in self._tables:
+            blocks = [self._blocks(totals, row) for row in range(self.n_rows)]
+            found.append(np.stack([np.tensordot(w / w.sum(), p, axes=1) for p, w in blocks]))
+            errors = [self._error(totals, squares, k, row) for k, row in enumerate(qualities)]
+            found.append(np.sqrt(errors))
+        marginals, marginal_error, agreement, agreement_error = found
         marginals /= marginals.sum(axis=2, keepdims=True)  # one, but for rounding
         all_marginals = free.full_marginals(marginals)
-        all_errors = free.full_marginals(errors)
+        all_errors = free.full_marginals(marginal_error)
         all_errors[:, model.clamped != FREE] = 0.0
         return LevelAverages(
             marginals=all_marginals,
@@ -184,10 +183,6 @@ class LevelSums(Counts):
         parts = totals[row :: self.n_rows][some].astype(np.float64)
         weight = weights[some].astype(np.float64)
         return parts / weight.reshape(-1, *[1] * (parts.ndim - 1)), weight
-
-    def _mean(self, totals: Float32Array, row: int) -> FloatArray:
-        parts, weight = self._blocks(totals, row)
-        return np.asarray(np.tensordot(weight / weight.sum(), parts, axes=1))
 
     def _variances(
         self, totals: Float32Array, squares: FloatArray, row: int
@@ -292,7 +287,7 @@ class Averages:
     edge_agreement: FloatArray
     agreement_std_error: FloatArray
     effective_samples: FloatArray
-    contrast: FloatArray  # of blocks that started differently, see `analysis.equilibration`
+    contrast: FloatArray  # of blocks that started differently, see `equilibration`
 
 
 def reweighted(sums: Sums, density: Density, probability: FloatArray) -> Averages:

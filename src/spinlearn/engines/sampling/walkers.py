@@ -1,29 +1,18 @@
-"""Walkers: a group of walkers of one model, the base of every kind of them.
+"""Walkers: groups of walkers of one model, a kind for every model there is.
 
 Every walker sits at a level of a temperature ladder and is swept at that level's temperature. A
 group has its own random stream, so results do not depend on which thread runs it.
 
-Walkers on the free nodes of a model alone; clamps act on their neighbours as fields.
-
-ClusterWalkers       Swendsen-Wang clusters: couplings >= 0, fields
-ClassClusterWalkers  the same under a term in the sizes of classes (balanced cut, tables): clusters
-                     draw their class one after the other, and two classes are exchanged everywhere
-MetropolisWalkers    one node at a time by Metropolis' rule: every pair cost
-
-Walkers moved side by side in vectors, all at the same node at the same step.
-
-BitWalkers       256 walkers in the bits of words
-LockstepWalkers  64 walkers in the lanes of vectors
-
-Which walkers are the fastest for a model: a kind for every model there is.
-
 BitWalkers           256 walkers in the bits of words: equal positive couplings, no fields, q <= 8
 ClusterWalkers       any number of walkers moved by Swendsen-Wang clusters: couplings >= 0, fields
-LockstepWalkers      64 walkers side by side: couplings of either sign, fields, q <= 64
-ClassClusterWalkers  64 walkers moved by clusters under a term in the sizes of classes
+LockstepWalkers      64 walkers in the lanes of vectors: couplings of either sign, fields, q <= 64
+ClassClusterWalkers  clusters under a term in the sizes of classes (balanced cut, tables): they draw
+                     their class one after the other, and two classes are exchanged everywhere
 GeneralWalkers       64 walkers by heat bath, with corrected cluster flips: any model
+MetropolisWalkers    any number, one node at a time by Metropolis' rule: chosen by name
 
-MetropolisWalkers, which move one node at a time, are chosen by name.
+In bits and lanes all walkers are at the same node at the same step. Those of any number hold the
+free nodes alone; clamps act on their neighbours as fields.
 """
 
 from __future__ import annotations
@@ -76,6 +65,11 @@ class Walkers:
         self.active = np.arange(self.n_walkers)  # walkers that sweeps and exchanges move
         self.repeats = np.ones(self.n_walkers, dtype=np.int64)  # sweeps in the place of one
         self.use_regions(Regions.none())
+        self._prepare()
+        self.put_states(random_states(model, self.n_walkers, seed))
+
+    def _prepare(self) -> None:
+        """Set up what this kind needs, before it has any states."""
 
     @staticmethod
     def unsupported(model: PottsModel) -> str | None:
@@ -84,23 +78,13 @@ class Walkers:
 
     def use_ladder(self, betas: FloatArray) -> None:
         """Set the ladder; all walkers go to its first level."""
-        self._betas = np.ascontiguousarray(betas, dtype=np.float64)
+        self.betas = np.ascontiguousarray(betas, dtype=np.float64)
         self.levels[:] = 0
         self.apply_levels()
 
-    @property
-    def ladder(self) -> FloatArray:
-        """The inverse temperatures of all levels."""
-        return self._betas
-
-    @property
-    def regions(self) -> Regions:
-        """The regions that `move_regions` tries."""
-        return self._regions
-
     def use_ladder_of(self, other: Walkers) -> None:
         """Share the ladder of another group of the same kind and model."""
-        self.use_ladder(other._betas)
+        self.use_ladder(other.betas)
 
     def apply_levels(self) -> None:
         """Make the next sweeps run at the temperatures of `levels`."""
@@ -157,35 +141,29 @@ class Walkers:
         """E of every active walker, (active,)."""
         from spinlearn.kernels.levels import walker_energies
 
-        energies = np.empty(len(self.active))
-        walker_energies(
-            self.active_states(),
-            self._edge_u,
-            self._edge_v,
-            self._model.couplings,
-            self._fields,
-            energies,
-        )
+        states, energies = self.active_states(), np.empty(len(self.active))
+        terms = self._edge_u, self._edge_v, self._model.couplings, self._fields
+        walker_energies(states, *terms, energies)
         return energies
 
     def use_regions(self, regions: Regions) -> None:
         """Set the regions that `move_regions` tries."""
-        self._regions = regions
+        self.regions = regions
         self.region_moves = np.zeros(regions.count, dtype=np.int64)
 
     def move_regions(self, n_tries: int) -> None:
         """Try to exchange two classes on `n_tries` random regions."""
         from spinlearn.kernels.nodes import swap_on_regions
 
-        if self._regions.count == 0:
+        if self.regions.count == 0:
             return
         states = self.active_states()
         swap_on_regions(
             states,
             self._model.n_states,
-            tuple(self._regions.arrays().values()),
+            tuple(self.regions.arrays().values()),
             self._fields,
-            self._betas[self.levels[self.active]],
+            self.betas[self.levels[self.active]],
             n_tries,
             self.region_moves,
             self.stream,
@@ -196,11 +174,11 @@ class Walkers:
         """Exchange two classes on random regions of the active walkers' states, any energy."""
         from spinlearn.kernels.nodes import swap_regions
 
-        regions = self._regions
+        regions = self.regions
         if regions.count:
             swap_regions(
                 states,
-                self._betas[self.levels[self.active]],
+                self.betas[self.levels[self.active]],
                 (regions.ptr, regions.nodes),
                 model,
                 self.stream,
@@ -218,12 +196,8 @@ class FreeWalkers(Walkers):
     default_walkers: ClassVar[int] = 64
     any_number: ClassVar[bool] = True
 
-    def __init__(
-        self, model: PottsModel, seed: np.random.SeedSequence, n_walkers: int | None = None
-    ) -> None:
-        super().__init__(model, seed, n_walkers)
-        self._clusters, self._sizes, self._free = cluster_model(model)
-        self.put_states(random_states(model, self.n_walkers, seed))
+    def _prepare(self) -> None:
+        self._clusters, self._sizes, self._free = cluster_model(self._model)
 
     def states(self) -> StateArray:
         return self._whole(self._states)
@@ -266,18 +240,11 @@ class ClusterWalkers(FreeWalkers):
     def use_ladder_of(self, other: Walkers) -> None:
         assert isinstance(other, ClusterWalkers)
         self._thresholds = other._thresholds  # large: one number per level and edge
-        super().use_ladder(other._betas)
+        super().use_ladder(other.betas)
 
     def _group(self) -> Group:
-        return Group(
-            self._states,
-            self.active,
-            self.levels,
-            self.repeats,
-            self._betas,
-            self._thresholds,
-            self.stream,
-        )
+        own = self._states, self.active, self.levels, self.repeats, self.betas
+        return Group(*own, self._thresholds, self.stream)
 
     def sweep(self, n_sweeps: int) -> None:
         nothing = np.zeros((0, 0, self._model.n_states), dtype=np.float32)
@@ -300,7 +267,7 @@ class ClusterWalkers(FreeWalkers):
 
         # From the hottest to the coldest walker that is active.
         order = self.active[np.argsort(self.levels[self.active], kind="stable")]
-        betas = self._betas[self.levels[order]]
+        betas = self.betas[self.levels[order]]
         for offset in EXCHANGE_DISTANCES:
             first = 0 if offset == 1 else int(np.searchsorted(self.levels[order], low))
             if first + offset < len(order):
@@ -326,8 +293,8 @@ class ClusterWalkers(FreeWalkers):
         """Redraw random regions: clusters inside them, in the fields of all that is around."""
         from spinlearn.kernels.nodes import redraw_regions
 
-        if self._regions.count:
-            regions = self._regions.ptr, self._region_nodes
+        if self.regions.count:
+            regions = self.regions.ptr, self._region_nodes
             redraw_regions(self._group(), self._clusters, regions, n_tries, self.region_moves)
 
 
@@ -338,11 +305,9 @@ class ClassClusterWalkers(ClusterWalkers):
     def unsupported(model: PottsModel) -> str | None:
         return cluster_reason(model)
 
-    def __init__(
-        self, model: PottsModel, seed: np.random.SeedSequence, n_walkers: int | None = None
-    ) -> None:
-        super().__init__(model, seed, n_walkers)
-        self._all_nodes = kernel_model(model)
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._all_nodes = kernel_model(self._model)
 
     def energies(self) -> FloatArray:
         from spinlearn.kernels.nodes import energies_of
@@ -368,7 +333,7 @@ class MetropolisWalkers(FreeWalkers):
     def sweep(self, n_sweeps: int) -> None:
         from spinlearn.kernels.nodes import metropolis_sweeps
 
-        betas = self._betas[self.levels]
+        betas = self.betas[self.levels]
         metropolis_sweeps(self._states, self.active, betas, self._clusters, self.stream, n_sweeps)
 
     def energies(self) -> FloatArray:
@@ -406,14 +371,10 @@ class BitWalkers(Walkers):
             return "more than 15 neighbours"
         return None
 
-    def __init__(
-        self, model: PottsModel, seed: np.random.SeedSequence, n_walkers: int | None = None
-    ) -> None:
+    def _prepare(self) -> None:
         from spinlearn.kernels import bits
 
-        super().__init__(model, seed, n_walkers)
-        self._kernel = bits
-        graph = model.graph
+        self._kernel, model, graph = bits, self._model, self._model.graph
         self._indptr = graph.indptr.astype(np.uint32)
         self._neighbors = graph.neighbors.astype(np.uint32)
         self._free = model.free_nodes.astype(np.uint32)
@@ -422,7 +383,6 @@ class BitWalkers(Walkers):
         self._n_planes = bits.plane_count(model.n_states)
         self._unit = float(model.couplings[0])
         self._cut = np.empty(self.n_walkers, dtype=np.int64)
-        self.put_states(random_states(model, self.n_walkers, seed))
 
     def use_ladder(self, betas: FloatArray) -> None:
         scaled = np.asarray(betas) * self._unit
@@ -431,7 +391,7 @@ class BitWalkers(Walkers):
         super().use_ladder(betas)
 
     def apply_levels(self) -> None:
-        self._kernel.bits_planes(self._digits, len(self._betas), self.levels, self._planes)
+        self._kernel.bits_planes(self._digits, len(self.betas), self.levels, self._planes)
 
     def sweep(self, n_sweeps: int) -> None:
         self._kernel.bits_metropolis(
@@ -446,14 +406,14 @@ class BitWalkers(Walkers):
         )
 
     def move_regions(self, n_tries: int) -> None:
-        regions = self._regions
+        regions = self.regions
         if self._model.n_states > 2 or regions.count == 0:
             super().move_regions(n_tries)
             return
         self._kernel.bits_flip_regions(
             self._spins,
             (regions.ptr, regions.nodes, regions.border_ptr, regions.borders),
-            self._betas[self.levels] * self._unit,
+            self.betas[self.levels] * self._unit,
             n_tries,
             self._cut,
             self.region_moves,
@@ -492,14 +452,10 @@ class LockstepWalkers(Walkers):
             return "more than 10000 neighbours"
         return None
 
-    def __init__(
-        self, model: PottsModel, seed: np.random.SeedSequence, n_walkers: int | None = None
-    ) -> None:
+    def _prepare(self) -> None:
         from spinlearn.kernels import bits as lockstep
 
-        super().__init__(model, seed, n_walkers)
-        self._kernel = lockstep
-        graph = model.graph
+        self._kernel, model, graph = lockstep, self._model, self._model.graph
         self._indptr = graph.indptr.astype(np.uint32)
         self._neighbors = graph.neighbors.astype(np.uint32)
         self._free = model.free_nodes.astype(np.uint32)
@@ -508,10 +464,9 @@ class LockstepWalkers(Walkers):
             self._indptr,
             self._fields if len(self._fields) else None,
         )
-        self.put_states(random_states(model, self.n_walkers, seed))
 
     def apply_levels(self) -> None:
-        rates = -self._betas[self.levels] * self._unit * self._kernel.LOG2_E
+        rates = -self.betas[self.levels] * self._unit * self._kernel.LOG2_E
         self._rates = rates.astype(np.float32)
 
     def sweep(self, n_sweeps: int) -> None:
@@ -553,17 +508,13 @@ class GeneralWalkers(Walkers):
     def unsupported(model: PottsModel) -> str | None:
         return None
 
-    def __init__(
-        self, model: PottsModel, seed: np.random.SeedSequence, n_walkers: int | None = None
-    ) -> None:
-        super().__init__(model, seed, n_walkers)
-        self._kernel_model = kernel_model(model)
-        self.put_states(random_states(model, self.n_walkers, seed))
+    def _prepare(self) -> None:
+        self._kernel_model = kernel_model(self._model)
 
     def sweep(self, n_sweeps: int) -> None:
         from spinlearn.kernels.nodes import sweep_walkers
 
-        betas = self._betas[self.levels]
+        betas = self.betas[self.levels]
         sweep_walkers(self._states, betas, self._kernel_model, self.stream, n_sweeps, FLIPS)
 
     def energies(self) -> FloatArray:
