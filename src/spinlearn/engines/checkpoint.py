@@ -3,9 +3,9 @@
 A checkpoint is a .npz file: plain arrays, a JSON header and the SHA-256 of both. It is written to
 the side and then renamed, so that there is the old one or the whole new one. Nothing in it is
 executed: there are no pickled objects. A file that is damaged, foreign, of another version or of
-another run is refused and never overwritten: first checksum, version and fingerprint (`load`),
-then names, types, shapes and ranges, once the run knows what it expects (`Saved.part`). What has
-passed is trusted.
+another run is refused and never overwritten: first checksum, version and fingerprint
+(`Checkpoint.load`), then names, types, shapes and ranges, once the run knows what it expects
+(`Saved.part`). What has passed is trusted.
 
 A run that keeps one:
 
@@ -99,7 +99,36 @@ class Checkpoint:
 
     def load(self) -> Saved | None:
         """What an earlier run has left, if anything."""
-        return None if self._path is None else load(self._path, self._run)
+        if self._path is None or not Path(self._path).exists():
+            return None
+        target = Path(self._path)
+        try:
+            arrays = read_npz(target, own=True)
+            text = str(arrays.pop("header"))
+            header = json.loads(text)
+            if header["magic"] != MAGIC:
+                raise KeyError("magic")
+            version = header["version"]
+            if version == VERSION and str(arrays.pop("checksum")) != _checksum(text, arrays):
+                raise InvalidInputError("its checksum is wrong")
+        except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
+            told = isinstance(error, InvalidInputError)
+            cause = str(error) if told else f"{target}: no checkpoint"
+            raise CheckpointError(
+                f"{target} is not a checkpoint that can be read ({cause}): it is damaged or "
+                "another kind of file; move it away or name another path"
+            ) from error
+        if version != VERSION:
+            raise CheckpointError(
+                f"{target} is a checkpoint of format version {version}, this spinlearn reads "
+                f"version {VERSION}: resume with the version that wrote it, or move it away"
+            )
+        if header["run"] != self._run:
+            raise CheckpointError(
+                f"{target} belongs to another run (model, temperatures, seed or settings differ): "
+                "resume with the same inputs, or delete it to start again"
+            )
+        return Saved(header, arrays)
 
     def save(self, state: Callable[[], tuple[Header, Arrays]], *, now: bool = False) -> None:
         """Save the state if it is time to, or `now`."""
@@ -111,13 +140,8 @@ class Checkpoint:
 
 def fingerprint(model: PottsModel, *settings: object) -> str:
     """Digest of a model and of whatever else must be the same when a run is resumed."""
-    arrays: list[npt.NDArray[Any]] = [
-        model.graph.edges,
-        model.couplings,
-        model.pair_cost,
-        model.fields,
-        model.clamped,
-    ]
+    arrays: list[npt.NDArray[Any]] = [model.graph.edges, model.couplings, model.pair_cost]
+    arrays += [model.fields, model.clamped]
     term = model.class_penalty
     if term is not None:
         scalars = np.array([term.code, term.coefficient, term.empty])
@@ -151,39 +175,6 @@ def save(path: str | os.PathLike[str], run: str, header: Header, arrays: Arrays)
             CheckpointWarning,
             stacklevel=3,
         )
-
-
-def load(path: str | os.PathLike[str], run: str) -> Saved | None:
-    """Header and arrays of the checkpoint of this run, or None if there is no file."""
-    target = Path(path)
-    if not target.exists():
-        return None
-    try:
-        arrays = read_npz(target, own=True)
-        text = str(arrays.pop("header"))
-        header = json.loads(text)
-        if header["magic"] != MAGIC:
-            raise KeyError("magic")
-        version = header["version"]
-        if version == VERSION and str(arrays.pop("checksum")) != _checksum(text, arrays):
-            raise InvalidInputError("its checksum is wrong")
-    except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-        cause = str(error) if isinstance(error, InvalidInputError) else f"{target}: no checkpoint"
-        raise CheckpointError(
-            f"{target} is not a checkpoint that can be read ({cause}): it is damaged or another "
-            "kind of file; move it away or name another path"
-        ) from error
-    if version != VERSION:
-        raise CheckpointError(
-            f"{target} is a checkpoint of format version {version}, this spinlearn reads version "
-            f"{VERSION}: resume with the version that wrote it, or move it away"
-        )
-    if header["run"] != run:
-        raise CheckpointError(
-            f"{target} belongs to another run (model, temperatures, seed or settings differ): "
-            "resume with the same inputs, or delete it to start again"
-        )
-    return Saved(header, arrays)
 
 
 def refuse_any(path: str | os.PathLike[str] | None, engine: str) -> None:

@@ -95,11 +95,9 @@ def minimize(model: PottsModel, method: str = "auto", seed: int | None = None) -
 
     Examples
     --------
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel, minimize
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
-    >>> from spinlearn import minimize
-    >>> best = minimize(MinCut()(chain, [0, -1, -1, 1], n_states=2))
+    >>> best = minimize(PottsModel(chain, 2, clamped=[0, -1, -1, 1]))
     >>> best.labels.tolist(), best.energy, best.exact
     ([0, 0, 1, 1], 0.5, True)
     """

@@ -184,56 +184,39 @@ def annealed(
     model: PottsModel, n_sweeps: int, n_runs: int, seed: np.random.SeedSequence
 ) -> tuple[StateArray, int]:
     """The best labelling of every run after descent, (R, n), and the sweeps of the descent."""
-    walkers = _Walkers(model, n_runs, seed)
+    from spinlearn.kernels.clusters import sweep_clusters
+    from spinlearn.kernels.rng import make_stream
+
+    by_clusters = cluster_reason(model) is None
+    if by_clusters:
+        clusters, sizes, free = cluster_model(model)
+        nothing = np.zeros((0, 0, model.n_states), dtype=np.float32)
+        unmeasured = np.full(n_runs, -1), nothing, nothing[:, :, 0], nothing[:, :, 0]
+    states = random_states(model, n_runs, seed)
+    nodes = NodeDescent(model, make_stream(seed))
+    best, best_energies = states.copy(), nodes.energies(states)
     top = float(temperature_grid(model)[-1])
-    if len(model.free_nodes):
-        for temperature in np.geomspace(top, top / COOLING, n_sweeps):
-            walkers.sweep(1 / temperature)
-    return walkers.best, walkers.nodes.descend(walkers.best)
-
-
-class _Walkers:
-    """Labellings (R, n) that are cooled together, and the best that each has met."""
-
-    def __init__(self, model: PottsModel, n_runs: int, seed: np.random.SeedSequence) -> None:
-        from spinlearn.kernels.rng import make_stream
-
-        self.by_clusters = cluster_reason(model) is None
-        if self.by_clusters:
-            self.clusters, self.sizes, self.free = cluster_model(model)
-        self.states = random_states(model, n_runs, seed)
-        self.nodes = NodeDescent(model, make_stream(seed))
-        self.best = self.states.copy()
-        self.best_energies = self.nodes.energies(self.states)
-
-    def sweep(self, beta: float) -> None:
-        """Sweep all walkers and keep what is better than before."""
-        if self.by_clusters:
-            self._sweep_clusters(beta)
+    temperatures = np.geomspace(top, top / COOLING, n_sweeps)
+    for temperature in temperatures if len(model.free_nodes) else ():
+        if by_clusters:
+            betas = np.array([1 / temperature])
+            group = Group(
+                states=np.ascontiguousarray(states[:, free.nodes]),
+                active=np.arange(n_runs),
+                levels=np.zeros(n_runs, dtype=np.int32),
+                repeats=np.ones(n_runs, dtype=np.int64),
+                betas=betas,
+                thresholds=bond_thresholds(betas, free.couplings),
+                stream=nodes.stream,
+            )
+            sweep_clusters(group, clusters, sizes, 1, *unmeasured)
+            states[:, free.nodes] = group.states
         else:
-            self.nodes.sweep(self.states, beta, FLIPS)
-        energies = self.nodes.energies(self.states)
-        better = energies < self.best_energies
-        self.best[better] = self.states[better]
-        self.best_energies[better] = energies[better]
-
-    def _sweep_clusters(self, beta: float) -> None:
-        from spinlearn.kernels.clusters import sweep_clusters
-
-        count, betas = len(self.states), np.array([beta])
-        group = Group(
-            states=np.ascontiguousarray(self.states[:, self.free.nodes]),
-            active=np.arange(count),
-            levels=np.zeros(count, dtype=np.int32),
-            repeats=np.ones(count, dtype=np.int64),
-            betas=betas,
-            thresholds=bond_thresholds(betas, self.free.couplings),
-            stream=self.nodes.stream,
-        )
-        nothing = np.zeros((0, 0, self.clusters.cost.size), dtype=np.float32)
-        unmeasured = np.full(count, -1), nothing, nothing[:, :, 0], nothing[:, :, 0]
-        sweep_clusters(group, self.clusters, self.sizes, 1, *unmeasured)
-        self.states[:, self.free.nodes] = group.states
+            nodes.sweep(states, 1 / temperature, FLIPS)
+        energies = nodes.energies(states)
+        better = energies < best_energies
+        best[better], best_energies[better] = states[better], energies[better]
+    return best, nodes.descend(best)
 
 
 class NodeDescent:

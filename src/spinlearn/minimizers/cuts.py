@@ -63,7 +63,7 @@ from spinlearn.minimizers.minimum import (
     swap_reason,
     unreachable,
 )
-from spinlearn.model.arrays import FloatArray, IntArray, StateArray
+from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, StateArray
 from spinlearn.model.potts import FREE, PottsModel, trusted_model
 from spinlearn.model.protocols import seed_sequence
 
@@ -167,11 +167,10 @@ def minimum_cut(model: PottsModel) -> MinimumCut:
 
     Examples
     --------
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import minimum_cut
-    >>> minimum_cut(MinCut()(chain, [0, -1, -1, 1], n_states=2)).labels.tolist()
+    >>> minimum_cut(PottsModel(chain, 2, clamped=[0, -1, -1, 1])).labels.tolist()
     [0, 0, 1, 1]
     """
     refuse(cut_reason(model))
@@ -240,11 +239,10 @@ def alpha_expansion(model: PottsModel, *, bound: bool = False, stop: Stop | None
 
     Examples
     --------
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import alpha_expansion
-    >>> best = alpha_expansion(MinCut()(chain, [0, -1, 1, 2], n_states=3), bound=True)
+    >>> best = alpha_expansion(PottsModel(chain, 3, clamped=[0, -1, 1, 2]), bound=True)
     >>> best.labels.tolist(), best.energy, best.exact
     ([0, 0, 1, 2], 1.5, True)
     """
@@ -259,9 +257,7 @@ def alpha_expansion(model: PottsModel, *, bound: bool = False, stop: Stop | None
             moved[grown] = wanted[grown]
         return moved
 
-    states, count = _moved(model, range(model.n_states), expand, stop)
-    undecided = unreachable(model)
-    states[undecided] = 0  # the lowest state, whatever the start was
+    states, undecided, count = _moved(model, range(model.n_states), expand, stop)
     energy = float(model.energy(states))
     lowest = isolation_bound(model, stop=stop) if bound else None
     return Minimum(
@@ -292,11 +288,10 @@ def alpha_beta_swap(model: PottsModel, *, stop: Stop | None = None) -> Minimum:
 
     Examples
     --------
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import alpha_beta_swap
-    >>> alpha_beta_swap(MinCut()(chain, [0, -1, 1, 2], n_states=3)).labels.tolist()
+    >>> alpha_beta_swap(PottsModel(chain, 3, clamped=[0, -1, 1, 2])).labels.tolist()
     [0, 0, 1, 2]
     """
     refuse(swap_reason(model))
@@ -315,9 +310,7 @@ def alpha_beta_swap(model: PottsModel, *, stop: Stop | None = None) -> Minimum:
         return zero
 
     pairs = list(combinations(range(model.n_states), 2))
-    states, count = _moved(model, pairs, swap, stop)
-    undecided = unreachable(model)
-    states[undecided] = 0  # the lowest state, whatever the start was
+    states, undecided, count = _moved(model, pairs, swap, stop)
     return Minimum(
         labels=states,
         energy=float(model.energy(states)),
@@ -333,8 +326,8 @@ def _moved(
     turns: Sequence[Turn],
     move: Callable[[BinaryMoves, StateArray, Turn], StateArray],
     stop: Stop | None,
-) -> tuple[StateArray, int]:
-    """The labelling after moves in turn until none gains, and how many were tried.
+) -> tuple[StateArray, BoolArray, int]:
+    """The labelling after moves in turn until none gains, what is undecided, moves tried.
 
     All free nodes begin in the one state that costs least.
     """
@@ -350,7 +343,9 @@ def _moved(
         lower = work.energy(moved)
         if lower < energy - model.energy_resolution:
             states, energy, idle = moved, lower, 1  # a second move of this turn gains nothing
-    return states, count
+    undecided = unreachable(model)
+    states[undecided] = 0  # the lowest state, whatever the start was
+    return states, undecided, count
 
 
 def isolation_bound(model: PottsModel, *, stop: Stop | None = None) -> float | None:
@@ -373,11 +368,10 @@ def isolation_bound(model: PottsModel, *, stop: Stop | None = None) -> float | N
 
     Examples
     --------
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import isolation_bound
-    >>> isolation_bound(MinCut()(chain, [0, -1, 1, 2], n_states=3))
+    >>> isolation_bound(PottsModel(chain, 3, clamped=[0, -1, 1, 2]))
     1.5
     """
     q = model.n_states
@@ -420,11 +414,10 @@ class Vote:
 
     Examples
     --------
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
     >>> from spinlearn.minimizers import randomized_cut
-    >>> vote = randomized_cut(MinCut()(chain, [0, -1, -1, 1], n_states=2), n_cuts=20, seed=0)
+    >>> vote = randomized_cut(PottsModel(chain, 2, clamped=[0, -1, -1, 1]), n_cuts=20, seed=0)
     >>> vote.shares.shape, vote.n_balanced
     ((4, 2), 20)
     """
@@ -466,11 +459,10 @@ def randomized_cut(
     --------
     Equal weights: no edge of the chain is better than another, and the noise decides.
 
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.minimizers import randomized_cut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> vote = randomized_cut(MinCut()(chain, [0, -1, -1, 1], n_states=2), seed=0)
+    >>> vote = randomized_cut(PottsModel(chain, 2, clamped=[0, -1, -1, 1]), seed=0)
     >>> bool(vote.shares[1, 0] > vote.shares[2, 0] > 0)  # the nearer label gets more votes
     True
     """

@@ -50,11 +50,9 @@ class Minimum:
 
     Examples
     --------
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel, minimize
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
-    >>> from spinlearn.minimizers import minimize
-    >>> best = minimize(MinCut()(chain, [0, -1, -1, 1], n_states=2))
+    >>> best = minimize(PottsModel(chain, 2, clamped=[0, -1, -1, 1]))
     >>> best.energy, best.n_undecided, best.method
     (0.5, 0, 'min_cut')
     """
@@ -104,11 +102,10 @@ class MinimumCut(Minimum):
     --------
     A chain with equal weights can be cut at any of its three edges:
 
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.minimizers import minimum_cut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> cut = minimum_cut(MinCut()(chain, [0, -1, -1, 1], n_states=2))
+    >>> cut = minimum_cut(PottsModel(chain, 2, clamped=[0, -1, -1, 1]))
     >>> cut.fewest_zeros.tolist(), cut.fewest_ones.tolist(), cut.n_blocks
     ([0, 1, 1, 1], [0, 0, 0, 1], 2)
     """

@@ -181,12 +181,8 @@ class Propagation:
             laws[k] = layout.symmetry.averaged_pair(law, int(number[u[k]]))
         return laws
 
-    def arrays(self) -> dict[str, Any]:
-        """The present messages, for `restore`."""
-        return self.messages.arrays()
-
     def restore(self, arrays: dict[str, Any], temperature: float) -> None:
-        """Messages kept by `arrays` at this temperature."""
+        """Go on from `messages.arrays()` of this temperature."""
         kind = PottsMessages if "messages" in arrays else TableMessages
         if not isinstance(getattr(self, "messages", None), kind):
             self.messages = kind(self.layout)

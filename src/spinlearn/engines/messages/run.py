@@ -198,7 +198,7 @@ class MessageRun:
             settled = self._settle(self.ladder[rung], hasty=True)
             if propagation.stopped:
                 return False
-            kept = propagation.arrays()
+            kept = propagation.messages.arrays()
             reading = self._read()[2]
             own = np.array([reading.energy, reading.log_partition(self.ladder[rung])])
             if way.start > 0 and settled.settled and _same(own, self.known[0, rung]):

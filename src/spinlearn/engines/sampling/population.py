@@ -243,7 +243,16 @@ def ground_row(model: PottsModel, population: Population, seed: int) -> Row:
     found = minimize(model, seed=seed)
     if found.energy < lowest - margin:
         lowest = found.energy
-        row = _one_labelling(model, found.labels)
+        # A single labelling: nothing is known of others of the same energy.
+        marginals, (u, v) = np.eye(model.n_states)[found.labels], model.graph.edges.T
+        row = {
+            "marginals": marginals,
+            "std_error": np.where(model.clamped[:, None] >= 0, 0.0, np.full(marginals.shape, 0.5)),
+            "edge_agreement": (found.labels[u] == found.labels[v]).astype(np.float64),
+            "agreement_std_error": np.full(len(u), 0.5),
+            "blocks": 1.0,
+            "samples": 1.0,
+        }
     else:
         best = energies <= lowest + margin
         sums = _sums(model, population, best)
@@ -251,23 +260,6 @@ def ground_row(model: PottsModel, population: Population, seed: int) -> Row:
     row["mean_energy"], row["heat_capacity"] = lowest, 0.0
     row["log_partition"] = float(log_partition(lowest, np.array([np.nan]), np.zeros(1))[0])
     return row
-
-
-def _one_labelling(model: PottsModel, labels: StateArray) -> Row:
-    """Averages over a single labelling: nothing is known of others of the same energy."""
-    marginals = np.eye(model.n_states)[labels]
-    u, v = model.graph.edges.T
-    same = (labels[u] == labels[v]).astype(np.float64)
-    errors = np.full(marginals.shape, 0.5)
-    errors[model.clamped >= 0] = 0.0
-    return {
-        "marginals": marginals,
-        "std_error": errors,
-        "edge_agreement": same,
-        "agreement_std_error": np.full(len(same), 0.5),
-        "blocks": 1.0,
-        "samples": 1.0,
-    }
 
 
 def _sums(

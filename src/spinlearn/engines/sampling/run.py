@@ -345,7 +345,12 @@ class SamplingRun:
         if not np.all(np.isin(self.requested, self.betas)):
             raise misfit("its levels are not those asked for")
         self.lay_out(EnergyBins(saved.arrays["bin_edges"]))
-        self.regions = self._saved_regions(saved)
+        like = {name: saved.arrays[f"region_{name}"] for name in ("ptr", "nodes")}
+        ptr, nodes = saved.part(like, "region_", nodes=(0, self.model.n_nodes - 1)).values()
+        if np.any(np.diff(ptr) < 1) or ptr[-1] != len(nodes):
+            raise misfit("its regions do not end where their nodes do")
+        if len(nodes):
+            self.regions = regions_of(self.model, np.split(nodes.astype(np.intp), ptr[1:-1]))
         counted = self._counted()
         for name, values in saved.part(counted).items():
             counted[name][...] = values
@@ -355,11 +360,3 @@ class SamplingRun:
             group.restore(saved.part(group.arrays(), f"group{k}_", **ranges))
         # It was killed before its answer was written: one more round would make another answer.
         self.stopped = self.finished()
-
-    def _saved_regions(self, saved: Saved) -> Regions:
-        like = {name: saved.arrays[f"region_{name}"] for name in ("ptr", "nodes")}
-        ptr, nodes = saved.part(like, "region_", nodes=(0, self.model.n_nodes - 1)).values()
-        if np.any(np.diff(ptr) < 1) or ptr[-1] != len(nodes):
-            raise misfit("its regions do not end where their nodes do")
-        sets = np.split(nodes.astype(np.intp), ptr[1:-1])
-        return regions_of(self.model, sets) if len(nodes) else Regions.none()
