@@ -24,7 +24,6 @@ from spinlearn.answers.labels import (
     LabelCode,
     encode_outcomes,
     parse_labels,
-    refuse_reserved,
 )
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.proposal import ACCEPT, REJECT, Proposal, Word, proposed
@@ -59,11 +58,11 @@ from spinlearn.model.components import reached
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.phases import COARSE_SIZE, refined_grid, temperature_grid
 from spinlearn.model.protocols import Callback, Progress, SamplesLevels, seed_sequence
+from spinlearn.model.settings import is_open
 from spinlearn.settings import (
     CLASSIFIER,
     check,
     class_proportions,
-    is_open,
     make_rule,
     parameters_text,
     signature,
@@ -273,13 +272,9 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             temperatures=rule.temperatures(),
             couplings=self._couplings,
             seed=0 if seed is None else int(seed_sequence(seed).generate_state(1)[0]),
-            callback=self._limited(callback),
+            callback=callback if self.time_limit is None else Clock(self.time_limit, callback),
             **{name: values[name] for name in PLANNED},
         ).for_engine()
-
-    def _limited(self, callback: Callback | None) -> Callback | None:
-        """A callback that also says stop when the time is over."""
-        return callback if self.time_limit is None else Clock(self.time_limit, callback)
 
     def _follow(self, code: LabelCode, words: tuple[Word, ...], asked: Asked) -> Self:
         """Classify by labels, knowing what was said about proposals."""
@@ -298,27 +293,25 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     def _told(self, code: LabelCode, words: tuple[Word, ...], asked: Asked) -> Asked:
         """What is asked, with what follows from the labels."""
         self._label_code, self.classes_, self.words_ = code, code.classes, words
+        training, given = self._training, self.features
+        features: Features | GivenLaw | None = None
+        if not (isinstance(given, str) or is_classifier(given)):
+            features = GivenLaw.of(given, self.graph_.n_nodes, len(self.classes_))
+        elif training.points is not None and given != "off":
+            features = Features.of(
+                training.points, given, components=training.reduction is not None
+            )
+        elif not isinstance(given, str):
+            raise InvalidInputError(
+                "features= is a classifier, but only a graph was given: fit points, or give an "
+                "array of probabilities"
+            )
         return replace(
             asked,
-            features=self._features(),
+            features=features,
             proportions=class_proportions(self.proportions, code.classes.tolist()),
             rejected=tuple(word.points for word in words if word.do == REJECT),
         )
-
-    def _features(self) -> Features | GivenLaw | None:
-        """What the features alone may say, if they are to be asked."""
-        training, asked = self._training, self.features
-        if isinstance(asked, str) and (asked == "off" or training.points is None):
-            return None
-        if isinstance(asked, str) or is_classifier(asked):
-            if training.points is None:
-                raise InvalidInputError(
-                    "features= is a classifier, but only a graph was given: fit points, or give an "
-                    "array of probabilities"
-                )
-            reduced = training.reduction is not None
-            return Features.of(training.points, asked, components=reduced)
-        return GivenLaw.of(asked, self.graph_.n_nodes, len(self.classes_))
 
     def _averaged(
         self, chosen: Plan, asked: Asked, run: Callable[[], Equilibrium] | None = None
@@ -361,25 +354,20 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         callback = asked.callback
         if isinstance(callback, Clock):
             inner = callback.callback
-            callback = inner if _has_limit(chosen.engine) else self._limited(inner)
+            callback = inner if _has_limit(chosen.engine) else Clock(self.time_limit, inner)
         return partial(chosen.engine.run, chosen.model, seed=self.random_state, callback=callback)
 
     def _take(self, chosen: Plan, asked: Asked) -> None:
         """Go by this plan."""
-        self.choices_ = [*self._graph_choice(asked.method), *chosen.choices]
-        self.plan_ = chosen
-        self.model_ = chosen.model
-
-    def _graph_choice(self, method: str) -> list[Choice]:
-        """What was decided about the graph, if anything was."""
+        self.choices_, self.plan_, self.model_ = list(chosen.choices), chosen, chosen.model
         training = self._training
         if training.points is None or not is_open(self.graph):
-            return []
+            return
         n_points, n_used = training.points.shape
-        mutual = "mutual " if method == "paper" else ""
+        mutual = "mutual " if asked.method == "paper" else ""
         value = f"{getattr(training.builder, 'n_neighbors', None)} {mutual}nearest neighbours"
         why = f"{n_used} features are few enough for {n_points} points"
-        if method == "paper":
+        if asked.method == "paper":
             why = "the paper's"
         elif training.reduction is not None:
             value += f" in {n_used} principal components"
@@ -390,7 +378,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         recall = getattr(training.builder, "recall_", None)
         if recall is not None:
             why += f"; found by faiss with a measured recall of {recall:.3f}"
-        return [Choice("graph", value, why)]
+        self.choices_.insert(0, Choice("graph", value, why))
 
     def _answer_from(
         self, chosen: Plan, equilibrium: Equilibrium, temperature: float | None = None
@@ -519,7 +507,6 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         given[known] = code.classes[code.states[known]].tolist()
         given[labelled] = class_like(code.classes, name)
         new = parse_labels(given, len(given))
-        refuse_reserved(new.classes)
         word = Word(do, group, str(name), chosen.points, labelled)
         words = (*self.words_, word)
         if len(given) > QUICK:

@@ -117,17 +117,6 @@ def encode_outcomes(
     return names[inverse]
 
 
-def refuse_reserved(classes: npt.NDArray[Any]) -> None:
-    """Refuse classes whose names are those of calls, which could not be told from them."""
-    for name in map(str, classes):
-        if RESERVED.fullmatch(name):
-            raise InvalidInputError(
-                f"a label is {name!r}, which is how spinlearn names new classes (new:1), confused "
-                f"points (confused:A|B) or single odd ones ({OUTLIER}): rename that class, or "
-                "leave its points unlabelled"
-            )
-
-
 TURNED = ("nan", "NaN", "<NA>")  # what becomes of missing values that are turned into text
 # Written where there is no label, in small letters without spaces. All are names too: nobody but
 # the user can tell.
@@ -256,6 +245,13 @@ def parse_labels(y: Any, n_points: int) -> LabelCode:
     if classes.dtype.kind == "U":
         for doubt in doubts(classes.tolist()):
             warnings.warn(doubt, LabelWarning, stacklevel=3)
+    for name in map(str, classes):
+        if RESERVED.fullmatch(name):  # a name of calls, which could not be told from them
+            raise InvalidInputError(
+                f"a label is {name!r}, which is how spinlearn names new classes (new:1), confused "
+                f"points (confused:A|B) or single odd ones ({OUTLIER}): rename that class, or "
+                "leave its points unlabelled"
+            )
     states = np.full(n_points, UNLABELLED, dtype=np.int32)
     states[known] = codes
     return LabelCode(classes, states)

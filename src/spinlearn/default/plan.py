@@ -51,9 +51,9 @@ from spinlearn.model.graph import Graph
 from spinlearn.model.phases import mean_field_temperature
 from spinlearn.model.potts import PottsModel
 from spinlearn.model.protocols import Callback, Engine, Progress
+from spinlearn.model.settings import AUTO, is_open
 
 METHODS = ("auto", "paper", "messages")
-AUTO = "auto"
 N_TEMPERATURES = 12  # of the profile, for the eye
 COLDEST = 3.0  # the scale of temperature over the lowest of the profile
 BALANCING_STEPS = 100
@@ -96,12 +96,7 @@ class Asked:
     @property
     def owns_model(self) -> bool:
         """Whether there is nothing to weigh."""
-        return self.method == "paper" or not _is_open(self.energy)
-
-    @property
-    def averages(self) -> bool:
-        """Whether the answer is the average, not that of one temperature."""
-        return not self.owns_model and _is_open(self.temperature)
+        return self.method == "paper" or not is_open(self.energy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +307,16 @@ def plan(
     if asked.owns_model:
         return _own_model(graph, labels, n_classes, asked)
     forest = None if earlier is None else earlier.forest
-    return _Weighing(graph, np.asarray(labels), n_classes, asked, forest).plan()
+    weighing = _Weighing(graph, np.asarray(labels), n_classes, asked, forest)
+    average = weighing.average()
+    # Where points have as few neighbours as on a lattice, any group is cut off cheaply.
+    sparse = 2 * graph.n_edges < NEIGHBOURS * graph.n_nodes
+    if average.n_judged and asked.method == AUTO and sparse:
+        why = weighing.papers_evidence(average)
+        if why is not None:
+            chosen = asked.for_paper(f"{why}; method='messages' overrides this")
+            return _own_model(graph, weighing.labels, n_classes, chosen)
+    return weighing.clustered() if weighing.clustering else weighing.following(average)
 
 
 def replanned(
@@ -336,7 +340,7 @@ def replanned(
 
 def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
     """The model that was named, or the paper's."""
-    energy = make_energy("min_cut" if _is_open(asked.energy) else asked.energy)
+    energy = make_energy("min_cut" if is_open(asked.energy) else asked.energy)
     model = energy(graph, labels, max(n_classes, 2))
     if not isinstance(model, PottsModel):
         raise InvalidInputError(
@@ -347,7 +351,7 @@ def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Pl
         strength = _label_strength(model.graph, model.n_states, asked)
         model = energy(graph, labels, max(n_classes, 2), label_strength=strength)
     temperature = asked.temperature
-    if _is_open(temperature) and asked.method == "paper":
+    if is_open(temperature) and asked.method == "paper":
         temperature = "paper"
     return Plan(
         model=model,
@@ -391,18 +395,6 @@ class _Weighing:
             )
         ]
 
-    def plan(self) -> Plan:
-        """Learn the average, weigh the paper's energy, look for new classes."""
-        average = self._average()
-        # Where points have as few neighbours as on a lattice, any group is cut off cheaply.
-        sparse = 2 * self.graph.n_edges < NEIGHBOURS * self.graph.n_nodes
-        if average.n_judged and self.asked.method == AUTO and sparse:
-            why = self._papers_evidence(average)
-            if why is not None:
-                chosen = self.asked.for_paper(f"{why}; method='messages' overrides this")
-                return _own_model(self.similarities, self.labels, self.n_classes, chosen)
-        return self.clustered() if self.clustering else self.following(average)
-
     def clustered(self, *, quick: bool = False) -> Plan:
         """The plan without labels, or beside one class.
 
@@ -445,7 +437,7 @@ class _Weighing:
             )
         temperature, grid = asked.temperature, asked.temperatures
         parts = None
-        if asked.averages and self.n_classes:
+        if is_open(asked.temperature) and self.n_classes:
             # The most probable, for the profile, which needs one.
             temperature = FACTORS[int(np.argmax(average.phase.sum(axis=0)))] * scale
             beliefs = None
@@ -457,9 +449,9 @@ class _Weighing:
                         phase.beliefs(phase.model(labels, r, fields)) for r in average.resolutions
                     ])  # fmt: skip
             parts = self._parts(average, model, beliefs, strength)
-        elif _is_open(temperature):
+        elif is_open(temperature):
             temperature = "calibrated"
-        if _is_open(grid):
+        if is_open(grid):
             # Up to where nothing is ordered. A large set has those of the average alone, and one
             # more: each costs memory and time.
             if self.graph.n_nodes > SAMPLE and self.n_classes:
@@ -540,7 +532,7 @@ class _Weighing:
             return self._known_forest
         return Forest(self.graph, self.asked.seed, lambda: self._report("growing trees", 0.5))
 
-    def _average(self) -> Average:
+    def average(self) -> Average:
         """What the labels say about resolutions, temperatures and shares.
 
         Learnt on all points, or on a sample of many.
@@ -576,7 +568,7 @@ class _Weighing:
         )
         return average if len(points) == n else replace(average, beliefs=None)
 
-    def _papers_evidence(self, average: Average) -> str | None:
+    def papers_evidence(self, average: Average) -> str | None:
         """Why the paper's method is taken, or None."""
         self._report("weighing the paper's method", 0.3)
         found = paper_evidence(self.similarities, self.labels, self.n_states)
@@ -594,14 +586,6 @@ class _Weighing:
         callback = self.asked.callback
         if callback is not None and callback(Progress(phase=phase, fraction=fraction)):
             raise StoppedError(f"stopped while {phase}: nothing was computed yet")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
-def _is_open(value: Any) -> bool:
-    return isinstance(value, str) and value == AUTO
 
 
 def _balanced(law: FloatArray, targets: FloatArray | None) -> FloatArray:

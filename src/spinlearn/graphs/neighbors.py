@@ -71,10 +71,6 @@ class Similarity(NamedTuple):
         lengths = np.repeat(distances, 2)
         return cls(weights, scale, _mean_by_point(n_points, np.ravel(edges), lengths, scale))
 
-    def of_edges(self, edges: Any, distances: FloatArray) -> FloatArray:
-        """Similarities (m,) along edges (m, 2) of the graph."""
-        return _similarity(distances, *self.point_scales[edges].T)
-
     def of_unseen(self, new_points: Any, points: Any, distances: FloatArray) -> FloatArray:
         """Similarities (m,) of unseen points to points of the graph, both given by number."""
         if self.weights == "local":
@@ -137,7 +133,8 @@ class PointBuilder(Settings):
         edges, distances = self._edges(space)
         similarity = Similarity.of_graph(self.weights, space.n_points, edges, distances)
         self.recall_ = space.recall
-        return Graph(space.n_points, edges, similarity.of_edges(edges, distances))
+        weights = _similarity(distances, *similarity.point_scales[edges].T)
+        return Graph(space.n_points, edges, weights)
 
     def attach(self, X_new: Any, X: Any) -> Any:
         """Similarities of unseen points to training points.
@@ -215,6 +212,11 @@ class PointBuilder(Settings):
                 "n_components reduces features, but metric='precomputed' takes distances: leave "
                 "one of them out"
             )
+        k = getattr(self, "n_neighbors", 1)
+        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+            raise InvalidInputError(
+                f"n_neighbors={k!r} is not a number of neighbours: give a whole number >= 1"
+            )
 
     def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
         """Pairs (m, 2) of training points to join, and their distances (m,)."""
@@ -274,7 +276,6 @@ class KNN(PointBuilder):
 
     def _check(self) -> None:
         super()._check()
-        _check_n_neighbors(self.n_neighbors)
         transformer = hasattr(self.search, "fit_transform") and hasattr(self.search, "transform")
         if not transformer and self.search not in SEARCHES:
             raise InvalidInputError(
@@ -333,7 +334,6 @@ class MutualKNN(PointBuilder):
 
     def _check(self) -> None:
         super()._check()
-        _check_n_neighbors(self.n_neighbors)
         if not isinstance(self.spanning_tree, (bool, np.bool_)):
             raise InvalidInputError(
                 f"spanning_tree must be True or False, got {self.spanning_tree!r}"
@@ -405,14 +405,6 @@ class Radius(PointBuilder):
 def _tell(callback: Callback, fraction: float) -> None:
     if callback(Progress(phase="building the graph", fraction=fraction)):
         raise StoppedError("stopped while building the graph: nothing was computed yet")
-
-
-def _check_n_neighbors(n_neighbors: Any) -> None:
-    whole = isinstance(n_neighbors, Integral) and not isinstance(n_neighbors, bool)
-    if not (whole and n_neighbors >= 1):
-        raise InvalidInputError(
-            f"n_neighbors={n_neighbors!r} is not a number of neighbours: give a whole number >= 1"
-        )
 
 
 def _links_of(neighbors: Neighbors) -> Links:

@@ -16,6 +16,7 @@ import numpy as np
 
 from spinlearn.errors import InvalidInputError
 
+AUTO = "auto"
 WORDS = {"none": None, "true": True, "false": False}
 NUMBERS: dict[str, Any] = {"int": int, "float": (int, float)}
 
@@ -113,6 +114,11 @@ def value_of(text: str) -> Any:
         return [float(part) for part in word.split(",")] if "," in word else float(word)
     except ValueError:
         return word
+
+
+def is_open(value: Any) -> bool:
+    """Whether a setting is left to us."""
+    return isinstance(value, str) and value == AUTO
 
 
 def is_number(value: Any) -> bool:
