@@ -96,15 +96,8 @@ def read_graph(
 ) -> TrainingGraph:
     """The graph of X; sets the estimator's n_features_in_ (and feature names) on the way.
 
-    Parameters
-    ----------
-    estimator : scikit-learn estimator
-        The one being fitted.
-    X : points, or a graph of any kind; with a `PixelGrid`, the mask of an image
-    builder : str or GraphBuilder
-        How points become a graph; not looked at when X is a graph.
-    callback : callable, optional
-        Told of the progress.
+    X is points, or a graph of any kind, of which no `builder` is needed; with a `PixelGrid`, the
+    mask of an image.
     """
     if is_graph(X):
         if hasattr(X, "tocoo") and (X.ndim != 2 or X.shape[0] != X.shape[1]):

@@ -221,41 +221,18 @@ def _check_engine(value: Any) -> None:
 
 
 class Setting(NamedTuple):
-    """One setting.
+    """One setting."""
 
-    Attributes
-    ----------
-    name : str
-        Of the parameter, and of what is stored.
-    default : object
-    kind : str
-        What it may be, in the classifier's docstring.
-    help : str
-        What it means, for the docstring and the command's help.
-    check : callable or None
-        Refuses a value that makes no sense.
-    written : str
-        How it is written on the command line, if that is not plain.
-    text : type
-        What the command line makes of it first.
-    option : str
-        Its name there, where that is another.
-    panel : str
-        Heading in the command's help.
-    first : bool
-        Whether it is among the first options that the help shows.
-    """
-
-    name: str
+    name: str  # of the parameter, and of what is stored
     default: Any
-    kind: str
-    help: str
-    check: Callable[[Any], object] | None = None
-    written: str = ""
-    text: Any = str
-    option: str = ""
-    panel: str = METHOD
-    first: bool = False
+    kind: str  # what it may be, in the classifier's docstring
+    help: str  # what it means, for the docstring and the command's help
+    check: Callable[[Any], object] | None = None  # refuses a value that makes no sense
+    written: str = ""  # how it is written on the command line, if that is not plain
+    text: Any = str  # what the command line makes of it first
+    option: str = ""  # its name there, where that is another
+    panel: str = METHOD  # heading in the command's help
+    first: bool = False  # whether it is among the first options that the help shows
 
 
 CLASSIFIER = (

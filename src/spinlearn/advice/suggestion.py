@@ -265,19 +265,8 @@ def gaussian_batch(
 ) -> list[Suggestion]:
     """The n points without a label that explain most, one after the other.
 
-    Parameters
-    ----------
-    graph : Graph
-        Edges of negative weight are left aside.
-    labelled : bool array (n,)
-    errors : float array (n,)
-        Expected error at every point, in [0, 1].
-    n : int
-        At most the number of points without a label.
-    generator : numpy.random.Generator
-        Draws the points that are looked at where there are many.
-    stop : callable
-        Asked between blocks of columns.
+    `errors` (n,) are expected at the points, in [0, 1]. Where points are many, the generator draws
+    those that are looked at. `stop` is asked between blocks of columns.
     """
     free = np.flatnonzero(~labelled)
     most = max(min(MAX_POINTS, MAX_VALUES // graph.n_nodes), n)

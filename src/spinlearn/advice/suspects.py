@@ -184,17 +184,7 @@ def suspect_labels(
 
 
 class LeftOut:
-    """What the other labels say of each labelled point; labels can be silenced.
-
-    Parameters
-    ----------
-    graph : Graph
-    points : int array (L,)
-        Labelled points.
-    states : int array (L,)
-        Their classes.
-    n_states : int
-    """
+    """What the other labels say of each of L labelled points; labels can be silenced."""
 
     def __init__(
         self, graph: Graph, points: npt.NDArray[np.intp], states: Labels, n_states: int

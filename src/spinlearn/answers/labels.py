@@ -135,13 +135,7 @@ def means_nothing(name: object) -> bool:
 
 
 def doubts(names: Iterable[str]) -> list[str]:
-    """What is odd about the names of classes, in words; nothing is changed.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Each once.
-    """
+    """What is odd about the names of classes, each given once, in words; nothing is changed."""
     given = list(names)
     said = []
     turned = [name for name in given if name in TURNED]
@@ -379,13 +373,7 @@ def clean_labels(
 ) -> npt.NDArray[np.object_]:
     """Labels as text, or as whole numbers if all are; None where there is none.
 
-    Parameters
-    ----------
-    cells : sequence
-    unlabelled : sequence of str
-        Further values that mean "no label".
-    source : str
-        Where the labels are, for messages.
+    `unlabelled` are further values that mean "no label"; messages name the `source`.
     """
     labels = np.full(len(cells), None, dtype=object)
     for k, cell in enumerate(cells):

@@ -153,16 +153,7 @@ def proposed(proposals: Sequence[Proposal], name: object) -> Proposal:
 def largest_differences(
     gap: FloatArray, spread: FloatArray, names: Sequence[object]
 ) -> tuple[tuple[str, float], ...]:
-    """The features of largest difference between two groups, in units of the spread.
-
-    Parameters
-    ----------
-    gap : float array (d,)
-        Difference of the means of the two groups.
-    spread : float array (d,)
-        Standard deviations of the features.
-    names : sequence (d,)
-    """
+    """The features of largest difference between two groups, in units of the spread."""
     differences = np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0)
     order = np.argsort(-np.abs(differences), kind="stable")[:MOST_FEATURES]
     return tuple((str(names[k]), float(differences[k])) for k in order if differences[k] != 0)

@@ -68,15 +68,7 @@ def transition(temperatures: FloatArray, mean_energy: FloatArray) -> float:
 
 
 def calibrated_temperature(equilibrium: Equilibrium, usable: BoolArray | None = None) -> float:
-    """The highest usable temperature of an ascending grid, up to the unit and the transition.
-
-    Parameters
-    ----------
-    equilibrium : Equilibrium
-        Ascending in temperature.
-    usable : bool array (T,), optional
-        Temperatures that may be chosen; default all.
-    """
+    """The highest usable temperature of an ascending grid, up to the unit and the transition."""
     grid, model = equilibrium.temperatures, equilibrium.model
     couplings = np.abs(model.couplings) * float(np.ptp(model.pair_cost))
     limit = temperature_scale(model.graph.with_weights(couplings))

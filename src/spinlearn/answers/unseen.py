@@ -59,20 +59,11 @@ FAINTEST_COUPLING = 1e-250  # of the strongest similarity: weaker ones have lost
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CouplingLaw:
-    """From similarities to couplings.
+    """From similarities to couplings."""
 
-    Attributes
-    ----------
-    factor : float
-        c.
-    unit : float
-        The largest similarity in training, in which d is measured.
-    degrees : float array (n,) or None
-        d of the training points; None where couplings are proportional to similarities.
-    """
-
-    factor: float
-    unit: float
+    factor: float  # c
+    unit: float  # the largest similarity in training, in which d is measured
+    # d of the training points; None where couplings are proportional to similarities
     degrees: FloatArray | None
 
     @classmethod
@@ -129,18 +120,10 @@ FAINTEST = 1e-290  # of a factor, below which it is that of an impossible state
 
 
 def unseen_laws(answer: Answer, graph: Graph, similarity: Any) -> tuple[FloatArray, BoolArray]:
-    """Probabilities of all states of unseen points, (n_new, q).
+    """Probabilities of all states of unseen points, (n_new, q), from similarities >= 0, (n_new, n).
 
     Beside them, whether each point resembles any training point; states are equally probable where
-    it does not.
-
-    Parameters
-    ----------
-    answer : Answer
-    graph : Graph
-        Similarities of the training points.
-    similarity : sparse array (n_new, n)
-        Those of the unseen points to them, >= 0.
+    it does not. `graph` holds the similarities of the training points.
     """
     rows = _canonical(similarity)
     total = np.asarray(rows.sum(axis=1)).ravel()
@@ -180,22 +163,9 @@ def unseen_average(
 
     Beside them, whether each point resembles any training point; where it does not, all are equally
     probable. What a row lacks to one is the probability of another class without label: of that
-    and of new classes, the point has the mean of its neighbours.
-
-    Parameters
-    ----------
-    phase, walk : float array (n, k)
-        Of the training points.
-    features : float array (n_new, k) or None
-        What the features of the unseen points say.
-    law : Law
-        Of the training points.
-    graph : Graph
-        Similarities of the training points.
-    similarity : sparse array (n_new, n)
-        Those of the unseen points to them, >= 0.
-    clustering : bool
-        Whether all classes are groups of points without label.
+    and of new classes, the point has the mean of its neighbours. `phase` and `walk` (n, k), `law`
+    and `graph` are of the training points, `features` (n_new, k) what those of the unseen points
+    say. In a `clustering` all classes are groups of points without label.
     """
     rows, k = _canonical(similarity), walk.shape[1]
     total = np.asarray(rows.sum(axis=1)).ravel()
@@ -227,19 +197,12 @@ def _normalised(rows: FloatArray) -> FloatArray:
 def unseen_outcomes(
     answer: Answer, similarity: Any, laws: FloatArray, reached: BoolArray
 ) -> IntArray:
-    """Outcomes of unseen points as in `Decision`, or UNKNOWN, (n_new,).
+    """Outcomes of unseen points as in `Decision`, or UNKNOWN, (n_new,), from `unseen_laws`.
 
     A point takes the state of its largest probability, a class or a new class, if the first two
     differ by more than tau and, for a class, a label reaches any of its neighbours; otherwise the
     outcome that prevails among its neighbours. If that is a named class, or several equally, it is
     the most probable of all.
-
-    Parameters
-    ----------
-    answer : Answer
-    similarity : sparse array (n_new, n)
-    laws, reached
-        Of `unseen_laws`.
     """
     rows, n_classes = _canonical(similarity), len(answer.classes)
     outcomes, among_named = _prevailing(answer.decision.outcomes, n_classes, rows, reached)

@@ -50,19 +50,11 @@ PART_OF_A_CLASS = 0.1  # of the mean class: smaller groups do not say what is us
 
 @dataclass(frozen=True, eq=False)
 class SplitTree:
-    """A tree with the kappa of every group that was joined.
-
-    Attributes
-    ----------
-    tree : ModuleTree
-    sizes : float array (2k - 1,)
-        Points of every group.
-    log_kappa : float array (k - 1,)
-    """
+    """A tree with the points and the kappa of every group that was joined."""
 
     tree: ModuleTree
-    sizes: FloatArray
-    log_kappa: FloatArray
+    sizes: FloatArray  # (2k - 1,)
+    log_kappa: FloatArray  # (k - 1,)
 
     def usual(self, n_classes: int, n_borders: int = 0, n_usual: int = 0) -> float:
         """Median of ln kappa over groups that are not small for one of so many classes.
@@ -80,18 +72,11 @@ class SplitTree:
 
 
 class Forest:
-    """Trees of one graph.
+    """Trees of one graph, whose weights are couplings; negative ones count as none.
 
     `member` is the node of every point: itself, or its small module where points are many. `sizes`
-    are the points of every node, `matrix` the couplings between nodes in units of the mean.
-
-    Parameters
-    ----------
-    graph : Graph
-        With the weights that the energy is given; negative ones count as none.
-    seed : int
-    check : callable
-        Called between pieces of work; it may raise to end it.
+    are the points of every node, `matrix` the couplings between nodes in units of the mean. `check`
+    is called between pieces of work; it may raise to end it.
     """
 
     def __init__(
@@ -152,17 +137,10 @@ def _contracted(graph: Graph, member: npt.NDArray[np.intp]) -> tuple[Graph, Floa
 
 
 def weakest_cut(matrix: csr_array, points: npt.NDArray[np.intp]) -> float:
-    """Summed coupling across the weakest cut of a group.
+    """Summed coupling across the weakest cut of the group `points`; couplings are >= 0, sorted.
 
     Zero for groups that are too small to judge; of a group in several pieces the largest is looked
     at.
-
-    Parameters
-    ----------
-    matrix : sparse array (n, n)
-        Couplings >= 0, sorted.
-    points : int array
-        Members.
     """
     inside = matrix[points][:, points]
     return _cut(inside.indptr, inside.indices, inside.data, 0, len(points))

@@ -101,20 +101,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was decided for the user, in one line with its reason.
+    """What was decided for the user, in one line with its reason."""
 
-    Attributes
-    ----------
-    name : str
-        Of the setting that would override it.
-    value : str
-        What was taken.
-    reason : str
-        Why.
-    """
-
-    name: str
-    value: str
+    name: str  # of the setting that would override it
+    value: str  # what was taken
     reason: str
 
     def __str__(self) -> str:
@@ -123,52 +113,25 @@ class Choice:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LawParts:
-    """What the law of all points is made of. Walk and features are found when they are first used.
-
-    Attributes
-    ----------
-    average : Average
-    graph : Graph
-        With the weights that the energy is given.
-    labels : int array (n,)
-    n_classes : int
-    phase : float array (n, q) or None
-        Averaged over resolutions and temperatures; None: it is read off the engine's averages.
-    temperatures : tuple of float
-        Of the phase, descending.
-    asked_features : Features, GivenLaw or None
-    proportions : float array (n_classes,) or None
-        Shares of the classes, where the user knows them.
-    doubted : int array
-        Points whose label may be wrong.
-    reached : bool array (n,)
-        Points in parts of the graph with a label of a named class.
-    forest : Forest or None
-        Offers groups that may be a class without label; None where none is expected.
-    novelty : float
-    n_named : int
-        Classes that have a name: all, unless it is a clustering.
-    clustering : bool
-        Whether there are no two classes with labels, and the others are groups of the forest.
-    rejected : tuple of int arrays
-        Groups of points that are no class of their own.
-    """
+    """What the law of all points is made of; walk and features are found when first used."""
 
     average: Average
-    graph: Graph
+    graph: Graph  # with the weights that the energy is given
     labels: Labels
     n_classes: int
+    # (n, q), averaged over resolutions and temperatures; None: it is read off the engine's averages
     phase: FloatArray | None
-    temperatures: tuple[float, ...]
+    temperatures: tuple[float, ...]  # of the phase, descending
     asked_features: Features | GivenLaw | None
-    proportions: FloatArray | None
-    doubted: npt.NDArray[np.intp]
-    reached: BoolArray
+    proportions: FloatArray | None  # shares of the classes, where the user knows them
+    doubted: npt.NDArray[np.intp]  # points whose label may be wrong
+    reached: BoolArray  # points in parts of the graph with a label of a named class
+    # offers groups that may be a class without label; None where none is expected
     forest: Forest | None
     novelty: float
-    n_named: int
-    clustering: bool
-    rejected: tuple[npt.NDArray[np.intp], ...]
+    n_named: int  # classes that have a name: all, unless it is a clustering
+    clustering: bool  # whether no two classes have labels, and the others are groups of the forest
+    rejected: tuple[npt.NDArray[np.intp], ...]  # groups of points that are no class of their own
 
     @cached_property
     def walk(self) -> FloatArray:
@@ -247,55 +210,27 @@ class LawParts:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Plan:
-    """What is computed.
+    """What is computed."""
 
-    Attributes
-    ----------
-    model : PottsModel
-        That of the profile; of an average, the one of the most probable resolution.
-    engine : Engine
-    temperatures : "auto" or float array
-        Grid of the profile.
-    temperature : str or float
-        Rule or value of that of the answer.
-    new_groups : bool
-        Whether unconfident points that agree among themselves are new classes, see `profile`.
-    choices : tuple of Choice
-    forest : Forest or None
-        Trees of the graph's modules, where classes without label are expected.
-    average : Average or None
-        What the labels taught; None where the model is the user's own or the paper's.
-    parts : LawParts or None
-        Of the law; None where the answer is that of one temperature.
-    """
-
-    model: PottsModel
+    model: PottsModel  # that of the profile; of an average, the one of the most probable resolution
     engine: Engine
-    temperatures: Any
-    temperature: Any
+    temperatures: Any  # grid of the profile, or "auto"
+    temperature: Any  # rule or value of that of the answer
+    # whether unconfident points that agree among themselves are new classes
     new_groups: bool = True
     choices: tuple[Choice, ...] = ()
-    forest: Forest | None = None
+    forest: Forest | None = None  # of the graph, where classes without label are expected
+    # what the labels taught; None where the model is the user's own or the paper's
     average: Average | None = None
-    parts: LawParts | None = None
+    parts: LawParts | None = None  # of the law; None where the answer is that of one temperature
 
 
 def plan(
     graph: Graph, labels: Labels, n_classes: int, asked: Asked, earlier: Plan | None = None
 ) -> Plan:
-    """Settle what is open.
+    """Settle what is open, for similarities and labels (-1: none); what is asked is checked.
 
-    Parameters
-    ----------
-    graph : Graph
-        Similarities.
-    labels : int array (n,)
-        Classes from 0, -1 where there is none.
-    n_classes : int
-    asked : Asked
-        Checked.
-    earlier : Plan, optional
-        Of the same graph and settings, with other labels: its trees are kept.
+    An earlier plan of the same graph and settings, with other labels, lends its trees.
     """
     if n_classes > MAX_STATES:
         raise InvalidInputError(
@@ -322,14 +257,7 @@ def plan(
 def replanned(
     graph: Graph, labels: Labels, n_classes: int, asked: Asked, earlier: Plan
 ) -> Plan | None:
-    """The plan for other labels with the average of an earlier one; None where it has none.
-
-    Parameters
-    ----------
-    graph, labels, n_classes, asked
-        As for `plan`; the graph that of the earlier plan.
-    earlier : Plan
-    """
+    """The plan for other labels with the average of an earlier one; None where it has none."""
     if earlier.average is None or n_classes == 0:
         return None
     weighing = _Weighing(graph, np.asarray(labels), n_classes, asked, earlier.forest)

@@ -20,21 +20,11 @@ MOST_TYPICAL = 9  # points that are named
 
 
 class Measured(NamedTuple):
-    """Features of all points and what they are called.
+    """Features of all points and what they are called."""
 
-    Attributes
-    ----------
-    points : float array (n, d)
-        As neighbours are looked for.
-    reduction : Reduction or None
-        By which they were made of the features.
-    names : sequence or None
-        Of the features; None: their numbers.
-    """
-
-    points: FloatArray
-    reduction: Reduction | None
-    names: Sequence[object] | None
+    points: FloatArray  # (n, d), as neighbours are looked for
+    reduction: Reduction | None  # by which they were made of the features
+    names: Sequence[object] | None  # of the features; None: their numbers
 
 
 def proposals(
@@ -45,20 +35,7 @@ def proposals(
     classes: Sequence[Any] | npt.NDArray[Any],
     measured: Measured | None,
 ) -> tuple[Proposal, ...]:
-    """Groups that may be a class of their own, each with what there is to say about it.
-
-    Parameters
-    ----------
-    groups : list of Group
-        Best first.
-    law : Law
-    forest : Forest
-        That offered them.
-    labels : int array (n,)
-    classes : sequence
-        Names of the classes.
-    measured : Measured or None
-    """
+    """What there is to say about each of the groups that a forest offers, best first."""
     if not groups:
         return ()
     named = law.probabilities[:, : len(classes)]

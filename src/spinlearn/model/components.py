@@ -93,15 +93,7 @@ def connected_parts(n_nodes: int, edges: IntArray) -> IntArray:
 
 
 def reached(graph: Graph, marked: BoolArray, links: BoolArray | None = None) -> BoolArray:
-    """Nodes in a connected part of the graph that holds a marked node, (n,).
-
-    Parameters
-    ----------
-    graph : Graph
-    marked : bool array (n,)
-    links : bool array (m,), optional
-        Edges that join parts; default all.
-    """
+    """Nodes in a part, connected by `links` (default: all edges), that holds a marked one, (n,)."""
     part = connected_parts(graph.n_nodes, graph.edges if links is None else graph.edges[links])
     return np.isin(part, part[marked])
 

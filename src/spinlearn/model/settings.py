@@ -45,17 +45,9 @@ class Settings:
 def made(kind: str, known: Mapping[str, Any], spec: Any, example: str) -> Any:
     """What a name, or a text with settings, stands for; what is no text is returned as it is.
 
-    Parameters
-    ----------
-    kind : str
-        Of what is made, for messages: "engine".
-    known : mapping
-        Classes by name. A function in their place is returned as it is.
-    spec : object
-        "name", "name:key=value,key=value", for some kinds "name:value"; or anything else. A value
-        is none, true, false, a number, a list of numbers, or else text.
-    example : str
-        Of an instance, for messages.
+    A text is "name", "name:key=value,key=value", for some kinds "name:value". A value is none,
+    true, false, a number, a list of numbers, or else text. Classes are `known` by name; a function
+    in their place is returned as it is. Messages say the `kind`, "engine", and the `example`.
     """
     if not isinstance(spec, str):
         return spec
