@@ -25,7 +25,6 @@ from spinlearn.answers.labels import (
     encode_outcomes,
     parse_labels,
 )
-from spinlearn.answers.profile import Profile
 from spinlearn.answers.proposal import ACCEPT, REJECT, Proposal, Word, proposed
 from spinlearn.answers.stopping import StoppingRule
 from spinlearn.answers.unseen import unseen_average, unseen_laws, unseen_outcomes
@@ -74,6 +73,16 @@ PLANNED = ("method", "energy", "label_noise", "proportions", "novelty")  # setti
 QUICK = 3_000  # points beyond which the answer to accepted and rejected proposals is a quick one
 HASTY_TOL = 1e-3  # of messages: marginals are then right to about 1e-2 where they move most
 HASTY_SWEEPS = 25
+
+
+def _of_answer(name: str, text: str) -> Any:
+    """A property that the answer has under this name."""
+
+    def value(self: PottsClassifier) -> Any:
+        return getattr(self._answer, name)
+
+    value.__doc__ = text
+    return property(value)
 
 
 class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
@@ -505,7 +514,12 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         given = np.full(len(code.states), None, dtype=object)
         known = code.states >= 0
         given[known] = code.classes[code.states[known]].tolist()
-        given[labelled] = class_like(code.classes, name)
+        try:  # in the kind of the classes that there are
+            given[labelled] = int(name) if code.classes.dtype.kind in "iu" else str(name)
+        except (TypeError, ValueError):
+            raise InvalidInputError(
+                f"{name!r} is no whole number, but all labels are: give the class a number"
+            ) from None
         new = parse_labels(given, len(given))
         word = Word(do, group, str(name), chosen.points, labelled)
         words = (*self.words_, word)
@@ -562,7 +576,9 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         wanted = np.unique(wanted[(wanted > 0) & np.isfinite(wanted)])  # cooled from above
         if len(wanted) == 0:
             return None
-        run = partial(_hasty_averages, chosen, wanted, callback)
+        hasty = BeliefPropagation(tol=HASTY_TOL, max_sweeps=HASTY_SWEEPS)
+        root = np.random.SeedSequence(0)
+        run = partial(cooled_averages, hasty, chosen.model, wanted, root, callback)
         quick.answer_ = quick._answer_from(chosen, run()) if chosen.parts is None else (
             quick._averaged(chosen, asked, run)
         )  # fmt: skip
@@ -590,70 +606,26 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         """
         return self._answer.at(temperature)
 
-    @property
-    def equilibrium_(self) -> Equilibrium:
-        """All thermal averages over the grid."""
-        return self._answer.equilibrium
-
-    @property
-    def profile_(self) -> Profile:
-        """The outcome of every point at every temperature of the grid."""
-        return self._answer.profile
-
-    @property
-    def temperature_(self) -> float:
-        """Temperature of the answer."""
-        return self._answer.temperature
-
-    @property
-    def transduction_(self) -> npt.NDArray[Any]:
-        """The call of every point."""
-        return self._answer.calls
-
-    @property
-    def names_(self) -> npt.NDArray[np.object_]:
-        """The call of every point in words."""
-        return self._answer.names
-
-    @property
-    def status_(self) -> npt.NDArray[np.str_]:
-        """How every point came by its call."""
-        return self._answer.status
-
-    @property
-    def label_distributions_(self) -> FloatArray:
-        """Probability of every named class, (n, n_classes)."""
-        return self._answer.probabilities
-
-    @property
-    def new_probability_(self) -> FloatArray:
-        """Probability of being in none of the named classes, (n,)."""
-        return self._answer.new_probability
-
-    @property
-    def confidence_(self) -> FloatArray:
-        """Probability of the call, (n,)."""
-        return self._answer.confidence
-
-    @property
-    def expected_accuracy_(self) -> tuple[float, float]:
-        """Share of the calls that are expected to be right, and its standard deviation."""
-        return self._answer.expected_accuracy
-
-    @property
-    def forced_labels_(self) -> npt.NDArray[Any]:
-        """The most probable named class of every point."""
-        return self._answer.forced_labels
-
-    @property
-    def new_classes_(self) -> dict[str, npt.NDArray[np.intp]]:
-        """Members of every new class, by its name."""
-        return self._answer.new_classes
-
-    @property
-    def proposals_(self) -> tuple[Proposal, ...]:
-        """Groups that may be a class of their own, best first."""
-        return self._answer.proposals
+    equilibrium_ = _of_answer("equilibrium", "All thermal averages over the grid.")
+    profile_ = _of_answer("profile", "The outcome of every point at every temperature of the grid.")
+    temperature_ = _of_answer("temperature", "Temperature of the answer.")
+    transduction_ = _of_answer("calls", "The call of every point.")
+    names_ = _of_answer("names", "The call of every point in words.")
+    status_ = _of_answer("status", "How every point came by its call.")
+    label_distributions_ = _of_answer(
+        "probabilities", "Probability of every named class, (n, n_classes)."
+    )
+    new_probability_ = _of_answer(
+        "new_probability", "Probability of being in none of the named classes, (n,)."
+    )
+    confidence_ = _of_answer("confidence", "Probability of the call, (n,).")
+    expected_accuracy_ = _of_answer(
+        "expected_accuracy",
+        "Share of the calls that are expected to be right, and its standard deviation.",
+    )
+    forced_labels_ = _of_answer("forced_labels", "The most probable named class of every point.")
+    new_classes_ = _of_answer("new_classes", "Members of every new class, by its name.")
+    proposals_ = _of_answer("proposals", "Groups that may be a class of their own, best first.")
 
     @property
     def class_shares_(self) -> FloatArray:
@@ -767,27 +739,9 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         return tags
 
 
-def class_like(classes: npt.NDArray[Any], name: Any) -> Any:
-    """The name of a class in the kind of those that there are."""
-    if classes.dtype.kind not in "iu":
-        return str(name)
-    try:
-        return int(name)
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"{name!r} is no whole number, but all labels are: give the class a number"
-        ) from None
-
-
 def _has_limit(engine: Any) -> bool:
     """Whether an engine ends by itself when its time is over."""
     return "max_seconds" in getattr(engine, "get_params", dict)()
-
-
-def _hasty_averages(chosen: Plan, wanted: FloatArray, callback: Callback | None) -> Equilibrium:
-    settings = BeliefPropagation(tol=HASTY_TOL, max_sweeps=HASTY_SWEEPS)
-    root = np.random.SeedSequence(0)
-    return cooled_averages(settings, chosen.model, wanted, root, callback)
 
 
 class Clock:

@@ -227,7 +227,36 @@ def contradiction(points: FloatArray, states: npt.NDArray[Any]) -> tuple[int, in
 
 def _checked(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
     """X as an array of finite points, after scikit-learn's checks of features and names."""
-    X = plain_table(X)
+    if isinstance(X, Mapping):
+        raise NoTableError(
+            "X is a mapping, whose order of points is not plain: pass pandas.DataFrame(X) if its "
+            "values are columns, np.array(list(X.values())) if they are points"
+        )
+    if hasattr(X, "__next__"):
+        raise NoTableError(f"X is a {type(X).__name__}, which can be read only once: pass list(X)")
+    if isinstance(X, np.ndarray) and X.dtype.names is not None:
+        raise NoTableError(
+            f"X is a structured array with the fields {', '.join(X.dtype.names)}, not a table of "
+            "numbers: pass numpy.lib.recfunctions.structured_to_unstructured(X)"
+        )
+    if isinstance(X, np.matrix):
+        X = np.asarray(X)
+    kinds = list(getattr(X, "dtypes", ())) if hasattr(X, "sparse") else []
+    if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
+        X = X.sparse.to_dense()  # a frame is a table of features, never a graph
+    try:
+        cells = np.asarray(X)
+    except ValueError:  # rows of different length, of which more is said later
+        cells = np.empty(0)
+    # Text such as 1_000, which Python reads as a number and no one else does.
+    for place, cell in np.ndenumerate(cells) if cells.dtype.kind in "OU" else ():
+        if isinstance(cell, str) and "_" in cell and place:
+            axes = zip(("row", "column"), place, strict=False)
+            where = ", ".join(f"{axis} {k}" for axis, k in axes)
+            raise InvalidInputError(
+                f"X holds the text {str(cell)!r} at {where}, but features are numbers: write them "
+                "without _"
+            )
     kind = getattr(getattr(X, "dtype", None), "kind", "f")
     if hasattr(X, "columns") or np.ma.isMaskedArray(X) or kind in "mMUST":
         checked_points(X)  # names what scikit-learn would convert in silence
@@ -339,41 +368,3 @@ def labels_by_row(y: Any, n_points: int, nodes: Sequence[Hashable] | None, index
             )
         labels[place[name]] = label
     return labels
-
-
-# -- forms of a table beyond those that scikit-learn knows ----------------------------------------
-
-
-def plain_table(X: Any) -> Any:
-    """X in a form that scikit-learn reads, or an error that says how to get there."""
-    if isinstance(X, Mapping):
-        raise NoTableError(
-            "X is a mapping, whose order of points is not plain: pass pandas.DataFrame(X) if its "
-            "values are columns, np.array(list(X.values())) if they are points"
-        )
-    if hasattr(X, "__next__"):
-        raise NoTableError(f"X is a {type(X).__name__}, which can be read only once: pass list(X)")
-    if isinstance(X, np.matrix):
-        return np.asarray(X)
-    if isinstance(X, np.ndarray) and X.dtype.names is not None:
-        raise NoTableError(
-            f"X is a structured array with the fields {', '.join(X.dtype.names)}, not a table of "
-            "numbers: pass numpy.lib.recfunctions.structured_to_unstructured(X)"
-        )
-    kinds = list(getattr(X, "dtypes", ())) if hasattr(X, "sparse") else []
-    if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
-        return X.sparse.to_dense()  # a frame is a table of features, never a graph
-    try:
-        cells = np.asarray(X)
-    except ValueError:  # rows of different length, of which more is said later
-        return X
-    # Text such as 1_000, which Python reads as a number and no one else does.
-    for place, cell in np.ndenumerate(cells) if cells.dtype.kind in "OU" else ():
-        if isinstance(cell, str) and "_" in cell and place:
-            axes = zip(("row", "column"), place, strict=False)
-            where = ", ".join(f"{axis} {k}" for axis, k in axes)
-            raise InvalidInputError(
-                f"X holds the text {str(cell)!r} at {where}, but features are numbers: write them "
-                "without _"
-            )
-    return X

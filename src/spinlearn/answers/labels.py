@@ -146,12 +146,15 @@ def doubts(names: Iterable[str]) -> list[str]:
         )
     words = [name for name in given if name not in TURNED and means_nothing(name)]
     if words:
+        listed = " or ".join(map(repr, words[:3])) + (" ..." if len(words) > 3 else "")
         said.append(
-            f"a class is named {_listed(words)}, which reads like a word for no label, and is "
+            f"a class is named {listed}, which reads like a word for no label, and is "
             "taken as a class: if it is none, mark unlabelled points with -1, None or NaN, or say "
             f"--unlabelled {words[0]!r} on the command line"
         )
-    pairs = _same_to_the_eye(given)
+    first: dict[str, str] = {}
+    seen = [(first.setdefault(_sight(name), name), name) for name in given]
+    pairs = [(one, other) for one, other in seen if one != other]  # that a reader takes for one
     if pairs:
         more = f", and so are {len(pairs) - 1} more" if len(pairs) > 1 else ""
         said.append(
@@ -160,21 +163,6 @@ def doubts(names: Iterable[str]) -> list[str]:
             "are one"
         )
     return said
-
-
-def _listed(names: list[str]) -> str:
-    return " or ".join(map(repr, names[:3])) + (" ..." if len(names) > 3 else "")
-
-
-def _same_to_the_eye(names: list[str]) -> list[tuple[str, str]]:
-    """Pairs of names that a reader takes for one."""
-    first: dict[str, str] = {}
-    pairs = []
-    for name in names:
-        other = first.setdefault(_sight(name), name)
-        if other != name:
-            pairs.append((other, name))
-    return pairs
 
 
 def _sight(name: str) -> str:
@@ -382,7 +370,11 @@ def clean_labels(
                 f"{source}: the label in row {k + 1} is infinite, which names no class: leave it "
                 "empty if there is none"
             )
-        labels[k] = _clean_label(cell, unlabelled)
+        if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+            continue
+        text = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)
+        text = text.strip()
+        labels[k] = None if is_missing(text) or text in unlabelled else text
     given = [v for v in labels if v is not None]
     if "-1" in given and _against_one(given, len(labels)):
         return labels
@@ -392,12 +384,3 @@ def clean_labels(
             labels[k] = None if whole == -1 or str(whole) in unlabelled else whole
     labels[[v == "-1" for v in labels]] = None
     return labels
-
-
-def _clean_label(cell: Any, unlabelled: Sequence[str]) -> str | None:
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return None
-    if isinstance(cell, bytes):
-        cell = cell.decode("utf-8", errors="replace")
-    text = str(cell).strip()
-    return None if is_missing(text) or text in unlabelled else text

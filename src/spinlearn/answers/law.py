@@ -56,8 +56,8 @@ class Law:
     probabilities: FloatArray
     # of the phase (belief propagation), the walk, the features, guessing
     shares: tuple[float, float, float, float]
-    n_judged: int  # labels that were left out, and how many of them were called right:
-    n_right: int
+    n_judged: int  # labels that were left out
+    n_right: int  # and called right
     chance: bool  # whether left-out labels were predicted no better than by guessing
     # (k,), of the share of every class in all points, beyond that of single points
     class_errors: FloatArray

@@ -6,6 +6,7 @@ Axes: T temperatures, n points.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,13 @@ from spinlearn.answers.rule import (
 from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, cell_ends, frozen, nearest_row
 from spinlearn.model.equilibrium import Equilibrium, NotebookTable
 from spinlearn.model.phases import tracked
+
+ROWS: dict[str, Any] = {
+    "temperatures": np.float64,
+    "outcomes": np.int32,
+    "status": np.int8,
+    "margin": np.float64,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +115,10 @@ class Profile(NotebookTable):
     n_classes: int
     confused_sets: tuple[tuple[int, ...], ...]
     n_labels: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in ROWS.items():
+            object.__setattr__(self, name, frozen(getattr(self, name), kind))
 
     def decision(self, row: int) -> Decision:
         """The decision at one temperature of the grid.
@@ -209,13 +221,7 @@ class Profile(NotebookTable):
         -------
         Profile
         """
-        return replace(
-            self,
-            temperatures=frozen(self.temperatures[rows], np.float64),
-            outcomes=frozen(self.outcomes[rows], np.int32),
-            status=frozen(self.status[rows], np.int8),
-            margin=frozen(self.margin[rows], np.float64),
-        )
+        return replace(self, **{name: getattr(self, name)[rows] for name in ROWS})
 
     def with_row(self, row: Profile) -> Profile:
         """The profile with one more temperature.
@@ -230,18 +236,11 @@ class Profile(NotebookTable):
         Profile
         """
         place = int(np.searchsorted(self.temperatures, row.temperatures[0]))
-
-        def inserted(name: str) -> npt.NDArray[np.generic]:
-            return np.insert(getattr(self, name), place, getattr(row, name)[0], axis=0)
-
-        return replace(
-            self,
-            temperatures=frozen(inserted("temperatures"), np.float64),
-            outcomes=frozen(inserted("outcomes"), np.int32),
-            status=frozen(inserted("status"), np.int8),
-            margin=frozen(inserted("margin"), np.float64),
-            confused_sets=row.confused_sets,
-        )
+        inserted = {
+            name: np.insert(getattr(self, name), place, getattr(row, name)[0], axis=0)
+            for name in ROWS
+        }
+        return replace(self, **inserted, confused_sets=row.confused_sets)
 
     def with_decision(self, row: int, decision: Decision) -> Profile:
         """The profile with another decision at one of its temperatures.
@@ -276,12 +275,7 @@ class Profile(NotebookTable):
         outcomes[row] = decision.outcomes
         status, margin = self.status.copy(), self.margin.copy()
         status[row], margin[row] = decision.status, decision.margin
-        return replace(
-            self,
-            outcomes=frozen(outcomes, np.int32),
-            status=frozen(status, np.int8),
-            margin=frozen(margin, np.float64),
-        )
+        return replace(self, outcomes=outcomes, status=status, margin=margin)
 
     def numbered_from(self, row: int) -> Profile:
         """The same profile with new classes renumbered: those at one row first, largest first.
@@ -308,7 +302,7 @@ class Profile(NotebookTable):
         number[order] = np.arange(n_codes)
         outcomes = self.outcomes.copy()
         outcomes[is_new] = named + number[outcomes[is_new] - named]
-        return replace(self, outcomes=frozen(outcomes, np.int32))
+        return replace(self, outcomes=outcomes)
 
 
 def profile(
@@ -388,10 +382,10 @@ def profile(
         previous, after = np.where(new, numbers, -1), None
         ruled.append(found)
     return Profile(
-        temperatures=frozen(equilibrium.temperatures[order], np.float64),
-        outcomes=frozen(np.array([r.outcomes for r in ruled]), np.int32),
-        status=frozen(np.array([r.status for r in ruled]), np.int8),
-        margin=frozen(np.array([r.margin for r in ruled]), np.float64),
+        temperatures=equilibrium.temperatures[order],
+        outcomes=np.array([r.outcomes for r in ruled]),
+        status=np.array([r.status for r in ruled]),
+        margin=np.array([r.margin for r in ruled]),
         n_classes=named,
         confused_sets=tuple(sets),
         n_labels=int(label_holders(equilibrium.model, named).sum()),

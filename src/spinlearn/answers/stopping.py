@@ -57,7 +57,8 @@ class StoppingRule:
         most = max(n_ladders, min(MOST_MOVES, MOVED_POINTS // len(answer.names)))
         signs = np.random.default_rng(look).choice([-1.0, 1.0], (most, n_ladders))
         moves = signs / np.sqrt(n_ladders * (n_ladders - 1))
-        limit = _limit(len(answer.names), look)
+        n = len(answer.names)  # whole points, where they are few
+        limit = float(max(np.floor(LIMIT * n), look / PATIENCE) / n)
         # One temperature costs little; the choice of it is doubted once its calls nearly stand.
         shares: list[float] = []
         for move in moves:
@@ -80,11 +81,6 @@ class StoppingRule:
 
 def _changed(answer: Answer, other: Answer) -> float:
     return float(np.mean(other.names != answer.names))
-
-
-def _limit(n_points: int, look: int) -> float:
-    """Share of calls that may change, in whole points where they are few."""
-    return float(max(np.floor(LIMIT * n_points), look / PATIENCE) / n_points)
 
 
 def _upper_limit(shares: list[float], n_ladders: int, look: int) -> float:

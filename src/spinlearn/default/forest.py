@@ -28,6 +28,7 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
 from threadpoolctl import threadpool_limits
 
 from spinlearn.constants import FEW_LINKS, USUAL
@@ -163,8 +164,20 @@ def _cut(
     rows = np.repeat(np.arange(size), np.diff(indptr[begin : end + 1]))[kept]
     columns, weights = columns[kept], data[first:last][kept]
     degrees: FloatArray = np.bincount(rows, weights=weights, minlength=size).astype(np.float64)
-    vector = None if np.any(degrees == 0) else _second_vector(rows, columns, weights, degrees)
-    if vector is None:  # several pieces
+    in_pieces = bool(np.any(degrees == 0))
+    if not in_pieces:
+        roots = 1 / np.sqrt(degrees)
+        values = weights * roots[rows] * roots[columns]
+        if size <= DENSE:
+            normal = np.zeros((size, size))
+            normal[rows, columns] = values
+            found, vectors = eigh(normal, subset_by_index=[size - 2] * 2, check_finite=False)
+        else:
+            sparse = csr_array((values, (rows, columns)), shape=(size, size))
+            start = np.sqrt(degrees) * (1 + 0.1 * np.cos(np.arange(size)))
+            found, vectors = eigsh(sparse, k=2, which="LA", tol=TOLERANCE, v0=start)
+        in_pieces = found[0] > 1 - ONE
+    if in_pieces:
         links = csr_array((weights, (rows, columns)), shape=(size, size))
         _, piece = connected_components(links, directed=False)
         inner = np.flatnonzero(piece == np.bincount(piece).argmax())
@@ -172,7 +185,7 @@ def _cut(
         if len(inner) == size or len(inner) < FEWEST:
             return 0.0
         return _cut(largest.indptr, largest.indices, largest.data, 0, len(inner))
-    order = np.argsort(vector, kind="stable")
+    order = np.argsort(vectors[:, 0] * roots, kind="stable")  # by Fiedler's vector, up to sign
     place = np.empty(size, dtype=np.intp)
     place[order] = np.arange(size)
     low, high = np.minimum(place[rows], place[columns]), np.maximum(place[rows], place[columns])
@@ -183,25 +196,3 @@ def _cut(
     smaller = np.minimum(before, degrees.sum() - before)
     allowed = smaller >= min(LEAST_PART * degrees.sum(), smaller.max())
     return float(np.min(across[allowed]))
-
-
-def _second_vector(
-    rows: npt.NDArray[np.intp],
-    columns: npt.NDArray[np.integer],
-    weights: FloatArray,
-    degrees: FloatArray,
-) -> FloatArray | None:
-    """Fiedler's vector of a connected group, up to sign; None where it is in several pieces."""
-    roots = 1 / np.sqrt(degrees)
-    values, size = weights * roots[rows] * roots[columns], len(degrees)
-    if size <= DENSE:
-        normal = np.zeros((size, size))
-        normal[rows, columns] = values
-        found, vectors = eigh(normal, subset_by_index=[size - 2] * 2, check_finite=False)
-    else:
-        from scipy.sparse.linalg import eigsh
-
-        normal = csr_array((values, (rows, columns)), shape=(size, size))
-        start = np.sqrt(degrees) * (1 + 0.1 * np.cos(np.arange(size)))
-        found, vectors = eigsh(normal, k=2, which="LA", tol=TOLERANCE, v0=start)
-    return None if found[0] > 1 - ONE else np.asarray(vectors[:, 0] * roots)

@@ -320,7 +320,7 @@ class FaissSearch(_CandidateSearch):
         single = points.astype(np.float32)
         n_centres = int(max(1, min(CENTRES * np.sqrt(n), n / 4)))
         self._centres = faiss.IndexFlatL2(d)  # kept: the index holds no reference to it
-        self._index = faiss.IndexIVFFlat(self._centres, d, n_centres)
+        self._index: Any = faiss.IndexIVFFlat(self._centres, d, n_centres)
         self._index.cp.seed = 0
         self._index.cp.max_points_per_centroid = PER_CENTRE
         self._index.cp.min_points_per_centroid = 1  # no word about it
