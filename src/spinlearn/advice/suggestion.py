@@ -90,14 +90,9 @@ class Suggestion:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from spinlearn import PottsClassifier, suggest
-    >>> X = np.r_[np.linspace(0, 1, 12), np.linspace(3, 4, 12)][:, None]
-    >>> y = np.full(24, -1)
-    >>> y[0], y[1] = 0, 1  # no label in the second group
-    >>> clf = PottsClassifier(method="paper").fit(X, y)
-    >>> bool(suggest(clf, 1)[0].point >= 12)
-    True
+    >>> from spinlearn.advice import Suggestion
+    >>> Suggestion(point=17, gain=4.5, reach=12).point
+    17
     """
 
     point: int

@@ -46,15 +46,8 @@ class Interval:
 
     Examples
     --------
-    A triangle without a label between two labelled points:
-
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
-    >>> from spinlearn.engines import Enumeration
-    >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
-    >>> from spinlearn.answers import profile
-    >>> profile(run).intervals(2)[1]
+    >>> from spinlearn.answers import Interval  # as `Profile.intervals` lists them
+    >>> Interval(low=0.35, high=2.85, outcome=2)
     Interval(low=0.35, high=2.85, outcome=2)
     """
 
@@ -90,22 +83,19 @@ class Profile(NotebookTable):
 
     Examples
     --------
-    Three groups of five points, weakly joined in a row; a label in the first and in the last. When
-    it is cold, the middle group follows the first, and at T = 0.8 it is a class of its own:
+    A triangle without a label between two labelled points follows one of them when it is cold; at
+    T = 0.7 it is a class of its own:
 
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
-    >>> from spinlearn.engines import JunctionTree
-    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
-    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = MinCut()(graph, [0] + 13 * [-1] + [1], n_states=2)
-    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.answers import profile
-    >>> whole = profile(found)
-    >>> whole.outcomes[:, [0, 7, 14]].tolist()  # a point of each group; 2 is the first new class
-    [[0, 0, 1], [0, 0, 1], [0, 2, 1], [0, -1, 1]]
-    >>> [(i.low, i.high, i.outcome) for i in whole.intervals(7)]
-    [(0.0, 0.55, 0), (0.55, 2.9, 2), (2.9, 5.0, -1)]
+    >>> from spinlearn.engines import Enumeration
+    >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
+    >>> run = Enumeration().run(PottsModel(graph, 2, clamped=[0, -1, -1, -1, 1]), [0.0, 0.7, 5.0])
+    >>> whole = profile(run)
+    >>> whole.outcomes[:, [0, 2, 4]].tolist()  # 2 is the first new class, -1 an outlier
+    [[0, 0, 1], [0, 2, 1], [0, -1, 1]]
+    >>> [(i.low, i.high, i.outcome) for i in whole.intervals(2)]
+    [(0.0, 0.35, 0), (0.35, 2.85, 2), (2.85, 5.0, -1)]
     """
 
     temperatures: FloatArray
@@ -348,11 +338,10 @@ def profile(
     --------
     A triangle without a label between two labelled points:
 
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(PottsModel(graph, 2, clamped=[0, -1, -1, -1, 1]), [0.0, 0.7, 5.0])
     >>> from spinlearn.answers import profile
     >>> profile(run).status[:, 2].tolist()  # confident, new, outlier
     [1, 4, 5]
@@ -420,11 +409,10 @@ def decide(
     --------
     A triangle without a label between two labelled points:
 
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(PottsModel(graph, 2, clamped=[0, -1, -1, -1, 1]), [0.0, 0.7, 5.0])
     >>> from spinlearn.answers import decide
     >>> [int(decide(run, t).outcomes[2]) for t in (0.0, 0.7)]  # 2 is the first new class
     [0, 2]

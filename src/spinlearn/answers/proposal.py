@@ -118,17 +118,11 @@ class Word:
 
     Examples
     --------
-    >>> import warnings
     >>> import numpy as np
-    >>> from spinlearn import PottsClassifier
-    >>> X = np.concatenate([np.linspace(k, k + 1, 20) for k in (0, 3, 6)])[:, None]
-    >>> y = np.array(60 * [""], dtype=object)
-    >>> y[[3, 8, 15]], y[[23, 28, 35]] = "left", "middle"
-    >>> with warnings.catch_warnings(action="ignore"):
-    ...     clf = PottsClassifier().fit(X, y).accept("new:1", "right")
-    >>> word = clf.words_[0]
-    >>> word.do, word.name, len(word.labelled), str(clf.names_[-1])
-    ('accept', 'right', 3, 'right')
+    >>> from spinlearn.answers import Word  # as ``PottsClassifier.words_`` lists them
+    >>> word = Word("accept", "new:1", "right", np.array([40, 41, 42]), np.array([41]))
+    >>> word.do, word.name, word.labelled.tolist()
+    ('accept', 'right', [41])
     """
 
     do: str

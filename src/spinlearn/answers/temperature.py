@@ -122,12 +122,11 @@ def answer_temperature(
     --------
     A triangle without a label between two labelled points:
 
-    >>> from spinlearn import Graph
+    >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.answers import answer_temperature, profile
-    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(PottsModel(graph, 2, clamped=[0, -1, -1, -1, 1]), [0.0, 0.7, 5.0])
     >>> answer_temperature(profile(run), "paper")
     0.7
     """
@@ -192,12 +191,11 @@ def stability(found: Profile, *, strict: bool = False) -> FloatArray:
     --------
     A triangle without a label between two labelled points:
 
-    >>> from spinlearn import Graph
+    >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.answers import profile, stability
-    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(PottsModel(graph, 2, clamped=[0, -1, -1, -1, 1]), [0.0, 0.7, 5.0])
     >>> stability(profile(run)).round(2)[:2].tolist()  # three points, over a range of 2.5
     [0.0, 7.5]
     """

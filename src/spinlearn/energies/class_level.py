@@ -153,10 +153,8 @@ class DiffusedCut(BalancedCut):
         Of the balance, in units of the mean coupling. Default: the mean degree in that unit, which
         is the mean number of neighbours; then ``size="volume"`` and ``diffusion=0`` make the energy
         that of `Modularity`.
-    size : {"count", "volume"}, default "count"
-        Whether the size of a class is its number of points or their summed degree.
-    proportions : array-like of shape (q,), optional
-        Expected shares of the classes, all equal by default; they are scaled to sum to one.
+    size, proportions
+        As for `BalancedCut`.
     <shared>
 
     Examples

@@ -301,13 +301,10 @@ class MutualKNN(PointBuilder):
 
     Parameters
     ----------
-    n_neighbors, metric, weights
+    n_neighbors, metric, weights, n_components
         As for `KNN`.
     spanning_tree : bool, default True
         Whether to add the minimum spanning tree of all points, so that the graph is in one piece.
-    n_components : int, "auto" or None, default None
-        Principal components in which neighbours are looked for; None: all features. "auto" reduces
-        where features outnumber what the points support.
 
     References
     ----------
