@@ -43,14 +43,7 @@ from spinlearn.model.potts import FREE, PottsModel
 
 
 class Averages:
-    """Thermal averages of a model, computed when they are first looked at.
-
-    Parameters
-    ----------
-    model : PottsModel
-    make : callable
-        Returns the Equilibrium.
-    """
+    """Thermal averages of a model, which `make` returns when they are first looked at."""
 
     def __init__(self, model: PottsModel, make: Callable[[], Equilibrium]) -> None:
         self.model, self._make = model, make

@@ -41,10 +41,7 @@ FAR_OFF = 3.0  # times the limit: beyond, the first B moves at one temperature t
 class StoppingRule:
     """Stops a run once the calls of its answer are settled.
 
-    Parameters
-    ----------
-    answer_of : callable
-        From an Equilibrium and a temperature (None: that of the rule) to the Answer.
+    `answer_of` makes the Answer of an Equilibrium at a temperature (None: that of the rule).
     """
 
     def __init__(self, answer_of: Callable[[Equilibrium, float | None], Answer]) -> None:

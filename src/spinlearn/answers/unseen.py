@@ -83,10 +83,12 @@ class CouplingLaw:
         forms = [(None, np.abs(graph.weights)), (d, shares[:, 0] * shares[:, 1])]
         if not np.array_equal(model.graph.weights, graph.weights):
             forms.reverse()  # made homogeneous, and perhaps in proportion all the same
+        judged = w > FAINTEST_COUPLING
         for degrees, form in forms:
-            factor = _factor(model.couplings * np.sign(graph.weights), form, w > FAINTEST_COUPLING)
-            if factor is not None:
-                return cls(factor, unit, degrees)
+            ratios = (model.couplings * np.sign(graph.weights))[judged] / form[judged]
+            c = float(np.median(ratios))
+            if 0 < c < np.inf and np.all(np.abs(ratios - c) <= ROUNDING * c):
+                return cls(c, unit, degrees)
         return None
 
     def couplings(self, similarity: Any) -> FloatArray:
@@ -102,14 +104,6 @@ class CouplingLaw:
         values = np.zeros(len(w))
         values[some] = np.sqrt(w[some] / own[some]) * np.sqrt(w[some] / other[some])
         return np.asarray(self.factor * values)
-
-
-def _factor(couplings: FloatArray, form: FloatArray, judged: BoolArray) -> float | None:
-    """c > 0 of couplings = c form, or None where there is no such number."""
-    ratios = couplings[judged] / form[judged]
-    c = float(np.median(ratios))
-    same = 0 < c < np.inf and bool(np.all(np.abs(ratios - c) <= ROUNDING * c))
-    return c if same else None
 
 
 NO_STATE = -1
@@ -206,9 +200,16 @@ def unseen_outcomes(
     """
     rows, n_classes = _canonical(similarity), len(answer.classes)
     outcomes, among_named = _prevailing(answer.decision.outcomes, n_classes, rows, reached)
-    codes = outcomes_of_states(answer.model, answer.decision.outcomes, n_classes)
-    heard = rows @ label_reach(answer.model, n_classes).astype(np.float64) > 0
-    step = max(1, CHUNK // answer.model.n_states)
+    model = answer.model
+    # What every state stands for, (q,): a class, a new class, or neither.
+    codes = np.full(model.n_states, NO_STATE, dtype=np.int32)
+    codes[:n_classes] = np.arange(n_classes)
+    for s in range(n_classes, model.n_states):
+        held = np.flatnonzero(model.clamped == s)
+        if len(held):  # a new class
+            codes[s] = answer.decision.outcomes[held[0]]
+    heard = rows @ label_reach(model, n_classes).astype(np.float64) > 0
+    step = max(1, CHUNK // model.n_states)
     for start in range(0, len(laws), step):
         one = slice(start, start + step)
         p = laws[one]
@@ -221,17 +222,6 @@ def unseen_outcomes(
         taken = reached[one] & (called != NO_STATE) & (sure | likely)
         outcomes[one][taken] = called[taken]
     return outcomes
-
-
-def outcomes_of_states(model: PottsModel, outcomes: IntArray, n_classes: int) -> IntArray:
-    """The outcome that every state stands for, (q,): a class, a new class, or -1 for neither."""
-    codes = np.full(model.n_states, NO_STATE, dtype=np.int32)
-    codes[:n_classes] = np.arange(n_classes)
-    for s in range(n_classes, model.n_states):
-        held = np.flatnonzero(model.clamped == s)
-        if len(held):  # a new class
-            codes[s] = outcomes[held[0]]
-    return codes
 
 
 def _cavity_step(
@@ -249,7 +239,11 @@ def _cavity_step(
     exponent = -cost.of(part, couplings) / temperature
     if np.ptp(unlike) == 0 and np.ptp(np.diag(pairs)) == 0:
         against = couplings[:, None] * (unlike[0] - pairs[0, 0]) / temperature
-        exponent += _row_sums(part, _log_factor(law, against))
+        with np.errstate(over="ignore"):
+            w = np.exp(-against)
+        # ln(w + (1 - w) p), also where w is below the range of floats
+        factor = law + w * (1 - law)
+        logs = np.where(factor > FAINTEST, np.log(np.maximum(factor, FAINTEST)), -against)
     else:
         logs = np.empty(law.shape)
         with np.errstate(divide="ignore"):
@@ -257,18 +251,10 @@ def _cavity_step(
         for s in range(q):
             terms = known - couplings[:, None] * pairs[s] / temperature
             logs[:, s] = np.logaddexp.reduce(terms, axis=1)
-        exponent += _row_sums(part, logs)
+    exponent += _row_sums(part, logs)
     exponent -= exponent.max(axis=1, keepdims=True)
     found = np.exp(exponent)
     return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-
-def _log_factor(law: FloatArray, against: FloatArray) -> FloatArray:
-    """ln(w + (1 - w) p) with w = exp(-against), also where w is below the range of floats."""
-    with np.errstate(over="ignore"):
-        w = np.exp(-against)
-    factor = law + w * (1 - law)
-    return np.asarray(np.where(factor > FAINTEST, np.log(np.maximum(factor, FAINTEST)), -against))
 
 
 class _ClassCost:

@@ -292,7 +292,11 @@ class KNN(PointBuilder):
         chosen = _links_of(space.nearest(min(self.n_neighbors, space.n_points), unseen))
         if space.n_points <= self.n_neighbors:
             return chosen  # all
-        return _either(chosen, space.nearer(self.n_neighbors, unseen), space.n_points)
+        both = (chosen, space.nearer(self.n_neighbors, unseen))  # links in either, each once
+        keys = np.concatenate([links.queries * space.n_points + links.ids for links in both])
+        keys, first = np.unique(keys, return_index=True)
+        distances = np.concatenate([links.distances for links in both])
+        return Links(keys // space.n_points, keys % space.n_points, distances[first])
 
 
 @dataclass(kw_only=True)
@@ -408,14 +412,6 @@ def _links_of(neighbors: Neighbors) -> Links:
     n_queries, k = neighbors.ids.shape
     queries = np.repeat(np.arange(n_queries), k)
     return Links(queries, neighbors.ids.ravel(), neighbors.distances.ravel())
-
-
-def _either(one: Links, other: Links, n_points: int) -> Links:
-    """Links that are in either list, each once."""
-    keys = np.concatenate([links.queries * n_points + links.ids for links in (one, other)])
-    distances = np.concatenate([one.distances, other.distances])
-    keys, first = np.unique(keys, return_index=True)
-    return Links(keys // n_points, keys % n_points, distances[first])
 
 
 def _undirected(links: Links) -> tuple[Ids, FloatArray, Ids]:
