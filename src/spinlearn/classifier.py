@@ -24,9 +24,7 @@ from spinlearn.answers.labels import (
     LabelCode,
     encode_outcomes,
     parse_labels,
-    refuse_reserved,
 )
-from spinlearn.answers.profile import Profile
 from spinlearn.answers.proposal import ACCEPT, REJECT, Proposal, Word, proposed
 from spinlearn.answers.stopping import StoppingRule
 from spinlearn.answers.unseen import unseen_average, unseen_laws, unseen_outcomes
@@ -59,11 +57,11 @@ from spinlearn.model.components import reached
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.phases import COARSE_SIZE, refined_grid, temperature_grid
 from spinlearn.model.protocols import Callback, Progress, SamplesLevels, seed_sequence
+from spinlearn.model.settings import is_open
 from spinlearn.settings import (
     CLASSIFIER,
     check,
     class_proportions,
-    is_open,
     make_rule,
     parameters_text,
     signature,
@@ -75,6 +73,16 @@ PLANNED = ("method", "energy", "label_noise", "proportions", "novelty")  # setti
 QUICK = 3_000  # points beyond which the answer to accepted and rejected proposals is a quick one
 HASTY_TOL = 1e-3  # of messages: marginals are then right to about 1e-2 where they move most
 HASTY_SWEEPS = 25
+
+
+def _of_answer(name: str, text: str) -> Any:
+    """A property that the answer has under this name."""
+
+    def value(self: PottsClassifier) -> Any:
+        return getattr(self._answer, name)
+
+    value.__doc__ = text
+    return property(value)
 
 
 class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
@@ -273,13 +281,9 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             temperatures=rule.temperatures(),
             couplings=self._couplings,
             seed=0 if seed is None else int(seed_sequence(seed).generate_state(1)[0]),
-            callback=self._limited(callback),
+            callback=callback if self.time_limit is None else Clock(self.time_limit, callback),
             **{name: values[name] for name in PLANNED},
         ).for_engine()
-
-    def _limited(self, callback: Callback | None) -> Callback | None:
-        """A callback that also says stop when the time is over."""
-        return callback if self.time_limit is None else Clock(self.time_limit, callback)
 
     def _follow(self, code: LabelCode, words: tuple[Word, ...], asked: Asked) -> Self:
         """Classify by labels, knowing what was said about proposals."""
@@ -298,27 +302,25 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     def _told(self, code: LabelCode, words: tuple[Word, ...], asked: Asked) -> Asked:
         """What is asked, with what follows from the labels."""
         self._label_code, self.classes_, self.words_ = code, code.classes, words
+        training, given = self._training, self.features
+        features: Features | GivenLaw | None = None
+        if not (isinstance(given, str) or is_classifier(given)):
+            features = GivenLaw.of(given, self.graph_.n_nodes, len(self.classes_))
+        elif training.points is not None and given != "off":
+            features = Features.of(
+                training.points, given, components=training.reduction is not None
+            )
+        elif not isinstance(given, str):
+            raise InvalidInputError(
+                "features= is a classifier, but only a graph was given: fit points, or give an "
+                "array of probabilities"
+            )
         return replace(
             asked,
-            features=self._features(),
+            features=features,
             proportions=class_proportions(self.proportions, code.classes.tolist()),
             rejected=tuple(word.points for word in words if word.do == REJECT),
         )
-
-    def _features(self) -> Features | GivenLaw | None:
-        """What the features alone may say, if they are to be asked."""
-        training, asked = self._training, self.features
-        if isinstance(asked, str) and (asked == "off" or training.points is None):
-            return None
-        if isinstance(asked, str) or is_classifier(asked):
-            if training.points is None:
-                raise InvalidInputError(
-                    "features= is a classifier, but only a graph was given: fit points, or give an "
-                    "array of probabilities"
-                )
-            reduced = training.reduction is not None
-            return Features.of(training.points, asked, components=reduced)
-        return GivenLaw.of(asked, self.graph_.n_nodes, len(self.classes_))
 
     def _averaged(
         self, chosen: Plan, asked: Asked, run: Callable[[], Equilibrium] | None = None
@@ -361,25 +363,20 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         callback = asked.callback
         if isinstance(callback, Clock):
             inner = callback.callback
-            callback = inner if _has_limit(chosen.engine) else self._limited(inner)
+            callback = inner if _has_limit(chosen.engine) else Clock(self.time_limit, inner)
         return partial(chosen.engine.run, chosen.model, seed=self.random_state, callback=callback)
 
     def _take(self, chosen: Plan, asked: Asked) -> None:
         """Go by this plan."""
-        self.choices_ = [*self._graph_choice(asked.method), *chosen.choices]
-        self.plan_ = chosen
-        self.model_ = chosen.model
-
-    def _graph_choice(self, method: str) -> list[Choice]:
-        """What was decided about the graph, if anything was."""
+        self.choices_, self.plan_, self.model_ = list(chosen.choices), chosen, chosen.model
         training = self._training
         if training.points is None or not is_open(self.graph):
-            return []
+            return
         n_points, n_used = training.points.shape
-        mutual = "mutual " if method == "paper" else ""
+        mutual = "mutual " if asked.method == "paper" else ""
         value = f"{getattr(training.builder, 'n_neighbors', None)} {mutual}nearest neighbours"
         why = f"{n_used} features are few enough for {n_points} points"
-        if method == "paper":
+        if asked.method == "paper":
             why = "the paper's"
         elif training.reduction is not None:
             value += f" in {n_used} principal components"
@@ -390,7 +387,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         recall = getattr(training.builder, "recall_", None)
         if recall is not None:
             why += f"; found by faiss with a measured recall of {recall:.3f}"
-        return [Choice("graph", value, why)]
+        self.choices_.insert(0, Choice("graph", value, why))
 
     def _answer_from(
         self, chosen: Plan, equilibrium: Equilibrium, temperature: float | None = None
@@ -517,9 +514,13 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         given = np.full(len(code.states), None, dtype=object)
         known = code.states >= 0
         given[known] = code.classes[code.states[known]].tolist()
-        given[labelled] = class_like(code.classes, name)
+        try:  # in the kind of the classes that there are
+            given[labelled] = int(name) if code.classes.dtype.kind in "iu" else str(name)
+        except (TypeError, ValueError):
+            raise InvalidInputError(
+                f"{name!r} is no whole number, but all labels are: give the class a number"
+            ) from None
         new = parse_labels(given, len(given))
-        refuse_reserved(new.classes)
         word = Word(do, group, str(name), chosen.points, labelled)
         words = (*self.words_, word)
         if len(given) > QUICK:
@@ -575,7 +576,9 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         wanted = np.unique(wanted[(wanted > 0) & np.isfinite(wanted)])  # cooled from above
         if len(wanted) == 0:
             return None
-        run = partial(_hasty_averages, chosen, wanted, callback)
+        hasty = BeliefPropagation(tol=HASTY_TOL, max_sweeps=HASTY_SWEEPS)
+        root = np.random.SeedSequence(0)
+        run = partial(cooled_averages, hasty, chosen.model, wanted, root, callback)
         quick.answer_ = quick._answer_from(chosen, run()) if chosen.parts is None else (
             quick._averaged(chosen, asked, run)
         )  # fmt: skip
@@ -603,70 +606,26 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         """
         return self._answer.at(temperature)
 
-    @property
-    def equilibrium_(self) -> Equilibrium:
-        """All thermal averages over the grid."""
-        return self._answer.equilibrium
-
-    @property
-    def profile_(self) -> Profile:
-        """The outcome of every point at every temperature of the grid."""
-        return self._answer.profile
-
-    @property
-    def temperature_(self) -> float:
-        """Temperature of the answer."""
-        return self._answer.temperature
-
-    @property
-    def transduction_(self) -> npt.NDArray[Any]:
-        """The call of every point."""
-        return self._answer.calls
-
-    @property
-    def names_(self) -> npt.NDArray[np.object_]:
-        """The call of every point in words."""
-        return self._answer.names
-
-    @property
-    def status_(self) -> npt.NDArray[np.str_]:
-        """How every point came by its call."""
-        return self._answer.status
-
-    @property
-    def label_distributions_(self) -> FloatArray:
-        """Probability of every named class, (n, n_classes)."""
-        return self._answer.probabilities
-
-    @property
-    def new_probability_(self) -> FloatArray:
-        """Probability of being in none of the named classes, (n,)."""
-        return self._answer.new_probability
-
-    @property
-    def confidence_(self) -> FloatArray:
-        """Probability of the call, (n,)."""
-        return self._answer.confidence
-
-    @property
-    def expected_accuracy_(self) -> tuple[float, float]:
-        """Share of the calls that are expected to be right, and its standard deviation."""
-        return self._answer.expected_accuracy
-
-    @property
-    def forced_labels_(self) -> npt.NDArray[Any]:
-        """The most probable named class of every point."""
-        return self._answer.forced_labels
-
-    @property
-    def new_classes_(self) -> dict[str, npt.NDArray[np.intp]]:
-        """Members of every new class, by its name."""
-        return self._answer.new_classes
-
-    @property
-    def proposals_(self) -> tuple[Proposal, ...]:
-        """Groups that may be a class of their own, best first."""
-        return self._answer.proposals
+    equilibrium_ = _of_answer("equilibrium", "All thermal averages over the grid.")
+    profile_ = _of_answer("profile", "The outcome of every point at every temperature of the grid.")
+    temperature_ = _of_answer("temperature", "Temperature of the answer.")
+    transduction_ = _of_answer("calls", "The call of every point.")
+    names_ = _of_answer("names", "The call of every point in words.")
+    status_ = _of_answer("status", "How every point came by its call.")
+    label_distributions_ = _of_answer(
+        "probabilities", "Probability of every named class, (n, n_classes)."
+    )
+    new_probability_ = _of_answer(
+        "new_probability", "Probability of being in none of the named classes, (n,)."
+    )
+    confidence_ = _of_answer("confidence", "Probability of the call, (n,).")
+    expected_accuracy_ = _of_answer(
+        "expected_accuracy",
+        "Share of the calls that are expected to be right, and its standard deviation.",
+    )
+    forced_labels_ = _of_answer("forced_labels", "The most probable named class of every point.")
+    new_classes_ = _of_answer("new_classes", "Members of every new class, by its name.")
+    proposals_ = _of_answer("proposals", "Groups that may be a class of their own, best first.")
 
     @property
     def class_shares_(self) -> FloatArray:
@@ -780,27 +739,9 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         return tags
 
 
-def class_like(classes: npt.NDArray[Any], name: Any) -> Any:
-    """The name of a class in the kind of those that there are."""
-    if classes.dtype.kind not in "iu":
-        return str(name)
-    try:
-        return int(name)
-    except (TypeError, ValueError):
-        raise InvalidInputError(
-            f"{name!r} is no whole number, but all labels are: give the class a number"
-        ) from None
-
-
 def _has_limit(engine: Any) -> bool:
     """Whether an engine ends by itself when its time is over."""
     return "max_seconds" in getattr(engine, "get_params", dict)()
-
-
-def _hasty_averages(chosen: Plan, wanted: FloatArray, callback: Callback | None) -> Equilibrium:
-    settings = BeliefPropagation(tol=HASTY_TOL, max_sweeps=HASTY_SWEEPS)
-    root = np.random.SeedSequence(0)
-    return cooled_averages(settings, chosen.model, wanted, root, callback)
 
 
 class Clock:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from spinlearn.answers.labels import LabelCode, as_array, parse_labels, refuse_reserved
+from spinlearn.answers.labels import LabelCode, as_array, parse_labels
 from spinlearn.answers.unseen import NEGLIGIBLE
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.graphs import PixelGrid, as_graph, make_builder
@@ -96,15 +96,8 @@ def read_graph(
 ) -> TrainingGraph:
     """The graph of X; sets the estimator's n_features_in_ (and feature names) on the way.
 
-    Parameters
-    ----------
-    estimator : scikit-learn estimator
-        The one being fitted.
-    X : points, or a graph of any kind; with a `PixelGrid`, the mask of an image
-    builder : str or GraphBuilder
-        How points become a graph; not looked at when X is a graph.
-    callback : callable, optional
-        Told of the progress.
+    X is points, or a graph of any kind, of which no `builder` is needed; with a `PixelGrid`, the
+    mask of an image.
     """
     if is_graph(X):
         if hasattr(X, "tocoo") and (X.ndim != 2 or X.shape[0] != X.shape[1]):
@@ -176,9 +169,7 @@ def read_labels(y: Any, n_points: int) -> LabelCode:
     """Classes and states of y; -1, None, NaN and "" mark unlabelled points."""
     if getattr(y, "ndim", 1) == 2 and y.shape[1] == 1:
         y = column_or_1d(y, warn=True)
-    code = parse_labels(y, n_points)
-    refuse_reserved(code.classes)
-    return code
+    return parse_labels(y, n_points)
 
 
 def similarities(estimator: Any, X: Any, training: TrainingGraph) -> tuple[Any, FloatArray | None]:
@@ -236,7 +227,36 @@ def contradiction(points: FloatArray, states: npt.NDArray[Any]) -> tuple[int, in
 
 def _checked(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
     """X as an array of finite points, after scikit-learn's checks of features and names."""
-    X = plain_table(X)
+    if isinstance(X, Mapping):
+        raise NoTableError(
+            "X is a mapping, whose order of points is not plain: pass pandas.DataFrame(X) if its "
+            "values are columns, np.array(list(X.values())) if they are points"
+        )
+    if hasattr(X, "__next__"):
+        raise NoTableError(f"X is a {type(X).__name__}, which can be read only once: pass list(X)")
+    if isinstance(X, np.ndarray) and X.dtype.names is not None:
+        raise NoTableError(
+            f"X is a structured array with the fields {', '.join(X.dtype.names)}, not a table of "
+            "numbers: pass numpy.lib.recfunctions.structured_to_unstructured(X)"
+        )
+    if isinstance(X, np.matrix):
+        X = np.asarray(X)
+    kinds = list(getattr(X, "dtypes", ())) if hasattr(X, "sparse") else []
+    if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
+        X = X.sparse.to_dense()  # a frame is a table of features, never a graph
+    try:
+        cells = np.asarray(X)
+    except ValueError:  # rows of different length, of which more is said later
+        cells = np.empty(0)
+    # Text such as 1_000, which Python reads as a number and no one else does.
+    for place, cell in np.ndenumerate(cells) if cells.dtype.kind in "OU" else ():
+        if isinstance(cell, str) and "_" in cell and place:
+            axes = zip(("row", "column"), place, strict=False)
+            where = ", ".join(f"{axis} {k}" for axis, k in axes)
+            raise InvalidInputError(
+                f"X holds the text {str(cell)!r} at {where}, but features are numbers: write them "
+                "without _"
+            )
     kind = getattr(getattr(X, "dtype", None), "kind", "f")
     if hasattr(X, "columns") or np.ma.isMaskedArray(X) or kind in "mMUST":
         checked_points(X)  # names what scikit-learn would convert in silence
@@ -315,7 +335,13 @@ def labels_by_row(y: Any, n_points: int, nodes: Sequence[Hashable] | None, index
     """
     if not isinstance(y, Mapping):
         own = index_of(y)
-        if own is None or nodes is None or not _names_nodes(own, nodes, n_points):
+        if own is None or nodes is None:
+            return y
+        known = set(nodes)
+        found = [name in known for name in own]
+        # An index that names no node, or is a mere count of rows, does not say whose labels are.
+        counts = len(own) == n_points and list(own) == list(range(n_points))
+        if not (all(found) or (any(found) and not counts)):
             return y
         if not own.is_unique:
             twice = own[own.duplicated()][0]
@@ -331,70 +357,14 @@ def labels_by_row(y: Any, n_points: int, nodes: Sequence[Hashable] | None, index
     labels = np.full(n_points, None, dtype=object)
     for name, label in y.items():
         if name not in place:
+            among = "the nodes of the graph"
+            if nodes is None and (index is None or list(index) == list(range(n_points))):
+                among = f"the rows 0 to {n_points - 1}"
+            elif nodes is None:
+                first = ", ".join(map(repr, index[:3].tolist()))
+                among = f"the index of X ({first}{', ...' if n_points > 3 else ''})"
             raise InvalidInputError(
-                f"y has a label for {name!r}, which is not among {_among(nodes, index, n_points)}: "
-                "correct its keys"
+                f"y has a label for {name!r}, which is not among {among}: correct its keys"
             )
         labels[place[name]] = label
     return labels
-
-
-def _names_nodes(own: Any, nodes: Sequence[Hashable], n_points: int) -> bool:
-    """Whether the index of a Series names nodes; one that names none is a mere count of rows."""
-    known = set(nodes)
-    found = [name in known for name in own]
-    counts = len(own) == n_points and list(own) == list(range(n_points))
-    return all(found) or (any(found) and not counts)
-
-
-def _among(nodes: Sequence[Hashable] | None, index: Any, n_points: int) -> str:
-    if nodes is not None:
-        return "the nodes of the graph"
-    if index is None or list(index) == list(range(n_points)):
-        return f"the rows 0 to {n_points - 1}"
-    first = ", ".join(map(repr, index[:3].tolist()))
-    return f"the index of X ({first}{', ...' if n_points > 3 else ''})"
-
-
-# -- forms of a table beyond those that scikit-learn knows ----------------------------------------
-
-
-def plain_table(X: Any) -> Any:
-    """X in a form that scikit-learn reads, or an error that says how to get there."""
-    if isinstance(X, Mapping):
-        raise NoTableError(
-            "X is a mapping, whose order of points is not plain: pass pandas.DataFrame(X) if its "
-            "values are columns, np.array(list(X.values())) if they are points"
-        )
-    if hasattr(X, "__next__"):
-        raise NoTableError(f"X is a {type(X).__name__}, which can be read only once: pass list(X)")
-    if isinstance(X, np.matrix):
-        return np.asarray(X)
-    if isinstance(X, np.ndarray) and X.dtype.names is not None:
-        raise NoTableError(
-            f"X is a structured array with the fields {', '.join(X.dtype.names)}, not a table of "
-            "numbers: pass numpy.lib.recfunctions.structured_to_unstructured(X)"
-        )
-    kinds = list(getattr(X, "dtypes", ())) if hasattr(X, "sparse") else []
-    if kinds and all(type(kind).__name__ == "SparseDtype" for kind in kinds):
-        return X.sparse.to_dense()  # a frame is a table of features, never a graph
-    _refuse_underscores(X)
-    return X
-
-
-def _refuse_underscores(X: Any) -> None:
-    """Refuse text such as 1_000, which Python reads as a number and no one else does."""
-    try:
-        cells = np.asarray(X)
-    except ValueError:  # rows of different length, of which more is said later
-        return
-    if cells.dtype.kind not in "OU" or not cells.ndim:
-        return
-    for place, cell in np.ndenumerate(cells):
-        if isinstance(cell, str) and "_" in cell:
-            axes = zip(("row", "column"), place, strict=False)
-            where = ", ".join(f"{axis} {k}" for axis, k in axes)
-            raise InvalidInputError(
-                f"X holds the text {str(cell)!r} at {where}, but features are numbers: write them "
-                "without _"
-            )

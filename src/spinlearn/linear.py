@@ -91,20 +91,12 @@ class System:
 
     def solve(self, right: FloatArray, *, tol: float, max_iter: int) -> Solution:
         """Solve (I - N) X = B; parameters as in the function of this name."""
-        n, k = right.shape
-        if n == 0 or k == 0:
-            return Solution(np.zeros((n, k)), 0, 0.0)
-        if self._order is None:
-            return self._in_order(right, tol, max_iter)
-        found = self._in_order(right[self._order], tol, max_iter)
-        x = np.empty_like(found.x)
-        x[self._order] = found.x
-        return Solution(x, found.n_iter, found.residual)
-
-    def _in_order(self, right: FloatArray, tol: float, max_iter: int) -> Solution:
         from spinlearn.kernels import graph_tools as linear
 
-        matrix, arrays = self._matrix, self._arrays
+        if right.size == 0:
+            return Solution(np.zeros(right.shape), 0, 0.0)
+        matrix, arrays, order = self._matrix, self._arrays, self._order
+        right = right if order is None else right[order]
         right = np.ascontiguousarray(right, dtype=matrix.dtype)
         size = _lengths(right)
         x, residual = np.zeros_like(right), right
@@ -124,6 +116,8 @@ class System:
             worst = float(shares.max())
             if worst <= tol or n_iter >= max_iter:
                 break
+        if order is not None:
+            x[order] = x.copy()
         return Solution(x, n_iter, worst)
 
 

@@ -30,9 +30,8 @@ from spinlearn.energies import ENERGIES, make_energy
 from spinlearn.engines import ENGINES, make_engine
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.arrays import temperature_array
-from spinlearn.model.settings import Settings, is_number, made, value_of
+from spinlearn.model.settings import AUTO, Settings, is_number, is_open, made, value_of
 
-AUTO = "auto"
 RULES = (AUTO, "calibrated", "paper")
 MOST_TEMPERATURES = 10_000
 READ, PREPARE, METHOD = "Reading the data", "Preparing features", "Method"
@@ -194,11 +193,6 @@ def _listed(names: Sequence[str], most: int = 10) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def is_open(value: Any) -> bool:
-    """Whether a setting is left to us."""
-    return isinstance(value, str) and value == AUTO
-
-
 # -- checks ----------------------------------------------------------------------------------------
 
 
@@ -212,13 +206,6 @@ def _within(name: str, low: float, high: float, what: str, *, none: bool = False
     return check
 
 
-def _check_method(value: Any) -> None:
-    if value not in METHODS:
-        raise InvalidInputError(
-            f"method={value!r} is unknown: use one of {', '.join(map(repr, METHODS))}"
-        )
-
-
 def _check_engine(value: Any) -> None:
     """Even settings that an exact answer would never look at."""
     engine = make_engine(value)
@@ -230,50 +217,22 @@ def _check_engine(value: Any) -> None:
         raise InvalidInputError("n_jobs=0 would do nothing: give a number of threads, -1 for all")
 
 
-def _check_energy(value: Any) -> None:
-    if not is_open(value):
-        make_energy(value)
-
-
 # -- the record ------------------------------------------------------------------------------------
 
 
 class Setting(NamedTuple):
-    """One setting.
+    """One setting."""
 
-    Attributes
-    ----------
-    name : str
-        Of the parameter, and of what is stored.
-    default : object
-    kind : str
-        What it may be, in the classifier's docstring.
-    help : str
-        What it means, for the docstring and the command's help.
-    check : callable or None
-        Refuses a value that makes no sense.
-    written : str
-        How it is written on the command line, if that is not plain.
-    text : type
-        What the command line makes of it first.
-    option : str
-        Its name there, where that is another.
-    panel : str
-        Heading in the command's help.
-    first : bool
-        Whether it is among the first options that the help shows.
-    """
-
-    name: str
+    name: str  # of the parameter, and of what is stored
     default: Any
-    kind: str
-    help: str
-    check: Callable[[Any], object] | None = None
-    written: str = ""
-    text: Any = str
-    option: str = ""
-    panel: str = METHOD
-    first: bool = False
+    kind: str  # what it may be, in the classifier's docstring
+    help: str  # what it means, for the docstring and the command's help
+    check: Callable[[Any], object] | None = None  # refuses a value that makes no sense
+    written: str = ""  # how it is written on the command line, if that is not plain
+    text: Any = str  # what the command line makes of it first
+    option: str = ""  # its name there, where that is another
+    panel: str = METHOD  # heading in the command's help
+    first: bool = False  # whether it is among the first options that the help shows
 
 
 CLASSIFIER = (
@@ -284,7 +243,7 @@ CLASSIFIER = (
         "Domany throughout: mutual neighbours, the minimum cut, exact or sampled averages, T*. "
         "auto: messages, but on lattices, and graphs as sparse, the paper's where left-out labels "
         "do not speak against it.",
-        _check_method, first=True,
+        first=True,
     ),
     Setting(
         "graph", AUTO, "str or graph builder",
@@ -300,7 +259,6 @@ CLASSIFIER = (
         f"The energy over labellings: {', '.join(ENERGIES)}; with settings such as "
         "min_cut:label_strength=2 or modularity:n_states=3. With one of these, no other energy is "
         "considered, and nothing is averaged.",
-        _check_energy,
     ),
     Setting(
         "features", AUTO, '{"auto", "off"}, classifier or array-like of shape (n, n_classes)',
@@ -436,12 +394,16 @@ def complete(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def check(values: Mapping[str, Any]) -> None:
     """Refuse at once what is unknown or contradictory."""
+    if values["method"] not in METHODS:
+        raise InvalidInputError(
+            f"method={values['method']!r} is unknown: use one of {', '.join(map(repr, METHODS))}"
+        )
+    own = None if is_open(values["energy"]) else make_energy(values["energy"])
     for setting in CLASSIFIER:
         if setting.check is not None:
             setting.check(values[setting.name])
-    energy, noise = values["energy"], values["label_noise"]
-    own = None if is_open(energy) else make_energy(energy)
     strength = getattr(own, "label_strength", np.inf)
+    noise = values["label_noise"]
     if noise and np.any(np.isfinite(np.asarray(strength, dtype=np.float64))):
         raise InvalidInputError(
             "label_noise and label_strength are two ways to say the same: give one of them"

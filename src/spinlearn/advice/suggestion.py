@@ -90,14 +90,9 @@ class Suggestion:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from spinlearn import PottsClassifier, suggest
-    >>> X = np.r_[np.linspace(0, 1, 12), np.linspace(3, 4, 12)][:, None]
-    >>> y = np.full(24, -1)
-    >>> y[0], y[1] = 0, 1  # no label in the second group
-    >>> clf = PottsClassifier(method="paper").fit(X, y)
-    >>> bool(suggest(clf, 1)[0].point >= 12)
-    True
+    >>> from spinlearn.advice import Suggestion
+    >>> Suggestion(point=17, gain=4.5, reach=12).point
+    17
     """
 
     point: int
@@ -265,19 +260,8 @@ def gaussian_batch(
 ) -> list[Suggestion]:
     """The n points without a label that explain most, one after the other.
 
-    Parameters
-    ----------
-    graph : Graph
-        Edges of negative weight are left aside.
-    labelled : bool array (n,)
-    errors : float array (n,)
-        Expected error at every point, in [0, 1].
-    n : int
-        At most the number of points without a label.
-    generator : numpy.random.Generator
-        Draws the points that are looked at where there are many.
-    stop : callable
-        Asked between blocks of columns.
+    `errors` (n,) are expected at the points, in [0, 1]. Where points are many, the generator draws
+    those that are looked at. `stop` is asked between blocks of columns.
     """
     free = np.flatnonzero(~labelled)
     most = max(min(MAX_POINTS, MAX_VALUES // graph.n_nodes), n)

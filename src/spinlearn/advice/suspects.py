@@ -67,13 +67,9 @@ class Suspect:
 
     Examples
     --------
-    >>> from spinlearn import Graph
-    >>> from spinlearn.advice import suspect_labels
-    >>> edges = [(i + k, j + k) for k in (0, 5) for i in range(5) for j in range(i)]
-    >>> graph = Graph(10, edges + [(0, 9)])
-    >>> found = suspect_labels(graph, [0, 1, 0, 0, -1, 1, 1, 1, -1, -1], n_states=2)
-    >>> found[0].point, found[0].p_instead > 0.9
-    (1, False)
+    >>> from spinlearn.advice import Suspect
+    >>> Suspect(point=1, given=1, instead=0, p_given=0.2, p_instead=0.8).instead
+    0
     """
 
     point: int
@@ -184,17 +180,7 @@ def suspect_labels(
 
 
 class LeftOut:
-    """What the other labels say of each labelled point; labels can be silenced.
-
-    Parameters
-    ----------
-    graph : Graph
-    points : int array (L,)
-        Labelled points.
-    states : int array (L,)
-        Their classes.
-    n_states : int
-    """
+    """What the other labels say of each of L labelled points; labels can be silenced."""
 
     def __init__(
         self, graph: Graph, points: npt.NDArray[np.intp], states: Labels, n_states: int

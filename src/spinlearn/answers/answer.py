@@ -43,14 +43,7 @@ from spinlearn.model.potts import FREE, PottsModel
 
 
 class Averages:
-    """Thermal averages of a model, computed when they are first looked at.
-
-    Parameters
-    ----------
-    model : PottsModel
-    make : callable
-        Returns the Equilibrium.
-    """
+    """Thermal averages of a model, which `make` returns when they are first looked at."""
 
     def __init__(self, model: PottsModel, make: Callable[[], Equilibrium]) -> None:
         self.model, self._make = model, make
@@ -126,15 +119,11 @@ class Answer(NotebookTable):
     >>> from spinlearn import PottsClassifier
     >>> X = np.r_[np.linspace(0, 1, 10), np.linspace(3, 4, 10)][:, None]
     >>> y = np.array(["", "", "left"] + 10 * [""] + ["right"] + 6 * [""], dtype=object)
-    >>> clf = PottsClassifier(method="paper").fit(X, y)
-    >>> answer = clf.answer_
+    >>> answer = PottsClassifier(method="paper").fit(X, y).answer_
     >>> answer.names[[0, 19]].tolist(), str(answer.status[2])
     (['left', 'right'], 'labelled')
     >>> answer.probabilities.shape, answer.new_classes
     ((20, 2), {})
-    >>> hot = answer.at(answer.temperatures[-1])  # the same at another temperature
-    >>> hot.warning is None
-    True
     """
 
     classes: npt.NDArray[Any]

@@ -117,17 +117,6 @@ def encode_outcomes(
     return names[inverse]
 
 
-def refuse_reserved(classes: npt.NDArray[Any]) -> None:
-    """Refuse classes whose names are those of calls, which could not be told from them."""
-    for name in map(str, classes):
-        if RESERVED.fullmatch(name):
-            raise InvalidInputError(
-                f"a label is {name!r}, which is how spinlearn names new classes (new:1), confused "
-                f"points (confused:A|B) or single odd ones ({OUTLIER}): rename that class, or "
-                "leave its points unlabelled"
-            )
-
-
 TURNED = ("nan", "NaN", "<NA>")  # what becomes of missing values that are turned into text
 # Written where there is no label, in small letters without spaces. All are names too: nobody but
 # the user can tell.
@@ -146,13 +135,7 @@ def means_nothing(name: object) -> bool:
 
 
 def doubts(names: Iterable[str]) -> list[str]:
-    """What is odd about the names of classes, in words; nothing is changed.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Each once.
-    """
+    """What is odd about the names of classes, each given once, in words; nothing is changed."""
     given = list(names)
     said = []
     turned = [name for name in given if name in TURNED]
@@ -163,12 +146,15 @@ def doubts(names: Iterable[str]) -> list[str]:
         )
     words = [name for name in given if name not in TURNED and means_nothing(name)]
     if words:
+        listed = " or ".join(map(repr, words[:3])) + (" ..." if len(words) > 3 else "")
         said.append(
-            f"a class is named {_listed(words)}, which reads like a word for no label, and is "
+            f"a class is named {listed}, which reads like a word for no label, and is "
             "taken as a class: if it is none, mark unlabelled points with -1, None or NaN, or say "
             f"--unlabelled {words[0]!r} on the command line"
         )
-    pairs = _same_to_the_eye(given)
+    first: dict[str, str] = {}
+    seen = [(first.setdefault(_sight(name), name), name) for name in given]
+    pairs = [(one, other) for one, other in seen if one != other]  # that a reader takes for one
     if pairs:
         more = f", and so are {len(pairs) - 1} more" if len(pairs) > 1 else ""
         said.append(
@@ -177,21 +163,6 @@ def doubts(names: Iterable[str]) -> list[str]:
             "are one"
         )
     return said
-
-
-def _listed(names: list[str]) -> str:
-    return " or ".join(map(repr, names[:3])) + (" ..." if len(names) > 3 else "")
-
-
-def _same_to_the_eye(names: list[str]) -> list[tuple[str, str]]:
-    """Pairs of names that a reader takes for one."""
-    first: dict[str, str] = {}
-    pairs = []
-    for name in names:
-        other = first.setdefault(_sight(name), name)
-        if other != name:
-            pairs.append((other, name))
-    return pairs
 
 
 def _sight(name: str) -> str:
@@ -256,6 +227,13 @@ def parse_labels(y: Any, n_points: int) -> LabelCode:
     if classes.dtype.kind == "U":
         for doubt in doubts(classes.tolist()):
             warnings.warn(doubt, LabelWarning, stacklevel=3)
+    for name in map(str, classes):
+        if RESERVED.fullmatch(name):  # a name of calls, which could not be told from them
+            raise InvalidInputError(
+                f"a label is {name!r}, which is how spinlearn names new classes (new:1), confused "
+                f"points (confused:A|B) or single odd ones ({OUTLIER}): rename that class, or "
+                "leave its points unlabelled"
+            )
     states = np.full(n_points, UNLABELLED, dtype=np.int32)
     states[known] = codes
     return LabelCode(classes, states)
@@ -383,13 +361,7 @@ def clean_labels(
 ) -> npt.NDArray[np.object_]:
     """Labels as text, or as whole numbers if all are; None where there is none.
 
-    Parameters
-    ----------
-    cells : sequence
-    unlabelled : sequence of str
-        Further values that mean "no label".
-    source : str
-        Where the labels are, for messages.
+    `unlabelled` are further values that mean "no label"; messages name the `source`.
     """
     labels = np.full(len(cells), None, dtype=object)
     for k, cell in enumerate(cells):
@@ -398,7 +370,11 @@ def clean_labels(
                 f"{source}: the label in row {k + 1} is infinite, which names no class: leave it "
                 "empty if there is none"
             )
-        labels[k] = _clean_label(cell, unlabelled)
+        if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
+            continue
+        text = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)
+        text = text.strip()
+        labels[k] = None if is_missing(text) or text in unlabelled else text
     given = [v for v in labels if v is not None]
     if "-1" in given and _against_one(given, len(labels)):
         return labels
@@ -408,12 +384,3 @@ def clean_labels(
             labels[k] = None if whole == -1 or str(whole) in unlabelled else whole
     labels[[v == "-1" for v in labels]] = None
     return labels
-
-
-def _clean_label(cell: Any, unlabelled: Sequence[str]) -> str | None:
-    if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
-        return None
-    if isinstance(cell, bytes):
-        cell = cell.decode("utf-8", errors="replace")
-    text = str(cell).strip()
-    return None if is_missing(text) or text in unlabelled else text

@@ -48,37 +48,22 @@ LAWS = ("graph", "distance to labels", "features", "guessing")
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Law:
-    """Probabilities of all points, and what the labels taught about them.
+    """Probabilities of all points, and what the labels taught about them."""
 
-    Attributes
-    ----------
-    probabilities : float array (n, k + new)
-        Of the named classes, then of the new ones. What a row lacks to one is the probability of
-        another class without label; a row of zeros is a point of which nothing is known.
-    shares : tuple of four float
-        Of the phase (belief propagation), of the walk, of the features, of guessing.
-    n_judged, n_right : int
-        Labels that were left out, and how many of them were called right.
-    chance : bool
-        Whether left-out labels were predicted no better than by guessing.
-    class_errors : float array (k,)
-        Standard error of the share of every class in all points, beyond that of single points.
-    temperatures : tuple of float
-        Of the phase, in the unit of the couplings.
-    resolutions : tuple of float
-        Strengths of its null model.
-    phase_weights : tuple of tuples of float
-        What each resolution (rows) and temperature (columns) counts in the phase; they sum to one.
-    """
-
+    # (n, k + new), of the named classes, then of the new ones. What a row lacks to one is the
+    # probability of another class without label; a row of zeros is a point of which nothing is
+    # known.
     probabilities: FloatArray
+    # of the phase (belief propagation), the walk, the features, guessing
     shares: tuple[float, float, float, float]
-    n_judged: int
-    n_right: int
-    chance: bool
+    n_judged: int  # labels that were left out
+    n_right: int  # and called right
+    chance: bool  # whether left-out labels were predicted no better than by guessing
+    # (k,), of the share of every class in all points, beyond that of single points
     class_errors: FloatArray
-    temperatures: tuple[float, ...]
-    resolutions: tuple[float, ...]
+    temperatures: tuple[float, ...]  # of the phase, in the unit of the couplings
+    resolutions: tuple[float, ...]  # strengths of its null model
+    # of each resolution and temperature in the phase; sum is one
     phase_weights: tuple[tuple[float, ...], ...]
 
     def decision(
@@ -137,17 +122,7 @@ MAX_STD_ERROR = 0.25  # of a marginal, at a temperature that may be chosen
 
 
 def call_probability(equilibrium: Equilibrium, decision: Decision, row: int) -> FloatArray:
-    """Probability of what is called, (n,).
-
-    Parameters
-    ----------
-    equilibrium : Equilibrium
-        Ascending in temperature.
-    decision : Decision
-        At one of its temperatures.
-    row : int
-        Which.
-    """
+    """Probability of what is called, (n,), at one row of an equilibrium with ascending T."""
     model, k = equilibrium.model, decision.n_classes
     p = np.asarray(equilibrium.marginals[row], dtype=np.float64)
     if equilibrium.temperatures[row] == 0:

@@ -6,6 +6,7 @@ Axes: T temperatures, n points.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,13 @@ from spinlearn.answers.rule import (
 from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, cell_ends, frozen, nearest_row
 from spinlearn.model.equilibrium import Equilibrium, NotebookTable
 from spinlearn.model.phases import tracked
+
+ROWS: dict[str, Any] = {
+    "temperatures": np.float64,
+    "outcomes": np.int32,
+    "status": np.int8,
+    "margin": np.float64,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +46,8 @@ class Interval:
 
     Examples
     --------
-    A triangle without a label between two labelled points:
-
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
-    >>> from spinlearn.engines import Enumeration
-    >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
-    >>> from spinlearn.answers import profile
-    >>> profile(run).intervals(2)[1]
+    >>> from spinlearn.answers import Interval  # as `Profile.intervals` lists them
+    >>> Interval(low=0.35, high=2.85, outcome=2)
     Interval(low=0.35, high=2.85, outcome=2)
     """
 
@@ -82,22 +83,19 @@ class Profile(NotebookTable):
 
     Examples
     --------
-    Three groups of five points, weakly joined in a row; a label in the first and in the last. When
-    it is cold, the middle group follows the first, and at T = 0.8 it is a class of its own:
+    A triangle without a label between two labelled points follows one of them when it is cold; at
+    T = 0.7 it is a class of its own:
 
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
-    >>> from spinlearn.engines import JunctionTree
-    >>> groups = [(i + k, j + k) for k in (0, 5, 10) for i in range(5) for j in range(i)]
-    >>> graph = Graph(15, groups + [(0, 5), (9, 10)], 30 * [1.0] + [0.3, 0.2])
-    >>> model = MinCut()(graph, [0] + 13 * [-1] + [1], n_states=2)
-    >>> found = JunctionTree().run(model, [0.0, 0.3, 0.8, 5.0])
+    >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.answers import profile
-    >>> whole = profile(found)
-    >>> whole.outcomes[:, [0, 7, 14]].tolist()  # a point of each group; 2 is the first new class
-    [[0, 0, 1], [0, 0, 1], [0, 2, 1], [0, -1, 1]]
-    >>> [(i.low, i.high, i.outcome) for i in whole.intervals(7)]
-    [(0.0, 0.55, 0), (0.55, 2.9, 2), (2.9, 5.0, -1)]
+    >>> from spinlearn.engines import Enumeration
+    >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
+    >>> run = Enumeration().run(PottsModel(graph, 2, clamped=[0, -1, -1, -1, 1]), [0.0, 0.7, 5.0])
+    >>> whole = profile(run)
+    >>> whole.outcomes[:, [0, 2, 4]].tolist()  # 2 is the first new class, -1 an outlier
+    [[0, 0, 1], [0, 2, 1], [0, -1, 1]]
+    >>> [(i.low, i.high, i.outcome) for i in whole.intervals(2)]
+    [(0.0, 0.35, 0), (0.35, 2.85, 2), (2.85, 5.0, -1)]
     """
 
     temperatures: FloatArray
@@ -107,6 +105,10 @@ class Profile(NotebookTable):
     n_classes: int
     confused_sets: tuple[tuple[int, ...], ...]
     n_labels: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in ROWS.items():
+            object.__setattr__(self, name, frozen(getattr(self, name), kind))
 
     def decision(self, row: int) -> Decision:
         """The decision at one temperature of the grid.
@@ -209,13 +211,7 @@ class Profile(NotebookTable):
         -------
         Profile
         """
-        return replace(
-            self,
-            temperatures=frozen(self.temperatures[rows], np.float64),
-            outcomes=frozen(self.outcomes[rows], np.int32),
-            status=frozen(self.status[rows], np.int8),
-            margin=frozen(self.margin[rows], np.float64),
-        )
+        return replace(self, **{name: getattr(self, name)[rows] for name in ROWS})
 
     def with_row(self, row: Profile) -> Profile:
         """The profile with one more temperature.
@@ -230,18 +226,11 @@ class Profile(NotebookTable):
         Profile
         """
         place = int(np.searchsorted(self.temperatures, row.temperatures[0]))
-
-        def inserted(name: str) -> npt.NDArray[np.generic]:
-            return np.insert(getattr(self, name), place, getattr(row, name)[0], axis=0)
-
-        return replace(
-            self,
-            temperatures=frozen(inserted("temperatures"), np.float64),
-            outcomes=frozen(inserted("outcomes"), np.int32),
-            status=frozen(inserted("status"), np.int8),
-            margin=frozen(inserted("margin"), np.float64),
-            confused_sets=row.confused_sets,
-        )
+        inserted = {
+            name: np.insert(getattr(self, name), place, getattr(row, name)[0], axis=0)
+            for name in ROWS
+        }
+        return replace(self, **inserted, confused_sets=row.confused_sets)
 
     def with_decision(self, row: int, decision: Decision) -> Profile:
         """The profile with another decision at one of its temperatures.
@@ -276,12 +265,7 @@ class Profile(NotebookTable):
         outcomes[row] = decision.outcomes
         status, margin = self.status.copy(), self.margin.copy()
         status[row], margin[row] = decision.status, decision.margin
-        return replace(
-            self,
-            outcomes=frozen(outcomes, np.int32),
-            status=frozen(status, np.int8),
-            margin=frozen(margin, np.float64),
-        )
+        return replace(self, outcomes=outcomes, status=status, margin=margin)
 
     def numbered_from(self, row: int) -> Profile:
         """The same profile with new classes renumbered: those at one row first, largest first.
@@ -308,7 +292,7 @@ class Profile(NotebookTable):
         number[order] = np.arange(n_codes)
         outcomes = self.outcomes.copy()
         outcomes[is_new] = named + number[outcomes[is_new] - named]
-        return replace(self, outcomes=frozen(outcomes, np.int32))
+        return replace(self, outcomes=outcomes)
 
 
 def profile(
@@ -354,11 +338,10 @@ def profile(
     --------
     A triangle without a label between two labelled points:
 
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(PottsModel(graph, 2, clamped=[0, -1, -1, -1, 1]), [0.0, 0.7, 5.0])
     >>> from spinlearn.answers import profile
     >>> profile(run).status[:, 2].tolist()  # confident, new, outlier
     [1, 4, 5]
@@ -388,10 +371,10 @@ def profile(
         previous, after = np.where(new, numbers, -1), None
         ruled.append(found)
     return Profile(
-        temperatures=frozen(equilibrium.temperatures[order], np.float64),
-        outcomes=frozen(np.array([r.outcomes for r in ruled]), np.int32),
-        status=frozen(np.array([r.status for r in ruled]), np.int8),
-        margin=frozen(np.array([r.margin for r in ruled]), np.float64),
+        temperatures=equilibrium.temperatures[order],
+        outcomes=np.array([r.outcomes for r in ruled]),
+        status=np.array([r.status for r in ruled]),
+        margin=np.array([r.margin for r in ruled]),
         n_classes=named,
         confused_sets=tuple(sets),
         n_labels=int(label_holders(equilibrium.model, named).sum()),
@@ -426,11 +409,10 @@ def decide(
     --------
     A triangle without a label between two labelled points:
 
-    >>> from spinlearn import Graph
-    >>> from spinlearn.energies import MinCut
+    >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(PottsModel(graph, 2, clamped=[0, -1, -1, -1, 1]), [0.0, 0.7, 5.0])
     >>> from spinlearn.answers import decide
     >>> [int(decide(run, t).outcomes[2]) for t in (0.0, 0.7)]  # 2 is the first new class
     [0, 2]

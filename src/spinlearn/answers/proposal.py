@@ -118,17 +118,11 @@ class Word:
 
     Examples
     --------
-    >>> import warnings
     >>> import numpy as np
-    >>> from spinlearn import PottsClassifier
-    >>> X = np.concatenate([np.linspace(k, k + 1, 20) for k in (0, 3, 6)])[:, None]
-    >>> y = np.array(60 * [""], dtype=object)
-    >>> y[[3, 8, 15]], y[[23, 28, 35]] = "left", "middle"
-    >>> with warnings.catch_warnings(action="ignore"):
-    ...     clf = PottsClassifier().fit(X, y).accept("new:1", "right")
-    >>> word = clf.words_[0]
-    >>> word.do, word.name, len(word.labelled), str(clf.names_[-1])
-    ('accept', 'right', 3, 'right')
+    >>> from spinlearn.answers import Word  # as ``PottsClassifier.words_`` lists them
+    >>> word = Word("accept", "new:1", "right", np.array([40, 41, 42]), np.array([41]))
+    >>> word.do, word.name, word.labelled.tolist()
+    ('accept', 'right', [41])
     """
 
     do: str
@@ -153,16 +147,7 @@ def proposed(proposals: Sequence[Proposal], name: object) -> Proposal:
 def largest_differences(
     gap: FloatArray, spread: FloatArray, names: Sequence[object]
 ) -> tuple[tuple[str, float], ...]:
-    """The features of largest difference between two groups, in units of the spread.
-
-    Parameters
-    ----------
-    gap : float array (d,)
-        Difference of the means of the two groups.
-    spread : float array (d,)
-        Standard deviations of the features.
-    names : sequence (d,)
-    """
+    """The features of largest difference between two groups, in units of the spread."""
     differences = np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0)
     order = np.argsort(-np.abs(differences), kind="stable")[:MOST_FEATURES]
     return tuple((str(names[k]), float(differences[k])) for k in order if differences[k] != 0)

@@ -198,19 +198,10 @@ def decision_rule(
     sets: dict[tuple[int, ...], int],
     new_groups: bool = True,
 ) -> RuleOutcome:
-    """The rule at one temperature.
+    """The rule at one temperature; its settings are those of `profile`.
 
-    Parameters
-    ----------
-    equilibrium : Equilibrium
-    row : int
-        Which of its temperatures.
-    tau, n_classes, small_groups, new_groups
-        As in `profile`.
-    reached : bool array (n,)
-        Points that labels reach, see `label_reach`.
-    sets : dict
-        Numbers of the confused sets so far; new ones are added.
+    `reached` are the points that labels reach, see `label_reach`. `sets` are the numbers of the
+    confused sets so far; new ones are added.
     """
     model = equilibrium.model
     n, q = model.n_nodes, model.n_states

@@ -41,10 +41,7 @@ FAR_OFF = 3.0  # times the limit: beyond, the first B moves at one temperature t
 class StoppingRule:
     """Stops a run once the calls of its answer are settled.
 
-    Parameters
-    ----------
-    answer_of : callable
-        From an Equilibrium and a temperature (None: that of the rule) to the Answer.
+    `answer_of` makes the Answer of an Equilibrium at a temperature (None: that of the rule).
     """
 
     def __init__(self, answer_of: Callable[[Equilibrium, float | None], Answer]) -> None:
@@ -57,7 +54,8 @@ class StoppingRule:
         most = max(n_ladders, min(MOST_MOVES, MOVED_POINTS // len(answer.names)))
         signs = np.random.default_rng(look).choice([-1.0, 1.0], (most, n_ladders))
         moves = signs / np.sqrt(n_ladders * (n_ladders - 1))
-        limit = _limit(len(answer.names), look)
+        n = len(answer.names)  # whole points, where they are few
+        limit = float(max(np.floor(LIMIT * n), look / PATIENCE) / n)
         # One temperature costs little; the choice of it is doubted once its calls nearly stand.
         shares: list[float] = []
         for move in moves:
@@ -80,11 +78,6 @@ class StoppingRule:
 
 def _changed(answer: Answer, other: Answer) -> float:
     return float(np.mean(other.names != answer.names))
-
-
-def _limit(n_points: int, look: int) -> float:
-    """Share of calls that may change, in whole points where they are few."""
-    return float(max(np.floor(LIMIT * n_points), look / PATIENCE) / n_points)
 
 
 def _upper_limit(shares: list[float], n_ladders: int, look: int) -> float:

@@ -68,15 +68,7 @@ def transition(temperatures: FloatArray, mean_energy: FloatArray) -> float:
 
 
 def calibrated_temperature(equilibrium: Equilibrium, usable: BoolArray | None = None) -> float:
-    """The highest usable temperature of an ascending grid, up to the unit and the transition.
-
-    Parameters
-    ----------
-    equilibrium : Equilibrium
-        Ascending in temperature.
-    usable : bool array (T,), optional
-        Temperatures that may be chosen; default all.
-    """
+    """The highest usable temperature of an ascending grid, up to the unit and the transition."""
     grid, model = equilibrium.temperatures, equilibrium.model
     couplings = np.abs(model.couplings) * float(np.ptp(model.pair_cost))
     limit = temperature_scale(model.graph.with_weights(couplings))
@@ -130,12 +122,11 @@ def answer_temperature(
     --------
     A triangle without a label between two labelled points:
 
-    >>> from spinlearn import Graph
+    >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.answers import answer_temperature, profile
-    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(PottsModel(graph, 2, clamped=[0, -1, -1, -1, 1]), [0.0, 0.7, 5.0])
     >>> answer_temperature(profile(run), "paper")
     0.7
     """
@@ -200,12 +191,11 @@ def stability(found: Profile, *, strict: bool = False) -> FloatArray:
     --------
     A triangle without a label between two labelled points:
 
-    >>> from spinlearn import Graph
+    >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.answers import profile, stability
-    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7, 5.0])
+    >>> run = Enumeration().run(PottsModel(graph, 2, clamped=[0, -1, -1, -1, 1]), [0.0, 0.7, 5.0])
     >>> stability(profile(run)).round(2)[:2].tolist()  # three points, over a range of 2.5
     [0.0, 7.5]
     """

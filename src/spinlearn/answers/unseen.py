@@ -59,20 +59,11 @@ FAINTEST_COUPLING = 1e-250  # of the strongest similarity: weaker ones have lost
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CouplingLaw:
-    """From similarities to couplings.
+    """From similarities to couplings."""
 
-    Attributes
-    ----------
-    factor : float
-        c.
-    unit : float
-        The largest similarity in training, in which d is measured.
-    degrees : float array (n,) or None
-        d of the training points; None where couplings are proportional to similarities.
-    """
-
-    factor: float
-    unit: float
+    factor: float  # c
+    unit: float  # the largest similarity in training, in which d is measured
+    # d of the training points; None where couplings are proportional to similarities
     degrees: FloatArray | None
 
     @classmethod
@@ -92,10 +83,12 @@ class CouplingLaw:
         forms = [(None, np.abs(graph.weights)), (d, shares[:, 0] * shares[:, 1])]
         if not np.array_equal(model.graph.weights, graph.weights):
             forms.reverse()  # made homogeneous, and perhaps in proportion all the same
+        judged = w > FAINTEST_COUPLING
         for degrees, form in forms:
-            factor = _factor(model.couplings * np.sign(graph.weights), form, w > FAINTEST_COUPLING)
-            if factor is not None:
-                return cls(factor, unit, degrees)
+            ratios = (model.couplings * np.sign(graph.weights))[judged] / form[judged]
+            c = float(np.median(ratios))
+            if 0 < c < np.inf and np.all(np.abs(ratios - c) <= ROUNDING * c):
+                return cls(c, unit, degrees)
         return None
 
     def couplings(self, similarity: Any) -> FloatArray:
@@ -113,14 +106,6 @@ class CouplingLaw:
         return np.asarray(self.factor * values)
 
 
-def _factor(couplings: FloatArray, form: FloatArray, judged: BoolArray) -> float | None:
-    """c > 0 of couplings = c form, or None where there is no such number."""
-    ratios = couplings[judged] / form[judged]
-    c = float(np.median(ratios))
-    same = 0 < c < np.inf and bool(np.all(np.abs(ratios - c) <= ROUNDING * c))
-    return c if same else None
-
-
 NO_STATE = -1
 TINY = float(np.finfo(np.float64).tiny)
 NEGLIGIBLE = 1e-12  # of the strongest similarity: a sum of similarities that says nothing
@@ -129,18 +114,10 @@ FAINTEST = 1e-290  # of a factor, below which it is that of an impossible state
 
 
 def unseen_laws(answer: Answer, graph: Graph, similarity: Any) -> tuple[FloatArray, BoolArray]:
-    """Probabilities of all states of unseen points, (n_new, q).
+    """Probabilities of all states of unseen points, (n_new, q), from similarities >= 0, (n_new, n).
 
     Beside them, whether each point resembles any training point; states are equally probable where
-    it does not.
-
-    Parameters
-    ----------
-    answer : Answer
-    graph : Graph
-        Similarities of the training points.
-    similarity : sparse array (n_new, n)
-        Those of the unseen points to them, >= 0.
+    it does not. `graph` holds the similarities of the training points.
     """
     rows = _canonical(similarity)
     total = np.asarray(rows.sum(axis=1)).ravel()
@@ -180,22 +157,9 @@ def unseen_average(
 
     Beside them, whether each point resembles any training point; where it does not, all are equally
     probable. What a row lacks to one is the probability of another class without label: of that
-    and of new classes, the point has the mean of its neighbours.
-
-    Parameters
-    ----------
-    phase, walk : float array (n, k)
-        Of the training points.
-    features : float array (n_new, k) or None
-        What the features of the unseen points say.
-    law : Law
-        Of the training points.
-    graph : Graph
-        Similarities of the training points.
-    similarity : sparse array (n_new, n)
-        Those of the unseen points to them, >= 0.
-    clustering : bool
-        Whether all classes are groups of points without label.
+    and of new classes, the point has the mean of its neighbours. `phase` and `walk` (n, k), `law`
+    and `graph` are of the training points, `features` (n_new, k) what those of the unseen points
+    say. In a `clustering` all classes are groups of points without label.
     """
     rows, k = _canonical(similarity), walk.shape[1]
     total = np.asarray(rows.sum(axis=1)).ravel()
@@ -227,25 +191,25 @@ def _normalised(rows: FloatArray) -> FloatArray:
 def unseen_outcomes(
     answer: Answer, similarity: Any, laws: FloatArray, reached: BoolArray
 ) -> IntArray:
-    """Outcomes of unseen points as in `Decision`, or UNKNOWN, (n_new,).
+    """Outcomes of unseen points as in `Decision`, or UNKNOWN, (n_new,), from `unseen_laws`.
 
     A point takes the state of its largest probability, a class or a new class, if the first two
     differ by more than tau and, for a class, a label reaches any of its neighbours; otherwise the
     outcome that prevails among its neighbours. If that is a named class, or several equally, it is
     the most probable of all.
-
-    Parameters
-    ----------
-    answer : Answer
-    similarity : sparse array (n_new, n)
-    laws, reached
-        Of `unseen_laws`.
     """
     rows, n_classes = _canonical(similarity), len(answer.classes)
     outcomes, among_named = _prevailing(answer.decision.outcomes, n_classes, rows, reached)
-    codes = outcomes_of_states(answer.model, answer.decision.outcomes, n_classes)
-    heard = rows @ label_reach(answer.model, n_classes).astype(np.float64) > 0
-    step = max(1, CHUNK // answer.model.n_states)
+    model = answer.model
+    # What every state stands for, (q,): a class, a new class, or neither.
+    codes = np.full(model.n_states, NO_STATE, dtype=np.int32)
+    codes[:n_classes] = np.arange(n_classes)
+    for s in range(n_classes, model.n_states):
+        held = np.flatnonzero(model.clamped == s)
+        if len(held):  # a new class
+            codes[s] = answer.decision.outcomes[held[0]]
+    heard = rows @ label_reach(model, n_classes).astype(np.float64) > 0
+    step = max(1, CHUNK // model.n_states)
     for start in range(0, len(laws), step):
         one = slice(start, start + step)
         p = laws[one]
@@ -258,17 +222,6 @@ def unseen_outcomes(
         taken = reached[one] & (called != NO_STATE) & (sure | likely)
         outcomes[one][taken] = called[taken]
     return outcomes
-
-
-def outcomes_of_states(model: PottsModel, outcomes: IntArray, n_classes: int) -> IntArray:
-    """The outcome that every state stands for, (q,): a class, a new class, or -1 for neither."""
-    codes = np.full(model.n_states, NO_STATE, dtype=np.int32)
-    codes[:n_classes] = np.arange(n_classes)
-    for s in range(n_classes, model.n_states):
-        held = np.flatnonzero(model.clamped == s)
-        if len(held):  # a new class
-            codes[s] = outcomes[held[0]]
-    return codes
 
 
 def _cavity_step(
@@ -286,7 +239,11 @@ def _cavity_step(
     exponent = -cost.of(part, couplings) / temperature
     if np.ptp(unlike) == 0 and np.ptp(np.diag(pairs)) == 0:
         against = couplings[:, None] * (unlike[0] - pairs[0, 0]) / temperature
-        exponent += _row_sums(part, _log_factor(law, against))
+        with np.errstate(over="ignore"):
+            w = np.exp(-against)
+        # ln(w + (1 - w) p), also where w is below the range of floats
+        factor = law + w * (1 - law)
+        logs = np.where(factor > FAINTEST, np.log(np.maximum(factor, FAINTEST)), -against)
     else:
         logs = np.empty(law.shape)
         with np.errstate(divide="ignore"):
@@ -294,18 +251,10 @@ def _cavity_step(
         for s in range(q):
             terms = known - couplings[:, None] * pairs[s] / temperature
             logs[:, s] = np.logaddexp.reduce(terms, axis=1)
-        exponent += _row_sums(part, logs)
+    exponent += _row_sums(part, logs)
     exponent -= exponent.max(axis=1, keepdims=True)
     found = np.exp(exponent)
     return np.asarray(found / found.sum(axis=1, keepdims=True))
-
-
-def _log_factor(law: FloatArray, against: FloatArray) -> FloatArray:
-    """ln(w + (1 - w) p) with w = exp(-against), also where w is below the range of floats."""
-    with np.errstate(over="ignore"):
-        w = np.exp(-against)
-    factor = law + w * (1 - law)
-    return np.asarray(np.where(factor > FAINTEST, np.log(np.maximum(factor, FAINTEST)), -against))
 
 
 class _ClassCost:

@@ -91,12 +91,7 @@ def label_groups(labels: Labels) -> list[IntArray]:
 def cavity_laws(model: PottsModel, marginals: FloatArray, temperature: float) -> FloatArray:
     """P_i(s) of clamped points from their neighbours alone, (n, q); uniform for the others.
 
-    Parameters
-    ----------
-    model : PottsModel
-        Couplings >= 0 count; its class-level term, if any, is quadratic.
-    marginals : float array (n, q)
-        At this temperature, above 0.
+    The temperature is above 0; couplings >= 0 count; a class-level term, if any, is quadratic.
     """
     held = model.clamped >= 0
     exponent = np.zeros(marginals.shape)
@@ -150,38 +145,20 @@ MANY = 5_000  # points from which threads pay
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Average:
-    """What the labels say about resolutions, temperatures and shares.
-
-    Attributes
-    ----------
-    resolutions : tuple of float
-    phase : float array (R, T)
-        Share of the phase at each resolution and temperature.
-    walk, features, guessing : float
-        Shares of the other laws; all sum to one.
-    n_judged, n_right : int
-        Labels left out, and those of them that the average calls right.
-    log_evidence : float
-        Mean likelihood of the left-out labels over all hypotheses, in nats.
-    chance : bool
-        Whether it is no larger than that of guessing by the counts of labels.
-    class_errors : float array (n_states,)
-        Standard errors of the shares of the classes, over hypotheses and left-out groups.
-    beliefs : float array (R, T, n, n_states) or None
-        The phase with all labels, where it was computed on all points.
-    """
+    """What the labels say about R resolutions, T temperatures and shares, which sum to one."""
 
     resolutions: tuple[float, ...]
-    phase: FloatArray
+    phase: FloatArray  # (R, T), share of the phase at each resolution and temperature
     walk: float
     features: float
     guessing: float
-    n_judged: int
-    n_right: int
-    log_evidence: float
-    chance: bool
+    n_judged: int  # labels left out
+    n_right: int  # those of them that the average calls right
+    log_evidence: float  # mean likelihood of the left-out labels over all hypotheses, in nats
+    chance: bool  # whether it is no larger than that of guessing by the counts of labels
+    # (n_states,), of the shares of classes, over hypotheses and left-out groups
     class_errors: FloatArray
-    beliefs: FloatArray | None = None
+    beliefs: FloatArray | None = None  # (R, T, n, n_states), with all labels, if on all points
 
     @property
     def weights(self) -> FloatArray:
@@ -216,25 +193,12 @@ def flat(n_states: int, resolutions: tuple[float, ...] = RESOLUTIONS) -> Average
 
 @dataclass(frozen=True, eq=False)
 class PhaseModels:
-    """Models of the phase on one graph, for any labels and resolution.
+    """Models of the phase on one graph, for any labels and resolution."""
 
-    Attributes
-    ----------
-    graph : Graph
-        With the weights that the energy is given.
-    n_states : int
-        At least the number of classes.
-    temperature : float
-        Unit of FACTORS.
-    proportions, label_strength
-        As in `Modularity`.
-    seed : int
-    """
-
-    graph: Graph
-    n_states: int
-    temperature: float
-    proportions: npt.ArrayLike | None = None
+    graph: Graph  # with the weights that the energy is given
+    n_states: int  # at least the number of classes
+    temperature: float  # unit of FACTORS
+    proportions: npt.ArrayLike | None = None  # as in `Modularity`, and so is label_strength
     label_strength: npt.ArrayLike = np.inf
     seed: int = 0
 
@@ -263,18 +227,9 @@ def learnt(
     seed: int = 0,
     check: Callable[[], None] = lambda: None,
 ) -> Average:
-    """The average that the labels teach.
+    """The average that the labels (-1: none) teach; for the other settings see `PhaseModels`.
 
-    Parameters
-    ----------
-    graph, n_states, temperature, proportions, label_strength, seed
-        As in `PhaseModels`.
-    labels : int array (n,)
-        Classes from 0, -1 where there is none.
-    features : Features, GivenLaw or None
-    resolutions : tuple of float
-    check : callable
-        Called between pieces of work; it may raise to end it.
+    `check` is called between pieces of work; it may raise to end it.
     """
     phase = PhaseModels(graph, n_states, temperature, proportions, label_strength, seed)
     beliefs = np.empty((len(resolutions), len(FACTORS), graph.n_nodes, n_states))

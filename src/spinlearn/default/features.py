@@ -42,20 +42,11 @@ def is_classifier(asked: Any) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Features:
-    """Features of all points with the classifier that reads them.
+    """Features of all points with the classifier, not fitted, that reads them."""
 
-    Attributes
-    ----------
-    points : float array (n, d)
-    classifier : Any
-        Of scikit-learn's kind, not fitted.
-    middle, spread : float arrays (d,)
-        By which points are standardised.
-    """
-
-    points: FloatArray
+    points: FloatArray  # (n, d)
     classifier: Any
-    middle: FloatArray
+    middle: FloatArray  # (d,), by which and by `spread` points are standardised
     spread: FloatArray
 
     @classmethod

@@ -28,6 +28,7 @@ import numpy.typing as npt
 from scipy.linalg import eigh
 from scipy.sparse import coo_array, csr_array, diags_array
 from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import eigsh
 from threadpoolctl import threadpool_limits
 
 from spinlearn.constants import FEW_LINKS, USUAL
@@ -50,19 +51,11 @@ PART_OF_A_CLASS = 0.1  # of the mean class: smaller groups do not say what is us
 
 @dataclass(frozen=True, eq=False)
 class SplitTree:
-    """A tree with the kappa of every group that was joined.
-
-    Attributes
-    ----------
-    tree : ModuleTree
-    sizes : float array (2k - 1,)
-        Points of every group.
-    log_kappa : float array (k - 1,)
-    """
+    """A tree with the points and the kappa of every group that was joined."""
 
     tree: ModuleTree
-    sizes: FloatArray
-    log_kappa: FloatArray
+    sizes: FloatArray  # (2k - 1,)
+    log_kappa: FloatArray  # (k - 1,)
 
     def usual(self, n_classes: int, n_borders: int = 0, n_usual: int = 0) -> float:
         """Median of ln kappa over groups that are not small for one of so many classes.
@@ -80,18 +73,11 @@ class SplitTree:
 
 
 class Forest:
-    """Trees of one graph.
+    """Trees of one graph, whose weights are couplings; negative ones count as none.
 
     `member` is the node of every point: itself, or its small module where points are many. `sizes`
-    are the points of every node, `matrix` the couplings between nodes in units of the mean.
-
-    Parameters
-    ----------
-    graph : Graph
-        With the weights that the energy is given; negative ones count as none.
-    seed : int
-    check : callable
-        Called between pieces of work; it may raise to end it.
+    are the points of every node, `matrix` the couplings between nodes in units of the mean. `check`
+    is called between pieces of work; it may raise to end it.
     """
 
     def __init__(
@@ -152,17 +138,10 @@ def _contracted(graph: Graph, member: npt.NDArray[np.intp]) -> tuple[Graph, Floa
 
 
 def weakest_cut(matrix: csr_array, points: npt.NDArray[np.intp]) -> float:
-    """Summed coupling across the weakest cut of a group.
+    """Summed coupling across the weakest cut of the group `points`; couplings are >= 0, sorted.
 
     Zero for groups that are too small to judge; of a group in several pieces the largest is looked
     at.
-
-    Parameters
-    ----------
-    matrix : sparse array (n, n)
-        Couplings >= 0, sorted.
-    points : int array
-        Members.
     """
     inside = matrix[points][:, points]
     return _cut(inside.indptr, inside.indices, inside.data, 0, len(points))
@@ -185,8 +164,20 @@ def _cut(
     rows = np.repeat(np.arange(size), np.diff(indptr[begin : end + 1]))[kept]
     columns, weights = columns[kept], data[first:last][kept]
     degrees: FloatArray = np.bincount(rows, weights=weights, minlength=size).astype(np.float64)
-    vector = None if np.any(degrees == 0) else _second_vector(rows, columns, weights, degrees)
-    if vector is None:  # several pieces
+    in_pieces = bool(np.any(degrees == 0))
+    if not in_pieces:
+        roots = 1 / np.sqrt(degrees)
+        values = weights * roots[rows] * roots[columns]
+        if size <= DENSE:
+            normal = np.zeros((size, size))
+            normal[rows, columns] = values
+            found, vectors = eigh(normal, subset_by_index=[size - 2] * 2, check_finite=False)
+        else:
+            sparse = csr_array((values, (rows, columns)), shape=(size, size))
+            start = np.sqrt(degrees) * (1 + 0.1 * np.cos(np.arange(size)))
+            found, vectors = eigsh(sparse, k=2, which="LA", tol=TOLERANCE, v0=start)
+        in_pieces = found[0] > 1 - ONE
+    if in_pieces:
         links = csr_array((weights, (rows, columns)), shape=(size, size))
         _, piece = connected_components(links, directed=False)
         inner = np.flatnonzero(piece == np.bincount(piece).argmax())
@@ -194,7 +185,7 @@ def _cut(
         if len(inner) == size or len(inner) < FEWEST:
             return 0.0
         return _cut(largest.indptr, largest.indices, largest.data, 0, len(inner))
-    order = np.argsort(vector, kind="stable")
+    order = np.argsort(vectors[:, 0] * roots, kind="stable")  # by Fiedler's vector, up to sign
     place = np.empty(size, dtype=np.intp)
     place[order] = np.arange(size)
     low, high = np.minimum(place[rows], place[columns]), np.maximum(place[rows], place[columns])
@@ -205,25 +196,3 @@ def _cut(
     smaller = np.minimum(before, degrees.sum() - before)
     allowed = smaller >= min(LEAST_PART * degrees.sum(), smaller.max())
     return float(np.min(across[allowed]))
-
-
-def _second_vector(
-    rows: npt.NDArray[np.intp],
-    columns: npt.NDArray[np.integer],
-    weights: FloatArray,
-    degrees: FloatArray,
-) -> FloatArray | None:
-    """Fiedler's vector of a connected group, up to sign; None where it is in several pieces."""
-    roots = 1 / np.sqrt(degrees)
-    values, size = weights * roots[rows] * roots[columns], len(degrees)
-    if size <= DENSE:
-        normal = np.zeros((size, size))
-        normal[rows, columns] = values
-        found, vectors = eigh(normal, subset_by_index=[size - 2] * 2, check_finite=False)
-    else:
-        from scipy.sparse.linalg import eigsh
-
-        normal = csr_array((values, (rows, columns)), shape=(size, size))
-        start = np.sqrt(degrees) * (1 + 0.1 * np.cos(np.arange(size)))
-        found, vectors = eigsh(normal, k=2, which="LA", tol=TOLERANCE, v0=start)
-    return None if found[0] > 1 - ONE else np.asarray(vectors[:, 0] * roots)

@@ -72,20 +72,11 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NewClasses:
-    """What the trees say.
+    """What the trees say."""
 
-    Attributes
-    ----------
-    probability : float array (n,)
-        Of being in a class without label, for every point.
-    groups : list of Group
-        That may be such a class, best first; they may be nested.
-    group : int array (n,)
-        Number of the group that a point would belong to, -1 where there is none.
-    """
-
-    probability: FloatArray
-    groups: list[Group]
+    probability: FloatArray  # (n,), of being in a class without label
+    groups: list[Group]  # that may be such a class, best first; they may be nested
+    # (n,), number of the group that a point would belong to, -1 where there is none
     group: npt.NDArray[np.int32]
 
     def beside(
@@ -95,15 +86,7 @@ class NewClasses:
 
         A group is a new class, with a column of its own, where it is more probable than every named
         class for some points. These groups come first. What a row lacks to one is the probability
-        of another class without label.
-
-        Parameters
-        ----------
-        named : float array (n, k)
-            Rows sum to one.
-        novelty : float
-        labelled : bool array (n,)
-            Points that have a label.
+        of another class without label. Rows of `named` (n, k) sum to one.
         """
         unseen = np.where(labelled, 0.0, novelty / 2 * (1 - named.max(axis=1, initial=0.0)))
         named = named * ((1 - self.probability) * (1 - unseen))[:, None]
@@ -134,17 +117,8 @@ def new_classes(
 ) -> NewClasses:
     """The probability of every point to be in none of the named classes, and groups that may be.
 
-    Parameters
-    ----------
-    forest : Forest
-    labels : int array (n,)
-        Classes from 0, -1 where there is none.
-    law : float array (n, k)
-        Probabilities of the named classes, rows summing to one; zeros where no label reaches.
-    novelty : float
-        Share of classes without label, in (0, 1).
-    rejected : tuple of int arrays
-        Groups of points that are no class of their own.
+    Rows of the `law` (n, k) of the named classes sum to one, or are zeros where no label reaches;
+    `novelty` is in (0, 1), and groups of points that were `rejected` are no class of their own.
     """
     n_nodes, member = forest.n_nodes, forest.member
     held = np.flatnonzero(labels >= 0)

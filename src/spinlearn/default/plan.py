@@ -51,9 +51,9 @@ from spinlearn.model.graph import Graph
 from spinlearn.model.phases import mean_field_temperature
 from spinlearn.model.potts import PottsModel
 from spinlearn.model.protocols import Callback, Engine, Progress
+from spinlearn.model.settings import AUTO, is_open
 
 METHODS = ("auto", "paper", "messages")
-AUTO = "auto"
 N_TEMPERATURES = 12  # of the profile, for the eye
 COLDEST = 3.0  # the scale of temperature over the lowest of the profile
 BALANCING_STEPS = 100
@@ -96,30 +96,15 @@ class Asked:
     @property
     def owns_model(self) -> bool:
         """Whether there is nothing to weigh."""
-        return self.method == "paper" or not _is_open(self.energy)
-
-    @property
-    def averages(self) -> bool:
-        """Whether the answer is the average, not that of one temperature."""
-        return not self.owns_model and _is_open(self.temperature)
+        return self.method == "paper" or not is_open(self.energy)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What was decided for the user, in one line with its reason.
+    """What was decided for the user, in one line with its reason."""
 
-    Attributes
-    ----------
-    name : str
-        Of the setting that would override it.
-    value : str
-        What was taken.
-    reason : str
-        Why.
-    """
-
-    name: str
-    value: str
+    name: str  # of the setting that would override it
+    value: str  # what was taken
     reason: str
 
     def __str__(self) -> str:
@@ -128,52 +113,25 @@ class Choice:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LawParts:
-    """What the law of all points is made of. Walk and features are found when they are first used.
-
-    Attributes
-    ----------
-    average : Average
-    graph : Graph
-        With the weights that the energy is given.
-    labels : int array (n,)
-    n_classes : int
-    phase : float array (n, q) or None
-        Averaged over resolutions and temperatures; None: it is read off the engine's averages.
-    temperatures : tuple of float
-        Of the phase, descending.
-    asked_features : Features, GivenLaw or None
-    proportions : float array (n_classes,) or None
-        Shares of the classes, where the user knows them.
-    doubted : int array
-        Points whose label may be wrong.
-    reached : bool array (n,)
-        Points in parts of the graph with a label of a named class.
-    forest : Forest or None
-        Offers groups that may be a class without label; None where none is expected.
-    novelty : float
-    n_named : int
-        Classes that have a name: all, unless it is a clustering.
-    clustering : bool
-        Whether there are no two classes with labels, and the others are groups of the forest.
-    rejected : tuple of int arrays
-        Groups of points that are no class of their own.
-    """
+    """What the law of all points is made of; walk and features are found when first used."""
 
     average: Average
-    graph: Graph
+    graph: Graph  # with the weights that the energy is given
     labels: Labels
     n_classes: int
+    # (n, q), averaged over resolutions and temperatures; None: it is read off the engine's averages
     phase: FloatArray | None
-    temperatures: tuple[float, ...]
+    temperatures: tuple[float, ...]  # of the phase, descending
     asked_features: Features | GivenLaw | None
-    proportions: FloatArray | None
-    doubted: npt.NDArray[np.intp]
-    reached: BoolArray
+    proportions: FloatArray | None  # shares of the classes, where the user knows them
+    doubted: npt.NDArray[np.intp]  # points whose label may be wrong
+    reached: BoolArray  # points in parts of the graph with a label of a named class
+    # offers groups that may be a class without label; None where none is expected
     forest: Forest | None
     novelty: float
-    n_named: int
-    clustering: bool
-    rejected: tuple[npt.NDArray[np.intp], ...]
+    n_named: int  # classes that have a name: all, unless it is a clustering
+    clustering: bool  # whether no two classes have labels, and the others are groups of the forest
+    rejected: tuple[npt.NDArray[np.intp], ...]  # groups of points that are no class of their own
 
     @cached_property
     def walk(self) -> FloatArray:
@@ -252,55 +210,27 @@ class LawParts:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Plan:
-    """What is computed.
+    """What is computed."""
 
-    Attributes
-    ----------
-    model : PottsModel
-        That of the profile; of an average, the one of the most probable resolution.
-    engine : Engine
-    temperatures : "auto" or float array
-        Grid of the profile.
-    temperature : str or float
-        Rule or value of that of the answer.
-    new_groups : bool
-        Whether unconfident points that agree among themselves are new classes, see `profile`.
-    choices : tuple of Choice
-    forest : Forest or None
-        Trees of the graph's modules, where classes without label are expected.
-    average : Average or None
-        What the labels taught; None where the model is the user's own or the paper's.
-    parts : LawParts or None
-        Of the law; None where the answer is that of one temperature.
-    """
-
-    model: PottsModel
+    model: PottsModel  # that of the profile; of an average, the one of the most probable resolution
     engine: Engine
-    temperatures: Any
-    temperature: Any
+    temperatures: Any  # grid of the profile, or "auto"
+    temperature: Any  # rule or value of that of the answer
+    # whether unconfident points that agree among themselves are new classes
     new_groups: bool = True
     choices: tuple[Choice, ...] = ()
-    forest: Forest | None = None
+    forest: Forest | None = None  # of the graph, where classes without label are expected
+    # what the labels taught; None where the model is the user's own or the paper's
     average: Average | None = None
-    parts: LawParts | None = None
+    parts: LawParts | None = None  # of the law; None where the answer is that of one temperature
 
 
 def plan(
     graph: Graph, labels: Labels, n_classes: int, asked: Asked, earlier: Plan | None = None
 ) -> Plan:
-    """Settle what is open.
+    """Settle what is open, for similarities and labels (-1: none); what is asked is checked.
 
-    Parameters
-    ----------
-    graph : Graph
-        Similarities.
-    labels : int array (n,)
-        Classes from 0, -1 where there is none.
-    n_classes : int
-    asked : Asked
-        Checked.
-    earlier : Plan, optional
-        Of the same graph and settings, with other labels: its trees are kept.
+    An earlier plan of the same graph and settings, with other labels, lends its trees.
     """
     if n_classes > MAX_STATES:
         raise InvalidInputError(
@@ -312,20 +242,22 @@ def plan(
     if asked.owns_model:
         return _own_model(graph, labels, n_classes, asked)
     forest = None if earlier is None else earlier.forest
-    return _Weighing(graph, np.asarray(labels), n_classes, asked, forest).plan()
+    weighing = _Weighing(graph, np.asarray(labels), n_classes, asked, forest)
+    average = weighing.average()
+    # Where points have as few neighbours as on a lattice, any group is cut off cheaply.
+    sparse = 2 * graph.n_edges < NEIGHBOURS * graph.n_nodes
+    if average.n_judged and asked.method == AUTO and sparse:
+        why = weighing.papers_evidence(average)
+        if why is not None:
+            chosen = asked.for_paper(f"{why}; method='messages' overrides this")
+            return _own_model(graph, weighing.labels, n_classes, chosen)
+    return weighing.clustered() if weighing.clustering else weighing.following(average)
 
 
 def replanned(
     graph: Graph, labels: Labels, n_classes: int, asked: Asked, earlier: Plan
 ) -> Plan | None:
-    """The plan for other labels with the average of an earlier one; None where it has none.
-
-    Parameters
-    ----------
-    graph, labels, n_classes, asked
-        As for `plan`; the graph that of the earlier plan.
-    earlier : Plan
-    """
+    """The plan for other labels with the average of an earlier one; None where it has none."""
     if earlier.average is None or n_classes == 0:
         return None
     weighing = _Weighing(graph, np.asarray(labels), n_classes, asked, earlier.forest)
@@ -336,7 +268,7 @@ def replanned(
 
 def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
     """The model that was named, or the paper's."""
-    energy = make_energy("min_cut" if _is_open(asked.energy) else asked.energy)
+    energy = make_energy("min_cut" if is_open(asked.energy) else asked.energy)
     model = energy(graph, labels, max(n_classes, 2))
     if not isinstance(model, PottsModel):
         raise InvalidInputError(
@@ -347,7 +279,7 @@ def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Pl
         strength = _label_strength(model.graph, model.n_states, asked)
         model = energy(graph, labels, max(n_classes, 2), label_strength=strength)
     temperature = asked.temperature
-    if _is_open(temperature) and asked.method == "paper":
+    if is_open(temperature) and asked.method == "paper":
         temperature = "paper"
     return Plan(
         model=model,
@@ -391,18 +323,6 @@ class _Weighing:
             )
         ]
 
-    def plan(self) -> Plan:
-        """Learn the average, weigh the paper's energy, look for new classes."""
-        average = self._average()
-        # Where points have as few neighbours as on a lattice, any group is cut off cheaply.
-        sparse = 2 * self.graph.n_edges < NEIGHBOURS * self.graph.n_nodes
-        if average.n_judged and self.asked.method == AUTO and sparse:
-            why = self._papers_evidence(average)
-            if why is not None:
-                chosen = self.asked.for_paper(f"{why}; method='messages' overrides this")
-                return _own_model(self.similarities, self.labels, self.n_classes, chosen)
-        return self.clustered() if self.clustering else self.following(average)
-
     def clustered(self, *, quick: bool = False) -> Plan:
         """The plan without labels, or beside one class.
 
@@ -445,7 +365,7 @@ class _Weighing:
             )
         temperature, grid = asked.temperature, asked.temperatures
         parts = None
-        if asked.averages and self.n_classes:
+        if is_open(asked.temperature) and self.n_classes:
             # The most probable, for the profile, which needs one.
             temperature = FACTORS[int(np.argmax(average.phase.sum(axis=0)))] * scale
             beliefs = None
@@ -457,9 +377,9 @@ class _Weighing:
                         phase.beliefs(phase.model(labels, r, fields)) for r in average.resolutions
                     ])  # fmt: skip
             parts = self._parts(average, model, beliefs, strength)
-        elif _is_open(temperature):
+        elif is_open(temperature):
             temperature = "calibrated"
-        if _is_open(grid):
+        if is_open(grid):
             # Up to where nothing is ordered. A large set has those of the average alone, and one
             # more: each costs memory and time.
             if self.graph.n_nodes > SAMPLE and self.n_classes:
@@ -540,7 +460,7 @@ class _Weighing:
             return self._known_forest
         return Forest(self.graph, self.asked.seed, lambda: self._report("growing trees", 0.5))
 
-    def _average(self) -> Average:
+    def average(self) -> Average:
         """What the labels say about resolutions, temperatures and shares.
 
         Learnt on all points, or on a sample of many.
@@ -576,7 +496,7 @@ class _Weighing:
         )
         return average if len(points) == n else replace(average, beliefs=None)
 
-    def _papers_evidence(self, average: Average) -> str | None:
+    def papers_evidence(self, average: Average) -> str | None:
         """Why the paper's method is taken, or None."""
         self._report("weighing the paper's method", 0.3)
         found = paper_evidence(self.similarities, self.labels, self.n_states)
@@ -594,14 +514,6 @@ class _Weighing:
         callback = self.asked.callback
         if callback is not None and callback(Progress(phase=phase, fraction=fraction)):
             raise StoppedError(f"stopped while {phase}: nothing was computed yet")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
-def _is_open(value: Any) -> bool:
-    return isinstance(value, str) and value == AUTO
 
 
 def _balanced(law: FloatArray, targets: FloatArray | None) -> FloatArray:

@@ -20,21 +20,11 @@ MOST_TYPICAL = 9  # points that are named
 
 
 class Measured(NamedTuple):
-    """Features of all points and what they are called.
+    """Features of all points and what they are called."""
 
-    Attributes
-    ----------
-    points : float array (n, d)
-        As neighbours are looked for.
-    reduction : Reduction or None
-        By which they were made of the features.
-    names : sequence or None
-        Of the features; None: their numbers.
-    """
-
-    points: FloatArray
-    reduction: Reduction | None
-    names: Sequence[object] | None
+    points: FloatArray  # (n, d), as neighbours are looked for
+    reduction: Reduction | None  # by which they were made of the features
+    names: Sequence[object] | None  # of the features; None: their numbers
 
 
 def proposals(
@@ -45,20 +35,7 @@ def proposals(
     classes: Sequence[Any] | npt.NDArray[Any],
     measured: Measured | None,
 ) -> tuple[Proposal, ...]:
-    """Groups that may be a class of their own, each with what there is to say about it.
-
-    Parameters
-    ----------
-    groups : list of Group
-        Best first.
-    law : Law
-    forest : Forest
-        That offered them.
-    labels : int array (n,)
-    classes : sequence
-        Names of the classes.
-    measured : Measured or None
-    """
+    """What there is to say about each of the groups that a forest offers, best first."""
     if not groups:
         return ()
     named = law.probabilities[:, : len(classes)]
@@ -78,6 +55,11 @@ def proposals(
         inside = np.zeros(len(labels), dtype=bool)
         inside[points] = True
         others = np.flatnonzero((called == beside) & ~inside & ((new < 0.5) | (labels >= 0)))
+        ours = np.unique(forest.member[points])
+        theirs = np.setdiff1d(forest.member[others], ours)
+        # Coupling of the group to the class over that of the class's own weakest cut.
+        cut = weakest_cut(forest.matrix, theirs) if len(theirs) else 0.0
+        apart = float(forest.matrix[ours][:, theirs].sum()) / cut if cut > 0 else np.nan
         features: tuple[tuple[str, float], ...] = ()
         if measured is not None and len(others):
             gap = measured.points[points].mean(axis=0) - measured.points[others].mean(axis=0)
@@ -90,20 +72,10 @@ def proposals(
                 points=points,
                 probability=probability,
                 beside=str(classes[beside]),
-                apart=_apart(forest, points, others),
+                apart=apart,
                 typical=forest.central(points)[:MOST_TYPICAL],
                 features=features,
                 n_features=len(names) if len(others) else 0,
             )
         )
     return tuple(found)
-
-
-def _apart(forest: Forest, points: npt.NDArray[np.intp], others: npt.NDArray[np.intp]) -> float:
-    """Coupling of a group to others over that of their own weakest cut."""
-    ours, theirs = np.unique(forest.member[points]), np.unique(forest.member[others])
-    theirs = np.setdiff1d(theirs, ours)
-    if len(theirs) == 0:
-        return np.nan
-    cut = weakest_cut(forest.matrix, theirs)
-    return float(forest.matrix[ours][:, theirs].sum()) / cut if cut > 0 else np.nan

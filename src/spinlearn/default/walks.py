@@ -82,20 +82,11 @@ def precision(n_points: int) -> tuple[float, Any]:
 
 
 class RandomWalks:
-    """Columns of G.
+    """Columns of G; edges of negative weight are left aside.
 
-    Parameters
-    ----------
-    graph : Graph
-        Edges of negative weight are left aside.
-    open_points : bool array (n,), optional
-        Points that walks may enter; at the others they end. Default: all.
-    tol : float
-        Of the linear systems.
-    alpha : float, optional
-        Share of the walks that go on at every step; default: `alpha_of`.
-    dtype : {float64, float32}
-        Single precision halves the memory, and allows a tol of 1e-6 at best.
+    Walks may enter `open_points` (default: all) and end at the others. `tol` is that of the linear
+    systems, `alpha` the share of walks that go on at every step (default: `alpha_of`). Single
+    precision halves the memory, and allows a tol of 1e-6 at best.
     """
 
     def __init__(
@@ -142,17 +133,7 @@ class RandomWalks:
 
 
 def walk_fields(graph: Graph, labels: Labels, n_states: int, temperature: float) -> FloatArray:
-    """-T ln P_i(c), (n, n_states), zero at labels; states without one have the mean law.
-
-    Parameters
-    ----------
-    graph : Graph
-        Edges of negative weight are left aside.
-    labels : int array (n,)
-        States, -1 where there is none.
-    n_states : int
-    temperature : float
-    """
+    """-T ln P_i(c), (n, n_states), zero at labels; states without one have the mean law."""
     steps = REACH * float(np.sqrt(max(graph.n_nodes, 1)))
     steps = steps if graph.n_nodes <= MANY else min(steps, MOST_STEPS)
     laws, known = _arriving(graph, labels, n_states, steps, FIELD_TOLERANCE)
@@ -209,32 +190,14 @@ BLOCK = 500  # points from which walks start at a time
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subsample:
-    """A sample of a graph.
-
-    Attributes
-    ----------
-    points : int array (k,)
-        Nodes of the whole graph, ascending.
-    graph : Graph
-        Over them, all edges of weight one.
-    """
+    """A sample of a graph: its `points`, ascending, and a graph of weights one over them."""
 
     points: npt.NDArray[np.intp]
     graph: Graph
 
 
 def subsample(graph: Graph, labels: Labels, size: int, seed: int = 0) -> Subsample:
-    """A sample of about `size` points with the labelled ones among them.
-
-    Parameters
-    ----------
-    graph : Graph
-        Edges of negative weight are left aside.
-    labels : int array (n,)
-        Classes from 0, -1 where there is none.
-    size : int
-    seed : int
-    """
+    """A sample of about `size` points with the labelled ones (others: -1) among them."""
     generator = np.random.default_rng(seed)
     n = graph.n_nodes
     drawn = generator.choice(n, min(size, n), replace=False)

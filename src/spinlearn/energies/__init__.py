@@ -80,11 +80,6 @@ def make_energy(spec: Any) -> Callable[..., PottsModel]:
     callable
         Of (graph, labels, n_states), it returns a PottsModel.
 
-    Raises
-    ------
-    InvalidInputError
-        If there is no such energy.
-
     Examples
     --------
     >>> from spinlearn.energies import make_energy

@@ -119,9 +119,15 @@ class BalancedCut(MinCut):
         if self.size == "volume":
             degrees = weighted_degrees(graph) * counted
             sizes = over_mean(degrees, counted)[0] if np.any(degrees > 0) else sizes
-        shares = None if self.proportions is None else class_shares(self.proportions, q)
         unit = mean_coupling(graph.weights)
-        return model.replace(class_penalty=balance(sizes, balanced * unit, q, shares))
+        targets = self.proportions
+        if targets is not None:
+            targets = float(sizes.sum()) * class_shares(targets, q)
+        return model.replace(
+            class_penalty=ClassPenalty.quadratic(
+                sizes, balanced * unit, n_states=q, targets=targets
+            )
+        )
 
     def _strength(self, graph: Graph, counted: BoolArray) -> float:
         return self.strength
@@ -147,10 +153,8 @@ class DiffusedCut(BalancedCut):
         Of the balance, in units of the mean coupling. Default: the mean degree in that unit, which
         is the mean number of neighbours; then ``size="volume"`` and ``diffusion=0`` make the energy
         that of `Modularity`.
-    size : {"count", "volume"}, default "count"
-        Whether the size of a class is its number of points or their summed degree.
-    proportions : array-like of shape (q,), optional
-        Expected shares of the classes, all equal by default; they are scaled to sum to one.
+    size, proportions
+        As for `BalancedCut`.
     <shared>
 
     Examples
@@ -256,7 +260,10 @@ class Modularity(MinCut):
                 f"energies overflow: resolution={gamma:g} times the mean degree {mean_degree:g} "
                 "is too large a number; 1 is usual"
             )
-        return model.replace(class_penalty=balance(sizes, chance, q, shares))
+        targets = None if shares is None else float(sizes.sum()) * shares
+        return model.replace(
+            class_penalty=ClassPenalty.quadratic(sizes, chance, n_states=q, targets=targets)
+        )
 
 
 @dataclass(kw_only=True)
@@ -352,14 +359,6 @@ def over_mean(sizes: FloatArray, counted: BoolArray) -> tuple[FloatArray, float]
     largest = float(sizes.max())  # a sum of sizes could overflow
     mean = float(np.sum(sizes / largest) / counted.sum())
     return np.asarray(sizes / largest / mean), largest * mean
-
-
-def balance(
-    sizes: FloatArray, strength: float, n_states: int, shares: FloatArray | None
-) -> ClassPenalty:
-    """(strength / 2N) sum_c (V_c - N share_c)^2, N the sum of the sizes."""
-    targets = None if shares is None else float(sizes.sum()) * shares
-    return ClassPenalty.quadratic(sizes, strength, n_states=n_states, targets=targets)
 
 
 def class_shares(proportions: npt.ArrayLike, n_states: int) -> FloatArray:

@@ -48,11 +48,6 @@ def make_builder(spec: Any) -> GraphBuilder:
     -------
     GraphBuilder
 
-    Raises
-    ------
-    InvalidInputError
-        If there is no such builder.
-
     Examples
     --------
     >>> from spinlearn.graphs import make_builder

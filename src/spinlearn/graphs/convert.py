@@ -91,11 +91,6 @@ def as_graph(graph: Any) -> Graph:
     -------
     Graph
 
-    Raises
-    ------
-    InvalidInputError
-        If it is none of these.
-
     Examples
     --------
     >>> from scipy.sparse import coo_array

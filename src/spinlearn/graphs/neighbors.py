@@ -71,10 +71,6 @@ class Similarity(NamedTuple):
         lengths = np.repeat(distances, 2)
         return cls(weights, scale, _mean_by_point(n_points, np.ravel(edges), lengths, scale))
 
-    def of_edges(self, edges: Any, distances: FloatArray) -> FloatArray:
-        """Similarities (m,) along edges (m, 2) of the graph."""
-        return _similarity(distances, *self.point_scales[edges].T)
-
     def of_unseen(self, new_points: Any, points: Any, distances: FloatArray) -> FloatArray:
         """Similarities (m,) of unseen points to points of the graph, both given by number."""
         if self.weights == "local":
@@ -137,7 +133,8 @@ class PointBuilder(Settings):
         edges, distances = self._edges(space)
         similarity = Similarity.of_graph(self.weights, space.n_points, edges, distances)
         self.recall_ = space.recall
-        return Graph(space.n_points, edges, similarity.of_edges(edges, distances))
+        weights = _similarity(distances, *similarity.point_scales[edges].T)
+        return Graph(space.n_points, edges, weights)
 
     def attach(self, X_new: Any, X: Any) -> Any:
         """Similarities of unseen points to training points.
@@ -215,6 +212,11 @@ class PointBuilder(Settings):
                 "n_components reduces features, but metric='precomputed' takes distances: leave "
                 "one of them out"
             )
+        k = getattr(self, "n_neighbors", 1)
+        if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+            raise InvalidInputError(
+                f"n_neighbors={k!r} is not a number of neighbours: give a whole number >= 1"
+            )
 
     def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
         """Pairs (m, 2) of training points to join, and their distances (m,)."""
@@ -274,7 +276,6 @@ class KNN(PointBuilder):
 
     def _check(self) -> None:
         super()._check()
-        _check_n_neighbors(self.n_neighbors)
         transformer = hasattr(self.search, "fit_transform") and hasattr(self.search, "transform")
         if not transformer and self.search not in SEARCHES:
             raise InvalidInputError(
@@ -291,7 +292,11 @@ class KNN(PointBuilder):
         chosen = _links_of(space.nearest(min(self.n_neighbors, space.n_points), unseen))
         if space.n_points <= self.n_neighbors:
             return chosen  # all
-        return _either(chosen, space.nearer(self.n_neighbors, unseen), space.n_points)
+        both = (chosen, space.nearer(self.n_neighbors, unseen))  # links in either, each once
+        keys = np.concatenate([links.queries * space.n_points + links.ids for links in both])
+        keys, first = np.unique(keys, return_index=True)
+        distances = np.concatenate([links.distances for links in both])
+        return Links(keys // space.n_points, keys % space.n_points, distances[first])
 
 
 @dataclass(kw_only=True)
@@ -300,13 +305,10 @@ class MutualKNN(PointBuilder):
 
     Parameters
     ----------
-    n_neighbors, metric, weights
+    n_neighbors, metric, weights, n_components
         As for `KNN`.
     spanning_tree : bool, default True
         Whether to add the minimum spanning tree of all points, so that the graph is in one piece.
-    n_components : int, "auto" or None, default None
-        Principal components in which neighbours are looked for; None: all features. "auto" reduces
-        where features outnumber what the points support.
 
     References
     ----------
@@ -333,7 +335,6 @@ class MutualKNN(PointBuilder):
 
     def _check(self) -> None:
         super()._check()
-        _check_n_neighbors(self.n_neighbors)
         if not isinstance(self.spanning_tree, (bool, np.bool_)):
             raise InvalidInputError(
                 f"spanning_tree must be True or False, got {self.spanning_tree!r}"
@@ -407,26 +408,10 @@ def _tell(callback: Callback, fraction: float) -> None:
         raise StoppedError("stopped while building the graph: nothing was computed yet")
 
 
-def _check_n_neighbors(n_neighbors: Any) -> None:
-    whole = isinstance(n_neighbors, Integral) and not isinstance(n_neighbors, bool)
-    if not (whole and n_neighbors >= 1):
-        raise InvalidInputError(
-            f"n_neighbors={n_neighbors!r} is not a number of neighbours: give a whole number >= 1"
-        )
-
-
 def _links_of(neighbors: Neighbors) -> Links:
     n_queries, k = neighbors.ids.shape
     queries = np.repeat(np.arange(n_queries), k)
     return Links(queries, neighbors.ids.ravel(), neighbors.distances.ravel())
-
-
-def _either(one: Links, other: Links, n_points: int) -> Links:
-    """Links that are in either list, each once."""
-    keys = np.concatenate([links.queries * n_points + links.ids for links in (one, other)])
-    distances = np.concatenate([one.distances, other.distances])
-    keys, first = np.unique(keys, return_index=True)
-    return Links(keys // n_points, keys % n_points, distances[first])
 
 
 def _undirected(links: Links) -> tuple[Ids, FloatArray, Ids]:

@@ -186,22 +186,12 @@ ROUNDING = 1e-17  # principal components are right up to this part of the larges
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduction:
-    """Principal components of training points.
+    """Principal components of training points."""
 
-    Attributes
-    ----------
-    mean : float array (d,)
-    components : float array (k, d)
-    explained : float
-        Their share of the variance.
-    spread : float array (d,)
-        Standard deviations of the features.
-    """
-
-    mean: FloatArray
-    components: FloatArray
-    explained: float
-    spread: FloatArray
+    mean: FloatArray  # (d,)
+    components: FloatArray  # (k, d)
+    explained: float  # their share of the variance
+    spread: FloatArray  # (d,), standard deviations of the features
 
     @classmethod
     def of(cls, points: FloatArray, n_components: int) -> Self:

@@ -66,7 +66,14 @@ class Search:
 
     def __init__(self, points: FloatArray) -> None:
         self.points = points
-        self._copies_before = _copies_before(points)
+        # For every point, how many equal points precede it.
+        rows = np.ascontiguousarray(points + 0.0)  # -0.0 and 0.0 become the same bytes
+        as_bytes: Any = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
+        _, group = np.unique(as_bytes, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        starts = np.searchsorted(group[order], group[order])
+        self._copies_before = np.empty(len(points), dtype=np.int64)
+        self._copies_before[order] = np.arange(len(points)) - starts
 
     def nearest(
         self,
@@ -232,18 +239,6 @@ def _blocks(rows: Ids, numbers_per_row: int) -> Iterator[Ids]:
         yield rows[start : start + step]
 
 
-def _copies_before(points: FloatArray) -> Ids:
-    """For every point, how many equal points precede it."""
-    rows = np.ascontiguousarray(points + 0.0)  # -0.0 and 0.0 become the same bytes
-    as_bytes: Any = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
-    _, group = np.unique(as_bytes, return_inverse=True)
-    order = np.argsort(group, kind="stable")
-    starts = np.searchsorted(group[order], group[order])
-    before = np.empty(len(points), dtype=np.int64)
-    before[order] = np.arange(len(points)) - starts
-    return before
-
-
 RECALL = 0.97  # of the true neighbours, at least;
 MANY, RECALL_OF_MANY = 2_000_000, 0.9  # of so many points less, for more takes minutes
 JUDGED = 1_000  # points for which it is measured
@@ -314,12 +309,18 @@ class FaissSearch(_CandidateSearch):
 
     def __init__(self, points: FloatArray, neighbors: int) -> None:
         super().__init__(points)
-        faiss = _faiss()
+        try:
+            import faiss
+        except ImportError as error:
+            raise MissingDependencyError(
+                "search='faiss' needs faiss, which is not installed: pip install 'spinlearn[ann]', "
+                "or use search='exact'"
+            ) from error
         n, d = points.shape
         single = points.astype(np.float32)
         n_centres = int(max(1, min(CENTRES * np.sqrt(n), n / 4)))
         self._centres = faiss.IndexFlatL2(d)  # kept: the index holds no reference to it
-        self._index = faiss.IndexIVFFlat(self._centres, d, n_centres)
+        self._index: Any = faiss.IndexIVFFlat(self._centres, d, n_centres)
         self._index.cp.seed = 0
         self._index.cp.max_points_per_centroid = PER_CENTRE
         self._index.cp.min_points_per_centroid = 1  # no word about it
@@ -366,17 +367,11 @@ class TransformerSearch(_CandidateSearch):
             )
 
     def _candidates(self, queries: FloatArray, count: int, own: Ids | None) -> Ids:
-        if own is None:
-            return _listed(self._transformer.transform(queries).tocsr())
-        return _listed(self._own[own])
-
-
-def _listed(matrix: Any) -> Ids:
-    """Columns of every row, (rows, most), -1 after the last."""
-    counts = np.diff(matrix.indptr)
-    ids = np.full((matrix.shape[0], int(counts.max(initial=1))), -1, dtype=np.int64)
-    ids[np.arange(ids.shape[1]) < counts[:, None]] = matrix.indices
-    return ids
+        matrix = self._transformer.transform(queries).tocsr() if own is None else self._own[own]
+        counts = np.diff(matrix.indptr)
+        ids = np.full((matrix.shape[0], int(counts.max(initial=1))), -1, dtype=np.int64)
+        ids[np.arange(ids.shape[1]) < counts[:, None]] = matrix.indices
+        return ids
 
 
 def _distances(queries: FloatArray, points: FloatArray, ids: Ids) -> FloatArray:
@@ -390,14 +385,3 @@ def _distances(queries: FloatArray, points: FloatArray, ids: Ids) -> FloatArray:
 def _row_blocks(n_rows: int) -> Iterator[slice]:
     for start in range(0, n_rows, BLOCK):
         yield slice(start, min(start + BLOCK, n_rows))
-
-
-def _faiss() -> Any:
-    try:
-        import faiss
-    except ImportError as error:
-        raise MissingDependencyError(
-            "search='faiss' needs faiss, which is not installed: pip install 'spinlearn[ann]', or "
-            "use search='exact'"
-        ) from error
-    return faiss

@@ -55,15 +55,11 @@ class PointSpace:
         self._how, self._report = search, report
         self._listed: tuple[int, Neighbors] | None = None  # of `nearest`, which is asked twice
         self._approximate: FaissSearch | TransformerSearch | None = None
+        self.recall: float | None = None
 
     @cached_property
     def _search(self) -> Search:
         return Search(self._coordinates)
-
-    @property
-    def recall(self) -> float | None:
-        """Measured share of the true neighbours that were found; None where all are."""
-        return None if self._approximate is None else self._approximate.recall
 
     def _searching(self, k: int) -> Search | FaissSearch | TransformerSearch:
         """The search that was asked for; "auto" is exact up to MANY points, or without faiss."""
@@ -78,6 +74,7 @@ class PointSpace:
                 if how == "faiss"
                 else TransformerSearch(self._coordinates, how)
             )
+            self.recall = self._approximate.recall
         return self._approximate
 
     def place(self, points: FloatArray) -> FloatArray:

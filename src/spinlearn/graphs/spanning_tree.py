@@ -80,24 +80,22 @@ class _Lists:
         sizes = np.bincount(component)
         if sizes.min() <= _MAX_LIST:
             depth = min(2 * int(sizes.min()), _MAX_LIST, len(component) - 1)
-            self._lengthen(np.flatnonzero(doubtful & (sizes[component] <= depth)), depth, component)
+            rows = np.flatnonzero(doubtful & (sizes[component] <= depth))
+            ids, distances = self._search.nearest(self._search.points[rows], depth, own=rows)
+            # Insiders stay insiders: keep the nearest outsiders only, in lists of the same width.
+            width = self._ids.shape[1]
+            inside = component[ids] == component[rows, None]
+            order = np.argsort(inside, axis=1, kind="stable")[:, :width]
+            self._ids[rows] = np.take_along_axis(ids, order, axis=1)
+            self._lengths[rows] = np.take_along_axis(distances, order, axis=1)
+            full = np.count_nonzero(~inside, axis=1) >= width
+            self.reach[rows] = np.where(full, self._lengths[rows, -1], distances[:, -1])
             return
         for one in np.delete(np.arange(len(sizes)), np.argmax(sizes)):
             rows, outside = np.flatnonzero(doubtful & (component == one)), component != one
             found, distances = _nearest_outside(self._search.points, outside, rows, best[one])
             self._ids[rows, 0], self._lengths[rows, 0] = found, distances
             self.reach[rows] = distances
-
-    def _lengthen(self, rows: Ids, depth: int, component: Ids) -> None:
-        ids, distances = self._search.nearest(self._search.points[rows], depth, own=rows)
-        # Insiders stay insiders: keep the nearest outsiders only, in lists of the same width.
-        width = self._ids.shape[1]
-        inside = component[ids] == component[rows, None]
-        order = np.argsort(inside, axis=1, kind="stable")[:, :width]
-        self._ids[rows] = np.take_along_axis(ids, order, axis=1)
-        self._lengths[rows] = np.take_along_axis(distances, order, axis=1)
-        full = np.count_nonzero(~inside, axis=1) >= width
-        self.reach[rows] = np.where(full, self._lengths[rows, -1], distances[:, -1])
 
 
 def _nearest_outside(

@@ -9,8 +9,6 @@ An order of nodes that keeps neighbours close in memory, where sweeps find them 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -95,15 +93,7 @@ def connected_parts(n_nodes: int, edges: IntArray) -> IntArray:
 
 
 def reached(graph: Graph, marked: BoolArray, links: BoolArray | None = None) -> BoolArray:
-    """Nodes in a connected part of the graph that holds a marked node, (n,).
-
-    Parameters
-    ----------
-    graph : Graph
-    marked : bool array (n,)
-    links : bool array (m,), optional
-        Edges that join parts; default all.
-    """
+    """Nodes in a part, connected by `links` (default: all edges), that holds a marked one, (n,)."""
     part = connected_parts(graph.n_nodes, graph.edges if links is None else graph.edges[links])
     return np.isin(part, part[marked])
 
@@ -118,22 +108,17 @@ def near_order(
 
     Up to the size of a ball this is reverse Cuthill-McKee, beyond see `kernels.node_order`.
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
     from spinlearn.kernels.graph_tools import list_in_balls
 
     n = len(indptr) - 1
     if n <= BALL and left_out is None:
-        return _narrow(indptr, neighbors)
+        links = csr_array((np.ones(len(neighbors), dtype=np.int8), neighbors, indptr), shape=(n, n))
+        order = reverse_cuthill_mckee(links, symmetric_mode=True) if n else []
+        return np.asarray(order, dtype=np.int32)
     listed = np.zeros(n, dtype=np.bool_) if left_out is None else left_out.copy()
     order, borders = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
     count = list_in_balls(indptr, neighbors, BALL, listed, borders, order)
     return order[:count] if count == n else order[:count].copy()
-
-
-def _narrow(indptr: Any, neighbors: Any) -> npt.NDArray[np.int32]:
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    n = len(indptr) - 1
-    links = csr_array((np.ones(len(neighbors), dtype=np.int8), neighbors, indptr), shape=(n, n))
-    order = reverse_cuthill_mckee(links, symmetric_mode=True) if n else []
-    return np.asarray(order, dtype=np.int32)

@@ -136,11 +136,6 @@ class Graph:
         Returns
         -------
         Graph
-
-        Raises
-        ------
-        InvalidInputError
-            If the matrix is not square or not symmetric.
         """
         if hasattr(matrix, "tocoo"):
             coo = matrix.tocoo()

@@ -34,7 +34,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
-import numpy.typing as npt
 
 from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, cell_ends
 from spinlearn.model.components import grains
@@ -108,14 +107,10 @@ def phases(equilibrium: Equilibrium) -> Phases:
         largest_grain=largest,
         susceptibility=np.array([float(np.sum(s.astype(float) ** 2)) / n for s in sizes]),
         heat_capacity=equilibrium.heat_capacity[order],
-        grains=np.array([_largest(s) / n for s in sizes]).reshape(-1, GRAINS),
+        grains=np.array(
+            [np.sort(np.pad(s, (0, GRAINS)))[::-1][:GRAINS] / n for s in sizes]
+        ).reshape(-1, GRAINS),
     )
-
-
-def _largest(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The largest sizes, descending, zeros after the last, (GRAINS,)."""
-    found = np.sort(sizes)[::-1][:GRAINS]
-    return np.pad(found, (0, GRAINS - len(found)))
 
 
 COARSE_SIZE = 16
@@ -153,16 +148,12 @@ def _geometric(top: float, size: int) -> FloatArray:
 
 def mean_field_temperature(model: PottsModel) -> float:
     """Upper bound of the ordering temperature, in the unit of the couplings."""
+    from scipy.sparse import csr_array
+
     q = model.n_states
     factor = 0.5 if q == 2 else (q - 2) / (2 * (q - 1) * np.log(q - 1))
     spread = 1.0 if np.all(model.couplings == 0) else float(np.ptp(model.pair_cost))
-    return float(factor * spread * _largest_eigenvalue(model))
-
-
-def _largest_eigenvalue(model: PottsModel) -> float:
-    """Perron root of the matrix |J| by power iteration."""
-    from scipy.sparse import csr_array
-
+    # The Perron root of the matrix |J|, by power iteration.
     strength = np.abs(model.effective_couplings)
     largest = float(strength.max(initial=0.0))
     if largest == 0:
@@ -177,7 +168,7 @@ def _largest_eigenvalue(model: PottsModel) -> float:
         image: FloatArray = matrix @ vector + vector
         value = float(np.linalg.norm(image) / np.linalg.norm(vector))
         vector = image / np.linalg.norm(image)
-    return (value - 1) * largest
+    return float(factor * spread * ((value - 1) * largest))
 
 
 def tracked(

@@ -307,31 +307,26 @@ def _checked(graph: Graph, q: int, name: str, value: Any) -> Any:
                 )
             return frozen(states, np.int8)
         case "class_penalty":
-            return _checked_penalty(value, graph, q)
+            if value is None:
+                return None
+            if not isinstance(value, ClassPenalty):
+                raise InvalidInputError(
+                    f"class_penalty must be a ClassPenalty, got {type(value).__name__}: make one "
+                    "with ClassPenalty.quadratic, .ratio or .from_table"
+                )
+            if value.n_states != q or len(value.sizes) != n:
+                raise InvalidInputError(
+                    f"class_penalty is for {len(value.sizes)} nodes and {value.n_states} states, "
+                    f"the model has {n} and {q}: a table needs the shape (q, n + 1) = "
+                    f"({q}, {n + 1})"
+                )
+            if value.kind == "ratio" and len(value.cut_weights) != graph.n_edges:
+                raise InvalidInputError(
+                    f"class_penalty has {len(value.cut_weights)} cut weights, the graph has "
+                    f"{graph.n_edges} edges: make it from the same graph"
+                )
+            return value
     raise InvalidInputError(f"a PottsModel has no argument {name!r}: see its documentation")
-
-
-def _checked_penalty(penalty: Any, graph: Graph, q: int) -> ClassPenalty | None:
-    """A class penalty that fits the graph and the number of states."""
-    if penalty is None:
-        return None
-    if not isinstance(penalty, ClassPenalty):
-        raise InvalidInputError(
-            f"class_penalty must be a ClassPenalty, got {type(penalty).__name__}: make one with "
-            "ClassPenalty.quadratic, .ratio or .from_table"
-        )
-    n = graph.n_nodes
-    if penalty.n_states != q or len(penalty.sizes) != n:
-        raise InvalidInputError(
-            f"class_penalty is for {len(penalty.sizes)} nodes and {penalty.n_states} states, the "
-            f"model has {n} and {q}: a table needs the shape (q, n + 1) = ({q}, {n + 1})"
-        )
-    if penalty.kind == "ratio" and len(penalty.cut_weights) != graph.n_edges:
-        raise InvalidInputError(
-            f"class_penalty has {len(penalty.cut_weights)} cut weights, the graph has "
-            f"{graph.n_edges} edges: make it from the same graph"
-        )
-    return penalty
 
 
 def checked_n_states(n_states: object) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 
 from spinlearn.errors import InvalidInputError
 
+AUTO = "auto"
 WORDS = {"none": None, "true": True, "false": False}
 NUMBERS: dict[str, Any] = {"int": int, "float": (int, float)}
 
@@ -44,17 +45,9 @@ class Settings:
 def made(kind: str, known: Mapping[str, Any], spec: Any, example: str) -> Any:
     """What a name, or a text with settings, stands for; what is no text is returned as it is.
 
-    Parameters
-    ----------
-    kind : str
-        Of what is made, for messages: "engine".
-    known : mapping
-        Classes by name. A function in their place is returned as it is.
-    spec : object
-        "name", "name:key=value,key=value", for some kinds "name:value"; or anything else. A value
-        is none, true, false, a number, a list of numbers, or else text.
-    example : str
-        Of an instance, for messages.
+    A text is "name", "name:key=value,key=value", for some kinds "name:value". A value is none,
+    true, false, a number, a list of numbers, or else text. Classes are `known` by name; a function
+    in their place is returned as it is. Messages say the `kind`, "engine", and the `example`.
     """
     if not isinstance(spec, str):
         return spec
@@ -113,6 +106,11 @@ def value_of(text: str) -> Any:
         return [float(part) for part in word.split(",")] if "," in word else float(word)
     except ValueError:
         return word
+
+
+def is_open(value: Any) -> bool:
+    """Whether a setting is left to us."""
+    return isinstance(value, str) and value == AUTO
 
 
 def is_number(value: Any) -> bool:

@@ -35,7 +35,7 @@ from spinlearn.model.arrays import IntArray
 from spinlearn.model.graph import Graph
 from spinlearn.model.parallel import each
 from spinlearn.model.potts import PottsModel
-from spinlearn.settings import is_open
+from spinlearn.model.settings import is_open
 
 CONFUSED = -1  # outcome of a point without class
 COLUMNS = ["method", "energy", "temperature", "errors", "forced_errors", "abstentions",
