@@ -17,18 +17,17 @@ import numpy.typing as npt
 
 from spinlearn.answers.law import usable_rows
 from spinlearn.answers.profile import Profile, profile
-from spinlearn.answers.rule import Decision, Status
-from spinlearn.answers.rule import misclassified
+from spinlearn.answers.rule import Decision, Status, misclassified
 from spinlearn.answers.temperature import answer_temperature
 from spinlearn.baselines import LocalGlobalConsistency
+from spinlearn.energies import MinCut
+from spinlearn.errors import ConvergenceWarning
+from spinlearn.minimizers import minimize
 from spinlearn.model.arrays import FloatArray, IntArray
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
 from spinlearn.model.protocols import Engine
-from spinlearn.energies import MinCut
-from spinlearn.errors import ConvergenceWarning
-from spinlearn.minimizers import minimize
 from spinlearn.reproduction.runner import Cell
 
 # T* by our rule; by the paper's, as it must have been meant; by the paper's, read strictly.

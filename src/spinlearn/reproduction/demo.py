@@ -12,17 +12,16 @@ from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import LabelCode
 from spinlearn.answers.temperature import answer_temperature
 from spinlearn.baselines import LocalGlobalConsistency, SpectralGraphTransducer
-from spinlearn.model.arrays import FloatArray
-from spinlearn.model.protocols import Callback
 from spinlearn.datasets.toy import ToySet, two_bands
 from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.folder import new_files
+from spinlearn.model.arrays import FloatArray
+from spinlearn.model.protocols import Callback
 from spinlearn.reproduction.comparison import drawn_states, paper_profile, wrong_points
 from spinlearn.reproduction.drawing import bare, pixel_panels, pyplot
-from spinlearn.viz.explorer import explorer_content
-from spinlearn.viz.explorer import write_explorer
+from spinlearn.viz.explorer import explorer_content, write_explorer
 
 TAU = 0.1  # the paper's confidence threshold
 TEMPERATURES = np.concatenate([[0.0], np.linspace(0.1, 2.0, 20)])

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.model.arrays import BoolArray, IntArray
 from spinlearn.errors import MissingDependencyError
+from spinlearn.model.arrays import BoolArray, IntArray
 from spinlearn.reproduction.comparison import errors_by_panel, sampling_errors
 from spinlearn.reproduction.runner import Cell
 from spinlearn.viz.palette import COLOURS

@@ -15,11 +15,16 @@ import numpy as np
 from spinlearn.answers.rule import misclassified
 from spinlearn.answers.temperature import answer_temperature
 from spinlearn.baselines import NormalizedCutClustering, SpectralGraphTransducer
-from spinlearn.model.arrays import IntArray
 from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
-from spinlearn.reproduction.comparison import consistency_labels, cut_labels, drawn_states, paper_profile
+from spinlearn.model.arrays import IntArray
+from spinlearn.reproduction.comparison import (
+    consistency_labels,
+    cut_labels,
+    drawn_states,
+    paper_profile,
+)
 from spinlearn.reproduction.drawing import pixel_panels, save, write_csv
 from spinlearn.reproduction.runner import Cell, Scale, Settings, Task
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.model.phases import GRAIN, GRAIN_POINTS, WHOLE, Phase, phases
-from spinlearn.model.arrays import FloatArray
-from spinlearn.model.equilibrium import Equilibrium, Kind
 from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut
 from spinlearn.engines import ENGINES, JunctionTree, Multicanonical
+from spinlearn.model.arrays import FloatArray
+from spinlearn.model.equilibrium import Equilibrium, Kind
+from spinlearn.model.phases import GRAIN, GRAIN_POINTS, WHOLE, Phase, phases
 from spinlearn.reproduction.comparison import (
     cell_seed,
     chosen_rows,

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.model.graph import Graph
 from spinlearn.datasets import ToySet, three_waves
 from spinlearn.engines import JunctionTree, Multicanonical
+from spinlearn.model.graph import Graph
 from spinlearn.reproduction.comparison import cell_seed, compare, unsupervised
 from spinlearn.reproduction.drawing import draw_panels, pixel_panels, save
 from spinlearn.reproduction.runner import Cell, Scale, Settings, Task

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from spinlearn.model.arrays import FloatArray, IntArray
-from spinlearn.model.graph import Graph
 from spinlearn.datasets.real import LEUKEMIA, load_leukemia
 from spinlearn.datasets.toy import draw_labels
 from spinlearn.engines import JunctionTree
 from spinlearn.graphs import KNN, MutualKNN
+from spinlearn.model.arrays import FloatArray, IntArray
+from spinlearn.model.graph import Graph
 from spinlearn.reproduction.comparison import RULES, cell_seed, compare, unsupervised
 from spinlearn.reproduction.drawing import draw_panels, write_csv
 from spinlearn.reproduction.runner import Cell, Scale, Settings, Task

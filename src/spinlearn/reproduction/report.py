@@ -15,12 +15,17 @@ from types import ModuleType
 import numpy as np
 
 from spinlearn import __version__
-from spinlearn.model.protocols import Callback
 from spinlearn.datasets.real import LEUKEMIA, YEAST, DataFile, find_file
 from spinlearn.errors import DataFileError, InvalidInputError
+from spinlearn.model.protocols import Callback
 from spinlearn.reproduction import fig1, fig2, fig4, fig5, yeast
 from spinlearn.reproduction.claims import RULE_NAMES, Claim, Verdict, all_claims
-from spinlearn.reproduction.comparison import RULES, errors_by_panel, results_by_panel, twin_differences
+from spinlearn.reproduction.comparison import (
+    RULES,
+    errors_by_panel,
+    results_by_panel,
+    twin_differences,
+)
 from spinlearn.reproduction.runner import FULL, Cell, Scale, run_tasks
 
 EXPERIMENTS: dict[str, ModuleType] = {m.NAME: m for m in (fig1, fig2, fig4, fig5, yeast)}

@@ -17,9 +17,9 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from spinlearn.errors import StoppedError
 from spinlearn.files.atomic_write import atomic_write
 from spinlearn.model.protocols import Callback, Progress
-from spinlearn.errors import StoppedError
 
 Settings = Mapping[str, Any]
 Cell = dict[str, Any]
@@ -27,10 +27,8 @@ Cell = dict[str, Any]
 # What cells are computed by, beside the module of their experiment. The rest of the package may
 # change and leaves finished cells valid.
 COMPUTING = (
-    "analysis/", "answers/", "baselines/", "core/", "datasets/", "energies/", "engines/",
-    "errors.py", "inputs.py", "estimators/label_order.py", "estimators/table_forms.py",
-    "graphs/", "kernels/", "messages/", "minimizers/",
-    "reproduction/comparison.py",
+    "answers/", "baselines/", "datasets/", "energies/", "engines/", "errors.py", "graphs/",
+    "inputs.py", "kernels/", "linear.py", "minimizers/", "model/", "reproduction/comparison.py",
 )  # fmt: skip
 
 
@@ -142,7 +140,7 @@ def sources_fingerprint(experiment: str) -> str:
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
-        if name.startswith((*COMPUTING, f"paper/{experiment}.py")):
+        if name.startswith((*COMPUTING, f"reproduction/{experiment}.py")):
             digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

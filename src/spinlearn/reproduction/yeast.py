@@ -23,12 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.rule import Status
-from spinlearn.model.arrays import BoolArray, FloatArray, IntArray
-from spinlearn.model.graph import Graph
 from spinlearn.datasets.real import PHASES, YEAST, Yeast, load_yeast
 from spinlearn.energies import MinCut
 from spinlearn.engines.sampling.samplers import Tempering
 from spinlearn.graphs import MutualKNN
+from spinlearn.model.arrays import BoolArray, FloatArray, IntArray
+from spinlearn.model.graph import Graph
 from spinlearn.reproduction.comparison import (
     cell_seed,
     chosen_rows,

@@ -38,7 +38,6 @@ from spinlearn.answers.law import (
     warning_at,
 )
 from spinlearn.answers.profile import Profile
-from spinlearn.answers.proposal import Proposal
 from spinlearn.answers.rule import STATUS_NAMES, Status
 from spinlearn.answers.table import STEPS, temperature_text, whole_steps
 from spinlearn.errors import InvalidInputError
@@ -175,13 +174,6 @@ def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:
     return np.unique(np.concatenate(chosen))[:max_points].astype(np.int32)
 
 
-def undecided_points(content: ExplorerContent, most: int) -> IntArray:
-    """Row numbers of the points that are undecided in the answer, evenly thinned out to `most`."""
-    status = content.profile.status[content.answer_row]
-    undecided = np.flatnonzero((status == Status.CONFUSED) | (status == Status.OUTLIER))
-    return _evenly(undecided, most).astype(np.int32)
-
-
 def _evenly(points: npt.NDArray[np.intp], most: int) -> npt.NDArray[np.intp]:
     if len(points) <= most:
         return points
@@ -205,20 +197,18 @@ def density(places: FloatArray, outcomes: IntArray) -> dict[str, npt.NDArray[Any
     bins, member = np.unique(cell[:, 1] * SIDE + cell[:, 0], return_inverse=True)
     counts = np.bincount(member)
     levels = np.rint(255 * np.log1p(counts) / np.log1p(counts.max()))
+    most = []
+    for row in outcomes:
+        codes, code = np.unique(row, return_inverse=True)
+        pairs, sizes = np.unique(member * len(codes) + code, return_counts=True)
+        order = np.lexsort((pairs, -sizes, pairs // len(codes)))  # of several, the lowest code
+        first = np.searchsorted(pairs[order] // len(codes), np.arange(len(bins)))
+        most.append(np.asarray(codes[pairs[order][first] % len(codes)], dtype=np.int32))
     return {
         "bins": bins.astype(np.int32),
         "levels": levels.astype(np.uint8),
-        "outcomes": np.array([_most_frequent(member, row, len(bins)) for row in outcomes]),
+        "outcomes": np.array(most),
     }
-
-
-def _most_frequent(member: npt.NDArray[np.intp], outcomes: IntArray, n_bins: int) -> IntArray:
-    """The outcome that most points of every bin have; of several, that of the lowest code."""
-    codes, code = np.unique(outcomes, return_inverse=True)
-    pairs, counts = np.unique(member * len(codes) + code, return_counts=True)
-    order = np.lexsort((pairs, -counts, pairs // len(codes)))
-    first = np.searchsorted(pairs[order] // len(codes), np.arange(n_bins))
-    return np.asarray(codes[pairs[order][first] % len(codes)], dtype=np.int32)
 
 
 MAX_POINTS = 20_000  # on display; larger sets are sampled
@@ -359,7 +349,9 @@ def points_on_display(content: ExplorerContent, max_points: int = MAX_POINTS) ->
     most = min(max_points, max(MAX_VALUES // max(values, 1), FEWEST))
     shown = sample_for_display(content, most)
     if content.n_points > MAX_TABLED:  # undecided points are for someone to look at: all, if few
-        shown = np.union1d(shown, undecided_points(content, most)).astype(np.int32)
+        status = content.profile.status[content.answer_row]
+        undecided = np.flatnonzero((status == Status.CONFUSED) | (status == Status.OUTLIER))
+        shown = np.union1d(shown, _evenly(undecided, most)).astype(np.int32)
     typical = [one.typical for one in content.answer.proposals]  # the page leads to them
     return np.union1d(shown, np.concatenate(typical)).astype(np.int32) if typical else shown
 
@@ -421,7 +413,8 @@ def explorer_payload(
         "confusedSets": found.confused_sets,
         "statusNames": STATUS_NAMES,
         "stepsPerUnit": STEPS,
-        "temperatures": [_number(t) for t in found.temperatures],
+        # JSON knows no infinity.
+        "temperatures": [t if np.isfinite(t) else None for t in found.temperatures.tolist()],
         "boundaries": [temperature_text(t) for t in found.boundaries().tolist()],
         "answerRow": content.answer_row,
         "averaged": law is not None,
@@ -438,9 +431,23 @@ def explorer_payload(
             for row in rows
         ],
         "notes": answer.remarks(),
-        "proposals": [_proposal(content, one, shown) for one in answer.proposals],
+        "proposals": [
+            {
+                "name": one.name,
+                "size": len(one.points),
+                "probability": round(one.probability, 4),
+                "beside": one.beside,
+                "apart": one.apart_text(),
+                "features": one.features_text(),
+                "typical": [content.ids[k] for k in one.typical.tolist()],
+                "rows": one.typical.tolist(),
+                "shown": np.flatnonzero(np.isin(shown, one.points)).tolist(),  # by places there
+            }
+            for one in answer.proposals
+        ],
         "phases": [
-            {"name": p.phase.value, "low": _number(p.low), "high": _number(p.high)}
+            {"name": p.phase.value}
+            | {k: v if np.isfinite(v) else None for k, v in (("low", p.low), ("high", p.high))}
             for p in state.intervals()
         ],
         "curves": {
@@ -462,22 +469,10 @@ def explorer_payload(
             "phaseColours": palette.PHASE_COLOURS,
         },
         "arrays": {name: packed(values, level) for name, values in arrays.items()},
-        "texts": {name: _packed_text(text) for name, text in texts.items()},
-    }
-
-
-def _proposal(content: ExplorerContent, one: Proposal, shown: IntArray) -> dict[str, Any]:
-    """A group that may be a class, in words, and its members on display by their places there."""
-    return {
-        "name": one.name,
-        "size": len(one.points),
-        "probability": round(one.probability, 4),
-        "beside": one.beside,
-        "apart": one.apart_text(),
-        "features": one.features_text(),
-        "typical": [content.ids[k] for k in one.typical.tolist()],
-        "rows": one.typical.tolist(),
-        "shown": np.flatnonzero(np.isin(shown, one.points)).tolist(),
+        "texts": {
+            name: base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)).decode()
+            for name, text in texts.items()
+        },
     }
 
 
@@ -550,15 +545,6 @@ def _packed_layout(content: ExplorerContent, layout: Layout, shown: IntArray) ->
         "pixel": 1 / side,
         "places": packed(steps),
     }
-
-
-def _packed_text(text: str) -> str:
-    return base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)).decode()
-
-
-def _number(value: float) -> float | None:
-    """JSON knows no infinity: None."""
-    return float(value) if np.isfinite(value) else None
 
 
 def _numbers(values: FloatArray) -> list[float | None]:

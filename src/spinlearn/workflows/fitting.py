@@ -142,7 +142,18 @@ class Fitting:
         began = perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", SpinlearnWarning)
-            watched = callback if tell is None else _telling(callback, caught, tell)
+            told = False
+
+            def watch(report: Progress) -> bool | None:
+                """Tells, once, that a checkpoint could not be written."""
+                nonlocal told
+                failed = [w.message for w in caught if issubclass(w.category, CheckpointWarning)]
+                if tell is not None and failed and not told:
+                    told = True
+                    tell(str(failed[0]))
+                return None if callback is None else callback(report)
+
+            watched = callback if tell is None else watch
             classifier = self.classifier(labels, watched, words)
             averages = classifier.equilibrium_  # for the files and the page, which show all of it
         notes = list(data.notes)
@@ -154,7 +165,8 @@ class Fitting:
             layout = data.points  # axes that the user knows
         record = {
             "version": __version__,
-            "data": _writable(data.source.name),
+            # A name is bytes, which need not be text.
+            "data": data.source.name.encode("utf-8", "backslashreplace").decode("utf-8"),
             "options": _plain(self.settings),
             "seconds": round(perf_counter() - began, 3),
             "warnings": messages,
@@ -162,29 +174,6 @@ class Fitting:
         }
         result = Result.of(classifier, data.ids, layout=layout, settings=record)
         return result, messages
-
-
-def _telling(
-    callback: Callback | None, caught: list[warnings.WarningMessage], tell: Callable[[str], None]
-) -> Callback:
-    """A callback that also tells, once, that a checkpoint could not be written."""
-    told = False
-
-    def watch(report: Progress) -> bool | None:
-        nonlocal told
-        if not told:
-            failed = [w.message for w in caught if issubclass(w.category, CheckpointWarning)]
-            if failed:
-                told = True
-                tell(str(failed[0]))
-        return None if callback is None else callback(report)
-
-    return watch
-
-
-def _writable(name: str) -> str:
-    """The name of a file, whose bytes need not be text."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _messages(
@@ -386,14 +375,7 @@ class Cost:
 def predicted_cost(
     n_points: int, n_features: int, n_classes: int, n_edges: int | None = None
 ) -> Cost:
-    """Cost of the default answer.
-
-    Parameters
-    ----------
-    n_points, n_features, n_classes : int
-    n_edges : int, optional
-        Of a graph that is given; else that of ten neighbours.
-    """
+    """Cost of the default answer; without `n_edges`, on a graph of ten neighbours."""
     edges = 10 * EDGES_PER_NEIGHBOR * n_points if n_edges is None else float(n_edges)
     q = max(n_classes, 2)
     memory = 2 * edges * (4 * q + PER_MESSAGE) + edges * PER_EDGE
