@@ -120,4 +120,4 @@ def test_a_cell_depends_on_all_sources_that_compute_it(experiment):
         p for p in paths if not any(f"{p}{end}".startswith(COMPUTING) for end in ("/", ".py"))
     }
     # The rest keeps cells (their settings are in the name) and draws them.
-    assert others <= {"paper/drawing", "paper/runner", "viz/palette"}
+    assert others <= {"reproduction/drawing", "reproduction/runner", "viz/palette"}

@@ -6,6 +6,7 @@ as JSON; no pickled objects, neither written nor read.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from collections.abc import Mapping
@@ -95,39 +96,10 @@ FORMS: dict[str, tuple[str, str, tuple[float, float] | None]] = {
 class Result(Answer, Pictures):
     """An `Answer` with the names of its points, its pictures, and how it was made.
 
-    ``spinlearn fit`` writes one; `load` brings it back. The parameters are those of `Answer` and
-    the last four.
+    ``spinlearn fit`` writes one; `load` brings it back. The first parameters are those of `Answer`.
 
     Parameters
     ----------
-    classes : array (k,)
-        Names of the classes, sorted, in the user's kind.
-    labels : int array (n,)
-        Position in `classes` of every label given, -1 where there is none.
-    averages : Averages
-        Thermal averages at all temperatures of the profile.
-    temperature : float
-        Of the answer, in the unit of the couplings.
-    law : Law, optional
-        The probabilities of all points where they are an average.
-    known_profile : Profile, optional
-        The outcome of every point at every temperature.
-    rule : str, default "given"
-        How it was chosen.
-    tau : float, default 0.1
-        Confidence threshold of the decision.
-    small_groups : {"join", "outlier", "new"}, default "join"
-        What became of groups of one or two points in which none is classified.
-    eta_min : float, optional
-        Of the paper's rules for the temperature.
-    new_groups : bool, default True
-        Whether points that agree with no class may be a new one.
-    choices : tuple of str
-        What was chosen for the user, each with its reason.
-    proposals : tuple of Proposal
-        Groups that may be a class of their own, best first.
-    words : tuple of Word
-        What was said about earlier proposals.
     ids : list of str
         Name of every point.
     layout : float array (n, 2), optional
@@ -375,6 +347,12 @@ class Result(Answer, Pictures):
             reduction=_reduction(header["explained"], arrays),
             feature_names=tuple(arrays["feature_names"].tolist()) if "points" in arrays else (),
         )
+
+
+if Result.__doc__ and Answer.__doc__:
+    _heading = "Parameters\n----------\n"
+    _of_answer = inspect.cleandoc(Answer.__doc__).partition(_heading)[2].partition("\n\n")[0]
+    Result.__doc__ = inspect.cleandoc(Result.__doc__).replace(_heading, f"{_heading}{_of_answer}\n")
 
 
 def _check_names(file: Path, ids: list[str], classes: list[str]) -> None:

@@ -27,8 +27,9 @@ Cell = dict[str, Any]
 # What cells are computed by, beside the module of their experiment. The rest of the package may
 # change and leaves finished cells valid.
 COMPUTING = (
-    "answers/", "baselines/", "datasets/", "energies/", "engines/", "errors.py", "graphs/",
-    "inputs.py", "kernels/", "linear.py", "minimizers/", "model/", "reproduction/comparison.py",
+    "answers/", "baselines/", "constants.py", "datasets/", "energies/", "engines/", "errors.py",
+    "files/", "graphs/", "inputs.py", "kernels/", "linear.py", "minimizers/", "model/",
+    "reproduction/comparison.py",
 )  # fmt: skip
 
 
