@@ -234,11 +234,10 @@ def write_explorer(
 
     A set larger than `max_points` is sampled for display, labelled points and small groups first.
     """
-    target = page_path(path)
     text = explorer_html(content, max_points=max_points)
-    with atomic_write(target) as file:
+    with atomic_write(path) as file:
         file.write(text.encode())
-    return target
+    return Path(path)
 
 
 def page_path(path: str | os.PathLike[str]) -> Path:
@@ -284,7 +283,7 @@ def labelling_html(title: str, settings: dict[str, Any], socket: str) -> str:
 
 def worker_script() -> str:
     """What unpacks answers beside the page in labelling mode."""
-    return "'use strict';\n" + _scripts(WORKER_SCRIPTS)
+    return "'use strict';\n" + _page(*(f"{name}.js" for name in WORKER_SCRIPTS))
 
 
 def _assembled(
@@ -297,7 +296,8 @@ def _assembled(
     policy: str = " img-src data: blob:;",
 ) -> str:
     """The page with its scripts and data in it."""
-    script = "(() => {\n'use strict';\n" + _scripts(scripts) + "\n})();\n"
+    script = "(() => {\n'use strict';\n" + _page(*(f"{name}.js" for name in scripts))
+    script += "\n})();\n"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
         "{{title}}": html.escape(title),
@@ -371,16 +371,29 @@ def explorer_payload(
     if shown is None:
         shown = points_on_display(content, max_points)
     sampled = len(shown) < content.n_points
-    edges, weights, agreement, agreement_rows = _shown_edges(content, shown)
+    # Edges between shown points by their display numbers, and C_ij at the temperatures kept.
+    number = np.full(content.n_points, -1, dtype=np.int32)
+    number[shown] = np.arange(len(shown))
+    ends = number[answer.graph.edges]
+    kept = np.flatnonzero(np.all(ends >= 0, axis=1))
+    n_rows = len(found.temperatures)
+    n_kept = min(n_rows, max(3, MAX_AGREEMENTS // max(len(kept), 1)))
+    agreement_rows = np.unique(np.linspace(0, n_rows - 1, n_kept).round().astype(np.int64))
+    if content.answer_row not in agreement_rows:
+        nearest = np.argmin(np.abs(agreement_rows - content.answer_row))
+        agreement_rows[nearest] = content.answer_row
+        agreement_rows = np.unique(agreement_rows)
+    shares = np.clip(equilibrium.edge_agreement[agreement_rows][:, kept], 0, 1)
     arrays: dict[str, npt.NDArray[Any]] = {
         "outcomes": found.outcomes[:, shown],
         "status": found.status[:, shown].astype(np.uint8),
         "confidence": whole_steps(content.confidence[:, shown]),
         "probability": whole_steps(content.probability[:, shown]),
         "second": content.second[:, shown],
-        "edges": edges,
-        "weights": np.clip(weights, -SINGLE, SINGLE).astype(np.float32),
-        "agreement": agreement,
+        "edges": ends[kept],
+        "weights": np.clip(answer.graph.weights[kept], -SINGLE, SINGLE).astype(np.float32),
+        # In per cent, as the page shows them, so that they are rounded once.
+        "agreement": np.rint(100 * shares).astype(np.uint8),
         "degree": np.diff(answer.graph.indptr)[shown].astype(np.int32),
     }
     if equilibrium.std_error is not None:
@@ -394,7 +407,7 @@ def explorer_payload(
     texts = {"ids": json.dumps([content.ids[i] for i in shown.tolist()])}
     if sampled and content.n_points <= MAX_TABLED and not live:
         texts["labels"] = answer.table(content.ids).csv()
-    rows, trusted = range(len(found.temperatures)), trusted_rows(equilibrium)
+    rows, trusted = range(n_rows), trusted_rows(equilibrium)
     return {
         "version": __version__,
         "title": content.title,
@@ -476,26 +489,6 @@ def explorer_payload(
     }
 
 
-def _shown_edges(
-    content: ExplorerContent, shown: IntArray
-) -> tuple[IntArray, FloatArray, npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Edges between shown points by their display numbers, and C_ij at the temperatures kept."""
-    number = np.full(content.n_points, -1, dtype=np.int32)
-    number[shown] = np.arange(len(shown))
-    ends = number[content.answer.graph.edges]
-    kept = np.flatnonzero(np.all(ends >= 0, axis=1))
-    n_rows = len(content.profile.temperatures)
-    n_kept = min(n_rows, max(3, MAX_AGREEMENTS // max(len(kept), 1)))
-    rows = np.unique(np.linspace(0, n_rows - 1, n_kept).round().astype(np.int64))
-    if content.answer_row not in rows:
-        rows[np.argmin(np.abs(rows - content.answer_row))] = content.answer_row
-        rows = np.unique(rows)
-    # In per cent, as the page shows them, so that they are rounded once.
-    shares = np.clip(content.answer.equilibrium.edge_agreement[rows][:, kept], 0, 1)
-    agreement = np.rint(100 * shares).astype(np.uint8)
-    return ends[kept], content.answer.graph.weights[kept], agreement, rows
-
-
 def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
     """Classes, undecided sets and the larger new classes among all points at one T.
 
@@ -551,9 +544,6 @@ def _numbers(values: FloatArray) -> list[float | None]:
     return [None if not np.isfinite(v) else float(f"{v:.6g}") for v in values]
 
 
-def _scripts(names: tuple[str, ...]) -> str:
-    return "\n".join(_page(f"{name}.js") for name in names)
-
-
-def _page(name: str) -> str:
-    return files("spinlearn.viz").joinpath("page", name).read_text(encoding="utf-8")
+def _page(*names: str) -> str:
+    folder = files("spinlearn.viz").joinpath("page")
+    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)

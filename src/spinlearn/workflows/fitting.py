@@ -43,7 +43,7 @@ from spinlearn.errors import (
 )
 from spinlearn.graphs import describe, make_builder
 from spinlearn.inputs import TrainingGraph
-from spinlearn.io.dataset import Dataset, Preparation
+from spinlearn.io.dataset import Dataset, prepared
 from spinlearn.io.result import Result
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.graph import Graph
@@ -228,10 +228,10 @@ def prepared_points(
         raise InvalidInputError(
             f"clip {settings['clip']!r} cannot be read: write LOW,HIGH, for example 100,16000"
         )
-    preparation = Preparation(
-        clip=clip, log2=settings["log2"], top_variance=settings["top_variance"], scale=scale
-    )
-    points, names = preparation.apply(data.points, data.feature_names)
+    points, names = prepared(
+        data.points, data.feature_names, clip=clip, log2=settings["log2"],
+        top_variance=settings["top_variance"], scale=scale,
+    )  # fmt: skip
     if scale == "standard" and data.shared:
         points = points / np.sqrt([data.shared.get(name, 1) for name in names])
     return points, names
