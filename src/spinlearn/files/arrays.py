@@ -50,11 +50,7 @@ def write_npz(file: IO[bytes], arrays: Arrays) -> None:
 def read_npz(path: Path, *, own: bool = False) -> Arrays:
     """The arrays of a .npz file by name.
 
-    Parameters
-    ----------
-    path : Path
-    own : bool
-        Whether this library wrote it: one with much more than it would write is refused unread.
+    One of this library's `own` with much more than it would write is refused unread.
     """
     arrays: Arrays = {}
     with _told(path, ".npz"), zipfile.ZipFile(path) as archive:

@@ -65,15 +65,7 @@ BLOCK = 200_000  # rows of text held at a time
 
 
 def write_answer(folder: Path, result: Result, *, profile: bool | None = None) -> list[Path]:
-    """Write all files of a result into an existing folder.
-
-    Parameters
-    ----------
-    folder : Path
-    result : Result
-    profile : bool, optional
-        Whether to write profile.csv; default: up to MANY points.
-    """
+    """Write all files of a result into a folder; `profile`.csv by default up to MANY points."""
     files = [folder / "labels.csv"]
     with open(files[0], "w", encoding="utf-8", newline="") as file:
         for start in range(0, len(result.ids), BLOCK):

@@ -26,7 +26,7 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.files.arrays import Arrays, read_npz, within, write_npz
 from spinlearn.files.atomic_write import atomic_write
 from spinlearn.graphs.points import Reduction
-from spinlearn.io.stored_averages import equilibrium_arrays, equilibrium_header, equilibrium_of
+from spinlearn.io.stored_averages import HEADER, equilibrium_arrays, equilibrium_of
 from spinlearn.io.table import check_names
 from spinlearn.model.arrays import FloatArray, frozen
 from spinlearn.model.class_penalty import ClassPenalty
@@ -246,7 +246,7 @@ class Result(Answer, Pictures):
             "magic": MAGIC,
             "version": VERSION,
             "whole_numbers": self.classes.dtype.kind in "iu",
-            "equilibrium": equilibrium_header(self.equilibrium),
+            "equilibrium": {name: getattr(self.equilibrium, name) for name in HEADER},
             "answer": {name: getattr(self, name) for name in ANSWER},
             "law": None if law is None else {name: getattr(law, name) for name in LAW},
             "proposals": [
@@ -326,6 +326,10 @@ class Result(Answer, Pictures):
             raise ValueError("the rule and the law do not fit one another")
         if not np.any(profile.temperatures == answer["temperature"]):
             raise ValueError("the temperature of the answer is not among those of the profile")
+        reduction = None
+        if header["explained"] is not None and "points" in arrays:  # reduced, and stored
+            parts = [frozen(arrays[f"reduction_{name}"], np.float64) for name in REDUCTION]
+            reduction = Reduction(parts[0], parts[1], float(header["explained"]), parts[2])
         places: dict[str, Any] = {
             name: frozen(arrays[name], np.float64) for name in PLACES if name in arrays
         }
@@ -344,7 +348,7 @@ class Result(Answer, Pictures):
             **places,
             settings=dict(header["settings"]),
             points=frozen(arrays["points"], np.float64) if "points" in arrays else None,
-            reduction=_reduction(header["explained"], arrays),
+            reduction=reduction,
             feature_names=tuple(arrays["feature_names"].tolist()) if "points" in arrays else (),
         )
 
@@ -427,16 +431,6 @@ def _profile(header: dict[str, Any], arrays: Arrays, model: PottsModel, n_classe
     within("profile_outcomes", outcomes, -len(sets), n_classes + outcomes.size - 1)
     n_labels = int(label_holders(model, n_classes).sum())
     return Profile(**parts, n_classes=n_classes, confused_sets=sets, n_labels=n_labels)
-
-
-def _reduction(explained: float | None, arrays: Arrays) -> Reduction | None:
-    """How features were reduced, if they were and are stored."""
-    if explained is None or "points" not in arrays:
-        return None
-    mean, components, spread = (
-        frozen(arrays[f"reduction_{name}"], np.float64) for name in REDUCTION
-    )
-    return Reduction(mean, components, float(explained), spread)
 
 
 def _runs(parts: list[npt.NDArray[np.intp]]) -> npt.NDArray[np.int64]:

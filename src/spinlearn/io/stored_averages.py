@@ -57,11 +57,6 @@ def equilibrium_arrays(equilibrium: Equilibrium) -> Arrays:
     return arrays
 
 
-def equilibrium_header(equilibrium: Equilibrium) -> dict[str, Any]:
-    """What a file says of the averages beside their values."""
-    return {name: getattr(equilibrium, name) for name in HEADER}
-
-
 def _refined(equilibrium: Equilibrium) -> Equilibrium:
     """The averages on a denser grid, from the same samples."""
     grid = np.unique(equilibrium.temperatures[np.isfinite(equilibrium.temperatures)])

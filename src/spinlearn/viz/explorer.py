@@ -53,27 +53,15 @@ SIDE = 192  # bins along a side of the density
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ExplorerContent:
-    """An answer and what the explorer needs beside it, in the answer's row that of the answer.
-
-    Attributes
-    ----------
-    layouts : tuple of Layout
-        The first is shown at the start.
-    confidence : float array (T, n)
-        Probability of the calls at every temperature.
-    probability : float array (T, n, k)
-        Of the named classes.
-    second : uint8 array (T, n)
-        The most probable other state; NO_STATE where there is none.
-    """
+    """An answer and what the explorer needs beside it, in the answer's row that of the answer."""
 
     answer: Answer
     ids: tuple[str, ...]
     classes: tuple[str, ...]
-    layouts: tuple[Layout, ...]
-    confidence: FloatArray
-    probability: FloatArray
-    second: npt.NDArray[np.uint8]
+    layouts: tuple[Layout, ...]  # the first is shown at the start
+    confidence: FloatArray  # (T, n), probability of the calls at every temperature
+    probability: FloatArray  # (T, n, k), of the named classes
+    second: npt.NDArray[np.uint8]  # (T, n), the most probable other state, or NO_STATE
     title: str
 
     @property

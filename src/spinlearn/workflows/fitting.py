@@ -72,15 +72,9 @@ class Fitting:
     """One dataset that may be classified several times, with other labels each time.
 
     What does not depend on labels, above all the graph, is found once. Every result is the one that
-    `fit_dataset` gives with the same labels.
-
-    Parameters
-    ----------
-    data : Dataset
-    settings : mapping
-        Those that are not the usual ones, by name: `spinlearn.settings`, CLASSIFIER and PREPARING.
-    engine : Engine, optional
-        In place of the one that the settings name, for instance one that saves its run.
+    `fit_dataset` gives with the same labels. `settings` are those that are not the usual ones, by
+    name (`spinlearn.settings`, CLASSIFIER and PREPARING); an `engine` takes the place of the one
+    that they name, for instance one that saves its run.
     """
 
     def __init__(
@@ -283,18 +277,8 @@ def decided(
     """The answer in which a proposal was accepted or rejected.
 
     It is computed on the graph and the features that the file holds. Where these are too many to be
-    kept, the features say nothing more, which a note tells.
-
-    Parameters
-    ----------
-    result : Result
-    do : {"accept", "reject"}
-    group : str
-        Name of the proposal.
-    name : str
-        Of the class, to accept it.
-    callback : callable, optional
-        Told of the progress.
+    kept, the features say nothing more, which a note tells. `do` is "accept", with the `name` of
+    the class, or "reject".
     """
     if result.law is None:
         raise InvalidInputError(
