@@ -35,11 +35,9 @@ from spinlearn.energies import MinCut
 from spinlearn.minimizers import (
     alpha_beta_swap,
     alpha_expansion,
+    class_annealing,
     minimum_cut,
     multilevel,
-)
-from spinlearn.minimizers import (
-    annealing as class_annealing,
 )
 from spinlearn.model.class_penalty import ClassPenalty
 from spinlearn.model.potts import ConditionedModel

@@ -111,13 +111,13 @@ def page(rows: list[list[str]]) -> str:
 
 def main() -> int:
     rows = layers()
-    made = {PAGE: page(rows), PICTURE: picture(rows)}
+    text = page(rows)
     if "--check" in sys.argv:
-        old = [path.name for path, text in made.items() if path.read_text() != text]
-        print("\n".join(f"{name} is not up to date: run python docs/house.py" for name in old))
-        return int(bool(old))
-    for path, text in made.items():
-        path.write_text(text)
+        same = PAGE.read_text() == text
+        print("" if same else f"{PAGE.name} is not that of the code: run python docs/house.py")
+        return int(not same)
+    PAGE.write_text(text)
+    PICTURE.write_text(picture(rows))
     return 0
 
 

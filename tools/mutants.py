@@ -30,7 +30,7 @@ PACKAGE = ROOT / "src" / "spinlearn"
 PLACES = ("constants.py", "default", "answers/rule.py", "answers/temperature.py")
 TESTS = (
     "tests/end_to_end/test_golden.py",
-    "tests/unit/test_default.py",
+    "tests/unit/test_methods.py",
     "tests/unit/test_decision.py",
     "tests/unit/test_answer.py",
 )

@@ -7,6 +7,7 @@ python -m tools.walk --list fit   the functions of one of them, by file
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import sys
 import tempfile
@@ -42,8 +43,10 @@ def walked(work: Callable[[], Any]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for code in seen:
         path = Path(code.co_filename)
-        # comprehensions and class bodies are no steps of a walk
-        if path.is_relative_to(ROOT) and not code.co_qualname.split(".")[-1].startswith("<"):
+        # Bodies of modules and classes, which run when they are imported, and comprehensions are no
+        # steps of a walk.
+        is_function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_name.startswith("<")
+        if path.is_relative_to(ROOT) and is_function:
             names = found.setdefault(path.relative_to(ROOT).as_posix(), [])
             if code.co_qualname not in names:
                 names.append(code.co_qualname)

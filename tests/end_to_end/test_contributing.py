@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -105,3 +107,11 @@ def test_files_that_it_names_exist():
         if not path:
             headings = re.findall(r"^## (.*)$", TEXT, re.MULTILINE)
             assert anchor in {h.lower().replace(" ", "-") for h in headings}, target
+
+
+@pytest.mark.slow
+def test_the_page_on_the_house_is_that_of_the_code():
+    """`python docs/house.py` writes it anew."""
+    command = [sys.executable, "docs/house.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

@@ -182,11 +182,11 @@ REACH = [0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 5.0, np.inf]
 def test_what_no_label_reaches_is_never_of_a_named_class(name, small_groups):
     graph, labels, third = three_blobs()
     if name == "class_prior":
-        model = energies.class_prior(graph, labels, 2, prior=[0.8, 0.2], energy=energies.min_cut)
+        model = energies.ClassPrior(prior=[0.8, 0.2], energy="min_cut")(graph, labels, 2)
     else:  # over all points, also those that no label reaches
         sizes = np.ones(graph.n_nodes)
         balance = energies.ClassPenalty.quadratic(sizes, 2.0, n_states=2)
-        model = energies.custom(graph, labels, 2, class_penalty=balance)
+        model = energies.Custom(class_penalty=balance)(graph, labels, 2)
     run = Enumeration().run(model, REACH)
     found = profile(run, small_groups=small_groups)
     # A term of the classes prefers one there, which is no evidence.
@@ -204,7 +204,7 @@ def test_fields_of_the_users_own_are_evidence(clamped):
     fields[np.flatnonzero(third)[0]] = [0.0, 2.0]  # one point of the third prefers class 0
     if not clamped:
         labels = np.full(len(labels), -1)
-    model = energies.custom(graph, labels, 2, fields=fields)
+    model = energies.Custom(fields=fields)(graph, labels, 2)
     found = profile(Enumeration().run(model, [0.2, 0.5]))
     assert np.all(found.status[:, third] == Status.CONFIDENT)
     assert np.all(found.outcomes[:, third] == 0)

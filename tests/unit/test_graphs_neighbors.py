@@ -275,7 +275,7 @@ def test_make_builder():
     assert set(BUILDERS) == {"knn", "mutual_knn", "radius"}
     for spec, message in [
         ("kmeans", "'knn', 'mutual_knn', 'radius'"),
-        ("radius", r"Radius\(radius=0.5\)"),
+        ("radius", "lacks a setting.*radius:0.5"),
         (KNN, "KNN is not a graph builder.*instance"),
         (7, "int is not a graph builder"),
     ]:

@@ -12,11 +12,9 @@ from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.graphs import KNN
 from spinlearn.minimizers import (
     MINIMIZERS,
+    class_annealing,
     minimize,
     multilevel,
-)
-from spinlearn.minimizers import (
-    annealing as class_annealing,
 )
 from spinlearn.minimizers.multilevel import contracted, masses, modules, numbered
 from spinlearn.model.class_penalty import ClassPenalty

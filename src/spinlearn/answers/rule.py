@@ -354,10 +354,10 @@ def misclassified(
 
     >>> from spinlearn import Graph
     >>> from spinlearn.answers import decide, misclassified
-    >>> from spinlearn.energies import min_cut
+    >>> from spinlearn.energies import MinCut
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
-    >>> run = Enumeration().run(min_cut(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7])
+    >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.0, 0.7])
     >>> [int(misclassified(decide(run, t), [0, 2, 2, 2, 1]).sum()) for t in (0.0, 0.7)]
     [3, 0]
     """

@@ -270,7 +270,17 @@ class ClassPenalty:
         return np.asarray(2 * self.n_states * self.coefficient / total * self.cut_weights)
 
     def value(self, graph: Graph, states: npt.NDArray[Any]) -> FloatArray:
-        """The term for labellings (S, n): the reference that the compiled code is held to."""
+        """The term for labellings: the reference that the compiled code is held to.
+
+        Parameters
+        ----------
+        graph : Graph
+        states : int array (S, n)
+
+        Returns
+        -------
+        float array (S,)
+        """
         q = self.n_states
         volumes = np.stack([(states == c) @ self.sizes for c in range(q)], axis=1)
         if self.kind == "quadratic":
