@@ -12,7 +12,7 @@ from scipy.io import mmwrite
 from spinlearn.answers.labels import clean_labels
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs import make_builder
-from spinlearn.io.dataset import Preparation, ReadOptions
+from spinlearn.io.dataset import ReadOptions, prepared
 from spinlearn.io.reading import read_dataset
 from spinlearn.settings import read_grid
 
@@ -165,9 +165,9 @@ def test_a_named_feature_without_any_value_is_refused(tmp_path):
 
 def test_huge_features_are_named_before_they_overflow():
     points = np.array([[1.0, 1e308], [2.0, -1e308]])
-    for how in (Preparation(scale="standard"), Preparation(top_variance=1), Preparation()):
+    for how in ({"scale": "standard"}, {"top_variance": 1}, {}):
         with pytest.raises(InvalidInputError, match="'b' holds values up to 1e\\+308"):
-            how.apply(points, ["a", "b"])
+            prepared(points, ["a", "b"], **how)
 
 
 # -- labels ------------------------------------------------------------------------------------

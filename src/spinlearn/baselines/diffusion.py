@@ -133,8 +133,15 @@ class HarmonicFields(_LinearClassifier):
         self.max_iter = max_iter
 
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
-        priors = self._priors(states, n_classes)
         labelled = states >= 0
+        priors: FloatArray = np.bincount(states[labelled], minlength=n_classes).astype(np.float64)
+        if self.class_prior is not None:
+            priors = float_array(self.class_prior, "class_prior")
+            if priors.shape != (n_classes,) or not np.all(np.isfinite(priors) & (priors > 0)):
+                raise InvalidInputError(
+                    f"class_prior={self.class_prior!r} must hold one finite number > 0 for each of "
+                    f"the {n_classes} classes"
+                )
         unlabelled = ~labelled & reached(graph, labelled)
         soft = np.zeros((graph.n_nodes, n_classes))
         soft[labelled, states[labelled]] = 1.0
@@ -147,24 +154,13 @@ class HarmonicFields(_LinearClassifier):
         self._take_note_of(solution)
         if self.class_mass_normalization:
             mass = field.sum(axis=0)
+            priors = priors / priors.sum()
             field *= np.divide(priors, mass, out=np.zeros(n_classes), where=mass > 0)
         else:  # the last class makes up for the tolerance, so that f stays harmonic
             some = field.any(axis=1)
             field[some, -1] = np.maximum(1.0 - field[some, :-1].sum(axis=1), 0.0)
         soft[unlabelled] = field
         return soft
-
-    def _priors(self, states: IntArray, n_classes: int) -> FloatArray:
-        if self.class_prior is None:
-            counts = np.bincount(states[states >= 0], minlength=n_classes)
-            return np.asarray(counts / counts.sum())
-        priors = float_array(self.class_prior, "class_prior")
-        if priors.shape != (n_classes,) or not np.all(np.isfinite(priors) & (priors > 0)):
-            raise InvalidInputError(
-                f"class_prior={self.class_prior!r} must hold one finite number > 0 for each of "
-                f"the {n_classes} classes"
-            )
-        return np.asarray(priors / priors.sum())
 
 
 class LocalGlobalConsistency(_LinearClassifier):

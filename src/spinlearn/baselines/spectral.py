@@ -93,22 +93,15 @@ def low_spectrum(weights: Any, n_vectors: int) -> Spectrum:
         matrix = scaled(weights, inverse_roots(degrees))
         if np.any(degrees == 0):
             matrix = (matrix + diags_array((degrees == 0).astype(np.float64))).tocsr()
-        found, directions = _beyond(matrix, _largest(matrix, k), vectors[:, :n_parts])
-        values[n_parts:] = np.clip(1.0 - found, 0.0, 2.0)
-        vectors[:, n_parts:] = directions
+        # Parts that hang together by next to nothing have eigenvalues equal to those of the null
+        # space in floating point, so the eigenvectors found mix with it in any way.
+        null, directions = vectors[:, :n_parts], _largest(matrix, k)
+        left = directions - null @ (null.T @ directions)
+        basis = np.linalg.svd(left, full_matrices=False)[0][:, : k - n_parts]
+        found, rotation = np.linalg.eigh(basis.T @ (matrix @ basis))
+        values[n_parts:] = np.clip(1.0 - found[::-1], 0.0, 2.0)
+        vectors[:, n_parts:] = basis @ rotation[:, ::-1]
     return Spectrum(values, vectors, int(n_parts))
-
-
-def _beyond(matrix: Any, directions: FloatArray, null: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Eigenpairs, descending, of what is left of the span of `directions` without `null`.
-
-    Parts that hang together by next to nothing have eigenvalues equal to those of the null space in
-    floating point, so the eigenvectors found mix with it in any way.
-    """
-    left = directions - null @ (null.T @ directions)
-    basis = np.linalg.svd(left, full_matrices=False)[0][:, : left.shape[1] - null.shape[1]]
-    values, rotation = np.linalg.eigh(basis.T @ (matrix @ basis))
-    return values[::-1], basis @ rotation[:, ::-1]
 
 
 def _largest(matrix: Any, k: int) -> FloatArray:
@@ -117,26 +110,22 @@ def _largest(matrix: Any, k: int) -> FloatArray:
     if n <= DENSE or 3 * k >= n:
         return np.linalg.eigh(matrix.toarray())[1][:, -k:]
     from scipy.sparse import eye_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
     from scipy.sparse.linalg import eigsh
 
+    # Numbers in a banded factor after reordering.
+    order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
+    position = np.empty(n, dtype=np.int64)
+    position[order] = np.arange(n)
+    rows = np.repeat(np.arange(n), np.diff(matrix.indptr))
+    factor_size = float(n) * int(np.abs(position[rows] - position[matrix.indices]).max())
     start = np.random.default_rng(0).standard_normal(n)  # ARPACK's own is random
-    if _factor_size(matrix) <= MAX_FACTOR:
+    if factor_size <= MAX_FACTOR:
         laplacian = (eye_array(n) - matrix).tocsc()
         found = eigsh(laplacian, k, sigma=SHIFT, which="LM", v0=start, tol=ACCURACY)
     else:
         found = eigsh(matrix, k, which="LA", v0=start, tol=ACCURACY)
     return np.asarray(found[1])
-
-
-def _factor_size(matrix: Any) -> float:
-    """Numbers in a banded factor after reverse Cuthill-McKee ordering."""
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    order = reverse_cuthill_mckee(matrix, symmetric_mode=True)
-    position = np.empty(len(order), dtype=np.int64)
-    position[order] = np.arange(len(order))
-    rows = np.repeat(np.arange(len(order)), np.diff(matrix.indptr))
-    return float(len(order)) * int(np.abs(position[rows] - position[matrix.indices]).max())
 
 
 class NormalizedCutClustering(GraphClusterer):
@@ -239,17 +228,7 @@ def _best_split(
         return _Split(nodes, low.vectors[:, 0] != 0, 0.0)
     position = inverse_roots(degrees) * low.vectors[:, 1]
     order = np.argsort(position, kind="stable")
-    ncut = _ncut_of_splits(weights, degrees, order)
-    together = np.diff(position[order]) <= CLOSE * np.ptp(position)
-    ncut[together] = np.inf
-    best = int(np.argmin(ncut))
-    first = np.zeros(len(nodes), dtype=bool)
-    first[order[: best + 1]] = True
-    return _Split(nodes, first, float(ncut[best]))
-
-
-def _ncut_of_splits(weights: Any, degrees: FloatArray, order: npt.NDArray[np.intp]) -> FloatArray:
-    """Ncut of {order[0], ..., order[k]} against the rest, for every k."""
+    # Ncut of {order[0], ..., order[k]} against the rest, for every k.
     n = len(order)
     rank = np.empty(n, dtype=np.intp)
     rank[order] = np.arange(n)
@@ -260,7 +239,13 @@ def _ncut_of_splits(weights: Any, degrees: FloatArray, order: npt.NDArray[np.int
     change = np.bincount(one[up], weights.data[up], n) - np.bincount(other[up], weights.data[up], n)
     cut = np.cumsum(change)[:-1]
     volume = np.cumsum(degrees[order])[:-1]
-    return np.asarray(cut / volume + cut / (degrees.sum() - volume))
+    ncut = cut / volume + cut / (degrees.sum() - volume)
+    together = np.diff(position[order]) <= CLOSE * np.ptp(position)
+    ncut[together] = np.inf
+    best = int(np.argmin(ncut))
+    first = np.zeros(len(nodes), dtype=bool)
+    first[order[: best + 1]] = True
+    return _Split(nodes, first, float(ncut[best]))
 
 
 class SpectralGraphTransducer(GraphClassifier):

@@ -90,7 +90,17 @@ def cluster_tree(temperatures: FloatArray, parts: Sequence[IntArray]) -> Cluster
     for row, part in enumerate(parts):
         previous = members[-1] if members else None
         numbers, after = tracked(part, everyone, previous, fresh)
-        parents.append(_parents(numbers, previous, fresh, after))
+        # Where most members of a fresh cluster were before; of equals, the first.
+        found = np.full(after - fresh, NO_PARENT, dtype=np.int64)
+        if previous is not None:
+            new = numbers >= fresh
+            count = int(previous.max(initial=0)) + 1
+            keys = (numbers[new] - fresh).astype(np.int64) * count + previous[new]
+            pairs, shared = np.unique(keys, return_counts=True)
+            cluster, before = np.divmod(pairs, count)
+            order = np.lexsort((-before, shared, cluster))  # the last of a cluster is its parent
+            found[cluster[order]] = before[order]
+        parents.append(found)
         first.append(np.full(after - fresh, row))
         sizes.append(np.bincount(numbers, minlength=after)[fresh:])
         members.append(numbers)
@@ -109,23 +119,6 @@ def cluster_tree(temperatures: FloatArray, parts: Sequence[IntArray]) -> Cluster
         high=frozen(ends[last + 1], np.float64),
         sizes=frozen(np.concatenate(sizes), np.int32),
     )
-
-
-def _parents(
-    numbers: IntArray, previous: IntArray | None, fresh: int, after: int
-) -> npt.NDArray[np.int64]:
-    """Where most members of the clusters fresh ... after - 1 were before; of equals, the first."""
-    found = np.full(after - fresh, NO_PARENT, dtype=np.int64)
-    if previous is None:
-        return found
-    new = numbers >= fresh
-    count = int(previous.max(initial=0)) + 1
-    keys = (numbers[new] - fresh).astype(np.int64) * count + previous[new]
-    pairs, shared = np.unique(keys, return_counts=True)
-    cluster, before = np.divmod(pairs, count)
-    order = np.lexsort((-before, shared, cluster))  # the last of a cluster is its parent
-    found[cluster[order]] = before[order]
-    return found
 
 
 NOISE = -1  # label of points in clusters that are too small

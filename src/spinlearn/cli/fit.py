@@ -19,7 +19,7 @@ from spinlearn.errors import (
     SpinlearnError,
     StoppedError,
 )
-from spinlearn.io.dataset import Dataset, ReadOptions
+from spinlearn.io.dataset import ReadOptions
 
 if TYPE_CHECKING:
     from spinlearn.io.result import Result
@@ -99,6 +99,7 @@ def fit(
         configured_engine,
         fit_dataset,
         more_time_helps,
+        predicted_cost,
         saves_its_runs,
     )
 
@@ -107,7 +108,11 @@ def fit(
             "--blocks needs workers to live on, and --parts needs --blocks: give --scheduler "
             "ADDRESS --blocks N, or leave both out"
         )
-    checkpoint, finished = _run_files(out)  # beside the answer
+    # Beside the answer, of a run under way and of one that ended. Only the first may not be lost:
+    # the second is replaced by the next fit into the same folder, for instance after more labels.
+    whole = out.resolve()
+    checkpoint = whole.with_name(f".{whole.name}.checkpoint.npz")
+    finished = whole.with_name(f".{whole.name}.finished.npz")
     engine = configured_engine(settings["engine"], checkpoint, blocks, parts)
     with _alone(out), on_cluster(scheduler):
         screen = console()
@@ -122,14 +127,20 @@ def fit(
             refuse_any(saved, f"engine {settings['engine']}")
         dataset = read_dataset(data, read)
         if dataset.n_points > MANY and settings["method"] != "paper":
-            say(screen, f"{dataset.n_points:,} points: {_cost(dataset)}")
+            points, graph = dataset.points, dataset.graph
+            cost = predicted_cost(
+                dataset.n_points,
+                0 if points is None else points.shape[1],
+                len({label for label in dataset.labels if label is not None}),
+                None if graph is None else graph.n_edges,
+            )
+            say(screen, f"{dataset.n_points:,} points: {cost}")
         if resume and not saved.exists():
             say(
                 screen,
                 f"nothing to resume ({checkpoint} is not there): starting from the beginning",
                 "yellow",
             )
-        kept: list[Path] = []
 
         def answer(watch: Watch) -> tuple[Result, Sequence[str]]:
             try:
@@ -142,20 +153,25 @@ def fit(
                 raise typer.Exit(watch.exit_code) from error
 
         def keep(watch: Watch, result: Result) -> None:
-            if not watch.stopped:
-                kept.extend(_keep(checkpoint, finished, more_time_helps(result.equilibrium)))
+            if watch.stopped:
+                return
+            finished.unlink(missing_ok=True)  # of an earlier answer in the same folder
+            if not more_time_helps(result.equilibrium):
+                checkpoint.unlink(missing_ok=True)
+            elif checkpoint.exists():
+                checkpoint.replace(finished)
 
         watch, _ = _write(out, quiet, answer, keep, profile=profile)
         if watch.stopped:
             if checkpoint.exists():
                 say(screen, "stopped early; --resume goes on from here", "yellow")
             raise typer.Exit(watch.exit_code)
-        for path in kept:
+        if finished.exists():
             say(
                 screen,
                 "more time would help: run again with --resume and a larger --time-limit (the run "
-                f"so far is kept in {path}, {path.stat().st_size / 1e6:.0f} MB; delete it if you "
-                "will not)",
+                f"so far is kept in {finished}, {finished.stat().st_size / 1e6:.0f} MB; delete it "
+                "if you will not)",
             )
 
 
@@ -308,38 +324,6 @@ def _from_saved(saved: Path, checkpoint: Path) -> Iterator[None]:
         if checkpoint.exists() and checkpoint.stat().st_mtime_ns == of_old:
             checkpoint.replace(saved)
         raise
-
-
-def _keep(checkpoint: Path, finished: Path, more_time_helps: bool) -> list[Path]:
-    """Where the run is kept that has ended with an answer, if going on with it would help."""
-    finished.unlink(missing_ok=True)  # of an earlier answer in the same folder
-    if not more_time_helps:
-        checkpoint.unlink(missing_ok=True)
-    if not checkpoint.exists():
-        return []
-    checkpoint.replace(finished)
-    return [finished]
-
-
-def _cost(data: Dataset) -> Any:
-    """What the default answer will take."""
-    from spinlearn.workflows.fitting import predicted_cost
-
-    n_features = 0 if data.points is None else data.points.shape[1]
-    n_edges = None if data.graph is None else data.graph.n_edges
-    n_classes = len({label for label in data.labels if label is not None})
-    return predicted_cost(data.n_points, n_features, n_classes, n_edges)
-
-
-def _run_files(out: Path) -> tuple[Path, Path]:
-    """The checkpoint of a run under way, and of one that ended with an answer.
-
-    Only the first may not be lost: the second is replaced by the next fit into the same folder, for
-    instance after a few more labels.
-    """
-    whole = out.resolve()
-    name = f".{whole.name}"
-    return whole.with_name(f"{name}.checkpoint.npz"), whole.with_name(f"{name}.finished.npz")
 
 
 @contextmanager

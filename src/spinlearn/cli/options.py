@@ -42,14 +42,8 @@ def with_settings(
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command options for the settings of a fit and of reading.
 
-    It gets them as `read`, a ReadOptions, and `settings`, a dictionary.
-
-    Parameters
-    ----------
-    without : collection of str
-        Settings of reading that the command has no option for.
-    only : collection of str, optional
-        Those of the classifier that it has one for.
+    It gets them as `read`, a ReadOptions, and `settings`, a dictionary. It has no option for the
+    settings of reading `without`, and of the classifier for `only` these.
     """
     reading = [s for s in READING if s.name not in without]
     fitting = [*PREPARING, *(s for s in CLASSIFIER if only is None or s.name in only)]

@@ -216,11 +216,6 @@ def load_leukemia(path: str | Path | None = None, *, split: str | None = "train"
     -------
     Leukemia
 
-    Raises
-    ------
-    DataFileError
-        If the file, which is not part of the package, is absent or has other contents.
-
     Examples
     --------
     >>> from spinlearn.datasets import load_leukemia
@@ -254,11 +249,6 @@ def load_yeast(path: str | Path | None = None) -> Yeast:
     Returns
     -------
     Yeast
-
-    Raises
-    ------
-    DataFileError
-        If the file, which is not part of the package, is absent or has other contents.
 
     Examples
     --------

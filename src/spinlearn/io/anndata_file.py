@@ -240,8 +240,8 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
     except Exception as error:  # anndata and h5py raise all kinds
         raise InvalidInputError(f"{path} cannot be read as an AnnData file: {error}") from error
     obs = Table(path=path, cells=adata.obs)
-    own = options.labels if options.labels_file is None else None
-    if own in adata.var and own not in obs.columns:
+    label = options.labels if options.labels_file is None else None
+    if label in adata.var and label not in obs.columns:
         raise rows_are_features(path, f"var has {options.labels!r}, obs has not", options)
     labels = own_labels(obs, options, adata.n_obs)
     id_column = own_id_column(path, obs.columns, options, label_table)
@@ -271,7 +271,12 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
         names, used = feature_names(adata, used, points.shape[1]), f"features: {used}"
     else:
         names = []
-        points, used = None, f"graph: scanpy's neighbours ({_which(adata, options.neighbors)})"
+        own = options.neighbors or "neighbors"
+        others = [key for key in neighbour_keys(adata) if key != own]
+        which = f"uns[{own!r}]" if options.neighbors or others else "obsp connectivities"
+        if others:
+            which += f"; there are others: --neighbors {' or '.join(others)}"
+        points, used = None, f"graph: scanpy's neighbours ({which})"
     return Dataset(
         source=path,
         ids=ids,
@@ -284,14 +289,6 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
         cells={str(c): adata.obs[c].tolist() for c in adata.obs} if options.for_labelling else {},
         numbers=gene_readers(adata) if options.for_labelling else {},
     )
-
-
-def _which(adata: Any, key: str | None) -> str:
-    """Which neighbour graph is used, and which others there are."""
-    own = key or "neighbors"
-    others = [name for name in neighbour_keys(adata) if name != own]
-    more = f"; there are others: --neighbors {' or '.join(others)}" if others else ""
-    return f"uns[{own!r}]{more}" if key or others else "obsp connectivities"
 
 
 def _check_hdf5_ends(path: Path) -> None:

@@ -12,7 +12,7 @@ change the answer in silence.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
@@ -200,8 +200,16 @@ def read_features(
 
 def _sort_column(found: _Sorted, column: _Column) -> None:
     name, values, table = column.name, column.values, found.table
-    if not found.chosen:
-        reason = _no_feature(table, column, found.labelled)
+    if not found.chosen:  # a column that nobody named may be none, whatever else it holds
+        reason = None
+        if len(column.given) == 0 and not column.texts:
+            reason = EMPTY
+        elif name in table.index:
+            reason = INDEX if column.texts or _are_serial(column) else NO_NAME
+        elif not column.texts:
+            reason = _no_measurements(name, values)
+            if reason is None and _tells_who_is_labelled(values, found.labelled):
+                reason = GIVES_AWAY
         if reason is not None:
             found.left_out[name] = reason
             return
@@ -215,7 +223,7 @@ def _sort_column(found: _Sorted, column: _Column) -> None:
             f"{table.place(infinite[0])}, which is not a finite number",
             "correct it, or leave the column out with --features",
         )
-    if _are_numbered_dates(name, values):
+    if _are_numbered_dates(values):
         _use_dates(found, column)
         return
     found.use(name, values[:, None], [name])
@@ -225,19 +233,6 @@ def _sort_column(found: _Sorted, column: _Column) -> None:
         found.serials.append(name)
     elif _are_nearly_serial(column):
         found.nearly_serial.append(name)
-
-
-def _no_feature(table: Table, column: _Column, labelled: BoolArray) -> str | None:
-    """Why a column that nobody named is none, whatever else it holds; or None."""
-    name, values = column.name, column.values
-    if len(column.given) == 0 and not column.texts:
-        return EMPTY
-    if name in table.index:
-        return INDEX if column.texts or _are_serial(column) else NO_NAME
-    if column.texts:
-        return None
-    reasons = (reason for reason, holds in NUMBER_RULES if holds(name, values))
-    return next(reasons, GIVES_AWAY if _tells_who_is_labelled(values, labelled) else None)
 
 
 def _sort_text(found: _Sorted, column: _Column) -> None:
@@ -450,13 +445,39 @@ def _are_whole_between(values: FloatArray, low: float, high: float) -> bool:
     return len(given) > 0 and _all_between(given, low, high) and bool(np.all(given % 1 == 0))
 
 
-def _are_years(name: str, values: FloatArray) -> bool:
-    """Whether a column is called so, and holds such numbers."""
-    called = NAME.search(HUMP.sub("_", name).lower()) is not None
-    return called and _are_whole_between(values, FIRST_YEAR, LAST_YEAR)
+def _no_measurements(name: str, values: FloatArray) -> str | None:
+    """What numbers are that measure nothing, by their values and the name of their column."""
+    given = values[~np.isnan(values)]
+    called_year = NAME.search(HUMP.sub("_", name).lower())
+    if called_year and _are_whole_between(values, FIRST_YEAR, LAST_YEAR):
+        return YEARS
+    if _are_numbered_dates(values):
+        return DATES
+    if len(given) >= FEWEST_CODED:
+        if _are_whole_between(values, 100 * FIRST_CODED, 100 * LAST_CODED + 12):  # 202412
+            if _all_between(given % 100, 1, 12):
+                return CODED_DATES
+        elif _are_whole_between(values, 10**6, 31129999):  # 31122024 or 12312024
+            first, second, year = given // 10**6, given // 10**4 % 100, given % 10**4
+            days = _all_between(first, 1, 31) and _all_between(second, 1, 31)
+            months = _all_between(first, 1, 12) or _all_between(second, 1, 12)
+            if days and months and _all_between(year, FIRST_CODED, LAST_CODED):
+                return CODED_DATES
+    units = (1, 1e3, 1e6, 1e9)  # seconds since 1970, or parts of them
+    if STAMP.search(name) and any(
+        _all_between(given, FIRST_SECOND * k, LAST_SECOND * k) for k in units
+    ):
+        return STAMPS
+    # Rows are counted from 0 or 1, be they ever so few.
+    if name.strip().lower() in COUNTERS and _counts_rows(values) and values[0] in (0, 1):
+        return COUNTS
+    called_code = BETWEEN_WORDS.split(name.strip())[-1].lower() in CODE_WORDS
+    if called_code and _are_whole_between(values[np.isfinite(values)], -np.inf, np.inf):
+        return CODES
+    return None
 
 
-def _are_numbered_dates(name: str, values: FloatArray) -> bool:
+def _are_numbered_dates(values: FloatArray) -> bool:
     """Whether numbers are all dates such as 20241231."""
     if not _are_whole_between(values, FIRST_DAY, LAST_DAY):
         return False
@@ -464,54 +485,10 @@ def _are_numbered_dates(name: str, values: FloatArray) -> bool:
     return _all_between(given // 100 % 100, 1, 12) and _all_between(given % 100, 1, 31)
 
 
-def _are_coded_dates(name: str, values: FloatArray) -> bool:
-    """Whether numbers are all months such as 202412, or dates such as 31122024 or 12312024."""
-    given = values[~np.isnan(values)]
-    if len(given) < FEWEST_CODED:
-        return False
-    if _are_whole_between(values, 100 * FIRST_CODED, 100 * LAST_CODED + 12):
-        return _all_between(given % 100, 1, 12)
-    if not _are_whole_between(values, 10**6, 31129999):
-        return False
-    first, second, year = given // 10**6, given // 10**4 % 100, given % 10**4
-    days = _all_between(first, 1, 31) and _all_between(second, 1, 31)
-    months = _all_between(first, 1, 12) or _all_between(second, 1, 12)
-    return days and months and _all_between(year, FIRST_CODED, LAST_CODED)
-
-
-def _are_time_stamps(name: str, values: FloatArray) -> bool:
-    """Whether a column is called so, and holds seconds since 1970 or thousandths of them."""
-    given = values[~np.isnan(values)]
-    return STAMP.search(name) is not None and any(
-        _all_between(given, FIRST_SECOND * k, LAST_SECOND * k) for k in (1, 1e3, 1e6, 1e9)
-    )
-
-
 def _counts_rows(values: FloatArray) -> bool:
     """Whether a column grows by 1 from row to row."""
     with np.errstate(invalid="ignore"):
         return len(values) > 1 and bool(np.all(np.diff(values) == 1))
-
-
-def _is_row_number(name: str, values: FloatArray) -> bool:
-    """Whether a column is called so, and counts the rows from 0 or 1, be they ever so few."""
-    return name.strip().lower() in COUNTERS and _counts_rows(values) and values[0] in (0, 1)
-
-
-def _are_codes(name: str, values: FloatArray) -> bool:
-    """Whether whole numbers are called ids, zip codes or phone numbers."""
-    called = BETWEEN_WORDS.split(name.strip())[-1].lower() in CODE_WORDS
-    return called and _are_whole_between(values[np.isfinite(values)], -np.inf, np.inf)
-
-
-NUMBER_RULES: tuple[tuple[str, Callable[[str, FloatArray], bool]], ...] = (
-    (YEARS, _are_years),
-    (DATES, _are_numbered_dates),
-    (CODED_DATES, _are_coded_dates),
-    (STAMPS, _are_time_stamps),
-    (COUNTS, _is_row_number),
-    (CODES, _are_codes),
-)
 
 
 def _are_serial(column: _Column) -> bool:

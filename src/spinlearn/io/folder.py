@@ -65,36 +65,40 @@ BLOCK = 200_000  # rows of text held at a time
 
 
 def write_answer(folder: Path, result: Result, *, profile: bool | None = None) -> list[Path]:
-    """Write all files of a result into an existing folder.
-
-    Parameters
-    ----------
-    folder : Path
-    result : Result
-    profile : bool, optional
-        Whether to write profile.csv; default: up to MANY points.
-    """
+    """Write all files of a result into a folder; `profile`.csv by default up to MANY points."""
     files = [folder / "labels.csv"]
-    _write_labels(files[0], result)
+    with open(files[0], "w", encoding="utf-8", newline="") as file:
+        for start in range(0, len(result.ids), BLOCK):
+            part = result.table(result.ids, slice(start, start + BLOCK))
+            file.write(part.csv(heading=start == 0))
     if find_spec("pyarrow") is not None:
         files.append(folder / "labels.parquet")
         write_label_parquet(files[-1], result)
     files.append(folder / "proposals.csv")
-    _write_proposals(files[-1], result)
+    with open(files[-1], "w", encoding="utf-8", newline="") as file:
+        writer = csv_writer(file)
+        writer.writerow(PROPOSAL_COLUMNS)
+        for one in result.proposals:
+            typical, members = (
+                " ".join(result.ids[k] for k in rows.tolist()) for rows in (one.typical, one.points)
+            )
+            texts = (one.beside, one.apart_text(), one.features_text(), typical, members)
+            size = str(len(one.points))
+            writer.writerow((one.name, f"{one.probability:.4f}", size, *map(safe_name, texts)))
     if profile or (profile is None and len(result.ids) <= MANY):
         files.append(folder / "profile.csv")
-        _write_profile(files[-1], result)
+        with open(files[-1], "w", encoding="utf-8", newline="") as file:
+            writer = csv_writer(file)
+            writer.writerow(PROFILE_COLUMNS)
+            for point, name in enumerate(result.ids):
+                for interval in result.profile.intervals(point):
+                    ends = temperature_text(interval.low), temperature_text(interval.high)
+                    call = safe_name(result.name_of(interval.outcome))
+                    writer.writerow((safe_name(name), *ends, call))
     files += [folder / "model.npz", folder / "report.html"]
     result.save(files[-2])
     write_report(files[-1], result)
     return files
-
-
-def _write_labels(path: Path, result: Result) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        for start in range(0, len(result.ids), BLOCK):
-            part = result.table(result.ids, slice(start, start + BLOCK))
-            file.write(part.csv(heading=start == 0))
 
 
 def write_label_parquet(path: Path, result: Result) -> None:
@@ -130,30 +134,6 @@ def _words(numbers: npt.NDArray[Any], words: Any) -> Any:
     import pyarrow as pa
 
     return pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(list(words)))
-
-
-def _write_proposals(path: Path, result: Result) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv_writer(file)
-        writer.writerow(PROPOSAL_COLUMNS)
-        for one in result.proposals:
-            typical, members = (
-                " ".join(result.ids[k] for k in rows.tolist()) for rows in (one.typical, one.points)
-            )
-            texts = (one.beside, one.apart_text(), one.features_text(), typical, members)
-            size = str(len(one.points))
-            writer.writerow((one.name, f"{one.probability:.4f}", size, *map(safe_name, texts)))
-
-
-def _write_profile(path: Path, result: Result) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv_writer(file)
-        writer.writerow(PROFILE_COLUMNS)
-        for point, name in enumerate(result.ids):
-            for part in result.profile.intervals(point):
-                ends = temperature_text(part.low), temperature_text(part.high)
-                call = safe_name(result.name_of(part.outcome))
-                writer.writerow((safe_name(name), *ends, call))
 
 
 def write_report(path: Path, result: Result) -> None:

@@ -37,17 +37,9 @@ FIELDS = "f{}"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageParts:
-    """A folder of parts.
+    """A folder of parts."""
 
-    Attributes
-    ----------
-    folder : Path
-        Readable by every worker under this name.
-    n_nodes, n_states, n_blocks : int
-    term : ClassTerm
-    """
-
-    folder: Path
+    folder: Path  # readable by every worker under this name
     n_nodes: int
     n_states: int
     n_blocks: int
@@ -99,12 +91,7 @@ class MessageParts:
 def write_message_parts(model: PottsModel, folder: str | Path, n_blocks: int) -> MessageParts:
     """Write a model in parts into a new or empty folder.
 
-    Parameters
-    ----------
-    model : PottsModel
-        Pairs cost one amount if alike and one if not; its class-level term, if any, is quadratic.
-    folder : path-like
-    n_blocks : int
+    Pairs cost one amount if alike and one if not; its class-level term, if any, is quadratic.
     """
     pa, parquet = _arrow()
     penalty = model.class_penalty

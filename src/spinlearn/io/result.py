@@ -6,6 +6,7 @@ as JSON; no pickled objects, neither written nor read.
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from collections.abc import Mapping
@@ -25,7 +26,7 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.files.arrays import Arrays, read_npz, within, write_npz
 from spinlearn.files.atomic_write import atomic_write
 from spinlearn.graphs.points import Reduction
-from spinlearn.io.stored_averages import equilibrium_arrays, equilibrium_header, equilibrium_of
+from spinlearn.io.stored_averages import HEADER, equilibrium_arrays, equilibrium_of
 from spinlearn.io.table import check_names
 from spinlearn.model.arrays import FloatArray, frozen
 from spinlearn.model.class_penalty import ClassPenalty
@@ -95,39 +96,10 @@ FORMS: dict[str, tuple[str, str, tuple[float, float] | None]] = {
 class Result(Answer, Pictures):
     """An `Answer` with the names of its points, its pictures, and how it was made.
 
-    ``spinlearn fit`` writes one; `load` brings it back. The parameters are those of `Answer` and
-    the last four.
+    ``spinlearn fit`` writes one; `load` brings it back. The first parameters are those of `Answer`.
 
     Parameters
     ----------
-    classes : array (k,)
-        Names of the classes, sorted, in the user's kind.
-    labels : int array (n,)
-        Position in `classes` of every label given, -1 where there is none.
-    averages : Averages
-        Thermal averages at all temperatures of the profile.
-    temperature : float
-        Of the answer, in the unit of the couplings.
-    law : Law, optional
-        The probabilities of all points where they are an average.
-    known_profile : Profile, optional
-        The outcome of every point at every temperature.
-    rule : str, default "given"
-        How it was chosen.
-    tau : float, default 0.1
-        Confidence threshold of the decision.
-    small_groups : {"join", "outlier", "new"}, default "join"
-        What became of groups of one or two points in which none is classified.
-    eta_min : float, optional
-        Of the paper's rules for the temperature.
-    new_groups : bool, default True
-        Whether points that agree with no class may be a new one.
-    choices : tuple of str
-        What was chosen for the user, each with its reason.
-    proposals : tuple of Proposal
-        Groups that may be a class of their own, best first.
-    words : tuple of Word
-        What was said about earlier proposals.
     ids : list of str
         Name of every point.
     layout : float array (n, 2), optional
@@ -274,7 +246,7 @@ class Result(Answer, Pictures):
             "magic": MAGIC,
             "version": VERSION,
             "whole_numbers": self.classes.dtype.kind in "iu",
-            "equilibrium": equilibrium_header(self.equilibrium),
+            "equilibrium": {name: getattr(self.equilibrium, name) for name in HEADER},
             "answer": {name: getattr(self, name) for name in ANSWER},
             "law": None if law is None else {name: getattr(law, name) for name in LAW},
             "proposals": [
@@ -354,6 +326,10 @@ class Result(Answer, Pictures):
             raise ValueError("the rule and the law do not fit one another")
         if not np.any(profile.temperatures == answer["temperature"]):
             raise ValueError("the temperature of the answer is not among those of the profile")
+        reduction = None
+        if header["explained"] is not None and "points" in arrays:  # reduced, and stored
+            parts = [frozen(arrays[f"reduction_{name}"], np.float64) for name in REDUCTION]
+            reduction = Reduction(parts[0], parts[1], float(header["explained"]), parts[2])
         places: dict[str, Any] = {
             name: frozen(arrays[name], np.float64) for name in PLACES if name in arrays
         }
@@ -372,9 +348,15 @@ class Result(Answer, Pictures):
             **places,
             settings=dict(header["settings"]),
             points=frozen(arrays["points"], np.float64) if "points" in arrays else None,
-            reduction=_reduction(header["explained"], arrays),
+            reduction=reduction,
             feature_names=tuple(arrays["feature_names"].tolist()) if "points" in arrays else (),
         )
+
+
+if Result.__doc__ and Answer.__doc__:
+    _heading = "Parameters\n----------\n"
+    _of_answer = inspect.cleandoc(Answer.__doc__).partition(_heading)[2].partition("\n\n")[0]
+    Result.__doc__ = inspect.cleandoc(Result.__doc__).replace(_heading, f"{_heading}{_of_answer}\n")
 
 
 def _check_names(file: Path, ids: list[str], classes: list[str]) -> None:
@@ -449,16 +431,6 @@ def _profile(header: dict[str, Any], arrays: Arrays, model: PottsModel, n_classe
     within("profile_outcomes", outcomes, -len(sets), n_classes + outcomes.size - 1)
     n_labels = int(label_holders(model, n_classes).sum())
     return Profile(**parts, n_classes=n_classes, confused_sets=sets, n_labels=n_labels)
-
-
-def _reduction(explained: float | None, arrays: Arrays) -> Reduction | None:
-    """How features were reduced, if they were and are stored."""
-    if explained is None or "points" not in arrays:
-        return None
-    mean, components, spread = (
-        frozen(arrays[f"reduction_{name}"], np.float64) for name in REDUCTION
-    )
-    return Reduction(mean, components, float(explained), spread)
 
 
 def _runs(parts: list[npt.NDArray[np.intp]]) -> npt.NDArray[np.int64]:

@@ -15,7 +15,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from spinlearn.engines import run_exactly
 from spinlearn.errors import (
@@ -24,7 +23,7 @@ from spinlearn.errors import (
     UnreachedTemperatureError,
 )
 from spinlearn.files.arrays import Arrays, within
-from spinlearn.model.arrays import BoolArray, FloatArray, nearest_row
+from spinlearn.model.arrays import FloatArray, nearest_row
 from spinlearn.model.equilibrium import AVERAGES, OPTIONAL_AVERAGES, VERDICTS, Equilibrium, Kind
 from spinlearn.model.potts import PottsModel
 
@@ -56,11 +55,6 @@ def equilibrium_arrays(equilibrium: Equilibrium) -> Arrays:
             if name in arrays:
                 arrays[name] = arrays[name].astype(np.float32)
     return arrays
-
-
-def equilibrium_header(equilibrium: Equilibrium) -> dict[str, Any]:
-    """What a file says of the averages beside their values."""
-    return {name: getattr(equilibrium, name) for name in HEADER}
 
 
 def _refined(equilibrium: Equilibrium) -> Equilibrium:
@@ -111,10 +105,6 @@ def equilibrium_of(
     return replace(whole.take(rows), evaluate=evaluate)
 
 
-def _both(values: BoolArray, left: npt.NDArray[np.intp], right: npt.NDArray[np.intp]) -> BoolArray:
-    return np.asarray(values[left] & values[right])
-
-
 def _interpolated(
     known: Equilibrium, temperatures: FloatArray, callback: object = None
 ) -> Equilibrium:
@@ -149,11 +139,11 @@ def _interpolated(
         w = share.reshape((-1,) + (1,) * (values.ndim - 1))
         return np.asarray((1 - w) * values[left] + w * values[right] + off)
 
+    verdicts = {name: np.asarray(getattr(known, name))[order] for name in VERDICTS}
     return Equilibrium(
         model=known.model,
         temperatures=temperatures,
-        converged=_both(known.converged[order], left, right),
-        equilibrated=_both(np.asarray(known.equilibrated)[order], left, right),
+        **{name: values[left] & values[right] for name, values in verdicts.items()},
         engine=known.engine,
         kind=known.kind,
         evaluate=partial(_interpolated, known),

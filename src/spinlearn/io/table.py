@@ -160,16 +160,8 @@ def read_text_table(
 ) -> Table:
     """Read a delimited table with a heading.
 
-    Parameters
-    ----------
-    path : Path
-    needed : callable
-        Columns that must be there; looked for before the rows are read.
-    delimiter : str, optional
-        Default: by the ending, tab for .tsv and comma for .csv.
-    others : sequence of str
-        Delimiters that the heading may show instead of the default.
-    encoding : str
+    Columns that are `needed` are looked for before the rows are read. The default delimiter is that
+    of the ending, tab for .tsv and comma for .csv; the heading may show one of `others` instead.
     """
     with _opened_text(path, encoding) as text:
         mark = _delimiter(path, delimiter, text, others)

@@ -77,11 +77,24 @@ class LabelLog:
             "fingerprint": fingerprint(data),
         }
         if path.exists() and path.stat().st_size:
-            self._read(heading)
+            first, self.entries, whole = read_log(path)
+            if whole < path.stat().st_size:
+                self.notes.append(f"the last line of {path} was cut off and is left out")
+                os.truncate(path, whole)
+            kept = ("points", "fingerprint")
+            if first is not None and any(first.get(key) != heading[key] for key in kept):
+                raise InvalidInputError(
+                    f"{path} is of other data ({first.get('data')!r}, {first.get('points')} "
+                    "points, or other ids, labels or values): name another folder with --out"
+                )
         self._file: BinaryIO = open(path, "ab")  # noqa: SIM115 - open as long as the session
         if self._file.tell() == 0:
             self._write(heading | {"begun": now()})
-            _sync_folder(path.parent)
+            handle = os.open(path.parent, os.O_RDONLY)  # that the file is there, too
+            try:
+                os.fsync(handle)
+            finally:
+                os.close(handle)
 
     def append(self, action: Mapping[str, Any], who: str) -> dict[str, Any]:
         """Add an action; when this returns, it is on the disk."""
@@ -105,19 +118,6 @@ class LabelLog:
             # A full disk may have taken half a line: nobody is told that it is kept.
             os.ftruncate(self._file.fileno(), before)
             raise
-
-    def _read(self, heading: dict[str, Any]) -> None:
-        first, self.entries, whole = read_log(self.path)
-        if whole < self.path.stat().st_size:
-            self.notes.append(f"the last line of {self.path} was cut off and is left out")
-            os.truncate(self.path, whole)
-        if first is None:
-            return
-        if any(first.get(key) != heading[key] for key in ("points", "fingerprint")):
-            raise InvalidInputError(
-                f"{self.path} is of other data ({first.get('data')!r}, {first.get('points')} "
-                "points, or other ids, labels or values): name another folder with --out"
-            )
 
 
 class History:
@@ -164,7 +164,10 @@ class History:
             source[who].remove(of)
             target[who].append(of)
             (self._off.add if back else self._off.discard)(of)
-            self._replay()
+            self.labels, self.last = list(self._given), {}
+            for earlier, action in self._actions.items():
+                if earlier not in self._off:
+                    self._apply(earlier, action)
             return
         self._actions[number] = entry
         self._done[who].append(number)
@@ -187,13 +190,6 @@ class History:
             raise InvalidInputError(f"there is no point {unknown[0]!r}: take one of the map")
         if action["do"] in ("rename", "merge") and action["class"] not in self.counts:
             raise InvalidInputError(f"there is no class {action['class']!r}: pick another")
-
-    def _replay(self) -> None:
-        self.labels = list(self._given)
-        self.last = {}
-        for number, entry in self._actions.items():
-            if number not in self._off:
-                self._apply(number, entry)
 
     def _apply(self, number: int, entry: Mapping[str, Any]) -> None:
         if entry["do"] in ("rename", "merge"):
@@ -270,15 +266,6 @@ def fingerprint(data: Dataset) -> str:
 def now() -> str:
     """The time, in words."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def _sync_folder(folder: Path) -> None:
-    """That the file is there is on the disk too."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def checked_class(name: object, unlabelled: Sequence[str] = ()) -> str:

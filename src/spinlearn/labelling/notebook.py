@@ -56,7 +56,12 @@ class Labelling:
             self._open.enter_context(only_run(folder))
             refit = Refit(Fitting(data, settings), unlabelled)
             self.session = Session(refit, thumbnails, folder, unlabelled)
-            self._server = ServerThread(self.session, who or _user(), port)
+            if not who:
+                try:
+                    who = getpass.getuser()
+                except (KeyError, OSError, ImportError):  # no account has a name here
+                    who = "someone"
+            self._server = ServerThread(self.session, who, port)
             self._server.start()
         except OSError as error:
             self._open.close()
@@ -215,10 +220,3 @@ def _colours(picture: Any) -> npt.NDArray[np.uint8]:
     shares = values / 255 if bytes_already else (values - low) / (high - low or 1.0)
     shown = shares[:, :, :3] if shares.shape[2] >= 3 else np.repeat(shares[:, :, :1], 3, axis=2)
     return np.asarray(np.rint(255 * shown), dtype=np.uint8)
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError, ImportError):  # no account has a name here
-        return "someone"

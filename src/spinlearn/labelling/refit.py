@@ -251,25 +251,22 @@ class Display:
     def _content(self, shown: ShownAnswer) -> ExplorerContent:
         """Kept: the same answer is sent again where a further point is to be seen."""
         if self._last is None or self._last[0] is not shown:
-            if self._places is None:
-                self._places = self._layouts()
             data = self._data
+            if self._places is None:
+                training, points = self._refit.training, data.points
+                self._places = layouts(
+                    training.graph,
+                    coordinates=None if data.pixels is not None else data.layout,
+                    pixels=data.pixels,
+                    points=points
+                    if points is not None and points.shape[1] == 2
+                    else training.points,
+                )
             content = explorer_content(
                 shown.answer, ids=data.ids, places=self._places, title=data.source.name
             )
             self._last = shown, content
         return self._last[1]
-
-    def _layouts(self) -> tuple[Layout, ...]:
-        training = self._refit.training
-        data = self._data
-        points = data.points if data.points is not None and data.points.shape[1] == 2 else None
-        return layouts(
-            training.graph,
-            coordinates=None if data.pixels is not None else data.layout,
-            pixels=data.pixels,
-            points=training.points if points is None else points,
-        )
 
 
 class _Watch:

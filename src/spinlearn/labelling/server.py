@@ -65,11 +65,6 @@ HEADERS = {
 POLICY_VIOLATION = 1008  # code with which a WebSocket is closed
 
 
-def new_token() -> str:
-    """A token that nobody can guess."""
-    return secrets.token_urlsafe(24)
-
-
 class RequestFilter:
     """An ASGI application that passes on what it lets through, with the token off the path."""
 
@@ -147,9 +142,19 @@ class ServerThread:
 
     def __init__(self, session: Session, who: str, port: int = 0) -> None:
         self.session = session
-        self._socket = _bound(port)
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            if port:  # so that it can be had again at once
+                self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._socket.bind((ADDRESS, port))
+        except OSError as error:
+            self._socket.close()
+            raise InvalidInputError(
+                f"port {port} cannot be had ({error.strerror}): leave --port out for any that is "
+                "free"
+            ) from error
         self.port = int(self._socket.getsockname()[1])
-        self.token = new_token()
+        self.token = secrets.token_urlsafe(24)
         self.address = f"http://{ADDRESS}:{self.port}/{self.token}/"
         config = uvicorn.Config(
             RequestFilter(application(session, who), self.token, self.port),
@@ -188,21 +193,6 @@ class ServerThread:
         with suppress(OSError):
             self._socket.close()
         self.session.close()
-
-
-def _bound(port: int) -> socket.socket:
-    """A socket on the loopback address."""
-    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        if port:  # so that it can be had again at once
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((ADDRESS, port))
-    except OSError as error:
-        listening.close()
-        raise InvalidInputError(
-            f"port {port} cannot be had ({error.strerror}): leave --port out for any that is free"
-        ) from error
-    return listening
 
 
 class FewConnections(H11Protocol):

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from spinlearn.answers.proposal import Proposal, Word
+from spinlearn.answers.proposal import Word
 from spinlearn.answers.table import safe_name
 from spinlearn.errors import InvalidInputError, SpinlearnError, StoppedError
 from spinlearn.files.atomic_write import atomic_write
@@ -209,8 +209,9 @@ class Session:
         """That a proposal on the page is part of the named class beside it."""
         points = self._ids(asked.get("points"))
         proposals = () if self._shown is None else self._shown.answer.proposals
-        one = next((p for p in proposals if self._is_meant(p, asked.get("group"), points)), None)
-        if one is None or one.beside not in self.history.counts:
+        one = next((p for p in proposals if p.name == asked.get("group")), None)
+        typical = [] if one is None else [self.data.ids[row] for row in one.typical.tolist()]
+        if one is None or typical[: len(points)] != points or one.beside not in self.history.counts:
             raise InvalidInputError(
                 "this group is no longer proposed, or labels came in between: look at the list of "
                 "now"
@@ -218,11 +219,6 @@ class Session:
         members = [self.data.ids[row] for row in one.points.tolist()]
         return {"do": "reject", "points": points, "class": one.beside, "group": one.name,
                 "members": members}  # fmt: skip
-
-    def _is_meant(self, one: Proposal, name: object, points: list[str]) -> bool:
-        """Whether a proposal has this name and begins with these most typical points."""
-        typical = [self.data.ids[row] for row in one.typical.tolist()]
-        return one.name == name and typical[: len(points)] == points
 
     def _class(self, name: object, but: object = None) -> str:
         """A class by its name, a known one (`but` one) by all ways to write it."""

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import Dataset
@@ -57,10 +56,17 @@ class Thumbnails:
         """What the page shows of one point."""
         seen: dict[str, Any] = {"point": row, "image": row in self.pictures}
         if self.shape is not None:
-            seen["pixels"] = base64.b64encode(self._pixels(row).tobytes()).decode()
+            assert self.values is not None
+            low, high = float(np.min(self.values)), float(np.max(self.values))
+            share = (self.values[row] - low) / (high - low if high > low else 1.0)
+            pixels = np.rint(255 * share).astype(np.uint8)
+            seen["pixels"] = base64.b64encode(pixels.tobytes()).decode()
         cells = [[name, str(values[row])[:MOST_LETTERS]] for name, values in self.cells.items()]
         if self.values is not None and self.shape is None:
-            unusual = self._unusual(row)
+            # In which it differs most from the others, in their own order.
+            middle, spread = self.values.mean(axis=0), self.values.std(axis=0)
+            apart = np.abs(self.values[row] - middle) / np.where(spread > 0, spread, np.inf)
+            unusual = sorted(np.argsort(-apart, kind="stable")[:MOST_VALUES].tolist())
             cells += [[self.names[k], f"{self.values[row, k]:.6g}"] for k in unusual]
             seen["more"] = self.values.shape[1] - len(unusual)
         seen["values"] = cells
@@ -78,19 +84,6 @@ class Thumbnails:
         """Names that `colour` takes."""
         own = [] if self.values is None or self.shape is not None else list(self.names)
         return list(dict.fromkeys((*self.columns, *own)))
-
-    def _pixels(self, row: int) -> npt.NDArray[np.uint8]:
-        assert self.values is not None
-        low, high = float(np.min(self.values)), float(np.max(self.values))
-        share = (self.values[row] - low) / (high - low if high > low else 1.0)
-        return np.asarray(np.rint(255 * share), dtype=np.uint8)
-
-    def _unusual(self, row: int) -> list[int]:
-        """The features in which a point differs most from the others, in their own order."""
-        assert self.values is not None
-        middle, spread = self.values.mean(axis=0), self.values.std(axis=0)
-        apart = np.abs(self.values[row] - middle) / np.where(spread > 0, spread, np.inf)
-        return sorted(np.argsort(-apart, kind="stable")[:MOST_VALUES].tolist())
 
 
 def pixel_shape(said: str | None, names: Sequence[str]) -> tuple[int, int, int] | None:

@@ -84,7 +84,13 @@ def compute(settings: Settings) -> Cell:
             "phases": _phase_intervals(run, labelled),
             "grain_phases": grains,
         }
-    run = run_quietly(_engine(settings), model, temperatures, settings.get("seed", 0))
+    if kind == "multicanonical":
+        limits = {"tol": settings["tol"], "max_sweeps": settings["max_sweeps"]}
+    else:
+        # tol out of reach: the sweeps decide, and every temperature gets the same number.
+        limits = {"tol": 1e-9, "max_sweeps": settings["max_sweeps"]} if kind == "trap" else {}
+    engine: Any = ENGINES[settings.get("engine", Multicanonical.name)]
+    run = run_quietly(engine(**limits), model, temperatures, settings.get("seed", 0))
     exact = JunctionTree().run(model, run.temperatures)
     difference = np.abs(run.marginals - exact.marginals)
     result = {
@@ -163,17 +169,6 @@ def _figure(curves: dict[str, Any], counts: SampledCounts) -> Any:
     axis.legend(frameon=False, fontsize=8, loc="lower right", bbox_to_anchor=(1.0, 0.2))
     bare(axis)
     return figure
-
-
-def _engine(settings: Settings) -> Any:
-    kind = settings["kind"]
-    if kind == "multicanonical":
-        return Multicanonical(tol=settings["tol"], max_sweeps=settings["max_sweeps"])
-    if kind == "trap":
-        # tol out of reach: the sweeps decide, and every temperature gets the same number.
-        engine: Any = ENGINES[settings["engine"]]
-        return engine(tol=1e-9, max_sweeps=settings["max_sweeps"])
-    return ENGINES[settings["engine"]]()
 
 
 def _curve(run: Equilibrium, labelled: bool) -> dict[str, Any]:

@@ -151,7 +151,14 @@ def write_report(done: Reproduction, path: Path) -> Path:
     ]
     for name, cells in done.cells.items():
         parts.append(f"<h2>{escape(TITLES[name])}</h2>")
-        parts += [_image(stem, TITLES[name]) for stem in IMAGES[name]]
+        for stem in IMAGES[name]:  # stem.png, linked to stem.svg and, but for figure 3, stem.csv
+            width, link, caption = "100%", f" <a href='{stem}.csv'>table</a>", TITLES[name]
+            if stem == "figure3":
+                width, link, caption = "30rem", "", "the three-class toy set"
+            parts.append(
+                f"<p><a href='{stem}.svg'><img src='{stem}.png' style='max-width: {width}' "
+                f"alt='{escape(caption)}'></a>{link}</p>"
+            )
         parts += _details(name, cells)
     page = "\n".join([HEAD, *parts, "</body></html>"])
     path.write_text(page, encoding="utf-8", newline="\n")
@@ -242,17 +249,6 @@ def _sensitivity(cells: list[Cell]) -> list[str]:
 
 def _paragraph(text: str, look: str = " class='note'") -> str:
     return f"<p{look}>{escape(text)}</p>"
-
-
-def _image(stem: str, caption: str) -> str:
-    """The picture stem.png, linked to stem.svg and, but for figure 3, to stem.csv."""
-    width, link = "100%", f" <a href='{stem}.csv'>table</a>"
-    if stem == "figure3":
-        width, link, caption = "30rem", "", "the three-class toy set"
-    return (
-        f"<p><a href='{stem}.svg'><img src='{stem}.png' style='max-width: {width}' "
-        f"alt='{escape(caption)}'></a>{link}</p>"
-    )
 
 
 def _numbers(texts: list[str]) -> list[str]:

@@ -141,7 +141,7 @@ def sources_fingerprint(experiment: str) -> str:
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         name = path.relative_to(root).as_posix()
-        if name.startswith((*COMPUTING, f"paper/{experiment}.py")):
+        if name.startswith((*COMPUTING, f"reproduction/{experiment}.py")):
             digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 

@@ -38,7 +38,6 @@ from spinlearn.answers.law import (
     warning_at,
 )
 from spinlearn.answers.profile import Profile
-from spinlearn.answers.proposal import Proposal
 from spinlearn.answers.rule import STATUS_NAMES, Status
 from spinlearn.answers.table import STEPS, temperature_text, whole_steps
 from spinlearn.errors import InvalidInputError
@@ -54,27 +53,15 @@ SIDE = 192  # bins along a side of the density
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class ExplorerContent:
-    """An answer and what the explorer needs beside it, in the answer's row that of the answer.
-
-    Attributes
-    ----------
-    layouts : tuple of Layout
-        The first is shown at the start.
-    confidence : float array (T, n)
-        Probability of the calls at every temperature.
-    probability : float array (T, n, k)
-        Of the named classes.
-    second : uint8 array (T, n)
-        The most probable other state; NO_STATE where there is none.
-    """
+    """An answer and what the explorer needs beside it, in the answer's row that of the answer."""
 
     answer: Answer
     ids: tuple[str, ...]
     classes: tuple[str, ...]
-    layouts: tuple[Layout, ...]
-    confidence: FloatArray
-    probability: FloatArray
-    second: npt.NDArray[np.uint8]
+    layouts: tuple[Layout, ...]  # the first is shown at the start
+    confidence: FloatArray  # (T, n), probability of the calls at every temperature
+    probability: FloatArray  # (T, n, k), of the named classes
+    second: npt.NDArray[np.uint8]  # (T, n), the most probable other state, or NO_STATE
     title: str
 
     @property
@@ -175,13 +162,6 @@ def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:
     return np.unique(np.concatenate(chosen))[:max_points].astype(np.int32)
 
 
-def undecided_points(content: ExplorerContent, most: int) -> IntArray:
-    """Row numbers of the points that are undecided in the answer, evenly thinned out to `most`."""
-    status = content.profile.status[content.answer_row]
-    undecided = np.flatnonzero((status == Status.CONFUSED) | (status == Status.OUTLIER))
-    return _evenly(undecided, most).astype(np.int32)
-
-
 def _evenly(points: npt.NDArray[np.intp], most: int) -> npt.NDArray[np.intp]:
     if len(points) <= most:
         return points
@@ -205,20 +185,18 @@ def density(places: FloatArray, outcomes: IntArray) -> dict[str, npt.NDArray[Any
     bins, member = np.unique(cell[:, 1] * SIDE + cell[:, 0], return_inverse=True)
     counts = np.bincount(member)
     levels = np.rint(255 * np.log1p(counts) / np.log1p(counts.max()))
+    most = []
+    for row in outcomes:
+        codes, code = np.unique(row, return_inverse=True)
+        pairs, sizes = np.unique(member * len(codes) + code, return_counts=True)
+        order = np.lexsort((pairs, -sizes, pairs // len(codes)))  # of several, the lowest code
+        first = np.searchsorted(pairs[order] // len(codes), np.arange(len(bins)))
+        most.append(np.asarray(codes[pairs[order][first] % len(codes)], dtype=np.int32))
     return {
         "bins": bins.astype(np.int32),
         "levels": levels.astype(np.uint8),
-        "outcomes": np.array([_most_frequent(member, row, len(bins)) for row in outcomes]),
+        "outcomes": np.array(most),
     }
-
-
-def _most_frequent(member: npt.NDArray[np.intp], outcomes: IntArray, n_bins: int) -> IntArray:
-    """The outcome that most points of every bin have; of several, that of the lowest code."""
-    codes, code = np.unique(outcomes, return_inverse=True)
-    pairs, counts = np.unique(member * len(codes) + code, return_counts=True)
-    order = np.lexsort((pairs, -counts, pairs // len(codes)))
-    first = np.searchsorted(pairs[order] // len(codes), np.arange(n_bins))
-    return np.asarray(codes[pairs[order][first] % len(codes)], dtype=np.int32)
 
 
 MAX_POINTS = 20_000  # on display; larger sets are sampled
@@ -244,11 +222,10 @@ def write_explorer(
 
     A set larger than `max_points` is sampled for display, labelled points and small groups first.
     """
-    target = page_path(path)
     text = explorer_html(content, max_points=max_points)
-    with atomic_write(target) as file:
+    with atomic_write(path) as file:
         file.write(text.encode())
-    return target
+    return Path(path)
 
 
 def page_path(path: str | os.PathLike[str]) -> Path:
@@ -294,7 +271,7 @@ def labelling_html(title: str, settings: dict[str, Any], socket: str) -> str:
 
 def worker_script() -> str:
     """What unpacks answers beside the page in labelling mode."""
-    return "'use strict';\n" + _scripts(WORKER_SCRIPTS)
+    return "'use strict';\n" + _page(*(f"{name}.js" for name in WORKER_SCRIPTS))
 
 
 def _assembled(
@@ -307,7 +284,8 @@ def _assembled(
     policy: str = " img-src data: blob:;",
 ) -> str:
     """The page with its scripts and data in it."""
-    script = "(() => {\n'use strict';\n" + _scripts(scripts) + "\n})();\n"
+    script = "(() => {\n'use strict';\n" + _page(*(f"{name}.js" for name in scripts))
+    script += "\n})();\n"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
         "{{title}}": html.escape(title),
@@ -359,7 +337,9 @@ def points_on_display(content: ExplorerContent, max_points: int = MAX_POINTS) ->
     most = min(max_points, max(MAX_VALUES // max(values, 1), FEWEST))
     shown = sample_for_display(content, most)
     if content.n_points > MAX_TABLED:  # undecided points are for someone to look at: all, if few
-        shown = np.union1d(shown, undecided_points(content, most)).astype(np.int32)
+        status = content.profile.status[content.answer_row]
+        undecided = np.flatnonzero((status == Status.CONFUSED) | (status == Status.OUTLIER))
+        shown = np.union1d(shown, _evenly(undecided, most)).astype(np.int32)
     typical = [one.typical for one in content.answer.proposals]  # the page leads to them
     return np.union1d(shown, np.concatenate(typical)).astype(np.int32) if typical else shown
 
@@ -379,16 +359,29 @@ def explorer_payload(
     if shown is None:
         shown = points_on_display(content, max_points)
     sampled = len(shown) < content.n_points
-    edges, weights, agreement, agreement_rows = _shown_edges(content, shown)
+    # Edges between shown points by their display numbers, and C_ij at the temperatures kept.
+    number = np.full(content.n_points, -1, dtype=np.int32)
+    number[shown] = np.arange(len(shown))
+    ends = number[answer.graph.edges]
+    kept = np.flatnonzero(np.all(ends >= 0, axis=1))
+    n_rows = len(found.temperatures)
+    n_kept = min(n_rows, max(3, MAX_AGREEMENTS // max(len(kept), 1)))
+    agreement_rows = np.unique(np.linspace(0, n_rows - 1, n_kept).round().astype(np.int64))
+    if content.answer_row not in agreement_rows:
+        nearest = np.argmin(np.abs(agreement_rows - content.answer_row))
+        agreement_rows[nearest] = content.answer_row
+        agreement_rows = np.unique(agreement_rows)
+    shares = np.clip(equilibrium.edge_agreement[agreement_rows][:, kept], 0, 1)
     arrays: dict[str, npt.NDArray[Any]] = {
         "outcomes": found.outcomes[:, shown],
         "status": found.status[:, shown].astype(np.uint8),
         "confidence": whole_steps(content.confidence[:, shown]),
         "probability": whole_steps(content.probability[:, shown]),
         "second": content.second[:, shown],
-        "edges": edges,
-        "weights": np.clip(weights, -SINGLE, SINGLE).astype(np.float32),
-        "agreement": agreement,
+        "edges": ends[kept],
+        "weights": np.clip(answer.graph.weights[kept], -SINGLE, SINGLE).astype(np.float32),
+        # In per cent, as the page shows them, so that they are rounded once.
+        "agreement": np.rint(100 * shares).astype(np.uint8),
         "degree": np.diff(answer.graph.indptr)[shown].astype(np.int32),
     }
     if equilibrium.std_error is not None:
@@ -402,7 +395,7 @@ def explorer_payload(
     texts = {"ids": json.dumps([content.ids[i] for i in shown.tolist()])}
     if sampled and content.n_points <= MAX_TABLED and not live:
         texts["labels"] = answer.table(content.ids).csv()
-    rows, trusted = range(len(found.temperatures)), trusted_rows(equilibrium)
+    rows, trusted = range(n_rows), trusted_rows(equilibrium)
     return {
         "version": __version__,
         "title": content.title,
@@ -421,7 +414,8 @@ def explorer_payload(
         "confusedSets": found.confused_sets,
         "statusNames": STATUS_NAMES,
         "stepsPerUnit": STEPS,
-        "temperatures": [_number(t) for t in found.temperatures],
+        # JSON knows no infinity.
+        "temperatures": [t if np.isfinite(t) else None for t in found.temperatures.tolist()],
         "boundaries": [temperature_text(t) for t in found.boundaries().tolist()],
         "answerRow": content.answer_row,
         "averaged": law is not None,
@@ -438,9 +432,23 @@ def explorer_payload(
             for row in rows
         ],
         "notes": answer.remarks(),
-        "proposals": [_proposal(content, one, shown) for one in answer.proposals],
+        "proposals": [
+            {
+                "name": one.name,
+                "size": len(one.points),
+                "probability": round(one.probability, 4),
+                "beside": one.beside,
+                "apart": one.apart_text(),
+                "features": one.features_text(),
+                "typical": [content.ids[k] for k in one.typical.tolist()],
+                "rows": one.typical.tolist(),
+                "shown": np.flatnonzero(np.isin(shown, one.points)).tolist(),  # by places there
+            }
+            for one in answer.proposals
+        ],
         "phases": [
-            {"name": p.phase.value, "low": _number(p.low), "high": _number(p.high)}
+            {"name": p.phase.value}
+            | {k: v if np.isfinite(v) else None for k, v in (("low", p.low), ("high", p.high))}
             for p in state.intervals()
         ],
         "curves": {
@@ -462,43 +470,11 @@ def explorer_payload(
             "phaseColours": palette.PHASE_COLOURS,
         },
         "arrays": {name: packed(values, level) for name, values in arrays.items()},
-        "texts": {name: _packed_text(text) for name, text in texts.items()},
+        "texts": {
+            name: base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)).decode()
+            for name, text in texts.items()
+        },
     }
-
-
-def _proposal(content: ExplorerContent, one: Proposal, shown: IntArray) -> dict[str, Any]:
-    """A group that may be a class, in words, and its members on display by their places there."""
-    return {
-        "name": one.name,
-        "size": len(one.points),
-        "probability": round(one.probability, 4),
-        "beside": one.beside,
-        "apart": one.apart_text(),
-        "features": one.features_text(),
-        "typical": [content.ids[k] for k in one.typical.tolist()],
-        "rows": one.typical.tolist(),
-        "shown": np.flatnonzero(np.isin(shown, one.points)).tolist(),
-    }
-
-
-def _shown_edges(
-    content: ExplorerContent, shown: IntArray
-) -> tuple[IntArray, FloatArray, npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Edges between shown points by their display numbers, and C_ij at the temperatures kept."""
-    number = np.full(content.n_points, -1, dtype=np.int32)
-    number[shown] = np.arange(len(shown))
-    ends = number[content.answer.graph.edges]
-    kept = np.flatnonzero(np.all(ends >= 0, axis=1))
-    n_rows = len(content.profile.temperatures)
-    n_kept = min(n_rows, max(3, MAX_AGREEMENTS // max(len(kept), 1)))
-    rows = np.unique(np.linspace(0, n_rows - 1, n_kept).round().astype(np.int64))
-    if content.answer_row not in rows:
-        rows[np.argmin(np.abs(rows - content.answer_row))] = content.answer_row
-        rows = np.unique(rows)
-    # In per cent, as the page shows them, so that they are rounded once.
-    shares = np.clip(content.answer.equilibrium.edge_agreement[rows][:, kept], 0, 1)
-    agreement = np.rint(100 * shares).astype(np.uint8)
-    return ends[kept], content.answer.graph.weights[kept], agreement, rows
 
 
 def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
@@ -552,22 +528,10 @@ def _packed_layout(content: ExplorerContent, layout: Layout, shown: IntArray) ->
     }
 
 
-def _packed_text(text: str) -> str:
-    return base64.b64encode(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)).decode()
-
-
-def _number(value: float) -> float | None:
-    """JSON knows no infinity: None."""
-    return float(value) if np.isfinite(value) else None
-
-
 def _numbers(values: FloatArray) -> list[float | None]:
     return [None if not np.isfinite(v) else float(f"{v:.6g}") for v in values]
 
 
-def _scripts(names: tuple[str, ...]) -> str:
-    return "\n".join(_page(f"{name}.js") for name in names)
-
-
-def _page(name: str) -> str:
-    return files("spinlearn.viz").joinpath("page", name).read_text(encoding="utf-8")
+def _page(*names: str) -> str:
+    folder = files("spinlearn.viz").joinpath("page")
+    return "\n".join(folder.joinpath(name).read_text(encoding="utf-8") for name in names)

@@ -105,7 +105,13 @@ def annotate(
         raise InvalidInputError(
             f"adata.obs has no column {labels!r}: it has {', '.join(map(str, adata.obs.columns))}"
         )
-    _check_key(adata, key_added)
+    kept = adata.uns.get(key_added, {})  # what another tool keeps is not written over
+    own = hasattr(kept, "keys") and {"engine", "tau"} <= set(kept.keys())
+    if key_added in adata.uns and not own:
+        raise InvalidInputError(
+            f"adata.uns[{key_added!r}] holds something else, and key_added={key_added!r} would "
+            "write over it: choose another key_added"
+        )
     no_label = [unlabelled] if isinstance(unlabelled, str) else [str(v) for v in unlabelled]
     y = clean_labels(list(adata.obs[labels]), no_label, f"obs[{labels!r}]")
     if all(v is not None for v in y):
@@ -130,16 +136,6 @@ def annotate(
     _tell_genes(adata, classifier)
     _write(adata, classifier, key_added, {"labels": labels, "graph": source, **settings})
     return classifier
-
-
-def _check_key(adata: Any, key: str) -> None:
-    """Refuse to write over what another tool keeps."""
-    kept = adata.uns.get(key, {})
-    if key in adata.uns and not (hasattr(kept, "keys") and {"engine", "tau"} <= set(kept.keys())):
-        raise InvalidInputError(
-            f"adata.uns[{key!r}] holds something else, and key_added={key!r} would write over it: "
-            "choose another key_added"
-        )
 
 
 @dataclass(frozen=True, slots=True)

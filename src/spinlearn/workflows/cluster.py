@@ -17,11 +17,10 @@ from __future__ import annotations
 
 import tempfile
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import Any, ClassVar
 
@@ -55,31 +54,15 @@ class _WorkerLostError(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Propagated:
-    """What was found.
+    """What was found."""
 
-    Attributes
-    ----------
-    temperatures : float array (T,)
-        Descending.
-    marginals : float array (T, n, q)
-        Of the free nodes.
-    agreement : float array (T, m)
-        C_ij of the edges between them, in the order of both ends.
-    settled : bool array (T,)
-    sweeps : int array (T,)
-    worker_bytes : dict
-        Memory that graph and messages took on every worker.
-    losses : int
-        How often a worker was lost on the way.
-    """
-
-    temperatures: FloatArray
-    marginals: FloatArray
-    agreement: FloatArray
-    settled: npt.NDArray[np.bool_]
-    sweeps: npt.NDArray[np.int64]
-    worker_bytes: dict[str, int]
-    losses: int
+    temperatures: FloatArray  # (T,), descending
+    marginals: FloatArray  # (T, n, q), of the free nodes
+    agreement: FloatArray  # (T, m), C_ij of the edges between them, in the order of both ends
+    settled: npt.NDArray[np.bool_]  # (T,)
+    sweeps: npt.NDArray[np.int64]  # (T,)
+    worker_bytes: dict[str, int]  # that graph and messages took on every worker
+    losses: int  # how often a worker was lost on the way
 
 
 def propagate_parts(
@@ -92,21 +75,10 @@ def propagate_parts(
     max_sweeps: int = 1000,
     callback: Callback | None = None,
 ) -> Propagated:
-    """Averages at temperatures above 0, cooled from the highest.
+    """Averages at temperatures above 0, cooled from the highest, by the workers of a Dask client.
 
-    Parameters
-    ----------
-    parts : MessageParts
-    temperatures : array-like
-    client : distributed.Client
-    through : sequence of float
-        Further temperatures that are passed on the way.
-    tol : float
-        Messages are settled when no entry changes by more than this part of itself in a sweep.
-    max_sweeps : int
-        At one temperature.
-    callback : callable, optional
-        Told of the progress between sweeps; a true answer stops with a StoppedError.
+    The way leads `through` further temperatures. `tol` and `max_sweeps` are as for
+    `BlockPropagation`; a true answer of `callback` stops with a StoppedError.
     """
     wanted = np.unique(temperature_array(temperatures))[::-1]
     if wanted[-1] <= 0 or not np.isfinite(wanted[0]):
@@ -353,49 +325,40 @@ class BlockPropagation(Settings):
                 "--scheduler ADDRESS, or joblib.parallel_config('dask', client=client)"
             )
         falling = sorted(set(wanted.tolist()), reverse=True)
-        with self._folder() as folder:
+        place: Any = nullcontext(self.folder)
+        if self.folder is None:
+            place = tempfile.TemporaryDirectory(prefix="spinlearn-parts-")
+        with place as folder:
             parts = write_message_parts(model, folder, self.n_blocks)
             found = propagate_parts(
                 parts, falling, client, through=way_down(model, falling), tol=self.tol,
                 max_sweeps=self.max_sweeps, callback=callback,
             )  # fmt: skip
-        whole = _equilibrium(model, found, perf_counter() - began)
+        free = ConditionedModel.of(model)
+        marginals = free.full_marginals(found.marginals)
+        agreement = free.full_agreement(found.agreement, marginals)
+        pairs = zip(marginals, agreement, strict=True)
+        energies = np.array([_energy(model, p, c) for p, c in pairs])
+        held = found.worker_bytes.values()
+        whole = Equilibrium(
+            model=model,
+            temperatures=found.temperatures,
+            marginals=marginals,
+            edge_agreement=agreement,
+            mean_energy=energies,
+            heat_capacity=energy_slopes(found.temperatures, energies),
+            converged=found.settled,
+            engine=self.name,
+            kind=Kind.APPROXIMATE,
+            diagnostics={
+                "start": ["cooled"] * len(energies),
+                "sweeps": found.sweeps.tolist(),
+                "workers_lost": found.losses,
+                "largest_share": max(held) / sum(held),
+                "seconds": perf_counter() - began,
+            },
+        )
         return whole.at(wanted)
-
-    @contextmanager
-    def _folder(self) -> Iterator[Path]:
-        if self.folder is not None:
-            yield Path(self.folder)
-            return
-        with tempfile.TemporaryDirectory(prefix="spinlearn-parts-") as folder:
-            yield Path(folder)
-
-
-def _equilibrium(model: PottsModel, found: Propagated, seconds: float) -> Equilibrium:
-    """Averages of all nodes and edges from those of the free ones."""
-    free = ConditionedModel.of(model)
-    marginals = free.full_marginals(found.marginals)
-    agreement = free.full_agreement(found.agreement, marginals)
-    pairs = zip(marginals, agreement, strict=True)
-    energies = np.array([_energy(model, p, c) for p, c in pairs])
-    return Equilibrium(
-        model=model,
-        temperatures=found.temperatures,
-        marginals=marginals,
-        edge_agreement=agreement,
-        mean_energy=energies,
-        heat_capacity=energy_slopes(found.temperatures, energies),
-        converged=found.settled,
-        engine=BlockPropagation.name,
-        kind=Kind.APPROXIMATE,
-        diagnostics={
-            "start": ["cooled"] * len(energies),
-            "sweeps": found.sweeps.tolist(),
-            "workers_lost": found.losses,
-            "largest_share": max(found.worker_bytes.values()) / sum(found.worker_bytes.values()),
-            "seconds": seconds,
-        },
-    )
 
 
 def _energy(model: PottsModel, p: FloatArray, agreement: FloatArray) -> float:

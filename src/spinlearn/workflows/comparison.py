@@ -12,13 +12,12 @@ minimised. A row counts
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from spinlearn.answers.labels import LabelCode, parse_labels
 from spinlearn.answers.rule import Decision, Status, misclassified
@@ -197,12 +196,18 @@ def _fitted(common: _Common, estimator: Any, y: Any) -> _Answer:
     takes_graphs = isinstance(chosen, (GraphClassifier, GraphClusterer))
     if isinstance(chosen, PottsClassifier):
         return _sampled(common, chosen, y)
-    given: Any = graph if takes_graphs else _matrix(graph)
+    given: Any = graph
+    if not takes_graphs:  # scikit-learn's, with kernel='precomputed'
+        given = np.zeros((graph.n_nodes, graph.n_nodes))
+        u, v = graph.edges.T
+        given[u, v] = given[v, u] = graph.weights
     labels = np.where(code.states >= 0, code.states, -1)
     chosen.fit(given, y if takes_graphs else labels)
     if hasattr(chosen, "transduction_"):
         known = code.classes if takes_graphs else np.arange(code.n_classes)
-        outcomes = _coded(chosen.transduction_, known)
+        number = {label: k for k, label in enumerate(known.tolist())}
+        said = np.asarray(chosen.transduction_).tolist()
+        outcomes = np.array([number.get(label, CONFUSED) for label in said], dtype=np.int32)
         forced = outcomes
         if hasattr(chosen, "label_distributions_"):
             forced = np.argmax(chosen.label_distributions_, axis=1).astype(np.int32)
@@ -216,23 +221,21 @@ def _fitted(common: _Common, estimator: Any, y: Any) -> _Answer:
     )
 
 
-def _matrix(graph: Graph) -> npt.NDArray[np.float64]:
-    """Dense adjacency matrix, for scikit-learn's estimators with kernel='precomputed'."""
-    matrix = np.zeros((graph.n_nodes, graph.n_nodes))
-    u, v = graph.edges.T
-    matrix[u, v] = matrix[v, u] = graph.weights
-    return matrix
-
-
 def _chosen(methods: Any, own: Mapping[str, PottsClassifier]) -> dict[str, Any]:
     """Estimators by the name that their row will carry."""
     known = {**BASELINES, **own}
     if methods is None:
         methods = ["messages", *BASELINES]
     if isinstance(methods, Mapping):
-        pairs: Iterable[tuple[str, Any]] = methods.items()
+        pairs: list[tuple[str, Any]] = list(methods.items())
     elif isinstance(methods, (list, tuple)):
-        pairs = [(m if isinstance(m, str) else _name_of(m), m) for m in methods]
+        pairs = []
+        for method in methods:
+            name = method if isinstance(method, str) else type(method).__name__
+            if isinstance(method, PottsClassifier):
+                is_set = not is_open(method.energy)
+                name = f"{name}({energy_name(method.energy) if is_set else method.method})"
+            pairs.append((name, method))
     else:
         raise InvalidInputError(
             f"methods={methods!r} is not a list: give names and estimators in a list, or a dict"
@@ -254,13 +257,6 @@ def _chosen(methods: Any, own: Mapping[str, PottsClassifier]) -> dict[str, Any]:
     return chosen
 
 
-def _name_of(method: Any) -> str:
-    if isinstance(method, PottsClassifier):
-        named = method.method if is_open(method.energy) else energy_name(method.energy)
-        return f"PottsClassifier({named})"
-    return type(method).__name__
-
-
 # -- counting --------------------------------------------------------------------------------------
 
 
@@ -274,6 +270,10 @@ def _row(
         wrong = int(misclassified(decision, true, labelled_classes=labelled).sum())
         if answer.forced is not None:
             forced_wrong = int(misclassified(_decision(answer.forced, code), true).sum())
+    energy = np.nan
+    if answer.forced is not None:  # labels are put back where a method has moved them
+        held = model.clamped >= 0
+        energy = float(model.energy(np.where(held, model.clamped, answer.forced)))
     return {
         "energy": answer.energy,
         "temperature": answer.temperature,
@@ -281,16 +281,8 @@ def _row(
         "forced_errors": forced_wrong,
         "abstentions": int(np.sum(answer.outcomes == CONFUSED)),
         "new_classes": len(np.unique(answer.outcomes[answer.outcomes >= code.n_classes])),
-        "energy_reached": _energy(answer.forced, model),
+        "energy_reached": energy,
     }
-
-
-def _energy(forced: IntArray | None, model: PottsModel) -> float:
-    """E of a labelling; labels are put back where a method has moved them."""
-    if forced is None:
-        return np.nan
-    held = model.clamped >= 0
-    return float(model.energy(np.where(held, model.clamped, forced)))
 
 
 def _decision(outcomes: IntArray, code: LabelCode) -> Decision:
@@ -303,12 +295,6 @@ def _decision(outcomes: IntArray, code: LabelCode) -> Decision:
         n_classes=code.n_classes,
         confused_sets=(everything,),
     )
-
-
-def _coded(values: Any, classes: npt.NDArray[Any]) -> IntArray:
-    """Labels as class numbers, -1 for whatever is none of the classes."""
-    number = {label: k for k, label in enumerate(classes.tolist())}
-    return np.array([number.get(v, CONFUSED) for v in np.asarray(values).tolist()], dtype=np.int32)
 
 
 def _coded_truth(truth: Any, code: LabelCode, n_points: int) -> IntArray:

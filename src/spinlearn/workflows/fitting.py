@@ -43,7 +43,7 @@ from spinlearn.errors import (
 )
 from spinlearn.graphs import describe, make_builder
 from spinlearn.inputs import TrainingGraph
-from spinlearn.io.dataset import Dataset, Preparation
+from spinlearn.io.dataset import Dataset, prepared
 from spinlearn.io.result import Result
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.graph import Graph
@@ -72,15 +72,9 @@ class Fitting:
     """One dataset that may be classified several times, with other labels each time.
 
     What does not depend on labels, above all the graph, is found once. Every result is the one that
-    `fit_dataset` gives with the same labels.
-
-    Parameters
-    ----------
-    data : Dataset
-    settings : mapping
-        Those that are not the usual ones, by name: `spinlearn.settings`, CLASSIFIER and PREPARING.
-    engine : Engine, optional
-        In place of the one that the settings name, for instance one that saves its run.
+    `fit_dataset` gives with the same labels. `settings` are those that are not the usual ones, by
+    name (`spinlearn.settings`, CLASSIFIER and PREPARING); an `engine` takes the place of the one
+    that they name, for instance one that saves its run.
     """
 
     def __init__(
@@ -142,7 +136,18 @@ class Fitting:
         began = perf_counter()
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", SpinlearnWarning)
-            watched = callback if tell is None else _telling(callback, caught, tell)
+            told = False
+
+            def watch(report: Progress) -> bool | None:
+                """Tells, once, that a checkpoint could not be written."""
+                nonlocal told
+                failed = [w.message for w in caught if issubclass(w.category, CheckpointWarning)]
+                if tell is not None and failed and not told:
+                    told = True
+                    tell(str(failed[0]))
+                return None if callback is None else callback(report)
+
+            watched = callback if tell is None else watch
             classifier = self.classifier(labels, watched, words)
             averages = classifier.equilibrium_  # for the files and the page, which show all of it
         notes = list(data.notes)
@@ -154,7 +159,8 @@ class Fitting:
             layout = data.points  # axes that the user knows
         record = {
             "version": __version__,
-            "data": _writable(data.source.name),
+            # A name is bytes, which need not be text.
+            "data": data.source.name.encode("utf-8", "backslashreplace").decode("utf-8"),
             "options": _plain(self.settings),
             "seconds": round(perf_counter() - began, 3),
             "warnings": messages,
@@ -162,29 +168,6 @@ class Fitting:
         }
         result = Result.of(classifier, data.ids, layout=layout, settings=record)
         return result, messages
-
-
-def _telling(
-    callback: Callback | None, caught: list[warnings.WarningMessage], tell: Callable[[str], None]
-) -> Callback:
-    """A callback that also tells, once, that a checkpoint could not be written."""
-    told = False
-
-    def watch(report: Progress) -> bool | None:
-        nonlocal told
-        if not told:
-            failed = [w.message for w in caught if issubclass(w.category, CheckpointWarning)]
-            if failed:
-                told = True
-                tell(str(failed[0]))
-        return None if callback is None else callback(report)
-
-    return watch
-
-
-def _writable(name: str) -> str:
-    """The name of a file, whose bytes need not be text."""
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _messages(
@@ -239,10 +222,10 @@ def prepared_points(
         raise InvalidInputError(
             f"clip {settings['clip']!r} cannot be read: write LOW,HIGH, for example 100,16000"
         )
-    preparation = Preparation(
-        clip=clip, log2=settings["log2"], top_variance=settings["top_variance"], scale=scale
-    )
-    points, names = preparation.apply(data.points, data.feature_names)
+    points, names = prepared(
+        data.points, data.feature_names, clip=clip, log2=settings["log2"],
+        top_variance=settings["top_variance"], scale=scale,
+    )  # fmt: skip
     if scale == "standard" and data.shared:
         points = points / np.sqrt([data.shared.get(name, 1) for name in names])
     return points, names
@@ -294,18 +277,8 @@ def decided(
     """The answer in which a proposal was accepted or rejected.
 
     It is computed on the graph and the features that the file holds. Where these are too many to be
-    kept, the features say nothing more, which a note tells.
-
-    Parameters
-    ----------
-    result : Result
-    do : {"accept", "reject"}
-    group : str
-        Name of the proposal.
-    name : str
-        Of the class, to accept it.
-    callback : callable, optional
-        Told of the progress.
+    kept, the features say nothing more, which a note tells. `do` is "accept", with the `name` of
+    the class, or "reject".
     """
     if result.law is None:
         raise InvalidInputError(
@@ -386,14 +359,7 @@ class Cost:
 def predicted_cost(
     n_points: int, n_features: int, n_classes: int, n_edges: int | None = None
 ) -> Cost:
-    """Cost of the default answer.
-
-    Parameters
-    ----------
-    n_points, n_features, n_classes : int
-    n_edges : int, optional
-        Of a graph that is given; else that of ten neighbours.
-    """
+    """Cost of the default answer; without `n_edges`, on a graph of ten neighbours."""
     edges = 10 * EDGES_PER_NEIGHBOR * n_points if n_edges is None else float(n_edges)
     q = max(n_classes, 2)
     memory = 2 * edges * (4 * q + PER_MESSAGE) + edges * PER_EDGE
