@@ -14,7 +14,7 @@ from spinlearn.answers import Status
 from spinlearn.answers.answer import Averages
 from spinlearn.energies import ClassPrior, Custom
 from spinlearn.engines import Enumeration, JunctionTree, Multicanonical
-from spinlearn.errors import ConvergenceWarning, InvalidInputError
+from spinlearn.errors import ConvergenceWarning
 from tests.classifiers import classifier
 
 GRID = [0.0, 0.1, 0.3, 0.6, 1.0, 1.5, 2.0]
@@ -121,12 +121,6 @@ def test_new_classes_keep_their_numbers_at_other_temperatures():
         for row, before in enumerate(found.profile.outcomes):
             kept = there.profile.nearest_row(found.temperatures[row])
             assert there.profile.outcomes[kept].tolist() == before.tolist()
-
-
-@pytest.mark.parametrize("wrong", ["hot", -1.0, np.nan, None, [0.1, 0.2]])
-def test_at_refuses(wrong):
-    with pytest.raises(InvalidInputError):
-        fit().answer_.at(wrong)
 
 
 def test_on_another_grid_asks_the_same_question():
