@@ -292,6 +292,7 @@ ONES = np.ones(3)
         (lambda: BalancedCut(proportions=[1])(TRIANGLE, [0, -1, 1], 2), "expected \\(2,\\)"),
         (lambda: BalancedCut(proportions=[0, 0])(TRIANGLE, [0, -1, 1], 2), "not all zero"),
         (lambda: BalancedCut()(TRIANGLE, [0, -1], 2), "labels have shape"),
+        (lambda: MinCut()(TRIANGLE, [0.5, -1, 1], 2), "labels must be whole numbers"),
         (lambda: BalancedCut()(TRIANGLE, [0, -1, 5], 2), "labels must be -1 or states"),
         (lambda: DiffusedCut(diffusion=-1)(TRIANGLE, [0, -1, 1], 2), "not a strength of a field"),
         (lambda: DiffusedCut(diffusion=None)(TRIANGLE, [0, -1, 1], 2), "not a strength of a field"),

@@ -98,25 +98,6 @@ def test_min_cut_strength_in_the_limits_is_no_label_and_a_clamp():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"label_strength": -1.0}, ">= 0.*inf clamps the label, 0 ignores it"),
-        ({"label_strength": np.nan}, "negative or NaN"),
-        ({"label_strength": [1.0, 2.0]}, r"shape \(2,\): give one number, or one per point, \(3,"),
-        ({"label_strength": "strong"}, "label_strength must be real numbers"),
-        ({"label_strength": 1e12}, r"1e\+12 drowns the couplings \(at most 3\).*use inf"),
-        ({"labels": [0, -1]}, r"labels have shape \(2,\), the graph has 3 nodes"),
-        ({"labels": [0, -2, 1]}, "-1 or states 0 to 1"),
-        ({"labels": [0.5, -1, 1]}, "labels must be whole numbers"),
-    ],
-)
-def test_min_cut_refuses(changes, message):
-    arguments = {"labels": [0, -1, 1], "n_states": 2} | changes
-    with pytest.raises(InvalidInputError, match=message):
-        MinCut()(PATH, **arguments)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
         ({"couplings": [1.0]}, r"couplings has shape \(1,\), expected \(2,\)"),
         ({"couplings": [1.0, np.nan]}, "couplings holds 1 NaN or infinite"),
         ({"couplings": np.array([1, np.finfo(np.longdouble).max])}, "1 NaN or infinite"),
