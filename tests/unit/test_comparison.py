@@ -13,7 +13,6 @@ from sklearn.semi_supervised import LabelPropagation
 from spinlearn import MutualKNN, PottsClassifier, TemperatureRule, compare
 from spinlearn.answers import misclassified
 from spinlearn.answers.rule import misclassified as rule
-from spinlearn.datasets import two_bands
 from spinlearn.energies import BalancedCut
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers import minimize
@@ -130,19 +129,6 @@ def test_a_class_nobody_labelled_counts_by_the_papers_rule():
     assert table.forced_errors[0] >= 30
     assert table.errors[1] >= 30  # a minimum cannot find it
     assert rule is misclassified
-
-
-def test_two_bands_sampling_beats_minimising():
-    toy = two_bands()
-    table = compare(
-        toy.graph(),
-        toy.labels,
-        toy.truth,
-        methods=[],
-        temperature=TemperatureRule(grid=np.linspace(0, 2, 21)),
-    ).set_index("method")
-    assert table.errors["sampled"] <= 20
-    assert table.energy_reached["minimised"] <= table.energy_reached["sampled"]
 
 
 @pytest.mark.parametrize(
