@@ -60,14 +60,6 @@ def test_labels_are_kept_and_the_weakest_bond_is_cut(estimator):
     assert (fitted.transduction_[0], fitted.transduction_[-1]) == (7, 9)
 
 
-@pytest.mark.parametrize("estimator", HARD, ids=NAMES[:3])
-def test_one_class_overtakes_the_toy_set(estimator):
-    toy = two_bands()
-    fitted = clone(estimator).fit(toy.graph(), toy.labels)
-    assert np.sum(fitted.transduction_ != toy.truth) == 677
-    assert fitted.energy_ == 12
-
-
 def test_min_cut_is_exact_for_two_classes_only():
     X, y, _ = blobs(["ape", "bee", "cat"])
     assert not MinCutClassifier().fit(X, y).minimum_.exact

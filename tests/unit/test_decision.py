@@ -97,55 +97,36 @@ def test_one_or_two_points_are_an_outlier_three_a_new_class(size, bridge, outsid
         assert len(decision.new_classes()) == (what == "new" or not small)
 
 
-def test_crumbs_join_others_but_not_each_other():
-    # 0 and 4 are labelled. 1 agrees most with 2, but that is a crumb, as is 1: it joins 0. All
-    # neighbours of 2 are crumbs.
-    run = equilibrium(
-        5, [(0, 1), (1, 2), (2, 3), (3, 4)],
-        [(1.0, [1.0, 0.5, 0.5, 0.5, 0.0], [0.6, 0.7, 0.5, 0.6])],
-        clamped=[0, -1, -1, -1, 1],
-    )  # fmt: skip
+@pytest.mark.parametrize(
+    ("edges", "p", "agreement", "clamped", "outcomes"),
+    [
+        # 1 agrees most with 2, but that is a crumb, as is 1: it joins 0. All neighbours of 2 are.
+        ([(0, 1), (1, 2), (2, 3), (3, 4)], [1.0, 0.5, 0.5, 0.5, 0.0], [0.6, 0.7, 0.5, 0.6],
+         [0, -1, -1, -1, 1], [0, 0, None, 1, 1]),
+        # Two links of 0.65 to the labelled pair {0, 1} are more than one of 0.7 to 3.
+        ([(0, 1), (0, 2), (1, 2), (2, 3)], [1.0, 1.0, 0.5, 0.0], [1.0, 0.65, 0.65, 0.7],
+         [0, 0, -1, 1], [0, 0, 0, 1]),
+        # Agreement that is noise joins nothing.
+        ([(0, 1)], [1.0, 0.5], [0.5002], [0, -1], [0, None]),
+        # {1, 2} agrees with 0 more than with 3, though most within itself: one group, one fate.
+        (CHAIN, [1.0, 0.5, 0.5, 0.0], [0.7, 0.9, 0.5], [0, -1, -1, 1], [0, 0, 0, 1]),
+        # Between two equals it is of neither: which of them comes first must not decide.
+        ([(0, 1), (1, 2)], [1.0, 0.5, 0.0], [0.6, 0.6], [0, -1, 1], [0, "?", 1]),
+        ([(2, 1), (1, 0)], [0.0, 0.5, 1.0], [0.6, 0.6], [1, -1, 0], [1, "?", 0]),
+        ([(1, 0), (0, 2)], [0.5, 1.0, 0.0], [0.6, 0.6], [-1, 0, 1], ["?", 0, 1]),
+        ([(1, 2), (2, 0)], [0.0, 1.0, 0.5], [0.6, 0.6], [1, 0, -1], [1, 0, "?"]),
+    ],
+)  # fmt: skip
+def test_crumbs_join_what_they_agree_with_most(edges, p, agreement, clamped, outcomes):
+    run = equilibrium(len(p), edges, [(1.0, p, agreement)], clamped=clamped)
     d = decide(run, 1.0, small_groups="join")
-    assert status_names(d) == ["LABELLED", "GROWN", "OUTLIER", "GROWN", "LABELLED"]
-    assert d.outcomes[[1, 3]].tolist() == [0, 1]
-    assert d.outcomes[2] < 0
-    assert d.candidates(2) == ()
-
-
-def test_a_crumb_counts_all_its_links():
-    # Two links of 0.65 to the labelled pair {0, 1} are more than one of 0.7 to 3.
-    run = equilibrium(
-        4, [(0, 1), (0, 2), (1, 2), (2, 3)],
-        [(1.0, [1.0, 1.0, 0.5, 0.0], [1.0, 0.65, 0.65, 0.7])],
-        clamped=[0, 0, -1, 1],
-    )  # fmt: skip
-    d = decide(run, 1.0, small_groups="join")
-    assert d.outcomes[2] == 0
-
-
-def test_agreement_that_is_noise_joins_nothing():
-    run = equilibrium(2, [(0, 1)], [(1.0, [1.0, 0.5], [0.5002])], clamped=[0, -1])
-    assert status_names(decide(run, 1.0, small_groups="join")) == ["LABELLED", "OUTLIER"]
-
-
-def test_a_pair_joins_as_one():
-    # {1, 2} agrees with 0 more than with 3, though most within itself.
-    run = equilibrium(4, CHAIN, [(1.0, [1.0, 0.5, 0.5, 0.0], [0.7, 0.9, 0.5])],
-                      clamped=[0, -1, -1, 1])  # fmt: skip
-    assert status_names(decide(run, 1.0, small_groups="outlier"))[1:3] == ["OUTLIER"] * 2
-    d = decide(run, 1.0, small_groups="join")
-    assert d.outcomes[1] == d.outcomes[2]  # one group, one fate
-    assert d.outcomes[1] == 0
-
-
-@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 0, 2], [1, 2, 0]])
-def test_a_crumb_between_two_equals_is_of_neither(order):
-    """Which of them comes first in the file must not decide."""
-    a, middle, b = order
-    p, clamped = np.full(3, 0.5), np.full(3, -1)
-    p[[a, b]], clamped[[a, b]] = [1.0, 0.0], [0, 1]
-    run = equilibrium(3, [(a, middle), (middle, b)], [(1.0, p, [0.6, 0.6])], clamped=clamped)
-    assert decide(run, 1.0, small_groups="join").outcomes[middle] < 0
+    for i, (label, outcome) in enumerate(zip(clamped, outcomes, strict=True)):
+        joined = {None: "OUTLIER", "?": "CONFUSED"}.get(outcome, "GROWN")
+        assert status_names(d)[i] == ("LABELLED" if label >= 0 else joined)
+        assert d.candidates(i) == {None: (), "?": (0, 1)}.get(outcome, (outcome,))
+        assert d.outcomes[i] < 0 if outcome in (None, "?") else d.outcomes[i] == outcome
+    left = decide(run, 1.0, small_groups="outlier")
+    assert set(left.status[np.array(clamped) < 0]) == {Status.OUTLIER}
 
 
 def test_crumbs_that_join_a_new_class_are_in_it():

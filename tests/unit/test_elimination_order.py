@@ -190,10 +190,3 @@ def test_the_bound_that_refuses_at_once_refuses_nothing_that_an_order_attains(se
     assert not elimination_order._wider_than(adjacency, width)
     least = min(map(len, adjacency))
     assert least == 0 or elimination_order._wider_than(adjacency, least - 1)
-
-
-def test_the_bound_is_better_than_degrees_on_a_grid():
-    """Every part of a grid has a node of degree 2, not so its minors (5 is the most in a plane)."""
-    ids = adjacent(100, grid_edges(10, 10))
-    assert elimination_order._wider_than(ids, 2)
-    assert not elimination_order._wider_than(ids, 10)

@@ -136,6 +136,7 @@ def test_describe():
         summary.n_nodes = 3
 
 
+@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
 def test_a_classifier_takes_the_mask_of_an_image():
     mask = np.zeros((6, 11), dtype=bool)
     mask[:, :5] = mask[:, 6:] = mask[2, 5] = True  # two blocks on a bridge
@@ -150,6 +151,8 @@ def test_a_classifier_takes_the_mask_of_an_image():
     np.testing.assert_array_equal(clf.transduction_[rows[:, 1] > 5], 1)
     same = PottsClassifier(graph=PixelGrid(), temperature=0.3).fit(mask, image[mask])
     np.testing.assert_array_equal(same.transduction_, clf.transduction_)
+    column = clone(same).fit(mask, image[mask][:, None])  # as for points
+    np.testing.assert_array_equal(column.transduction_, clf.transduction_)
     with pytest.raises(InvalidInputError, match="cannot be attached"):
         PixelGrid().attach(mask, mask)
 
@@ -167,15 +170,6 @@ def test_strokes_of_another_size_than_the_mask_are_refused(shape, said):
     strokes[0, 0], strokes[-1, -1] = 0, 1
     with pytest.raises(InvalidInputError, match=said):
         PottsClassifier(graph=PixelGrid()).fit(np.ones((6, 11), dtype=bool), strokes)
-
-
-@pytest.mark.filterwarnings("ignore:A column-vector y was passed")
-def test_labels_of_the_pixels_may_be_a_column_as_for_points():
-    mask = np.ones((2, 3), dtype=bool)
-    y = np.array([0, -1, -1, -1, -1, 1])
-    clf = PottsClassifier(graph=PixelGrid(), method="paper", temperature=0.2)
-    expected = clf.fit(mask, y).names_.tolist()
-    assert clf.fit(mask, y[:, None]).names_.tolist() == expected
 
 
 # -- what the image shows ----------------------------------------------------------------------
@@ -253,62 +247,54 @@ def test_images_that_do_not_fit_are_refused(settings, said):
         PixelGrid(**settings).build(np.ones((2, 2), dtype=bool))
 
 
-def test_a_networkx_graph_takes_a_dict_of_labels():
-    graph = nx.path_graph(["a", "b", "c", "d", "e", "f"])
-    clf = PottsClassifier(method="paper", temperature=0.2).fit(graph, {"a": "left", "f": "right"})
-    assert clf.nodes_ == list("abcdef")
-    calls = dict(zip(clf.nodes_, clf.forced_labels_, strict=True))
-    assert calls["b"] == "left"
-    assert calls["e"] == "right"
-    listed = PottsClassifier(method="paper", temperature=0.2).fit(
-        graph, ["left", None, None, None, None, "right"]
-    )
-    np.testing.assert_array_equal(listed.forced_labels_, clf.forced_labels_)
-    with pytest.raises(InvalidInputError, match="'z', which is not among the nodes of the graph"):
-        PottsClassifier().fit(graph, {"a": "left", "z": "right"})
-
-
-def test_a_dict_of_labels_counts_rows_where_nodes_have_no_names():
-    clf = PottsClassifier(method="paper", temperature=0.2)
-    X = np.array([[0.0], [1.0], [5.0], [6.0]])
-    assert clf.fit(X, {0: 7, 3: 9}).forced_labels_.tolist() == [7, 7, 9, 9]
-    with pytest.raises(InvalidInputError, match="the rows 0 to 3"):
-        clf.fit(X, {0: 7, 4: 9})
-
-
 # -- labels that come with the names of their points ---------------------------------------------
 
 
 NODES = ["a", "b", "c", "d", "e", "f"]
 QUICK = PottsClassifier(method="paper", temperature=0.2)
-
-
-def test_a_series_whose_index_is_nodes_is_a_dict_of_labels():
-    graph = nx.path_graph(NODES)
-    expected = clone(QUICK).fit(graph, {"a": "left", "f": "right"}).names_.tolist()
-    some = pd.Series({"f": "right", "a": "left"})
-    assert clone(QUICK).fit(graph, some).names_.tolist() == expected
-    turned = pd.Series(["right", None, None, None, None, "left"], index=NODES[::-1])
-    assert clone(QUICK).fit(graph, turned).names_.tolist() == expected
-    counted = pd.Series(["left", None, None, None, None, "right"])
-    assert clone(QUICK).fit(graph, counted).names_.tolist() == expected
-    shifted = nx.path_graph(range(1, 7))  # most of 0 .. 5 are nodes, but it only counts rows
-    assert clone(QUICK).fit(shifted, counted).names_.tolist() == expected
+LISTED = ["left", None, None, None, None, "right"]
 
 
 @pytest.mark.parametrize(
-    ("y", "said"),
+    ("nodes", "y"),
     [
-        (pd.Series({"a": "left", "z": "right"}), "'z', which is not among the nodes of the graph"),
-        (pd.Series(["left", "right"], index=["a", "a"]), "more than one label for the node 'a'"),
+        (NODES, LISTED),
+        (NODES, pd.Series({"f": "right", "a": "left"})),
+        (NODES, pd.Series(LISTED[::-1], index=NODES[::-1])),
+        (NODES, pd.Series(LISTED)),
+        (range(1, 7), pd.Series(LISTED)),  # most of 0 .. 5 are nodes, but it only counts rows
     ],
 )
-def test_a_series_that_does_not_fit_the_nodes_is_refused(y, said):
-    with pytest.raises(InvalidInputError, match=said):
-        clone(QUICK).fit(nx.path_graph(NODES), y)
+def test_labels_of_a_graph_are_listed_or_named_by_its_nodes(nodes, y):
+    by_name = clone(QUICK).fit(nx.path_graph(NODES), {"a": "left", "f": "right"})
+    assert by_name.nodes_ == NODES
+    assert by_name.forced_labels_[[0, 1, 4, 5]].tolist() == ["left", "left", "right", "right"]
+    found = clone(QUICK).fit(nx.path_graph(nodes), y)
+    assert found.names_.tolist() == by_name.names_.tolist()
 
 
 POINTS = np.array([[0.0], [1.0], [5.0], [6.0]])
+PATH = nx.path_graph(NODES)
+TWICE = pd.DataFrame(POINTS, index=["a", "a", "b", "c"], columns=["size"])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "said"),
+    [
+        (PATH, {"a": "left", "z": "right"}, "'z', which is not among the nodes of the graph"),
+        (PATH, pd.Series({"a": "left", "z": "right"}), "'z', which is not among the nodes"),
+        (PATH, pd.Series(["left", "right"], index=["a", "a"]), "more than one label for the node"),
+        (POINTS, {0: 7, 4: 9}, "the rows 0 to 3"),
+        (TWICE, {"a": 7, "b": 9}, r"repeats.*reset_index\(drop=True\)"),
+    ],
+)
+def test_names_that_do_not_fit_are_refused(X, y, said):
+    with pytest.raises(InvalidInputError, match=said):
+        clone(QUICK).fit(X, y)
+
+
+def test_a_dict_of_labels_counts_rows_where_nodes_have_no_names():
+    assert clone(QUICK).fit(POINTS, {0: 7, 3: 9}).forced_labels_.tolist() == [7, 7, 9, 9]
 
 
 @pytest.mark.parametrize("rows", [list("wxyz"), [3, 0, 1, 2], [10, 11, 12, 13]])
@@ -318,12 +304,6 @@ def test_keys_of_a_dict_are_the_index_of_a_data_frame(rows):
     assert found.forced_labels_.tolist() == [7, 7, 9, 9]
     with pytest.raises(InvalidInputError, match=r"99, which is not among the index of X \("):
         clone(QUICK).fit(frame, {rows[0]: 7, 99: 9})
-
-
-def test_keys_that_an_index_has_twice_are_refused():
-    frame = pd.DataFrame(POINTS, index=["a", "a", "b", "c"], columns=["size"])
-    with pytest.raises(InvalidInputError, match=r"repeats.*reset_index\(drop=True\)"):
-        clone(QUICK).fit(frame, {"a": 7, "b": 9})
 
 
 def test_labels_with_the_rows_of_a_data_frame_in_another_order_are_refused():

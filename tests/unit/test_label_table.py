@@ -77,34 +77,10 @@ def test_errors_have_columns_only_where_there_are_any():
     assert not any(c.startswith("se:") for c in plain.table(range(3)).columns)
 
 
-def test_answer_off_the_grid_becomes_a_row(case):
-    before = case.result.answer_
-    assert 0.42 not in before.temperatures
-    after = before.at(0.42)
-    row = after.row
-    assert after.temperatures[row] == after.equilibrium.temperatures[row] == 0.42
-    assert np.all(np.diff(after.temperatures) > 0)
-    rest = np.arange(len(after.temperatures)) != row
-    np.testing.assert_array_equal(after.temperatures[rest], before.temperatures)
-    np.testing.assert_array_equal(after.profile.status[rest], before.profile.status)
-    # The same marginals as a run that had 0.42 in its grid from the start.
-    direct = before.equilibrium.at([0.42])
-    np.testing.assert_array_equal(after.equilibrium.marginals[row], direct.marginals[0])
-    assert after.table(case.content.ids).rows[100][1] == after.names[100]
-
-
 def two_pairs(**settings):
     return classifier(**{"temperatures": [0, 0.5, 1], **settings}).fit(
         np.array([[0.0], [0.1], [1.0], [1.1]]), [0, -1, 1, -1]
     )
-
-
-def test_answer_on_the_grid_adds_no_row():
-    answer = two_pairs().answer_
-    for temperature in answer.temperatures.tolist():
-        moved = answer.at(temperature)
-        assert moved.equilibrium is answer.equilibrium
-        np.testing.assert_array_equal(moved.temperatures, answer.temperatures)
 
 
 def test_unsorted_equilibrium_is_sorted_like_the_profile():

@@ -35,23 +35,13 @@ TEXT = [
     np.array(["a", "", "b", "a"]),
     np.array(["a", "-1", "b", "a"]),
     np.array(["a", None, "b", "a"], dtype=object),
-    np.array(["a", np.nan, "b", "a"], dtype=object),
     np.array(["a", "", "b", "a"], dtype=np.dtypes.StringDType()),
     np.ma.array(["a", "x", "b", "a"], mask=[False, True, False, False]),
     pd.Series(["a", None, "b", "a"], index=[3, 1, 0, 2]),
-    pd.Series(["a", None, "b", "a"], dtype=object),
     pd.Series(["a", pd.NA, "b", "a"], dtype="string"),
     pd.Categorical(["a", None, "b", "a"], categories=["unused", "b", "a"]),
     pd.Series(pd.Categorical(["a", None, "b", "a"])),
 ]
-
-
-@pytest.mark.parametrize("y", TEXT, ids=repr)
-def test_text_with_any_mark_for_unlabelled(y):
-    code = parse_labels(y, 4)
-    assert code.classes.tolist() == ["a", "b"]
-    assert code.classes.dtype.kind == "U"
-    assert code.states.tolist() == [0, -1, 1, 0]
 
 
 NUMBERS = [
@@ -71,11 +61,13 @@ NUMBERS = [
 ]
 
 
-@pytest.mark.parametrize("y", NUMBERS, ids=repr)
-def test_whole_numbers_with_any_mark_for_unlabelled(y):
+@pytest.mark.parametrize(
+    ("y", "classes"), [*((y, ["a", "b"]) for y in TEXT), *((y, [3, 5]) for y in NUMBERS)], ids=repr
+)
+def test_labels_with_any_mark_for_unlabelled(y, classes):
     code = parse_labels(y, 4)
-    assert code.classes.dtype.kind == "i"
-    assert code.classes.tolist() == [3, 5]
+    assert code.classes.tolist() == classes
+    assert code.classes.dtype.kind == np.array(classes).dtype.kind
     assert code.states.tolist() == [0, -1, 1, 0]
 
 
@@ -174,27 +166,20 @@ def test_new_classes_below_the_largest_label_do_not_wrap():
     ("y", "message"),
     [
         ([1, "a"], r"mixes .*\(number, text\).*all as text or all as whole numbers"),
-        (np.array([1, "a"], dtype=object), r"mixes .*\(number, text\)"),
         ([True, 2], r"mixes .*\(number, truth value\)"),
         ([True, "a"], r"mixes .*\(text, truth value\)"),
         ([0.5, 1.0], "fractional.*whole numbers or text"),
         (np.array([0.5, None], dtype=object), "fractional"),
         ([1j, 0], "complex.*whole numbers or text"),
-        (np.array([1j, 0]), "complex"),
         ([np.inf, 0], "infinity.*-1 or NaN where there is none"),
-        (np.array([-np.inf, 0]), "infinity"),
         ([[0], [1, 2]], "labels of type list.*one whole number or one text per point"),
         ([("a", 1), None], r"labels of type tuple: give .*'a/1' for \('a', 1\)"),
-        ([("a", 1, 2), ("b", 1)], "labels of type tuple"),
         ([np.zeros(2), np.zeros(3)], "labels of type ndarray: give .*one text per point"),
         ([np.zeros((1, 2)), np.zeros((1, 3))], "y holds sequences .*one text per point"),
         ([object(), object()], "type object cannot be told apart and sorted"),
-        ([{}, {}], "type dict cannot"),
         ([0, 1, 2], r"y has shape \(3,\), but there are 2 points: give one label per point"),
         ([[0, 1], [1, 0]], r"y has shape \(2, 2\)"),
         ([[0], [1]], r"y has shape \(2, 1\)"),
-        ([], r"y has shape \(0,\)"),
-        (3, r"y has shape \(\)"),
         ("ab", r"y has shape \(\)"),
         ({0: 1, 1: 0}, r"y has shape \(\)"),
         ((label for label in (0, 1)), r"y has shape \(\)"),
@@ -213,14 +198,9 @@ def test_text_that_was_a_missing_value_is_kept_with_a_warning(name):
     assert code.n_classes == 2
 
 
-NOTHINGS = [
-    "unknown", "Unknown", "?", "-", "tbd", "TBD", "n/a", "none", "None", "NA", "unlabelled",
-    "unlabeled", "missing", " ", "-1.0", "todo", "to do", "not labelled", "not_labeled", "null",
-    "unassigned", "Don't know",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", NOTHINGS)
+@pytest.mark.parametrize(
+    "name", ["Unknown", "?", "-", "TBD", "n/a", "None", " ", "-1.0", "to do", "not_labeled"]
+)
 def test_a_word_for_nothing_is_a_class_with_a_warning(name):
     said = f"named {name!r}, .* taken as a class.*-1, None or NaN.*--unlabelled {name!r}"
     with pytest.warns(LabelWarning, match=said.replace("?", r"\?")):
@@ -234,7 +214,6 @@ def test_a_word_for_nothing_is_a_class_with_a_warning(name):
     [
         ("T cell", "t cell"),
         ("ash", "ash "),
-        ("T cell", "T  cell"),
         ("T cell", "T\u00a0cell"),
         ("Tcell", "T cell"),
         ("caf\u00e9", "cafe\u0301"),
@@ -264,17 +243,8 @@ CONFUSED = ((0, 1), (0, 1, 2), ())  # the last one: outliers
 def test_outcomes_of_whole_number_labels():
     code = parse_labels([4, 0, 2, -1], 4)
     outcomes = np.array([2, 0, 1, -1, -2, -3, 3, 5, UNKNOWN])
-    assert encode_outcomes(outcomes, code.classes, CONFUSED).tolist() == [
-        4,
-        0,
-        2,
-        -1,
-        -1,
-        -1,
-        -2,
-        -4,
-        -1,
-    ]
+    expected = [4, 0, 2, -1, -1, -1, -2, -4, -1]
+    assert encode_outcomes(outcomes, code.classes, CONFUSED).tolist() == expected
 
 
 def test_new_classes_are_numbered_below_negative_labels():

@@ -61,6 +61,13 @@ def test_spectral_layout_of_a_large_grid_is_its_two_longest_waves():
         assert abs(np.corrcoef(places[:, mode - 1], wave)[0, 1]) > 0.99
 
 
+def nearness(graph: Graph, places: np.ndarray) -> float:
+    """How far neighbours are apart, over how far any two points are."""
+    ends = places[graph.edges]
+    any_two = places - places[np.random.default_rng(2).permutation(len(places))]
+    return np.mean(np.hypot(*(ends[:, 0] - ends[:, 1]).T)) / np.mean(np.hypot(*any_two.T))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", [spectral, neighbour_map])
 def test_layouts_bring_neighbours_together(layout):
@@ -69,10 +76,7 @@ def test_layouts_bring_neighbours_together(layout):
     graph = MutualKNN().build(rng.normal(size=(240, 5)) + 8 * np.eye(4, 5)[blob])
     places = layout(graph)
     np.testing.assert_array_equal(places, layout(graph))
-    ends = places[graph.edges]
-    near = np.mean(np.hypot(*(ends[:, 0] - ends[:, 1]).T))
-    far = np.mean(np.hypot(*(places - places[rng.permutation(240)]).T))
-    assert near < 0.5 * far
+    assert nearness(graph, places) < 0.5
     assert np.all(np.isfinite(places))
 
 
@@ -144,10 +148,7 @@ def test_umap_is_quiet_repeatable_and_brings_neighbours_together():
         warnings.simplefilter("error")
         places = umap_layout(graph, start)
     np.testing.assert_array_equal(places, umap_layout(graph, start))
-    ends = places[graph.edges]
-    near = np.mean(np.hypot(*(ends[:, 0] - ends[:, 1]).T))
-    shuffled = np.random.default_rng(2).permutation(400)
-    assert near < 0.3 * np.mean(np.hypot(*(places - places[shuffled]).T))
+    assert nearness(graph, places) < 0.3
 
 
 def test_a_graph_without_edges_needs_no_umap():

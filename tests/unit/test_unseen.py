@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 
 from spinlearn import PottsClassifier, TemperatureRule
 from spinlearn.answers.unseen import CouplingLaw
-from spinlearn.energies import MinCut
+from spinlearn.energies import Custom, Harmonic, MinCut
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.graphs import KNN
 from spinlearn.model.graph import Graph
@@ -59,31 +59,19 @@ def test_a_leaf_has_its_exact_law(temperature, label_strength):
                 np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
 
 
-def test_a_leaf_under_a_table_of_pair_costs():
-    """Classes in an order: neighbouring ones cost less."""
-    from spinlearn.energies import Harmonic
-
-    graph, y = tree(8, 1), np.array([0, -1, -1, 2, -1, 1, -1, -1])
-    energy = Harmonic(class_values=[0.0, 1.0, 2.5])
-    model = fitted(graph, y, 0.8, energy=energy)
-    row = sparse.csr_array(([0.9], ([0], [6])), shape=(1, 8))
-    whole = energy(with_leaf(graph, 6, 0.9), np.append(y, -1), 3)
-    exact = JunctionTree().run(whole, [0.8]).marginals[0, -1]
-    np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("shared", [False, True])
-def test_a_leaf_has_the_field_of_its_neighbour_or_the_one_that_most_share(shared):
-    from spinlearn.energies import Custom
-
+@pytest.mark.parametrize("kind", ["ordered", "own", "shared"])
+def test_a_leaf_under_pair_costs_and_fields(kind):
+    """Classes in an order, the field of its neighbour, or the one that most points share."""
     graph, y = tree(8, 2), np.array([0, -1, -1, 2, -1, 1, -1, -1])
     fields = np.random.default_rng(0).normal(size=(8, 3)) * 0.4
-    if shared:
+    if kind == "shared":
         fields[1:] = [0.3, 0.0, -0.2]
-    model = fitted(graph, y, 0.8, energy=Custom(fields=fields))
+    energy, wider = Custom(fields=fields), Custom(fields=np.vstack([fields, fields[6]]))
+    if kind == "ordered":
+        energy = wider = Harmonic(class_values=[0.0, 1.0, 2.5])
+    model = fitted(graph, y, 0.8, energy=energy)
     row = sparse.csr_array(([0.9], ([0], [6])), shape=(1, 8))
-    energy = Custom(fields=np.vstack([fields, fields[6]]))
-    whole = energy(with_leaf(graph, 6, 0.9), np.append(y, -1), 3)
+    whole = wider(with_leaf(graph, 6, 0.9), np.append(y, -1), 3)
     exact = JunctionTree().run(whole, [0.8]).marginals[0, -1]
     np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
 
