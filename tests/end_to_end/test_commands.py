@@ -16,7 +16,7 @@ import pytest
 from spinlearn.engines.sampling import run as sampling_run
 from spinlearn.io.folder import ANSWER_FILES
 from spinlearn.io.result import Result
-from tests.end_to_end.tool import leftovers, read_rows, spinlearn_here, spinlearn_signalled
+from tests.end_to_end.tool import leftovers, read_rows, spinlearn_here, spinlearn_signalled, worked
 
 pytestmark = pytest.mark.slow
 
@@ -116,14 +116,12 @@ def test_contradictory_labels_are_told_by_their_ids(table):
 
 def test_explore_keeps_the_temperature_that_was_asked_for(table):
     assert fit(table, "--temperature", "0.8:grid=0,0.5,1").returncode == 0
-    done = spinlearn_here("explore", "out", "--temperatures", "0:1:11", "--out", "x", cwd=table)
-    assert done.returncode == 0, done.stderr
+    worked("explore", "out", "--temperatures", "0:1:11", "--out", "x", cwd=table)
     assert Result.load(table / "x").temperature == 0.8
     spinlearn_here("explore", "x", "--temperature", 0.3, "--out", "y", cwd=table)
     spinlearn_here("explore", "y", "--temperatures", "0:1:5", "--out", "z", cwd=table)
     assert Result.load(table / "z").temperature == 0.3
-    named = spinlearn_here("explore", "out/model.npz", cwd=table)
-    assert named.returncode == 0, named.stderr
+    named = worked("explore", "out/model.npz", cwd=table)
     assert "out/report.html" in named.stdout
 
 
@@ -198,8 +196,7 @@ def test_nothing_of_the_users_is_replaced(table):
     assert "holds no earlier comparison" in refused.stderr
     assert (table / "data.csv").read_text() == mine
     for _ in range(2):
-        done = spinlearn_here(*compare, "--out", "table.csv", cwd=table)
-        assert done.returncode == 0, done.stderr
+        worked(*compare, "--out", "table.csv", cwd=table)
     assert "is a folder" in spinlearn_here(*compare, "--out", ".", cwd=table).stderr
     (table / "mine").mkdir()
     (table / "mine" / "report.md").write_text("my own report")

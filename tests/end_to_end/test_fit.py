@@ -27,6 +27,7 @@ from tests.end_to_end.tool import (
     spinlearn_here,
     spinlearn_signalled,
     until,
+    worked,
 )
 
 LEUKEMIA = Path(__file__).parents[3] / "shared" / "data" / "armstrong2002_mll.csv.gz"
@@ -71,11 +72,10 @@ def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, 
     frame.to_csv(tmp_path / "data.csv", index=False)
     # 0.3 of the ordering temperature: at T = 0 one class may take all, by the method's nature.
     options = ("--temperature", "0.3:grid=0.1,0.2,0.3,0.45,0.6", "--quiet")
-    done = spinlearn_here(
+    done = worked(
         "fit", "data.csv", "--labels", "label", "--id", "name", "--out", "out", *options,
         cwd=tmp_path,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
     rows = read_rows(tmp_path / "out" / "labels.csv")
     assert [r["id"] for r in rows] == frame.name.tolist()
     for row, given in zip(rows, frame.label, strict=True):
@@ -123,12 +123,11 @@ def test_same_seed_same_files(tmp_path):
     frame, _ = table_of("wine", 2, 60)
     frame.to_csv(tmp_path / "data.csv", index=False)
     for out in ("one", "two"):
-        done = spinlearn_here(
+        worked(
             "fit", "data.csv", "--labels", "label", "--id", "name", "--out", out,
             "--temperature", "auto:grid=0.5,0.8", "--seed", 5, "--engine", "multicanonical:tol=0.1",
             "--method", "paper", cwd=tmp_path,
         )  # fmt: skip
-        assert done.returncode == 0, done.stderr
     for name in ("labels.csv", "profile.csv"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
 
@@ -143,8 +142,7 @@ def plain(tmp_path_factory):
     frame, _ = table_of("iris", 3)
     frame.to_csv(folder / "plain.csv", index=False)
     options = ("--labels", "label", "--id", "name", *SAME)
-    done = spinlearn_here("fit", "plain.csv", *options, cwd=folder)
-    assert done.returncode == 0, done.stderr
+    worked("fit", "plain.csv", *options, cwd=folder)
     return frame, (folder / "plain.csv").read_bytes(), read_rows(folder / "out" / "labels.csv")
 
 
@@ -169,8 +167,7 @@ def test_kinds_of_files_give_the_same_answer(plain, tmp_path, kind):
             tmp_path / "labels.csv", index=False
         )
         more = ["--labels-file", "labels.csv", "--labels", "label"]
-    done = spinlearn_here("fit", path.name, *more, *SAME, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    worked("fit", path.name, *more, *SAME, cwd=tmp_path)
     for one, other in zip(expected, read_rows(tmp_path / "out" / "labels.csv"), strict=True):
         assert {k: v for k, v in one.items() if k != "id"} == {
             k: v for k, v in other.items() if k != "id"
@@ -199,12 +196,11 @@ def test_a_precomputed_graph_gives_the_library_answer(tmp_path, kind):
     labelled = np.flatnonzero(toy.labels >= 0)
     text = "id,band\n" + "".join(f"{names[k]},{'AB'[toy.labels[k]]}\n" for k in labelled)
     (tmp_path / "labels.csv").write_text(text)
-    done = spinlearn_here(
+    worked(
         "fit", f"graph.{kind}", "--labels-file", "labels.csv", "--labels", "band", *more,
         "--temperature", "0.7:grid=0,0.7", "--method", "paper", "--out", "out",
         cwd=tmp_path,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
     calls = {r["id"]: r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")}
     wrong = sum(calls[names[k]] != "AB"[toy.truth[k]] for k in range(n))
     assert wrong == 8  # the exact answer, as in the README
@@ -214,22 +210,16 @@ def test_explore_answers_at_other_temperatures_without_the_data(tmp_path):
     frame, _ = table_of("iris", 3)
     frame.to_csv(tmp_path / "data.csv", index=False)
     fit = ("fit", "data.csv", "--labels", "label", "--id", "name", "--method", "paper")
-    done = spinlearn_here(*fit, "--temperature", "auto:grid=0,0.5,1", "--out", "out", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    direct = spinlearn_here(
-        *fit, "--temperature", "0.4:grid=0.2,0.4", "--out", "direct", cwd=tmp_path
-    )
-    assert direct.returncode == 0, direct.stderr
+    worked(*fit, "--temperature", "auto:grid=0,0.5,1", "--out", "out", cwd=tmp_path)
+    worked(*fit, "--temperature", "0.4:grid=0.2,0.4", "--out", "direct", cwd=tmp_path)
     (tmp_path / "data.csv").unlink()
     before = (tmp_path / "out" / "report.html").read_bytes()
-    again = spinlearn_here("explore", "out", "--temperature", 0.25, cwd=tmp_path)
-    assert again.returncode == 0, again.stderr
+    worked("explore", "out", "--temperature", 0.25, cwd=tmp_path)
     assert (tmp_path / "out" / "report.html").read_bytes() != before
-    done = spinlearn_here(
+    worked(
         "explore", "out", "--temperatures", "0.2,0.4", "--temperature", 0.4, "--out", "other",
         cwd=tmp_path,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
     assert read_rows(tmp_path / "other" / "labels.csv") == read_rows(
         tmp_path / "direct" / "labels.csv"
     )
@@ -257,8 +247,7 @@ def test_the_maps_of_a_table_are_its_neighbours_and_principal_components_and_can
         "--temperature",
         "auto:grid=0,0.5",
     )
-    done = spinlearn_here(*fit, "--out", "out", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    worked(*fit, "--out", "out", cwd=tmp_path)
     report = tmp_path / "out" / "report.html"
     first, *others = [layout["name"] for layout in layouts_of(report)]
     assert first in ("neighbours", "UMAP")
@@ -271,20 +260,18 @@ def test_the_maps_of_a_table_are_its_neighbours_and_principal_components_and_can
     (tmp_path / "data.csv").unlink()
     before = report.read_bytes()
     report.unlink()
-    done = spinlearn_here("explore", "out", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    worked("explore", "out", cwd=tmp_path)
     assert report.read_bytes() == before
 
 
 def test_two_features_are_drawn_as_they_are(tmp_path):
     frame, _ = table_of("iris", 3)
     frame.to_csv(tmp_path / "data.csv", index=False)
-    done = spinlearn_here(
+    worked(
         "fit", "data.csv", "--labels", "label", "--features", "x2,x3",
         "--temperature", "auto:grid=0.5",
         "--out", "out", cwd=tmp_path,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
     assert len(layouts_of(tmp_path / "out" / "report.html")) == 1
     np.testing.assert_array_equal(
         Result.load(tmp_path / "out").layout, frame[["x2", "x3"]].to_numpy()
@@ -300,8 +287,7 @@ def test_a_hidden_class_that_the_cut_misses_is_found_at_a_higher_temperature(tmp
     frame.to_csv(tmp_path / "data.csv", index=False)
     fit = ("fit", "data.csv", "--labels", "label", "--method", "paper", "--temperature")
     grid = "grid=0,0.2,0.3,0.4,small_groups=outlier"  # stray points of other blobs join no class
-    cold = spinlearn_here(*fit, f"0:{grid}", "--out", "my answer", cwd=tmp_path)
-    assert cold.returncode == 0, cold.stderr
+    worked(*fit, f"0:{grid}", "--out", "my answer", cwd=tmp_path)
     assert {r["status"] for r in read_rows(tmp_path / "my answer" / "labels.csv")} == {
         "labelled", "confident",
     }  # fmt: skip
@@ -325,13 +311,11 @@ def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
         known[generator.choice(np.flatnonzero(truth == kind), 5, replace=False)] = kind
     adata.obs["known"] = known
     adata.write_h5ad(tmp_path / "pbmc.h5ad")
-    done = spinlearn_here(
+    worked(
         "fit", "pbmc.h5ad", "--labels", "known", "--method", "paper", "--engine", "auto:tol=0.05",
         "--temperature", "0.7:grid=0,0.5,0.7,0.9,1.1", "--out", "out", cwd=tmp_path,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    there = spinlearn_here("explore", "out", "--temperature", 0.9, "--out", "other", cwd=tmp_path)
-    assert there.returncode == 0, there.stderr
+    worked("explore", "out", "--temperature", 0.9, "--out", "other", cwd=tmp_path)
     for folder in ("out", "other"):
         calls = np.array([r["call"] for r in read_rows(tmp_path / folder / "labels.csv")])
         names, counts = np.unique(calls[truth == "CD34+"], return_counts=True)
@@ -390,8 +374,7 @@ def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
     saving = "spinlearn.engines.checkpoint:save"
     engine = "population_annealing:checkpoint_seconds=0"
     two = ("--engine", f"{engine},n_jobs=2")
-    whole = spinlearn_here(*command, *two, "--out", "whole", cwd=tmp_path)
-    assert whole.returncode == 0, whole.stderr
+    whole = worked(*command, *two, "--out", "whole", cwd=tmp_path)
     assert "population_annealing" in whole.stdout
     command += ["--engine", engine]
     killed = spinlearn_signalled(*command, "--out", "out", cwd=tmp_path, after=saving, calls=3)
@@ -399,8 +382,7 @@ def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
     checkpoint = tmp_path / ".out.checkpoint.npz"
     assert checkpoint.exists()
     assert not (tmp_path / "out").exists()
-    done = spinlearn_here(*command, "--out", "out", "--resume", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    worked(*command, "--out", "out", "--resume", cwd=tmp_path)
     for name in ("labels.csv", "profile.csv"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
     assert not checkpoint.exists()  # errors may be large, but more time would not help
@@ -428,11 +410,10 @@ def test_leukemia_finds_the_unlabelled_class(tmp_path):
     frame.insert(0, "known", known)
     frame = frame.drop(columns="class")
     frame.to_csv(tmp_path / "leukemia.csv", index=False)
-    done = spinlearn_here(
+    worked(
         "fit", "leukemia.csv", "--labels", "known", "--clip", "100,16000", "--log2",
         "--top-variance", 200, "--temperature", "auto:grid=0:1.2:25", "--out", "out", cwd=tmp_path,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
     calls = np.array([r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")])
     assert np.sum(calls[truth == "MLL"] == "new:1") >= 12  # of 17
     assert np.sum(calls[truth != "MLL"] == "new:1") <= 2

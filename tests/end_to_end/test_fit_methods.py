@@ -11,7 +11,7 @@ from sklearn.datasets import make_blobs
 
 from spinlearn.io.result import Result
 from spinlearn.settings import class_proportions
-from tests.end_to_end.tool import read_rows, spinlearn_here
+from tests.end_to_end.tool import read_rows, spinlearn_here, worked
 
 READ = ("fit", "data.csv", "--labels", "kind", "--quiet", "--seed", 1)
 NAMES = ("blue", "green", "red")
@@ -32,8 +32,7 @@ def fit(table, tmp_path):
     table[0].to_csv(tmp_path / "data.csv", index=False)
 
     def run(*options: object, out: str = "out"):
-        done = spinlearn_here(*READ, "--out", out, *options, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        done = worked(*READ, "--out", out, *options, cwd=tmp_path)
         return done, Result.load(tmp_path / out)
 
     return run

@@ -14,7 +14,7 @@ from spinlearn.datasets.toy import draw_labels
 from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.reproduction import TINY, fig4, fig5, reproduce
 from spinlearn.reproduction.comparison import with_ground_state
-from tests.end_to_end.tool import spinlearn_here
+from tests.end_to_end.tool import spinlearn_here, worked
 
 FOLDERS = [os.environ.get("SPINLEARN_DATA", ""), Path(__file__).parents[2] / "../shared/data"]
 DATA = next((Path(f) for f in FOLDERS if f and (Path(f) / real.LEUKEMIA.name).is_file()), None)
@@ -29,8 +29,7 @@ def contents(folder, pattern):
 def test_command_without_data_makes_toy_figures_and_says_what_it_skipped(tmp_path, monkeypatch):
     monkeypatch.delenv("SPINLEARN_DATA", raising=False)
     command = ("reproduce", "all", "--scale", "tiny", "--out", "out", "--jobs", 1)
-    done = spinlearn_here(*command, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = worked(*command, cwd=tmp_path)
     for name in ("figure1", "figure2", "figure3", "figure4"):
         assert (tmp_path / "out" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
         assert b"<svg" in (tmp_path / "out" / f"{name}.svg").read_bytes()

@@ -15,7 +15,7 @@ import pytest
 from spinlearn.engines.sampling.run import SamplingRun
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.folder import ANSWER_FILES, only_run
-from tests.end_to_end.tool import leftovers, spinlearn_here, until
+from tests.end_to_end.tool import leftovers, spinlearn_here, until, worked
 
 pytestmark = pytest.mark.slow
 
@@ -103,8 +103,7 @@ def test_what_a_killed_run_left_is_cleared_by_the_next(table):
     (table / names[0]).write_text(f"{process}\n{platform.node()}\n", encoding="utf-8")
     (table / names[1]).write_bytes(b"half a checkpoint")
     (table / names[2]).mkdir()
-    done = spinlearn_here(*command("--temperature", "auto:grid=0.5"), cwd=table)
-    assert done.returncode == 0, done.stderr
+    worked(*command("--temperature", "auto:grid=0.5"), cwd=table)
     assert leftovers(table) == {"data.csv", "out", *(f"out/{name}" for name in ANSWER)}
 
 
@@ -270,8 +269,7 @@ def test_a_disk_that_is_full_for_checkpoints_is_told_and_the_answer_written(tabl
         replace(source, target)
 
     monkeypatch.setattr(atomic_write.os, "replace", no_room_for_checkpoints)
-    done = spinlearn_here(*command(*SHORT), cwd=table)
-    assert done.returncode == 0, done.stderr
+    done = worked(*command(*SHORT), cwd=table)
     path = table / ".out.checkpoint.npz"
     assert f"note: the checkpoint {path} could not be written (No space left" in done.stdout
     assert leftovers(table) == {"data.csv", "out", *(f"out/{name}" for name in ANSWER)}
