@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -38,8 +36,7 @@ def answer(table, tmp_path_factory):
 
 def test_proposals_are_told_and_written(table, answer):
     folder, done = answer
-    with open(folder / "one" / "proposals.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_rows(folder / "one" / "proposals.csv")
     stored = Result.load(folder / "one")
     assert [row["group"] for row in rows] == [one.name for one in stored.proposals]
     first = rows[0]

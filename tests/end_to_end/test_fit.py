@@ -19,6 +19,7 @@ from sklearn.decomposition import PCA
 
 from spinlearn.datasets import two_bands
 from spinlearn.engines.sampling import run as sampling_run
+from spinlearn.io.folder import ANSWER_FILES
 from spinlearn.io.result import Result
 from tests.end_to_end.tool import (
     leftovers,
@@ -50,6 +51,18 @@ def table_of(name: str, per_class: int, n_points: int | None = None) -> tuple[pd
     return frame, names.tolist()
 
 
+def written(folder: Path, *which) -> tuple[pd.DataFrame, list]:
+    """The same, as data.csv in a folder."""
+    frame, truth = table_of(*which)
+    frame.to_csv(folder / "data.csv", index=False)
+    return frame, truth
+
+
+def same_files(one: Path, other: Path) -> None:
+    for name in ("labels.csv", "profile.csv"):
+        assert (one / name).read_bytes() == (other / name).read_bytes()
+
+
 def forced_accuracy(rows: list[dict[str, str]], truth: list[str]) -> float:
     """Share of points whose most probable class is right."""
     classes = [c[2:] for c in rows[0] if c.startswith("p:")]
@@ -61,15 +74,12 @@ def forced_accuracy(rows: list[dict[str, str]], truth: list[str]) -> float:
 @pytest.mark.parametrize(
     ("name", "per_class", "n_points", "least"),
     [
-        ("iris", 6, None, 0.85),
         ("wine", 8, None, 0.85),
-        ("breast_cancer", 10, 250, 0.85),
         ("digits", 3, 250, 0.75),
     ],
 )
 def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, least):
-    frame, truth = table_of(name, per_class, n_points)
-    frame.to_csv(tmp_path / "data.csv", index=False)
+    frame, truth = written(tmp_path, name, per_class, n_points)
     # 0.3 of the ordering temperature: at T = 0 one class may take all, by the method's nature.
     options = ("--temperature", "0.3:grid=0.1,0.2,0.3,0.45,0.6", "--quiet")
     done = worked(
@@ -85,16 +95,13 @@ def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, 
     assert forced_accuracy(rows, truth) >= least
     classes = sorted(set(truth))
     assert [c for c in rows[0] if c.startswith("p:")] == [f"p:{c}" for c in classes]
-    assert {p.name for p in (tmp_path / "out").iterdir()} == {
-        "labels.csv", "labels.parquet", "proposals.csv", "profile.csv", "model.npz", "report.html",
-    }  # fmt: skip
+    assert {p.name for p in (tmp_path / "out").iterdir()} == set(ANSWER_FILES)
     assert f"{len(frame)} points" in done.stdout
 
 
 @pytest.mark.slow
 def test_profile_covers_every_temperature_without_gaps(tmp_path):
-    frame, _ = table_of("iris", 3)
-    frame.to_csv(tmp_path / "data.csv", index=False)
+    written(tmp_path, "iris", 3)
     done = spinlearn(
         "fit", "data.csv", "--labels", "label", "--features", "x0,x1", "--features", "x2",
         "--out", "out", "--temperature", "auto:grid=0:1:6", cwd=tmp_path,
@@ -120,16 +127,14 @@ def test_profile_covers_every_temperature_without_gaps(tmp_path):
 
 @pytest.mark.slow
 def test_same_seed_same_files(tmp_path):
-    frame, _ = table_of("wine", 2, 60)
-    frame.to_csv(tmp_path / "data.csv", index=False)
+    written(tmp_path, "wine", 2, 60)
     for out in ("one", "two"):
         worked(
             "fit", "data.csv", "--labels", "label", "--id", "name", "--out", out,
             "--temperature", "auto:grid=0.5,0.8", "--seed", 5, "--engine", "multicanonical:tol=0.1",
             "--method", "paper", cwd=tmp_path,
         )  # fmt: skip
-    for name in ("labels.csv", "profile.csv"):
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    same_files(tmp_path / "one", tmp_path / "two")
 
 
 SAME = ("--scale", "none", "--temperature", "0.3:grid=0,0.3", "--out", "out")
@@ -139,11 +144,9 @@ SAME = ("--scale", "none", "--temperature", "0.3:grid=0,0.3", "--out", "out")
 def plain(tmp_path_factory):
     """A table, its bytes as CSV, and its answer."""
     folder = tmp_path_factory.mktemp("plain")
-    frame, _ = table_of("iris", 3)
-    frame.to_csv(folder / "plain.csv", index=False)
-    options = ("--labels", "label", "--id", "name", *SAME)
-    worked("fit", "plain.csv", *options, cwd=folder)
-    return frame, (folder / "plain.csv").read_bytes(), read_rows(folder / "out" / "labels.csv")
+    frame, _ = written(folder, "iris", 3)
+    worked("fit", "data.csv", "--labels", "label", "--id", "name", *SAME, cwd=folder)
+    return frame, (folder / "data.csv").read_bytes(), read_rows(folder / "out" / "labels.csv")
 
 
 @pytest.mark.slow
@@ -157,21 +160,17 @@ def test_kinds_of_files_give_the_same_answer(plain, tmp_path, kind):
     elif kind == "csv.gz":
         path.write_bytes(gzip.compress(text))
     elif kind == "parquet":
-        pytest.importorskip("pyarrow")
         frame.to_parquet(path)
     elif kind == "npz":
         np.savez(path, X=features, label=frame.label.to_numpy("U"), name=frame.name.to_numpy("U"))
     else:
         np.save(path, features)
-        pd.DataFrame({"id": range(1, 151), "label": frame.label}).to_csv(
-            tmp_path / "labels.csv", index=False
-        )
+        labels = frame[["label"]].set_axis(range(1, 151))
+        labels.to_csv(tmp_path / "labels.csv", index_label="id")
         more = ["--labels-file", "labels.csv", "--labels", "label"]
     worked("fit", path.name, *more, *SAME, cwd=tmp_path)
     for one, other in zip(expected, read_rows(tmp_path / "out" / "labels.csv"), strict=True):
-        assert {k: v for k, v in one.items() if k != "id"} == {
-            k: v for k, v in other.items() if k != "id"
-        }
+        assert one | {"id": ""} == other | {"id": ""}
 
 
 @pytest.mark.slow
@@ -207,8 +206,7 @@ def test_a_precomputed_graph_gives_the_library_answer(tmp_path, kind):
 
 
 def test_explore_answers_at_other_temperatures_without_the_data(tmp_path):
-    frame, _ = table_of("iris", 3)
-    frame.to_csv(tmp_path / "data.csv", index=False)
+    written(tmp_path, "iris", 3)
     fit = ("fit", "data.csv", "--labels", "label", "--id", "name", "--method", "paper")
     worked(*fit, "--temperature", "auto:grid=0,0.5,1", "--out", "out", cwd=tmp_path)
     worked(*fit, "--temperature", "0.4:grid=0.2,0.4", "--out", "direct", cwd=tmp_path)
@@ -232,22 +230,10 @@ def layouts_of(report: Path) -> list[dict]:
 
 
 @pytest.mark.slow
-def test_the_maps_of_a_table_are_its_neighbours_and_principal_components_and_can_be_made_again(
-    tmp_path,
-):
-    frame, _ = table_of("iris", 3)
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    fit = (
-        "fit",
-        "data.csv",
-        "--labels",
-        "label",
-        "--id",
-        "name",
-        "--temperature",
-        "auto:grid=0,0.5",
-    )
-    worked(*fit, "--out", "out", cwd=tmp_path)
+def test_the_maps_are_neighbours_and_principal_components_and_can_be_made_again(tmp_path):
+    frame, _ = written(tmp_path, "iris", 3)
+    quick = ("--temperature", "auto:grid=0,0.5", "--out", "out")
+    worked("fit", "data.csv", "--labels", "label", "--id", "name", *quick, cwd=tmp_path)
     report = tmp_path / "out" / "report.html"
     first, *others = [layout["name"] for layout in layouts_of(report)]
     assert first in ("neighbours", "UMAP")
@@ -265,8 +251,7 @@ def test_the_maps_of_a_table_are_its_neighbours_and_principal_components_and_can
 
 
 def test_two_features_are_drawn_as_they_are(tmp_path):
-    frame, _ = table_of("iris", 3)
-    frame.to_csv(tmp_path / "data.csv", index=False)
+    frame, _ = written(tmp_path, "iris", 3)
     worked(
         "fit", "data.csv", "--labels", "label", "--features", "x2,x3",
         "--temperature", "auto:grid=0.5",
@@ -327,8 +312,7 @@ def test_a_hidden_cell_type_of_scanpys_pbmc_is_a_new_class(tmp_path):
 
 @pytest.mark.slow
 def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path, monkeypatch):
-    frame, _ = table_of("breast_cancer", 5, 120)
-    frame.to_csv(tmp_path / "data.csv", index=False)
+    written(tmp_path, "breast_cancer", 5, 120)
     command = [
         sys.executable, "-m", "spinlearn", "fit", "data.csv", "--labels", "label", "--out", "out",
         "--method", "paper", "--engine", "multicanonical:tol=1e-6,checkpoint_seconds=0.2",
@@ -365,8 +349,7 @@ def test_control_c_writes_what_there_is_and_resume_goes_on(tmp_path, monkeypatch
 
 @pytest.mark.slow
 def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
-    frame, _ = table_of("digits", 1, 150)
-    frame.to_csv(tmp_path / "data.csv", index=False)
+    written(tmp_path, "digits", 1, 150)
     command = [
         "fit", "data.csv", "--labels", "label", "--scale", "none", "--graph", "knn:10",
         "--energy", "diffused_cut", "--temperature", "auto:grid=0.2,0.4,0.8",
@@ -383,8 +366,7 @@ def test_a_killed_population_ends_where_an_undisturbed_one_does(tmp_path):
     assert checkpoint.exists()
     assert not (tmp_path / "out").exists()
     worked(*command, "--out", "out", "--resume", cwd=tmp_path)
-    for name in ("labels.csv", "profile.csv"):
-        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    same_files(tmp_path / "out", tmp_path / "whole")
     assert not checkpoint.exists()  # errors may be large, but more time would not help
 
 
@@ -417,7 +399,4 @@ def test_leukemia_finds_the_unlabelled_class(tmp_path):
     calls = np.array([r["call"] for r in read_rows(tmp_path / "out" / "labels.csv")])
     assert np.sum(calls[truth == "MLL"] == "new:1") >= 12  # of 17
     assert np.sum(calls[truth != "MLL"] == "new:1") <= 2
-    assert leftovers(tmp_path) == {
-        "leukemia.csv", "out", "out/labels.csv", "out/labels.parquet", "out/proposals.csv",
-        "out/profile.csv", "out/model.npz", "out/report.html",
-    }  # fmt: skip
+    assert leftovers(tmp_path) == {"leukemia.csv", "out", *(f"out/{n}" for n in ANSWER_FILES)}

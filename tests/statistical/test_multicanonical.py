@@ -15,7 +15,7 @@ from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.engines.sampling.ladder import cool
-from spinlearn.engines.sampling.samplers import Multicanonical
+from spinlearn.engines.sampling.samplers import Multicanonical, Tempering
 from spinlearn.engines.sampling.walkers import (
     BitWalkers,
     ClusterWalkers,
@@ -26,7 +26,6 @@ from spinlearn.errors import (
     CheckpointError,
     ConvergenceWarning,
     InvalidInputError,
-    StoppedError,
     UnsupportedModelError,
 )
 from spinlearn.model.graph import Graph
@@ -166,18 +165,24 @@ def test_result_does_not_depend_on_threads():
     assert np.any(other.marginals != runs[0].marginals)
 
 
-def test_tolerance_stops_the_run_and_missing_it_warns():
+@pytest.mark.parametrize("engine", [Multicanonical, Tempering])
+def test_limits_stop_a_run_and_missed_tolerances_are_named(engine):
     model = small_model()
-    loose = Multicanonical(tol=0.05).run(model, [0.5, 1.0], seed=0)
-    tight = Multicanonical(tol=0.002).run(model, [0.5, 1.0], seed=0)
+    loose = engine(tol=0.05).run(model, [0.5, 1.0], seed=0)
+    tight = engine(tol=0.002).run(model, [0.5, 1.0], seed=0)
     assert tight.diagnostics["sweeps"] > loose.diagnostics["sweeps"]
     assert tight.std_error.max() <= 0.002
-    with pytest.warns(ConvergenceWarning, match=r"T = .*0\.5"):
-        short = Multicanonical(tol=1e-5, max_sweeps=1000).run(model, [0.5, 1.0], seed=0)
+    with pytest.warns(ConvergenceWarning, match=r"T = 0\.5, 1 .*max_seconds or max_sweeps"):
+        short = engine(tol=1e-5, max_sweeps=1000).run(model, [1.0, 0.5], seed=0)
+    assert short.diagnostics["sweeps"] <= 1000
     assert not short.converged.any()
+    with pytest.warns(ConvergenceWarning):
+        short = engine(tol=1e-5, max_seconds=0.5).run(model, [1.0, 0.5], seed=0)
+    assert short.diagnostics["sweeps"] < 1e6  # it was time that ended it, not the work
 
 
-def test_callback_and_ctrl_c_return_what_is_there():
+@pytest.mark.parametrize("engine", [Multicanonical, Tempering])
+def test_callback_and_ctrl_c_return_what_is_there(engine):
     model = small_model()
     phases = []
 
@@ -185,21 +190,21 @@ def test_callback_and_ctrl_c_return_what_is_there():
         phases.append(progress.phase)
         return phases.count("production") == 20
 
-    with pytest.warns(ConvergenceWarning):
-        run = Multicanonical(tol=1e-6).run(model, [0.5, 1.0], seed=0, callback=stop)
-    assert run.std_error.max() < 0.2
-    assert set(phases) == {"ladder", "weights", "production"}
-
     def interrupt(progress):
         if stop(progress):
             raise KeyboardInterrupt
 
-    phases.clear()
-    with pytest.warns(ConvergenceWarning):
-        again = Multicanonical(tol=1e-6).run(model, [0.5, 1.0], seed=0, callback=interrupt)
-    assert_same_run(run, again)
-    with pytest.raises(StoppedError):
-        Multicanonical().run(model, [0.5], seed=0, callback=lambda p: True)
+    runs = []
+    for callback in (stop, interrupt):
+        phases.clear()
+        with pytest.warns(ConvergenceWarning):
+            runs.append(engine(tol=1e-6).run(model, [0.5, 1.0], seed=0, callback=callback))
+        assert phases.count("production") == 20
+        assert {"ladder", "production"} <= set(phases)
+    assert_same_run(*runs)
+    assert runs[0].std_error.max() < 0.2
+    assert not runs[0].converged.any()
+    np.testing.assert_allclose(runs[0].marginals.sum(axis=2), 1)
 
 
 VICTIM = """

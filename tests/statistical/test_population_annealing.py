@@ -175,8 +175,7 @@ def test_a_fit_that_is_stopped_answers_with_what_it_has():
         fitted = PottsClassifier(
             energy="balanced_cut",
             engine=PopulationAnnealing(n_walkers=64, n_sweeps=1, n_reads=1),
-            callback=callback,
             random_state=0,
-        ).fit(toy.graph(), toy.labels)
+        ).fit(toy.graph(), toy.labels, callback=callback)
         assert phases[-1] == stop_at
         assert least <= len(fitted.equilibrium_.temperatures) <= 16

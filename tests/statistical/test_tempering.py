@@ -13,12 +13,10 @@ from spinlearn.engines.sampling.samplers import Metropolis, SwendsenWang, Temper
 from spinlearn.errors import (
     ConvergenceWarning,
     InvalidInputError,
-    StoppedError,
     UnsupportedModelError,
 )
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
-from spinlearn.model.protocols import Progress
 from tests.conftest import grid_graph
 from tests.oracles import z_scores
 
@@ -161,28 +159,6 @@ def test_zero_temperature_is_the_uniform_law_over_ground_states():
 
 
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
-def test_callback_sees_progress_and_stops():
-    model = random_model(0)
-    seen: list[Progress] = []
-    Tempering(tol=0.03).run(model, TEMPERATURES, seed=0, callback=seen.append)
-    fractions = [p.fraction for p in seen]
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == 1.0
-    with pytest.raises(StoppedError):
-        Tempering().run(model, TEMPERATURES, seed=0, callback=lambda p: True)
-    rounds = []
-
-    def stop_later(progress: Progress) -> bool:
-        rounds.append(progress.phase)
-        return rounds.count("production") == 3
-
-    run = Tempering(tol=1e-6).run(model, TEMPERATURES, seed=0, callback=stop_later)
-    assert rounds.count("production") == 3
-    assert run.marginals.shape == (6, 16, 3)
-    assert not run.converged.any()
-
-
-@pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
 def test_a_stop_never_loses_what_was_measured():
     """Whichever round is the last, also the one after which a long run starts afresh."""
     model = random_model(1)
@@ -196,31 +172,6 @@ def test_a_stop_never_loses_what_was_measured():
 
         run = Tempering(tol=1e-6).run(model, [0.5, 1.0], seed=0, callback=callback)
         assert run.temperatures.tolist() == [0.5, 1.0]
-
-
-@pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
-def test_interrupt_returns_what_is_there():
-    phases = []
-
-    def interrupt(progress: Progress) -> None:
-        phases.append(progress.phase)
-        if phases.count("production") == 20:
-            raise KeyboardInterrupt
-
-    run = Tempering(tol=1e-6).run(random_model(0), [0.5, 1.0], seed=0, callback=interrupt)
-    np.testing.assert_allclose(run.marginals.sum(axis=2), 1)
-    assert not run.converged.any()
-
-
-def test_limits_are_kept_and_missed_tolerances_are_named():
-    model = random_model(0)
-    with pytest.warns(ConvergenceWarning, match=r"T = 0\.5, 1 .*max_seconds or max_sweeps"):
-        run = Tempering(tol=1e-5, max_sweeps=900).run(model, [1.0, 0.5], seed=0)
-    assert run.diagnostics["sweeps"] <= 900
-    assert not run.converged.any()
-    with pytest.warns(ConvergenceWarning):
-        run = Tempering(tol=1e-5, max_seconds=0.5).run(model, [1.0, 0.5], seed=0)
-    assert run.diagnostics["sweeps"] < 1e6  # it was time that ended it, not the work
 
 
 def test_unsuitable_models_and_settings_are_refused():
