@@ -92,22 +92,17 @@ def test_what_a_killed_process_left_is_cleared_and_an_old_answer_put_back(table)
     assert {p.name for p in table.iterdir()} == {"data.csv", "out", alive.name}
 
 
-def test_characters_that_steer_a_terminal_are_written_out(table):
-    text = (table / "data.csv").read_text()
-    (table / "data.csv").write_text(text.replace("left", "\x1b[31mA\x1b]0;pwn\x07"))
-    done = fit(table)
-    assert "\x1b" not in done.stdout
-    assert "\x07" not in done.stdout
-    assert "\\x1b[31mA" in done.stdout
-    assert "\x1b[31mA" in (table / "out" / "labels.csv").read_text()  # as it was given
-
-
-def test_contradictory_labels_are_told_by_their_ids(table):
-    lines = (table / "data.csv").read_text().splitlines()
+def test_odd_names_and_contradictory_labels_are_told(table):
+    """Characters that steer a terminal are written out; ids, not numbers, of points that clash."""
+    lines = (table / "data.csv").read_text().replace("left", "\x1b[31mA\x1b]0;pwn\x07").splitlines()
     lines[4] = "p3,right," + ",".join(lines[1].split(",")[2:])  # where p0 is
     (table / "data.csv").write_text("\n".join(lines) + "\n")
-    done = fit(table)
-    assert "points p0 and p3 are identical but labelled left and right" in done.stdout
+    said = fit(table).stdout
+    assert "\x1b" not in said
+    assert "\x07" not in said
+    assert "\\x1b[31mA" in said
+    assert "\x1b[31mA" in (table / "out" / "labels.csv").read_text()  # as it was given
+    assert "points p0 and p3 are identical but labelled \\x1b[31mA" in said
 
 
 def test_explore_keeps_the_temperature_that_was_asked_for(table):
@@ -154,18 +149,16 @@ def test_a_reader_that_leaves_does_not_stop_the_work(table):
     assert {p.name for p in (table / "out").iterdir()} == ANSWER
 
 
-def test_control_c_while_the_answer_is_written_loses_nothing(table):
-    done = signalled(table, WRITING, *SELDOM)
-    assert done.returncode == 0, done.stderr
-    assert "writing the answer" in done.stdout
-    assert {p.name for p in (table / "out").iterdir()} == ANSWER
-
-
-def test_control_c_twice_leaves_with_a_word_and_without_rubbish(table):
+def test_control_c_while_the_answer_is_written(table):
+    """Once it loses nothing; twice it leaves with a word and without rubbish."""
     done = signalled(table, WRITING, *SELDOM, times=2)
     assert done.returncode == 130
     assert "no answer was written" in done.stderr
     assert leftovers(table) == {"data.csv"}
+    done = signalled(table, WRITING, *SELDOM)
+    assert done.returncode == 0, done.stderr
+    assert "writing the answer" in done.stdout
+    assert {p.name for p in (table / "out").iterdir()} == ANSWER
 
 
 def test_a_word_to_end_is_heard_like_control_c(table):
@@ -217,13 +210,6 @@ def limited(folder: Path, monkeypatch, *options: object):
         return fit(folder, *SAMPLED, *strict, *options)
 
 
-def test_the_run_that_is_kept_and_the_features_used_are_told(table, monkeypatch):
-    done = limited(table, monkeypatch, "--top-variance", 1)
-    kept = table / ".out.finished.npz"
-    assert f"is kept in {kept}, " in done.stdout
-    assert "note: the 1 features of largest variance are used" in done.stdout
-
-
 @pytest.mark.parametrize("module", ["spinlearn.cli.main", "spinlearn.io.dataset"])
 def test_control_c_while_modules_are_loaded_is_no_traceback(table, module):
     """As if it came just when the command line, or what a command needs, is imported."""
@@ -250,6 +236,7 @@ run()
 def test_resume_goes_on_after_the_time_limit_and_with_another_tolerance(table, monkeypatch):
     short = limited(table, monkeypatch)
     assert "run again with --resume" in short.stdout
+    assert f"is kept in {table / '.out.finished.npz'}, " in short.stdout
     longer = fit(table, *SAMPLED, "--engine", "multicanonical:tol=0.05", "--resume")
     assert "nothing to resume" not in longer.stdout
     assert leftovers(table) == {"data.csv", "out", *(f"out/{n}" for n in ANSWER)}

@@ -43,13 +43,13 @@ def totals(a, state):
 @models
 def test_energies_of_kernels_and_their_differences_are_the_models(name, seed, n, q):
     model, a, state, _ = drawn(name, seed, n, q)
-    a.volumes[:], a.cuts[:] = totals(a, state)
     scale = max(model.energy_scale, 1.0)
     before = model.energy(state)
     many = np.tile(state, (4, 1))
     many[1:, model.free_nodes] = np.arange(3)[:, None] % q
     energies = node_moves.energies_of(many, a)
     np.testing.assert_allclose(energies, model.energy(many), rtol=0, atol=1e-12 * scale)
+    a.volumes[:], a.cuts[:] = totals(a, state)
     for i in model.free_nodes:
         node_moves.move_costs(i, state, a, a.cost)
         moved = np.tile(state, (q, 1))
