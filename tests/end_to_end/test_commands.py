@@ -56,7 +56,8 @@ def test_other_files_in_the_answers_folder_stay(table):
     fit(table)
     (table / "out" / "notes.txt").write_text("mine")
     (table / "out" / "labels.csv").write_text("of an earlier answer")
-    fit(table)
+    done = fit(table, "--top-variance", 1)
+    assert "note: the 1 features of largest variance are used" in done.stdout
     assert (table / "out" / "notes.txt").read_text() == "mine"
     assert len(read_rows(table / "out" / "labels.csv")) == 40
     assert leftovers(table) == {"data.csv", "out", "out/notes.txt", *(f"out/{n}" for n in ANSWER)}
