@@ -201,6 +201,8 @@ def test_callback_and_ctrl_c_return_what_is_there(engine):
             runs.append(engine(tol=1e-6).run(model, [0.5, 1.0], seed=0, callback=callback))
         assert phases.count("production") == 20
         assert {"ladder", "production"} <= set(phases)
+        if engine is Multicanonical:
+            assert set(phases) == {"ladder", "weights", "production"}
     assert_same_run(*runs)
     assert runs[0].std_error.max() < 0.2
     assert not runs[0].converged.any()
