@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import os
 import signal
@@ -17,7 +18,7 @@ from sklearn.datasets import make_blobs
 from typer.testing import CliRunner
 
 from spinlearn import Graph, compare
-from spinlearn.cli import scheduler
+from spinlearn.cli import fit as fit_command
 from spinlearn.cli.main import app
 from spinlearn.default.average import learnt
 from spinlearn.engines import BeliefPropagation, Multicanonical, Tempering
@@ -180,10 +181,8 @@ def test_ladders_on_workers_find_the_same_bit_for_bit(client, engine, monkeypatc
     with parallel_config("dask", client=client):
         shared = engine.run(model, [0.4, 1.0, 2.0], seed=3)
     assert rounds
-    assert np.array_equal(alone.marginals, shared.marginals)
-    assert np.array_equal(alone.edge_agreement, shared.edge_agreement)
-    assert np.array_equal(alone.std_error, shared.std_error)
-    assert np.array_equal(alone.mean_energy, shared.mean_energy)
+    for name in ("marginals", "edge_agreement", "std_error", "mean_energy"):
+        assert np.array_equal(getattr(alone, name), getattr(shared, name))
 
 
 def test_a_ladder_whose_worker_is_killed_is_swept_again(mortal, monkeypatch):
@@ -282,19 +281,22 @@ def test_parts_without_a_header_are_refused(tmp_path):
         MessageParts.open(Path(tmp_path))
 
 
+def fitted_labels(out: Path, *arguments: str) -> str:
+    """What `spinlearn fit` writes into labels.csv."""
+    run = CliRunner().invoke(app, ["fit", *arguments, "--quiet", "--out", str(out)])
+    assert run.exit_code == 0, run.output
+    return (out / "labels.csv").read_text()
+
+
 def test_the_command_gives_the_same_answer_on_a_cluster(client, tmp_path):
     X, truth = make_blobs(200, centers=3, n_features=4, random_state=1)
     np.save(tmp_path / "points.npy", X)
     rows = "".join(f"{i + 1},{'ABC'[truth[i]]}\n" for i in range(12))
     (tmp_path / "labels.csv").write_text("id,label\n" + rows)
     files = [str(tmp_path / "points.npy"), "--labels-file", str(tmp_path / "labels.csv")]
-    texts = []
-    for name, where in (("alone", []), ("shared", ["--scheduler", client.scheduler.address])):
-        out = tmp_path / name
-        run = CliRunner().invoke(app, ["fit", *files, "--quiet", "--out", str(out), *where])
-        assert run.exit_code == 0, run.output
-        texts.append((out / "labels.csv").read_text())
-    assert texts[0] == texts[1]
+    alone = fitted_labels(tmp_path / "alone", *files)
+    where = ("--scheduler", client.scheduler.address)
+    assert fitted_labels(tmp_path / "shared", *files, *where) == alone
 
 
 def edge_files(folder: Path) -> list[str]:
@@ -314,32 +316,19 @@ def edge_files(folder: Path) -> list[str]:
     return [str(folder / "edges"), "--edges", "--labels-file", str(folder / "labels.csv")]
 
 
-def test_the_command_passes_messages_in_blocks(client, tmp_path):
-    files, calls = edge_files(tmp_path), []
-    blocks = ["--scheduler", client.scheduler.address, "--blocks", "2"]
-    for name, where in (("alone", []), ("shared", [*blocks, "--parts", str(tmp_path / "parts")])):
-        out = tmp_path / name
-        run = CliRunner().invoke(app, ["fit", *files, "--quiet", "--out", str(out), *where])
-        assert run.exit_code == 0, run.output
-        table = pd.read_csv(out / "labels.csv")
-        calls.append(dict(zip(table["id"], table["call"], strict=True)))
-    assert calls[0] == calls[1]
-    assert (tmp_path / "parts" / "edges-1.parquet").exists()
-
-
-def test_a_worker_killed_while_the_command_runs_changes_nothing(mortal, tmp_path, monkeypatch):
+def test_the_command_passes_messages_in_blocks_also_if_a_worker_is_killed(
+    mortal, tmp_path, monkeypatch
+):
     files = edge_files(tmp_path)
-    where = ["--scheduler", mortal.scheduler.address, "--blocks", "2", "--quiet"]
-    texts = []
-    for name in ("whole", "wounded"):
-        if name == "wounded":
-            killed = kill_a_worker_at(monkeypatch, mortal, distributed.Client, "gather", 10)
-        out = tmp_path / name
-        run = CliRunner().invoke(app, ["fit", *files, *where, "--out", str(out)])
-        assert run.exit_code == 0, run.output
-        texts.append((out / "labels.csv").read_text())
+    where = [*files, "--scheduler", mortal.scheduler.address, "--blocks", "2"]
+    alone = fitted_labels(tmp_path / "alone", *files)
+    whole = fitted_labels(tmp_path / "whole", *where, "--parts", str(tmp_path / "parts"))
+    called = [pd.read_csv(io.StringIO(text)).set_index("id")["call"] for text in (alone, whole)]
+    assert called[0].to_dict() == called[1].to_dict()
+    assert (tmp_path / "parts" / "edges-1.parquet").exists()
+    killed = kill_a_worker_at(monkeypatch, mortal, distributed.Client, "gather", 10)
+    assert fitted_labels(tmp_path / "wounded", *where) == whole
     assert killed
-    assert texts[0] == texts[1]
 
 
 def test_blocks_need_a_scheduler(tmp_path):
@@ -349,9 +338,9 @@ def test_blocks_need_a_scheduler(tmp_path):
 
 
 def test_a_scheduler_that_does_not_answer_is_one_clear_line(monkeypatch):
-    monkeypatch.setattr(scheduler, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(fit_command, "CONNECT_SECONDS", 1)
     with (
         pytest.raises(ClusterError, match="dask scheduler"),
-        scheduler.on_cluster("tcp://127.0.0.1:9"),
+        fit_command.on_cluster("tcp://127.0.0.1:9"),
     ):
         pass

@@ -24,9 +24,6 @@ def expected_failures(estimator):
 
 
 # What the rivals share is in two bases: one of each is enough.
-ESTIMATORS = [PottsClassifier(), BASELINES["lgc"](), BASELINES["ncut"]()]
-
-
 @pytest.mark.slow
 @parametrize_with_checks(
     [PottsClassifier(), BASELINES["lgc"](), BASELINES["ncut"]()],

@@ -35,6 +35,10 @@ class Page:
             assert time.monotonic() < deadline, (condition, self.ask("document.body.innerText"))
             time.sleep(0.02)
 
+    def go(self, row):
+        """Pick a point."""
+        self.driver.execute_script(f"{NAME}.go({row})")
+
     def keys(self, *keys):
         from selenium.webdriver.common.action_chains import ActionChains
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import make_blobs
 
-from tests.end_to_end.tool import read_rows, spinlearn_here
+from tests.end_to_end.tool import read_rows, worked
 
 
 def test_every_method_is_named_in_full_and_counted_right(tmp_path):
@@ -17,12 +17,11 @@ def test_every_method_is_named_in_full_and_counted_right(tmp_path):
         frame.loc[np.flatnonzero(names == c)[:2], "label"] = c
     frame.to_csv(tmp_path / "data.csv", index=False)
     methods = ("alpha_beta_swap", "randomized_min_cut", "lgc", "ncut")
-    done = spinlearn_here(
+    done = worked(
         "compare", "data.csv", "--labels", "label", "--unlabelled", "?", "--truth", "truth",
         "--out", "table.csv",
         *[part for name in methods for part in ("--method", name)], cwd=tmp_path,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert "\u2026" not in done.stdout  # nothing is cut off
     assert max(map(len, lines)) <= 80
@@ -42,10 +41,7 @@ def test_every_method_is_named_in_full_and_counted_right(tmp_path):
 def test_odd_names_of_classes_are_told(tmp_path):
     labels = ["ash", "Ash", "unknown", *[""] * 5]
     pd.DataFrame({"label": labels, "x": range(8)}).to_csv(tmp_path / "data.csv", index=False)
-    done = spinlearn_here(
-        "compare", "data.csv", "--labels", "label", "--method", "lgc", cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
+    done = worked("compare", "data.csv", "--labels", "label", "--method", "lgc", cwd=tmp_path)
     said = " ".join(done.stdout.split())
     assert "the classes 'Ash' and 'ash' are the same but for case" in said
     assert "--unlabelled 'unknown'" in said

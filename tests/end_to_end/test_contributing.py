@@ -19,7 +19,7 @@ from spinlearn.engines import ENGINES, Enumeration
 from spinlearn.graphs import PixelGrid
 from spinlearn.io.reading import READERS
 from spinlearn.model.class_penalty import ClassPenalty
-from tests.end_to_end.tool import spinlearn_here
+from tests.end_to_end.tool import spinlearn_here, worked
 from tests.public_names import public_modules
 
 ROOT = Path(__file__).parents[2]
@@ -72,8 +72,7 @@ def test_all_three_work_from_the_command_line(page, tmp_path):
     file = tmp_path / "points.jsonl"
     file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
     command = ["fit", str(file), "--engine", "mean_field", "--energy", "squared_cut", "--quiet"]
-    done = spinlearn_here(*command, "--out", "answer", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    worked(*command, "--out", "answer", cwd=tmp_path)
     stored = Result.load(tmp_path / "answer")
     assert (stored.names[0], stored.names[23]) == ("ash", "oak")
     assert stored.equilibrium.engine == "mean_field"

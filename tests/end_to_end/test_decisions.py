@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +10,7 @@ from sklearn.datasets import make_blobs, make_circles
 from spinlearn import PottsClassifier, Result
 from spinlearn.errors import InvalidInputError
 from spinlearn.workflows.fitting import decided
-from tests.end_to_end.tool import read_rows, spinlearn_here
+from tests.end_to_end.tool import read_rows, spinlearn_here, worked
 
 
 @pytest.fixture(scope="module")
@@ -31,16 +29,14 @@ def table():
 def answer(table, tmp_path_factory):
     folder = tmp_path_factory.mktemp("decided")
     table[0].to_csv(folder / "data.csv", index=False)
-    done = spinlearn_here("fit", "data.csv", "--labels", "kind", "--id", "id", "--out", "one",
+    done = worked("fit", "data.csv", "--labels", "kind", "--id", "id", "--out", "one",
                           cwd=folder)  # fmt: skip
-    assert done.returncode == 0, done.stderr
     return folder, done
 
 
 def test_proposals_are_told_and_written(table, answer):
     folder, done = answer
-    with open(folder / "one" / "proposals.csv", encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = read_rows(folder / "one" / "proposals.csv")
     stored = Result.load(folder / "one")
     assert [row["group"] for row in rows] == [one.name for one in stored.proposals]
     first = rows[0]
@@ -56,8 +52,7 @@ def test_proposals_are_told_and_written(table, answer):
 def test_an_accepted_group_is_a_class_and_a_rejected_one_is_not_proposed_again(table, answer):
     folder, _ = answer
     _, truth = table
-    done = spinlearn_here("accept", "one", "new:1", "top", "--out", "two", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    worked("accept", "one", "new:1", "top", "--out", "two", cwd=folder)
     calls = np.array([row["call"] for row in read_rows(folder / "two" / "labels.csv")])
     assert np.mean(calls[truth == 2] == "top") > 0.95
     assert np.mean(calls[truth != 2] == "top") < 0.02
@@ -67,8 +62,7 @@ def test_an_accepted_group_is_a_class_and_a_rejected_one_is_not_proposed_again(t
     rows = read_rows(folder / "two" / "labels.csv")
     assert {rows[k]["status"] for k in word.labelled} == {"labelled"}
 
-    done = spinlearn_here("reject", "one", "new:1", "--out", "three", cwd=folder)
-    assert done.returncode == 0, done.stderr
+    worked("reject", "one", "new:1", "--out", "three", cwd=folder)
     three = Result.load(folder / "three")
     assert three.classes.tolist() == ["left", "right"]
     gone = set(three.words[0].points)
@@ -112,8 +106,7 @@ def test_what_cannot_be_decided_is_refused(answer, table):
 def test_clusters_without_any_label(tmp_path):
     X, truth = make_circles(400, noise=0.05, factor=0.5, random_state=0)
     pd.DataFrame(X, columns=["x", "y"]).to_csv(tmp_path / "rings.csv", index=False)
-    done = spinlearn_here("cluster", "rings.csv", "--out", "groups", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    done = worked("cluster", "rings.csv", "--out", "groups", cwd=tmp_path)
     assert "2 groups among 400 points without any label" in " ".join(done.stdout.split())
     calls = np.array([row["call"] for row in read_rows(tmp_path / "groups" / "labels.csv")])
     assert all(len(np.unique(calls[truth == c])) == 1 for c in (0, 1))

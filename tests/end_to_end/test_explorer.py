@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -19,6 +20,8 @@ from tests.end_to_end.tool import until
 from tests.explorer_cases import NASTY, doubted, hidden_class, many_points, three_blocks
 from tests.slowness import slowness
 
+webdriver = pytest.importorskip("selenium.webdriver", reason="pip install selenium")
+ActionChains, Keys = webdriver.ActionChains, webdriver.Keys
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:selenium")]
 
 SET_ROW = """
@@ -73,16 +76,6 @@ def blocks():
     return three_blocks()
 
 
-@pytest.fixture(scope="module")
-def hidden():
-    return hidden_class()
-
-
-@pytest.fixture(scope="module")
-def large():
-    return many_points(20_000)
-
-
 def show(driver, path, *, dark=False):
     theme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [theme]})
@@ -120,9 +113,31 @@ def text(driver, css):
     return driver.find_element("css selector", css).text
 
 
-def click_point(driver, point):
-    from selenium.webdriver import ActionChains
+def labels_csv(driver):
+    """What a click on the download would write."""
+    return driver.execute_script("return window.spinlearnExplorer.labelsCsv()")
 
+
+def chip_of(driver, name):
+    """The entry of the legend that begins so."""
+    chips = driver.find_elements("css selector", "#legend button")
+    return next(chip for chip in chips if chip.text.startswith(name))
+
+
+@contextmanager
+def screen(driver, width, height, *, mobile=False):
+    """A screen of another size, with fingers if it is a telephone's."""
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": mobile})
+    try:
+        yield
+    finally:
+        driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def click_point(driver, point):
     settle(driver)
     canvas = driver.find_element("id", "map")
     x, y = driver.execute_script("return window.spinlearnExplorer.placeOf(arguments[0])", point)
@@ -139,16 +154,11 @@ def touch(driver, kind, *places):
 
 
 def press(driver, *keys):
-    from selenium.webdriver import ActionChains
-
     ActionChains(driver).send_keys(*keys).perform()
     painted(driver)
 
 
 def press_with_shift(driver, key):
-    from selenium.webdriver import ActionChains
-    from selenium.webdriver.common.keys import Keys
-
     ActionChains(driver).key_down(Keys.SHIFT).send_keys(key).key_up(Keys.SHIFT).perform()
     painted(driver)
 
@@ -189,8 +199,6 @@ def test_slider_recolours_the_map(page, blocks):
     named = ("#0072B2", "#E69F00")
     assert page.execute_script(COLOUR_AT, point) == named[found.outcomes[0, point]]
     # The keys do the same, wherever the focus is.
-    from selenium.webdriver.common.keys import Keys
-
     for _ in range(answer):
         press(page, Keys.ARROW_RIGHT)
     assert page.execute_script(COLOUR_AT, third) == before
@@ -266,19 +274,15 @@ def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):
     # A neighbour is one click away, Esc leaves.
     cells[0].find_element("tag name", "button").click()
     assert text(page, "#point-id") in agreement
-    from selenium.webdriver.common.keys import Keys
-
     press(page, Keys.ESCAPE)
     assert not page.find_elements("id", "point-id")
 
 
 def test_new_class_shows_its_members(page, blocks):
     content = blocks.content
-    row = content.answer_row
-    chips = page.find_elements("css selector", "#legend button")
-    chip = next(c for c in chips if c.text.startswith("new:1"))
-    chip.click()
-    members = np.flatnonzero(content.profile.outcomes[row] == content.profile.n_classes)
+    chip_of(page, "new:1").click()
+    outcomes = content.profile.outcomes[content.answer_row]
+    members = np.flatnonzero(outcomes == content.profile.n_classes)
     assert len(members) > 50
     assert text(page, "#group-name") == "new:1"
     assert text(page, "#group-size") == str(len(members))
@@ -318,9 +322,7 @@ def test_outliers_have_a_name_a_mark_and_a_card(page, blocks):
     assert text(page, "#point-outcome") == text(page, "#point-status") == "outlier"
     assert text(page, "#point-confidence") == "confidence 0.50"
     count = int(np.sum(found.status[row] == Status.OUTLIER))
-    chips = page.find_elements("css selector", "#legend button")
-    chip = next(c for c in chips if c.text.startswith("outlier"))
-    chip.click()
+    chip_of(page, "outlier").click()
     assert text(page, "#selection h2").startswith("Outlier ")
     assert text(page, "#group-size") == str(count)
     filters = page.find_elements("css selector", "#filters button")
@@ -352,8 +354,6 @@ def test_confidence_is_the_second_colouring(page, blocks):
 
 
 def test_the_tip_tells_call_status_and_confidence(page, blocks):
-    from selenium.webdriver import ActionChains
-
     point, row = 100, blocks.content.answer_row
     canvas = page.find_element("id", "map")
     x, y = page.execute_script("return window.spinlearnExplorer.placeOf(arguments[0])", point)
@@ -395,8 +395,7 @@ def test_calls_come_before_the_curves(page, blocks):
 
 def calls_of(driver):
     """Calls of the answer as the page has them, with the sizes that it tells."""
-    made = driver.execute_script("return window.spinlearnExplorer.labelsCsv()")
-    rows = list(csv.DictReader(io.StringIO(made)))
+    rows = list(csv.DictReader(io.StringIO(labels_csv(driver))))
     told = {}
     for button in driver.find_elements("css selector", "#calls button"):
         name, size, _ = button.text.split("\n")
@@ -406,16 +405,15 @@ def calls_of(driver):
     return calls
 
 
-def test_groups_that_may_be_a_class_are_told_named_and_refused(driver, hidden, tmp_path):
-    from selenium.webdriver.common.keys import Keys
-
+def test_groups_that_may_be_a_class_are_told_named_and_refused(driver, tmp_path):
     def click(key):
         driver.find_element("css selector", f"[data-key='{key}']").click()
 
+    hidden = hidden_class()
     answer = hidden.content.answer
     show(driver, write_explorer(tmp_path / "report.html", hidden.content))
     table = hidden.table(hidden.content.answer_row).csv()
-    assert driver.execute_script("return window.spinlearnExplorer.labelsCsv()") == table
+    assert labels_csv(driver) == table
     first, second = answer.proposals[:2]
     heads = driver.find_elements("css selector", "#proposals .proposal-head")
     assert len(heads) == len(answer.proposals)
@@ -448,7 +446,7 @@ def test_groups_that_may_be_a_class_are_told_named_and_refused(driver, hidden, t
     assert np.array_equal(after, np.where(before == "new:1", answer.forced_labels, before))
     assert "spinlearn reject ANSWER new:1 --out ANSWER2" in text(driver, "#proposals")
     click("undonew:1")
-    assert driver.execute_script("return window.spinlearnExplorer.labelsCsv()") == table
+    assert labels_csv(driver) == table
     # A group inside another is a class with all its members.
     click(f"see{second.name}")
     click(f"ask{second.name}")
@@ -502,14 +500,21 @@ def test_every_temperature_shows_its_phase(driver, tmp_path):
 
 
 def test_the_keyboard_is_not_thrown_out_of_the_panel(page, blocks):
-    from selenium.webdriver.common.keys import Keys
-
     def focused():
         return page.execute_script(
             "const at = document.activeElement;"
             "return [document.getElementById('selection').contains(at), at.textContent, at.id]"
         )
 
+    press(page, "/")
+    press(page, "p1", *[Keys.ARROW_DOWN] * 11)
+    assert len(page.find_elements("css selector", "#results li")) == 12
+    list_end, item_end = page.execute_script(
+        "return ['#results', '#results [aria-selected=true]'].map("
+        "(css) => document.querySelector(css).getBoundingClientRect().bottom)"
+    )
+    assert item_end <= list_end  # what is chosen stays in sight
+    press(page, Keys.ESCAPE)
     press(page, "/")
     press(page, blocks.content.ids[100], Keys.ENTER)
     assert focused()[2] == "map"
@@ -528,23 +533,7 @@ def test_the_keyboard_is_not_thrown_out_of_the_panel(page, blocks):
     assert focused()[2] == "go-answer"
 
 
-def test_the_found_point_stays_in_sight(page):
-    from selenium.webdriver.common.keys import Keys
-
-    press(page, "/")
-    press(page, "p1", *[Keys.ARROW_DOWN] * 11)
-    assert len(page.find_elements("css selector", "#results li")) == 12
-    list_end, item_end = page.execute_script(
-        "return ['#results', '#results [aria-selected=true]'].map("
-        "(css) => document.querySelector(css).getBoundingClientRect().bottom)"
-    )
-    assert item_end <= list_end
-    press(page, Keys.ESCAPE)
-
-
 def test_fingers_move_and_zoom_the_map_and_other_buttons_do_nothing(page):
-    from selenium.webdriver import ActionChains
-
     def view():
         return page.execute_script("return window.spinlearnExplorer.map.view")
 
@@ -573,10 +562,7 @@ def test_fingers_move_and_zoom_the_map_and_other_buttons_do_nothing(page):
 
 
 def test_a_swipe_over_a_curve_scrolls_and_leaves_the_temperature(driver, blocks, tmp_path):
-    size = {"width": 380, "height": 700, "deviceScaleFactor": 1, "mobile": True}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
-    try:
+    with screen(driver, 380, 700, mobile=True):
         show(driver, write_explorer(tmp_path / "report.html", blocks.content))
         curve = driver.find_element("css selector", "#curves .layers")
         driver.execute_script("arguments[0].scrollIntoView({ block: 'center' })", curve)
@@ -593,14 +579,9 @@ def test_a_swipe_over_a_curve_scrolls_and_leaves_the_temperature(driver, blocks,
         touch(driver, "touchEnd")
         until(lambda: driver.execute_script("return scrollY") < began - 50)
         assert text(driver, "#now") == before
-    finally:
-        driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
-        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 def test_search_filter_theme_and_keys(page, blocks):
-    from selenium.webdriver.common.keys import Keys
-
     wanted = blocks.content.ids[100]
     press(page, "/")
     press(page, wanted, Keys.ENTER)
@@ -636,8 +617,6 @@ def test_search_filter_theme_and_keys(page, blocks):
 
 
 def test_points_are_picked_by_keys_alone(page, blocks):
-    from selenium.webdriver.common.keys import Keys
-
     def walk(arrow):
         press_with_shift(page, arrow)
         return place_of[text(page, "#point-id")]
@@ -665,26 +644,13 @@ def test_points_are_picked_by_keys_alone(page, blocks):
     assert not page.find_elements("id", "point-id")
 
 
-def test_the_map_keeps_its_shape_when_its_room_changes(driver, tmp_path):
-    case = many_points(3_000, n_temperatures=5)
-    show(driver, write_explorer(tmp_path / "report.html", case.content))
-    before, _ = map_sizes(driver)
-    driver.execute_script(SET_ROW, 0)  # a warning appears
-    assert driver.find_element("id", "warning").is_displayed()
-    after, _ = map_sizes(driver)
-    assert after != before
-    settle(driver)
-
-
 def test_a_change_of_room_takes_away_no_button(page):
     """What is about to be clicked stays: only pictures are drawn anew."""
-    narrow = {"width": 700, "height": 800, "deviceScaleFactor": 1, "mobile": False}
     chip = page.find_element("css selector", "#legend button")
     entry = page.find_element("css selector", "#selection button")
     page.execute_script("arguments[0].focus()", chip)
     before, _ = map_sizes(page)
-    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", narrow)
-    try:
+    with screen(page, 700, 800):
         until(lambda: map_sizes(page)[0] != before)
         settle(page)
         assert page.switch_to.active_element == chip
@@ -692,8 +658,6 @@ def test_a_change_of_room_takes_away_no_button(page):
         chart = page.find_element("css selector", "#selection .layers canvas")
         member = page.find_element("css selector", "#group-members button")
         drawn = chart.size["width"]
-    finally:
-        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     until(lambda: chart.size["width"] != drawn)
     settle(page)
     chosen = member.text
@@ -701,26 +665,7 @@ def test_a_change_of_room_takes_away_no_button(page):
     assert text(page, "#point-id") == chosen
 
 
-@pytest.mark.parametrize("width", [320, 380])
-def test_a_narrow_window_does_not_scroll_sideways(driver, tmp_path, width):
-    case = many_points(3_000, n_temperatures=5)
-    size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": False}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    try:
-        show(driver, write_explorer(tmp_path / "report.html", case.content, max_points=500))
-        for row in (0, case.content.answer_row):
-            driver.execute_script(SET_ROW, row)
-            inner, outer = driver.execute_script(
-                "const page = document.documentElement; return [page.scrollWidth, page.clientWidth]"
-            )
-            assert inner <= outer
-    finally:
-        driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
 def test_every_control_is_reached_by_tab(page):
-    from selenium.webdriver.common.keys import Keys
-
     page.execute_script("document.activeElement.blur()")
     seen = []
     for _ in range(40):
@@ -732,15 +677,12 @@ def test_every_control_is_reached_by_tab(page):
 
 
 def test_dark_preference_is_followed(driver, blocks, tmp_path):
-    path = write_explorer(tmp_path / "report.html", blocks.content)
-    show(driver, path, dark=True)
+    show(driver, write_explorer(tmp_path / "report.html", blocks.content), dark=True)
     assert driver.execute_script("return document.documentElement.dataset.theme") == "dark"
     assert complaints(driver) == []
 
 
 def test_hostile_ids_and_names_are_text(page, blocks):
-    from selenium.webdriver.common.keys import Keys
-
     assert text(page, "h1") == page.title == "<i>blocks</i> & {{data}}"
     for point in (0, 1):
         press(page, "/")
@@ -760,11 +702,11 @@ def test_download_is_labels_csv(page, blocks, tmp_path):
     assert (tmp_path / "labels.csv").read_bytes() == blocks.table(answer).csv().encode()
     for row in (0, answer + 3, len(blocks.content.profile.temperatures) - 1):
         page.execute_script(SET_ROW, row)
-        made = page.execute_script("return window.spinlearnExplorer.labelsCsv()")
-        assert made == blocks.table(row).csv()
+        assert labels_csv(page) == blocks.table(row).csv()
 
 
-def test_twenty_thousand_points_repaint_in_100_ms_of_work(driver, large, tmp_path):
+def test_twenty_thousand_points_repaint_in_100_ms_of_work(driver, tmp_path):
+    large = many_points(20_000)
     path = write_explorer(tmp_path / "report.html", large.content)
     assert path.stat().st_size < 20e6
     show(driver, path)
@@ -777,8 +719,7 @@ def test_twenty_thousand_points_repaint_in_100_ms_of_work(driver, large, tmp_pat
     assert 0 < (busy_seconds(driver) - before) / len(times) < 0.15 * slowness()
     row = large.content.answer_row
     driver.execute_script(SET_ROW, row)
-    made = driver.execute_script("return window.spinlearnExplorer.labelsCsv()")
-    assert made == large.table(row).csv()
+    assert labels_csv(driver) == large.table(row).csv()
     click_point(driver, 7)
     assert "±" in text(driver, "#point-bars")
     assert complaints(driver) == []
@@ -791,15 +732,27 @@ def test_sampled_display_says_so_and_downloads_all_points(driver, tmp_path):
     show(driver, path)
     assert driver.execute_script("return window.spinlearnExplorer.data.n") <= 500
     assert "500 of 3,000 points" in text(driver, "#notice")
-    made = driver.execute_script("return window.spinlearnExplorer.labelsCsv()")
-    assert made == case.table(case.content.answer_row).csv()
+    assert labels_csv(driver) == case.table(case.content.answer_row).csv()
     note = "all 3,000 points at T*, elsewhere the 500 on display"
     assert text(driver, "#download-note") == note
+    before, _ = map_sizes(driver)
     driver.execute_script(SET_ROW, 0)
-    made = driver.execute_script("return window.spinlearnExplorer.labelsCsv()")
-    assert len(made.splitlines()) == 501
+    assert len(labels_csv(driver).splitlines()) == 501
     counts = [b.text for b in driver.find_elements("css selector", "#filters b")]
     assert sum(int(c.replace(",", "")) for c in counts) == 3_000
+    # A warning has appeared, and the map keeps its shape in the room that is left.
+    assert driver.find_element("id", "warning").is_displayed()
+    assert map_sizes(driver)[0] != before
+    settle(driver)
+    # A narrow window does not scroll sideways.
+    with screen(driver, 320, 800):
+        show(driver, path)
+        for row in (0, case.content.answer_row):
+            driver.execute_script(SET_ROW, row)
+            inner, outer = driver.execute_script(
+                "const page = document.documentElement; return [page.scrollWidth, page.clientWidth]"
+            )
+            assert inner <= outer
 
 
 @pytest.mark.parametrize(
@@ -815,8 +768,7 @@ def test_degenerate_results_open_without_complaint(driver, tmp_path, X, y, tempe
     show(driver, result.explore(tmp_path / "report.html"))
     for row in range(len(temperatures)):
         driver.execute_script(SET_ROW, row)
-        lines = driver.execute_script("return window.spinlearnExplorer.labelsCsv()").splitlines()
-        assert len(lines) == len(X) + 1
+        assert len(labels_csv(driver).splitlines()) == len(X) + 1
     click_point(driver, 0)
     assert text(driver, "#point-id") == "0"
     assert complaints(driver) == []

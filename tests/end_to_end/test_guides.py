@@ -24,18 +24,11 @@ PAGES = sorted(path.name for path in DOCS.glob("*.md") if path.name not in INCLU
 GUIDES = [name for name in PAGES if name not in WITHOUT_CODE]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 TOLD = (  # what a page must be about, by its first heading
-    *(
-        "spinlearn",
-        "Start in five minutes",
-        "Labels",
-        "Label by looking",
-        "Reading a profile",
-        "New classes",
-    ),
-    *("Choosing a graph", "Which energy", "Which engine", "How far to trust a probability"),
-    *("Many points", "Coming from another tool", "The physics on one page"),
-    *("The paper, claim by claim", "Benchmarks", "Glossary"),
-)
+    "spinlearn", "Start in five minutes", "Labels", "Label by looking", "Reading a profile",
+    "New classes", "Choosing a graph", "Which energy", "Which engine",
+    "How far to trust a probability", "Many points", "Coming from another tool",
+    "The physics on one page", "The paper, claim by claim", "Benchmarks", "Glossary",
+)  # fmt: skip
 
 
 def run_console(text: str, folder: Path) -> None:

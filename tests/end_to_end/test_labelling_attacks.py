@@ -70,39 +70,30 @@ def test_the_page_is_there_and_may_be_read_by_itself_alone(labelling):
     assert headers["Cache-Control"] == "no-store"
 
 
-@pytest.mark.parametrize("path", ["/", "/answer", "/wrong/", "/wrong/answer", "//", "/%00/", "*"])
-def test_without_the_token_nothing_is_found(labelling, path):
-    status, _, body = ask(labelling, path)
-    assert status in (400, 404)
-    assert labelling.session.data.ids[0].encode() not in body or len(body) < 100
-
-
-def test_a_token_that_is_nearly_right_is_wrong(labelling):
+def test_without_the_token_nothing_is_found(labelling):
+    for path in ("/", "/answer", "/wrong/", "/wrong/answer", "//", "/%00/", "*"):
+        status, _, body = ask(labelling, path)
+        assert status in (400, 404)
+        assert labelling.session.data.ids[0].encode() not in body or len(body) < 100
     path = urlsplit(labelling.address).path
-    for wrong in (path[:-2] + "/", path[:-1] + "x/", path.swapcase()):
-        assert ask(labelling, wrong)[0] == 404
+    for nearly in (path[:-2] + "/", path[:-1] + "x/", path.swapcase()):
+        assert ask(labelling, nearly)[0] == 404
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil:80"])
-def test_another_host_is_refused(labelling, host):
-    assert ask(labelling, host=host)[0] == 421
-    with pytest.raises(InvalidStatus):
-        Client(labelling.address, additional_headers={"Host": host})
-
-
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1"])
-def test_another_origin_is_refused(labelling, origin):
-    assert ask(labelling, origin=origin)[0] == 403
-    with pytest.raises(InvalidStatus):
-        Client(labelling.address, origin=origin)
-
-
-def test_only_get_is_answered(labelling):
+def test_another_host_origin_or_method_is_refused(labelling):
+    for host in ("evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil:80"):
+        assert ask(labelling, host=host)[0] == 421
+        with pytest.raises(InvalidStatus):
+            Client(labelling.address, additional_headers={"Host": host})
+    for origin in ("http://evil.example", "null", "https://127.0.0.1"):
+        assert ask(labelling, origin=origin)[0] == 403
+        with pytest.raises(InvalidStatus):
+            Client(labelling.address, origin=origin)
     for method in ("POST", "PUT", "DELETE", "OPTIONS", "PATCH"):
         assert ask(labelling, method=method)[0] == 405
 
 
-def test_a_body_of_a_gigabyte_is_not_read(labelling):
+def test_neither_a_gigabyte_nor_an_endless_head_is_read(labelling):
     whole = urlsplit(labelling.address)
     sent = 0
     with socket.create_connection((whole.hostname, whole.port), timeout=120) as raw:
@@ -114,17 +105,13 @@ def test_a_body_of_a_gigabyte_is_not_read(labelling):
             while sent < 10**9:
                 sent += raw.send(b"x" * 65536)
     assert sent < 20_000_000  # what the system's buffers take
-    assert goes_on(labelling)
-
-
-def test_an_endless_head_is_not_read(labelling):
-    whole = urlsplit(labelling.address)
     with socket.create_connection((whole.hostname, whole.port), timeout=120) as raw:
         raw.sendall(f"GET {whole.path} HTTP/1.1\r\n".encode())
         with contextlib.suppress(OSError):
             for k in range(200):
                 raw.sendall(f"X-{k}: {'y' * 1000}\r\n".encode())
-            assert raw.recv(100).startswith((b"HTTP/1.1 4", b""))
+            answered = raw.recv(100)
+            assert answered == b"" or answered.startswith(b"HTTP/1.1 4")
     assert goes_on(labelling)
 
 
@@ -176,15 +163,15 @@ def test_nonsense_is_refused_with_a_reason(labelling, text):
     assert len(labelling.session.log.entries) == before
 
 
-@pytest.mark.parametrize(
-    "query",
-    ["look", "look?points=", "look?points=x", "look?points=-1", "look?points=60", "image?point=0",
-     "image?point=../../etc/passwd", "colour?column=", "colour?column=__class__",
-     "look?points=" + ",".join(["1"] * 65)],
-)  # fmt: skip
-def test_odd_questions_have_no_answer(labelling, query):
-    status = ask(labelling, urlsplit(labelling.address).path + query)[0]
-    assert status in (400, 404)
+def test_odd_questions_have_no_answer(labelling):
+    path = urlsplit(labelling.address).path
+    many = ",".join(["1"] * 65)
+    for query in (
+        *("look", *(f"look?points={points}" for points in ("", "x", "-1", "60", many))),
+        *("image?point=0", "image?point=../../etc/passwd"),
+        *("colour?column=", "colour?column=__class__"),
+    ):
+        assert ask(labelling, path + query)[0] in (400, 404)
 
 
 def test_hostile_names_are_text_in_log_and_table(tmp_path):

@@ -11,37 +11,43 @@ import threading
 import pytest
 from websockets.exceptions import WebSocketException
 
+from spinlearn.errors import InvalidInputError
 from spinlearn.labelling.log import read_log
+from spinlearn.labelling.notebook import label
 from tests.end_to_end.labelling_client import Client, blobs
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-KILLS = 20
+KILLS = 10
 
 
 def serve(folder, told):
     """What the killed process does."""
-    from spinlearn.labelling.notebook import label
-
     under_way = label(blobs()[0], out=folder)
     told.send(under_way.address)
     threading.Event().wait()
 
 
-def test_no_acknowledged_label_is_missing_after_twenty_kills(tmp_path):
+def started(folder):
+    """A process that serves, and its address; it is killed in the end."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["spinlearn.labelling.notebook", "spinlearn.labelling.server"])
+    told, tell = context.Pipe(duplex=False)
+    process = context.Process(target=serve, args=(folder, tell), daemon=True)
+    process.start()
+    tell.close()
+    assert told.poll(600), "the server did not start"
+    return process, told.recv()
+
+
+def test_no_acknowledged_label_is_missing_after_kills(tmp_path):
     rng = random.Random(5)
     lives = [rng.randrange(12) for _ in range(KILLS)]  # labels that each acknowledges at the least
     kept: dict[int, dict] = {}  # what was acknowledged, by number
     tried = 0
     for before in lives:
-        told, tell = context.Pipe(duplex=False)
-        process = context.Process(target=serve, args=(tmp_path / "out", tell), daemon=True)
-        process.start()
-        tell.close()
-        assert told.poll(600), "the server did not start"
+        process, address = started(tmp_path / "out")
         killer = threading.Timer(rng.uniform(0.0, 0.05), process.kill)
-        with Client(told.recv()) as client:
+        with Client(address) as client:
             labels = client.until(lambda m: m["kind"] == "labels")
             assert labels["version"] >= max(kept, default=0)
             try:
@@ -57,7 +63,6 @@ def test_no_acknowledged_label_is_missing_after_twenty_kills(tmp_path):
                 pass  # killed
         process.join(600)
         assert process.exitcode == -signal.SIGKILL
-        told.close()
         entries = {e["n"]: e for e in read_log(tmp_path / "out" / "log.jsonl")[1]}
         lost = {n for n, action in kept.items() if not action.items() <= entries[n].items()}
         assert not lost
@@ -66,8 +71,6 @@ def test_no_acknowledged_label_is_missing_after_twenty_kills(tmp_path):
 
 
 def test_a_labelling_goes_on_where_it_was(tmp_path):
-    from spinlearn.labelling.notebook import label
-
     X, _ = blobs()
     with label(X, out=tmp_path / "out") as first, Client(first.address) as client:
         client.act(do="label", points=[0, 1], **{"class": "x"})
@@ -81,15 +84,8 @@ def test_a_labelling_goes_on_where_it_was(tmp_path):
 
 
 def test_two_servers_do_not_share_a_log(tmp_path):
-    from spinlearn.errors import InvalidInputError
-    from spinlearn.labelling.notebook import label
-
-    context = multiprocessing.get_context("forkserver")
-    told, tell = context.Pipe(duplex=False)
-    process = context.Process(target=serve, args=(tmp_path / "out", tell), daemon=True)
-    process.start()
+    process, _ = started(tmp_path / "out")
     try:
-        assert told.poll(600)
         with pytest.raises(InvalidInputError, match="another run"):
             label(blobs()[0], out=tmp_path / "out")
     finally:

@@ -8,12 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
 from PIL import Image
 from sklearn.datasets import load_digits
 
+from spinlearn.errors import StoppedError
+from spinlearn.labelling.refit import Refit
+from spinlearn.model.protocols import Progress
 from tests.end_to_end.labelling_client import Client, blobs, served
 from tests.end_to_end.labelling_person import DATA, NAME, STATE, Page, around
 from tests.end_to_end.tool import read_rows, spinlearn
@@ -22,18 +26,30 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationW
 HOSTILE = '</script><img src=x onerror="window.hacked=1">{{data}}'
 
 
+@contextmanager
+def commanded(folder, name):
+    """The address of `spinlearn label NAME`, and what it says in the end, ended by Ctrl-C."""
+    command = [sys.executable, "-m", "spinlearn", "label", name, "--no-open"]
+    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    said = []
+    try:
+        while not (match := re.search(r"http://127\.0\.0\.1:\S+", server.stdout.readline())):
+            pass
+        yield match[0], said
+    finally:
+        server.send_signal(signal.SIGINT)
+        said += server.communicate(timeout=600)
+    assert server.returncode == 0
+
+
 def test_from_a_table_without_labels_to_the_answer_of_fit(driver, tmp_path):
     X, truth = load_digits(return_X_y=True)
     rows = np.random.default_rng(0).permutation(len(X))[:290]
     X, truth = X[rows], truth[rows]
     lines = [",".join(f"pixel{k}" for k in range(64)), *(",".join(f"{v:g}" for v in x) for x in X)]
     (tmp_path / "digits.csv").write_text("\n".join(lines) + "\n")
-    command = [sys.executable, "-m", "spinlearn", "label", "digits.csv", "--no-open"]
-    server = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    try:
-        while not (match := re.search(r"http://127\.0\.0\.1:\S+", server.stdout.readline())):
-            pass
-        page = Page(driver, match[0])
+    with commanded(tmp_path, "digits.csv") as (address, said):
+        page = Page(driver, address)
         page.settled("clusters")
         assert len(page.ask(f"{DATA}.unnamed")) >= 5
         given = {}
@@ -51,11 +67,7 @@ def test_from_a_table_without_labels_to_the_answer_of_fit(driver, tmp_path):
         page.until("document.getElementById('label-note').textContent.startsWith('Written')")
         shown = page.ask(f"{NAME}.data && window.spinlearnExplorer.labelsCsv()")
         page.quiet()
-    finally:
-        server.send_signal(signal.SIGINT)
-        said, _ = server.communicate(timeout=600)
-    assert server.returncode == 0
-    assert "the answer is in digits-labels/answer" in said
+    assert "the answer is in digits-labels/answer" in said[0]
     assert {int(r["id"]) - 1: r["label"] for r in read_rows(
         tmp_path / "digits-labels" / "given.csv")} == given  # fmt: skip
     fitted = spinlearn(
@@ -120,7 +132,7 @@ def test_by_keyboard_alone_on_a_narrow_screen(driver, tmp_path):
             page.until(f"{NAME}.count === 4")
             assert under_way.labels[row] == page.ask(f"{NAME}.classes[1][0]")
             page.settled()
-            page.driver.execute_script(f"{NAME}.go({row})")
+            page.go(row)
             page.keys("x")
             page.until(f"{NAME}.count === 3")
             # A group: Space adds the picked point, Shift and an arrow goes to the next.
@@ -153,7 +165,7 @@ def test_two_tabs_and_a_third_person_see_each_other_at_once(driver, tmp_path):
                 second.reads("label-note", "bob: labelled one point x")
                 driver.switch_to.window(first)
                 page.until(f"{NAME}.labels.get(0) === 'x'")
-                page.driver.execute_script(f"{NAME}.go(30)")
+                page.go(30)
                 page.keys("l", "y", "\ue007")
                 bob.until(lambda m: m["kind"] == "labels" and m["version"] == 2)
                 bob.act(do="undo")  # takes back what bob did, and nothing else
@@ -174,7 +186,7 @@ def test_lasso_names_merges_values_columns_and_changed_calls(driver, tmp_path):
         page = Page(driver, under_way.address)
         page.settled("clusters")
         # Its values are shown, and can be colours.
-        page.driver.execute_script(f"{NAME}.go(4)")
+        page.go(4)
         page.until("document.querySelector('.values') !== null")
         page.reads("look", f"{X[4, 0]:.6g}")
         page.driver.execute_script(f"{NAME}.setColumn('X[1]')")
@@ -257,12 +269,8 @@ def test_strokes_paint_a_picture(driver, tmp_path):
     pixels = np.random.default_rng(0).integers(0, 30, (14, 20, 3), dtype=np.uint8)
     pixels[:, 10:] += 200
     Image.fromarray(pixels).save(tmp_path / "halves.png")
-    command = [sys.executable, "-m", "spinlearn", "label", "halves.png", "--no-open"]
-    server = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-    try:
-        while not (match := re.search(r"http://127\.0\.0\.1:\S+", server.stdout.readline())):
-            pass
-        page = Page(driver, match[0])
+    with commanded(tmp_path, "halves.png") as (address, _):
+        page = Page(driver, address)
         page.settled("clusters")
         assert page.ask(f"{STATE}.tool") == "stroke"
         for k, (column, name) in enumerate([(3, "dark"), (16, "light")]):
@@ -275,9 +283,6 @@ def test_strokes_paint_a_picture(driver, tmp_path):
         page.click("#export")
         page.until("document.getElementById('label-note').textContent.startsWith('Written')")
         page.quiet()
-    finally:
-        server.send_signal(signal.SIGINT)
-        server.communicate(timeout=600)
     calls = {r["id"]: r["call"] for r in read_rows(
         tmp_path / "halves-labels" / "answer" / "labels.csv")}  # fmt: skip
     right = [calls[f"r{r}c{c}"] == ("dark" if c < 10 else "light")
@@ -291,11 +296,11 @@ def test_hostile_names_are_shown_as_text(driver, tmp_path):
     with served(tmp_path, X, ids=ids) as under_way:
         page = Page(driver, under_way.address)
         page.settled("clusters")
-        page.driver.execute_script(f"{NAME}.go(0)")
+        page.go(0)
         page.reads("look-id", HOSTILE)
         page.keys("l", HOSTILE, "\ue007")
         page.until(f"{NAME}.version === 1")
-        page.driver.execute_script(f"{NAME}.go(30)")
+        page.go(30)
         page.keys("l", "<b>y</b>", "\ue007")
         page.settled()
         shown = [row.text for row in driver.find_elements("css selector", ".class-row .name")]
@@ -306,14 +311,9 @@ def test_hostile_names_are_shown_as_text(driver, tmp_path):
 
 
 def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
-    from spinlearn.labelling.refit import Refit
-
     whole = Refit.thorough
 
     def slow(loop, names, callback=None, rejected=()):
-        from spinlearn.errors import StoppedError
-        from spinlearn.model.protocols import Progress
-
         while any(names):  # until it is stopped
             if callback is not None and callback(Progress(phase="slow work", fraction=0.5)):
                 raise StoppedError("stopped")
@@ -324,7 +324,7 @@ def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
     with served(tmp_path) as under_way:
         page = Page(driver, under_way.address)
         page.settled("clusters")
-        page.driver.execute_script(f"{NAME}.go(0)")
+        page.go(0)
         page.keys("l", "x", "\ue007")
         page.until("!document.getElementById('progress').hidden")
         page.reads("progress-phase", "slow work")
@@ -332,7 +332,7 @@ def test_work_shows_progress_and_can_be_stopped(driver, tmp_path, monkeypatch):
         page.until("document.getElementById('stop').textContent === 'Go on'")
         page.until(f"{DATA}.how === 'quick' && {DATA}.labelVersion === 1")
         # A label while it works ends the work on the one before.
-        page.driver.execute_script(f"{NAME}.go(30)")
+        page.go(30)
         page.keys("l", "y", "\ue007")
         page.until(f"{NAME}.version === 2")
         page.quiet()

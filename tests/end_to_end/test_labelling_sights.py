@@ -42,7 +42,7 @@ def test_pictures_of_a_folder_are_shown_and_a_broken_one_is_left_out(driver, tmp
     with served(tmp_path, X, ids=ids, images=folder) as under_way:
         page = Page(driver, under_way.address)
         page.settled("clusters")
-        page.driver.execute_script(f"{NAME}.go(31)")
+        page.go(31)
         shown = "document.querySelector('#look img')"
         page.until(f"{shown} && {shown}.complete && {shown}.naturalWidth === 7")
         colour = page.driver.execute_script(f"""
@@ -58,7 +58,7 @@ def test_pictures_of_a_folder_are_shown_and_a_broken_one_is_left_out(driver, tmp
         assert names
         assert set(names) <= set(ids)
         page.quiet()
-        page.driver.execute_script(f"{NAME}.go(8)")
+        page.go(8)
         page.until("document.querySelector('#look img') === null")
         page.reads("look-id", "bird 8")
 
@@ -87,7 +87,7 @@ def test_genes_of_h5ad_colour_the_map(driver, tmp_path):
         box.clear()
         box.send_keys("no such gene", "\ue007")
         page.until("document.getElementById('label-note').textContent.includes('no column')")
-        page.driver.execute_script(f"{NAME}.go(4)")
+        page.go(4)
         page.until("document.querySelector('.values') !== null")
         page.reads("look", "donor 1")
         page.keys("l", "T cell", "\ue007")

@@ -87,6 +87,13 @@ def leftovers(folder: Path) -> set[str]:
     return {str(p.relative_to(folder)) for p in folder.rglob("*")}
 
 
+def worked(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
+    """`spinlearn_here`, which must end well."""
+    done = spinlearn_here(*arguments, cwd=cwd)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 def spinlearn_here(*arguments: object, cwd: Path) -> subprocess.CompletedProcess:
     """The same in this process, which saves the seconds of a fresh one's imports."""
     out, err, code = io.StringIO(), io.StringIO(), 0

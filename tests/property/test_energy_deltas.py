@@ -38,18 +38,18 @@ def totals(a, state):
     return volumes, cuts
 
 
-def put_totals(a, state):
-    a.volumes[:], a.cuts[:] = totals(a, state)
-
-
 @pytest.mark.slow
 @settings(max_examples=25)
 @models
-def test_node_deltas_are_differences_of_energies(name, seed, n, q):
+def test_energies_of_kernels_and_their_differences_are_the_models(name, seed, n, q):
     model, a, state, _ = drawn(name, seed, n, q)
-    put_totals(a, state)
     scale = max(model.energy_scale, 1.0)
     before = model.energy(state)
+    many = np.tile(state, (4, 1))
+    many[1:, model.free_nodes] = np.arange(3)[:, None] % q
+    energies = node_moves.energies_of(many, a)
+    np.testing.assert_allclose(energies, model.energy(many), rtol=0, atol=1e-12 * scale)
+    a.volumes[:], a.cuts[:] = totals(a, state)
     for i in model.free_nodes:
         node_moves.move_costs(i, state, a, a.cost)
         moved = np.tile(state, (q, 1))
@@ -62,7 +62,7 @@ def test_node_deltas_are_differences_of_energies(name, seed, n, q):
 @models
 def test_moves_keep_the_running_class_sizes_and_cuts_right(name, seed, n, q):
     model, a, state, stream = drawn(name, seed, n, q)
-    put_totals(a, state)
+    a.volumes[:], a.cuts[:] = totals(a, state)
     nodes = a.free
     if len(nodes) == 0:
         return
@@ -96,14 +96,3 @@ def test_cluster_moves_keep_the_class_sizes_right(name, seed, n, q):
         cluster.permute_classes(free, c, sizes, 0.1, 3, stream)
     state[part.nodes] = free
     np.testing.assert_allclose(sizes.volumes, totals(a, state)[0], atol=1e-11)
-
-
-@settings(max_examples=8)
-@models
-def test_energies_of_kernels_are_the_models(name, seed, n, q):
-    model, a, state, _ = drawn(name, seed, n, q)
-    many = np.tile(state, (4, 1))
-    many[1:, model.free_nodes] = np.arange(3)[:, None] % q
-    scale = max(model.energy_scale, 1.0)
-    energies = node_moves.energies_of(many, a)
-    np.testing.assert_allclose(energies, model.energy(many), rtol=0, atol=1e-12 * scale)

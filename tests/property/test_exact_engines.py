@@ -26,7 +26,7 @@ def assert_equal_equilibria(a, b, tolerance=1e-10):
         )
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(small_models())
 def test_junction_tree_equals_enumeration(model):
     exact = Enumeration().run(model, TEMPERATURES)
@@ -132,31 +132,6 @@ def test_open_chain_has_its_closed_form(length, q):
     np.testing.assert_allclose(
         run.edge_agreement, np.repeat((1 / bond)[:, None], length - 1, axis=1)
     )
-
-
-def test_permuting_classes_permutes_marginals():
-    rng = np.random.default_rng(3)
-    graph = grid_graph(4, 5, rng.random(31))
-    fields = rng.normal(size=(20, 3))
-    clamped = np.full(20, -1)
-    clamped[[0, 19, 7]] = [0, 1, 2]
-    order = np.array([2, 0, 1])  # new state s is old state order[s]
-    inverse = np.argsort(order)
-    a = JunctionTree().run(PottsModel(graph, 3, fields=fields, clamped=clamped), [0.3, 1.0])
-    renamed = np.where(clamped >= 0, inverse[clamped], -1)
-    b = JunctionTree().run(
-        PottsModel(graph, 3, fields=fields[:, order], clamped=renamed), [0.3, 1.0]
-    )
-    np.testing.assert_allclose(b.marginals, a.marginals[:, :, order], atol=1e-13)
-
-
-def test_energy_and_temperature_scale_together():
-    rng = np.random.default_rng(5)
-    graph = grid_graph(5, 6, rng.normal(size=49))
-    a = JunctionTree().run(PottsModel(graph, 2), [0.0, 0.2, 1.0])
-    b = JunctionTree().run(PottsModel(graph, 2, couplings=1e6 * graph.weights), [0.0, 0.2e6, 1.0e6])
-    np.testing.assert_allclose(b.marginals, a.marginals, atol=1e-12)
-    np.testing.assert_allclose(b.mean_energy, 1e6 * a.mean_energy, rtol=1e-12)
 
 
 def test_parts_of_a_disconnected_graph_are_independent():

@@ -18,7 +18,7 @@ from tests.conftest import grid_graph
 from tests.cut_models import ferromagnets, ground_states
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(ferromagnets())
 def test_extreme_cuts_bound_all_minimum_cuts(model):
     minima = ground_states(model)

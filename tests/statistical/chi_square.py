@@ -66,6 +66,14 @@ def p_value(counts: np.ndarray, law: np.ndarray) -> float:
     return float(chi2.sf(statistic, seen.sum() - 1))
 
 
+def pooled_p_value(counts: np.ndarray, law: np.ndarray, least: float = 8) -> float:
+    """The same, with configurations counted together of which fewer than `least` are expected."""
+    rare = counts.sum() * law < least
+    return p_value(
+        np.append(counts[~rare], counts[rare].sum()), np.append(law[~rare], law[rare].sum())
+    )
+
+
 def assert_verdict(p: float, right: bool) -> None:
     """A right kernel keeps the law, its twin with a planted error visibly does not."""
     if right:

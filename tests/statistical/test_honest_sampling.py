@@ -62,18 +62,17 @@ def test_log_z_has_an_error_bar_that_covers_the_truth():
         assert np.sqrt(np.mean(np.square(z))) > 0.1  # no idle bound either
 
 
-@pytest.mark.parametrize(("family", "q"), [(strip, 3), (blob_tree, 3)])
-def test_cold_temperatures_alone_are_sampled_in_all_their_valleys(family, q):
+@pytest.mark.parametrize("family", [strip, blob_tree])
+def test_cold_temperatures_alone_are_sampled_in_all_their_valleys(family):
     """A wall between two labels may lie anywhere, at the same energy; no start knows where."""
-    model = family(60, 4, q)
+    model = family(60, 4, 3)
     free = model.clamped < 0
     exact = JunctionTree().run(model, [0.12, 0.2])
-    for seed in (0, 1):
-        run = Tempering(tol=0.05).run(model, [0.12, 0.2], seed=seed)
-        off = np.abs(run.marginals - exact.marginals)[:, free]
-        sure = np.asarray(run.equilibrated)
-        assert np.all(off[sure] <= 5 * run.std_error[:, free][sure] + 1e-9)
-        assert np.any(sure)
+    run = Tempering(tol=0.05).run(model, [0.12, 0.2], seed=0)
+    off = np.abs(run.marginals - exact.marginals)[:, free]
+    sure = np.asarray(run.equilibrated)
+    assert np.all(off[sure] <= 5 * run.std_error[:, free][sure] + 1e-9)
+    assert np.any(sure)
 
 
 def test_two_engines_are_two_ways():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import chi2
 
 from spinlearn.engines import Enumeration, JunctionTree
 from spinlearn.engines.sampling.draws import cooled_labellings, draw_labellings
@@ -12,6 +11,7 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
+from tests.statistical.chi_square import Configurations, pooled_p_value
 
 
 def small_model(seed: int = 0) -> PottsModel:
@@ -25,20 +25,9 @@ def small_model(seed: int = 0) -> PottsModel:
 
 def p_value(model: PottsModel, states: np.ndarray, temperature: float) -> float:
     """Chi-square of the labellings against exp(-E/T)."""
-    free = model.free_nodes
-    codes = states[:, free].astype(int) @ 3 ** np.arange(len(free))
-    every = np.tile(model.clamped, (3 ** len(free), 1))
-    for k, node in enumerate(free):
-        every[:, node] = np.arange(len(every)) // 3**k % 3
-    weights = np.exp(-np.asarray(model.energy(every)) / temperature)
-    expected = weights / weights.sum() * len(states)
-    order = np.argsort(-expected)
-    observed = np.bincount(codes, minlength=len(every))[order]
-    expected = expected[order]
-    common = int(np.sum(expected > 10))
-    pooled = np.append(expected[:common], expected[common:].sum())
-    counts = np.append(observed[:common], observed[common:].sum())
-    return float(chi2.sf(np.sum((counts - pooled) ** 2 / pooled), common))
+    table = Configurations(model)
+    counts = np.bincount(table.index(states), minlength=len(table))
+    return pooled_p_value(counts, table.boltzmann(1 / temperature), least=10)
 
 
 @pytest.mark.parametrize("temperature", [0.5, 1.0])

@@ -16,7 +16,6 @@ from scipy.special import ellipk
 
 from spinlearn.engines.sampling.move_sets import regions_of
 from spinlearn.kernels import bits
-from spinlearn.kernels import bits as lockstep
 from spinlearn.kernels import levels as measure
 from spinlearn.kernels import nodes as regions
 from spinlearn.kernels.levels import draw_levels
@@ -139,24 +138,22 @@ def sweep_bits(model, groups, seed, betas_used=BETAS, q_used=None, start_pairs=F
     return np.array(counts), np.array(laws)
 
 
-@pytest.mark.parametrize("name", UNIT_MODELS)
-def test_bits_metropolis_keeps_the_law(name):
-    counts, laws = sweep_bits(UNIT_MODELS[name], 200, 11)
-    assert_verdict(worst_p(counts.sum(0), laws), right=True)
+WEAK = {"betas_used": (0.55, 1.32)}
 
 
 @pytest.mark.parametrize(
     ("name", "planted"),
     [
-        ("q2", {"betas_used": (0.55, 1.32)}),
-        ("q3-degree4", {"betas_used": (0.55, 1.32)}),
+        *((name, {}) for name in UNIT_MODELS),
+        ("q2", WEAK),
+        ("q3-degree4", WEAK),
         ("q5", {"betas_used": (0.6, 1.44)}),  # 25 labellings, null proposals: 20 % to be seen
         ("q4", {"q_used": 3}),  # leaves state 3 but never proposes it: an asymmetric proposal
     ],
 )
-def test_bits_metropolis_with_planted_error_breaks_the_law(name, planted):
-    counts, laws = sweep_bits(UNIT_MODELS[name], 400, 11, **planted)
-    assert_verdict(worst_p(counts.sum(0), laws), right=False)
+def test_bits_metropolis_keeps_the_law(name, planted):
+    counts, laws = sweep_bits(UNIT_MODELS[name], 400 if planted else 200, 11, **planted)
+    assert_verdict(worst_p(counts.sum(0), laws), right=not planted)
 
 
 def overdispersion(counts, laws):
@@ -167,7 +164,7 @@ def overdispersion(counts, laws):
     return (ratio[heavy].mean() - 1) / np.sqrt(2 / (n_groups * heavy.sum()))
 
 
-@pytest.mark.parametrize("name", ["q2", "q3", "q4", "q5"])
+@pytest.mark.parametrize("name", ["q2", "q5"])
 def test_walkers_of_a_bit_group_stay_independent(name):
     assert abs(overdispersion(*sweep_bits(UNIT_MODELS[name], 400, 77))) < 5
 
@@ -196,7 +193,7 @@ def quantized(model):
     indptr, neighbors = csr(model)
     fields = model.fields if np.any(model.fields) else None
     couplings = model.couplings[model.graph.edge_ids]
-    high, low, low_bits, flat, unit = lockstep.quantize(couplings, indptr, fields)
+    high, low, low_bits, flat, unit = bits.quantize(couplings, indptr, fields)
     return (indptr, neighbors, high, low, low_bits, flat, free_of(model)), unit
 
 
@@ -210,12 +207,12 @@ def sweep_lockstep(
     if wrong_coupling:  # of one direction of one edge: the ends disagree about it
         high = arrays[2]
         arrays = (*arrays[:2], exchanged(high, 0.5 * high[0]), *arrays[3:])
-    rates = (-np.resize(BETAS, n_replicas) * beta_error * unit * lockstep.LOG2_E).astype(np.float32)
+    rates = (-np.resize(BETAS, n_replicas) * beta_error * unit * bits.LOG2_E).astype(np.float32)
     counts, rng = [], np.random.default_rng(seed)
     for stream in streams(seed, groups):
         start = even_odd_start(rng, laws, n_replicas)
         states = np.ascontiguousarray(table.states[start].T).ravel()
-        lockstep.lockstep_metropolis(
+        bits.lockstep_metropolis(
             states, n_replicas, q_used or model.n_states, *arrays, rates, stream, 1
         )
         index = table.index(states.reshape(-1, n_replicas).T)
@@ -223,30 +220,25 @@ def sweep_lockstep(
     return np.array(counts), np.array(laws)
 
 
-@pytest.mark.parametrize("with_fields", [False, True])
-@pytest.mark.parametrize("q", [2, 3, 4, 8, 10])
-def test_lockstep_metropolis_keeps_the_law(q, with_fields):
-    counts, laws = sweep_lockstep(real_model(q, with_fields), 10, 6400, 21)
-    assert_verdict(worst_p(counts.sum(0), laws), right=True)
-
-
 @pytest.mark.parametrize(
     ("q", "with_fields", "planted"),
     [
+        *((q, q % 4 != 0, {}) for q in (2, 3, 4, 8, 10)),
+        (2, False, {}),
         (2, True, {"beta_error": 1.1}),
         (3, True, {"beta_error": 1.1}),
         (3, False, {"wrong_coupling": True}),
         (4, False, {"q_used": 3}),  # leaves state 3 but never proposes it
     ],
 )
-def test_lockstep_metropolis_with_planted_error_breaks_the_law(q, with_fields, planted):
-    counts, laws = sweep_lockstep(real_model(q, with_fields), 20, 6400, 21, **planted)
-    assert_verdict(worst_p(counts.sum(0), laws), right=False)
+def test_lockstep_metropolis_keeps_the_law(q, with_fields, planted):
+    groups = 20 if planted else 10
+    counts, laws = sweep_lockstep(real_model(q, with_fields), groups, 6400, 21, **planted)
+    assert_verdict(worst_p(counts.sum(0), laws), right=not planted)
 
 
-@pytest.mark.parametrize("q", [2, 3, 4])
-def test_walkers_of_a_lockstep_group_stay_independent(q):
-    assert abs(overdispersion(*sweep_lockstep(real_model(q), 400, 256, 78))) < 5
+def test_walkers_of_a_lockstep_group_stay_independent():
+    assert abs(overdispersion(*sweep_lockstep(real_model(3), 400, 256, 78))) < 5
 
 
 # -- region moves --------------------------------------------------------------------------------
@@ -295,22 +287,19 @@ def flip_regions(model, groups, seed, beta_error=1.0, wrong_outside=None):
     return worst_p(counts, laws)
 
 
-@pytest.mark.parametrize("name", FLIP_MODELS)
-def test_bits_flip_regions_keeps_the_law(name):
-    assert_verdict(flip_regions(FLIP_MODELS[name], 200, 31), right=True)
-
-
 @pytest.mark.parametrize(
     ("name", "planted"),
     [
+        *((name, {}) for name in FLIP_MODELS),
         ("free", {"beta_error": 1.1}),
         ("clamped", {"beta_error": 1.1}),
         ("free", {"wrong_outside": 4}),
         ("clamped", {"wrong_outside": 6}),
     ],
 )
-def test_bits_flip_regions_with_planted_error_breaks_the_law(name, planted):
-    assert_verdict(flip_regions(FLIP_MODELS[name], 400, 31, **planted), right=False)
+def test_bits_flip_regions_keeps_the_law(name, planted):
+    p = flip_regions(FLIP_MODELS[name], 400 if planted else 200, 31, **planted)
+    assert_verdict(p, right=not planted)
 
 
 def swapped(states, q, arrays, fields, betas, n_tries, stream):
@@ -333,38 +322,27 @@ def swap_on_regions(model, n_walkers, seed, beta_error=1.0, wrong_outside=None, 
     (stream,) = streams(seed, 1)
     start = even_odd_start(np.random.default_rng(seed), laws, n_walkers)
     betas = np.resize(BETAS, n_walkers) * beta_error
-    states, accepted = swapped(
-        table.states[start],
-        q_used or model.n_states,
-        arrays,
-        kernel_fields(model),
-        betas,
-        8,
-        stream,
-    )
+    q, fields = q_used or model.n_states, kernel_fields(model)
+    states, accepted = swapped(table.states[start], q, arrays, fields, betas, 8, stream)
     assert (accepted > 0).all()
     return worst_p(even_odd_counts(table.index(states), len(table)), laws)
-
-
-@pytest.mark.parametrize("with_fields", [False, True])
-@pytest.mark.parametrize("q", [2, 3, 4, 8])
-def test_swap_on_regions_keeps_the_law(q, with_fields):
-    assert_verdict(swap_on_regions(real_model(q, with_fields), 60_000, 41), right=True)
 
 
 @pytest.mark.parametrize(
     ("q", "with_fields", "planted"),
     [
+        *((q, q != 4, {}) for q in (2, 3, 4, 8)),
+        (2, False, {}),
         (2, True, {"beta_error": 1.1}),
-        (3, True, {"beta_error": 1.1}),
         (4, True, {"beta_error": 1.1}),
         (3, False, {"wrong_outside": 3}),
         (4, False, {"q_used": 3}),  # 3 is exchanged with 1, but 1 never with 3
     ],
 )
-def test_swap_on_regions_with_planted_error_breaks_the_law(q, with_fields, planted):
-    p = swap_on_regions(real_model(q, with_fields), 120_000, 41, **planted)
-    assert_verdict(p, right=False)
+def test_swap_on_regions_keeps_the_law(q, with_fields, planted):
+    n_walkers = 120_000 if planted else 60_000
+    p = swap_on_regions(real_model(q, with_fields), n_walkers, 41, **planted)
+    assert_verdict(p, right=not planted)
 
 
 # -- levels and sums -----------------------------------------------------------------------------
@@ -397,7 +375,7 @@ def test_draw_levels_survives_huge_energies():
     assert occupancy.tolist() == [1.0, 0.0, 1.0]
 
 
-@pytest.mark.parametrize("q", [2, 3, 7])
+@pytest.mark.parametrize("q", [2, 7])
 def test_accumulate_counts_like_numpy(q):
     rng = np.random.default_rng(2)
     graph, n_rows = grid_graph(4, 5), 3
@@ -425,8 +403,7 @@ def test_unpacking_inverts_packing(q):
 # -- energies ------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("q", [2, 3, 7])
+@pytest.mark.parametrize("q", [2, 7])
 def test_bits_energies_equal_the_models(q):
     model = PottsModel(grid_graph(12, 15), q)
     states = np.random.default_rng(1).integers(0, q, (256, 180), dtype=np.int8)
@@ -473,7 +450,7 @@ def test_quantize_is_accurate_and_cannot_overflow():
     rng = np.random.default_rng(0)
     indptr = np.concatenate([[0], np.cumsum(rng.integers(1, 40, 500))]).astype(np.uint32)
     couplings = rng.lognormal(0, 1, indptr[-1]) * rng.choice([-1, 1], indptr[-1])
-    high, low, low_bits, _, unit = lockstep.quantize(couplings, indptr)
+    high, low, low_bits, _, unit = bits.quantize(couplings, indptr)
     rebuilt = (high.astype(np.int64) * 2**low_bits + low) * unit
     starts = indptr[:-1].astype(int)
     assert np.abs(rebuilt - couplings).max() <= unit / 2
@@ -511,9 +488,9 @@ def run_bits_flips(model, states, seed):
 def run_lockstep(model, states, seed):
     (stream,) = streams(seed, 1)
     arrays, unit = quantized(model)
-    rates = np.full(256, -0.5 * unit * lockstep.LOG2_E, np.float32)
+    rates = np.full(256, -0.5 * unit * bits.LOG2_E, np.float32)
     flat = np.ascontiguousarray(states.T).ravel()
-    lockstep.lockstep_metropolis(flat, 256, model.n_states, *arrays, rates, stream, 20)
+    bits.lockstep_metropolis(flat, 256, model.n_states, *arrays, rates, stream, 20)
     return flat.reshape(-1, 256).T
 
 
@@ -524,19 +501,10 @@ def run_swaps(model, states, seed):
     return swapped(states, q, arrays, kernel_fields(model), betas, 20, stream)[0]
 
 
-RUNS = [
-    (run_bits, 2),
-    (run_bits, 3),
-    (run_bits, 5),
-    (run_bits_flips, 2),
-    (run_lockstep, 2),
-    (run_lockstep, 5),
-    (run_swaps, 2),
-    (run_swaps, 5),
-]
-
-
-@pytest.mark.parametrize(("run", "q"), RUNS)
+@pytest.mark.parametrize(
+    ("run", "q"),
+    [(run_bits, 2), (run_bits, 5), (run_bits_flips, 2), (run_lockstep, 5), (run_swaps, 5)],
+)
 def test_clamped_nodes_stay_and_the_stream_decides(run, q):
     model, states = half_clamped(q)
     first, again, other = (run(model, states, seed) for seed in (1, 1, 2))

@@ -23,7 +23,6 @@ MAX_SWEEPS = 200
 BUG = 1.03  # of the temperature
 
 MODELS: dict[str, Callable[[], PottsModel]] = {
-    "strip": lambda: strip(2500, 4, 2),
     "ribbon": lambda: ribbon(2500, 4, 3),
     "blob tree": lambda: blob_tree(1667, 6, 3),
     "clique chain": lambda: clique_chain(1667, 6, 3),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -14,12 +13,10 @@ from spinlearn.engines.sampling.samplers import Metropolis, SwendsenWang, Temper
 from spinlearn.errors import (
     ConvergenceWarning,
     InvalidInputError,
-    StoppedError,
     UnsupportedModelError,
 )
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
-from spinlearn.model.protocols import Progress
 from tests.conftest import grid_graph
 from tests.oracles import z_scores
 
@@ -47,21 +44,14 @@ def scores(run, exact) -> np.ndarray:
     return z_scores(run, exact)[0][run.converged].ravel()
 
 
-@pytest.mark.parametrize(
-    ("q", "either_sign"), [(2, False), (3, False), (5, False), (2, True), (3, True)]
-)
+@pytest.mark.parametrize(("q", "either_sign"), [(2, False), (5, False), (3, True)])
 def test_error_bars_cover_the_truth(q, either_sign):
     model = random_model(q, either_sign=either_sign, q=q)
     exact = JunctionTree().run(model, TEMPERATURES)
     engine = Tempering(tol=0.02)
-    z, z_agreement, runs = [], [], []
-    for seed in range(20):
-        run = engine.run(model, TEMPERATURES, seed=seed)
-        assert run.converged.all()
-        z.append(scores(run, exact))
-        z_agreement.append(z_scores(run, exact)[1][run.converged].ravel())
-        runs.append(run)
-    for values in (np.concatenate(z), np.concatenate(z_agreement)):
+    runs = [engine.run(model, TEMPERATURES, seed=seed) for seed in range(20)]
+    assert all(run.converged.all() for run in runs)
+    for values in map(np.array, zip(*(z_scores(run, exact) for run in runs), strict=True)):
         assert np.mean(values < 2) > 0.9
         assert values.max() < 6
     # Energies carry no error bar of their own; over the seeds they must scatter about the truth.
@@ -169,32 +159,10 @@ def test_zero_temperature_is_the_uniform_law_over_ground_states():
 
 
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
-def test_callback_sees_progress_and_stops():
-    model = random_model(0)
-    seen: list[Progress] = []
-    Tempering(tol=0.03).run(model, TEMPERATURES, seed=0, callback=seen.append)
-    fractions = [p.fraction for p in seen]
-    assert fractions == sorted(fractions)
-    assert fractions[-1] == 1.0
-    with pytest.raises(StoppedError):
-        Tempering().run(model, TEMPERATURES, seed=0, callback=lambda p: True)
-    rounds = []
-
-    def stop_later(progress: Progress) -> bool:
-        rounds.append(progress.phase)
-        return rounds.count("production") == 3
-
-    run = Tempering(tol=1e-6).run(model, TEMPERATURES, seed=0, callback=stop_later)
-    assert rounds.count("production") == 3
-    assert run.marginals.shape == (6, 16, 3)
-    assert not run.converged.any()
-
-
-@pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
 def test_a_stop_never_loses_what_was_measured():
     """Whichever round is the last, also the one after which a long run starts afresh."""
     model = random_model(1)
-    for last in range(1, 16):
+    for last in (1, 2, 3, 4, 7, 8, 15):
         rounds = 0
 
         def callback(progress, last=last):
@@ -204,31 +172,6 @@ def test_a_stop_never_loses_what_was_measured():
 
         run = Tempering(tol=1e-6).run(model, [0.5, 1.0], seed=0, callback=callback)
         assert run.temperatures.tolist() == [0.5, 1.0]
-
-
-@pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
-def test_interrupt_returns_what_is_there():
-    phases = []
-
-    def interrupt(progress: Progress) -> None:
-        phases.append(progress.phase)
-        if phases.count("production") == 20:
-            raise KeyboardInterrupt
-
-    run = Tempering(tol=1e-6).run(random_model(0), [0.5, 1.0], seed=0, callback=interrupt)
-    np.testing.assert_allclose(run.marginals.sum(axis=2), 1)
-    assert not run.converged.any()
-
-
-def test_limits_are_kept_and_missed_tolerances_are_named():
-    model = random_model(0)
-    with pytest.warns(ConvergenceWarning, match=r"T = 0\.5, 1 .*max_seconds or max_sweeps"):
-        run = Tempering(tol=1e-5, max_sweeps=900).run(model, [1.0, 0.5], seed=0)
-    assert run.diagnostics["sweeps"] <= 900
-    assert not run.converged.any()
-    with pytest.warns(ConvergenceWarning):
-        run = Tempering(tol=1e-5, max_seconds=0.5).run(model, [1.0, 0.5], seed=0)
-    assert run.diagnostics["sweeps"] < 1e6  # it was time that ended it, not the work
 
 
 def test_unsuitable_models_and_settings_are_refused():
@@ -243,7 +186,6 @@ def test_unsuitable_models_and_settings_are_refused():
         Tempering(moves="global").run(frustrated, [1.0])
 
 
-@pytest.mark.parametrize("engine", [Tempering(tol=0.03), Metropolis(tol=0.03)])
 @pytest.mark.parametrize(
     "model",
     [
@@ -254,11 +196,11 @@ def test_unsuitable_models_and_settings_are_refused():
         PottsModel(Graph(2, [(0, 1)], [1e-3]), 2, fields=[[1e3, 0], [0, 0]]),
     ],
 )
-def test_degenerate_models(engine, model):
+@pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
+def test_degenerate_models(model):
     exact = Enumeration().run(model, [0.0, 1.0, np.inf])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    for engine in (Tempering(tol=0.03), Metropolis(tol=0.03)):
         run = engine.run(model, [0.0, 1.0, np.inf], seed=0)
-    assert np.abs(run.marginals - exact.marginals).max() < 0.1
-    assert np.abs(run.edge_agreement - exact.edge_agreement).max(initial=0) < 0.1
-    assert run.std_error.max() < 0.1
+        assert np.abs(run.marginals - exact.marginals).max() < 0.1
+        assert np.abs(run.edge_agreement - exact.edge_agreement).max(initial=0) < 0.1
+        assert run.std_error.max() < 0.1
