@@ -25,6 +25,7 @@ of another machine is respected always, for not all shared disks pass locks on.
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import shutil
@@ -286,7 +287,10 @@ MOST_BYTES = 1000  # of a lock
 @contextmanager
 def only_run(target: Path) -> Iterator[None]:
     """Refuse to begin while another run writes into the folder `target`, and keep others off."""
-    whole = target.resolve()
+    try:
+        whole = target.resolve()
+    except RuntimeError as error:  # links in a circle, before Python 3.13
+        raise unwritable(target, OSError(errno.ELOOP, os.strerror(errno.ELOOP))) from error
     path = whole.with_name(f".{whole.name}.lock")
     own = (str(os.getpid()), platform.node())
     holder = _holder(path)
