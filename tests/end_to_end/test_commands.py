@@ -21,7 +21,7 @@ from tests.end_to_end.tool import leftovers, read_rows, spinlearn_here, spinlear
 pytestmark = pytest.mark.slow
 
 SAMPLED = ("--method", "paper", "--engine", "multicanonical")
-WRITING = "spinlearn.io.folder:_write_labels"  # the first of the files
+WRITING = "spinlearn.io.folder:write_label_parquet"  # some of the files are there
 SAVING = "spinlearn.engines.checkpoint:save"
 SELDOM = ("--engine", "auto:checkpoint_seconds=1e9")  # a slow run would leave some
 ANSWER = set(ANSWER_FILES)

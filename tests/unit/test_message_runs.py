@@ -134,8 +134,7 @@ def test_digits_from_one_label_each_by_modularity():
         labels[rng.choice(np.flatnonzero(truth == c))] = c
     found = PottsClassifier(
         graph="knn",
-        couplings="homogeneous",
-        energy="modularity",
+        energy="modularity:couplings=homogeneous",
         engine="belief_propagation",
         temperature=TemperatureRule(name=1.8, grid=[0.6, 1.2, 1.8, 2.1, 3.0]),
     ).fit(X, labels)

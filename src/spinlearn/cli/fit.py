@@ -94,6 +94,7 @@ def fit(
     """
     from spinlearn.engines.checkpoint import refuse_any
     from spinlearn.files.atomic_write import clear_leftovers
+    from spinlearn.io.folder import check_name
     from spinlearn.io.reading import read_dataset
     from spinlearn.workflows.fitting import (
         configured_engine,
@@ -110,6 +111,7 @@ def fit(
         )
     # Beside the answer, of a run under way and of one that ended. Only the first may not be lost:
     # the second is replaced by the next fit into the same folder, for instance after more labels.
+    check_name(out)
     whole = out.resolve()
     checkpoint = whole.with_name(f".{whole.name}.checkpoint.npz")
     finished = whole.with_name(f".{whole.name}.finished.npz")

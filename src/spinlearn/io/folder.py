@@ -25,7 +25,6 @@ of another machine is respected always, for not all shared disks pass locks on.
 
 from __future__ import annotations
 
-import errno
 import os
 import platform
 import shutil
@@ -287,10 +286,8 @@ MOST_BYTES = 1000  # of a lock
 @contextmanager
 def only_run(target: Path) -> Iterator[None]:
     """Refuse to begin while another run writes into the folder `target`, and keep others off."""
-    try:
-        whole = target.resolve()
-    except RuntimeError as error:  # links in a circle, before Python 3.13
-        raise unwritable(target, OSError(errno.ELOOP, os.strerror(errno.ELOOP))) from error
+    check_name(target)
+    whole = target.resolve()
     path = whole.with_name(f".{whole.name}.lock")
     own = (str(os.getpid()), platform.node())
     holder = _holder(path)
