@@ -46,12 +46,8 @@ copybutton_only_copy_prompt_lines = True
 
 # -- reference from the docstrings -----------------------------------------------------------------
 autosummary_generate = True
-# Names that differ in capitals only (energies.LGC, energies.lgc) would be one file elsewhere.
-autosummary_filename_map = {
-    f"spinlearn.{name}": f"spinlearn.{name}-function"
-    for name in ("answers.profile", "energies.custom", "energies.harmonic", "energies.lgc")
-    + ("energies.modularity",)
-}
+# Names that differ in capitals only would be one file elsewhere.
+autosummary_filename_map = {"spinlearn.answers.profile": "spinlearn.answers.profile-function"}
 autodoc_typehints = "none"  # the docstrings say types, with shapes and units
 autodoc_member_order = "bysource"
 toc_object_entries_show_parents = "hide"

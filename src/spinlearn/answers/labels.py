@@ -1,4 +1,6 @@
-"""Labels as users write them, made clean.
+"""Labels as users write them: parsed, named, and names that look like a mistake.
+
+Labels as users write them, made clean.
 
 - `parse_labels`: y, as `fit` is given it, to the named classes with the state of every point.
   Unlabelled is -1 (scikit-learn's convention), None, NaN, pandas' NA, and for text also "". The

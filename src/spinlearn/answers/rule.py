@@ -1,4 +1,6 @@
-"""The paper's decision rule (section 5) at one temperature: an outcome for every point.
+"""The paper's decision rule at one temperature, and how far a decision is from the truth.
+
+The paper's decision rule (section 5) at one temperature: an outcome for every point.
 
 With p1 >= p2 the two largest marginals of a point and C_ij the pair agreement:
 

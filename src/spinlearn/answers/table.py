@@ -1,4 +1,6 @@
-"""The labelled table: one row of text per point, as it stands in labels.csv.
+"""The rows of labels.csv, safe to open as a spreadsheet.
+
+The labelled table: one row of text per point, as it stands in labels.csv.
 
 Columns, for the named classes A, B, ...:
 

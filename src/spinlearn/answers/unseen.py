@@ -1,4 +1,6 @@
-"""What an answer says about unseen points.
+"""Points that were not there in `fit`: their couplings, laws and calls.
+
+What an answer says about unseen points.
 
 An average of laws is carried on law by law: the phase is the mean over the point's neighbours j,
 weighed by similarity, walks go on by one step, and the features are the point's own. An answer at

@@ -1,4 +1,6 @@
-"""Super-paramagnetic clustering (Blatt, Wiseman & Domany, PRL 76, 3251, 1996; Neural Computation
+"""Super-paramagnetic clustering, and the tree of its clusters.
+
+Super-paramagnetic clustering (Blatt, Wiseman & Domany, PRL 76, 3251, 1996; Neural Computation
 9, 1805, 1997): the paper's method without labels.
 
 A q-state Potts model without fields; at every temperature points that agree more often than not,

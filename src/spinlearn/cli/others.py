@@ -1,4 +1,6 @@
-"""The short commands: explore, suggest, suspects, reproduce, demo.
+"""The short commands: explore, suggest, suspects, demo, reproduce, doctor.
+
+The short commands: explore, suggest, suspects, reproduce, demo.
 
 `spinlearn doctor`: whether the installation is sound.
 """

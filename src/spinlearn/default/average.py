@@ -1,4 +1,6 @@
-"""The default law: a posterior mean over resolutions, temperatures and shares of three laws.
+"""The average of the laws, weighed by labels that are left out in turn.
+
+The default law: a posterior mean over resolutions, temperatures and shares of three laws.
 
     p_i(c) = sum over (r, T, g) of
              P(r, T, g | labels) [ g_B b_i(c; r, T) + g_V V_i(c) + g_F F_i(c) + g_U / k ]

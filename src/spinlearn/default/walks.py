@@ -1,4 +1,6 @@
-"""Random walks on a graph: how much of what starts at one point comes by another.
+"""Random walks from the labels; and the sample of a large graph on which they are weighed.
+
+Random walks on a graph: how much of what starts at one point comes by another.
 
     G = (I - alpha S)^-1,    S = D^-1/2 W D^-1/2,
 

@@ -1,4 +1,6 @@
-"""The limits of the temperature, zero or infinite, in one place for all engines.
+"""Limits: T = 0 and infinity, and the seconds a run may take.
+
+The limits of the temperature, zero or infinite, in one place for all engines.
 
 T = 0 is the uniform law over the ground states, T = infinity that over all states.
 

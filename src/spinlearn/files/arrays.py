@@ -1,4 +1,6 @@
-"""NumPy's own files (.npy, .npz), read without ever unpickling.
+"""Arrays in files: read whole or refused.
+
+NumPy's own files (.npy, .npz), read without ever unpickling.
 
 They are read to their end, where the checksum of an archive is compared: NumPy stops as soon as an
 array is full, and never gets there.

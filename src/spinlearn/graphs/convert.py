@@ -1,4 +1,6 @@
-"""Graphs from other libraries' types.
+"""Graphs from other libraries' types, and a summary of any graph.
+
+Graphs from other libraries' types.
 
 GraphSummary: what a graph looks like, in a few numbers.
 """

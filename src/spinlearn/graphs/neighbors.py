@@ -1,4 +1,6 @@
-"""Graph builders: points, or their distances, to a graph of similar ones.
+"""Graph builders from points or distances, and the weights of their edges.
+
+Graph builders: points, or their distances, to a graph of similar ones.
 
 KNN         i and j are joined if either is among the k nearest neighbours of the other; so is an
             unseen point with training points, whose own neighbours stay those in training.

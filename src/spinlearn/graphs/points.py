@@ -1,4 +1,6 @@
-"""Checked input of the point builders: whatever the caller has, as a finite 2-D float array.
+"""Points as users have them: checked, measured by a metric, reduced to fewer features.
+
+Checked input of the point builders: whatever the caller has, as a finite 2-D float array.
 
 Metrics as Euclidean geometry, so that one exact search serves them all.
 

@@ -1,4 +1,6 @@
-"""Exact neighbour search among points, ties broken by index.
+"""Neighbour search: exact with ties broken by index, or by faiss.
+
+Exact neighbour search among points, ties broken by index.
 
 A k-d tree or, in many dimensions, a blocked matrix product proposes candidates together with a
 bound: no point left out is nearer than it. Distances are recomputed from the candidates'

@@ -1,4 +1,6 @@
-"""Dataset: what a file holds, as a user describes it.
+"""What a reader returns, and how features are prepared before a fit.
+
+Dataset: what a file holds, as a user describes it.
 
 And what is done to features before distances are taken.
 """

@@ -1,4 +1,6 @@
-"""Output folders that appear whole or not at all.
+"""The answer folder: its files, how it is replaced as a whole, one run at a time.
+
+Output folders that appear whole or not at all.
 
 Files are written into a hidden folder beside the target, which is renamed into place at the end;
 whatever goes wrong before leaves nothing behind. Files of an earlier answer go, any others in the

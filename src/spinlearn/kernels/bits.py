@@ -1,4 +1,6 @@
-"""Bit-sliced single-node sweeps: 256 walkers, equal couplings J > 0, no fields, q <= 8.
+"""Many walkers at once: as bits of a word, or in step as lanes of a vector.
+
+Bit-sliced single-node sweeps: 256 walkers, equal couplings J > 0, no fields, q <= 8.
 
     accept s -> s' with min(1, exp(-beta_r dE)),    one beta per walker r
 

@@ -1,4 +1,6 @@
-"""Swendsen-Wang clusters, with or without a class term that depends on class sizes only.
+"""Moves by clusters of Swendsen and Wang, and exchanges between walkers.
+
+Swendsen-Wang clusters, with or without a class term that depends on class sizes only.
 
     E(s) = sum_e couplings[e] [s_u != s_v] + sum_i fields[i, s_i] + sum_c f_c(V_c)    free nodes
 

@@ -1,4 +1,6 @@
-"""Maximum flow by two search trees, one from each terminal, kept from one augmentation to the next.
+"""Maximum flows with real capacities, and the moves by cuts made of them.
+
+Maximum flow by two search trees, one from each terminal, kept from one augmentation to the next.
 
 Boykov & Kolmogorov, "An experimental comparison of min-cut/max-flow algorithms for energy
 minimization in vision", IEEE PAMI 26, 1124 (2004). The source tree holds nodes that the source

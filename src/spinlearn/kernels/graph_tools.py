@@ -1,4 +1,6 @@
-"""Conjugate gradients for (I - N) X = B, all right-hand sides in one pass over the matrix.
+"""Loops over graphs: conjugate gradients, modules, an order that keeps neighbours close.
+
+Conjugate gradients for (I - N) X = B, all right-hand sides in one pass over the matrix.
 
 N is symmetric with zero diagonal, N = Lo + Up (strictly lower and upper part), I - N positive
 definite. Symmetric Gauss-Seidel is the preconditioner, built in by Eisenstat's trick (SIAM J. Sci.

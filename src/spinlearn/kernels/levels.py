@@ -1,4 +1,6 @@
-"""Moves of walkers over the levels of a temperature ladder, given their energies.
+"""Moves between levels of a ladder, and what is measured there.
+
+Moves of walkers over the levels of a temperature ladder, given their energies.
 
     P(t | E) = exp(eta_t - beta_t E) / W(E),    W(E) = sum_t exp(eta_t - beta_t E)
 

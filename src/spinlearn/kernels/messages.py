@@ -1,4 +1,6 @@
-"""Sweeps of belief propagation over Potts couplings, a node and all its messages at a time.
+"""Sweeps of messages: Potts, tables, regions.
+
+Sweeps of belief propagation over Potts couplings, a node and all its messages at a time.
 
 A message into node i from its k-th neighbour is a row m_k(s) in [w, 1], w = exp(-|J|/T):
 

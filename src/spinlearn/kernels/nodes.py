@@ -1,4 +1,6 @@
-"""Moves of nodes and of sets of nodes: every pair cost, every class-level term.
+"""Moves of single nodes and of given sets of nodes.
+
+Moves of nodes and of sets of nodes: every pair cost, every class-level term.
 
     E(s) = sum_e couplings[e] pair_cost[s_u, s_v] + sum_i fields[i, s_i] + sum_c f_c(V_c, cut_c)
 

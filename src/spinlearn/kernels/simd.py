@@ -1,4 +1,6 @@
-"""Vec: a short SIMD vector of integers or floats as a Numba value.
+"""SIMD vectors in Numba: the type, rows of arrays, exp and log.
+
+Vec: a short SIMD vector of integers or floats as a Numba value.
 
 Numba has no vector types, and LLVM's auto-vectoriser gives up on early exits, bit masks, gathers
 and short inner loops. A ``Vec`` is a Numba value whose machine type is an LLVM vector, so LLVM

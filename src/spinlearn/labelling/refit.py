@@ -1,4 +1,6 @@
-"""Answers to the labels so far: a quick one at once, then the one that `spinlearn fit` gives.
+"""Answers while a person labels, and which points to show next.
+
+Answers to the labels so far: a quick one at once, then the one that `spinlearn fit` gives.
 
 Fewer than two named classes are no matter for `fit`; then the answer is a clustering, in which
 clusters that hold a label have its name. `Display` makes of an answer what the page is sent.

@@ -1,4 +1,6 @@
-"""The server: the page, the answer, what points look like, and one socket for all that happens.
+"""The web server of the labelling page, and who may ask it.
+
+The server: the page, the answer, what points look like, and one socket for all that happens.
 
     GET  /            the page
     GET  /worker.js   what unpacks answers beside it

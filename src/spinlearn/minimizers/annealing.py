@@ -1,4 +1,6 @@
-"""Simulated annealing: the fallback for energies that no cut minimises, the best labelling kept.
+"""Annealing: of pairwise models, and of those with a term in whole classes.
+
+Simulated annealing: the fallback for energies that no cut minimises, the best labelling kept.
 
 Single-node Metropolis moves while T falls geometrically, from where the stiffest node moves freely
 (its cost / ln 2) to where a weak bond is almost never broken (its cost / ln 100), then descent to

@@ -1,4 +1,6 @@
-"""A tree of a graph's modules: which groups hold together, and how well.
+"""Trees of modules, and the partition of a graph into blocks.
+
+A tree of a graph's modules: which groups hold together, and how well.
 
 Small modules are joined two at a time, those with the largest
 

@@ -1,4 +1,6 @@
-"""Multilevel minimisation: annealing of a few hundred modules instead of all nodes.
+"""Multilevel minimisation, and how a graph is made coarser for it.
+
+Multilevel minimisation: annealing of a few hundred modules instead of all nodes.
 
 Where whole clusters sit in the wrong class, node moves are hopeless and cluster moves rare. So
 nodes are joined into small modules (`spinlearn.minimizers.multilevel`), modules into larger ones

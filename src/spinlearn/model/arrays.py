@@ -1,4 +1,6 @@
-"""One way to make the arrays of the core types: C-contiguous, one dtype each, read-only.
+"""Arrays of the types: one layout and dtype each; the intervals of a grid.
+
+One way to make the arrays of the core types: C-contiguous, one dtype each, read-only.
 
 A single layout buys safety (no aliasing surprises) and one Numba signature per kernel.
 

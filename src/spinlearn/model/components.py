@@ -1,4 +1,6 @@
-"""Grains: points that agree, at one temperature.
+"""Connected parts of a graph, and an order of its nodes.
+
+Grains: points that agree, at one temperature.
 
 Edges with C_ij at or above a threshold are kept; the connected parts of what is left are the
 grains. Blatt, Wiseman & Domany (Neural Computation 9, 1805, 1997) use 1/2 and then also join every

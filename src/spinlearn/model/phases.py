@@ -1,4 +1,6 @@
-"""The three phases of a granular ferromagnet, read off an equilibrium.
+"""Phases of an equilibrium, the grid of temperatures, clusters followed over it.
+
+The three phases of a granular ferromagnet, read off an equilibrium.
 
 Section 4 of the paper, after Blatt, Wiseman & Domany: at low temperature the points agree as one
 (*ferromagnetic*), at high temperature they are independent (*paramagnetic*); in between grains are

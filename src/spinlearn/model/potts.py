@@ -1,4 +1,6 @@
-"""PottsModel: the arrays that define E(s), with energy(), the reference every engine is held to.
+"""PottsModel, and the same model conditioned on its clamps.
+
+PottsModel: the arrays that define E(s), with energy(), the reference every engine is held to.
 
     E(s) = sum_e couplings[e] * pair_cost[s_u, s_v] + sum_i fields[i, s_i]        (e = (u, v))
            + sum_c f_c(class size, class cut)                     (class_penalty, none by default)

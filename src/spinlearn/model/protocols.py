@@ -1,4 +1,6 @@
-"""The seams: what engines, graph builders, progress reports look like.
+"""What engines and builders look like, seeds, and how a run is asked to stop.
+
+The seams: what engines, graph builders, progress reports look like.
 
 Seeds: whatever a caller has, as a sequence of which independent streams are spawned.
 

@@ -1,4 +1,6 @@
-"""The explorer: one self-contained HTML file in which to move the temperature.
+"""The explorer: one HTML file, and what it shows.
+
+The explorer: one self-contained HTML file in which to move the temperature.
 
 The page (`page/`) is plain HTML, CSS and JavaScript that fetches nothing; a content security policy
 with the hash of its own script forbids everything else. Arrays travel as whole numbers: the

@@ -1,4 +1,6 @@
-"""BlockPropagation: belief propagation in blocks on a cluster, as an engine like any other.
+"""Belief propagation in blocks on a Dask cluster, as an engine.
+
+BlockPropagation: belief propagation in blocks on a cluster, as an engine like any other.
 
 The model is written in parts, the workers of the Dask cluster that joblib was given pass messages
 (`spinlearn.workflows.cluster`), and averages come back. One cooled start, as for all large

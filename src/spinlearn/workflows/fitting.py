@@ -1,4 +1,6 @@
-"""From a dataset to a result: one run as its settings describe it.
+"""Fit a file, follow what a user says about proposals, tell what a run will cost.
+
+From a dataset to a result: one run as its settings describe it.
 
 A stored answer after somebody's word about one of its proposals.
 

@@ -1,4 +1,6 @@
-"""MessageLayout: the free part of a model, or a block of it, as message-passing kernels read it.
+"""The memory layout of messages, and the states that cannot be told apart.
+
+MessageLayout: the free part of a model, or a block of it, as message-passing kernels read it.
 
 A *slot* is one direction of one edge: slots of node i, indptr[i] to indptr[i + 1], hold the
 messages into i; `reverse` is the slot of the opposite direction. Clamped nodes are left out by

@@ -1,4 +1,6 @@
-"""RegionGraph: overlapping regions with their intersections, as the flat arrays of the kernels.
+"""Regions of generalized belief propagation: which loops, and how they are counted.
+
+RegionGraph: overlapping regions with their intersections, as the flat arrays of the kernels.
 
 Parents are the largest regions: those given, edges in none of them, nodes without edges. Children
 are intersections of two parents, edges, nodes. Counting numbers are 1 for parents, and from the

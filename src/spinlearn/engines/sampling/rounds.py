@@ -1,4 +1,6 @@
-"""Rounds: some steps of groups of walkers, here or on a cluster, and the sums of what they count.
+"""Rounds of a run: in this process or on Dask workers, and what they add up to.
+
+Rounds: some steps of groups of walkers, here or on a cluster, and the sums of what they count.
 
 How walkers move over the levels between sweeps (the `dynamics` of a run):
 

@@ -1,4 +1,6 @@
-"""Sampler: the base of the sampling engines, with the settings they share.
+"""The samplers that users name: multicanonical, tempering, Swendsen-Wang, Metropolis.
+
+Sampler: the base of the sampling engines, with the settings they share.
 
 Multicanonical sampling: walkers that roam all energies, reweighted to every temperature.
 

@@ -1,4 +1,6 @@
-"""Averages at the levels of a temperature ladder, from independent blocks of walkers.
+"""Sums over samples: by level, or reweighted to any temperature.
+
+Averages at the levels of a temperature ladder, from independent blocks of walkers.
 
 Every round of a block gives one average per measured level (a row). Rounds are added up by block,
 with the number of their samples as weight, their squares over all blocks. Two variances of the mean

@@ -1,4 +1,6 @@
-"""Walkers: groups of walkers of one model, a kind for every model there is.
+"""Walkers: by nodes, clusters or bits, and which of them suits a model.
+
+Walkers: groups of walkers of one model, a kind for every model there is.
 
 Every walker sits at a level of a temperature ladder and is swept at that level's temperature. A
 group has its own random stream, so results do not depend on which thread runs it.
