@@ -50,7 +50,7 @@ AGAINST_PAPER = 3.0
 # -- words -----------------------------------------------------------------------------------------
 SURE = 0.8  # probability from which on a call is "confident": four of five such calls are right
 
-# -- new classes (`methods.new_classes`) -----------------------------------------------------------
+# -- new classes (`default.new_classes`) -----------------------------------------------------------
 NOVELTY = 0.3  # share of all classes that are expected to have no label
 FEW_LINKS = 3.0  # mean couplings: sums below are chance
 USUAL = 0.6  # ln kappa between parts of one class, mean of 70 sets
