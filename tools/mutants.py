@@ -4,8 +4,9 @@
     python -m tools.mutants --list                 all there are
 
 A mutant is a copy of the package with one change: a settled number doubled (a whole one raised by
-one), or a comparison turned round. Limits of time, memory and rounding are left as they are. The tests named in TESTS run on it until one fails; a mutant
-that all of them pass is one that nobody would notice. `--most` bounds the work.
+one), or a comparison turned round. Limits of time, memory and rounding are left as they are. The
+tests named in TESTS run on it until one fails; a mutant that all of them pass is one that nobody
+would notice. `--most` bounds the work.
 """
 
 from __future__ import annotations
