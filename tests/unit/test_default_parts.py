@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from spinlearn import Graph, PottsClassifier
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.temperature import information
 from spinlearn.default.walks import MOST_LABELS, NEIGHBORS, alpha_of, subsample
+from spinlearn.model.arrays import frozen
 
 
 def ring(n: int, reach: int = 1) -> Graph:
@@ -61,3 +64,28 @@ def test_points_of_a_sample_are_linked_to_those_that_walks_meet_first():
 def test_advice_walks_are_the_longer_the_larger_and_sparser_the_graph(n, reach, steps):
     """Of 16 sqrt(n) / (number of neighbours) steps on average, but of two at least."""
     assert alpha_of(ring(n, reach)) == pytest.approx(1 - 1 / steps)
+
+
+@pytest.mark.parametrize(
+    ("n_labels", "piece", "counts"),
+    # Below a twentieth of the points only where labels are so many that they would have met it:
+    # 0.955^150 = 0.001 and 0.955^100 = 0.01, against a twentieth of the share, 0.00225.
+    [(150, 9, True), (100, 9, False), (0, 9, False), (0, 12, True), (500, 2, False)],
+)
+def test_a_small_new_class_counts_where_labels_would_have_met_it(n_labels, piece, counts):
+    sizes = np.array([110, 90 - piece, piece])
+    shape = (1, 200)
+    found = Profile(
+        temperatures=frozen([1.0], np.float64),
+        outcomes=frozen(np.repeat([0, 1, 2], sizes)[None], np.int32),
+        status=frozen(np.ones(shape), np.int8),
+        margin=frozen(np.ones(shape), np.float64),
+        n_classes=2,
+        confused_sets=(),
+        n_labels=n_labels,
+    )
+    share = sizes / 200
+    missed = (1 - share[2]) ** n_labels if n_labels else 0.0
+    kept = share * [1, 1, counts * (1 - missed) / (1 + missed)]
+    expected = kept.sum() * (np.exp(-np.sum(kept * np.log(share))) - 1)
+    np.testing.assert_allclose(information(found), [expected])
