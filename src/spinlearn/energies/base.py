@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from spinlearn.model.arrays import FloatArray, float_array, integer_array
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import FREE, PottsModel, checked_n_states
 from spinlearn.model.settings import Settings
+
+Labels = npt.NDArray[np.int64]
 
 UNLABELLED = -1
 # Of all labels, in units of the strongest coupling: beyond, PottsModel.energy_resolution would come
@@ -56,12 +58,14 @@ Examples
 class Energy(Settings):
     """Base of the energies: an object that makes a `spinlearn.PottsModel` of a graph and labels.
 
-    A subclass has `_model`; "<shared>" in its docstring stands for the parameters of all energies.
+    A subclass has `_terms`; "<shared>" in its docstring stands for the parameters of all energies.
     """
 
     label_strength: Any = np.inf
     couplings: Any = "weights"
     n_states: int | None = None
+
+    _own_couplings: ClassVar[bool] = False  # whether they may be an array
 
     def __init_subclass__(cls) -> None:
         if cls.__doc__:
@@ -75,54 +79,70 @@ class Energy(Settings):
         *,
         label_strength: npt.ArrayLike | None = None,
     ) -> PottsModel:
-        """The model of this energy.
+        """The model of this energy: the energy of every labelling, in the unit of the couplings.
 
-        Parameters
-        ----------
-        graph : Graph
-            Similar points; n nodes, m edges.
-        labels : array-like of int, shape (n,)
-            Class of every labelled point, from 0; -1 for the others.
-        n_states : int
-            Number of classes; the setting of this name overrides it.
-        label_strength : float or array-like of shape (n,), optional
-            In place of the setting of this name.
-
-        Returns
-        -------
-        PottsModel
-            The energy of every labelling, in the unit of the couplings.
+        `labels` (n,) hold the class of every labelled point of the `graph`, from 0, and -1 for the
+        others. The setting `n_states` overrides the argument, the argument `label_strength` the
+        setting.
         """
-        q = checked_n_states(n_states)
-        if self.n_states is not None:
-            given = integer_array(labels, "labels")
-            q, needed = checked_n_states(self.n_states), int(given.max(initial=-1)) + 1
-            if q < needed:
-                raise InvalidInputError(
-                    f"n_states={q} is fewer than the {needed} classes among the labels: leave it "
-                    "None or raise it"
-                )
-        strength = self.label_strength if label_strength is None else label_strength
-        return self._model(self._coupled(graph), labels, q, strength)
-
-    def _coupled(self, graph: Graph) -> Graph:
-        """The graph with the couplings as weights."""
-        name = self.couplings
-        if not isinstance(name, str) or name not in COUPLINGS:
+        n, q = graph.n_nodes, checked_n_states(n_states if self.n_states is None else self.n_states)
+        needed = int(integer_array(labels, "labels").max(initial=-1)) + 1
+        if self.n_states is not None and q < needed:
             raise InvalidInputError(
-                f"couplings={name!r} is unknown: use one of {', '.join(map(repr, COUPLINGS))}; for "
-                "couplings of your own give a graph with those weights, or "
-                "energy=Custom(couplings=...)"
+                f"n_states={q} is fewer than the {needed} classes among the labels: leave it None "
+                "or raise it"
             )
-        return COUPLINGS[name](graph)
+        states = checked_labels(graph, labels, q)
+        if isinstance(self.couplings, str) and self.couplings in COUPLINGS:
+            graph = COUPLINGS[self.couplings](graph)
+        elif isinstance(self.couplings, str) or not self._own_couplings:
+            raise InvalidInputError(
+                f"couplings={self.couplings!r} is unknown: use one of "
+                f"{', '.join(map(repr, COUPLINGS))}; for couplings of your own give a graph with "
+                "those weights, or energy=Custom(couplings=...)"
+            )
+        terms = self._terms(graph, states, q)
+        given = self.label_strength if label_strength is None else label_strength
+        strength = float_array(terms.pop("label_strength", given), "label_strength")
+        if strength.shape not in ((), (n,)):
+            raise InvalidInputError(
+                f"label_strength has shape {strength.shape}: give one number, or one per point, "
+                f"({n},)"
+            )
+        strength = np.broadcast_to(strength, (n,))
+        labelled = states != UNLABELLED
+        if np.any(np.isnan(strength[labelled]) | (strength[labelled] < 0)):
+            raise InvalidInputError(
+                "label_strength must be >= 0 (inf clamps the label, 0 ignores it), got a negative "
+                "or NaN value"
+            )
+        hard = labelled & np.isinf(strength)
+        soft = np.flatnonzero(labelled & ~hard)
+        couplings, penalty = terms.get("couplings", graph.weights), terms.get("class_penalty")
+        if penalty is not None and penalty.kind == "ratio":
+            couplings = np.concatenate([couplings, penalty.effective_couplings])
+        strongest = float(np.abs(couplings).max(initial=0.0))
+        # A sum of shares: strengths near the largest float must not overflow.
+        if strongest > 0 and np.sum(strength[soft] / MAX_STRENGTH) > strongest:
+            raise InvalidInputError(
+                f"label_strength {strength[soft].max():g} drowns the couplings (at most "
+                f"{strongest:g}) in rounding errors: use inf, which holds the label"
+            )
+        fields = np.zeros((n, q))
+        fields[soft] = strength[soft, None]
+        fields[soft, states[soft]] = 0.0
+        terms["fields"] = fields + terms.get("fields", 0.0)
+        return PottsModel(graph, q, clamped=np.where(hard, states, FREE), **terms)
 
-    def _model(
-        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
-    ) -> PottsModel:
-        raise NotImplementedError
+    def _terms(self, graph: Graph, states: Labels, q: int) -> dict[str, Any]:
+        """What the model of a `graph`, its weights the couplings, has besides labels.
+
+        Arguments of `PottsModel`, and perhaps a `label_strength` in place of the setting.
+        """
+        return {}
 
 
-def checked_labels(graph: Graph, labels: npt.ArrayLike, n_states: int) -> npt.NDArray[np.int64]:
+def checked_labels(graph: Graph, labels: npt.ArrayLike, n_states: int) -> Labels:
     """States of the labelled points, -1 for the others, (n,)."""
     given = integer_array(labels, "labels")
     n = graph.n_nodes
@@ -131,47 +151,6 @@ def checked_labels(graph: Graph, labels: npt.ArrayLike, n_states: int) -> npt.ND
     if np.any((given < UNLABELLED) | (given >= n_states)):
         raise InvalidInputError(f"labels must be -1 or states 0 to {n_states - 1}")
     return given
-
-
-def label_terms(
-    graph: Graph,
-    labels: npt.ArrayLike,
-    n_states: int,
-    label_strength: npt.ArrayLike,
-    couplings: FloatArray | None = None,
-) -> tuple[FloatArray, npt.NDArray[np.int64]]:
-    """Fields (n, q) and clamps (n,) of labels with the given strength.
-
-    `couplings` (default: the graph's weights) say which strengths would drown them.
-    """
-    n, q = graph.n_nodes, n_states
-    given = checked_labels(graph, labels, q)
-    strength = float_array(label_strength, "label_strength")
-    if strength.shape not in ((), (n,)):
-        raise InvalidInputError(
-            f"label_strength has shape {strength.shape}: give one number, or one per point, ({n},)"
-        )
-    strength = np.broadcast_to(strength, (n,))
-    labelled = given != UNLABELLED
-    if np.any(np.isnan(strength[labelled]) | (strength[labelled] < 0)):
-        raise InvalidInputError(
-            "label_strength must be >= 0 (inf clamps the label, 0 ignores it), got a negative "
-            "or NaN value"
-        )
-    hard = labelled & np.isinf(strength)
-    soft = np.flatnonzero(labelled & ~hard)
-    strengths = graph.weights if couplings is None else couplings
-    strongest = float(np.abs(strengths).max(initial=0.0))
-    # A sum of shares: strengths near the largest float must not overflow.
-    if strongest > 0 and np.sum(strength[soft] / MAX_STRENGTH) > strongest:
-        raise InvalidInputError(
-            f"label_strength {strength[soft].max():g} drowns the couplings (at most "
-            f"{strongest:g}) in rounding errors: use inf, which holds the label"
-        )
-    fields = np.zeros((n, q))
-    fields[soft] = strength[soft, None]
-    fields[soft, given[soft]] = 0.0
-    return fields, np.where(hard, given, FREE)
 
 
 def weighted_degrees(graph: Graph) -> FloatArray:

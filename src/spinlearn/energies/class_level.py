@@ -15,27 +15,21 @@ N and V_c count the points that may be of one of the q classes: all of them wher
 label. Where every state has one, parts of the graph without label count for no class, because they
 are never called by a name.
 
-The diffused cut is for very few labels, down to one a class. With one label a class, a labelling in
-which two classes have changed places costs only the edges of two labelled points, so the cut says
-well which points belong together, but hardly which class they are. Diffusion says the opposite: it
-carries a label far, but blurs borders. P_i(c) is what reaches point i of the labels of class c in
-random walks over the graph (Zhou et al. 2004 with alpha near one),
+The diffused cut is for very few labels: with one label a class, a labelling in which two classes
+have changed places costs the cut only the edges of two labelled points. P_i(c) is what reaches
+point i of the labels of class c in random walks (Zhou et al. 2004 with alpha near one),
 
     G = (I - alpha S)^-1 Y,    S = D^-1/2 W D^-1/2,    P_i(c) = G_ic / g_c / sum_c' G_ic' / g_c',
 
 g_c = sum_i G_ic, so that all classes carry the same mass however well their labels are placed. k is
 the number of labelled classes; a state without label has no field. m is the mean over the
 unlabelled points of the largest minus the second largest P_i, so that gamma is the usual field
-difference of a point in units of the mean coupling <J>, whatever alpha and the graph: at 0.2 a
-single neighbour outweighs it at one point, while a group of a hundred points feels twenty. Its
-balance is by default the mean degree, mean_i sum_j w_ij: as many mean couplings as a point has
-neighbours. That is the strength of the null model of modularity with gamma = 1, which the energy
-becomes with V_c as volumes and without fields.
+difference of a point in units of <J>, whatever alpha and the graph: at 0.2 a single neighbour
+outweighs it at one point, while a group of a hundred points feels twenty.
 
 Modularity is the cut beside a null model. In a random graph with the same degrees an edge joins i
 and j with weight d_i d_j / 2W, W = sum_<ij> w_ij, so its second term is gamma times the weight that
-chance would put inside the classes. It is the Potts form of modularity (Reichardt & Bornholdt
-2006): with Newman's
+chance would put inside the classes. With Newman's modularity (Reichardt & Bornholdt 2006)
 
     Q = (1/2W) sum_ij (w_ij - gamma d_i d_j / 2W) [s_i = s_j]        E = W (1 - Q).
 """
@@ -43,19 +37,12 @@ chance would put inside the classes. It is the Potts form of modularity (Reichar
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.energies.base import (
-    UNLABELLED,
-    Energy,
-    checked_labels,
-    label_terms,
-    mean_coupling,
-    weighted_degrees,
-)
+from spinlearn.energies.base import UNLABELLED, Energy, Labels, mean_coupling, weighted_degrees
 from spinlearn.energies.pairwise import MinCut
 from spinlearn.errors import InvalidInputError
 from spinlearn.linear import inverse_roots, scaled, solve, weight_matrix
@@ -63,7 +50,6 @@ from spinlearn.model.arrays import BoolArray, FloatArray, real_array
 from spinlearn.model.class_penalty import ClassPenalty
 from spinlearn.model.components import reached
 from spinlearn.model.graph import Graph
-from spinlearn.model.potts import PottsModel
 from spinlearn.model.settings import is_number
 
 TOLERANCE = 1e-8  # residual relative to the labels, far below the margins that fields are made of
@@ -102,35 +88,24 @@ class BalancedCut(MinCut):
     size: str = "count"
     proportions: Any = None
 
-    def _model(
-        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
-    ) -> PottsModel:
-        model = super()._model(graph, labels, q, strength)
-        counted = counted_points(graph, labels, q)
-        balanced = self._strength(graph, counted)
-        if not (is_number(balanced) and 0 <= balanced < np.inf):
+    def _terms(self, graph: Graph, states: Labels, q: int) -> dict[str, Any]:
+        if not (is_number(self.strength) and 0 <= self.strength < np.inf):
             raise InvalidInputError(
-                f"strength={balanced!r} is not a number >= 0: 0 switches the balance off, 2 is "
-                "usual"
+                f"strength={self.strength!r} is not a number >= 0: 0 switches the balance off, 2 "
+                "is usual"
             )
         if self.size not in ("count", "volume"):
             raise InvalidInputError(f"size={self.size!r} is unknown: use 'count' or 'volume'")
-        sizes = counted.astype(np.float64)
+        sizes = counted_points(graph, states, q).astype(np.float64)
         if self.size == "volume":
-            degrees = weighted_degrees(graph) * counted
-            sizes = over_mean(degrees, counted)[0] if np.any(degrees > 0) else sizes
-        unit = mean_coupling(graph.weights)
-        targets = self.proportions
+            volumes, mean_degree = counted_volumes(graph, states, q)
+            sizes = volumes if mean_degree > 0 else sizes
+        strength, targets = self.strength * mean_coupling(graph.weights), self.proportions
         if targets is not None:
             targets = float(sizes.sum()) * class_shares(targets, q)
-        return model.replace(
-            class_penalty=ClassPenalty.quadratic(
-                sizes, balanced * unit, n_states=q, targets=targets
-            )
-        )
-
-    def _strength(self, graph: Graph, counted: BoolArray) -> float:
-        return self.strength
+        return {
+            "class_penalty": ClassPenalty.quadratic(sizes, strength, n_states=q, targets=targets)
+        }
 
 
 @dataclass(kw_only=True)
@@ -171,10 +146,15 @@ class DiffusedCut(BalancedCut):
     alpha: float = 0.999
     strength: float | None = None  # type: ignore[assignment]
 
-    def _model(
-        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
-    ) -> PottsModel:
-        model = super()._model(graph, labels, q, strength)
+    def _terms(self, graph: Graph, states: Labels, q: int) -> dict[str, Any]:
+        strength = self.strength
+        if strength is None:
+            # The summed |coupling| of a point, mean over those that count, over <J>
+            counted = counted_points(graph, states, q)
+            weights = np.abs(graph.weights) / mean_coupling(graph.weights)
+            strength = float(np.sum(weights * counted[graph.edges].sum(axis=1)) / counted.sum())
+        balance = BalancedCut(strength=strength, size=self.size, proportions=self.proportions)
+        terms = balance._terms(graph, states, q)
         gamma, alpha = self.diffusion, self.alpha
         if not (is_number(gamma) and 0 <= gamma < np.inf):
             raise InvalidInputError(
@@ -182,21 +162,8 @@ class DiffusedCut(BalancedCut):
             )
         if not (is_number(alpha) and 0 < alpha < 1):
             raise InvalidInputError(f"alpha={alpha!r} is not a share: use 0 < alpha < 1")
-        states = checked_labels(graph, labels, q)
-        unit = mean_coupling(graph.weights)
-        return model.replace(
-            fields=model.fields - gamma * unit * _preferences(graph, states, q, float(alpha))
-        )
-
-    def _strength(self, graph: Graph, counted: BoolArray) -> float:
-        """By default the summed |coupling| of a point, mean over those that count, over <J>."""
-        if self.strength is not None:
-            return self.strength
-        if graph.n_edges == 0:
-            return 0.0
-        strength = np.abs(graph.weights)
-        ends = counted[graph.edges].sum(axis=1)
-        return float(np.sum(strength / strength.mean() * ends) / counted.sum())
+        preferences = _preferences(graph, states, q, float(alpha))
+        return terms | {"fields": -(gamma * mean_coupling(graph.weights) * preferences)}
 
 
 @dataclass(kw_only=True)
@@ -237,10 +204,7 @@ class Modularity(MinCut):
     resolution: float = 1.0
     proportions: Any = None
 
-    def _model(
-        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
-    ) -> PottsModel:
-        model = super()._model(graph, labels, q, strength)
+    def _terms(self, graph: Graph, states: Labels, q: int) -> dict[str, Any]:
         gamma = self.resolution
         if not (is_number(gamma) and 0 <= gamma < np.inf):
             raise InvalidInputError(
@@ -248,12 +212,10 @@ class Modularity(MinCut):
                 "larger classes, and 0 leaves the minimum cut"
             )
         shares = None if self.proportions is None else class_shares(self.proportions, q)
-        counted = counted_points(graph, labels, q)
-        degrees = weighted_degrees(graph) * counted
-        if gamma == 0 or not np.any(degrees > 0):
-            return model  # without edges chance joins nothing
         # Volumes in units of the mean degree: their squares must not overflow.
-        sizes, mean_degree = over_mean(degrees, counted)
+        sizes, mean_degree = counted_volumes(graph, states, q)
+        if gamma == 0 or mean_degree == 0:
+            return {}  # without edges chance joins nothing
         chance = float(gamma) * mean_degree
         if not np.isfinite(chance):
             raise InvalidInputError(
@@ -261,9 +223,7 @@ class Modularity(MinCut):
                 "is too large a number; 1 is usual"
             )
         targets = None if shares is None else float(sizes.sum()) * shares
-        return model.replace(
-            class_penalty=ClassPenalty.quadratic(sizes, chance, n_states=q, targets=targets)
-        )
+        return {"class_penalty": ClassPenalty.quadratic(sizes, chance, n_states=q, targets=targets)}
 
 
 @dataclass(kw_only=True)
@@ -296,23 +256,14 @@ class NormalizedCut(Energy):
     1.0
     """
 
-    def _model(
-        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
-    ) -> PottsModel:
-        sizes = self._sizes(weighted_degrees(graph))
-        fields, clamped = label_terms(graph, labels, q, strength)
-        scale = float(sizes.sum()) / (2 * q)
-        return PottsModel(
-            graph,
-            q,
-            couplings=np.zeros(graph.n_edges),
-            fields=fields,
-            clamped=clamped,
-            class_penalty=ClassPenalty.ratio(graph, sizes, n_states=q, scale=scale),
-        )
+    _by_degree: ClassVar[bool] = True  # whether sizes are summed degrees, or numbers of points
 
-    def _sizes(self, degrees: FloatArray) -> FloatArray:
-        return degrees
+    def _terms(self, graph: Graph, states: Labels, q: int) -> dict[str, Any]:
+        degrees = weighted_degrees(graph)
+        sizes = degrees if self._by_degree else np.ones(graph.n_nodes)
+        scale = float(sizes.sum()) / (2 * q)
+        penalty = ClassPenalty.ratio(graph, sizes, n_states=q, scale=scale)
+        return {"couplings": np.zeros(graph.n_edges), "class_penalty": penalty}
 
 
 @dataclass(kw_only=True)
@@ -341,24 +292,26 @@ class RatioCut(NormalizedCut):
     1.0
     """
 
-    def _sizes(self, degrees: FloatArray) -> FloatArray:
-        return np.ones(len(degrees))
+    _by_degree = False
 
 
-def counted_points(graph: Graph, labels: npt.ArrayLike, n_states: int) -> BoolArray:
+def counted_points(graph: Graph, states: Labels, n_states: int) -> BoolArray:
     """Points that count in the sizes of classes, (n,): at least one."""
-    states = checked_labels(graph, labels, n_states)
     labelled = states != UNLABELLED
     if len(np.unique(states[labelled])) < n_states:
         return np.ones(graph.n_nodes, dtype=np.bool_)
     return reached(graph, labelled)
 
 
-def over_mean(sizes: FloatArray, counted: BoolArray) -> tuple[FloatArray, float]:
-    """Sizes over their mean over the points that count, (n,), beside that mean; some are > 0."""
-    largest = float(sizes.max())  # a sum of sizes could overflow
-    mean = float(np.sum(sizes / largest) / counted.sum())
-    return np.asarray(sizes / largest / mean), largest * mean
+def counted_volumes(graph: Graph, states: Labels, n_states: int) -> tuple[FloatArray, float]:
+    """Degrees of the points that count over their mean, (n,), and that mean; it may be 0."""
+    counted = counted_points(graph, states, n_states)
+    degrees = weighted_degrees(graph) * counted
+    largest = float(degrees.max())
+    if largest == 0:
+        return degrees, 0.0
+    mean = float(np.sum(degrees / largest) / counted.sum())  # a sum of degrees could overflow
+    return np.asarray(degrees / largest / mean), largest * mean
 
 
 def class_shares(proportions: npt.ArrayLike, n_states: int) -> FloatArray:
@@ -371,9 +324,7 @@ def class_shares(proportions: npt.ArrayLike, n_states: int) -> FloatArray:
     return np.asarray(values / values.sum())
 
 
-def _preferences(
-    graph: Graph, states: npt.NDArray[np.int64], n_states: int, alpha: float
-) -> FloatArray:
+def _preferences(graph: Graph, states: Labels, n_states: int, alpha: float) -> FloatArray:
     """(P_i(c) - 1/k) / m for unlabelled points, (n, q); zero where no label reaches."""
     preferences = np.zeros((graph.n_nodes, n_states))
     labelled = np.flatnonzero(states != UNLABELLED)

@@ -12,13 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.energies.base import (
-    UNLABELLED,
-    Energy,
-    checked_labels,
-    label_terms,
-    mean_coupling,
-)
+from spinlearn.energies.base import UNLABELLED, Energy, Labels, mean_coupling
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.arrays import real_array
 from spinlearn.model.class_penalty import ClassPenalty
@@ -59,29 +53,18 @@ class Custom(Energy):
     fields: Any = None
     class_penalty: Any = None
 
-    def _coupled(self, graph: Graph) -> Graph:
-        return super()._coupled(graph) if isinstance(self.couplings, str) else graph
+    _own_couplings = True
 
-    def _model(
-        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
-    ) -> PottsModel:
-        couplings, penalty = None, self.class_penalty
+    def _terms(self, graph: Graph, states: Labels, q: int) -> dict[str, Any]:
+        terms: dict[str, Any] = {"pair_cost": self.pair_cost}
         if not isinstance(self.couplings, str):
-            couplings = real_array(self.couplings, "couplings", (graph.n_edges,))
-        fields, clamped = label_terms(graph, labels, q, strength, couplings)
+            terms["couplings"] = real_array(self.couplings, "couplings", (graph.n_edges,))
         if self.fields is not None:
-            fields = fields + real_array(self.fields, "fields", (graph.n_nodes, q))
+            terms["fields"] = real_array(self.fields, "fields", (graph.n_nodes, q))
+        penalty = self.class_penalty
         if penalty is not None and not isinstance(penalty, ClassPenalty):
             penalty = ClassPenalty.from_table(penalty)
-        return PottsModel(
-            graph,
-            q,
-            couplings=couplings,
-            pair_cost=self.pair_cost,
-            fields=fields,
-            clamped=clamped,
-            class_penalty=penalty,
-        )
+        return terms | {"class_penalty": penalty}
 
 
 @dataclass(kw_only=True)
@@ -117,7 +100,7 @@ class ClassPrior(Settings):
     def __call__(
         self, graph: Graph, labels: npt.ArrayLike, n_states: int, **label_strength: Any
     ) -> PottsModel:
-        """The model of the inner energy with the prior's fields added; see `Energy`."""
+        """The model of the inner energy with the fields of the prior; see `MinCut`."""
         from spinlearn.energies import make_energy
 
         if self.prior is None:
@@ -133,5 +116,5 @@ class ClassPrior(Settings):
             raise InvalidInputError(f"strength={self.strength!r} of the prior is not a number >= 0")
         unit = mean_coupling(model.effective_couplings)
         cost = -self.strength * unit * np.log(values / values.max())
-        free = checked_labels(graph, labels, model.n_states) == UNLABELLED
+        free = np.asarray(labels) == UNLABELLED
         return model.replace(fields=model.fields + free[:, None] * cost)

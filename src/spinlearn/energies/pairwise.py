@@ -19,13 +19,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from spinlearn.energies.base import Energy, label_terms, weighted_degrees
+from spinlearn.energies.base import Energy, Labels, weighted_degrees
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.arrays import float_array
 from spinlearn.model.graph import Graph
-from spinlearn.model.potts import PottsModel
 
 
 @dataclass(kw_only=True)
@@ -53,12 +51,6 @@ class MinCut(Energy):
     >>> model.energy([[0, 0, 1, 1], [0, 1, 1, 1]]).tolist()  # the first cuts the weak edge
     [0.5, 1.0]
     """
-
-    def _model(
-        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
-    ) -> PottsModel:
-        fields, clamped = label_terms(graph, labels, q, strength)
-        return PottsModel(graph, q, fields=fields, clamped=clamped)
 
 
 @dataclass(kw_only=True)
@@ -99,22 +91,17 @@ class Harmonic(Energy):
 
     class_values: Any = None
 
-    def _model(
-        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
-    ) -> PottsModel:
-        given = self.class_values
-        places = np.eye(q) if given is None else float_array(given, "class_values")
+    def _terms(self, graph: Graph, states: Labels, q: int) -> dict[str, Any]:
+        if self.class_values is None:  # |e_a - e_b|^2 = 2; as couplings, so that clusters can move
+            return {"couplings": 2 * graph.weights}
+        places = float_array(self.class_values, "class_values")
         if places.shape[:1] != (q,) or places.ndim > 2 or not np.all(np.isfinite(places)):
             raise InvalidInputError(
                 f"class_values has shape {places.shape} or holds NaN or infinity: give one finite "
                 f"number, or one point, for each of the {q} classes"
             )
-        fields, clamped = label_terms(graph, labels, q, strength)
-        if given is None:  # |e_a - e_b|^2 = 2; as couplings, so that clusters can move
-            return PottsModel(graph, q, couplings=2 * graph.weights, fields=fields, clamped=clamped)
         points = places.reshape(q, -1)
-        cost = np.sum((points[:, None] - points[None]) ** 2, axis=2)
-        return PottsModel(graph, q, pair_cost=cost, fields=fields, clamped=clamped)
+        return {"pair_cost": np.sum((points[:, None] - points[None]) ** 2, axis=2)}
 
 
 @dataclass(kw_only=True)
@@ -154,12 +141,8 @@ class LGC(Energy):
 
     mu: float | None = None
 
-    def _model(
-        self, graph: Graph, labels: npt.ArrayLike, q: int, strength: npt.ArrayLike
-    ) -> PottsModel:
+    def _terms(self, graph: Graph, states: Labels, q: int) -> dict[str, Any]:
         degrees = weighted_degrees(graph)
         u, v = graph.edges.T
-        couplings = 2 * graph.weights / np.sqrt(degrees[u]) / np.sqrt(degrees[v])
-        strength = strength if self.mu is None else self.mu
-        fields, clamped = label_terms(graph, labels, q, strength, couplings)
-        return PottsModel(graph, q, couplings=couplings, fields=fields, clamped=clamped)
+        terms = {"couplings": 2 * graph.weights / np.sqrt(degrees[u]) / np.sqrt(degrees[v])}
+        return terms if self.mu is None else terms | {"label_strength": self.mu}
