@@ -16,7 +16,7 @@ from spinlearn.minimizers import (
     minimize,
     multilevel,
 )
-from spinlearn.minimizers.multilevel import contracted, masses, modules, numbered
+from spinlearn.minimizers.multilevel import contracted, masses, modules
 from spinlearn.model.class_penalty import ClassPenalty
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import FREE, PottsModel
@@ -77,9 +77,8 @@ def test_contraction_keeps_the_energy_of_every_labelling(seed):
     """Also with signed couplings, a diagonal in the pair cost, targets and levels of modules."""
     rng = np.random.default_rng(seed)
     for model in (signed_model(rng, n=30, q=4), random_model("diffused_cut", rng, n=30, q=4)):
-        member = numbered(
-            np.where(model.clamped == FREE, rng.integers(0, 8, 30), 8 + model.clamped)
-        )
+        groups = np.where(model.clamped == FREE, rng.integers(0, 8, 30), 8 + model.clamped)
+        member = np.unique(groups, return_inverse=True)[1].astype(np.int32)
         coarse = contracted(model, member)
         k = coarse.n_nodes
         states = rng.integers(0, 4, (50, k))

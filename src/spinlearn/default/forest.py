@@ -35,7 +35,7 @@ from spinlearn.constants import FEW_LINKS, USUAL
 from spinlearn.default.walks import SAMPLE
 from spinlearn.linear import weight_matrix
 from spinlearn.minimizers.modules import FINE, ModuleTree
-from spinlearn.minimizers.multilevel import masses, modules
+from spinlearn.minimizers.multilevel import modules
 from spinlearn.model.arrays import FloatArray
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
@@ -92,7 +92,7 @@ class Forest:
         if graph.n_nodes > SAMPLE:
             model = PottsModel(graph, 2)
             generator = np.random.default_rng(seed)
-            self.member = modules(model, FINE, generator, masses(model)).astype(np.intp)
+            self.member = modules(model, FINE, generator).astype(np.intp)
             graph, inner = _contracted(graph, self.member)
         self.n_nodes = graph.n_nodes
         self.sizes: FloatArray = np.bincount(self.member).astype(np.float64)

@@ -1,28 +1,29 @@
-"""Annealing: of pairwise models, and of those with a term in whole classes.
+"""Annealing: of pairwise models by single nodes, of any energy by clusters where they are valid.
 
-Simulated annealing: the fallback for energies that no cut minimises, the best labelling kept.
+annealing        The fallback for energies that no cut minimises, the best labelling kept. T falls
+                 geometrically, from where the stiffest node moves freely (its cost / ln 2) to where
+                 a weak bond is almost never broken (its cost / ln 100), by single-node Metropolis
+                 moves; then descent to the nearest local minimum.
+class_annealing  Class-level terms included. Several walkers cool geometrically from the mean-field
+                 bound of the ordering temperature, above which nothing is ordered, to a sixtieth of
+                 it; the best labelling of each is taken down to the nearest that no single node can
+                 improve. Where the class term depends on class sizes only, walkers move by
+                 Swendsen-Wang clusters and exchanges of two classes (`kernels.clusters`), else by
+                 heat bath and corrected Wolff flips (`kernels.nodes`).
 
-Single-node Metropolis moves while T falls geometrically, from where the stiffest node moves freely
-(its cost / ln 2) to where a weak bond is almost never broken (its cost / ln 100), then descent to
-the nearest local minimum. Kirkpatrick, Gelatt & Vecchi, Science 220, 671 (1983).
-
-Annealing of any energy, class-level terms included, by clusters where they are valid.
-
-Several walkers cool geometrically from the mean-field bound of the ordering temperature, above
-which nothing is ordered, to a sixtieth of it; the best labelling of each is kept, and then taken
-down to the nearest labelling that no single node can improve. Where the class term depends on
-class sizes only, walkers move by Swendsen-Wang clusters and exchanges of two classes
-(`spinlearn.kernels.clusters`), else by heat bath and corrected Wolff flips
-(`spinlearn.kernels.nodes`). Kirkpatrick, Gelatt & Vecchi, Science 220, 671 (1983).
+Kirkpatrick, Gelatt & Vecchi, Science 220, 671 (1983). Axes: n nodes, q states, R runs.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
+from spinlearn.kernels.clusters import sweep_clusters
+from spinlearn.kernels.nodes import anneal, descend, energies_of, sweep_walkers
+from spinlearn.kernels.rng import make_stream
 from spinlearn.minimizers.minimum import (
     Minimum,
-    check_effort,
     choices,
     class_level_reason,
     refuse,
@@ -31,6 +32,7 @@ from spinlearn.minimizers.minimum import (
 from spinlearn.model.arrays import FloatArray, StateArray
 from spinlearn.model.kernel_arguments import (
     Group,
+    KernelModel,
     bond_thresholds,
     cluster_model,
     cluster_reason,
@@ -43,6 +45,10 @@ from spinlearn.model.protocols import seed_sequence
 
 WEAK = 0.05  # quantile of the couplings that sets the lowest temperature
 MAX_DESCENT = 10_000  # sweeps; every one lowers the energy, so this only guards against rounding
+N_SWEEPS, N_RUNS = 300, 16
+COOLING = 60.0  # highest over lowest temperature
+FLIPS = 2  # of Wolff clusters after every heat-bath sweep
+MAX_CLASS_DESCENT = 1000  # sweeps, likewise
 
 
 def annealing(
@@ -64,12 +70,6 @@ def annealing(
     Returns
     -------
     Minimum
-        The labelling, its energy, and whether it is exact.
-
-    References
-    ----------
-    S. Kirkpatrick, C. D. Gelatt and M. P. Vecchi, Optimization by simulated annealing, Science 220,
-    671 (1983).
 
     Examples
     --------
@@ -81,10 +81,7 @@ def annealing(
     >>> annealing(ring, seed=0).energy
     -2.0
     """
-    from spinlearn.kernels.nodes import anneal, descend
-
-    refuse(class_level_reason(model))
-    check_effort(n_sweeps, n_runs)
+    refuse(class_level_reason(model), n_sweeps, n_runs)
     free, kernel = model.free_nodes, kernel_model(model)
     temperatures = cooling_schedule(model, n_sweeps)
     labels, energy, sweeps = choices(model, 0), np.inf, 0
@@ -97,11 +94,10 @@ def annealing(
         best: StateArray = states.copy()
         stream = child.generate_state(1, np.uint64)
         anneal(temperatures, kernel, states, best, stream)
-        sweeps += n_sweeps
-        sweeps += descend(kernel, model.energy_resolution, MAX_DESCENT, best)
-        found = float(model.energy(best))
-        if found < energy:
-            labels, energy = best, found
+        sweeps += n_sweeps + descend(kernel, model.energy_resolution, MAX_DESCENT, best)
+        reached = float(model.energy(best))
+        if reached < energy:
+            labels, energy = best, reached
     return Minimum(
         labels=labels,
         energy=energy,
@@ -132,12 +128,6 @@ def cooling_schedule(model: PottsModel, n_sweeps: int) -> FloatArray:
     return np.asarray(np.geomspace(hot, min(cold, hot), n_sweeps))
 
 
-N_SWEEPS, N_RUNS = 300, 16
-COOLING = 60.0  # highest over lowest temperature
-FLIPS = 2  # of Wolff clusters after every heat-bath sweep
-MAX_CLASS_DESCENT = 1000  # sweeps, likewise
-
-
 def class_annealing(
     model: PottsModel, *, n_sweeps: int = N_SWEEPS, n_runs: int = N_RUNS, seed: int | None = None
 ) -> Minimum:
@@ -157,7 +147,6 @@ def class_annealing(
     Returns
     -------
     Minimum
-        The labelling, its energy, and whether it is exact.
 
     Examples
     --------
@@ -168,7 +157,7 @@ def class_annealing(
     >>> class_annealing(NormalizedCut()(chain, [0, -1, -1, 1], 2), seed=0).labels.tolist()
     [0, 0, 1, 1]
     """
-    check_effort(n_sweeps, n_runs)
+    refuse(None, n_sweeps, n_runs)
     best, sweeps = annealed(model, n_sweeps, n_runs, seed_sequence(seed))
     energies = np.atleast_1d(model.energy(best))
     lowest = int(np.argmin(energies))
@@ -178,25 +167,22 @@ def class_annealing(
         exact=len(model.free_nodes) == 0,
         method="class_annealing",
         undecided=unreachable(model),
-        sweeps=n_runs * n_sweeps + sweeps,
+        sweeps=sweeps,
     )
 
 
 def annealed(
     model: PottsModel, n_sweeps: int, n_runs: int, seed: np.random.SeedSequence
 ) -> tuple[StateArray, int]:
-    """The best labelling of every run after descent, (R, n), and the sweeps of the descent."""
-    from spinlearn.kernels.clusters import sweep_clusters
-    from spinlearn.kernels.rng import make_stream
-
+    """The best labelling of every run after descent, (R, n), and the sweeps of all."""
     by_clusters = cluster_reason(model) is None
     if by_clusters:
         clusters, sizes, free = cluster_model(model)
         nothing = np.zeros((0, 0, model.n_states), dtype=np.float32)
         unmeasured = np.full(n_runs, -1), nothing, nothing[:, :, 0], nothing[:, :, 0]
     states = random_states(model, n_runs, seed)
-    nodes = NodeDescent(model, make_stream(seed))
-    best, best_energies = states.copy(), nodes.energies(states)
+    kernel, stream = kernel_model(model), make_stream(seed)
+    best, best_energies = states.copy(), energies_of(states, kernel)
     top = float(temperature_grid(model)[-1])
     temperatures = np.geomspace(top, top / COOLING, n_sweeps)
     for temperature in temperatures if len(model.free_nodes) else ():
@@ -209,53 +195,34 @@ def annealed(
                 repeats=np.ones(n_runs, dtype=np.int64),
                 betas=betas,
                 thresholds=bond_thresholds(betas, free.couplings),
-                stream=nodes.stream,
+                stream=stream,
             )
             sweep_clusters(group, clusters, sizes, 1, *unmeasured)
             states[:, free.nodes] = group.states
         else:
-            nodes.sweep(states, 1 / temperature, FLIPS)
-        energies = nodes.energies(states)
+            sweep_walkers(states, np.full(n_runs, 1 / temperature), kernel, stream, 1, FLIPS)
+        energies = energies_of(states, kernel)
         better = energies < best_energies
         best[better], best_energies[better] = states[better], energies[better]
-    return best, nodes.descend(best)
+    return best, n_runs * n_sweeps + descend_walkers(best, model, kernel, stream)
 
 
-class NodeDescent:
-    """Sweeps of single nodes over labellings (R, n) of one model, in the work space of a thread.
+def descend_walkers(
+    states: StateArray, model: PottsModel, kernel: KernelModel, stream: npt.NDArray[np.uint64]
+) -> int:
+    """Single nodes by heat bath at T = 0 until no labelling (R, n) gains; the number of sweeps.
 
-    Every energy, by heat bath; at T = 0 at a temperature so low that only the lowest states have
-    weight, and ties are drawn.
+    In place, for every energy, at a temperature so low that only the lowest states have weight;
+    ties are drawn.
     """
-
-    def __init__(self, model: PottsModel, stream: np.ndarray) -> None:
-        self.scale = max(model.energy_scale, 1e-200)
-        self.model = kernel_model(model)
-        self.stream = stream
-
-    def energies(self, states: StateArray) -> FloatArray:
-        """E of every labelling, (R,)."""
-        from spinlearn.kernels.nodes import energies_of
-
-        return np.asarray(energies_of(states, self.model))
-
-    def sweep(self, states: StateArray, beta: float, n_flips: int = 0) -> None:
-        """Heat bath of every free node in turn, then flips of Wolff clusters; in place."""
-        from spinlearn.kernels.nodes import sweep_walkers
-
-        betas = np.full(len(states), beta)
-        sweep_walkers(states, betas, self.model, self.stream, 1, n_flips)
-
-    def descend(self, states: StateArray) -> int:
-        """Node moves at T = 0 until no labelling gains, in place; the number of sweeps."""
-        current, energies = states.copy(), self.energies(states)
-        sweeps = 0
-        while sweeps < MAX_CLASS_DESCENT:
-            self.sweep(current, 1e12 / self.scale)  # no weight but for the lowest states
-            sweeps += 1
-            now = self.energies(current)
-            better = now < energies - 1e-12 * self.scale
-            states[better], energies[better] = current[better], now[better]
-            if not np.any(better):
-                break
-        return sweeps
+    scale = max(model.energy_scale, 1e-200)
+    cold = np.full(len(states), 1e12 / scale)
+    current, energies = states.copy(), energies_of(states, kernel)
+    for sweep in range(MAX_CLASS_DESCENT):
+        sweep_walkers(current, cold, kernel, stream, 1, 0)
+        now = energies_of(current, kernel)
+        better = now < energies - 1e-12 * scale
+        states[better], energies[better] = current[better], now[better]
+        if not np.any(better):
+            return sweep + 1
+    return MAX_CLASS_DESCENT

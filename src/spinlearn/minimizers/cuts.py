@@ -39,7 +39,6 @@ from itertools import combinations
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.kernels.cuts import (
@@ -63,7 +62,7 @@ from spinlearn.minimizers.minimum import (
     swap_reason,
     unreachable,
 )
-from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, StateArray
+from spinlearn.model.arrays import FloatArray, IntArray, StateArray
 from spinlearn.model.potts import FREE, PottsModel, trusted_model
 from spinlearn.model.protocols import seed_sequence
 
@@ -173,6 +172,9 @@ def minimum_cut(model: PottsModel) -> MinimumCut:
     >>> minimum_cut(PottsModel(chain, 2, clamped=[0, -1, -1, 1])).labels.tolist()
     [0, 0, 1, 1]
     """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     refuse(cut_reason(model))
     zero, one = choices(model, 0), choices(model, 1)
     moves = BinaryMoves(model)
@@ -185,7 +187,14 @@ def minimum_cut(model: PottsModel) -> MinimumCut:
         fewest_ones[cut.members[cut.side == SINK]] = 1
         between = np.flatnonzero(cut.side == UNDECIDED)
         undecided[cut.members[between]] = True
-        n_blocks, n_parts = _residual_components(cut, between)
+        if len(between):  # strong and weak components of the residual network of these nodes
+            heads, slots = cut.arcs.T
+            left = (cut.residual[slots] > cut.tolerance).astype(np.int8)
+            shape = (len(cut.members), len(cut.members))
+            network = csr_array((left, heads, cut.arc_ptr), shape=shape)[between][:, between]
+            network.eliminate_zeros()
+            n_blocks = int(connected_components(network, directed=True, connection="strong")[0])
+            n_parts = int(connected_components(network, directed=False)[0])
     energy = bound = float(model.energy(fewest_ones))
     if cut is not None:
         bound = min(energy, moves.energy(zero) - cut.gain)
@@ -201,23 +210,6 @@ def minimum_cut(model: PottsModel) -> MinimumCut:
         n_blocks=n_blocks,
         n_parts=n_parts,
     )
-
-
-def _residual_components(cut: Cut, undecided: npt.NDArray[np.intp]) -> tuple[int, int]:
-    """Strong and weak components of the residual network among nodes between the extreme cuts."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import connected_components
-
-    if len(undecided) == 0:
-        return 0, 0
-    k = len(cut.members)
-    heads, slots = cut.arcs.T
-    left = (cut.residual[slots] > cut.tolerance).astype(np.int8)
-    network = csr_array((left, heads, cut.arc_ptr), shape=(k, k))[undecided][:, undecided]
-    network.eliminate_zeros()
-    strong = connected_components(network, directed=True, connection="strong")[0]
-    weak = connected_components(network, directed=False)[0]
-    return int(strong), int(weak)
 
 
 def alpha_expansion(model: PottsModel, *, bound: bool = False, stop: Stop | None = None) -> Minimum:
@@ -248,27 +240,11 @@ def alpha_expansion(model: PottsModel, *, bound: bool = False, stop: Stop | None
     """
     refuse(expansion_reason(model))
 
-    def expand(work: BinaryMoves, states: StateArray, alpha: int) -> StateArray:
+    def expansion(states: StateArray, alpha: int) -> tuple[StateArray, StateArray]:
         """Ties are kept as they are."""
-        wanted, moved = choices(model, alpha), states.copy()
-        cut = work.cut(states, wanted)
-        if cut is not None:
-            grown = cut.members[cut.side == SINK]
-            moved[grown] = wanted[grown]
-        return moved
+        return states, choices(model, alpha)
 
-    states, undecided, count = _moved(model, range(model.n_states), expand, stop)
-    energy = float(model.energy(states))
-    lowest = isolation_bound(model, stop=stop) if bound else None
-    return Minimum(
-        labels=states,
-        energy=energy,
-        exact=lowest is not None and energy <= lowest + model.energy_resolution,
-        method="expansion",
-        lower_bound=lowest,
-        undecided=undecided,
-        sweeps=count,
-    )
+    return _by_moves(model, "expansion", range(model.n_states), expansion, stop, bound)
 
 
 def alpha_beta_swap(model: PottsModel, *, stop: Stop | None = None) -> Minimum:
@@ -297,39 +273,29 @@ def alpha_beta_swap(model: PottsModel, *, stop: Stop | None = None) -> Minimum:
     refuse(swap_reason(model))
     free = model.clamped == FREE
 
-    def swap(work: BinaryMoves, states: StateArray, pair: tuple[int, int]) -> StateArray:
+    def swap(states: StateArray, pair: tuple[int, int]) -> tuple[StateArray, StateArray]:
         """All ties to alpha: leaving each as it is might cut a block that keeps together."""
-        alpha, beta = pair
-        either = free & ((states == alpha) | (states == beta))
         zero, one = states.copy(), states.copy()
-        zero[either], one[either] = alpha, beta
-        cut = work.cut(zero, one)
-        if cut is None:
-            return states
-        zero[cut.members[cut.side == SINK]] = beta
-        return zero
+        either = free & np.isin(states, pair)
+        zero[either], one[either] = pair
+        return zero, one
 
     pairs = list(combinations(range(model.n_states), 2))
-    states, undecided, count = _moved(model, pairs, swap, stop)
-    return Minimum(
-        labels=states,
-        energy=float(model.energy(states)),
-        exact=False,
-        method="swap",
-        undecided=undecided,
-        sweeps=count,
-    )
+    return _by_moves(model, "swap", pairs, swap, stop)
 
 
-def _moved(
+def _by_moves(
     model: PottsModel,
+    method: str,
     turns: Sequence[Turn],
-    move: Callable[[BinaryMoves, StateArray, Turn], StateArray],
+    move: Callable[[StateArray, Turn], tuple[StateArray, StateArray]],
     stop: Stop | None,
-) -> tuple[StateArray, BoolArray, int]:
-    """The labelling after moves in turn until none gains, what is undecided, moves tried.
+    with_bound: bool = False,
+) -> Minimum:
+    """The labelling after moves in turn until none gains.
 
-    All free nodes begin in the one state that costs least.
+    All free nodes begin in the one state that costs least. A `move` says between which two states
+    every node chooses in this turn; ties take the first.
     """
     work = BinaryMoves(model)
     constant = [choices(model, state) for state in range(model.n_states)]
@@ -337,7 +303,11 @@ def _moved(
     energy, states = min(energies), constant[int(np.argmin(energies))]
     count = idle = 0
     while idle < len(turns) and not (stop is not None and stop()):
-        moved = move(work, states, turns[count % len(turns)])
+        zero, one = move(states, turns[count % len(turns)])
+        cut, moved = work.cut(zero, one), zero.copy()
+        if cut is not None:
+            second = cut.members[cut.side == SINK]
+            moved[second] = one[second]
         count += 1
         idle += 1
         lower = work.energy(moved)
@@ -345,7 +315,17 @@ def _moved(
             states, energy, idle = moved, lower, 1  # a second move of this turn gains nothing
     undecided = unreachable(model)
     states[undecided] = 0  # the lowest state, whatever the start was
-    return states, undecided, count
+    energy = float(model.energy(states))
+    bound = isolation_bound(model, stop=stop) if with_bound else None
+    return Minimum(
+        labels=states,
+        energy=energy,
+        exact=bound is not None and energy <= bound + model.energy_resolution,
+        method=method,
+        lower_bound=bound,
+        undecided=undecided,
+        sweeps=count,
+    )
 
 
 def isolation_bound(model: PottsModel, *, stop: Stop | None = None) -> float | None:
@@ -380,20 +360,20 @@ def isolation_bound(model: PottsModel, *, stop: Stop | None = None) -> float | N
     if class_level_reason(model) is not None or not applies or np.any(differ <= 0):
         return None
     least = model.fields.min(axis=1)
-    held = model.clamped != FREE
-    least[held] = model.fields[held, model.clamped[held]]
+    clamped = model.clamped != FREE
+    least[clamped] = model.fields[clamped, model.clamped[clamped]]
     total = 0.0
     for state in range(q):
         if stop is not None and stop():
             return None
         fields = np.zeros((model.n_nodes, 2))
-        fields[~held, 1] = 2 * (model.fields[~held, state] - least[~held])
+        fields[~clamped, 1] = 2 * (model.fields[~clamped, state] - least[~clamped])
         isolated = trusted_model(
             model.graph,
             1.0 - np.eye(2),
             couplings=model.couplings * differ.min(),
             fields=fields,
-            clamped=np.where(held, model.clamped == state, FREE),
+            clamped=np.where(clamped, model.clamped == state, FREE),
         )
         total += minimum_cut(isolated).energy
     return float(least.sum()) + total / 2
@@ -483,9 +463,9 @@ def randomized_cut(
     for k in range(n_cuts):
         noisy = model.couplings + amplitude * rng.random(len(model.couplings))
         cut = minimum_cut if q == 2 else alpha_expansion
-        found: Minimum = cut(model.replace(couplings=noisy))
-        decided = np.flatnonzero(~found.undecided)
-        states = found.labels[decided]
+        minimum: Minimum = cut(model.replace(couplings=noisy))
+        decided = np.flatnonzero(~minimum.undecided)
+        states = minimum.labels[decided]
         sizes = np.bincount(states, minlength=q)
         balances[k] = q * sizes.min() / max(len(decided), 1)
         everyone[decided, states] += 1

@@ -129,14 +129,10 @@ class MinimumCut(Minimum):
         restore(self, state)
 
 
-def refuse(reason: str | None) -> None:
-    """Refuse a model, if there is a reason."""
+def refuse(reason: str | None, n_sweeps: int = 1, n_runs: int = 1) -> None:
+    """Refuse a model, if there is a reason, and annealing that does nothing."""
     if reason is not None:
         raise UnsupportedModelError(reason)
-
-
-def check_effort(n_sweeps: int, n_runs: int) -> None:
-    """Refuse annealing that does nothing."""
     if n_sweeps < 1 or n_runs < 1:
         raise InvalidInputError(f"n_sweeps={n_sweeps} and n_runs={n_runs} must be at least 1")
 
@@ -169,12 +165,14 @@ def cut_reason(model: PottsModel) -> str | None:
             f"the model has {model.n_states} states, but a cut has two sides: use "
             "method='expansion', or one class against the rest"
         )
-    return class_level_reason(model) or _pair_reason(model, _swap_gain(model.pair_cost), "cut")
+    return swap_reason(model, "cut")
 
 
-def swap_reason(model: PottsModel) -> str | None:
+def swap_reason(model: PottsModel, move: str = "swap") -> str | None:
     """Why alpha-beta swaps are no cuts, or None."""
-    return class_level_reason(model) or _pair_reason(model, _swap_gain(model.pair_cost), "swap")
+    equal = np.diag(model.pair_cost)
+    gain = 2 * model.pair_cost - equal[:, None] - equal[None, :]
+    return class_level_reason(model) or _pair_reason(model, gain, move)
 
 
 def expansion_reason(model: PottsModel) -> str | None:
@@ -185,12 +183,8 @@ def expansion_reason(model: PottsModel) -> str | None:
     return class_level_reason(model) or _pair_reason(model, gain, "expansion")
 
 
-def _swap_gain(cost: FloatArray) -> FloatArray:
-    own = np.diag(cost)
-    return 2 * cost - own[:, None] - own[None, :]
-
-
 def _pair_reason(model: PottsModel, gain: FloatArray, move: str) -> str | None:
+    """Why J gain < 0 for some edge, so that the move is no cut, or None."""
     slack = SLACK * np.abs(model.pair_cost).max()
     if np.all(np.abs(gain) <= slack):
         return None

@@ -1,22 +1,20 @@
 """Trees of modules, and the partition of a graph into blocks.
 
-A tree of a graph's modules: which groups hold together, and how well.
+ModuleTree  Which groups of a graph hold together, and how well. Small modules are joined two at a
+            time, those with the largest
 
-Small modules are joined two at a time, those with the largest
+                rho(A, B) = 2W J(A, B) / (V_A V_B)
 
-    rho(A, B) = 2W J(A, B) / (V_A V_B)
-
-first: the coupling between two groups over what chance would put there. Joining while rho exceeds
-gamma is greedy optimisation of modularity at resolution gamma, so that one tree holds the modules
-of all resolutions. Parts of the graph that nothing couples are joined last, the smallest first.
-
-Blocks of nodes that few edges join: what workers share out among themselves.
-
-Small modules of the graph are ordered by Fiedler's vector, the second eigenvector of the normalised
-adjacency of the contracted graph, and cut into ranges of about equally many nodes. On neighbour
-graphs of 10,000 and 70,000 points 2 % of the edges then join two halves; in reverse Cuthill-McKee
-order it is 10 to 12 %. Beyond MANY nodes modules would take too long: ranges of an order in which
-neighbours are close (`spinlearn.model.components`) do instead.
+            first: the coupling between two groups over what chance would put there. Joining while
+            rho exceeds gamma is greedy optimisation of modularity at resolution gamma, so that one
+            tree holds the modules of all resolutions. Parts of the graph that nothing couples are
+            joined last, the smallest first.
+partition   Blocks of nodes that few edges join: what workers share out among themselves. Small
+            modules are ordered by Fiedler's vector, the second eigenvector of the normalised
+            adjacency of the contracted graph, and cut into ranges of about equally many nodes. On
+            neighbour graphs of 10,000 and 70,000 points 2 % of the edges then join two halves; in
+            reverse Cuthill-McKee order it is 10 to 12 %. Beyond MANY nodes modules would take too
+            long: ranges of an order in which neighbours are close do instead.
 """
 
 from __future__ import annotations
@@ -44,22 +42,16 @@ def partition(graph: Graph, n_blocks: int, seed: int = 0) -> npt.NDArray[np.intp
             f"{graph.n_nodes} blocks"
         )
     if graph.n_nodes > MANY:
-        place = np.empty(graph.n_nodes, dtype=np.intp)
-        place[near_order(graph.indptr, graph.neighbors)] = np.arange(graph.n_nodes)
-        return place * n_blocks // graph.n_nodes
-    member = small_modules(graph, FINE, MOST_MODULES, seed)
-    order = np.argsort(_second_vector(graph, member), kind="stable")
-    rank = np.empty(len(order), dtype=np.intp)
-    rank[order] = np.arange(len(order))
-    place = np.empty(graph.n_nodes, dtype=np.intp)
-    place[np.argsort(rank[member], kind="stable")] = np.arange(graph.n_nodes)
-    return place * n_blocks // graph.n_nodes
+        order = near_order(graph.indptr, graph.neighbors).astype(np.intp)
+    else:
+        member = small_modules(graph, seed)
+        rank = np.argsort(np.argsort(_second_vector(graph, member), kind="stable"))
+        order = np.argsort(rank[member], kind="stable")
+    return np.argsort(order) * n_blocks // graph.n_nodes
 
 
-def small_modules(
-    graph: Graph, resolution: float, most: int, seed: int, inner: FloatArray | None = None
-) -> IntArray:
-    """Number of the module of every node; modules are joined to larger ones while too many.
+def small_modules(graph: Graph, seed: int, inner: FloatArray | None = None) -> IntArray:
+    """Number of the module of every node; they are joined while more than MOST_MODULES.
 
     Nodes that are modules themselves have the coupling `inner` inside them.
     """
@@ -68,10 +60,10 @@ def small_modules(
     mass = masses(model) if inner is None else masses(model) + 2 * inner
     member = np.arange(graph.n_nodes, dtype=np.int32)
     while True:
-        joined = modules(model, resolution, generator, mass)
+        joined = modules(model, FINE, generator, mass)
         count = int(joined.max(initial=-1)) + 1
         member = joined[member]
-        if count <= most or count == model.n_nodes:
+        if count <= MOST_MODULES or count == model.n_nodes:
             return member
         mass = np.bincount(joined, weights=mass).astype(np.float64)
         model = contracted(model, joined)
@@ -110,10 +102,51 @@ class ModuleTree:
     """
 
     def __init__(self, graph: Graph, seed: int = 0, inner: FloatArray | None = None) -> None:
-        member = small_modules(graph, FINE, MOST_MODULES, seed, inner)
-        self.n_modules = int(member.max(initial=-1)) + 1
-        self.children, self.crossing, self.heights = _joined(graph, member, inner)
-        self.order, self.begin, self.end = _runs(member, self.children)
+        member = small_modules(graph, seed, inner)
+        self.n_modules = k = int(member.max(initial=-1)) + 1
+        coupling = module_couplings(graph, member)
+        volume = coupling.sum(axis=1)
+        if inner is not None:
+            volume += 2 * np.bincount(member, weights=inner, minlength=k)
+        total = volume.sum()
+        rho = np.full((k, k), -1.0)
+        chance = np.outer(volume, volume)
+        np.divide(coupling * total, chance, out=rho, where=chance > 0)
+        np.fill_diagonal(coupling, 0.0)
+        np.fill_diagonal(rho, -1.0)
+        self.children = np.empty((max(k - 1, 0), 2), dtype=np.intp)
+        self.crossing, self.heights = np.zeros((2, max(k - 1, 0)))
+        sizes = np.zeros(k + len(self.children), dtype=np.intp)
+        sizes[:k] = np.bincount(member, minlength=k)
+        # Row a of `coupling` and `rho` stands for group number[a], until that is joined to another.
+        number, alive, lowest = np.arange(k), np.ones(k, dtype=bool), np.inf
+        for step in range(k - 1):
+            a, b = (int(v) for v in np.unravel_index(int(np.argmax(rho)), rho.shape))
+            lowest = min(lowest, float(rho[a, b]))  # average linkage may turn back: heights do not
+            if rho[a, b] <= 0:  # what is left is not connected
+                left = np.flatnonzero(alive)
+                a, b = left[np.argsort(sizes[number[left]], kind="stable")][:2]
+            self.children[step], self.crossing[step] = (number[a], number[b]), coupling[a, b]
+            self.heights[step] = max(lowest, 0.0)
+            sizes[k + step] = sizes[self.children[step]].sum()
+            number[a] = k + step
+            alive[b] = False
+            coupling[a] += coupling[b]
+            coupling[a, a] = 0.0
+            coupling[:, a] = coupling[a]
+            volume[a] += volume[b]
+            chance_of_a = np.maximum(volume[a] * volume, 1e-300)
+            row = np.where(alive, coupling[a] * total / chance_of_a, -1.0)
+            row[a] = -1.0
+            rho[a], rho[:, a] = row, row
+            rho[b], rho[:, b] = -1.0, -1.0
+        self.begin = np.zeros(len(sizes), dtype=np.intp)
+        for step in range(k - 2, -1, -1):  # from the whole graph down
+            a, b = self.children[step]
+            self.begin[a] = self.begin[k + step]
+            self.begin[b] = self.begin[a] + sizes[a]
+        self.end = self.begin + sizes
+        self.order = np.argsort(self.begin[member], kind="stable")
 
     def group(self, number: int) -> npt.NDArray[np.intp]:
         """Nodes of a group."""
@@ -122,15 +155,15 @@ class ModuleTree:
     def modules_at(self, resolution: float) -> list[npt.NDArray[np.intp]]:
         """Nodes of the groups that are joined above this rho, and no further."""
         roots = [self.n_modules + len(self.children) - 1]
-        found = []
+        groups = []
         while roots:
             v = roots.pop()
             step = v - self.n_modules
             if step >= 0 and self.heights[step] <= resolution:
                 roots += self.children[step].tolist()
             else:
-                found.append(self.group(v))
-        return found
+                groups.append(self.group(v))
+        return groups
 
     def groups(self, least: int, most: int) -> list[npt.NDArray[np.intp]]:
         """Nodes of all groups of `least` to `most` of them that hold together."""
@@ -138,63 +171,3 @@ class ModuleTree:
         sizes = self.end - self.begin
         fitting = np.flatnonzero(coupled & (sizes >= least) & (sizes <= most))
         return [np.sort(self.group(int(v))) for v in fitting]
-
-
-def _joined(
-    graph: Graph, member: IntArray, inner: FloatArray | None
-) -> tuple[npt.NDArray[np.intp], FloatArray, FloatArray]:
-    """Pairs of groups in the order in which they are joined, their coupling, and the least rho."""
-    k = int(member.max(initial=-1)) + 1
-    coupling = module_couplings(graph, member)
-    volume = coupling.sum(axis=1)
-    if inner is not None:
-        volume += 2 * np.bincount(member, weights=inner, minlength=k)
-    total = volume.sum()
-    np.fill_diagonal(coupling, 0.0)
-    alive = np.ones(k, dtype=bool)
-    number = np.arange(k)
-    sizes = np.bincount(member, minlength=k)
-    rho = np.full((k, k), -1.0)
-    chance = np.outer(volume, volume)
-    np.divide(coupling * total, chance, out=rho, where=chance > 0)
-    np.fill_diagonal(rho, -1.0)
-    children, crossing = np.empty((max(k - 1, 0), 2), dtype=np.intp), np.zeros(max(k - 1, 0))
-    heights = np.zeros(max(k - 1, 0))
-    lowest = np.inf
-    for step in range(k - 1):
-        a, b = (int(v) for v in np.unravel_index(int(np.argmax(rho)), rho.shape))
-        lowest = min(lowest, float(rho[a, b]))  # average linkage may turn back: heights do not
-        if rho[a, b] <= 0:  # what is left is not connected
-            left = np.flatnonzero(alive)
-            a, b = left[np.argsort(sizes[left], kind="stable")][:2]
-        children[step], crossing[step] = (number[a], number[b]), coupling[a, b]
-        heights[step] = max(lowest, 0.0)
-        number[a] = k + step
-        alive[b] = False
-        sizes[a] += sizes[b]
-        coupling[a] += coupling[b]
-        coupling[a, a] = 0.0
-        coupling[:, a] = coupling[a]
-        volume[a] += volume[b]
-        row = np.where(alive, coupling[a] * total / np.maximum(volume[a] * volume, 1e-300), -1.0)
-        row[a] = -1.0
-        rho[a], rho[:, a] = row, row
-        rho[b], rho[:, b] = -1.0, -1.0
-    return children, crossing, heights
-
-
-def _runs(
-    member: IntArray, children: npt.NDArray[np.intp]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Nodes in the order of the tree, and the run of every group in it."""
-    k = len(children) + 1 if len(member) else 0
-    sizes = np.zeros(max(2 * k - 1, 0), dtype=np.intp)
-    sizes[:k] = np.bincount(member, minlength=k)
-    for step, (a, b) in enumerate(children):
-        sizes[k + step] = sizes[a] + sizes[b]
-    begin = np.zeros(len(sizes), dtype=np.intp)
-    for step in range(k - 2, -1, -1):
-        a, b = children[step]
-        begin[a], begin[b] = begin[k + step], begin[k + step] + sizes[a]
-    order = np.argsort(begin[member], kind="stable") if k else np.empty(0, dtype=np.intp)
-    return order, begin, begin + sizes

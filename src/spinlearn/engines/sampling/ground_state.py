@@ -9,10 +9,11 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from spinlearn.minimizers.annealing import NodeDescent
+from spinlearn.minimizers.annealing import descend_walkers
 from spinlearn.minimizers.cuts import alpha_expansion, minimum_cut
 from spinlearn.minimizers.minimum import Minimum, cut_reason, expansion_reason
 from spinlearn.model.arrays import FloatArray, StateArray
+from spinlearn.model.kernel_arguments import kernel_model
 from spinlearn.model.potts import FREE, PottsModel
 
 
@@ -43,7 +44,7 @@ def deepest(
     if minimum.exact:
         return minimum, minimum.labels[None]
     states = walkers.copy()
-    NodeDescent(model, make_stream(seed)).descend(states)
+    descend_walkers(states, model, kernel_model(model), make_stream(seed))
     energies = np.asarray(model.energy(states))
     lowest = int(np.argmin(energies))
     if energies[lowest] < minimum.energy - model.energy_resolution:
