@@ -30,8 +30,8 @@ from spinlearn.answers.stopping import StoppingRule
 from spinlearn.answers.unseen import unseen_average, unseen_laws, unseen_outcomes
 from spinlearn.default import Choice, Plan, plan, replanned
 from spinlearn.default.features import Features, GivenLaw, is_classifier
+from spinlearn.default.new_classes import Measured, proposals
 from spinlearn.default.plan import Asked
-from spinlearn.default.proposals import Measured, proposals
 from spinlearn.engines import BeliefPropagation, make_engine
 from spinlearn.engines.messages.approximation import approximate_grid
 from spinlearn.engines.messages.cooling import cooled_averages
@@ -706,7 +706,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             return similarity, *unseen_laws(answer, self.graph_, similarity)
         features = None
         if parts.fitted is not None and points is not None:
-            features = parts.fitted.law(points)
+            features = parts.fitted(points)
         phase = parts.states(None if parts.phase is not None else answer.equilibrium)
         return similarity, *unseen_average(
             phase, parts.walk, features, answer.law, self.graph_, similarity, parts.clustering

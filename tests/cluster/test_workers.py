@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 from spinlearn import Graph, compare
 from spinlearn.cli import fit as fit_command
 from spinlearn.cli.main import app
-from spinlearn.default.average import learnt
+from spinlearn.default.average import PhaseModels, learnt
 from spinlearn.engines import BeliefPropagation, Multicanonical, Tempering
 from spinlearn.engines.sampling.rounds import DaskRounds
 from spinlearn.errors import ClusterError, InvalidInputError
@@ -125,9 +125,9 @@ def test_a_task_whose_worker_is_killed_is_computed_again(mortal, tmp_path):
 def test_left_out_labels_say_the_same_bit_for_bit(client):
     model = clouds()
     labels = np.array(model.clamped, dtype=np.int64)
-    alone = learnt(model.graph, labels, 4, 2.0)
+    alone = learnt(PhaseModels(model.graph, 4, 2.0), labels)
     with parallel_config("dask", client=client):
-        shared = learnt(model.graph, labels, 4, 2.0)
+        shared = learnt(PhaseModels(model.graph, 4, 2.0), labels)
     assert np.array_equal(alone.phase, shared.phase)
     assert np.array_equal(alone.class_errors, shared.class_errors)
 

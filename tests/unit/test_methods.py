@@ -25,7 +25,7 @@ from spinlearn.constants import (
     SPLIT,
 )
 from spinlearn.default import new_classes
-from spinlearn.default.average import cavity_laws, label_groups, learnt
+from spinlearn.default.average import PhaseModels, cavity_laws, label_groups, learnt
 from spinlearn.default.features import Features
 from spinlearn.default.forest import Forest, weakest_cut
 from spinlearn.default.new_classes import OFFSET, THETA
@@ -103,7 +103,8 @@ def test_the_average_is_the_posterior_mean_over_temperatures_and_shares():
     labels = np.array([0, -1, 0, -1, -1, 1, -1, 1])
     graph, temperature = chain(8), 0.7
     features = Features.of(np.random.default_rng(0).normal(size=(8, 2)))
-    found = learnt(graph, labels, 2, temperature, features=features, resolutions=(0.0,))
+    models = PhaseModels(graph, 2, temperature)
+    found = learnt(models, labels, features=features, resolutions=(0.0,))
     likely = {}
     for t in range(len(FACTORS)):
         for g in np.ndindex(6, 6, 6):

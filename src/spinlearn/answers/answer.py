@@ -154,22 +154,9 @@ class Answer(NotebookTable):
         new_groups: bool = True,
         choices: tuple[str, ...] = (),
     ) -> Self:
-        """The answer that an equilibrium gives at one temperature.
-
-        Parameters
-        ----------
-        equilibrium : Equilibrium
-            All thermal averages.
-        code : LabelCode
-            The classes, and the label of every point.
-        temperature : float or str, default "auto"
-            Of the answer, a number or the name of a rule.
-        tau, small_groups, eta_min, new_groups, choices
-            As in `Answer`.
-
-        Returns
-        -------
-        Answer
+        """The answer that an `equilibrium` gives to labels in `code` at one `temperature`, a number
+        or the name of a rule. `tau`, `small_groups`, `eta_min`, `new_groups` and `choices` are as
+        in `Answer`.
         """
         averages = Averages.of(equilibrium)
         answer = cls(
@@ -289,18 +276,10 @@ class Answer(NotebookTable):
         return bool(np.any(1 - self.law.probabilities.sum(axis=1) > 0.5 / STEPS))
 
     def table_states(self, points: slice | IntArray = slice(None)) -> FloatArray:
-        """Probability of the named classes, then of the new ones of an average, (n, k + new).
+        """Probability of the named classes, then of the new ones of an average, of some `points`.
 
-        The last column of an average is that of another class without label, where any has one.
-
-        Parameters
-        ----------
-        points : slice or int array, default all
-            Which points.
-
-        Returns
-        -------
-        float array (points, k + new), or one column more
+        Shape (points, k + new); the last column of an average is that of another class without
+        label, where any point has one.
         """
         if self.law is None:
             return self.probabilities[points]
@@ -410,49 +389,19 @@ class Answer(NotebookTable):
         return {f"new:{k}": members for k, members in self.decision.new_classes().items()}
 
     def mean_confidence(self, outcome: int) -> float:
-        """Mean confidence of the points with one outcome.
-
-        Given labels count only where there are no other points.
-
-        Parameters
-        ----------
-        outcome : int
-            As in `Decision`.
-
-        Returns
-        -------
-        float
+        """Mean confidence of the points with one `outcome`; given labels count only where all are
+        given.
         """
         return mean_confidence(self.confidence, self.decision, outcome)
 
     def name_of(self, outcome: int) -> str:
-        """An outcome of `profile` in words.
-
-        Parameters
-        ----------
-        outcome : int
-            As in `Decision`.
-
-        Returns
-        -------
-        str
-        """
+        """An `outcome` of `profile` in words."""
         sets = self.profile.confused_sets if outcome < 0 else ()
         return outcome_name(int(outcome), self.classes, sets)
 
     def table(self, ids: Any, points: slice = slice(None)) -> LabelTable:
-        """One row of text per point, as in labels.csv.
-
-        Parameters
-        ----------
-        ids : sequence of str
-            Name of every point.
-        points : slice, default all
-            Which points.
-
-        Returns
-        -------
-        LabelTable
+        """One row of text for each of the `points`, as in labels.csv; `ids` are the names of all
+        points.
         """
         decision, classes, errors = self.decision, self.classes, self.std_error
         if len(ids) != len(decision.outcomes):
@@ -547,36 +496,17 @@ class Answer(NotebookTable):
         return bool(potts and plain and alone)
 
     def count(self, status: Status) -> int:
-        """Number of points with this status.
-
-        Parameters
-        ----------
-        status : Status
-            Which one.
-
-        Returns
-        -------
-        int
-        """
+        """Number of points with this `status`."""
         return self.decision.count(status)
 
     # -- other temperatures ----------------------------------------------------------------------
 
     def at(self, temperature: float | str) -> Self:
-        """The same with the answer at another temperature. New classes keep the numbers they have
-        here.
+        """The same with the answer at another `temperature`: a number, or the name of a rule.
 
-        Parameters
-        ----------
-        temperature : float or str
-            A number, in the unit of the couplings, or the name of a rule. "auto" is the rule
-            "calibrated" where averages are an approximation, by belief propagation for instance.
-            Elsewhere it is the lowest temperature at which the calls say nearly most about the
-            points.
-
-        Returns
-        -------
-        Answer
+        New classes keep the numbers they have here. "auto" is the rule "calibrated" where averages
+        are an approximation, elsewhere the lowest temperature at which the calls say nearly most
+        about the points.
         """
         if self.law is not None:
             if temperature == "auto":
@@ -615,18 +545,9 @@ class Answer(NotebookTable):
         return replace(self, known_profile=self.profile.numbered_from(self.row))
 
     def on(self, temperatures: npt.ArrayLike) -> Self:
-        """The answer over another grid of temperatures, without sampling again.
+        """The answer over another grid of `temperatures`, without sampling again.
 
         It is where it was asked for before: at that temperature, or by the same rule.
-
-        Parameters
-        ----------
-        temperatures : array-like of float
-            In the unit of the couplings.
-
-        Returns
-        -------
-        Answer
         """
         wanted = np.unique(temperature_array(temperatures))
         if self.law is not None:

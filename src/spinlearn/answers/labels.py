@@ -1,25 +1,19 @@
 """Labels as users write them: parsed, named, and names that look like a mistake.
 
-Labels as users write them, made clean.
-
 - `parse_labels`: y, as `fit` is given it, to the named classes with the state of every point.
   Unlabelled is -1 (scikit-learn's convention), None, NaN, pandas' NA, and for text also "". The
   text "-1" is so too, unless "1" is a label and other points are empty: then it is a class.
 - `clean_labels`: the cells of a file to such a y. Words for nothing (NA, nan, null ...) mean no
   label too there, and so does what the user says.
 
-Names of outcomes: from the integer code of a point's outcome to what users read.
-
-An outcome is one integer: 0 .. n_classes-1 a named class, n_classes + k the new class number k + 1,
--1 - k the k-th set of classes between which a point is undecided. The empty set is the *outlier*,
-of which nothing is known. Outcomes are written in the kind of the labels given:
+The outcome of a point is one integer: 0 .. n_classes-1 a named class, n_classes + k the new class
+number k + 1, -1 - k the k-th set of classes between which a point is undecided. The empty set is
+the *outlier*, of which nothing is known. Outcomes are written in the kind of the labels given:
 
 - whole-number labels: a class keeps its number; *confused*, *outlier* and *unknown* are -1; the new
   classes are the next free negative numbers, -2, -3, ... (or below the smallest label, if that is
   lower);
 - text and everything else: 'new:1', 'new:2', ..., 'confused:A|B', 'outlier', 'unknown'.
-
-Names of classes that may be slips: words for nothing, two spellings of one name.
 """
 
 from __future__ import annotations
@@ -88,9 +82,8 @@ def outcome_names(
 ) -> npt.NDArray[np.object_]:
     """Names of many outcomes, each text made once."""
     values, inverse = np.unique(outcomes, return_inverse=True)
-    names = np.empty(len(values), dtype=object)
-    names[:] = [outcome_name(int(v), classes, confused_sets) for v in values]
-    return names[inverse]
+    names = [outcome_name(int(v), classes, confused_sets) for v in values]
+    return np.array(names, dtype=object)[inverse]
 
 
 def encode_outcomes(
@@ -101,10 +94,9 @@ def encode_outcomes(
     if classes.dtype.kind in "iu":
         first_new = min(UNDECIDED, int(classes.min(initial=0))) - 1
         named = (outcomes >= 0) & (outcomes < n_classes)
-        new = outcomes >= n_classes
-        labels = np.full(len(outcomes), UNDECIDED, dtype=np.int64)
+        new = outcomes.astype(np.int64) - n_classes
+        labels = np.where(new >= 0, first_new - new, UNDECIDED)
         labels[named] = classes[outcomes[named]]
-        labels[new] = first_new - (outcomes[new] - n_classes)
         return labels
     values, inverse = np.unique(outcomes, return_inverse=True)
     if np.all((values >= 0) & (values < n_classes)):
@@ -138,33 +130,37 @@ def means_nothing(name: object) -> bool:
 
 def doubts(names: Iterable[str]) -> list[str]:
     """What is odd about the names of classes, each given once, in words; nothing is changed."""
-    given = list(names)
-    said = []
-    turned = [name for name in given if name in TURNED]
+    first: dict[str, str] = {}
+    turned: list[str] = []
+    words: list[str] = []
+    pairs, notes = [], []
+    for name in names:
+        if name in TURNED:
+            turned.append(name)
+        elif means_nothing(name):
+            words.append(name)
+        if first.setdefault(_sight(name), name) != name:
+            pairs.append((first[_sight(name)], name))  # that a reader takes for one
     if turned:
-        said.append(
+        notes.append(
             f"a class is named {turned[0]}, which looks like a missing label turned into text: "
             "mark unlabelled points with None, NaN or ''"
         )
-    words = [name for name in given if name not in TURNED and means_nothing(name)]
     if words:
         listed = " or ".join(map(repr, words[:3])) + (" ..." if len(words) > 3 else "")
-        said.append(
+        notes.append(
             f"a class is named {listed}, which reads like a word for no label, and is "
             "taken as a class: if it is none, mark unlabelled points with -1, None or NaN, or say "
             f"--unlabelled {words[0]!r} on the command line"
         )
-    first: dict[str, str] = {}
-    seen = [(first.setdefault(_sight(name), name), name) for name in given]
-    pairs = [(one, other) for one, other in seen if one != other]  # that a reader takes for one
     if pairs:
         more = f", and so are {len(pairs) - 1} more" if len(pairs) > 1 else ""
-        said.append(
+        notes.append(
             f"the classes {pairs[0][0]!a} and {pairs[0][1]!a} are the same but for case, spaces or "
             f"how letters are coded{more}: they are taken as two classes; spell them alike if they "
             "are one"
         )
-    return said
+    return notes
 
 
 def _sight(name: str) -> str:
@@ -184,6 +180,11 @@ ONE_EACH = "give one whole number or one text per point, for instance 'a/1' for 
 # Cells of files that hold nothing; a spreadsheet that looks up a label in vain writes #N/A.
 MISSING = ("", "na", "n/a", "nan", "null", "none", "<na>", "#n/a", "#na")
 # 007 and 1e3 are names; pandas writes whole numbers with a gap among them as 1.0.
+KINDS: dict[str, Any] = {
+    "truth value": (bool, np.bool_),
+    "number": (int, float, complex, np.number),
+    "text": str,
+}
 WHOLE = re.compile(r"(0|-?[1-9][0-9]{0,14})(\.0+)?")
 
 
@@ -211,21 +212,15 @@ def parse_labels(y: Any, n_points: int) -> LabelCode:
     known = ~_unlabelled(values)
     given = values[known]
     if given.dtype.kind in "OUS":
-        minus = np.array([_is_text(v, "-1") for v in given], dtype=bool)
-        if np.any(minus) and _against_one(given, len(values)):
+        minus = _reads(given, "-1", b"-1")
+        empty = len(given) < n_points
+        if np.any(minus) and empty and np.any(_reads(given, "1", b"1", "+1", b"+1")):
             warnings.warn(MINUS_ONE, LabelWarning, stacklevel=3)
         else:
             known[np.flatnonzero(known)[minus]] = False
             given = given[~minus]
-    if given.dtype == object:
-        given = _of_one_kind(given)
-    if given.dtype.kind in "iufc":
-        given = _whole_numbers(given)
-    if len(given) == 0:
-        classes: npt.NDArray[Any] = np.empty(0, dtype=np.int64)
-        codes = np.empty(0, dtype=np.intp)
-    else:
-        classes, codes = np.unique(given, return_inverse=True)
+    given = _of_one_kind(given) if len(given) else np.empty(0, dtype=np.int64)
+    classes, codes = np.unique(given, return_inverse=True)
     if classes.dtype.kind == "U":
         for doubt in doubts(classes.tolist()):
             warnings.warn(doubt, LabelWarning, stacklevel=3)
@@ -261,74 +256,66 @@ def as_array(y: Any) -> npt.NDArray[Any]:
 
 def _unlabelled(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     kind = values.dtype.kind
-    if kind in "iu":
-        return np.asarray(values == UNLABELLED)
-    if kind == "f":
-        return np.asarray(np.isnan(values) | (values == UNLABELLED))
-    if kind == "U":
-        return np.asarray(values == "")
-    if kind == "S":
-        return np.asarray(values == b"")
+    if kind in "iuf":
+        return np.asarray((values == UNLABELLED) | (values != values))  # nan is not itself
+    if kind in "US":
+        return np.asarray(values == np.zeros((), dtype=values.dtype))
     if kind in "mM":
         return np.asarray(np.isnat(values))
-    if kind == "O":
-        return np.array([_unlabelled_object(v) for v in values], dtype=bool)
-    return np.zeros(len(values), dtype=bool)
+    if kind != "O":
+        return np.zeros(len(values), dtype=bool)
+    empty = [
+        v is None
+        or v is np.ma.masked
+        or type(v).__name__ in ("NAType", "NaTType")
+        or (isinstance(v, str) and v == "")
+        or (isinstance(v, (float, np.floating)) and np.isnan(v))
+        or (isinstance(v, (int, float, np.number)) and v == UNLABELLED)
+        for v in values
+    ]
+    return np.array(empty, dtype=bool)
 
 
-def _unlabelled_object(value: Any) -> bool:
-    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    if isinstance(value, str):
-        return value == ""
-    if isinstance(value, (float, np.floating)) and np.isnan(value):
-        return True
-    return isinstance(value, (int, float, np.number)) and value == UNLABELLED
+def _reads(values: npt.NDArray[Any], *texts: str | bytes) -> npt.NDArray[np.bool_]:
+    """Which values are one of these texts."""
+    return np.array([isinstance(v, (str, bytes)) and v in texts for v in values], dtype=bool)
 
 
 def _of_one_kind(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Labels that came as objects in the dtype of their kind."""
-    kinds = {_kind(v) for v in given}
-    if len(kinds) > 1:
-        raise InvalidInputError(
-            f"y mixes labels of different kinds ({', '.join(sorted(kinds))}): "
-            "give all as text or all as whole numbers"
-        )
-    if any(isinstance(v, (tuple, list, np.ndarray)) for v in given):
-        raise InvalidInputError(f"y holds labels of type {kinds.pop()}: {ONE_EACH}")
-    if kinds == {"text"}:
-        return given.astype(np.str_)
-    if kinds == {"truth value"}:
-        return given.astype(np.bool_)
-    if kinds == {"number"}:
-        if any(isinstance(v, (complex, np.complexfloating)) for v in given):
-            return given.astype(np.complex128)
-        if any(isinstance(v, (float, np.floating)) for v in given):
-            return given.astype(np.float64)
-        if any(abs(int(v)) > LARGEST for v in given):
-            raise InvalidInputError(TOO_LARGE)
-        return given.astype(np.int64)
-    try:
-        np.unique(given)
-        hash(tuple(given))
-    except TypeError as error:
-        raise InvalidInputError(
-            f"labels of type {', '.join(kinds)} cannot be told apart and sorted ({error}): give "
-            "whole numbers or text"
-        ) from error
-    return given
-
-
-def _kind(value: Any) -> str:
-    if isinstance(value, (bool, np.bool_)):
-        return "truth value"
-    if isinstance(value, (int, float, complex, np.number)):
-        return "number"
-    return "text" if isinstance(value, str) else type(value).__name__
-
-
-def _whole_numbers(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Number labels as integers, refusing those that are none."""
+    """Labels in the dtype of their kind, numbers as whole ones; what names no class is refused."""
+    objects = given.dtype == object
+    if objects:
+        names = {
+            next((name for name, kind in KINDS.items() if isinstance(v, kind)), type(v).__name__)
+            for v in given
+        }
+        if len(names) > 1:
+            raise InvalidInputError(
+                f"y mixes labels of different kinds ({', '.join(sorted(names))}): "
+                "give all as text or all as whole numbers"
+            )
+        (kind,) = names
+        if any(isinstance(v, (tuple, list, np.ndarray)) for v in given):
+            raise InvalidInputError(f"y holds labels of type {kind}: {ONE_EACH}")
+        if kind == "text":
+            return given.astype(np.str_)
+        if kind == "truth value":
+            return given.astype(np.bool_)
+        if kind == "number":
+            given = np.array(given.tolist())
+            if given.dtype == object:  # beyond 64 bits
+                raise InvalidInputError(TOO_LARGE)
+        else:
+            try:
+                np.unique(given)
+                hash(tuple(given))
+            except TypeError as error:
+                raise InvalidInputError(
+                    f"labels of type {kind} cannot be told apart and sorted ({error}): give "
+                    "whole numbers or text"
+                ) from error
+    if given.dtype.kind not in "iufc":
+        return given
     if np.any(np.isinf(given)):
         raise InvalidInputError(
             "Input y contains infinity: labels are whole numbers or text, -1 or NaN where "
@@ -341,16 +328,7 @@ def _whole_numbers(given: npt.NDArray[Any]) -> npt.NDArray[Any]:
         )
     if np.any((given > LARGEST) | (given < -LARGEST)):
         raise InvalidInputError(TOO_LARGE)
-    return given.astype(np.int64) if given.dtype.kind == "f" else given
-
-
-def _is_text(value: Any, text: str) -> bool:
-    return isinstance(value, (str, bytes)) and value in (text, text.encode())
-
-
-def _against_one(given: Sequence[Any] | npt.NDArray[Any], n_points: int) -> bool:
-    """Whether "-1" is a class like "1": that is a label, and points without one are empty."""
-    return len(given) < n_points and any(_is_text(v, "1") or _is_text(v, "+1") for v in given)
+    return given.astype(np.int64) if objects or given.dtype.kind == "f" else given
 
 
 def is_missing(cell: str) -> bool:
@@ -378,8 +356,8 @@ def clean_labels(
         text = text.strip()
         labels[k] = None if is_missing(text) or text in unlabelled else text
     given = [v for v in labels if v is not None]
-    if "-1" in given and _against_one(given, len(labels)):
-        return labels
+    if "-1" in given and len(given) < len(labels) and {"1", "+1"} & set(given):
+        return labels  # then it is a class
     if all(WHOLE.fullmatch(v) for v in given):
         for k, value in enumerate(labels):
             whole = None if value is None else int(value.partition(".")[0])

@@ -111,17 +111,7 @@ class Profile(NotebookTable):
             object.__setattr__(self, name, frozen(getattr(self, name), kind))
 
     def decision(self, row: int) -> Decision:
-        """The decision at one temperature of the grid.
-
-        Parameters
-        ----------
-        row : int
-            Row of the grid.
-
-        Returns
-        -------
-        Decision
-        """
+        """The decision at one `row` of the grid."""
         return Decision(
             temperature=float(self.temperatures[row]),
             outcomes=self.outcomes[row],
@@ -132,26 +122,11 @@ class Profile(NotebookTable):
         )
 
     def nearest_row(self, temperature: float) -> int:
-        """Row of the grid temperature closest to the given one.
-
-        Parameters
-        ----------
-        temperature : float
-            In the unit of the couplings.
-
-        Returns
-        -------
-        int
-        """
+        """Row of the grid closest to a `temperature`."""
         return nearest_row(self.temperatures, temperature)
 
     def boundaries(self) -> FloatArray:
-        """Ends of the ranges that the grid temperatures stand for.
-
-        Returns
-        -------
-        float array (T + 1,)
-        """
+        """Ends of the ranges that the grid temperatures stand for, (T + 1,)."""
         return cell_ends(self.temperatures)
 
     def label_count(self) -> int:
@@ -161,17 +136,7 @@ class Profile(NotebookTable):
         return int(np.sum(self.status[0] == Status.LABELLED))
 
     def intervals(self, point: int) -> list[Interval]:
-        """The profile of one point: its outcomes from low to high temperature.
-
-        Parameters
-        ----------
-        point : int
-            Row number of the point.
-
-        Returns
-        -------
-        list of Interval
-        """
+        """The profile of one `point`: its outcomes from low to high temperature."""
         codes = self.outcomes[:, point]
         ends = self.boundaries()
         starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
@@ -182,11 +147,8 @@ class Profile(NotebookTable):
         ]
 
     def interval_lengths(self) -> FloatArray:
-        """Length of the range of temperatures over which a point keeps the outcome it has here.
-
-        Returns
-        -------
-        float array (T, n)
+        """Length of the range of temperatures over which a point keeps the outcome it has here, (T,
+        n).
         """
         ends, n_rows = self.boundaries(), len(self.temperatures)
         low, high = np.empty(self.outcomes.shape), np.empty(self.outcomes.shape)
@@ -200,31 +162,11 @@ class Profile(NotebookTable):
         return high - low
 
     def take(self, rows: BoolArray) -> Profile:
-        """The profile at some of its temperatures only.
-
-        Parameters
-        ----------
-        rows : bool array (T,)
-            Which.
-
-        Returns
-        -------
-        Profile
-        """
+        """The profile at some of its temperatures only: `rows` is a bool array (T,)."""
         return replace(self, **{name: getattr(self, name)[rows] for name in ROWS})
 
     def with_row(self, row: Profile) -> Profile:
-        """The profile with one more temperature.
-
-        Parameters
-        ----------
-        row : Profile
-            Of that temperature alone, made with this profile as reference.
-
-        Returns
-        -------
-        Profile
-        """
+        """The profile with one more temperature: `row`, made with this profile as reference."""
         place = int(np.searchsorted(self.temperatures, row.temperatures[0]))
         inserted = {
             name: np.insert(getattr(self, name), place, getattr(row, name)[0], axis=0)
@@ -233,20 +175,9 @@ class Profile(NotebookTable):
         return replace(self, **inserted, confused_sets=row.confused_sets)
 
     def with_decision(self, row: int, decision: Decision) -> Profile:
-        """The profile with another decision at one of its temperatures.
+        """The profile with another `decision`, without confused sets, at one `row`.
 
         New classes get the numbers that they have in the decision, where the two share points.
-
-        Parameters
-        ----------
-        row : int
-            Row of the grid.
-        decision : Decision
-            Without confused sets.
-
-        Returns
-        -------
-        Profile
         """
         named = self.n_classes
         here, outcomes = self.outcomes[row], self.outcomes.copy()
@@ -268,17 +199,7 @@ class Profile(NotebookTable):
         return replace(self, outcomes=outcomes, status=status, margin=margin)
 
     def numbered_from(self, row: int) -> Profile:
-        """The same profile with new classes renumbered: those at one row first, largest first.
-
-        Parameters
-        ----------
-        row : int
-            Row of the grid.
-
-        Returns
-        -------
-        Profile
-        """
+        """The same with new classes renumbered: those at one `row` first, largest first."""
         named = self.n_classes
         is_new = self.outcomes >= named
         if not np.any(is_new):

@@ -128,44 +128,19 @@ class Decision(NotebookTable):
     confused_sets: tuple[tuple[int, ...], ...]
 
     def new_classes(self) -> dict[int, npt.NDArray[np.intp]]:
-        """Members of every new class, by its number (1, 2, ...).
-
-        Returns
-        -------
-        dict of int to int array
-        """
+        """Members of every new class, by its number (1, 2, ...)."""
         codes = np.unique(self.outcomes[self.outcomes >= self.n_classes])
         return {int(c) - self.n_classes + 1: np.flatnonzero(self.outcomes == c) for c in codes}
 
     def candidates(self, point: int) -> tuple[int, ...]:
-        """Classes that a point may belong to: its class, the confused set, or none for a new class.
-
-        Parameters
-        ----------
-        point : int
-            Row number.
-
-        Returns
-        -------
-        tuple of int
-        """
+        """Classes a `point` may belong to: its class, its confused set, or none for a new class."""
         outcome = int(self.outcomes[point])
         if outcome < 0:
             return self.confused_sets[-1 - outcome]
         return (outcome,) if outcome < self.n_classes else ()
 
     def count(self, status: Status) -> int:
-        """Number of points with this status.
-
-        Parameters
-        ----------
-        status : Status
-            Which one.
-
-        Returns
-        -------
-        int
-        """
+        """Number of points with this `status`."""
         return int(np.sum(self.status == status))
 
 

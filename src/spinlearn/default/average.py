@@ -217,23 +217,18 @@ class PhaseModels:
 
 
 def learnt(
-    graph: Graph,
+    phase: PhaseModels,
     labels: Labels,
-    n_states: int,
-    temperature: float,
     *,
     features: Features | GivenLaw | None = None,
     resolutions: tuple[float, ...] = RESOLUTIONS,
-    proportions: npt.ArrayLike | None = None,
-    label_strength: npt.ArrayLike = np.inf,
-    seed: int = 0,
     check: Callable[[], None] = lambda: None,
 ) -> Average:
-    """The average that the labels (-1: none) teach; for the other settings see `PhaseModels`.
+    """The average that the labels (-1: none) teach.
 
     `check` is called between pieces of work; it may raise to end it.
     """
-    phase = PhaseModels(graph, n_states, temperature, proportions, label_strength, seed)
+    graph, n_states, temperature = phase.graph, phase.n_states, phase.temperature
     beliefs = np.empty((len(resolutions), len(FACTORS), graph.n_nodes, n_states))
     cavity = np.zeros(beliefs.shape[:2])
     points, fields = np.flatnonzero(labels >= 0), walk_fields(graph, labels, n_states, temperature)

@@ -8,7 +8,9 @@ nothing can say how far features are to be trusted, and they get no share (`aver
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -71,8 +73,11 @@ class Features:
         """The same of some of the points."""
         return type(self)(self.points[points], self.classifier, self.middle, self.spread)
 
-    def fitted(self, labels: Labels, n_states: int) -> FittedFeatures | None:
-        """The classifier fitted to labels (-1: none); None where they are of one class only."""
+    def fitted(self, labels: Labels, n_states: int) -> Callable[[FloatArray], FloatArray] | None:
+        """What the classifier, fitted to labels (-1: none), says of points with any features.
+
+        None where the labels are of one class only.
+        """
         from sklearn.base import clone
 
         given = np.flatnonzero(labels >= 0)
@@ -89,41 +94,30 @@ class Features:
                 f"the classifier given as features= failed on {len(given)} labelled points "
                 f"({type(error).__name__}: {error}): mend it, or leave it out with features='off'"
             ) from error
-        return FittedFeatures(self, model, known, n_states)
+        return partial(self._read, model, known, n_states)
+
+    def _read(self, model: Any, known: Labels, n_states: int, points: FloatArray) -> FloatArray:
+        """Probabilities of all states, (n, n_states), by a model fitted to the `known` classes."""
+        laws = np.zeros((len(points), n_states), dtype=precision(len(points))[1])
+        size = max(1, CHUNK // max(points.shape[1], n_states))
+        for start in range(0, len(points), size):
+            part = slice(start, start + size)
+            found = np.asarray(model.predict_proba((points[part] - self.middle) / self.spread))
+            if found.shape[1:] != (len(known),) or not np.all(np.isfinite(found)):
+                raise InvalidInputError(
+                    f"predict_proba of the classifier given as features= returned shape "
+                    f"{found.shape} with values that may not be finite, expected one column for "
+                    f"each of {len(known)} classes: mend it, or use features='auto'"
+                )
+            laws[part, known] = found
+        return laws
 
     def law(self, labels: Labels, n_states: int, rows: Any) -> FloatArray:
         """F_i(c) of some points from labels, (rows, n_states); guessing where nothing is fitted."""
         fitted, points = self.fitted(labels, n_states), self.points[rows]
         if fitted is None:
             return np.full((len(points), n_states), 1 / n_states)
-        return fitted.law(points)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FittedFeatures:
-    """A classifier that has seen the labels."""
-
-    features: Features
-    model: Any
-    known: Labels  # classes that have a label
-    n_states: int
-
-    def law(self, points: FloatArray) -> FloatArray:
-        """Probabilities of all states for points with these features, (n, n_states)."""
-        laws = np.zeros((len(points), self.n_states), dtype=precision(len(points))[1])
-        size = max(1, CHUNK // max(points.shape[1], self.n_states))
-        for start in range(0, len(points), size):
-            part = slice(start, start + size)
-            standard = (points[part] - self.features.middle) / self.features.spread
-            found = np.asarray(self.model.predict_proba(standard))
-            if found.shape[1:] != (len(self.known),) or not np.all(np.isfinite(found)):
-                raise InvalidInputError(
-                    f"predict_proba of the classifier given as features= returned shape "
-                    f"{found.shape} with values that may not be finite, expected one column for "
-                    f"each of {len(self.known)} classes: mend it, or use features='auto'"
-                )
-            laws[part, self.known] = found
-        return laws
+        return fitted(points)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

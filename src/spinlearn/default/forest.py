@@ -75,15 +75,16 @@ class SplitTree:
 class Forest:
     """Trees of one graph, whose weights are couplings; negative ones count as none.
 
-    `member` is the node of every point: itself, or its small module where points are many. `sizes`
-    are the points of every node, `matrix` the couplings between nodes in units of the mean. `check`
-    is called between pieces of work; it may raise to end it.
+    `weights` are those of the graph. `member` is the node of every point: itself, or its small
+    module where points are many. `sizes` are the points of every node, `matrix` the couplings
+    between nodes in units of the mean. `check` is called between pieces of work; it may raise to
+    end it.
     """
 
     def __init__(
         self, graph: Graph, seed: int = 0, check: Callable[[], None] = lambda: None
     ) -> None:
-        self._weights = graph.weights
+        self.weights = graph.weights
         weights = np.maximum(graph.weights, 0.0)
         mean = float(weights[weights > 0].mean()) if np.any(weights > 0) else 1.0
         graph = graph.with_weights(weights / mean)
@@ -112,10 +113,6 @@ class Forest:
             kappa = (tree.crossing + FEW_LINKS) / (weaker + FEW_LINKS)
             trees.append(SplitTree(tree, sums[tree.end] - sums[tree.begin], np.log(kappa)))
         self.trees = tuple(trees)
-
-    def is_of(self, graph: Graph) -> bool:
-        """Whether it has grown on the same links."""
-        return np.array_equal(self._weights, graph.weights)
 
     def central(self, points: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
         """Points of a group in the order of how strongly they are coupled to the others in it."""

@@ -29,24 +29,20 @@ the named classes is in doubt, nu/2 of the doubt goes to classes without label.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from spinlearn.constants import (
-    CLUSTERS,
-    FEW_LINKS,
-    PER_SIZE,
-    PER_WEAKNESS,
-    SPLIT,
-    STRAY,
-    USUAL,
-)
+from spinlearn.answers.law import Law
+from spinlearn.answers.proposal import Proposal, largest_differences
+from spinlearn.constants import CLUSTERS, FEW_LINKS, PER_SIZE, PER_WEAKNESS, SPLIT, STRAY, USUAL
 from spinlearn.default.forest import Forest, SplitTree, weakest_cut
 from spinlearn.default.walks import Labels
+from spinlearn.graphs.points import Reduction
 from spinlearn.model.arrays import BoolArray, FloatArray
 
 LEAST_POINTS = 3  # of a new class, as in the paper
@@ -54,6 +50,7 @@ LEAST_SHARE = 0.01  # of all points, in a group where there are no labels
 MANY_CLASSES = 10  # parts of which say what is usual where no class is known
 N_USUAL = 3  # groups as many as what is usual in other data counts for
 MOST_GROUPS = 10  # that are proposed
+MOST_TYPICAL = 9  # points of a group that are named
 CANDIDATES = 60  # groups of all trees among which these are found
 ALIKE = 0.5  # shared part of the union of two groups from which on they are one proposal
 FAINT_GROUP = 1e-4  # probability below which a group is not looked at
@@ -109,7 +106,7 @@ class _Seen(NamedTuple):
 
 
 def new_classes(
-    forest: Forest,
+    forest: Forest | None,
     labels: Labels,
     law: FloatArray,
     novelty: float,
@@ -117,9 +114,12 @@ def new_classes(
 ) -> NewClasses:
     """The probability of every point to be in none of the named classes, and groups that may be.
 
-    Rows of the `law` (n, k) of the named classes sum to one, or are zeros where no label reaches;
-    `novelty` is in (0, 1), and groups of points that were `rejected` are no class of their own.
+    Without a forest there are none. Rows of the `law` (n, k) of the named classes sum to one, or
+    are zeros where no label reaches; `novelty` is in (0, 1), and groups of points that were
+    `rejected` are no class of their own.
     """
+    if forest is None:
+        return NewClasses(np.zeros(len(law)), [], np.full(len(law), -1, dtype=np.int32))
     n_nodes, member = forest.n_nodes, forest.member
     held = np.flatnonzero(labels >= 0)
     refused = [
@@ -318,3 +318,65 @@ def _rejoined(
         joint[a, a], joint[b], joint[:, b] = 0.0, 0.0, 0.0
         alive[b] = False
     return [nodes for nodes, kept in zip(pieces, alive, strict=True) if kept]
+
+
+class Measured(NamedTuple):
+    """Features of all points and what they are called."""
+
+    points: FloatArray  # (n, d), as neighbours are looked for
+    reduction: Reduction | None  # by which they were made of the features
+    names: Sequence[object] | None  # of the features; None: their numbers
+
+
+def proposals(
+    groups: list[Group],
+    law: Law,
+    forest: Forest,
+    labels: Labels,
+    classes: Sequence[Any] | npt.NDArray[Any],
+    measured: Measured | None,
+) -> tuple[Proposal, ...]:
+    """What there is to say about each of the groups that a forest offers, best first."""
+    if not groups:
+        return ()
+    named = law.probabilities[:, : len(classes)]
+    new = np.clip(1 - named.sum(axis=1), 0.0, 1.0)
+    called = named.argmax(axis=1)
+    called[labels >= 0] = labels[labels >= 0]
+    names: Sequence[object] = []
+    if measured is not None:
+        reduction = measured.reduction
+        spread = measured.points.std(axis=0) if reduction is None else reduction.spread
+        names = [] if measured.names is None else measured.names
+        if len(names) != len(spread):
+            names = [f"feature {k}" for k in range(len(spread))]
+    found = []
+    for number, (points, probability) in enumerate(groups, start=1):
+        beside = int(named[points].sum(axis=0).argmax())
+        inside = np.zeros(len(labels), dtype=bool)
+        inside[points] = True
+        others = np.flatnonzero((called == beside) & ~inside & ((new < 0.5) | (labels >= 0)))
+        ours = np.unique(forest.member[points])
+        theirs = np.setdiff1d(forest.member[others], ours)
+        # Coupling of the group to the class over that of the class's own weakest cut.
+        cut = weakest_cut(forest.matrix, theirs) if len(theirs) else 0.0
+        apart = float(forest.matrix[ours][:, theirs].sum()) / cut if cut > 0 else np.nan
+        features: tuple[tuple[str, float], ...] = ()
+        if measured is not None and len(others):
+            gap = measured.points[points].mean(axis=0) - measured.points[others].mean(axis=0)
+            if reduction is not None:  # as far as the components show the features
+                gap = gap @ reduction.components
+            features = largest_differences(gap, spread, names)
+        found.append(
+            Proposal(
+                name=f"new:{number}",
+                points=points,
+                probability=probability,
+                beside=str(classes[beside]),
+                apart=apart,
+                typical=forest.central(points)[:MOST_TYPICAL],
+                features=features,
+                n_features=len(names) if len(others) else 0,
+            )
+        )
+    return tuple(found)

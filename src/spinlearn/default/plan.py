@@ -18,6 +18,7 @@ is nothing to average.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -30,9 +31,9 @@ from spinlearn.answers.rule import label_reach
 from spinlearn.answers.temperature import temperature_scale
 from spinlearn.constants import AGAINST_PAPER, FACTORS, NEIGHBOURS, RESOLUTIONS
 from spinlearn.default.average import Average, PhaseModels, flat, learnt, paper_evidence
-from spinlearn.default.features import Features, FittedFeatures, GivenLaw
+from spinlearn.default.features import Features, GivenLaw
 from spinlearn.default.forest import Forest
-from spinlearn.default.new_classes import Group, NewClasses, clusters, new_classes
+from spinlearn.default.new_classes import Group, clusters, new_classes
 from spinlearn.default.walks import SAMPLE, Labels, subsample, walk_fields, walk_law
 from spinlearn.energies import COUPLINGS, make_energy
 from spinlearn.energies.class_level import class_shares
@@ -74,7 +75,7 @@ class Asked:
     label_noise: float | None
     proportions: Any
     novelty: float
-    features: Any = None  # Features, GivenLaw or None
+    features: Any = None  # Features, GivenLaw or None; of the classifier, what the user says
     rejected: tuple[npt.NDArray[np.intp], ...] = ()  # groups that are no new class
     couplings: str = "homogeneous"  # of the energy that is chosen
     seed: int = 0
@@ -87,10 +88,7 @@ class Asked:
             return self
         if getattr(self.engine, "treats_class_terms", True):
             return self
-        return self.for_paper(f"{self.engine.name} cannot treat a null model")
-
-    def for_paper(self, why: str) -> Self:
-        """The same with the paper's method, chosen for this reason."""
+        why = f"{self.engine.name} cannot treat a null model"
         return replace(self, method="paper", why=why)
 
     @property
@@ -111,103 +109,6 @@ class Choice:
         return f"{self.name}: {self.value} ({self.reason})"
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class LawParts:
-    """What the law of all points is made of; walk and features are found when first used."""
-
-    average: Average
-    graph: Graph  # with the weights that the energy is given
-    labels: Labels
-    n_classes: int
-    # (n, q), averaged over resolutions and temperatures; None: it is read off the engine's averages
-    phase: FloatArray | None
-    temperatures: tuple[float, ...]  # of the phase, descending
-    asked_features: Features | GivenLaw | None
-    proportions: FloatArray | None  # shares of the classes, where the user knows them
-    doubted: npt.NDArray[np.intp]  # points whose label may be wrong
-    reached: BoolArray  # points in parts of the graph with a label of a named class
-    # offers groups that may be a class without label; None where none is expected
-    forest: Forest | None
-    novelty: float
-    n_named: int  # classes that have a name: all, unless it is a clustering
-    clustering: bool  # whether no two classes have labels, and the others are groups of the forest
-    rejected: tuple[npt.NDArray[np.intp], ...]  # groups of points that are no class of their own
-
-    @cached_property
-    def walk(self) -> FloatArray:
-        """Of all points, (n, n_classes)."""
-        return _balanced(walk_law(self.graph, self.labels, self.n_classes), self.proportions)
-
-    @cached_property
-    def fitted(self) -> FittedFeatures | None:
-        """What the features of any point say."""
-        if self.asked_features is None or self.average.features == 0:
-            return None
-        return self.asked_features.fitted(self.labels, self.n_classes)
-
-    def law(self, equilibrium: Equilibrium | None = None) -> tuple[Law, list[Group]]:
-        """The law of all points; the engine's averages are needed where there is no phase.
-
-        And groups that may be a class without label, those that have a column first. The walk
-        repeats labels that stand. Labels that may be wrong are judged by neighbours alone: the
-        walk and the features would repeat them. Of points without a label in their part of the
-        graph, the graph says no more than what classes there are.
-        """
-        average, asked, k = self.average, self.asked_features, self.n_classes
-        phase = self.states(equilibrium)
-        total = np.maximum(phase, 0.0).sum(axis=1, keepdims=True)
-        known = np.maximum(phase, 0.0) / np.where(total > 0, total, 1.0)
-        known = np.where(total > 0, known, 1 / k)
-        graph_share = float(average.phase.sum())
-        named = graph_share * known + average.walk * self.walk
-        named[~self.reached] = named[self.reached].mean(axis=0)
-        if asked is not None and average.features > 0:
-            if isinstance(asked, Features) and self.fitted is not None:
-                features = self.fitted.law(asked.points)
-            else:
-                features = asked.law(self.labels, k, slice(None))
-            named += average.features * _balanced(features, self.proportions)
-        named += average.guessing / k
-        labelled = self.labels >= 0
-        held = np.setdiff1d(np.flatnonzero(labelled), self.doubted)
-        named[held], named[self.doubted] = self.walk[held], known[self.doubted]
-        named /= named.sum(axis=1, keepdims=True)
-
-        probabilities, groups = named, list[Group]()
-        if self.clustering:
-            named[~self.reached] = 0.0
-        elif self.novelty > 0:
-            new = NewClasses(np.zeros(len(named)), [], np.full(len(named), -1, dtype=np.int32))
-            if self.forest is not None:
-                within = np.where(self.reached[:, None], named, 0.0)
-                new = new_classes(self.forest, self.labels, within, self.novelty, self.rejected)
-            probabilities, groups = new.beside(named, self.novelty, labelled)
-        errors = average.class_errors  # of classes that came later, the mean
-        later = np.full(max(self.n_named - len(errors), 0), errors.mean() if len(errors) else 0.0)
-        law = Law(
-            probabilities=frozen(probabilities, phase.dtype.type),
-            shares=(graph_share, average.walk, average.features, average.guessing),
-            n_judged=average.n_judged,
-            n_right=average.n_right,
-            chance=average.chance,
-            class_errors=frozen(np.concatenate([errors[: self.n_named], later]), np.float64),
-            temperatures=self.temperatures,
-            resolutions=average.resolutions,
-            phase_weights=tuple(tuple(row) for row in average.weights.tolist()),
-        )
-        return law, groups
-
-    def states(self, equilibrium: Equilibrium | None = None) -> FloatArray:
-        """The phase of all points."""
-        phase = self.phase
-        if phase is None:
-            assert equilibrium is not None
-            weights = self.average.weights.sum(axis=0)
-            rows = equilibrium.at(self.temperatures).marginals
-            phase = np.tensordot(weights.astype(rows.dtype), rows, axes=1)
-        return phase[:, : self.n_classes]  # with one class a second state holds nothing
-
-
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Plan:
     """What is computed."""
@@ -222,7 +123,7 @@ class Plan:
     forest: Forest | None = None  # of the graph, where classes without label are expected
     # what the labels taught; None where the model is the user's own or the paper's
     average: Average | None = None
-    parts: LawParts | None = None  # of the law; None where the answer is that of one temperature
+    parts: Mixture | None = None  # of the law; None where the answer is that of one temperature
 
 
 def plan(
@@ -238,20 +139,28 @@ def plan(
             f"{MAX_STATES} classes are possible; merge some, or check that y holds classes"
         )
     if not asked.owns_model and asked.method == AUTO and np.any(graph.weights < 0):
-        asked = asked.for_paper("negative weights push apart, and a null model has none")
+        why = "negative weights push apart, and a null model has none"
+        asked = replace(asked, method="paper", why=why)
     if asked.owns_model:
         return _own_model(graph, labels, n_classes, asked)
-    forest = None if earlier is None else earlier.forest
-    weighing = _Weighing(graph, np.asarray(labels), n_classes, asked, forest)
-    average = weighing.average()
+    mixture = Mixture(graph, labels, n_classes, asked)
+    average = mixture.learn()
     # Where points have as few neighbours as on a lattice, any group is cut off cheaply.
     sparse = 2 * graph.n_edges < NEIGHBOURS * graph.n_nodes
     if average.n_judged and asked.method == AUTO and sparse:
-        why = weighing.papers_evidence(average)
-        if why is not None:
-            chosen = asked.for_paper(f"{why}; method='messages' overrides this")
-            return _own_model(graph, weighing.labels, n_classes, chosen)
-    return weighing.clustered() if weighing.clustering else weighing.following(average)
+        mixture.report("weighing the paper's method", 0.3)
+        evidence = paper_evidence(graph, mixture.labels, mixture.n_states)
+        why = "the graph is too wide for exact averages of the paper's minimum cut"
+        if evidence is not None:
+            gain = evidence - average.log_evidence
+            if gain >= -AGAINST_PAPER:
+                why = f"left-out labels: {gain:+.1f} nats for the exact minimum cut at T*"
+                why += "; method='messages' overrides this"
+                asked = replace(asked, method="paper", why=why)
+                return _own_model(graph, mixture.labels, n_classes, asked)
+            why = f"left-out labels: {-gain:+.1f} nats against the exact minimum cut at T*"
+        mixture.choices.append(Choice("method", "messages", why))
+    return mixture.planned(average, None if earlier is None else earlier.forest)
 
 
 def replanned(
@@ -260,10 +169,8 @@ def replanned(
     """The plan for other labels with the average of an earlier one; None where it has none."""
     if earlier.average is None or n_classes == 0:
         return None
-    weighing = _Weighing(graph, np.asarray(labels), n_classes, asked, earlier.forest)
-    if weighing.clustering:
-        return weighing.clustered(quick=True)
-    return weighing.following(earlier.average, quick=True)
+    mixture = Mixture(graph, labels, n_classes, asked)
+    return mixture.planned(earlier.average, earlier.forest, quick=True)
 
 
 def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Plan:
@@ -276,7 +183,7 @@ def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Pl
             "PottsModel"
         )
     if asked.label_noise:
-        strength = _label_strength(model.graph, model.n_states, asked)
+        strength = _label_strength(model.graph, model.n_states, asked.label_noise)
         model = energy(graph, labels, max(n_classes, 2), label_strength=strength)
     temperature = asked.temperature
     if is_open(temperature) and asked.method == "paper":
@@ -290,65 +197,100 @@ def _own_model(graph: Graph, labels: Labels, n_classes: int, asked: Asked) -> Pl
     )
 
 
-class _Weighing:
-    """The method "messages", and "auto" with the paper's beside it."""
+class Mixture:
+    """The average of three laws: what it is made of, and the law of all points.
 
-    def __init__(
-        self,
-        graph: Graph,
-        labels: Labels,
-        n_classes: int,
-        asked: Asked,
-        forest: Forest | None = None,
-    ) -> None:
-        self.similarities, self.labels, self.n_classes, self.asked = graph, labels, n_classes, asked
-        self._known_forest = forest
-        self.n_named = n_classes
+    `graph` has the weights that the energy is given; `n_named` classes have a name.
+    """
+
+    average: Average
+    # (n, q), averaged over resolutions and temperatures; None: it is read off the engine's averages
+    phase: FloatArray | None = None
+    reached: BoolArray  # points in parts of the graph with a label of a named class
+    # offers groups that may be a class without label; None where none is expected
+    forest: Forest | None = None
+
+    def __init__(self, similarities: Graph, labels: Labels, n_classes: int, asked: Asked) -> None:
+        self.asked, self.labels, self.n_classes = asked, np.asarray(labels), n_classes
+        self.n_named, self.n_states = n_classes, max(n_classes, 2)
+        # Whether no two classes have labels: the others are groups of the forest.
         self.clustering = n_classes == 0 or (n_classes == 1 and asked.novelty > 0)
-        self.coupled = COUPLINGS[asked.couplings]
-        self.graph = self.coupled(graph)
-        self.temperature = temperature_scale(self.graph)
-        self.n_states = max(n_classes, 2)
+        self.graph = COUPLINGS[asked.couplings](similarities)
+        self.scale = temperature_scale(self.graph)
+        self.temperatures = tuple(factor * self.scale for factor in FACTORS)  # of the phase
         self.resolutions = RESOLUTIONS if asked.proportions is None else (max(RESOLUTIONS),)
-        self.shares: FloatArray | None = None  # of the classes, where the user knows them,
-        self.targets: FloatArray | None = None  # and of all states
+        self.shares: FloatArray | None = None  # of the classes, where the user knows them
         if asked.proportions is not None and not self.clustering:
             self.shares = class_shares(asked.proportions, n_classes)
-            self.targets = np.pad(self.shares, (0, self.n_states - n_classes))
-        self.choices = [
-            Choice(
-                "couplings",
-                asked.couplings,
-                "dense and sparse regions then melt at about the same T",
-            )
-        ]
+        why = "dense and sparse regions then melt at about the same T"
+        self.choices = [Choice("couplings", asked.couplings, why)]
 
-    def clustered(self, *, quick: bool = False) -> Plan:
-        """The plan without labels, or beside one class.
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"asked": replace(self.asked, callback=None)}
 
-        Groups without a label are held by their most central points.
+    def report(self, phase: str, fraction: float) -> None:
+        """Say how far the plan is; whoever listens may stop it."""
+        callback = self.asked.callback
+        if callback is not None and callback(Progress(phase=phase, fraction=fraction)):
+            raise StoppedError(f"stopped while {phase}: nothing was computed yet")
+
+    def learn(self) -> Average:
+        """What the labels say about resolutions, temperatures and shares.
+
+        Learnt on all points, or on a sample of many.
         """
-        if self.forest is not None:
-            found = [g for g in clusters(self.forest) if not np.any(self.labels[g] >= 0)]
-            found = found[: MAX_STATES - self.n_named]
-            self.labels = self.labels.copy()
-            for k, points in enumerate(found, start=self.n_named):
-                self.labels[self.forest.central(points)[0]] = k
-            self.n_classes = self.n_named + len(found)
-            self.n_states = max(self.n_classes, 2)
-        return self.following(flat(self.n_states, self.resolutions), quick=quick)
+        asked, n = self.asked, self.graph.n_nodes
+        known = self.n_classes > 1 and np.any(self.graph.weights > 0)
+        if not (known and (np.any(self.labels < 0) or asked.label_noise)):
+            return flat(self.n_states, self.resolutions)
+        self.report("learning the average", 0.0)
+        graph, labels, features = self.graph, self.labels, asked.features
+        if n > SAMPLE:
+            self.report("drawing a sample", 0.0)
+            sample = subsample(graph, labels, SAMPLE, asked.seed)
+            graph, labels = COUPLINGS[asked.couplings](sample.graph), labels[sample.points]
+            what = f"{len(labels)} of {n} points"
+            why = "the average is learnt on it; it holds all labels"
+            self.choices.append(Choice("sample", what, why))
+            features = None if features is None else features.taken(sample.points)
+        average = learnt(
+            self._models(graph),
+            labels,
+            features=features,
+            resolutions=self.resolutions,
+            check=lambda: self.report("learning the average", 0.1),
+        )
+        return average if n <= SAMPLE else replace(average, beliefs=None)
 
-    def following(self, average: Average, *, quick: bool = False) -> Plan:
-        """The plan once the average is known; a quick one asks the engine."""
-        asked, labels, scale = self.asked, self.labels, self.temperature
-        strength = _label_strength(self.graph, self.n_states, asked)
-        phase = PhaseModels(self.graph, self.n_states, scale, self.targets, strength, asked.seed)
+    def _models(self, graph: Graph) -> PhaseModels:
+        """Models of the phase on a graph that has the weights of the energy."""
+        q, noise = self.n_states, self.asked.label_noise
+        targets = None if self.shares is None else np.pad(self.shares, (0, q - self.n_classes))
+        strength = _label_strength(graph, q, noise) if noise else np.inf
+        scale = temperature_scale(graph)
+        return PhaseModels(graph, q, scale, targets, strength, self.asked.seed)
+
+    def planned(self, average: Average, earlier: Forest | None, *, quick: bool = False) -> Plan:
+        """The plan once the average is known; a quick one asks the engine for the phase.
+
+        An earlier forest is taken if it has grown on the same links.
+        """
+        asked, graph, scale = self.asked, self.graph, self.scale
+        if (asked.novelty > 0 or self.clustering) and np.any(graph.weights > 0):
+            known = earlier is not None and np.array_equal(earlier.weights, graph.weights)
+            self.forest = earlier if known else (
+                Forest(graph, asked.seed, lambda: self.report("growing trees", 0.5))
+            )  # fmt: skip
+        if self.clustering:
+            self._hold_groups()
+            average = flat(self.n_states, self.resolutions)
+        models = self._models(graph)
         fields: Any = 0.0
         best = RESOLUTIONS[0]  # where there are no labels at all
         if self.n_classes:
-            fields = walk_fields(self.graph, labels, self.n_states, scale)
+            fields = walk_fields(graph, self.labels, self.n_states, scale)
             best = average.resolutions[int(np.argmax(average.phase.sum(axis=1)))]
-        model = phase.model(labels, best, fields)
+        model = models.model(self.labels, best, fields)
 
         engine = asked.engine
         by_messages = isinstance(engine, (Auto, BeliefPropagation))
@@ -364,35 +306,29 @@ class _Weighing:
                 checkpoint_seconds=engine.checkpoint_seconds,
             )
         temperature, grid = asked.temperature, asked.temperatures
-        parts = None
-        if is_open(asked.temperature) and self.n_classes:
+        averaged = is_open(temperature) and self.n_classes > 0
+        if averaged:
             # The most probable, for the profile, which needs one.
-            temperature = FACTORS[int(np.argmax(average.phase.sum(axis=0)))] * scale
-            beliefs = None
-            if by_messages and not quick and self.graph.n_nodes <= SAMPLE:
-                self._report("averaging", 0.6)
-                beliefs = average.beliefs
-                if beliefs is None or beliefs.shape[3] != self.n_states:
-                    beliefs = np.array([
-                        phase.beliefs(phase.model(labels, r, fields)) for r in average.resolutions
-                    ])  # fmt: skip
-            parts = self._parts(average, model, beliefs, strength)
+            temperature = self.temperatures[int(np.argmax(average.phase.sum(axis=0)))]
+            self.reached = label_reach(model, self.n_classes)
+            solve = by_messages and not quick and graph.n_nodes <= SAMPLE
+            self._average(average, models, fields, solve)
         elif is_open(temperature):
             temperature = "calibrated"
         if is_open(grid):
             # Up to where nothing is ordered. A large set has those of the average alone, and one
             # more: each costs memory and time.
-            if self.graph.n_nodes > SAMPLE and self.n_classes:
+            if graph.n_nodes > SAMPLE and self.n_classes:
                 grid = scale * np.array([min(FACTORS) ** 2 / max(FACTORS)])
             else:
                 top = max(1.1 * mean_field_temperature(model), 2 * scale)
                 grid = np.geomspace(scale / COLDEST, top, N_TEMPERATURES)
-            if parts is not None:
-                grid = np.union1d(grid, parts.temperatures)
-        elif parts is not None:
+            if averaged:
+                grid = np.union1d(grid, self.temperatures)
+        elif averaged:
             grid = temperature_array(grid)
-            if parts.phase is None:
-                grid = np.union1d(grid, parts.temperatures)
+            if self.phase is None:
+                grid = np.union1d(grid, self.temperatures)
             else:  # the average has the nearest row of the user's grid
                 temperature = float(grid[nearest_row(grid, temperature)])
         return Plan(
@@ -404,122 +340,121 @@ class _Weighing:
             choices=tuple(self.choices),
             forest=self.forest,
             average=replace(average, beliefs=None),
-            parts=parts,
+            parts=self if averaged else None,
         )
 
-    def _parts(
-        self,
-        average: Average,
-        model: PottsModel,
-        beliefs: FloatArray | None,
-        strength: npt.ArrayLike,
-    ) -> LawParts:
-        """The three laws of all points.
+    def _hold_groups(self) -> None:
+        """Hold groups without a label by their most central points."""
+        if self.forest is None:
+            return
+        groups = [g for g in clusters(self.forest) if not np.any(self.labels[g] >= 0)]
+        groups = groups[: MAX_STATES - self.n_named]
+        self.labels = self.labels.copy()
+        for k, points in enumerate(groups, start=self.n_named):
+            self.labels[self.forest.central(points)[0]] = k
+        self.n_classes = self.n_named + len(groups)
+        self.n_states = max(self.n_classes, 2)
 
-        Without beliefs, the phase of a large set or by an engine of the user's is that of the most
-        probable resolution alone, and is read off the averages of the profile.
-        """
-        ladder = tuple(factor * self.temperature for factor in FACTORS)
-        phase = None
-        if beliefs is not None:
+    def _average(self, average: Average, models: PhaseModels, fields: Any, solve: bool) -> None:
+        """Take an average; solve for the phase by quick messages, unless they are known."""
+        self.average = replace(average, beliefs=None)
+        if solve:
+            self.report("averaging", 0.6)
+            beliefs = average.beliefs
+            if beliefs is None or beliefs.shape[3] != self.n_states:
+                beliefs = np.array([
+                    models.beliefs(models.model(self.labels, r, fields))
+                    for r in average.resolutions
+                ])  # fmt: skip
             weighed = [w * beliefs[place] for place, w in np.ndenumerate(average.weights)]
-            phase = np.asarray(sum(weighed))
+            self.phase = np.asarray(sum(weighed))
         why = "weighed by left-out labels" if average.n_judged else "no label can be left out"
         if self.asked.proportions is not None:
             why = f"holds classes to the proportions given; {why}"
-        listed = [
-            ", ".join(f"{v:.3g}" for v in sorted(one)) for one in (average.resolutions, ladder)
-        ]
+        both = average.resolutions, self.temperatures
+        listed = [", ".join(f"{v:.3g}" for v in sorted(values)) for values in both]
         resolutions, grid = (" and ".join(text.rsplit(", ", 1)) for text in listed)
         what = f"modularity at {resolutions}, T = {grid}, averaged"
         self.choices.append(Choice("energy", what, why))
-        return LawParts(
-            average=replace(average, beliefs=None),
-            graph=self.graph,
-            labels=self.labels,
-            n_classes=self.n_classes,
-            phase=phase,
-            temperatures=ladder,
-            asked_features=self.asked.features,
-            proportions=self.shares,
-            doubted=np.flatnonzero((self.labels >= 0) & bool(self.asked.label_noise)),
-            reached=label_reach(model, self.n_classes),
-            forest=self.forest,
-            novelty=0.0 if self.clustering else self.asked.novelty,
-            n_named=self.n_named,
-            clustering=self.clustering,
-            rejected=self.asked.rejected,
-        )
 
     @cached_property
-    def forest(self) -> Forest | None:
-        """Trees of the graph, unless no class without label is expected."""
-        if (self.asked.novelty == 0 and not self.clustering) or not np.any(self.graph.weights > 0):
+    def walk(self) -> FloatArray:
+        """Of all points, (n, n_classes)."""
+        law = walk_law(self.graph, self.labels, self.n_classes)
+        return law if self.shares is None else _balanced(law, self.shares)
+
+    @cached_property
+    def fitted(self) -> Callable[[FloatArray], FloatArray] | None:
+        """What the features of any points say; None where that counts for nothing."""
+        features: Features | GivenLaw | None = self.asked.features
+        if features is None or self.average.features == 0:
             return None
-        if self._known_forest is not None and self._known_forest.is_of(self.graph):
-            return self._known_forest
-        return Forest(self.graph, self.asked.seed, lambda: self._report("growing trees", 0.5))
+        return features.fitted(self.labels, self.n_classes)
 
-    def average(self) -> Average:
-        """What the labels say about resolutions, temperatures and shares.
+    def states(self, equilibrium: Equilibrium | None = None) -> FloatArray:
+        """The phase of all points, read off the engine's averages where it is not known."""
+        phase = self.phase
+        if phase is None:
+            assert equilibrium is not None
+            weights = self.average.weights.sum(axis=0)
+            rows = equilibrium.at(self.temperatures).marginals
+            phase = np.tensordot(weights.astype(rows.dtype), rows, axes=1)
+        return phase[:, : self.n_classes]  # with one class a second state holds nothing
 
-        Learnt on all points, or on a sample of many.
+    def law(self, equilibrium: Equilibrium | None = None) -> tuple[Law, list[Group]]:
+        """The law of all points; the engine's averages are needed where there is no phase.
+
+        And groups that may be a class without label, those that have a column first. The walk
+        repeats labels that stand. Labels that may be wrong are judged by neighbours alone: the
+        walk and the features would repeat them. Of points without a label in their part of the
+        graph, the graph says no more than what classes there are.
         """
-        asked, n = self.asked, self.graph.n_nodes
-        known = self.n_classes > 1 and np.any(self.graph.weights > 0)
-        if not (known and (np.any(self.labels < 0) or asked.label_noise)):
-            return flat(self.n_states, self.resolutions)
-        self._report("learning the average", 0.0)
-        points, graph, features = np.arange(n), self.graph, asked.features
-        if n > SAMPLE:
-            self._report("drawing a sample", 0.0)
-            found = subsample(graph, self.labels, SAMPLE, asked.seed)
-            points, graph = found.points, self.coupled(found.graph)
-            what, why = (
-                f"{len(points)} of {n} points",
-                "the average is learnt on it; it holds all labels",
-            )
-            self.choices.append(Choice("sample", what, why))
-            features = None if features is None else features.taken(points)
-        strength = _label_strength(graph, self.n_states, asked)
-        average = learnt(
-            graph,
-            self.labels[points],
-            self.n_states,
-            temperature_scale(graph),
-            features=features,
-            resolutions=self.resolutions,
-            proportions=self.targets,
-            label_strength=strength,
-            seed=asked.seed,
-            check=lambda: self._report("learning the average", 0.1),
+        average, asked, k, labels = self.average, self.asked, self.n_classes, self.labels
+        phase = self.states(equilibrium)
+        total = np.maximum(phase, 0.0).sum(axis=1, keepdims=True)
+        known = np.maximum(phase, 0.0) / np.where(total > 0, total, 1.0)
+        known = np.where(total > 0, known, 1 / k)
+        graph_share = float(average.phase.sum())
+        named = graph_share * known + average.walk * self.walk
+        named[~self.reached] = named[self.reached].mean(axis=0)
+        if asked.features is not None and average.features > 0:
+            if isinstance(asked.features, Features) and self.fitted is not None:
+                features = self.fitted(asked.features.points)
+            else:
+                features = asked.features.law(labels, k, slice(None))
+            if self.shares is not None:
+                features = _balanced(features, self.shares)
+            named += average.features * features
+        named += average.guessing / k
+        held = labels >= 0
+        named[held] = (known if asked.label_noise else self.walk)[held]
+        named /= named.sum(axis=1, keepdims=True)
+
+        probabilities, groups = named, list[Group]()
+        if self.clustering:
+            named[~self.reached] = 0.0
+        elif asked.novelty > 0:
+            within = np.where(self.reached[:, None], named, 0.0)
+            new = new_classes(self.forest, labels, within, asked.novelty, asked.rejected)
+            probabilities, groups = new.beside(named, asked.novelty, held)
+        errors = average.class_errors  # of classes that came later, the mean
+        later = np.full(max(self.n_named - len(errors), 0), errors.mean() if len(errors) else 0.0)
+        law = Law(
+            probabilities=frozen(probabilities, phase.dtype.type),
+            shares=(graph_share, average.walk, average.features, average.guessing),
+            n_judged=average.n_judged,
+            n_right=average.n_right,
+            chance=average.chance,
+            class_errors=frozen(np.concatenate([errors[: self.n_named], later]), np.float64),
+            temperatures=self.temperatures,
+            resolutions=average.resolutions,
+            phase_weights=tuple(tuple(row) for row in average.weights.tolist()),
         )
-        return average if len(points) == n else replace(average, beliefs=None)
-
-    def papers_evidence(self, average: Average) -> str | None:
-        """Why the paper's method is taken, or None."""
-        self._report("weighing the paper's method", 0.3)
-        found = paper_evidence(self.similarities, self.labels, self.n_states)
-        if found is None:
-            why = "the graph is too wide for exact averages of the paper's minimum cut"
-        else:
-            gain = found - average.log_evidence
-            if gain >= -AGAINST_PAPER:
-                return f"left-out labels: {gain:+.1f} nats for the exact minimum cut at T*"
-            why = f"left-out labels: {-gain:+.1f} nats against the exact minimum cut at T*"
-        self.choices.append(Choice("method", "messages", why))
-        return None
-
-    def _report(self, phase: str, fraction: float) -> None:
-        callback = self.asked.callback
-        if callback is not None and callback(Progress(phase=phase, fraction=fraction)):
-            raise StoppedError(f"stopped while {phase}: nothing was computed yet")
+        return law, groups
 
 
-def _balanced(law: FloatArray, targets: FloatArray | None) -> FloatArray:
-    """A law with classes weighed so that their mean shares are the targets, where there are any."""
-    if targets is None:
-        return law
+def _balanced(law: FloatArray, targets: FloatArray) -> FloatArray:
+    """A law with classes weighed so that their mean shares are the targets."""
     weight = np.ones(len(targets))
     for _ in range(BALANCING_STEPS):
         scaled = law * weight
@@ -529,13 +464,10 @@ def _balanced(law: FloatArray, targets: FloatArray | None) -> FloatArray:
     return np.asarray(scaled)
 
 
-def _label_strength(graph: Graph, n_states: int, asked: Asked) -> float:
+def _label_strength(graph: Graph, n_states: int, noise: float) -> float:
     """Fields of the labels.
 
     A label that is wrong with probability e, in favour of any other class alike, is a field of
     T ln[(q - 1)(1 - e)/e] at temperature T.
     """
-    if not asked.label_noise:
-        return np.inf
-    odds = (n_states - 1) * (1 - asked.label_noise) / asked.label_noise
-    return temperature_scale(graph) * float(np.log(odds))
+    return temperature_scale(graph) * float(np.log((n_states - 1) * (1 - noise) / noise))
