@@ -398,7 +398,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             equilibrium,
             self._label_code,
             temperature=chosen.temperature if temperature is None else temperature,
-            tau=self.tau,
+            tau=float(self.tau),
             small_groups=rule.small_groups,
             eta_min=rule.eta_min,
             new_groups=chosen.new_groups,

@@ -33,8 +33,9 @@ from spinlearn.answers.temperature import (
     answer_temperature,
     calibrated_temperature,
 )
+from spinlearn.constants import SURE
 from spinlearn.errors import InvalidInputError
-from spinlearn.model.arrays import FloatArray, IntArray, temperature_array
+from spinlearn.model.arrays import FloatArray, IntArray, frozen, nearest_row, temperature_array
 from spinlearn.model.components import TIE
 from spinlearn.model.equilibrium import Equilibrium, Kind, NotebookTable
 from spinlearn.model.graph import Graph
@@ -42,34 +43,26 @@ from spinlearn.model.phases import PhaseInterval, Phases, phases
 from spinlearn.model.potts import FREE, PottsModel
 
 
+@dataclass(eq=False)
 class Averages:
     """Thermal averages of a model, which `make` returns when they are first looked at."""
 
-    def __init__(self, model: PottsModel, make: Callable[[], Equilibrium]) -> None:
-        self.model, self._make = model, make
+    model: PottsModel
+    make: Callable[[], Equilibrium] | None
 
     @classmethod
     def of(cls, equilibrium: Equilibrium) -> Self:
         """Averages that are known."""
-        found = cls(equilibrium.model, lambda: equilibrium)
-        found.__dict__["equilibrium"] = equilibrium.ascending()
-        return found
+        return cls(equilibrium.model, equilibrium.ascending)
 
     @cached_property
     def equilibrium(self) -> Equilibrium:
         """Ascending in temperature."""
-        return self._make().ascending()
-
-    @property
-    def known(self) -> bool:
-        """Whether they have been computed."""
-        return "equilibrium" in self.__dict__
+        assert self.make is not None
+        return self.make().ascending()
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        if self.known:
-            state["_make"] = None
-        return state
+        return self.__dict__ | ({"make": None} if "equilibrium" in self.__dict__ else {})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -148,15 +141,12 @@ class Answer(NotebookTable):
         code: LabelCode,
         *,
         temperature: float | str = "auto",
-        tau: float = 0.1,
-        small_groups: str = "join",
-        eta_min: float | None = None,
-        new_groups: bool = True,
-        choices: tuple[str, ...] = (),
+        **settings: Any,
     ) -> Self:
-        """The answer that an `equilibrium` gives to labels in `code` at one `temperature`, a number
-        or the name of a rule. `tau`, `small_groups`, `eta_min`, `new_groups` and `choices` are as
-        in `Answer`.
+        """The answer that an `equilibrium` gives to the labels in `code`.
+
+        It is that at one `temperature`, a number or the name of a rule; further `settings` are
+        parameters of `Answer`.
         """
         averages = Averages.of(equilibrium)
         answer = cls(
@@ -164,11 +154,7 @@ class Answer(NotebookTable):
             labels=code.states,
             averages=averages,
             temperature=float(averages.equilibrium.temperatures[0]),
-            tau=float(tau),
-            small_groups=small_groups,
-            eta_min=eta_min,
-            new_groups=new_groups,
-            choices=choices,
+            **settings,
         )
         return answer.at(temperature).renumbered()
 
@@ -191,7 +177,7 @@ class Answer(NotebookTable):
         found = self._profile_of(self.equilibrium)
         if self.law is None:
             return found
-        return found.with_decision(found.nearest_row(self.temperature), self.decision)
+        return found.with_decision(nearest_row(found.temperatures, self.temperature), self.decision)
 
     def _profile_of(self, equilibrium: Equilibrium, reference: Profile | None = None) -> Profile:
         return profile(
@@ -231,19 +217,40 @@ class Answer(NotebookTable):
     @property
     def row(self) -> int:
         """Row of the answer's temperature."""
-        return self.profile.nearest_row(self.temperature)
+        return nearest_row(self.profile.temperatures, self.temperature)
 
     # -- the answer ------------------------------------------------------------------------------
 
     @cached_property
     def decision(self) -> Decision:
-        """Outcomes in numbers."""
+        """Outcomes in numbers; those of an average as in `spinlearn.answers.law`."""
         if self.law is None:
             return self.profile.decision(self.row)
+        p, n_classes = self.law.probabilities, len(self.classes)
+        n, width = p.shape
+        outcomes = np.zeros(n, dtype=np.int32)
+        if width:  # equal up to rounding, which must not pick one
+            outcomes[:] = np.argmax(p >= p.max(axis=1, keepdims=True) - TIE, axis=1)
+        first = p[np.arange(n), outcomes] if width else np.zeros(n)
+        second = np.partition(p, width - 2, axis=1)[:, width - 2] if width > 1 else np.zeros(n)
+        margin = np.maximum(first - second, 0.0)
+        status = np.full(n, Status.GROWN, dtype=np.int8)
+        status[first >= SURE] = Status.CONFIDENT
+        status[margin <= self.tau + TIE] = Status.CONFUSED
+        status[~label_reach(self.model, n_classes)] = Status.OUTLIER
+        status[outcomes >= n_classes] = Status.NEW
+        unknown = first == 0
+        outcomes[unknown], status[unknown] = -1, Status.OUTLIER
         held = (self.model.clamped != FREE) & (self.labels >= 0)
-        reached = label_reach(self.model, len(self.classes))
-        return self.law.decision(
-            self.labels, len(self.classes), self.tau, held, reached, self.temperature
+        outcomes[held] = self.labels[held]
+        status[held] = Status.LABELLED
+        return Decision(
+            temperature=self.temperature,
+            outcomes=frozen(outcomes, np.int32),
+            status=frozen(status, np.int8),
+            margin=frozen(margin, np.float64),
+            n_classes=n_classes,
+            confused_sets=((),) if np.any(unknown & ~held) else (),
         )
 
     @cached_property
@@ -326,7 +333,7 @@ class Answer(NotebookTable):
         chosen = second_choices(self.law_states, self.decision.outcomes)
         n_states = self.law_states.shape[1]
         n_named = n_states if self.law is not None else len(self.classes)
-        names = [self.name_of(k) if k < n_named else "" for k in range(n_states)]
+        names = [outcome_name(k, self.classes, ()) if k < n_named else "" for k in range(n_states)]
         return np.array([*names, ""], dtype=object)[chosen]
 
     @property
@@ -416,13 +423,7 @@ class Answer(NotebookTable):
         listed = inverse, decision.status[points], whole_steps(self.confidence[points])
         text = [f"{k // STEPS}.{k % STEPS:04d}" for k in range(STEPS + 1)]
         rows = tuple(
-            (
-                safe_name(str(name)),
-                names[call],
-                STATUS_NAMES[how],
-                text[sure],
-                safe_name(other),
-            )
+            (safe_name(str(name)), names[call], STATUS_NAMES[how], text[sure], safe_name(other))
             + tuple([text[k] for k in values])
             for name, other, call, how, sure, values in zip(
                 ids[points],
@@ -458,9 +459,9 @@ class Answer(NotebookTable):
         remarks = []
         if self.temperature == 0:
             least = "the minimum cut, the" if self.is_cut else "the"
-            found = "" if self.equilibrium.exact else ", as far as it was found"
+            doubt = "" if self.equilibrium.exact else ", as far as it was found"
             remarks.append(
-                f"T = 0: this is {least} labelling of least energy{found}; its probabilities are 0 "
+                f"T = 0: this is {least} labelling of least energy{doubt}; its probabilities are 0 "
                 "or 1 (or shared between equal minima) and do not say how sure a call is: the "
                 "confidence is the mean probability over all temperatures up to melting"
             )
@@ -513,7 +514,7 @@ class Answer(NotebookTable):
                 return self
             phase = replace(self, law=None, known_profile=None, proposals=())  # at one temperature
             return phase.at(temperature).renumbered()
-        whole, found = self.equilibrium, self.profile
+        whole, known = self.equilibrium, self.profile
         rule = temperature if isinstance(temperature, str) else "given"
         if rule == "auto" and whole.kind is Kind.APPROXIMATE:
             rule = "calibrated"
@@ -526,16 +527,16 @@ class Answer(NotebookTable):
             if self.small_groups == "join":  # small groups have not joined any others there
                 alone = replace(self, small_groups="outlier")._profile_of(whole)
             value = answer_temperature(
-                found, rule, trusted=usable_rows(whole), eta_min=self.eta_min, alone=alone
+                known, rule, trusted=usable_rows(whole), eta_min=self.eta_min, alone=alone
             )
-        if not np.any(found.temperatures == value):
+        if not np.any(known.temperatures == value):
             here = whole.at([value])
             whole = whole.ascending(here)
-            found = found.with_row(self._profile_of(here, found))
+            known = known.with_row(self._profile_of(here, known))
         return replace(
             self,
             averages=Averages.of(whole),
-            known_profile=found,
+            known_profile=known,
             temperature=value,
             rule=rule,
         )

@@ -36,9 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.rule import Decision, Status
-from spinlearn.constants import SURE
-from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, cell_ends, frozen
-from spinlearn.model.components import TIE
+from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, cell_ends
 from spinlearn.model.equilibrium import Equilibrium, Kind
 from spinlearn.model.phases import Phase, phases
 from spinlearn.model.potts import FREE
@@ -65,45 +63,6 @@ class Law:
     resolutions: tuple[float, ...]  # strengths of its null model
     # of each resolution and temperature in the phase; sum is one
     phase_weights: tuple[tuple[float, ...], ...]
-
-    def decision(
-        self,
-        labels: IntArray,
-        n_classes: int,
-        tau: float,
-        held: BoolArray,
-        reached: BoolArray,
-        temperature: float,
-    ) -> Decision:
-        """Call and status of every point; two classes are confused within `tau`.
-
-        The label of points `held` stands. Points `reached` are in parts of the graph with a label.
-        """
-        p = self.probabilities
-        n, width = p.shape
-        outcomes = np.zeros(n, dtype=np.int32)
-        if width:  # equal up to rounding, which must not pick one
-            outcomes[:] = np.argmax(p >= p.max(axis=1, keepdims=True) - TIE, axis=1)
-        first = p[np.arange(n), outcomes] if width else np.zeros(n)
-        second = np.partition(p, width - 2, axis=1)[:, width - 2] if width > 1 else np.zeros(n)
-        margin = np.maximum(first - second, 0.0)
-        status = np.full(n, Status.GROWN, dtype=np.int8)
-        status[first >= SURE] = Status.CONFIDENT
-        status[margin <= tau + TIE] = Status.CONFUSED
-        status[~reached] = Status.OUTLIER
-        status[outcomes >= n_classes] = Status.NEW
-        unknown = first == 0
-        outcomes[unknown], status[unknown] = -1, Status.OUTLIER
-        outcomes[held] = labels[held]
-        status[held] = Status.LABELLED
-        return Decision(
-            temperature=temperature,
-            outcomes=frozen(outcomes, np.int32),
-            status=frozen(status, np.int8),
-            margin=frozen(margin, np.float64),
-            n_classes=n_classes,
-            confused_sets=((),) if np.any(unknown & ~held) else (),
-        )
 
 
 def second_choices(probabilities: FloatArray, outcomes: IntArray) -> npt.NDArray[np.int32]:

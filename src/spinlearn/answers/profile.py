@@ -6,19 +6,21 @@ Axes: T temperatures, n points.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.rule import (
+    SMALL_GROUPS,
     Decision,
     Status,
-    check_rule,
     decision_rule,
     label_holders,
     label_reach,
 )
+from spinlearn.errors import InvalidInputError
 from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, cell_ends, frozen, nearest_row
 from spinlearn.model.equilibrium import Equilibrium, NotebookTable
 from spinlearn.model.phases import tracked
@@ -137,20 +139,18 @@ class Profile(NotebookTable):
 
     def intervals(self, point: int) -> list[Interval]:
         """The profile of one `point`: its outcomes from low to high temperature."""
-        codes = self.outcomes[:, point]
-        ends = self.boundaries()
-        starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
-        stops = np.concatenate([starts[1:], [len(codes)]])
+        codes, ends = self.outcomes[:, point], cell_ends(self.temperatures)
+        changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
         return [
             Interval(float(ends[a]), float(ends[b]), int(codes[a]))
-            for a, b in zip(starts, stops, strict=True)
+            for a, b in pairwise([0, *changes, len(codes)])
         ]
 
     def interval_lengths(self) -> FloatArray:
         """Length of the range of temperatures over which a point keeps the outcome it has here, (T,
         n).
         """
-        ends, n_rows = self.boundaries(), len(self.temperatures)
+        ends, n_rows = cell_ends(self.temperatures), len(self.temperatures)
         low, high = np.empty(self.outcomes.shape), np.empty(self.outcomes.shape)
         low[0], high[-1] = ends[0], ends[-1]
         for k in range(1, n_rows):
@@ -267,7 +267,13 @@ def profile(
     >>> profile(run).status[:, 2].tolist()  # confident, new, outlier
     [1, 4, 5]
     """
-    check_rule(tau, small_groups)
+    if not (isinstance(tau, (int, float, np.number)) and 0 <= tau < 1):
+        raise InvalidInputError(f"tau={tau!r} is not a confidence threshold: use 0 <= tau < 1")
+    if small_groups not in SMALL_GROUPS:
+        raise InvalidInputError(
+            f"small_groups={small_groups!r} is unknown: use one of "
+            f"{', '.join(map(repr, SMALL_GROUPS))}"
+        )
     order = np.argsort(equilibrium.temperatures, kind="stable")
     named = equilibrium.model.n_states if n_classes is None else n_classes
     sets: dict[tuple[int, ...], int] = {}
@@ -282,15 +288,15 @@ def profile(
     reached = label_reach(equilibrium.model, named)
     ruled = []
     for k in order:
-        found = decision_rule(
+        here = decision_rule(
             equilibrium, int(k), tau=float(tau), n_classes=named, small_groups=small_groups,
             reached=reached, sets=sets, new_groups=new_groups,
         )  # fmt: skip
-        new = found.status == Status.NEW
-        numbers, fresh = tracked(found.components, new, previous, fresh, after)
-        found.outcomes[new] = named + numbers[new]
+        new = here.status == Status.NEW
+        numbers, fresh = tracked(here.components, new, previous, fresh, after)
+        here.outcomes[new] = named + numbers[new]
         previous, after = np.where(new, numbers, -1), None
-        ruled.append(found)
+        ruled.append(here)
     return Profile(
         temperatures=equilibrium.temperatures[order],
         outcomes=np.array([r.outcomes for r in ruled]),

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.arrays import FloatArray
 
-MOST_FEATURES = 5  # by which a group differs most, told
+MOST_FEATURES = 5  # that are named, by which a group differs most
 MANY_TIMES = 10
 ACCEPT, REJECT = "accept", "reject"
 
@@ -78,10 +78,14 @@ class Proposal:
             return f"beside {self.beside}"
         if self.apart == 0:
             return f"not coupled to {self.beside} at all"
-        return (
-            f"coupled to {self.beside} {_times(self.apart)} strongly as {self.beside}'s halves to "
-            "each other"
-        )
+        times = f"{self.apart:.2g} times as"
+        if abs(self.apart - 0.5) < 0.05:
+            times = "half as"
+        elif abs(self.apart - 1) < 0.05:
+            times = "just as"
+        elif self.apart >= MANY_TIMES:
+            times = "many times as"
+        return f"coupled to {self.beside} {times} strongly as {self.beside}'s halves to each other"
 
     def features_text(self) -> str:
         """By which features it differs, in words; "" where there are none."""
@@ -134,14 +138,14 @@ class Word:
 
 def proposed(proposals: Sequence[Proposal], name: object) -> Proposal:
     """The proposal of this name."""
-    found = [one for one in proposals if one.name == name]
-    if not found:
-        names = ", ".join(one.name for one in proposals)
-        raise InvalidInputError(
-            f"{name!r} is not proposed as a class: "
-            + (f"these are: {names}" if names else "nothing is")
-        )
-    return found[0]
+    for one in proposals:
+        if one.name == name:
+            return one
+    names = ", ".join(one.name for one in proposals)
+    raise InvalidInputError(
+        f"{name!r} is not proposed as a class: "
+        + (f"these are: {names}" if names else "nothing is")
+    )
 
 
 def largest_differences(
@@ -151,14 +155,3 @@ def largest_differences(
     differences = np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0)
     order = np.argsort(-np.abs(differences), kind="stable")[:MOST_FEATURES]
     return tuple((str(names[k]), float(differences[k])) for k in order if differences[k] != 0)
-
-
-def _times(ratio: float) -> str:
-    """A ratio of strengths in words: "half as", "0.7 times as"."""
-    if abs(ratio - 0.5) < 0.05:
-        return "half as"
-    if abs(ratio - 1) < 0.05:
-        return "just as"
-    if ratio >= MANY_TIMES:
-        return "many times as"
-    return f"{ratio:.2g} times as"

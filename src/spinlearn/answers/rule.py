@@ -1,6 +1,4 @@
-"""The paper's decision rule at one temperature, and how far a decision is from the truth.
-
-The paper's decision rule (section 5) at one temperature: an outcome for every point.
+"""The paper's decision rule (section 5) at one temperature: an outcome for every point.
 
 With p1 >= p2 the two largest marginals of a point and C_ij the pair agreement:
 
@@ -27,7 +25,7 @@ pancreas cells 0.22/0.28/0.28; with labels of all classes, breast cancer 0.41/0.
 Without labels every marginal is 1/q, every point is *new*, and the components are the clusters of
 Blatt, Wiseman & Domany. Outcomes are coded as in `spinlearn.answers.labels`.
 
-How many points are misclassified: the counting rule of the paper's figures, written down.
+`misclassified` is the counting rule of the paper's figures, written down.
 """
 
 from __future__ import annotations
@@ -151,17 +149,6 @@ class RuleOutcome(NamedTuple):
     status: npt.NDArray[np.int8]
     margin: FloatArray
     components: IntArray
-
-
-def check_rule(tau: object, small_groups: object) -> None:
-    """Refuse settings that the rule does not know."""
-    if not (isinstance(tau, (int, float, np.number)) and 0 <= tau < 1):
-        raise InvalidInputError(f"tau={tau!r} is not a confidence threshold: use 0 <= tau < 1")
-    if small_groups not in SMALL_GROUPS:
-        raise InvalidInputError(
-            f"small_groups={small_groups!r} is unknown: use one of "
-            f"{', '.join(map(repr, SMALL_GROUPS))}"
-        )
 
 
 def decision_rule(

@@ -1,6 +1,4 @@
-"""The rows of labels.csv, safe to open as a spreadsheet.
-
-The labelled table: one row of text per point, as it stands in labels.csv.
+"""The labelled table: one row of text per point, as it stands in labels.csv.
 
 Columns, for the named classes A, B, ...:
 
@@ -9,17 +7,13 @@ Columns, for the named classes A, B, ...:
 *call* is a class or 'new:1'; by the paper's rule also 'confused:A|B' or 'outlier'. *confidence* is
 the probability of the call, *status* the same in a word, *second* the most probable other class. p
 is the probability of each class, p:new that of another class without label; the standard errors se
-are there where averages are sampled. All are in steps of 0.0001.
-Ids and calls that a spreadsheet would run as formulas are marked as text (`spreadsheet`).
-Numbers are rounded to whole steps before they become text, so that the explorer, which holds those
-whole numbers, writes the very same characters.
+are there where averages are sampled. Numbers are rounded to whole steps of 0.0001 before they
+become text, so that the explorer, which holds those whole numbers, writes the very same characters.
 
-Names in tables for people, written so that a spreadsheet takes none of them for a formula.
-
-A name that begins with = + - @, be it after blanks, tabs or line ends, and is no number gets an
-apostrophe in front, as spreadsheets mark text. To undo it, take one apostrophe away where
-apostrophes lead to such a beginning: a name that had apostrophes there before got one more, so that
-no two names become one.
+A name that a spreadsheet would run as a formula, because it begins with = + - @, be it after
+blanks, tabs or line ends, and is no number, gets an apostrophe in front, as spreadsheets mark text.
+To undo it, take one apostrophe away where apostrophes lead to such a beginning: a name that had
+apostrophes there before got one more, so that no two names become one.
 """
 
 from __future__ import annotations
@@ -29,6 +23,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import IO, Any
 
 import numpy as np
@@ -64,19 +59,13 @@ def table_columns(
     return (*columns, *(f"se:{c}" for c in named)) if errors else tuple(columns)
 
 
-class _UnixLines:
-    """Ends lines in \\n that came with \\r\\n, for which `csv` quotes a lone \\r too."""
-
-    def __init__(self, file: IO[str]) -> None:
-        self._file = file
-
-    def write(self, line: str) -> int:
-        return self._file.write(line[:-2] + "\n")
-
-
 def csv_writer(file: IO[str]) -> Any:
-    """Writes rows as all tables have them: \\n ends a line, quotes only where they are needed."""
-    return csv.writer(_UnixLines(file), lineterminator="\r\n")
+    """Writes rows as all tables have them: \\n ends a line, quotes only where they are needed.
+
+    `csv` quotes a lone \\r only where lines end in \\r\\n; the \\r of the ends is taken off again.
+    """
+    unix: Any = SimpleNamespace(write=lambda line: file.write(line[:-2] + "\n"))
+    return csv.writer(unix, lineterminator="\r\n")
 
 
 def whole_steps(values: FloatArray) -> npt.NDArray[np.uint16]:

@@ -25,10 +25,8 @@ known: couplings that follow no law of the similarities, class terms that are no
 
 Rows of neighbours are taken in chunks: memory is linear in points times states.
 
-CouplingLaw: how strongly unseen points are coupled to training points they resemble.
-
-The law is read off the training couplings J and similarities w, so that it is theirs whatever the
-energy and the unit:
+*Couplings* of unseen points follow the law that the training couplings J follow, so that it is
+theirs whatever the energy and the unit. With similarities w it is one of two,
 
     proportional   J_ij = c w_ij
     by degree      J_ij = c w_ij / sqrt(d_i d_j),    d_i = sum_j |w_ij|
@@ -39,7 +37,6 @@ unseen point x would have been in the sum of its neighbour j, so that w_xj count
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -121,28 +118,28 @@ def unseen_laws(answer: Answer, graph: Graph, similarity: Any) -> tuple[FloatArr
     Beside them, whether each point resembles any training point; states are equally probable where
     it does not. `graph` holds the similarities of the training points.
     """
-    rows = _canonical(similarity)
-    total = np.asarray(rows.sum(axis=1)).ravel()
-    reached = np.asarray(total > NEGLIGIBLE * np.abs(graph.weights).max(initial=0.0))
+    rows, _, reached = _similarities(graph, similarity)
     model, p, t = answer.model, answer.equilibrium.marginals[answer.row], answer.temperature
     laws = np.full((rows.shape[0], model.n_states), 1 / model.n_states)
     coupling = CouplingLaw.of(graph, model)
     penalty = model.class_penalty
     known = t > 0 and (penalty is None or penalty.kind == "quadratic")
     cost = _ClassCost(model, p)
-    for one in _chunks(rows, model.n_states):
-        part = rows[one]
-        some = reached[one] & (np.diff(part.indptr) > 0)
-        if not np.any(some):
+    size, start = max(1, CHUNK // model.n_states), 0
+    while start < len(laws):  # rows that have about CHUNK numbers together
+        stop = int(np.searchsorted(rows.indptr, rows.indptr[start] + size, side="right")) - 1
+        one = np.arange(start, min(max(stop, start + 1), len(laws)))
+        start = one[-1] + 1
+        one = one[reached[one] & (np.diff(rows.indptr)[one] > 0)]
+        if len(one) == 0:
             continue
-        part = part[some]
+        part = rows[one]
         strength = part.data if coupling is None else coupling.couplings(part)
         if known and coupling is not None:
-            found = _cavity_step(model, p, part, strength, t, cost)
+            laws[one] = _cavity_step(model, p, part, strength, t, cost)
         else:
             sums = _row_sums(part, strength[:, None] * p[part.indices])
-            found = sums / _row_sums(part, strength[:, None])
-        laws[np.arange(one.start, one.stop)[some]] = found
+            laws[one] = sums / _row_sums(part, strength[:, None])
     return laws, reached
 
 
@@ -163,9 +160,8 @@ def unseen_average(
     and `graph` are of the training points, `features` (n_new, k) what those of the unseen points
     say. In a `clustering` all classes are groups of points without label.
     """
-    rows, k = _canonical(similarity), walk.shape[1]
-    total = np.asarray(rows.sum(axis=1)).ravel()
-    reached = np.asarray(total > NEGLIGIBLE * np.abs(graph.weights).max(initial=0.0))
+    k = walk.shape[1]
+    rows, total, reached = _similarities(graph, similarity)
     share = 1 / np.where(reached, total, 1.0)[:, None]
     new = share * np.asarray(rows @ law.probabilities[:, k:])
     beyond = np.zeros((rows.shape[0], 1))
@@ -205,11 +201,9 @@ def unseen_outcomes(
     model = answer.model
     # What every state stands for, (q,): a class, a new class, or neither.
     codes = np.full(model.n_states, NO_STATE, dtype=np.int32)
+    held = np.flatnonzero(model.clamped >= n_classes)[::-1]  # in new classes
+    codes[model.clamped[held]] = answer.decision.outcomes[held]
     codes[:n_classes] = np.arange(n_classes)
-    for s in range(n_classes, model.n_states):
-        held = np.flatnonzero(model.clamped == s)
-        if len(held):  # a new class
-            codes[s] = answer.decision.outcomes[held[0]]
     heard = rows @ label_reach(model, n_classes).astype(np.float64) > 0
     step = max(1, CHUNK // model.n_states)
     for start in range(0, len(laws), step):
@@ -335,6 +329,13 @@ def _prevailing(
     return outcomes, named
 
 
+def _similarities(graph: Graph, similarity: Any) -> tuple[Any, FloatArray, BoolArray]:
+    """Canonical rows, their sums, and whether these are more than nothing, (n_new,)."""
+    rows = _canonical(similarity)
+    total = np.asarray(rows.sum(axis=1)).ravel()
+    return rows, total, total > NEGLIGIBLE * np.abs(graph.weights).max(initial=0.0)
+
+
 def _canonical(similarity: Any) -> Any:
     """CSR rows without duplicates; the argument is left as it was."""
     rows = similarity.tocsr()
@@ -347,14 +348,3 @@ def _canonical(similarity: Any) -> Any:
 def _row_sums(part: Any, values: FloatArray) -> FloatArray:
     """Sums of values (entries, k) over the entries of each row; no row is empty."""
     return np.asarray(np.add.reduceat(values, part.indptr[:-1], axis=0))
-
-
-def _chunks(rows: Any, n_states: int) -> Iterator[slice]:
-    """Rows that have about CHUNK numbers together."""
-    size = max(1, CHUNK // n_states)
-    start, n = 0, rows.shape[0]
-    while start < n:
-        stop = int(np.searchsorted(rows.indptr, rows.indptr[start] + size, side="right")) - 1
-        stop = min(max(stop, start + 1), n)
-        yield slice(start, stop)
-        start = stop
