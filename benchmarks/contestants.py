@@ -22,7 +22,7 @@ os.environ.setdefault("RAYON_NUM_THREADS", "1")
 import numpy as np
 
 from spinlearn import PottsModel
-from spinlearn.engines.sampling.walkers import ClusterWalkers, Walkers
+from spinlearn.engines.sampling.walkers import ClusterWalkers, FreeWalkers, Walkers
 from spinlearn.kernels.levels import draw_levels, exchange_levels
 
 LOCAL_LEVELS = 64  # of a ladder for walkers with local moves, 64 or 256 of them
@@ -210,7 +210,8 @@ def engine_steps(
     of single nodes.
     """
     n_levels = CLUSTER_LEVELS if kind is ClusterWalkers else LOCAL_LEVELS
-    group = kind(model, np.random.SeedSequence(1), n_levels if kind.any_number else None)
+    any_number = issubclass(kind, FreeWalkers)
+    group = kind(model, np.random.SeedSequence(1), n_levels if any_number else None)
     betas = np.linspace(1 / max(temperatures), 1 / min(temperatures), n_levels)
     group.use_ladder(betas)
     group.levels[:] = np.arange(group.n_walkers) * n_levels // group.n_walkers

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spinlearn.engines.sampling.ground_state import least_energy
+from spinlearn.engines.sampling.run import least_energy
 from spinlearn.minimizers import alpha_beta_swap, alpha_expansion, isolation_bound
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel

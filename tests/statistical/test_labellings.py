@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spinlearn.engines import Enumeration, JunctionTree
-from spinlearn.engines.sampling.draws import cooled_labellings, draw_labellings
+from spinlearn.engines.sampling.population import cooled_labellings, draw_labellings
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
@@ -85,7 +85,7 @@ def test_what_cannot_be_drawn_is_refused(monkeypatch):
     model = small_model()
     with pytest.raises(InvalidInputError, match="at least one"):
         draw_labellings(model, [1.0], 0)
-    monkeypatch.setattr("spinlearn.engines.sampling.draws.EXACT_OPERATIONS", 2.0)
+    monkeypatch.setattr("spinlearn.engines.sampling.population.EXACT_OPERATIONS", 2.0)
     with pytest.raises(InvalidInputError, match="T = 0"):
         draw_labellings(model, [0.0], 8)
     assert draw_labellings(model, [0.8], 8, seed=0)[0].shape[1] == 6

@@ -17,7 +17,8 @@ from spinlearn import MutualKNN
 from spinlearn.energies import MinCut
 from spinlearn.engines import Enumeration, JunctionTree, Multicanonical, Tempering
 from spinlearn.engines.sampling.density import EnergyBins
-from spinlearn.engines.sampling.ground_state import ground_law, least_energy
+from spinlearn.engines.sampling.run import least_energy
+from spinlearn.engines.sampling.sampled import ground_law
 from spinlearn.errors import ConvergenceWarning
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from spinlearn.engines.sampling.density import LENGTH, LevelEnergies
 from spinlearn.engines.sampling.equilibration import (
     FALSE_ALARM,
     MAX_DRIFT,
@@ -95,3 +97,33 @@ def test_frozen_levels_and_uncrossed_jumps_break_the_slope():
     crossed = np.arange(12) == 5
     assert not slope_breaks(betas, jump, variances, errors, crossed).any()
     assert slope_breaks(betas, frozen, variances, errors, np.ones(12, dtype=bool))[6:].all()
+
+
+def energies_of(rounds: int, shift=lambda block, t: 0.0) -> LevelEnergies:
+    """Of eight blocks at one level, a sample of each a round."""
+    rng, blocks = np.random.default_rng(0), np.arange(8)
+    energies = LevelEnergies(8, 1)
+    for t in range(rounds):
+        shifts = [shift(block, t / rounds) for block in blocks]
+        energies.add(50.0 + rng.normal(size=8) + shifts, blocks, np.zeros(8, dtype=np.int32))
+        energies.end_round()
+    return energies
+
+
+@pytest.mark.parametrize("rounds", [40, LENGTH, 3 * LENGTH, 1000])
+def test_split_rhat_of_independent_blocks_is_one(rounds):
+    assert energies_of(rounds).split_rhat()[0] == pytest.approx(1.0, abs=0.06)
+
+
+def test_split_rhat_notices_blocks_that_differ_or_drift():
+    assert energies_of(400, lambda block, t: 3.0 * (block % 2)).split_rhat()[0] > 1.5
+    assert energies_of(400, lambda block, t: 4.0 * t).split_rhat()[0] > 1.5
+    assert np.isnan(energies_of(5).split_rhat()[0])
+
+
+def test_merging_neighbours_of_a_series_keeps_all_samples():
+    energies = energies_of(5 * LENGTH)
+    assert energies.counts.sum() == energies.visits.sum() == 8 * 5 * LENGTH
+    (mean,), (variance,) = energies.moments()
+    assert mean == pytest.approx(energies.block_means().mean(), rel=1e-12)
+    assert (mean, variance) == pytest.approx((50.0, 1.0), abs=0.1)

@@ -29,11 +29,11 @@ def sums_of(rng: np.random.Generator) -> tuple[LevelSums, np.ndarray]:
 
 def test_every_sample_counts_the_same():
     sums, drawn = sums_of(np.random.default_rng(0))
-    found = sums.averages()
+    found, _ = sums.averages()
     assert np.allclose(found.marginals[0, :, 1], drawn.mean(axis=0), atol=1e-6)
     agreed = np.mean(drawn[:, 0] == drawn[:, 1])
     assert np.allclose(found.edge_agreement[0], agreed, atol=1e-6)
-    _, nodes, edges = sums.block_means(0)
+    _, _, (nodes, edges) = sums.blocks(0)
     assert np.allclose(nodes.mean(axis=0), found.marginals[0], atol=1e-6)
     assert np.allclose(edges.mean(axis=0), found.edge_agreement[0], atol=1e-6)
 
@@ -41,7 +41,7 @@ def test_every_sample_counts_the_same():
 def test_stated_errors_are_those_of_all_samples():
     """Rounds of two samples would make the error nearly three times as large, counted alike."""
     rng = np.random.default_rng(1)
-    found = [sums_of(rng)[0].averages() for _ in range(300)]
+    found = [sums_of(rng)[0].averages()[0] for _ in range(300)]
     off = np.array([one.marginals[0, :, 1] - CHANCE for one in found])
     stated = np.array([one.std_error[0, :, 1] for one in found])
     exact = np.sqrt(CHANCE * (1 - CHANCE) / (N_BLOCKS * sum(LENGTHS)))
@@ -73,7 +73,7 @@ def uneven_sums(rng: np.random.Generator) -> LevelSums:
 def test_a_few_averages_that_move_slowly_among_many_have_errors_of_their_own():
     """The mean of what all have in common and of their own would be 1.2 times too small."""
     rng = np.random.default_rng(2)
-    found = [uneven_sums(rng).averages() for _ in range(100)]
+    found = [uneven_sums(rng).averages()[0] for _ in range(100)]
     off = np.array([one.marginals[0, :, 1] - CHANCE for one in found])
     stated = np.array([one.std_error[0, :, 1] for one in found])
     for nodes in (slice(0, FEW), slice(FEW, None)):
@@ -84,7 +84,7 @@ def test_a_few_averages_that_move_slowly_among_many_have_errors_of_their_own():
 
 def test_rounds_count_as_separate_as_far_as_blocks_differ_no_more_than_they_explain():
     rng = np.random.default_rng(5)
-    independent = sums_of(rng)[0].qualities()[0]
+    independent = next(sums_of(rng)[0].rows())
     assert 0.4 * len(LENGTHS) < independent.separate <= len(LENGTHS)
     model = PottsModel(Graph(2, [(0, 1)]), 2)
     frozen = LevelSums(ConditionedModel.of(model), N_BLOCKS, 1)
@@ -93,4 +93,4 @@ def test_rounds_count_as_separate_as_far_as_blocks_differ_no_more_than_they_expl
         states[0, 0] = number % 2  # one node of one block moves
         frozen.add(states, np.arange(N_BLOCKS))
         frozen.end_round()
-    assert frozen.qualities()[0].separate < 2
+    assert next(frozen.rows()).separate < 2

@@ -48,7 +48,7 @@ from spinlearn.answers import Answer
 from spinlearn.answers.temperature import calibrated_temperature
 from spinlearn.classifier import PottsClassifier
 from spinlearn.default.walks import RandomWalks
-from spinlearn.engines.sampling.draws import draw_labellings
+from spinlearn.engines.sampling.population import draw_labellings
 from spinlearn.errors import InvalidInputError, StoppedError
 from spinlearn.model.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.model.equilibrium import Equilibrium, Kind

@@ -14,7 +14,7 @@ from spinlearn.engines.exact.enumeration import Enumeration
 from spinlearn.engines.exact.junction_tree import JunctionTree
 from spinlearn.engines.messages.belief_propagation import BeliefPropagation
 from spinlearn.engines.messages.generalized_bp import GeneralizedBP
-from spinlearn.engines.sampling.draws import draw_labellings
+from spinlearn.engines.sampling.population import draw_labellings
 from spinlearn.engines.sampling.population_annealing import PopulationAnnealing
 from spinlearn.engines.sampling.samplers import Metropolis, Multicanonical, SwendsenWang, Tempering
 from spinlearn.errors import InvalidInputError, UnsupportedModelError

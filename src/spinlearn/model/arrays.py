@@ -23,6 +23,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int32]
 StateArray = npt.NDArray[np.int8]
 BoolArray = npt.NDArray[np.bool_]
+IndexArray = npt.NDArray[np.integer[Any]]
 
 MAX_STATES = 127  # states are int8
 

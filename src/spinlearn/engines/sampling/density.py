@@ -11,15 +11,16 @@ P(t | E) have the same law with the eta they were given.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from spinlearn.engines.limits import heat_capacity
 from spinlearn.files.arrays import Arrays
-from spinlearn.model.arrays import BoolArray, FloatArray
+from spinlearn.model.arrays import BoolArray, FloatArray, IndexArray
 from spinlearn.model.potts import PottsModel
 
+LENGTH = 128  # entries of a series of energies
 MAX_GAP = 6.0  # between energies of neighbouring levels, in standard deviations, to overlap
 MAX_APART = 3.0  # standard deviations of both, between their means
 FINE_PER_COARSE = 8
@@ -73,13 +74,13 @@ class EnergyBins:
         """Number of coarse bins."""
         return len(self.edges) - 1
 
-    def coarse(self, energies: FloatArray) -> npt.NDArray[np.int64]:
+    def coarse(self, energies: FloatArray) -> IndexArray:
         """Coarse bin of every energy; those outside go to the end bins."""
         return np.clip(
             np.searchsorted(self.edges, energies, side="right") - 1, 0, self.n_coarse - 1
         )
 
-    def fine(self, energies: FloatArray) -> npt.NDArray[np.int64]:
+    def fine(self, energies: FloatArray) -> IndexArray:
         """Fine bin of every energy."""
         coarse = self.coarse(energies)
         low, high = self.edges[coarse], self.edges[coarse + 1]
@@ -102,9 +103,10 @@ def energy_quantum(model: PottsModel) -> float:
 
 
 class Counts:
-    """What a run adds up in arrays, those in `saved` from round to round."""
+    """What a run adds up in arrays: those `counted` in one round, those `saved` from all rounds."""
 
     saved: ClassVar[tuple[str, ...]]
+    counted: ClassVar[tuple[str, ...]]
 
     def arrays(self) -> Arrays:
         """The arrays by name, for a checkpoint."""
@@ -132,133 +134,157 @@ class Histogram(Counts):
         self.energy += np.bincount(fine, weights=energies, minlength=len(self.counts))
 
 
-@dataclass
 class LevelEnergies(Counts):
-    """Moments of the energy in every block of walkers at every level of the ladder, (B, K).
+    """Energies of every block of walkers at every level of the ladder, in the course of a run.
 
-    Squares are of energies less `origin`, (K,), so that small variances survive large energies.
+    `counts` and `sums` are series, (entries, B, K), of so many rounds each; where they are full,
+    neighbours are merged. Sums and squares are of energies less `origin`, (K,), so that small
+    variances survive large energies.
     """
 
-    saved = ("counts", "sums", "squares", "origin")
+    saved = ("counts", "sums", "squares", "origin", "visits", "clock")
 
-    counts: FloatArray
-    sums: FloatArray
-    squares: FloatArray
-    origin: FloatArray
+    def __init__(self, n_blocks: int, n_levels: int) -> None:
+        self.counts, self.sums = np.zeros((2, LENGTH, n_blocks, n_levels))
+        self.squares = np.zeros((n_blocks, n_levels))
+        self.origin, self.visits = np.zeros((2, n_levels))
+        self.clock = np.array([0, 1])  # rounds seen, rounds per entry
 
-    @classmethod
-    def empty(cls, n_blocks: int, n_levels: int) -> LevelEnergies:
-        """No samples."""
-        counts, sums, squares = np.zeros((3, n_blocks, n_levels))
-        return cls(counts, sums, squares, np.zeros(n_levels))
-
-    @classmethod
-    def of(cls, means: FloatArray, deviations: FloatArray) -> LevelEnergies:
-        """As if of one sample with these moments."""
-        ones = np.ones((1, len(means)))
-        return cls(ones, 0 * ones, deviations[None] ** 2, means.copy())
+    def clear(self) -> None:
+        """Forget everything."""
+        super().clear()
+        self.clock[1] = 1
 
     def add(
         self,
         energies: FloatArray,
-        blocks: npt.NDArray[np.int64],
-        levels: npt.NDArray[np.int32],
+        blocks: IndexArray,
+        levels: IndexArray,
     ) -> None:
-        """Add the energy of every walker at its level."""
-        new = levels[self.counts.sum(axis=0)[levels] == 0]
-        if len(new):
-            first = np.isin(levels, new)
-            self.origin[levels[first]] = energies[first]
+        """Add the energy of every walker at its level to the current round."""
+        new = self.visits[levels] == 0
+        self.origin[levels[new]] = energies[new]
         excess = energies - self.origin[levels]
-        np.add.at(self.counts, (blocks, levels), 1)
-        np.add.at(self.sums, (blocks, levels), excess)
+        entry = self.clock[0] // self.clock[1]
+        np.add.at(self.visits, levels, 1)
+        np.add.at(self.counts[entry], (blocks, levels), 1)
+        np.add.at(self.sums[entry], (blocks, levels), excess)
         np.add.at(self.squares, (blocks, levels), excess**2)
 
-    @property
-    def level_counts(self) -> FloatArray:
-        """Samples at every level, (K,)."""
-        return np.asarray(self.counts.sum(axis=0))
+    def end_round(self) -> None:
+        """The next samples belong to another round."""
+        self.clock[0] += 1
+        if self.clock[0] == LENGTH * self.clock[1]:
+            for values in (self.sums, self.counts):
+                values[: LENGTH // 2] = values[::2] + values[1::2]
+                values[LENGTH // 2 :] = 0
+            self.clock[1] *= 2
 
-    @property
-    def means(self) -> FloatArray:
-        """<E> of every level, (K,)."""
-        return np.asarray(self.origin + self.sums.sum(axis=0) / np.maximum(self.level_counts, 1))
+    def moments(self, block: int | None = None) -> tuple[FloatArray, FloatArray]:
+        """<E> and the variance of E at every level, (K,), of all blocks or of one.
 
-    @property
-    def variances(self) -> FloatArray:
-        """Variance of E at every level, (K,)."""
-        count = np.maximum(self.level_counts, 1)
-        mean = self.sums.sum(axis=0) / count
-        return np.asarray(np.maximum(self.squares.sum(axis=0) / count - mean**2, 0.0))
+        Where that block has not been, of all.
+        """
+        tables = [self.counts.sum(axis=0), self.sums.sum(axis=0), self.squares]
+        count, total, squares = (table.sum(axis=0) for table in tables)
+        if block is not None:
+            been = tables[0][block] > 0
+            count, total, squares = (
+                np.where(been, table[block], whole)
+                for table, whole in zip(tables, (count, total, squares), strict=True)
+            )
+        mean = total / np.maximum(count, 1)
+        variance = np.maximum(squares / np.maximum(count, 1) - mean**2, 0.0)
+        return self.origin + mean, variance
 
-    @property
-    def block_means(self) -> FloatArray:
+    def block_means(self, entries: slice = slice(None)) -> FloatArray:
         """<E> of every block and level, (B, K); not a number where a block has not been."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(self.origin + self.sums / self.counts)
+            part = self.sums[entries].sum(axis=0) / self.counts[entries].sum(axis=0)
+        return np.asarray(self.origin + part)
 
-    @property
     def errors(self) -> FloatArray:
-        """Standard errors of `means` from the spread of the blocks, (K,)."""
-        means = self.block_means
+        """Standard errors of <E> from the spread of the blocks, (K,)."""
+        means = self.block_means()
         some = np.isfinite(means)
         count = np.maximum(some.sum(axis=0), 1)
         centre = np.where(some, means, 0.0).sum(axis=0) / count
         squares = np.where(some, (means - centre) ** 2, 0.0).sum(axis=0)
         return np.asarray(np.sqrt(squares / np.maximum(count - 1, 1) / count))
 
-    def block(self, number: int) -> LevelEnergies:
-        """Those of one block; where it has not been, those of all."""
-        missing = self.counts[number] == 0
-        counts, sums, squares = (
-            np.where(missing, table.sum(axis=0), table[number])[None]
-            for table in (self.counts, self.sums, self.squares)
-        )
-        return LevelEnergies(counts, sums, squares, self.origin)
+    def halves(self) -> tuple[FloatArray, FloatArray]:
+        """`block_means` of the first and the second half of the rounds; the current is left out."""
+        half = self._half
+        return self.block_means(slice(0, half)), self.block_means(slice(half, 2 * half))
+
+    @property
+    def _half(self) -> int:
+        return int(self.clock[0] // self.clock[1]) // 2  # whole entries in half of the series
+
+    def split_rhat(self) -> FloatArray:
+        """R-hat of every level, (K,); not a number where there is too little to tell.
+
+        It is sqrt((h - 1) / h + b / w) over the first and second halves (h entries each) of every
+        block's series: b is the variance of the halves' means, w the mean variance within them
+        (Gelman et al., BDA3, section 11.4). One means that blocks and halves agree.
+        """
+        half = self._half
+        rhat = np.full(len(self.origin), np.nan)
+        if half < 4:
+            return rhat
+        series = np.where(self.counts > 0, self.sums / np.maximum(self.counts, 1), np.nan)
+        chains = np.concatenate([series[:half], series[half : 2 * half]], axis=1)  # (h, 2 B, K)
+        for level in range(len(rhat)):
+            some = chains[:, :, level]
+            some = some[:, np.isfinite(some).all(axis=0)]
+            if some.shape[1] < 4:
+                continue
+            within = float(some.var(axis=0, ddof=1).mean())
+            between = float(some.mean(axis=0).var(ddof=1))
+            rhat[level] = np.sqrt((half - 1) / half + between / within) if within > 0 else 1.0
+        return rhat
 
 
-@dataclass(frozen=True, slots=True)
-class Thermal:
-    """Averages of the energy; axis 0 is the temperature."""
+class Thermal(NamedTuple):
+    """The density of states, ln D at the energies seen, (B,), up to a constant; and what follows.
 
-    mean_energy: FloatArray
-    heat_capacity: FloatArray
-    log_excess: FloatArray  # ln sum_E D(E) exp(-beta (E - E_lowest)), up to a constant
-    probability: FloatArray  # of the energies below, (T, B)
-
-
-@dataclass(frozen=True, slots=True)
-class Density:
-    """ln D at the energies seen, up to a constant."""
+    Axis 0 of averages is the temperature.
+    """
 
     energies: FloatArray
     log_density: FloatArray
-    fine_bins: npt.NDArray[np.intp]
+    fine_bins: IndexArray
+    mean_energy: FloatArray
+    heat_capacity: FloatArray
+    log_excess: FloatArray  # ln sum_E D(E) exp(-beta (E - E_lowest)), up to the same constant
+    probability: FloatArray  # of the energies, (T, B)
 
     @classmethod
-    def of(cls, histogram: Histogram, betas: FloatArray, eta: FloatArray) -> Density:
-        """Of samples from the ensemble of weight W."""
+    def of(
+        cls,
+        histogram: Histogram,
+        betas: FloatArray,
+        eta: FloatArray,
+        temperatures: FloatArray,
+        model: PottsModel,
+    ) -> Thermal:
+        """Of samples from the ensemble of weight W, at any temperatures.
+
+        T = 0 counts as so low that exp(-dE/T) vanishes for every step.
+        """
         seen = np.flatnonzero(histogram.counts)
         energies = histogram.energy[seen] / histogram.counts[seen]
         log_weight = logsumexp(eta - np.multiply.outer(energies, betas))
-        return cls(energies, np.log(histogram.counts[seen]) - log_weight, seen)
-
-    def thermal(self, temperatures: FloatArray, model: PottsModel) -> Thermal:
-        """At any temperatures; T = 0 counts as so low that exp(-dE/T) vanishes for every step."""
+        log_density = np.log(histogram.counts[seen]) - log_weight
         coldest = (model.energy_scale or 1.0) / 1e9
-        lowest = float(self.energies.min())
         with np.errstate(divide="ignore"):
             wanted = np.minimum(1 / temperatures, 1 / coldest)
-        exponents = self.log_density - np.multiply.outer(wanted, self.energies - lowest)
+        exponents = log_density - np.multiply.outer(wanted, energies - float(energies.min()))
         log_total = logsumexp(exponents)
         probability = np.exp(exponents - log_total[:, None])
-        mean = probability @ self.energies
-        variance = np.maximum(probability @ self.energies**2 - mean**2, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            capacity = np.where(
-                (temperatures == 0) | np.isinf(temperatures), 0.0, variance / temperatures**2
-            )
-        return Thermal(mean, capacity, log_total, probability)
+        mean = probability @ energies
+        capacity = heat_capacity(np.maximum(probability @ energies**2 - mean**2, 0.0), temperatures)
+        return cls(energies, log_density, seen, mean, capacity, log_total, probability)
 
 
 def overlaps(betas: FloatArray, energies: LevelEnergies) -> BoolArray:
@@ -266,15 +292,16 @@ def overlaps(betas: FloatArray, energies: LevelEnergies) -> BoolArray:
 
     Those of a level lie within a few standard deviations of their mean.
     """
-    widths, means = np.sqrt(energies.variances), energies.means
+    means, variances = energies.moments()
+    widths = np.sqrt(variances)
     near = np.diff(betas) * (widths[1:] + widths[:-1]) < MAX_GAP
     met = np.abs(np.diff(means)) <= MAX_APART * (widths[1:] + widths[:-1])
     return np.asarray(near & met)
 
 
-def integrated_log_z(betas: FloatArray, energies: LevelEnergies) -> FloatArray:
+def integrated_log_z(betas: FloatArray, means: FloatArray, variances: FloatArray) -> FloatArray:
     """ln Z of every level less that of the first, by integrating -<E> over beta."""
-    width, means, variances = np.diff(betas), energies.means, energies.variances
+    width = np.diff(betas)
     # d<E>/dbeta = -variance: the trapezoid's end correction.
     steps = -0.5 * (means[1:] + means[:-1]) * width - np.diff(variances) * width**2 / 12
     return np.concatenate([[0.0], np.cumsum(steps)])
@@ -286,15 +313,15 @@ def log_z_errors(betas: FloatArray, energies: LevelEnergies) -> FloatArray:
     The former is the spread over blocks; the latter what leaving out every other level changes,
     COARSER times less.
     """
-    blocks = [energies.block(b) for b in range(len(energies.counts)) if energies.counts[b].any()]
-    each = np.array([integrated_log_z(betas, own) for own in blocks])
+    blocks = np.flatnonzero(energies.counts.any(axis=(0, 2))).tolist()
     sampling = np.zeros(len(betas))
-    if len(each) > 1:
+    if len(blocks) > 1:
+        each = np.array([integrated_log_z(betas, *energies.moments(b)) for b in blocks])
         sampling = each.std(axis=0, ddof=1) / np.sqrt(len(each))
-    whole = integrated_log_z(betas, energies)
+    means, variances = energies.moments()
+    whole = integrated_log_z(betas, means, variances)
     kept = np.unique(np.append(np.arange(0, len(betas), 2), len(betas) - 1))
-    coarse = LevelEnergies.of(energies.means[kept], np.sqrt(energies.variances[kept]))
-    missed = np.abs(integrated_log_z(betas[kept], coarse) - whole[kept])
+    missed = np.abs(integrated_log_z(betas[kept], means[kept], variances[kept]) - whole[kept])
     rule = np.maximum.accumulate(np.interp(betas, betas[kept], missed)) / COARSER
     return np.hypot(sampling, rule)
 
@@ -307,11 +334,11 @@ def exchanged_eta(histogram: Histogram, betas: FloatArray, energies: LevelEnergi
     """
     seen = histogram.counts > 0
     share = histogram.counts[seen] / histogram.counts.sum()
-    expected = np.maximum(energies.level_counts / energies.counts.sum(), 1e-300)
+    expected = np.maximum(energies.visits / energies.visits.sum(), 1e-300)
     offered = np.log(expected)[:, None] - np.multiply.outer(
         betas, histogram.energy[seen] / histogram.counts[seen]
     )
-    f = -integrated_log_z(betas, energies)
+    f = -integrated_log_z(betas, *energies.moments())
 
     def value(f: FloatArray) -> tuple[float, FloatArray]:
         weight = logsumexp((f[:, None] + offered).T)

@@ -8,9 +8,7 @@ blocks share: a start that none has forgotten, a valley that none has left. Such
 - the *slope*: d<E>/dbeta = -Var(E), so energies of neighbouring levels must differ by the area
   under their variances. Levels that are frozen differ by less, those on either side of a jump that
   no walker has crossed by more;
-- split R-hat of the energies (Gelman et al., BDA3, section 11.4), sqrt((h - 1) / h + b / w) over
-  the first and second halves (h entries each) of every block's series: b is the variance of the
-  halves' means, w the mean variance within them. One means that blocks and halves agree.
+- split R-hat of the energies (`LevelEnergies.split_rhat`).
 
 Letters: B blocks, K levels.
 """
@@ -18,10 +16,8 @@ Letters: B blocks, K levels.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from spinlearn.engines.sampling.density import Counts
-from spinlearn.model.arrays import BoolArray, FloatArray
+from spinlearn.model.arrays import BoolArray, FloatArray, IndexArray
 
 FALSE_ALARM = 1e-4  # chance that blocks which have forgotten their start are said not to have
 HASTY_ALARM = 1e-2  # the same where an alarm costs little
@@ -30,11 +26,10 @@ UNSEEN = 2.0  # samples by which any average may be off: what is rare shows in n
 # happened, and among a million averages some have missed what they expected half a dozen times
 MAX_DRIFT = 6.0  # standard errors
 MAX_SLOPE = 5.0  # standard errors, beyond what the curve between two levels can explain
-LENGTH = 128  # entries of a series; when full, neighbours are merged
 BENT = 2.0  # times the larger variance, or part of the smaller, that a curve between levels takes
 
 
-def contrast(block_means: FloatArray, starts: npt.NDArray[np.int64], floor: float = 0.0) -> float:
+def contrast(block_means: FloatArray, starts: IndexArray, floor: float = 0.0) -> float:
     """How much more blocks (B, ...) of two `starts`, 0 or 1, differ than blocks of one.
 
     It is the squared difference of the two means over its expectation, both summed over the
@@ -48,9 +43,7 @@ def contrast(block_means: FloatArray, starts: npt.NDArray[np.int64], floor: floa
     return 0.0 if top == 0 else np.inf
 
 
-def start_bias(
-    block_means: FloatArray, starts: npt.NDArray[np.int64], together: float
-) -> FloatArray:
+def start_bias(block_means: FloatArray, starts: IndexArray, together: float) -> FloatArray:
     """Squared error that memory of the start may have left in the mean of all blocks, (...).
 
     If blocks of one start are right and those of the other are not, the mean is off by half of
@@ -64,7 +57,7 @@ def start_bias(
 
 
 def _squared_difference(
-    block_means: FloatArray, starts: npt.NDArray[np.int64]
+    block_means: FloatArray, starts: IndexArray
 ) -> tuple[FloatArray, FloatArray]:
     """Of the means of blocks of two starts, and what it would be if starts were forgotten."""
     kinds = [block_means[starts == k] for k in (0, 1)]
@@ -124,76 +117,3 @@ def slope_breaks(
     broken[1:] |= off
     broken[:-1] |= off
     return broken
-
-
-class EnergySeries(Counts):
-    """Sums of energies, (entries, B, K), of so many rounds each."""
-
-    saved = ("sums", "counts", "clock")
-
-    def __init__(self, n_blocks: int, n_levels: int) -> None:
-        self.sums = np.zeros((LENGTH, n_blocks, n_levels))
-        self.counts = np.zeros((LENGTH, n_blocks, n_levels))
-        self.clock = np.array([0, 1])  # rounds seen, rounds per entry
-
-    def clear(self) -> None:
-        """Forget everything."""
-        super().clear()
-        self.clock[1] = 1
-
-    def add(
-        self,
-        energies: FloatArray,
-        blocks: npt.NDArray[np.int64],
-        levels: npt.NDArray[np.int32],
-    ) -> None:
-        """Add samples to the current round."""
-        entry = self.clock[0] // self.clock[1]
-        np.add.at(self.sums[entry], (blocks, levels), energies)
-        np.add.at(self.counts[entry], (blocks, levels), 1)
-
-    def end_round(self) -> None:
-        """The next samples belong to another round."""
-        self.clock[0] += 1
-        if self.clock[0] == LENGTH * self.clock[1]:
-            for values in (self.sums, self.counts):
-                values[: LENGTH // 2] = values[::2] + values[1::2]
-                values[LENGTH // 2 :] = 0
-            self.clock[1] *= 2
-
-    @property
-    def _half(self) -> int:
-        """Whole entries in half of the series."""
-        return int(self.clock[0] // self.clock[1]) // 2
-
-    def halves(self) -> tuple[FloatArray, FloatArray]:
-        """Mean energies of the first and the second half, (blocks, levels), not a number if none.
-
-        A round that is under way is left out.
-        """
-        half = self._half
-        means = []
-        for part in (slice(0, half), slice(half, 2 * half)):
-            count = self.counts[part].sum(axis=0)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                means.append(np.where(count > 0, self.sums[part].sum(axis=0) / count, np.nan))
-        return means[0], means[1]
-
-    def split_rhat(self) -> FloatArray:
-        """R-hat of every level; not a number where there is too little to tell."""
-        half, n_levels = self._half, self.sums.shape[2]
-        rhat = np.full(n_levels, np.nan)
-        if half < 4:
-            return rhat
-        seen = np.maximum(self.counts, 1)
-        series = np.where(self.counts > 0, self.sums / seen, np.nan)
-        chains = np.concatenate([series[:half], series[half : 2 * half]], axis=1)  # (h, 2 B, K)
-        for level in range(n_levels):
-            some = chains[:, :, level]
-            some = some[:, np.isfinite(some).all(axis=0)]
-            if some.shape[1] < 4:
-                continue
-            within = float(some.var(axis=0, ddof=1).mean())
-            between = float(some.mean(axis=0).var(ddof=1))
-            rhat[level] = np.sqrt((half - 1) / half + between / within) if within > 0 else 1.0
-        return rhat

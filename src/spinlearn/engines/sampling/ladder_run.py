@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from spinlearn.engines.messages.approximation import Approximation
 from spinlearn.engines.sampling.density import EnergyBins, exchanged_eta, overlaps
@@ -32,18 +31,19 @@ from spinlearn.engines.sampling.equilibration import (
     drift,
     slope_breaks,
 )
-from spinlearn.engines.sampling.ground_state import deepest, least_energy
 from spinlearn.engines.sampling.ladder import first_cold_level, place_levels
 from spinlearn.engines.sampling.move_sets import cold_regions, region_tries
-from spinlearn.engines.sampling.rounds import Pace, Tallies, blocks_by_energy, refuse_large_sums
-from spinlearn.engines.sampling.run import PRODUCTION, SamplingRun
+from spinlearn.engines.sampling.rounds import Tallies, blocks_by_energy, refuse_large_sums
+from spinlearn.engines.sampling.run import PRODUCTION, SamplingRun, least_energy
+from spinlearn.engines.sampling.sums import LevelSums
 from spinlearn.engines.sampling.walkers import Walkers
 from spinlearn.errors import ConvergenceWarning
-from spinlearn.files.arrays import Arrays
 from spinlearn.minimizers import minimize
+from spinlearn.minimizers.annealing import descend_walkers
 from spinlearn.minimizers.minimum import Minimum
-from spinlearn.model.arrays import BoolArray, FloatArray, StateArray
+from spinlearn.model.arrays import BoolArray, FloatArray, IndexArray, StateArray
 from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.kernel_arguments import kernel_model
 from spinlearn.model.phases import COARSE_SIZE, temperature_grid
 
 LADDERS = (16, 8)  # fewer for large models
@@ -78,6 +78,7 @@ class LadderRun(SamplingRun):
     """Ladders with one walker per level."""
 
     n_seeds: ClassVar[int] = max(LADDERS)
+    arrays: ClassVar[tuple[str, ...]] = ("strides", "repeats")
     numbers: ClassVar[tuple[str, ...]] = (
         *SamplingRun.numbers, "joined", "window", "window_round", "apart", "gap", "afresh", "stale",
         "unready", "looks", "settled", "changing",
@@ -98,52 +99,49 @@ class LadderRun(SamplingRun):
 
     def _set_up(self) -> None:
         refuse_large_sums(self.model, LADDERS[1], len(self.requested))
+        self.phase = "burn-in"
         if self.dynamics == "held":
             self.lay_out(EnergyBins(np.array([0.0, 1.0])))  # bins are not used
-            self.phase = "burn-in"
             return
         self._report("ladder", 0.02)
         self.log_z_first = len(self.model.free_nodes) * float(np.log(self.model.n_states))
-        found = Approximation.of(
-            self.model, self._places(), lambda: self._report("start", 0.05) or self._late(0.3)
+        # Where to look first: at beta = 0, and down to all that are requested. Where only cold ones
+        # are, levels above them lead to where walkers forget.
+        looked_at = self.requested
+        if self.requested[0] > 0:
+            grid = temperature_grid(self.model, COARSE_SIZE)[1:]
+            above = 1 / grid[grid * self.requested[0] > CLEARLY_HOTTER]
+            looked_at = np.concatenate([[0.0], np.sort(above), self.requested])
+        expected = Approximation.of(
+            self.model, looked_at, lambda: self._report("start", 0.05) or self._late(0.3)
         )
-        if found is None:
-            self._start_cooled()
-        else:
-            self._start_from(found)
-        self.phase = "burn-in"
+        cold = self._start_cooled() if expected is None else self._start_from(expected)
+        # Every other ladder in the coldest labelling known; regions in which cold ones differ.
+        minimum = self._minimum.labels
+        regions, coldest = cold_regions(self.model, cold, minimum, self.library_seed)
+        self._use_regions(regions, region_tries(self.model, regions))
+        for group in self.groups[1::2]:
+            group.put_states(np.tile(coldest, (len(self.betas), 1)))
 
-    def _places(self) -> FloatArray:
-        """Inverse temperatures at which to look first: 0, and down to all that are requested.
-
-        Where only cold ones are, levels above them lead to where walkers forget.
-        """
-        hottest = self.requested[0]
-        if hottest == 0:
-            return self.requested
-        grid = temperature_grid(self.model, COARSE_SIZE)[1:]
-        above = 1 / grid[grid * hottest > CLEARLY_HOTTER]
-        return np.concatenate([[0.0], np.sort(above), self.requested])
-
-    def _start_from(self, found: Approximation) -> None:
-        """Ladders by the law of an approximation, and in the coldest labelling."""
+    def _start_from(self, expected: Approximation) -> StateArray:
+        """Every other ladder by the law of an approximation; its cold labellings and theirs."""
         first = int(self.requested[0] > 0)
         self.betas, self.joined = place_levels(
-            found.betas[first:], found.energies[first:], float(found.energies[0])
+            expected.betas[first:], expected.energies[first:], float(expected.energies[0])
         )
-        means = np.interp(self.betas, found.betas, found.energies)
+        means = np.interp(self.betas, expected.betas, expected.energies)
         slopes = -np.gradient(means, self.betas) if len(self.betas) > 1 else np.zeros(1)
         widths = np.sqrt(np.maximum(slopes, 0.0)) + 1e-9 * (self.model.energy_scale or 1.0)
         self._lay_out_levels(means, widths)
-        likeliest = found.marginals.argmax(axis=2).astype(np.int8)
+        likeliest = expected.marginals.argmax(axis=2).astype(np.int8)
         labellings = [np.unique(likeliest, axis=0)]
-        held = self.model.clamped >= 0
+        clamped = self.model.clamped >= 0
         for g in range(0, self.n_blocks, 2):
-            states = found.draw(self.betas, np.random.default_rng(self.seeds[g]))
-            states[:, held] = self.model.clamped[held]
+            states = expected.draw(self.betas, np.random.default_rng(self.seeds[g]))
+            states[:, clamped] = self.model.clamped[clamped]
             self.groups[g].put_states(states)
             labellings.append(self._cooled(self.groups[g]))
-        self._start_coldest(np.concatenate(labellings))
+        return np.concatenate(labellings)
 
     def _cooled(self, group: Walkers) -> StateArray:
         """Walkers of a ladder, each come from the one before it; the labellings of the cold ones.
@@ -163,7 +161,7 @@ class LadderRun(SamplingRun):
         group.active = np.arange(group.n_walkers)
         return np.asarray(states[self.first_cold + 1 :])
 
-    def _start_cooled(self) -> None:
+    def _start_cooled(self) -> StateArray:
         """The same with a pilot that is cooled, one walker for every ladder."""
         pilot = self.kind(self.model, self.pilot_seed, LADDERS[1])
         ladder = self._cool([pilot], PILOT_LEVELS, by_parts=True)
@@ -172,7 +170,7 @@ class LadderRun(SamplingRun):
             # Neighbouring levels start from different walkers, hence in different valleys.
             states = np.stack([s[(g + k) % len(s)] for k, s in enumerate(ladder.states)])
             self.groups[g].put_states(states)
-        self._start_coldest(np.concatenate(ladder.states[self.first_cold :]))
+        return np.concatenate(ladder.states[self.first_cold :])
 
     def _lay_out_levels(self, means: FloatArray, widths: FloatArray) -> None:
         """Sums and groups, by what is expected of the energies at all levels."""
@@ -180,19 +178,11 @@ class LadderRun(SamplingRun):
         self.lay_out(EnergyBins.of(self.model, means, widths, lowest))
         self.first_cold = first_cold_level(widths)
 
-    def _start_coldest(self, labellings: StateArray) -> None:
-        """Every other ladder in the coldest labelling known; regions in which cold ones differ."""
-        model, ground = self.model, self._minimum.labels
-        regions, coldest = cold_regions(model, labellings, ground, self.library_seed)
-        self._use_regions(regions, region_tries(model, regions))
-        for group in self.groups[1::2]:
-            group.put_states(np.tile(coldest, (len(self.betas), 1)))
-
     @cached_property
     def _minimum(self) -> Minimum:
-        found = least_energy(self.model, lambda: self._late(0.2))
-        if found is not None:
-            return found
+        minimum = least_energy(self.model, lambda: self._late(0.2))
+        if minimum is not None:
+            return minimum
         # With one seed: T = 0 is the same whatever the seed of the walkers.
         term = self.model.class_penalty
         return minimize(self.model, "auto" if term is None else "hasty", seed=0)
@@ -201,12 +191,11 @@ class LadderRun(SamplingRun):
         model, n_levels = self.model, len(self.betas)
         self.n_blocks = LADDERS[0] if n_levels * self.size <= SMALL else LADDERS[1]
         self.groups = [self.kind(model, seed, n_levels) for seed in self.seeds[: self.n_blocks]]
-        self.groups[0].use_ladder(self.betas)
         for group in self.groups:
-            group.use_ladder_of(self.groups[0])
+            group.use_ladder(self.betas, like=self.groups[0])
             group.levels[:] = np.arange(n_levels)
             group.apply_levels()
-        self.tallies = Tallies.empty(
+        self.tallies = Tallies(
             model, self.betas, self.requested, bins, self.n_blocks,
             by_energy=self.joined and blocks_by_energy(model, bins) >= self.n_blocks,
             by_level=True,
@@ -214,29 +203,22 @@ class LadderRun(SamplingRun):
         step_work = float(self.n_blocks * n_levels * self.size)  # node and edge visits
         steps = ROUND_WORK / max(step_work * self.kind.sweeps_per_step, 1)
         self.round_steps = int(np.clip(steps, 1, ROUND_STEPS))
-        self.pace = self._first_pace()
+        # Sweeps of a step: several in small models, where all else costs more than a sweep.
+        few = (self.settings.max_sweeps or np.inf) < MOST_REPEATS * FIRST_CHECK
+        self.step_sweeps = 1
+        if not few and self.dynamics != "held":
+            self.step_sweeps = int(np.clip(CHEAP / max(self.size, 1), 1, MOST_REPEATS))
+        self.round_sweeps = self.round_steps * self.kind.sweeps_per_step * self.step_sweeps
+        self._pace_evenly()
         most = max(int(MAX_WORK / step_work), 2 * FIRST_CHECK)
         self.max_sweeps = self.settings.max_sweeps or most
 
-    def _first_pace(self) -> Pace:
+    def _pace_evenly(self) -> None:
         """All levels alike, but for those above all that are requested, where everything melts."""
-        pace = Pace.even(len(self.betas), self._repeats)
         melted = 1 / temperature_grid(self.model)[-1]
-        pace.strides[self.betas < min(melted, self.requested[0])] = RARE
-        return pace
-
-    @property
-    def _repeats(self) -> int:
-        """Sweeps of a step: several in small models, where all else costs more than a sweep."""
-        few = (self.settings.max_sweeps or np.inf) < MOST_REPEATS * FIRST_CHECK
-        if few or self.dynamics == "held":
-            return 1
-        return int(np.clip(CHEAP / max(self.size, 1), 1, MOST_REPEATS))
-
-    @property
-    def round_sweeps(self) -> int:
-        """Sweeps of every walker in a round, at least."""
-        return super().round_sweeps * self._repeats
+        hot = self.betas < min(melted, self.requested[0])
+        self.strides = np.where(hot, RARE, 1)
+        self.repeats = np.full(len(hot), self.step_sweeps)
 
     # -- burn-in -------------------------------------------------------------------------------
 
@@ -260,9 +242,9 @@ class LadderRun(SamplingRun):
                 break
             if len(melting):  # many sweeps help there, further down only exchanges do
                 self._turn_to(melting, np.ones(len(melting)))
-        self.pace = self._first_pace()
+        self._pace_evenly()
         moves = np.sum([group.region_moves for group in self.groups], axis=0)
-        regions = self.regions.busy(moves)
+        regions = self.regions.busy(self.model, moves)
         self._use_regions(regions, region_tries(self.model, regions))
         self.burn_rounds, self.rounds = self.rounds, 0
         self.tallies.clear()
@@ -273,7 +255,7 @@ class LadderRun(SamplingRun):
         while self.window_round < rounds:
             if self.window_round == 0:
                 self.tallies.clear()
-            self._advance(measure=2 * self.window_round >= rounds - 1, pace=self.pace)
+            self._advance(measure=2 * self.window_round >= rounds - 1)
             self.rounds += 1
             self.window_round += 1
             self._report("burn-in", 0.1 + 0.2 * fraction)
@@ -283,19 +265,17 @@ class LadderRun(SamplingRun):
 
     def _concerned(self) -> BoolArray:
         """Levels on which the answer rests, or all where none is asked for."""
-        concerned = np.ones(len(self.betas), dtype=np.bool_)
-        if self.until is not None and self.settings.tol is None:
-            rests_on = self.until.rests_on(LadderView(self))
-            concerned = self._with_neighbours(self._levels_of(rests_on))
-        return concerned
+        if self.until is None or self.settings.tol is not None:
+            return np.ones(len(self.betas), dtype=np.bool_)
+        return self._with_neighbours(self._levels_of(self.until.rests_on(LadderView(self))))
 
-    def _levels_of(self, temperatures: FloatArray) -> npt.NDArray[np.intp]:
+    def _levels_of(self, temperatures: FloatArray) -> IndexArray:
         """The levels of some of the temperatures asked for."""
         with np.errstate(divide="ignore"):
-            asked = np.minimum(1 / temperatures, self.requested[-1])
-        return np.unique(np.abs(np.subtract.outer(asked, self.betas)).argmin(axis=1))
+            betas = np.minimum(1 / temperatures, self.requested[-1])
+        return np.unique(np.abs(np.subtract.outer(betas, self.betas)).argmin(axis=1))
 
-    def _with_neighbours(self, levels: npt.NDArray[np.intp]) -> BoolArray:
+    def _with_neighbours(self, levels: IndexArray) -> BoolArray:
         marked = np.zeros(len(self.betas), dtype=np.bool_)
         for offset in range(-NEIGHBOURS, NEIGHBOURS + 1):
             marked[np.clip(levels + offset, 0, len(marked) - 1)] = True
@@ -303,17 +283,17 @@ class LadderRun(SamplingRun):
 
     def _apart(self, alarm: float) -> BoolArray:
         """Levels whose energies tell how a ladder started, see `equilibration`."""
-        means = self.tallies.energies.block_means
+        means = self.tallies.energies.block_means()
         starts = np.arange(len(means)) % 2
         limit = contrast_limit(len(means), alarm)
-        found = np.zeros(len(self.betas), dtype=np.bool_)
+        apart = np.zeros(len(self.betas), dtype=np.bool_)
         for k in np.flatnonzero(np.all(np.isfinite(means), axis=0)):
-            found[k] = contrast(means[:, k], starts) > limit
-        return found
+            apart[k] = contrast(means[:, k], starts) > limit
+        return apart
 
     def _gaps(self) -> FloatArray:
         """How far the energies of the two kinds of start are from each other, (K,)."""
-        means = self.tallies.energies.block_means
+        means = self.tallies.energies.block_means()
         return np.asarray(np.abs(means[::2].mean(axis=0) - means[1::2].mean(axis=0)))
 
     # -- production ----------------------------------------------------------------------------
@@ -326,14 +306,17 @@ class LadderRun(SamplingRun):
                 self.burn_rounds, self.rounds = self.burn_rounds + self.rounds, 0
                 self.tallies.clear()
                 self.next_check = FIRST_CHECK
-            self._advance(measure=True, pace=self.pace)
+            self._advance(measure=True)
             self.rounds += 1
             done = self._used_up() or self._late(1.0)
             if self.rounds * self.round_steps >= self.next_check or done:
                 self.next_check = int(CHECK_GROWTH * self.rounds * self.round_steps) + 1
                 done = self._check() or done
                 self.stale = not done and self._remembers()
-            self._report(PRODUCTION, 1.0 if done else self._progress())
+            ratio = self.tolerance / self.worst if self.worst > 0 else 1.0
+            ratio = ratio**2 if self.changing is None else 0.25
+            progress = 0.3 + 0.7 * min(max(ratio, self.sweeps / self.max_sweeps), 0.99)
+            self._report(PRODUCTION, 1.0 if done else progress)
             self._save(now=done)  # more time may follow
             if done:
                 break
@@ -350,34 +333,34 @@ class LadderRun(SamplingRun):
         if self.sweeps >= 0.3 * self.max_sweeps or self._late(0.5):
             return False
         assert self.tallies.levels is not None
-        moved = drift(*self.tallies.series.halves()) > UNSTEADY
+        moved = drift(*self.tallies.energies.halves()) > UNSTEADY
         limit = contrast_limit(self.n_blocks, HASTY_ALARM)
-        told = self.tol is not None and self.rounds >= 2 * SEPARATE
+        by_rounds = self.tol is not None and self.rounds >= 2 * SEPARATE
         moved[np.searchsorted(self.betas, self.requested)] |= [
-            row.contrast > limit or (told and row.separate < SEPARATE)
-            for row in self.tallies.levels.qualities()
+            row.contrast > limit or (by_rounds and row.separate < SEPARATE)
+            for row in self.tallies.levels.rows()
         ]
-        return bool(np.any(moved & (self.pace.strides == 1)))
+        return bool(np.any(moved & (self.strides == 1)))
 
     def _check(self) -> bool:
         """Look at the errors; turn to the levels that need it; true if all is well."""
         assert self.tallies.levels is not None
-        each = self.tallies.levels.worst_errors()
-        self.worst = float(each.max())
-        rows = np.searchsorted(self.betas, self.requested)
+        quality = [(row.worst_error, row.separate) for row in self.tallies.levels.rows()]
+        errors, separate = np.array(quality).T
+        self.worst = float(errors.max())
         if self.until is None or self.settings.tol is not None:
-            least = PRECISE * self.tol_or_default
-            if self.worst > FAR_OFF * self.tol_or_default:
+            least = PRECISE * self.tolerance
+            if self.worst > FAR_OFF * self.tolerance:
                 least = max(least, LAGGING * self.worst)
-            qualities = self.tallies.levels.qualities()
-            remembers = np.array([row.separate < SEPARATE for row in qualities])
-            lagging = each > least
-            self._turn_to(rows[lagging | remembers], (each * lagging)[lagging | remembers])
+            lagging, remembers = errors > least, separate < SEPARATE
+            need = lagging | remembers
+            rows = np.searchsorted(self.betas, self.requested)
+            self._turn_to(rows[need], (errors * lagging)[need])
             self.unready = bool(np.any(remembers))
-            if self.worst <= self.tol_or_default and not self.unready:
+            if self._precise:
                 # What is told in the end may be reweighted: to T = 0, for instance.
-                found = LadderView(self).equilibrium()
-                self.unready = not np.all(found.converged | ~np.asarray(found.equilibrated))
+                so_far = LadderView(self).equilibrium()
+                self.unready = not np.all(so_far.converged | ~np.asarray(so_far.equilibrated))
             return self._precise
         self.looks += 1
         verdict = self.until(LadderView(self), self.looks)
@@ -385,13 +368,12 @@ class LadderRun(SamplingRun):
         self._turn_to(self._levels_of(verdict.temperatures))
         return verdict.settled
 
-    def _turn_to(self, levels: npt.NDArray[np.intp], errors: FloatArray | None = None) -> None:
+    def _turn_to(self, levels: IndexArray, errors: FloatArray | None = None) -> None:
         """Sweep these levels and their neighbours at every step, others rarely.
 
         A few are swept many times a step, in proportion to the squares of their errors if those
         are given; but of cold ones none, for only what comes from above helps them.
         """
-        self.pace = Pace.even(len(self.betas), self._repeats)
         matter = self._with_neighbours(levels)
         least, most = FEW_REPEATS
         shares = np.ones(len(levels))
@@ -400,17 +382,12 @@ class LadderRun(SamplingRun):
             matter[cold : levels.max(initial=0) + 1] = True
             melting = (levels <= cold) & (errors > 0)
             levels, errors = levels[melting], errors[melting]
-            least, shares = self._repeats, (errors / errors.max(initial=0.0)) ** 2
-        self.pace.strides[~matter] = RARE
+            least, shares = self.step_sweeps, (errors / errors.max(initial=0.0)) ** 2
+        self.strides = np.where(matter, 1, RARE)
+        self.repeats = np.full(len(matter), self.step_sweeps)
         if 0 < len(levels) <= FEW:
             often = FEW_WORK * shares / (max(self.size, 1) * shares.sum())
-            self.pace.repeats[levels] = np.clip(often, least, most)
-
-    def _progress(self) -> float:
-        ratio = self.tol_or_default / self.worst if self.worst > 0 else 1.0
-        if self.changing is not None:
-            ratio = 0.5
-        return 0.3 + 0.7 * min(max(ratio**2, self.sweeps / self.max_sweeps), 0.99)
+            self.repeats[levels] = np.clip(often, least, most)
 
     # -- result --------------------------------------------------------------------------------
 
@@ -427,47 +404,52 @@ class LadderRun(SamplingRun):
 
     @property
     def _precise(self) -> bool:
-        return self.worst <= self.tol_or_default and not self.unready
+        return self.worst <= self.tolerance and not self.unready
 
     def _used_up(self) -> bool:
         """Whether another round would exceed the limit in sweeps."""
         return self.sweeps * (1 + 1 / max(self.rounds, 1)) > self.max_sweeps
 
     def unsettled(self) -> BoolArray:
-        """Levels that have not reached equilibrium, as far as energies show."""
+        """Levels whose energies remember their start, drift, or contradict their fluctuations.
+
+        See `equilibration`. Down to the first cold one, walkers have come to every level from above
+        and from below. Where those two kinds agree, a fall between two levels is no barrier,
+        however steep.
+        """
         if self.dynamics == "held":
             return np.zeros(len(self.betas), dtype=np.bool_)
-        found = self._apart(FALSE_ALARM)
-        found |= drift(*self.tallies.series.halves()) > MAX_DRIFT
-        return np.asarray(found | self._energy_breaks())
-
-    def _energy_breaks(self) -> BoolArray:
-        """Levels whose energies contradict their fluctuations, see `equilibration`.
-
-        Down to the first cold one, walkers have come to every level from above and from below.
-        Where those two kinds agree, a fall between two levels is no barrier, however steep.
-        """
         energies = self.tallies.energies
-        seen = np.flatnonzero(energies.level_counts > 0)
-        means, gaps = energies.means[seen], self._gaps()[seen]
-        fall = np.abs(np.diff(means))
-        crossed = np.maximum(gaps[1:], gaps[:-1]) < AGREED * fall
+        unsettled = self._apart(FALSE_ALARM) | (drift(*energies.halves()) > MAX_DRIFT)
+        seen = np.flatnonzero(energies.visits > 0)
+        means, variances = (moment[seen] for moment in energies.moments())
+        gaps = self._gaps()[seen]
+        crossed = np.maximum(gaps[1:], gaps[:-1]) < AGREED * np.abs(np.diff(means))
         crossed &= seen[1:] <= self.first_cold
-        broken = np.zeros(len(self.betas), dtype=np.bool_)
-        broken[seen] = slope_breaks(
-            self.betas[seen], means, energies.variances[seen], energies.errors[seen], crossed
-        )
-        return broken
+        errors = energies.errors()[seen]
+        unsettled[seen] |= slope_breaks(self.betas[seen], means, variances, errors, crossed)
+        return unsettled
 
     def _least(self) -> tuple[Minimum | None, StateArray | None]:
+        """The least energy known once the coldest walkers have been taken down from where they are.
+
+        They go to where no single node can improve them.
+        """
+        from spinlearn.kernels.rng import make_stream
+
+        minimum, model = self._minimum, self.model
         if self.dynamics == "held":
             return super()._least()
-        coldest = np.concatenate([group.states()[-1:] for group in self.groups])
-        return deepest(self.model, self._minimum, coldest, self.library_seed)
-
-    def equilibrium(self) -> Equilibrium:
-        """What has been measured so far."""
-        return self._measured().equilibrium(self.wanted)
+        if minimum.exact:
+            return minimum, minimum.labels[None]
+        states = np.concatenate([group.states()[-1:] for group in self.groups])
+        descend_walkers(states, model, kernel_model(model), make_stream(self.library_seed))
+        energies = np.asarray(model.energy(states))
+        lowest = int(np.argmin(energies))
+        if energies[lowest] < minimum.energy - model.energy_resolution:
+            minimum = replace(minimum, labels=states[lowest], energy=float(energies[lowest]))
+        equal = energies <= minimum.energy + model.energy_resolution
+        return minimum, np.concatenate([minimum.labels[None], states[equal]])
 
     def _diagnostics(self) -> dict[str, Any]:
         met = sum((group.exchanged[0] for group in self.groups), np.zeros((len(self.betas), 2)))
@@ -479,12 +461,6 @@ class LadderRun(SamplingRun):
             "changing": self.changing,
         }
 
-    def own_arrays(self) -> Arrays:
-        return {"strides": self.pace.strides, "repeats": self.pace.repeats}
-
-
-BlockMeans = tuple[npt.NDArray[np.int64], FloatArray, FloatArray]
-
 
 class LadderView:
     """What independent ladders have measured so far, as a `RunView`."""
@@ -492,7 +468,12 @@ class LadderView:
     def __init__(self, run: LadderRun) -> None:
         self._run = run
         self.n_ladders = run.n_blocks
-        self._kept: tuple[int, BlockMeans] | None = None
+        self._blocks = lru_cache(maxsize=1)(self._sums.blocks)  # of a row, for the next move
+
+    @property
+    def _sums(self) -> LevelSums:
+        assert self._run.tallies.levels is not None
+        return self._run.tallies.levels
 
     def equilibrium(self) -> Equilibrium:
         """Averages over all ladders, with their errors."""
@@ -505,28 +486,18 @@ class LadderView:
             found = self._run.equilibrium()
         return replace(found, evaluate=None, reweights=False)
 
-    def _means_of(self, row: int) -> BlockMeans:
-        """Averages of every ladder; those of one row are kept, for the next move."""
-        if self._kept is None or self._kept[0] != row:
-            assert self._run.tallies.levels is not None
-            self._kept = row, self._run.tallies.levels.block_means(row)
-        return self._kept[1]
-
     def moved(self, weights: FloatArray, temperature: float | None = None) -> Equilibrium:
         """The averages, moved by so many times the deviation of every ladder."""
-        sums = self._run.tallies.levels
-        assert sums is not None
-        whole = self._whole
+        free, whole = self._sums.free, self._whole
         if temperature is not None:
             whole = whole.take(np.flatnonzero(whole.temperatures == temperature)[:1])
-        free = sums.free
         marginals, agreement = whole.marginals.copy(), whole.edge_agreement.copy()
         for t, at in enumerate(whole.temperatures):
-            beta = self._run.requested[-1] if at == 0 else 1 / at
-            row = int(np.argmin(np.abs(self._run.requested - beta)))
-            blocks, nodes, edges = self._means_of(row)
             if whole.std_error is None or not np.any(whole.std_error[t]):
                 continue  # nothing to doubt
+            beta = self._run.requested[-1] if at == 0 else 1 / at
+            row = int(np.argmin(np.abs(self._run.requested - beta)))
+            blocks, _, (nodes, edges) = self._blocks(row)
             there = weights[blocks] - weights[blocks].mean()
             off = free.full_marginals(np.tensordot(there, nodes, axes=1)[None])[0]
             off[self._run.model.clamped >= 0] = 0.0

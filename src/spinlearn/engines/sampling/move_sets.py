@@ -8,14 +8,15 @@ walkers and a ground state, and it is frozen before anything is measured.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from spinlearn.minimizers.modules import ModuleTree
-from spinlearn.model.arrays import BoolArray, FloatArray, StateArray
+from spinlearn.model.arrays import BoolArray, FloatArray, IndexArray, StateArray
 from spinlearn.model.potts import FREE, PottsModel
 
 MAX_REGIONS = 300
@@ -34,40 +35,18 @@ class Regions:
     nodes: npt.NDArray[np.int32]
     border_ptr: npt.NDArray[np.int64]
     borders: npt.NDArray[np.int32]
-    border_couplings: FloatArray
-
-    @classmethod
-    def none(cls) -> Regions:
-        """An empty library."""
-        ptr = np.zeros(1, dtype=np.int64)
-        nodes = np.empty(0, dtype=np.int32)
-        return cls(ptr, nodes, ptr, nodes.reshape(0, 2), np.empty(0))
-
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The library by field, as kernels take it."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
+    couplings: FloatArray
 
     @property
     def count(self) -> int:
         """Number of regions."""
         return len(self.ptr) - 1
 
-    def busy(self, moves: npt.NDArray[np.int64]) -> Regions:
+    def busy(self, model: PottsModel, moves: IndexArray) -> Regions:
         """Those that move, by the number of moves of each."""
         chosen = np.flatnonzero(moves > SELDOM * moves.max(initial=0))
-        nodes, ptr = _parts(self.nodes, self.ptr, chosen)
-        borders, border_ptr = _parts(self.borders, self.border_ptr, chosen)
-        couplings, _ = _parts(self.border_couplings, self.border_ptr, chosen)
-        return Regions(ptr, nodes, border_ptr, borders, couplings)
-
-
-def _parts(
-    values: npt.NDArray[Any], ptr: npt.NDArray[np.int64], chosen: npt.NDArray[np.intp]
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Some of the parts of an array that `ptr` divides, and where they begin."""
-    parts = [values[ptr[k] : ptr[k + 1]] for k in chosen]
-    sizes = [len(part) for part in parts]
-    return np.concatenate([values[:0], *parts]), np.cumsum([0, *sizes], dtype=np.int64)
+        sets = np.split(self.nodes.astype(np.intp), self.ptr[1:-1])
+        return regions_of(model, [sets[k] for k in chosen])
 
 
 def harvest(
@@ -79,10 +58,10 @@ def harvest(
     """All free nodes; groups of the graph; where labellings differ from others and the ground."""
     free = model.free_nodes
     least, most = max(2, int(SMALLEST * model.n_nodes)), int(LARGEST * model.n_nodes)
-    found: dict[bytes, npt.NDArray[np.intp]] = {}
+    found: dict[bytes, IndexArray] = {}
     if len(free):
         found[free.tobytes()] = free
-    pieces: list[npt.NDArray[np.intp]] = []
+    pieces: list[IndexArray] = []
     if model.n_nodes <= MANY:
         groups = ModuleTree(model.graph).groups(least, most)
         pieces += [group[model.clamped[group] == FREE] for group in groups]
@@ -102,47 +81,34 @@ def harvest(
     return regions_of(model, sets)
 
 
-def _pieces(model: PottsModel, differ: BoolArray) -> list[npt.NDArray[np.intp]]:
+def _pieces(model: PottsModel, differ: BoolArray) -> list[IndexArray]:
     """Connected components of the nodes where two labellings differ."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     nodes = np.flatnonzero(differ)
     if len(nodes) == 0:
         return []
-    u, v = model.graph.edges.T
-    inner = differ[u] & differ[v]
-    number = np.zeros(model.n_nodes, dtype=np.int32)
-    number[nodes] = np.arange(len(nodes))
-    links = coo_array(
-        (np.ones(int(inner.sum())), (number[u[inner]], number[v[inner]])),
-        shape=(len(nodes), len(nodes)),
-    )
-    _, part = connected_components(links, directed=False)
+    u, v = model.graph.edges[differ[model.graph.edges].all(axis=1)].T
+    links = coo_array((np.ones(len(u)), (u, v)), shape=(model.n_nodes, model.n_nodes))
+    part = connected_components(links, directed=False)[1][nodes]
     order = np.argsort(part, kind="stable")
     return np.split(nodes[order], np.flatnonzero(np.diff(part[order])) + 1)
 
 
-def regions_of(model: PottsModel, sets: list[npt.NDArray[np.intp]]) -> Regions:
+def regions_of(model: PottsModel, sets: list[IndexArray]) -> Regions:
     """Sets of free nodes with their borders."""
     u, v = model.graph.edges.T
-    borders, couplings, border_sizes = [], [], []
+    leaving, borders = [np.empty(0, dtype=np.intp)], [np.empty((0, 2), dtype=np.int32)]
     for region in sets:
         inside = np.zeros(model.n_nodes, dtype=bool)
         inside[region] = True
-        leaving = np.flatnonzero(inside[u] != inside[v])
-        flip = ~inside[u[leaving]]
-        pairs = model.graph.edges[leaving].copy()
-        pairs[flip] = pairs[flip][:, ::-1]
-        borders.append(pairs)
-        couplings.append(model.couplings[leaving])
-        border_sizes.append(len(leaving))
+        leaving.append(np.flatnonzero(inside[u] != inside[v]))
+        pairs = model.graph.edges[leaving[-1]]
+        borders.append(np.where(inside[pairs[:, :1]], pairs, pairs[:, ::-1]))
     return Regions(
-        ptr=np.concatenate([[0], np.cumsum([len(s) for s in sets])]).astype(np.int64),
-        nodes=np.concatenate([*sets, np.empty(0, dtype=np.intp)]).astype(np.int32),
-        border_ptr=np.concatenate([[0], np.cumsum(border_sizes)]).astype(np.int64),
-        borders=np.concatenate([*borders, np.empty((0, 2), dtype=np.int32)]).astype(np.int32),
-        border_couplings=np.concatenate([*couplings, np.empty(0)]),
+        ptr=np.cumsum([0, *map(len, sets)], dtype=np.int64),
+        nodes=np.concatenate([np.empty(0, dtype=np.intp), *sets]).astype(np.int32),
+        border_ptr=np.cumsum([*map(len, borders)], dtype=np.int64),
+        borders=np.concatenate(borders).astype(np.int32),
+        couplings=model.couplings[np.concatenate(leaving)],
     )
 
 

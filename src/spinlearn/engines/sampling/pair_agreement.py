@@ -18,6 +18,7 @@ may not have been seen to. The errors of such edges stay rough. Symmetry gives t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -27,7 +28,7 @@ import numpy.typing as npt
 from spinlearn.engines.limits import heat_capacity, inverse_temperatures
 from spinlearn.engines.sampling.walkers import ClusterWalkers
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
-from spinlearn.model.arrays import FloatArray, temperature_array
+from spinlearn.model.arrays import FloatArray, IndexArray, temperature_array
 from spinlearn.model.equilibrium import Equilibrium, Kind
 from spinlearn.model.kernel_arguments import bond_thresholds, cluster_model
 from spinlearn.model.potts import FREE, PottsModel
@@ -86,54 +87,47 @@ class PairAgreement(Settings):
         if reason is not None:
             raise UnsupportedModelError(reason)
         more = min(self.n_updates // max(model.n_nodes, 1), MOST_SWEEPS)
-        block = -(-max(self.n_sweeps, more) // BLOCKS)
-        walk = _Walk(model, wanted, block, callback)
-        heated, cooled = seed_sequence(seed).spawn(2)
+        walk = _Walk(model, wanted, -(-max(self.n_sweeps, more) // BLOCKS))
+        seeds = seed_sequence(seed).spawn(2)
         order = np.argsort(wanted, kind="stable")
-        if not walk.go(0, heated, order):
-            walk.go(1, cooled, order[::-1])
+        for walker, phase in enumerate(("heating", "cooling")):
+            for done in walk.go(walker, seeds[walker], order[:: 1 - 2 * walker]):
+                fraction = (walker + done / len(wanted)) / 2
+                if callback is not None and callback(Progress(phase=phase, fraction=fraction)):
+                    return walk.equilibrium(self.name, self.tol)
         return walk.equilibrium(self.name, self.tol)
 
 
 class _Walk:
-    """Sums of both walkers, by walker, temperature and edge."""
+    """Sums of both walkers, by walker, temperature and edge; `block` is a number of sweeps."""
 
-    def __init__(
-        self, model: PottsModel, temperatures: FloatArray, block: int, callback: Callback | None
-    ) -> None:
-        self._model = model
-        self._temperatures = temperatures
-        self._block = block  # sweeps
-        self._callback = callback
-        edges = model.graph.edges
+    def __init__(self, model: PottsModel, temperatures: FloatArray, block: int) -> None:
+        self._model, self._temperatures, self._block = model, temperatures, block
         self._clusters = cluster_model(model)[0]
-        count = len(temperatures)
-        self._counts = np.zeros((2, count, len(edges)), dtype=np.uint32)
-        self._squares = np.zeros((2, count, len(edges)), dtype=np.uint32)  # of blocks
-        self._energies = np.zeros((2, count, BLOCKS * block))
-        self._done = np.zeros((2, count), dtype=bool)
+        places = 2, len(temperatures)
+        self._counts = np.zeros((*places, model.graph.n_edges), dtype=np.uint32)
+        self._squares = np.zeros_like(self._counts)  # of blocks
+        self._energies = np.zeros((*places, BLOCKS * block))
+        self._done = np.zeros(places, dtype=bool)
 
-    def go(self, walker: int, seed: np.random.SeedSequence, rows: npt.NDArray[np.intp]) -> bool:
-        """Visit the temperatures in this order; true if the callback stopped it."""
+    def go(self, walker: int, seed: np.random.SeedSequence, rows: IndexArray) -> Iterator[float]:
+        """Visit the temperatures in this order; yields how many are done after every block."""
         from spinlearn.kernels.clusters import count_shared
         from spinlearn.kernels.rng import make_stream
 
-        model, n = self._model, self._model.n_nodes
+        model, n, block = self._model, self._model.n_nodes, self._block
         state = np.zeros(n, dtype=np.int8)
         if walker == 1:
             state[:] = np.random.default_rng(seed).integers(0, model.n_states, n)
         stream = make_stream(seed)
         betas = inverse_temperatures(self._temperatures, model)
         shared = np.empty(model.graph.n_edges, dtype=np.uint16)
-        block = self._block
-        blocks_apart = BLOCKS
         for k, row in enumerate(rows):
             thresholds = bond_thresholds(betas[row : row + 1], model.couplings)[0]
             walk = state, self._clusters, thresholds, stream
-            for _ in range(blocks_apart):
+            for _ in range(BLOCKS_APART if k else BLOCKS):
                 count_shared(*walk, shared[:0], np.empty(block))
-                if self._told(walker, k):
-                    return True
+                yield k
             for b in range(BLOCKS):
                 shared[:] = 0
                 energies = self._energies[walker, row, b * block : (b + 1) * block]
@@ -141,17 +135,7 @@ class _Walk:
                 self._counts[walker, row] += shared
                 self._squares[walker, row] += shared.astype(np.uint32) ** 2
                 self._done[walker, row] = b + 1 == BLOCKS
-                if self._told(walker, k + (b + 1) / BLOCKS):
-                    return True
-            blocks_apart = BLOCKS_APART
-        return False
-
-    def _told(self, walker: int, done: float) -> bool:
-        if self._callback is None:
-            return False
-        fraction = (walker + done / len(self._temperatures)) / 2
-        phase = ("heating", "cooling")[walker]
-        return bool(self._callback(Progress(phase=phase, fraction=fraction)))
+                yield k + (b + 1) / BLOCKS
 
     def equilibrium(self, engine: str, tol: float) -> Equilibrium:
         """What has been measured."""

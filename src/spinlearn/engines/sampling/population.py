@@ -10,25 +10,35 @@ to Z. Hukushima & Iba (2003), Machta, Phys. Rev. E 82, 026704 (2010).
 
 Walkers that descend from one walker at beta = 0 are a family. Families are independent, so the
 spread over blocks of families is the error bar; where one family has taken over, it says so.
+
+Marginals and pair agreement say nothing of how far points are bound together across the graph;
+whole labellings do: any joint average is a mean over them (`draw_labellings`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.engines.exact.junction_tree import JunctionTree
 from spinlearn.engines.limits import log_partition
 from spinlearn.engines.sampling.sums import effective_samples, guarded_errors
 from spinlearn.engines.sampling.walkers import Walkers, walkers_for
+from spinlearn.errors import InvalidInputError
+from spinlearn.files.arrays import Arrays
 from spinlearn.minimizers import minimize
-from spinlearn.model.arrays import FloatArray, StateArray
+from spinlearn.model.arrays import BoolArray, FloatArray, IndexArray, StateArray, temperature_array
 from spinlearn.model.potts import PottsModel
+from spinlearn.model.protocols import Seed, seed_sequence
 
 MAX_RATIO = 1.2  # of neighbouring temperatures, where the energy hardly fluctuates
 BLOCKS = 32  # of families
 LEAST_ERROR = 0.7  # of that of as many independent samples as families, for copies part again
+READ_SWEEPS = 2  # times the cooling sweeps, between two readings of a population
+EXACT_OPERATIONS = 3e7  # clique states per temperature (seconds) up to which drawing is exact
 
 Row = dict[str, Any]  # averages at one temperature by name, see `empty_row`
 
@@ -39,7 +49,7 @@ class Snapshot(NamedTuple):
     beta: float
     log_z: float
     remembers: bool
-    families: npt.NDArray[np.int64]
+    families: IndexArray
     states: StateArray
 
 
@@ -67,7 +77,7 @@ class Population:
         self.n_sweeps, self.n_jobs = n_sweeps, n_jobs
         self._step, self._memory = step, memory
         self.n_walkers = n_groups * kind.default_walkers
-        self.families = np.arange(self.n_walkers)
+        self.families: IndexArray = np.arange(self.n_walkers)
         self.remembers = memory == 0
         self.steps = self.resampled = 0
         self.log_z = len(model.free_nodes) * float(np.log(model.n_states))
@@ -118,14 +128,12 @@ class Population:
         self._use(snapshot.beta)
         self._put_states(snapshot.states)
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """Everything that moves, beside a snapshot, for a checkpoint."""
         streams = np.stack([group.stream for group in self.groups])
         return {"streams": streams, "counts": np.array([self.steps, self.resampled])}
 
-    def restore(
-        self, snapshot: Snapshot, arrays: dict[str, npt.NDArray[Any]], generator: dict[str, Any]
-    ) -> None:
+    def restore(self, snapshot: Snapshot, arrays: Arrays, generator: dict[str, Any]) -> None:
         """Go on exactly where a saved population stood."""
         self.go_on_from(snapshot)
         for group, stream in zip(self.groups, arrays["streams"], strict=True):
@@ -159,30 +167,6 @@ class Population:
         self._put_states(self.states()[chosen])
 
 
-class Trail:
-    """Snapshots along the way down, evenly thinned to what memory allows."""
-
-    def __init__(self, max_bytes: float) -> None:
-        self.snapshots: list[Snapshot] = []
-        self._max_bytes, self.stride, self.skipped = max_bytes, 1, 0
-
-    def add(self, population: Population) -> None:
-        """Keep a snapshot, or skip it if earlier ones had to be thinned."""
-        self.skipped += 1
-        if self.skipped < self.stride:
-            return
-        self.skipped = 0
-        self.snapshots.append(population.snapshot())
-        used = sum(s.states.nbytes + s.families.nbytes for s in self.snapshots)
-        if used > self._max_bytes and len(self.snapshots) > 2:
-            self.snapshots = self.snapshots[::2]
-            self.stride *= 2
-
-    def before(self, beta: float) -> Snapshot:
-        """The last snapshot that is not colder than `beta`."""
-        return [s for s in self.snapshots if s.beta <= beta][-1]
-
-
 def _correlation(before: FloatArray, after: FloatArray) -> float:
     """Of the walkers' energies before and after some sweeps; 0 where all are equal."""
     before, after = before - before.mean(), after - after.mean()
@@ -213,20 +197,11 @@ def population_row(
 
     `apart` is the number of sweeps between two readings.
     """
-    energies = []
-    sums: list[Any] = [0, 0, 0]
     everyone = np.ones(population.n_walkers, dtype=bool)
-    for read in range(n_reads):
-        if read:
-            population.sweep(apart)
-        energies.append(population.energies())
-        found = _sums(model, population, everyone)
-        sums = [a + b for a, b in zip(sums, found, strict=True)]
-    values = np.concatenate(energies)
-    row = _averages(model, sums, len(values), population.n_walkers)
-    row["mean_energy"] = float(values.mean())
+    row, energies = _averages(model, population, everyone, n_reads, apart)
+    row["mean_energy"] = float(energies.mean())
     finite = np.isfinite(temperature)
-    row["heat_capacity"] = float(values.var()) / temperature**2 if finite else 0.0
+    row["heat_capacity"] = float(energies.var()) / temperature**2 if finite else 0.0
     row["log_partition"] = population.log_z
     return row
 
@@ -240,49 +215,48 @@ def ground_row(model: PottsModel, population: Population, seed: int) -> Row:
     energies = population.energies()
     lowest = float(energies.min())
     margin = 1e-9 * max(model.energy_scale, 1e-300)
-    found = minimize(model, seed=seed)
-    if found.energy < lowest - margin:
-        lowest = found.energy
+    minimum = minimize(model, seed=seed)
+    if minimum.energy < lowest - margin:
+        lowest = minimum.energy
         # A single labelling: nothing is known of others of the same energy.
-        marginals, (u, v) = np.eye(model.n_states)[found.labels], model.graph.edges.T
+        marginals, (u, v) = np.eye(model.n_states)[minimum.labels], model.graph.edges.T
         row = {
             "marginals": marginals,
             "std_error": np.where(model.clamped[:, None] >= 0, 0.0, np.full(marginals.shape, 0.5)),
-            "edge_agreement": (found.labels[u] == found.labels[v]).astype(np.float64),
+            "edge_agreement": (minimum.labels[u] == minimum.labels[v]).astype(np.float64),
             "agreement_std_error": np.full(len(u), 0.5),
             "blocks": 1.0,
             "samples": 1.0,
         }
     else:
-        best = energies <= lowest + margin
-        sums = _sums(model, population, best)
-        row = _averages(model, sums, int(best.sum()), population.n_walkers)
+        row, _ = _averages(model, population, energies <= lowest + margin)
     row["mean_energy"], row["heat_capacity"] = lowest, 0.0
     row["log_partition"] = float(log_partition(lowest, np.array([np.nan]), np.zeros(1))[0])
     return row
 
 
-def _sums(
-    model: PottsModel, population: Population, counted: npt.NDArray[np.bool_]
-) -> list[npt.NDArray[Any]]:
-    """Walkers, node states and edge agreements per block of families."""
+def _averages(
+    model: PottsModel, population: Population, counted: BoolArray, n_reads: int = 1, apart: int = 0
+) -> tuple[Row, FloatArray]:
+    """Means of the walkers that are `counted`, with jackknife errors over blocks of families.
+
+    Beside them the energies of all walkers, of all readings.
+    """
     from spinlearn.kernels.levels import accumulate
 
     n, q, m = model.n_nodes, model.n_states, model.graph.n_edges
-    blocks = population.families * BLOCKS // population.n_walkers
-    rows = np.where(counted, blocks, -1).astype(np.int64)
-    nodes = np.zeros((BLOCKS, (q - 1) * n), dtype=np.uint32)
-    edges = np.zeros((BLOCKS, m), dtype=np.uint32)
-    counts = np.zeros(BLOCKS, dtype=np.int64)
-    edge_u, edge_v = (np.ascontiguousarray(end) for end in model.graph.edges.T)
-    accumulate(population.states(), rows, q, edge_u, edge_v, nodes, edges, counts)
-    return [counts, nodes.astype(np.int64), edges.astype(np.int64)]
-
-
-def _averages(model: PottsModel, sums: list[Any], n_samples: int, n_walkers: int) -> Row:
-    """Means with jackknife errors over the blocks."""
-    n, q = model.n_nodes, model.n_states
-    counts, nodes, edges = (np.asarray(s, dtype=np.float64) for s in sums)
+    rows = np.where(counted, population.families * BLOCKS // population.n_walkers, -1)
+    node_sums = np.zeros((BLOCKS, (q - 1) * n), dtype=np.uint32)
+    edge_sums = np.zeros((BLOCKS, m), dtype=np.uint32)
+    walkers = np.zeros(BLOCKS, dtype=np.int64)
+    ends = [np.ascontiguousarray(end) for end in model.graph.edges.T]
+    energies = []
+    for read in range(n_reads):
+        if read:
+            population.sweep(apart)
+        energies.append(population.energies())
+        accumulate(population.states(), rows, q, *ends, node_sums, edge_sums, walkers)
+    counts, nodes, edges = (a.astype(np.float64) for a in (walkers, node_sums, edge_sums))
     others, others_error = _jackknife(nodes, counts)
     marginals, errors = np.empty((n, q)), np.empty((n, q))
     marginals[:, 1:] = others.reshape(q - 1, n).T
@@ -291,23 +265,24 @@ def _averages(model: PottsModel, sums: list[Any], n_samples: int, n_walkers: int
     zero_counts = counts[:, None] - nodes.reshape(BLOCKS, q - 1, n).sum(axis=1)
     errors[:, 0] = _jackknife(zero_counts, counts)[1]
     agreement, agreement_error = _jackknife(edges, counts)
-    samples = effective_samples(marginals[None], errors[None], np.array([float(n_samples)]))
+    samples = effective_samples(marginals[None], errors[None], counts.sum(keepdims=True))
     # One family is one sample, however many copies of it there are: the fewest it can be.
-    share = counts / counts.sum()
-    samples = np.minimum(samples, max(n_walkers / BLOCKS, 1.0) / float(np.sum(share**2)))
+    blocks = 1 / float(np.sum((counts / counts.sum()) ** 2))
+    samples = np.minimum(samples, max(population.n_walkers / BLOCKS, 1.0) * blocks)
     errors, agreement_error = (
         guarded_errors(mean[None], error[None], samples, LEAST_ERROR)[0]
         for mean, error in ((marginals, errors), (agreement, agreement_error))
     )
     errors[model.clamped >= 0] = 0.0
-    return {
+    row = {
         "marginals": marginals,
         "std_error": errors,
         "edge_agreement": agreement,
         "agreement_std_error": agreement_error,
-        "blocks": 1 / float(np.sum(share**2)),
+        "blocks": blocks,
         "samples": float(samples[0]),
     }
+    return row, np.concatenate(energies)
 
 
 def _jackknife(sums: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -321,3 +296,93 @@ def _jackknife(sums: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatA
     without = (whole - sums[filled]) / (total - counts[filled])[:, None]
     spread = without - without.mean(axis=0)
     return mean, np.asarray(np.sqrt((blocks - 1) / blocks * np.sum(spread**2, axis=0)))
+
+
+# -- whole labellings ---------------------------------------------------------------------------
+
+
+def draw_labellings(
+    model: PottsModel,
+    temperatures: npt.ArrayLike,
+    n_samples: int = 256,
+    *,
+    seed: Seed = None,
+    n_groups: int = 2,
+) -> list[StateArray]:
+    """Whole labellings from the Boltzmann law: exact where the graph is narrow, else sampled.
+
+    Parameters
+    ----------
+    model : PottsModel
+        What to draw from; n nodes.
+    temperatures : array-like of float
+        In the unit of the couplings; > 0 where the graph is too wide for the exact answer.
+    n_samples : int, default 256
+        Least number of labellings at each temperature, S.
+    seed : int, SeedSequence or None
+        Of random numbers; the same seed gives the same labellings.
+    n_groups : int, default 2
+        Independent populations where they are sampled.
+
+    Returns
+    -------
+    list of int8 arrays (S, n)
+        One for every temperature.
+
+    Examples
+    --------
+    >>> from spinlearn import Graph, PottsModel
+    >>> from spinlearn.engines import draw_labellings
+    >>> model = PottsModel(Graph(3, [(0, 1), (1, 2)]), 2, clamped=[0, -1, -1])
+    >>> cold, hot = draw_labellings(model, [0.0, 1.0], 1000, seed=0)
+    >>> cold.shape, int(cold.max())  # at T = 0 all follow the label
+    ((1000, 3), 0)
+    >>> bool(abs(hot[:, 2].mean() - 0.393) < 0.05)  # exact: 0.393 in state 1
+    True
+    """
+    wanted = temperature_array(temperatures)
+    if n_samples < 1:
+        raise InvalidInputError(f"n_samples={n_samples}: at least one labelling is needed")
+    exact = JunctionTree(max_operations=EXACT_OPERATIONS, max_memory_gb=2.0)
+    if exact.unsupported(model) is None:
+        children = seed_sequence(seed).spawn(len(wanted))
+        return [
+            exact.draw(model, float(t), n_samples, seed=child)
+            for t, child in zip(wanted, children, strict=True)
+        ]
+    if np.any(wanted == 0):
+        raise InvalidInputError(
+            "labellings at T = 0 are not sampled, only drawn exactly, and this graph is too wide: "
+            "ask for a positive temperature"
+        )
+    cooled = cooled_labellings(model, wanted, n_samples=n_samples, n_groups=n_groups, seed=seed)
+    by_temperature = dict(cooled)
+    return [by_temperature[float(t)] for t in wanted]
+
+
+def cooled_labellings(
+    model: PottsModel,
+    temperatures: FloatArray,
+    *,
+    n_samples: int,
+    n_groups: int = 4,
+    seed: Seed = None,
+) -> Iterator[tuple[float, StateArray]]:
+    """Labellings (at least n_samples, n) at each positive temperature, from hot to cold.
+
+    Those of `n_groups` independent populations are stacked in equal parts, and show by their spread
+    how far a population is large enough.
+    """
+    sweeps = walkers_for(model).cooling_sweeps
+    children = seed_sequence(seed).spawn(n_groups)
+    populations = [Population(model, child, n_sweeps=sweeps) for child in children]
+    reads = max(-(-n_samples // sum(p.n_walkers for p in populations)), 1)
+    for temperature in np.unique(temperatures)[::-1].tolist():
+        parts = []
+        for population in populations:
+            while population.beta < 1 / temperature:
+                population.advance(1 / temperature)
+            for _ in range(reads):
+                population.sweep(READ_SWEEPS * sweeps)
+                parts.append(population.states())
+        yield temperature, np.concatenate(parts)

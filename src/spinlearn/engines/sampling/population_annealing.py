@@ -11,18 +11,17 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
-from time import perf_counter
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from spinlearn.engines.checkpoint import Checkpoint, Header, Saved, rows_like
+from spinlearn.engines.limits import TimeLimit
 from spinlearn.engines.sampling.population import (
     Population,
     Row,
     Snapshot,
-    Trail,
     empty_row,
     ground_row,
     population_row,
@@ -119,31 +118,10 @@ class PopulationAnnealing(Settings):
             value = getattr(self, name)
             if not isinstance(value, (int, float, np.number)) or not value > 0:
                 raise InvalidInputError(f"{name}={value!r} is out of range: give a number > 0")
-        if self.max_seconds is not None and not self.max_seconds > 0:
-            raise InvalidInputError(f"max_seconds={self.max_seconds!r}: give a number > 0 or None")
         if not isinstance(self.n_jobs, (int, np.integer)) or self.n_jobs == 0 or self.n_jobs < -1:
             raise InvalidInputError(f"n_jobs={self.n_jobs!r}: give a number > 0, or -1 for all")
-        return _Run(self, model, wanted, seed_sequence(seed), callback).result()
-
-    def _population(self, model: PottsModel, seed: np.random.SeedSequence) -> Population:
-        kind = walkers_for(model)
-        return Population(
-            model,
-            seed,
-            n_groups=-(-int(self.n_walkers) // kind.default_walkers),
-            n_sweeps=int(self.n_sweeps * self._sweeps_per_sweep(model)),
-            step=float(self.step),
-            memory=float(self.memory),
-            n_jobs=int(self.n_jobs),
-        )
-
-    def _row(self, model: PottsModel, population: Population, temperature: float) -> Row:
-        apart = self._sweeps_per_sweep(model)
-        return population_row(model, population, temperature, int(self.n_reads), apart)
-
-    @staticmethod
-    def _sweeps_per_sweep(model: PottsModel) -> int:
-        return LOCAL_SWEEPS if walkers_for(model).sweeps_per_step > 1 else 1
+        clock = TimeLimit(self.max_seconds)
+        return _Run(self, model, wanted, seed_sequence(seed), callback, clock).result()
 
 
 class _Run:
@@ -156,18 +134,18 @@ class _Run:
         wanted: FloatArray,
         root: np.random.SeedSequence,
         callback: Callback | None,
+        clock: TimeLimit,
     ) -> None:
-        self.settings, self.model, self.callback = settings, model, callback
+        self.settings, self.model, self.callback, self.clock = settings, model, callback, clock
         self.wanted = wanted
-        self.population = settings._population(model, seed_sequence(root))
         self.cooled = _Cooled(settings=settings, model=model, root=root)
-        self.cooled.trail.add(self.population)
+        self.population = self.cooled.population(seed_sequence(root))
+        self.cooled.keep(self.population)
         self.checkpoint = Checkpoint(
             settings.checkpoint, settings.checkpoint_seconds, model, wanted.tolist(), root.entropy,
             root.spawn_key, settings.name, settings.n_walkers, settings.n_sweeps, settings.step,
             settings.memory, settings.n_reads,
         )  # fmt: skip
-        self.started = perf_counter()
         self.before = 0.0  # seconds of the run that is continued
 
     def result(self) -> Equilibrium:
@@ -187,10 +165,10 @@ class _Run:
             if temperature not in rows:
                 if not self._cool(1 / temperature):
                     break
-                rows[temperature] = self.settings._row(self.model, self.population, temperature)
+                rows[temperature] = self.cooled.read(self.population, temperature)
         else:
             if np.any(self.wanted == 0) and 0.0 not in rows and self._cool(self.coldest):
-                rows[0.0] = self.cooled.ground(self.population)
+                rows[0.0] = self.cooled.read(self.population, 0.0)
         if not rows:
             raise StoppedError("stopped before the first temperature was reached")
         return self._equilibrium()
@@ -200,9 +178,8 @@ class _Run:
         population = self.population
         while population.beta < target:
             population.advance(target)
-            self.cooled.trail.add(population)
-            limit = self.settings.max_seconds
-            late = limit is not None and self._seconds() > limit
+            self.cooled.keep(population)
+            late = self._seconds() > self.clock.seconds
             stopped = self._report()
             self.checkpoint.save(self._state, now=stopped or late)
             if late or stopped:
@@ -213,7 +190,7 @@ class _Run:
         if self.callback is None:
             return False
         # Steps are even in beta at first, later in its logarithm.
-        first = next((s.beta for s in self.cooled.trail.snapshots if s.beta > 0), np.inf)
+        first = next((s.beta for s in self.cooled.snapshots if s.beta > 0), np.inf)
         whole = np.log1p(self.coldest / first)
         fraction = float(np.log1p(self.population.beta / first) / whole) if whole > 0 else 0.0
         errors = [float(row["std_error"].max()) for row in self.cooled.rows.values()]
@@ -223,49 +200,50 @@ class _Run:
         return bool(self.callback(progress))
 
     def _seconds(self) -> float:
-        return self.before + perf_counter() - self.started
+        return self.before + self.clock.elapsed
 
     def _equilibrium(self) -> Equilibrium:
-        found, population = self.cooled, self.population
-        found.cut_short = any(float(t) not in found.rows for t in self.wanted)
-        found.reached = population.beta
-        found.diagnostics = {
+        cooled, population = self.cooled, self.population
+        cooled.cut_short = any(float(t) not in cooled.rows for t in self.wanted)
+        cooled.reached = population.beta
+        cooled.diagnostics = {
             "walkers": f"{len(population.groups)} x {population.groups[0].n_walkers} "
             f"{type(population.groups[0]).__name__}",
             "steps": population.steps,
             "resampled": population.resampled,
             "families": len(np.unique(population.families)),
             "best_energy": float(population.energies().min()),
-            "cut_short": found.cut_short,
+            "cut_short": cooled.cut_short,
             "seconds": self._seconds(),
         }
-        return found.equilibrium([t for t in self.wanted.tolist() if t in found.rows])
+        return cooled.equilibrium([t for t in self.wanted.tolist() if t in cooled.rows])
 
     # -- checkpoint ----------------------------------------------------------------------------
 
     def _state(self) -> tuple[Header, Arrays]:
-        trail, rows, population = self.cooled.trail, self.cooled.rows, self.population
+        cooled, population = self.cooled, self.population
+        rows = cooled.rows
         arrays = {**population.arrays(), "rows_temperature": np.array(list(rows))}
         for name in next(iter(rows.values()), ()):
             arrays[f"rows_{name}"] = np.array([row[name] for row in rows.values()])
-        snapshots = [*trail.snapshots, population.snapshot()]
+        snapshots = [*cooled.snapshots, population.snapshot()]
         for name in Snapshot._fields:
             arrays[f"snapshots_{name}"] = np.array([getattr(s, name) for s in snapshots])
         header = {
             "generator": population.generator.bit_generator.state,
-            "trail": [trail.stride, trail.skipped],
+            "trail": [cooled.stride, cooled.skipped],
             "seconds": self._seconds(),
         }
         return header, arrays
 
     def _resume(self, saved: Saved) -> None:
         """Go on where the saved run was."""
-        model, population, trail = self.model, self.population, self.cooled.trail
+        model, population, cooled = self.model, self.population, self.cooled
         n_rows = len(saved.arrays["rows_temperature"])
         like = rows_like(n_rows, {"temperature": 0.0, **empty_row(model)}) if n_rows else {}
         columns = saved.part(like, "rows_")
         for k, temperature in enumerate(columns.pop("temperature", np.empty(0)).tolist()):
-            self.cooled.rows[temperature] = {name: values[k] for name, values in columns.items()}
+            cooled.rows[temperature] = {name: values[k] for name, values in columns.items()}
         n_snapshots = len(saved.arrays["snapshots_beta"])
         columns = saved.part(
             rows_like(n_snapshots, population.snapshot()._asdict()), "snapshots_",
@@ -273,28 +251,70 @@ class _Run:
         )  # fmt: skip
         one = (columns[name].tolist() for name in ("beta", "log_z", "remembers"))
         each = zip(*one, columns["families"], columns["states"], strict=True)
-        *trail.snapshots, last = [Snapshot(*values) for values in each]
-        trail.stride, trail.skipped = saved.header["trail"]
-        arrays = saved.part(population.arrays())
-        population.restore(last, arrays, saved.header["generator"])
+        *cooled.snapshots, last = [Snapshot(*values) for values in each]
+        cooled.stride, cooled.skipped = saved.header["trail"]
+        population.restore(last, saved.part(population.arrays()), saved.header["generator"])
         self.before = saved.header["seconds"]
 
 
 @dataclass(kw_only=True)
 class _Cooled:
-    """What a run leaves: averages where they were asked for, and the population on its way."""
+    """What a run leaves: averages where they were asked for, and the population on its way.
+
+    The snapshots, hottest first, are evenly thinned to what memory allows.
+    """
 
     settings: PopulationAnnealing
     model: PottsModel
     root: np.random.SeedSequence
     rows: dict[float, Row] = field(default_factory=dict)
-    trail: Trail = field(default_factory=lambda: Trail(TRAIL_BYTES))
+    snapshots: list[Snapshot] = field(default_factory=list)
+    stride: int = 1  # every how many steps one is kept,
+    skipped: int = 0  # and steps since the last
     reached: float = 0.0  # beta
     cut_short: bool = False
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
+    def population(self, seed: np.random.SeedSequence) -> Population:
+        """A hot one."""
+        settings, kind = self.settings, walkers_for(self.model)
+        return Population(
+            self.model,
+            seed,
+            n_groups=-(-int(settings.n_walkers) // kind.default_walkers),
+            n_sweeps=int(settings.n_sweeps * self._sweeps()),
+            step=float(settings.step),
+            memory=float(settings.memory),
+            n_jobs=int(settings.n_jobs),
+        )
+
+    def _sweeps(self) -> int:
+        return LOCAL_SWEEPS if walkers_for(self.model).sweeps_per_step > 1 else 1
+
+    def keep(self, population: Population) -> None:
+        """Keep a snapshot, or skip it if earlier ones had to be thinned."""
+        self.skipped += 1
+        if self.skipped < self.stride:
+            return
+        self.skipped = 0
+        self.snapshots.append(population.snapshot())
+        used = sum(s.states.nbytes + s.families.nbytes for s in self.snapshots)
+        if used > TRAIL_BYTES and len(self.snapshots) > 2:
+            self.snapshots = self.snapshots[::2]
+            self.stride *= 2
+
+    def read(self, population: Population, temperature: float) -> Row:
+        """Averages over a population that stands at this temperature."""
+        if temperature == 0:
+            return ground_row(self.model, population, int(self.root.generate_state(1)[0]))
+        n_reads = int(self.settings.n_reads)
+        return population_row(self.model, population, temperature, n_reads, self._sweeps())
+
     def elsewhere(self, temperatures: FloatArray, callback: Callback | None = None) -> Equilibrium:
-        """Averages at any temperatures; the nearest hotter snapshot is cooled to new ones."""
+        """Averages at any temperatures; the nearest hotter snapshot is cooled to new ones.
+
+        Each has a random stream of its own, so that it does not depend on what else is asked for.
+        """
         wanted = temperatures.tolist()
         missing = [t for t in wanted if t not in self.rows]
         coldest = 1 / max(self.reached, 1e-300) if self.cut_short else 0.0
@@ -305,33 +325,19 @@ class _Cooled:
             )
         rows = dict(self.rows)
         for k, temperature in enumerate(missing):
-            if callback is not None and callback(
-                Progress(phase="refining", fraction=k / len(missing))
-            ):
+            progress = Progress(phase="refining", fraction=k / len(missing))
+            if callback is not None and callback(progress):
                 raise StoppedError("stopped before all temperatures were read")
-            rows[temperature] = self._row(temperature)
+            bits = np.array([temperature]).view(np.uint32).tolist()
+            key = (*self.root.spawn_key, ELSEWHERE, *bits)
+            population = self.population(np.random.SeedSequence(self.root.entropy, spawn_key=key))
+            last = self.snapshots[-1].beta
+            target = 1 / temperature if temperature else _coldest(self.model, last)
+            population.go_on_from([s for s in self.snapshots if s.beta <= target][-1])
+            while population.beta < target:
+                population.advance(target)
+            rows[temperature] = self.read(population, temperature)
         return replace(self, rows=rows).equilibrium(wanted)
-
-    def _row(self, temperature: float) -> Row:
-        """A row of its own random stream, so that it does not depend on what else is asked for."""
-        settings, model = self.settings, self.model
-        bits = np.array([temperature]).view(np.uint32).tolist()
-        seed = np.random.SeedSequence(
-            self.root.entropy, spawn_key=(*self.root.spawn_key, ELSEWHERE, *bits)
-        )
-        population = settings._population(model, seed)
-        last = self.trail.snapshots[-1].beta
-        target = 1 / temperature if temperature else _coldest(model, last)
-        population.go_on_from(self.trail.before(target))
-        while population.beta < target:
-            population.advance(target)
-        if temperature == 0:
-            return self.ground(population)
-        return settings._row(model, population, temperature)
-
-    def ground(self, population: Population) -> Row:
-        """The row of T = 0 from a cold population."""
-        return ground_row(self.model, population, int(self.root.generate_state(1)[0]))
 
     def equilibrium(self, temperatures: Iterable[float]) -> Equilibrium:
         """The rows of these temperatures, all of them known."""

@@ -3,8 +3,6 @@
 Phases: *ladder* (a pilot is cooled, `ladder.py`), *weights* or *burn-in* (walkers spread
 over the levels until they have travelled), *production* (until the errors are small enough).
 Walkers of even number start in the ground state where a cut gives it, the others are cooled.
-
-How walkers move over the levels between sweeps is told in `engines/sampling/rounds.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import numpy as np
 
 from spinlearn.engines.sampling.density import (
     EnergyBins,
-    LevelEnergies,
+    Thermal,
     exchanged_eta,
     integrated_log_z,
     overlaps,
@@ -23,9 +21,9 @@ from spinlearn.engines.sampling.density import (
 from spinlearn.engines.sampling.move_sets import cold_regions, region_tries
 from spinlearn.engines.sampling.rounds import BLOCKS, Tallies, blocks_by_energy
 from spinlearn.engines.sampling.run import PRODUCTION, SamplingRun
-from spinlearn.engines.sampling.walkers import ClusterWalkers, Walkers
-from spinlearn.files.arrays import Arrays
-from spinlearn.model.arrays import BoolArray, FloatArray, StateArray
+from spinlearn.engines.sampling.sums import reweighted
+from spinlearn.engines.sampling.walkers import ClusterWalkers
+from spinlearn.model.arrays import BoolArray, FloatArray
 
 MAX_GROUPS = 16
 ROAMING_TRIES = 4  # of region moves per step
@@ -48,6 +46,8 @@ class RoamingRun(SamplingRun):
     n_seeds: ClassVar[int] = MAX_GROUPS
     numbers: ClassVar[tuple[str, ...]] = (*SamplingRun.numbers, "trips", "trips_before")
 
+    arrays: ClassVar[tuple[str, ...]] = ("been_hot", "been_cold", "occupancy", "met", "eta")
+
     trips, trips_before = 0, 0  # from the hottest level to the coldest and back; before production
     been_hot: BoolArray  # of all walkers,
     been_cold: BoolArray  # since they were hot
@@ -59,7 +59,7 @@ class RoamingRun(SamplingRun):
     def _set_up(self) -> None:
         """Cool a pilot, place the levels, spread the walkers, set up the sums."""
         model = self.model
-        self.groups = self._new_groups()
+        self._new_groups()
         limit = max(self._n_walkers // 2 - len(self.requested), 1)
         ladder = self._cool(self.groups, limit, by_parts=False)
         ground = None if self._minimum is None else self._minimum.labels.copy()
@@ -73,50 +73,44 @@ class RoamingRun(SamplingRun):
         if self.kind is ClusterWalkers:  # redraws cost more than swaps
             tries = min(tries, region_tries(model, regions))
         self._use_regions(regions, tries)
-        self._spread(ground)
-        self.phase = "burn-in"
-        if self.dynamics == "drawn":
-            moments = LevelEnergies.of(ladder.means, ladder.deviations)
-            self.eta = -integrated_log_z(self.betas, moments)
-            self.phase = "weights"
-
-    def _new_groups(self) -> list[Walkers]:
-        return [self.kind(self.model, seed) for seed in self.seeds[: self.settings.n_groups]]
-
-    def lay_out(self, bins: EnergyBins) -> None:
-        if not self.groups:
-            self.groups = self._new_groups()
-            for group in self.groups:
-                group.use_ladder(self.betas)
-        fitting = blocks_by_energy(self.model, bins)
-        self.n_blocks = fitting or BLOCKS[-1]
-        self.tallies = Tallies.empty(
-            self.model, self.betas, self.requested, bins, self.n_blocks,
-            by_energy=fitting > 0, by_level=fitting == 0,
-        )  # fmt: skip
-        self.round_steps = ROUND_STEPS
-        self.max_sweeps = self.settings.max_sweeps or MAX_SWEEPS
-        self.been_hot, self.been_cold = np.zeros((2, self._n_walkers), dtype=np.bool_)
-        self.occupancy, self.met = np.zeros(len(self.betas)), np.zeros((len(self.betas), 2))
-        if self.dynamics == "drawn":
-            self.eta = np.zeros(len(self.betas))
-
-    @property
-    def _n_walkers(self) -> int:
-        return sum(group.n_walkers for group in self.groups)
-
-    def _spread(self, ground: StateArray | None) -> None:
-        """Spread the walkers over the levels; half of them start in the state a cut gives."""
-        n_levels = len(self.betas)
-        for group in self.groups:
+        for group in self.groups:  # spread over the levels, half of them in the ground state
             states = group.states()
             if ground is not None:
                 states[::2] = ground
             group.use_ladder(self.betas)
             group.put_states(states)
-            group.levels[:] = np.arange(group.n_walkers) * n_levels // group.n_walkers
+            group.levels[:] = np.arange(group.n_walkers) * len(self.betas) // group.n_walkers
             group.apply_levels()
             group.sweep(20)
+        self.phase = "burn-in"
+        if self.dynamics == "drawn":
+            self.eta = -integrated_log_z(self.betas, ladder.means, ladder.deviations**2)
+            self.phase = "weights"
+
+    def _new_groups(self) -> None:
+        self.groups = [self.kind(self.model, s) for s in self.seeds[: self.settings.n_groups]]
+
+    def lay_out(self, bins: EnergyBins) -> None:
+        if not self.groups:
+            self._new_groups()
+            for group in self.groups:
+                group.use_ladder(self.betas)
+        fitting = blocks_by_energy(self.model, bins)
+        self.n_blocks = fitting or BLOCKS[-1]
+        self.tallies = Tallies(
+            self.model, self.betas, self.requested, bins, self.n_blocks,
+            by_energy=fitting > 0, by_level=fitting == 0,
+        )  # fmt: skip
+        self.round_steps = ROUND_STEPS
+        self.round_sweeps = ROUND_STEPS * self.kind.sweeps_per_step
+        self.max_sweeps = self.settings.max_sweeps or MAX_SWEEPS
+        self.been_hot, self.been_cold = np.zeros((2, self._n_walkers), dtype=np.bool_)
+        self.occupancy, self.met = np.zeros(len(self.betas)), np.zeros((len(self.betas), 2))
+        self.eta = np.zeros(len(self.betas))
+
+    @property
+    def _n_walkers(self) -> int:
+        return sum(group.n_walkers for group in self.groups)
 
     # -- weights and burn-in -----------------------------------------------------------------------
 
@@ -126,8 +120,11 @@ class RoamingRun(SamplingRun):
             occupancy, met = self._advance(measure=False)
             self.met += met
             self.rounds += 1
-            if self.phase == "weights":
-                self._learn(occupancy)
+            if self.dynamics == "drawn":
+                # Stochastic approximation: less weight for levels that are visited often.
+                excess = np.clip(occupancy / occupancy.mean() - 1, *LEARNED)
+                self.eta -= max(FIRST_GAIN / (1 + self.rounds / 40), 0.02) * excess
+                self.eta -= self.eta[0]
             self._count_trips()
             travelled = self.trips >= needed and self.rounds >= MIN_WEIGHT_ROUNDS
             if travelled or self.sweeps >= 0.5 * self.max_sweeps:
@@ -159,14 +156,6 @@ class RoamingRun(SamplingRun):
         self.been_cold &= ~at_hot
         self.been_cold |= at_cold & self.been_hot
 
-    def _learn(self, occupancy: FloatArray) -> None:
-        """Stochastic approximation of eta: less weight for levels that are visited often."""
-        assert self.eta is not None
-        share = occupancy / occupancy.mean()
-        gain = max(FIRST_GAIN / (1 + self.rounds / 40), 0.02)
-        self.eta -= gain * np.clip(share - 1, *LEARNED)
-        self.eta -= self.eta[0]
-
     # -- production ----------------------------------------------------------------------------
 
     def _produce(self) -> None:
@@ -186,9 +175,9 @@ class RoamingRun(SamplingRun):
             if due:
                 self.next_check = int(CHECK_GROWTH * measured) + 1
                 self.worst = self._worst_error()
-            precise = self.worst <= self.tol_or_default
+            precise = self.worst <= self.tolerance
             done = precise or used_up or self._late(1.0)
-            ratio = self.tol_or_default / self.worst if self.worst > 0 else 1.0
+            ratio = self.tolerance / self.worst if self.worst > 0 else 1.0
             self._report(PRODUCTION, 1.0 if done else 0.4 + 0.6 * min(ratio**2, 0.99))
             self._save(now=done and not precise)  # more time may follow
             if done and not due:
@@ -200,19 +189,25 @@ class RoamingRun(SamplingRun):
 
     def _worst_error(self) -> float:
         """Largest standard error of an average over the requested temperatures."""
-        eta = self._ensemble() if self.tallies.levels is None else None
-        return self.tallies.worst_error(self.model, self.betas, eta, self.wanted)
+        tallies = self.tallies
+        if tallies.levels is not None:
+            return max(row.worst_error for row in tallies.levels.rows())
+        assert tallies.sums is not None
+        thermal = Thermal.of(
+            tallies.histogram, self.betas, self._ensemble(), self.wanted, self.model
+        )
+        return float(reweighted(tallies.sums, thermal).std_error.max(initial=0.0))
 
     # -- result --------------------------------------------------------------------------------
 
-    def _ensemble(self) -> FloatArray | None:
+    def _ensemble(self) -> FloatArray:
         """eta: given to walkers that draw their level, found from the energies otherwise."""
         if self.dynamics == "drawn":
             return self.eta
         return exchanged_eta(self.tallies.histogram, self.betas, self.tallies.energies)
 
     def finished(self) -> bool:
-        reached = self.worst <= self.tol_or_default or self.sweeps >= self.max_sweeps
+        reached = self.worst <= self.tolerance or self.sweeps >= self.max_sweeps
         return self.phase == PRODUCTION and reached
 
     def unsettled(self) -> BoolArray:
@@ -222,11 +217,9 @@ class RoamingRun(SamplingRun):
             # Nobody knows what the levels beyond the gap weigh.
             return np.ones(n_levels, dtype=np.bool_)
         apart = ~overlaps(self.betas, self.tallies.energies)
-        found = np.zeros(n_levels, dtype=np.bool_)
-        found[1:] |= apart
-        found[:-1] |= apart
-        rhat = self.tallies.series.split_rhat()
-        return np.asarray(found | (np.nan_to_num(rhat, nan=1.0) > MEMORY))
+        ends = np.append(False, apart) | np.append(apart, False)
+        rhat = self.tallies.energies.split_rhat()
+        return np.asarray(ends | (np.nan_to_num(rhat, nan=1.0) > MEMORY))
 
     def _diagnostics(self) -> dict[str, Any]:
         total = max(float(self.occupancy.mean()), 1.0)
@@ -236,12 +229,3 @@ class RoamingRun(SamplingRun):
             "exchange_rates": self.met[:-1, 1] / np.maximum(self.met[:-1, 0], 1),
             "occupancy": self.occupancy / total,
         }
-
-    def own_arrays(self) -> Arrays:
-        arrays = {
-            "been_hot": self.been_hot,
-            "been_cold": self.been_cold,
-            "occupancy": self.occupancy,
-            "met": self.met,
-        }
-        return arrays if self.eta is None else arrays | {"eta": self.eta}

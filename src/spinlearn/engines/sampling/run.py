@@ -1,7 +1,7 @@
 """SamplingRun: what every sampling run shares, from its clock to its checkpoints.
 
-The walkers fall into independent blocks, whose spread is the error bar. What they do before
-anything is measured is told by the kinds of run:
+The walkers fall into independent blocks, whose spread is the error bar. The kinds of run say what
+walkers do before anything is measured:
 
 LadderRun   one walker at every level of each of several ladders (`engines/sampling/ladder_run.py`)
 RoamingRun  walkers that change their levels (`engines/sampling/roaming_run.py`)
@@ -9,6 +9,7 @@ RoamingRun  walkers that change their levels (`engines/sampling/roaming_run.py`)
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
@@ -20,15 +21,15 @@ import numpy as np
 from spinlearn.engines.checkpoint import Checkpoint, Header, Saved, misfit, refuse_any
 from spinlearn.engines.exact.enumeration import Enumeration
 from spinlearn.engines.sampling.density import EnergyBins
-from spinlearn.engines.sampling.ground_state import least_energy
 from spinlearn.engines.sampling.ladder import Ladder, cool, first_cold_level, requested_levels
 from spinlearn.engines.sampling.move_sets import Regions, regions_of
-from spinlearn.engines.sampling.rounds import DaskRounds, Pace, Round, Tallies
+from spinlearn.engines.sampling.rounds import DaskRounds, Round, Tallies
 from spinlearn.engines.sampling.sampled import Measured
 from spinlearn.engines.sampling.walkers import Walkers
 from spinlearn.errors import StoppedError
 from spinlearn.files.arrays import Arrays
-from spinlearn.minimizers.minimum import Minimum
+from spinlearn.minimizers.cuts import alpha_expansion, minimum_cut
+from spinlearn.minimizers.minimum import Minimum, cut_reason, expansion_reason
 from spinlearn.model.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.parallel import active_client
@@ -42,7 +43,7 @@ PRODUCTION = "production"
 DEFAULT_TOL = 0.012  # of averages, where nobody says when an answer is settled
 
 
-class SamplingRun:
+class SamplingRun(ABC):
     """The walkers, the ladder and the sums, saved as plain arrays.
 
     `dynamics` is how walkers move over the levels, see `engines/sampling/rounds.py`; `wanted` are
@@ -51,7 +52,8 @@ class SamplingRun:
     """
 
     n_seeds: ClassVar[int]  # of groups of walkers, at most
-    numbers: ClassVar[tuple[str, ...]] = (  # attributes that a checkpoint holds, beside arrays
+    arrays: ClassVar[tuple[str, ...]]  # attributes that a checkpoint holds,
+    numbers: ClassVar[tuple[str, ...]] = (  # and those that it holds in its header
         "phase", "rounds", "burn", "burn_rounds", "next_check", "first_cold", "tries",
         "log_z_first", "log_z_first_error", "seconds", "worst",
     )  # fmt: skip
@@ -69,6 +71,9 @@ class SamplingRun:
     ) -> None:
         self.settings, self.kind, self.dynamics = settings, kind, dynamics
         self.model, self.wanted, self.callback, self.until = model, wanted, callback, until
+        self.tolerance = DEFAULT_TOL if settings.tol is None else settings.tol
+        # The error that averages may have; None where a settled answer is asked for.
+        self.tol = None if settings.tol is None and until is not None else self.tolerance
         self.size = model.n_nodes + model.graph.n_edges
         self.requested = requested_levels(model, wanted)
         self.library_seed, self.pilot_seed, *self.seeds = root.spawn(2 + self.n_seeds)
@@ -86,47 +91,46 @@ class SamplingRun:
         self.tries = 0  # of region moves per step
         self.first_cold = 0  # level from which on exchanges go further than the next
         self.worst, self.fraction = np.inf, 0.0
-        self.eta: FloatArray | None = None
+        self.eta = np.zeros(0)  # of levels that are drawn
         self.log_z_first, self.log_z_first_error = 0.0, 0.0
         self.groups: list[Walkers] = []
-        self.regions = Regions.none()
+        self.regions = regions_of(model, [])
         self.betas = self.requested
+        # Of levels that walkers keep: steps from one sweep to the next, sweeps in the place of one.
+        self.strides = self.repeats = np.ones(0, dtype=np.int64)
         self.n_blocks, self.round_steps = 1, 1
+        self.round_sweeps = 1  # of every walker in a round, at least
         self.tallies: Tallies
 
     # -- what kinds of run fill in -------------------------------------------------------------
 
+    @abstractmethod
     def _set_up(self) -> None:
         """Place levels, walkers and sums; leave the phase "ladder"."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _settle(self) -> None:
         """All that comes before production; sets `phase` to PRODUCTION unless stopped."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _produce(self) -> None:
         """Measure until a limit or an accuracy is reached."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lay_out(self, bins: EnergyBins) -> None:
         """Empty sums, and groups of walkers where those do not exist yet."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _ensemble(self) -> FloatArray | None:
-        """eta of the levels, see `analysis.density`; None where levels are not joined."""
-        raise NotImplementedError
+        """eta of the levels, see `density.py`; None where levels are not joined."""
 
+    @abstractmethod
     def unsettled(self) -> BoolArray:
         """Levels that have not reached equilibrium, as far as the run's own tests show, (K,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def finished(self) -> bool:
         """Whether production has reached what it was asked for, or its limit in sweeps."""
-        raise NotImplementedError
-
-    def own_arrays(self) -> Arrays:
-        """What a checkpoint must hold of this kind of run; written to when it is resumed."""
-        raise NotImplementedError
 
     def _diagnostics(self) -> dict[str, Any]:
         """Numbers for people."""
@@ -137,7 +141,7 @@ class SamplingRun:
             "regions": self.regions.count,
             "region_moves": int(sum(g.region_moves.sum() for g in self.groups)),
             "sweeps": self.sweeps,
-            "split_rhat": self.tallies.series.split_rhat(),
+            "split_rhat": self.tallies.energies.split_rhat(),
             "worst_std_error": self.worst,
             "seconds": dict(self.seconds),
         }
@@ -146,8 +150,15 @@ class SamplingRun:
 
     def result(self) -> Equilibrium:
         """Run all phases from wherever the checkpoint left off."""
-        if len(self.model.free_nodes) == 0:
-            return self._nothing_free()
+        if len(self.model.free_nodes) == 0:  # one labelling is left: no sampling
+            refuse_any(self.settings.checkpoint, "a model without free nodes")
+            exact = Enumeration().run(self.model, self.wanted, callback=self.callback)
+            return replace(
+                exact,
+                engine=self.settings.name,
+                std_error=np.zeros_like(exact.marginals),
+                agreement_std_error=np.zeros_like(exact.edge_agreement),
+            )
         saved = self.checkpoint.load()
         if saved is None:
             self._timed("ladder", self._set_up)
@@ -163,62 +174,37 @@ class SamplingRun:
                 raise
         if not self._has_measured:
             raise StoppedError("stopped before anything was measured")
-        return self._measured().equilibrium(self.wanted)
-
-    def _nothing_free(self) -> Equilibrium:
-        """One labelling is left: no sampling."""
-        refuse_any(self.settings.checkpoint, "a model without free nodes")
-        exact = Enumeration().run(self.model, self.wanted, callback=self.callback)
-        return replace(
-            exact,
-            engine=self.settings.name,
-            std_error=np.zeros_like(exact.marginals),
-            agreement_std_error=np.zeros_like(exact.edge_agreement),
-        )
-
-    @property
-    def tol(self) -> float | None:
-        """The accuracy that averages must have; None where a settled answer is asked for."""
-        asked = self.settings.tol is None and self.until is not None
-        return None if asked else self.tol_or_default
-
-    @property
-    def tol_or_default(self) -> float:
-        """The tolerance of the settings."""
-        return DEFAULT_TOL if self.settings.tol is None else self.settings.tol
+        return self.equilibrium()
 
     @property
     def _has_measured(self) -> bool:
-        return self.phase == PRODUCTION and self.tallies.energies.counts.sum() > 0
+        return self.phase == PRODUCTION and self.tallies.energies.visits.sum() > 0
 
     @property
     def sweeps(self) -> int:
         """Sweeps of every walker in this phase."""
         return self.rounds * self.round_sweeps
 
-    @property
-    def round_sweeps(self) -> int:
-        """Sweeps of every walker in a round."""
-        return self.round_steps * self.kind.sweeps_per_step
-
-    def _advance(self, *, measure: bool, pace: Pace | None = None) -> tuple[FloatArray, FloatArray]:
+    def _advance(self, *, measure: bool) -> tuple[FloatArray, FloatArray]:
         """A round of all groups; summed occupancy of the levels, and exchanges tried and done."""
         per_group = self.n_blocks // len(self.groups)
-        first = self.rounds * self.round_steps
         work = [
             Round(
                 group=group,
                 blocks=g * per_group + np.arange(group.n_walkers) % per_group,
                 measure=measure,
-                tallies=self.tallies,
+                sums=self.tallies.sums,
+                levels=self.tallies.levels,
+                row_of_level=self.tallies.row_of_level,
                 dynamics=self.dynamics,
                 betas=self.betas,
                 eta=self.eta,
                 steps=self.round_steps,
                 tries=self.tries,
                 first_cold=self.first_cold,
-                first_step=first,
-                pace=pace,
+                first_step=self.rounds * self.round_steps,
+                strides=self.strides,
+                repeats=self.repeats,
             )
             for g, group in enumerate(self.groups)
         ]
@@ -284,14 +270,19 @@ class SamplingRun:
     def _minimum(self) -> Minimum | None:
         return least_energy(self.model, lambda: self._late(0.2))
 
-    def _measured(self) -> Measured:
+    def _least(self) -> tuple[Minimum | None, StateArray | None]:
+        """The least energy known, and all labellings of it that have been found, if looked for."""
+        return self._minimum, None
+
+    def equilibrium(self) -> Equilibrium:
+        """What has been measured so far, at the temperatures asked for."""
         tallies, eta, diagnostics = self.tallies, self._ensemble(), self._diagnostics()
-        levels = None if tallies.levels is None else tallies.levels.averages()
-        if levels is not None:
-            diagnostics["block_spread"] = levels.spread
+        levels = None
+        if tallies.levels is not None:
+            levels, diagnostics["block_spread"] = tallies.levels.averages()
             diagnostics["effective_samples"] = levels.effective_samples
         minimum, minima = self._least()
-        return Measured(
+        measured = Measured(
             model=self.model,
             engine=self.settings.name,
             tol=self.tol,
@@ -310,10 +301,7 @@ class SamplingRun:
             minima=minima,
             diagnostics=diagnostics,
         )
-
-    def _least(self) -> tuple[Minimum | None, StateArray | None]:
-        """The least energy known, and all labellings of it that have been found, if looked for."""
-        return self._minimum, None
+        return measured.equilibrium(self.wanted)
 
     # -- checkpoint ----------------------------------------------------------------------------
 
@@ -335,7 +323,8 @@ class SamplingRun:
         return {name: getattr(self, name) for name in self.numbers}, arrays
 
     def _counted(self) -> Arrays:
-        return self.tallies.arrays() | {f"own_{k}": v for k, v in self.own_arrays().items()}
+        own = {f"own_{name}": getattr(self, name) for name in self.arrays}
+        return self.tallies.arrays() | own
 
     def _resume(self, saved: Saved) -> None:
         """Go on where the saved run was."""
@@ -360,3 +349,18 @@ class SamplingRun:
             group.restore(saved.part(group.arrays(), f"group{k}_", **ranges))
         # It was killed before its answer was written: one more round would make another answer.
         self.stopped = self.finished()
+
+
+def least_energy(model: PottsModel, stop: Callable[[], bool] | None = None) -> Minimum | None:
+    """A labelling of least energy, for more than two states by alpha-expansion; None if no cut can.
+
+    It is `exact` if that is proven. Once `stop`, asked before every cut, says true, the best
+    labelling so far is returned, and None before the first cut.
+    """
+    if stop is not None and stop():
+        return None
+    if cut_reason(model) is None:
+        return minimum_cut(model)
+    if expansion_reason(model) is not None:
+        return None
+    return alpha_expansion(model, bound=True, stop=stop)

@@ -13,10 +13,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from spinlearn.engines.limits import log_partition
 from spinlearn.engines.sampling.density import (
-    Density,
     Histogram,
     LevelEnergies,
     Thermal,
@@ -27,13 +29,12 @@ from spinlearn.engines.sampling.density import (
     overlaps,
 )
 from spinlearn.engines.sampling.equilibration import contrast_limit
-from spinlearn.engines.sampling.ground_state import ground_law
-from spinlearn.engines.sampling.sums import LevelAverages, Sums, reweighted
+from spinlearn.engines.sampling.sums import Averages, Sums, reweighted
 from spinlearn.errors import ConvergenceWarning, UnreachedTemperatureError
 from spinlearn.minimizers.minimum import Minimum
 from spinlearn.model.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.model.equilibrium import Equilibrium, Kind
-from spinlearn.model.potts import PottsModel
+from spinlearn.model.potts import FREE, PottsModel
 
 SAME = 1e-9  # relative difference of inverse temperatures that count as one
 REACH = 1.0  # standard deviations of the energy that samples of one temperature reach to another
@@ -54,7 +55,7 @@ class Measured:
     histogram: Histogram
     energies: LevelEnergies
     sums: Sums | None
-    levels: LevelAverages | None
+    levels: Averages | None
     rows: FloatArray  # inverse temperatures of the rows of `levels`
     unsettled: BoolArray  # levels that have not reached equilibrium, (K,)
     minimum: Minimum | None  # the least energy known
@@ -67,51 +68,21 @@ class Measured:
         They take no time worth telling a callback about.
         """
         self._refuse_unreached(temperatures)
-        reweighing = None
+        states = None
         if self.eta is not None:
-            density = Density.of(self.histogram, self.betas, self.eta)
-            reweighing = density, density.thermal(temperatures, self.model)
-        values, trusted = self._averages(temperatures, reweighing)
+            states = Thermal.of(self.histogram, self.betas, self.eta, temperatures, self.model)
+        values, trusted = self._averages(temperatures, states)
         marginals, errors, agreement, agreement_errors = values
-        mean, capacity, log_z, log_z_error, states = self._thermal(temperatures, reweighing)
+        thermal = self._thermal(temperatures, states)
+        equilibrated = trusted & ~self._touches_unsettled(temperatures)
         if self.minimum is not None and self._zero_is_minimum:
-            mean = np.where(temperatures == 0, self.minimum.energy, mean)
+            zero = temperatures == 0
+            thermal["mean_energy"] = np.where(zero, self.minimum.energy, thermal["mean_energy"])
+            equilibrated = np.where(zero, trusted, equilibrated)
         worst = np.maximum(
             errors.max(axis=(1, 2), initial=0.0), agreement_errors.max(axis=1, initial=0.0)
         )
-        equilibrated = trusted & ~self._touches_unsettled(temperatures)
-        if self._zero_is_minimum:
-            equilibrated = np.where(temperatures == 0, trusted, equilibrated)
         converged = equilibrated & (worst <= (np.inf if self.tol is None else self.tol))
-        self._warn(temperatures, worst, equilibrated, converged)
-        return Equilibrium(
-            model=self.model,
-            temperatures=temperatures,
-            marginals=marginals,
-            edge_agreement=agreement,
-            mean_energy=mean,
-            heat_capacity=capacity,
-            log_partition=log_z,
-            log_partition_std_error=log_z_error,
-            std_error=errors,
-            agreement_std_error=agreement_errors,
-            converged=converged,
-            equilibrated=equilibrated,
-            engine=self.engine,
-            kind=Kind.SAMPLED,
-            diagnostics={**self.diagnostics, **states},
-            evaluate=partial(Measured.equilibrium, self) if self.joined else None,
-            reweights=self.eta is not None,
-            can_continue=True,
-        )
-
-    def _warn(
-        self,
-        temperatures: FloatArray,
-        worst: FloatArray,
-        equilibrated: BoolArray,
-        converged: BoolArray,
-    ) -> None:
         apart = np.unique(temperatures[~equilibrated])
         if len(apart):
             warnings.warn(
@@ -132,21 +103,36 @@ class Measured:
                 ConvergenceWarning,
                 stacklevel=5,
             )
+        return Equilibrium(
+            model=self.model,
+            temperatures=temperatures,
+            marginals=marginals,
+            edge_agreement=agreement,
+            std_error=errors,
+            agreement_std_error=agreement_errors,
+            converged=converged,
+            equilibrated=equilibrated,
+            engine=self.engine,
+            kind=Kind.SAMPLED,
+            evaluate=partial(Measured.equilibrium, self) if self.joined else None,
+            reweights=self.eta is not None,
+            can_continue=True,
+            **thermal,
+        )
 
     # -- which temperatures samples reach ------------------------------------------------------
 
     def _refuse_unreached(self, temperatures: FloatArray) -> None:
         """Refuse temperatures whose energies no sample has."""
-        wrong = [t for t, beta in zip(temperatures, _inverse(temperatures), strict=True)
-                 if not self._is_reached(float(beta))]  # fmt: skip
-        if not wrong:
+        unreached = [t for t in temperatures if not self._is_reached(float(_inverse(t)))]
+        if not unreached:
             return
         known = _inverse(self.rows)[::-1]
-        near = known[np.argsort(np.abs(known - wrong[0]))[:2]]
+        near = known[np.argsort(np.abs(known - unreached[0]))[:2]]
         raise UnreachedTemperatureError(
-            f"T = {wrong[0]:g} was not sampled, and energies at the nearest temperatures that were "
-            f"({_listed(np.sort(near))}) do not overlap with those there: ask for it among the "
-            "temperatures of the run"
+            f"T = {unreached[0]:g} was not sampled, and energies at the nearest temperatures that "
+            f"were ({_listed(np.sort(near))}) do not overlap with those there: ask for it among "
+            "the temperatures of the run"
         )
 
     def _is_reached(self, beta: float) -> bool:
@@ -155,10 +141,10 @@ class Measured:
         if not self.joined:
             return False
         if self.eta is None:  # whether the samples of the nearest row reach so far
-            k = int(np.argmin(np.abs(self.rows - beta)))
-            level = int(np.argmin(np.abs(self.betas - self.rows[k])))
-            width = float(np.sqrt(self.energies.variances[level]))
-            return abs(float(self.rows[k]) - beta) * width <= REACH
+            nearest = float(self.rows[np.argmin(np.abs(self.rows - beta))])
+            variances = self.energies.moments()[1]
+            width = float(np.sqrt(variances[np.argmin(np.abs(self.betas - nearest))]))
+            return abs(nearest - beta) * width <= REACH
         if beta < self.betas[0] * (1 - SAME):
             return False
         k = int(np.searchsorted(self.betas, beta))  # whether the levels around overlap
@@ -180,32 +166,25 @@ class Measured:
     # -- averages ------------------------------------------------------------------------------
 
     def _averages(
-        self, temperatures: FloatArray, reweighing: tuple[Density, Thermal] | None
+        self, temperatures: FloatArray, states: Thermal | None
     ) -> tuple[list[FloatArray], BoolArray]:
         """Marginals, their errors, agreements, their errors; and whether to trust them."""
-        count, n, q = len(temperatures), self.model.n_nodes, self.model.n_states
         trusted = self._in_range(temperatures)
-        if self.sums is not None and reweighing is not None:
-            found = reweighted(self.sums, reweighing[0], reweighing[1].probability)
-            values = [
-                found.marginals, found.std_error, found.edge_agreement, found.agreement_std_error
-            ]  # fmt: skip
-            trusted &= found.contrast <= contrast_limit(self.sums.n_blocks)
+        if self.sums is not None and states is not None:
+            at_any = reweighted(self.sums, states)
+            values = [*at_any[:4]]
+            trusted &= at_any.contrast <= contrast_limit(self.sums.n_blocks)
         else:
-            m = self.model.graph.n_edges
-            values = [np.empty(shape) for shape in ((count, n, q), (count, n, q))]
-            values += [np.empty((count, m)), np.empty((count, m))]
+            assert self.levels is not None
+            values = [np.empty((len(temperatures), *v.shape[1:])) for v in self.levels[:4]]
         if self.levels is not None:
-            levels, limit = self.levels, contrast_limit(len(self.energies.counts))
-            parts = (
-                (levels.marginals, levels.std_error),
-                (levels.edge_agreement, levels.agreement_std_error),
-            )
+            levels, limit = self.levels, contrast_limit(len(self.energies.squares))
             for t, temperature in enumerate(temperatures):
-                low, high, share = self._between(float(temperature))
+                low, high, share = self._between(float(_inverse(temperature)))
                 if low != high and self.sums is not None:
                     continue  # reweighted above
-                for (mean, error), k in zip(parts, (0, 2), strict=True):
+                for k in (0, 2):
+                    mean, error = levels[k], levels[k + 1]
                     values[k][t] = (1 - share) * mean[low] + share * mean[high]
                     # Between levels a line is drawn; it may be off by part of the difference.
                     bent = 2 * share * (1 - share) * np.abs(mean[high] - mean[low])
@@ -213,38 +192,22 @@ class Measured:
                 trusted[t] &= max(levels.contrast[low], levels.contrast[high]) <= limit
         zero = temperatures == 0
         if self.minimum is not None and self._zero_is_minimum and np.any(zero):
-            trusted = np.where(zero, self._zero_by_minimum(self.minimum, zero, *values), trusted)
+            # By the law of the labelling of least energy known. Where it is not proven to be the
+            # least, the error is the difference from other labellings of that energy, or from the
+            # coldest samples if nobody has looked for such.
+            law = ground_law(self.model, self.minimum.labels)
+            labellings = [] if self.minima is None else list(self.minima)
+            others = [ground_law(self.model, states) for states in labellings]
+            for k, known in enumerate(law or ()):
+                mean, error = values[2 * k], values[2 * k + 1]
+                seen = np.mean([o[k] for o in others if o], axis=0) if others else mean[zero]
+                error[zero] = 0.0 if self.minimum.exact else np.abs(seen - known)
+                mean[zero] = known
+            trusted = np.where(zero, law is not None, trusted)
         return values, trusted
 
-    def _zero_by_minimum(
-        self,
-        minimum: Minimum,
-        rows: BoolArray,
-        marginals: FloatArray,
-        errors: FloatArray,
-        agreement: FloatArray,
-        agreement_errors: FloatArray,
-    ) -> BoolArray:
-        """T = 0 by the law of the labelling of least energy known.
-
-        Where it is not proven to be the least, the error is the difference from other labellings
-        of that energy, or from the coldest samples if nobody has looked for such.
-        """
-        law = ground_law(self.model, minimum.labels)
-        if law is None:
-            return np.zeros(len(rows), dtype=np.bool_)
-        others = [] if self.minima is None else [ground_law(self.model, s) for s in self.minima]
-        for k, (mean, error) in enumerate(((marginals, errors), (agreement, agreement_errors))):
-            seen = (
-                np.mean([other[k] for other in others if other], axis=0) if others else mean[rows]
-            )
-            error[rows] = 0.0 if minimum.exact else np.abs(seen - law[k])
-            mean[rows] = law[k]
-        return rows
-
-    def _between(self, temperature: float) -> tuple[int, int, float]:
+    def _between(self, beta: float) -> tuple[int, int, float]:
         """Rows around a temperature and the share of the second; twice the same if it is one."""
-        beta = float(_inverse(np.array([temperature]))[0])
         row = self._row(beta)
         last = len(self.rows) - 1
         if row is not None:
@@ -282,49 +245,100 @@ class Measured:
         """Whether the lowest energy seen is the least one known, to the rounding of kernels."""
         if self.minimum is None:
             return True
-        lowest = float(self.histogram.energy[self.histogram.counts > 0][0])
-        lowest /= float(self.histogram.counts[self.histogram.counts > 0][0])
+        first = np.flatnonzero(self.histogram.counts)[0]
+        lowest = float(self.histogram.energy[first] / self.histogram.counts[first])
         margin = 1e-6 * float(np.abs(self.model.couplings).sum()) + self.model.energy_resolution
         return lowest <= self.minimum.energy + margin
 
-    def _thermal(
-        self, temperatures: FloatArray, reweighing: tuple[Density, Thermal] | None
-    ) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None, dict[str, Any]]:
-        """Mean energy, heat capacity, ln Z with its error, and the density of states."""
+    def _thermal(self, temperatures: FloatArray, states: Thermal | None) -> dict[str, Any]:
+        """Mean energy, heat capacity, ln Z with its error, and diagnostics."""
         betas = np.minimum(_inverse(temperatures), self.betas[-1])
-        error = None
+        log_z = log_z_error = None
         if self.joined:
-            each = np.hypot(log_z_errors(self.betas, self.energies), self.log_z_first_error)
-            error = np.interp(betas, self.betas, each)
-        if reweighing is not None:
-            density, thermal = reweighing
+            of_levels = np.hypot(log_z_errors(self.betas, self.energies), self.log_z_first_error)
+            log_z_error = np.interp(betas, self.betas, of_levels)
+        diagnostics = self.diagnostics
+        if states is not None:
             # ln Z of the hottest level is known from beta = 0; that fixes the constant.
-            hottest = density.log_density - float(self.betas[0]) * density.energies
+            hottest = states.log_density - float(self.betas[0]) * states.energies
             offset = self.log_z_first - float(logsumexp(hottest))
-            states = {
-                "energies": density.energies,
-                "log_density_of_states": density.log_density + offset,
+            lowest = float(states.energies.min())
+            log_z = log_partition(lowest, states.log_excess + offset, temperatures)
+            mean, capacity = states.mean_energy, states.heat_capacity
+            diagnostics = diagnostics | {
+                "energies": states.energies,
+                "log_density_of_states": states.log_density + offset,
             }
-            lowest = float(density.energies.min())
-            log_z = log_partition(lowest, thermal.log_excess + offset, temperatures)
-            return thermal.mean_energy, thermal.heat_capacity, log_z, error, states
-        means, variances = self.energies.means, self.energies.variances
-        log_z = self.log_z_first + integrated_log_z(self.betas, self.energies)
-        capacity = np.where(
-            np.isfinite(temperatures) & (temperatures > 0),
-            np.interp(betas, self.betas, variances) * betas**2,
-            0.0,
-        )
-        mean = np.interp(betas, self.betas, means)
-        whole = np.interp(betas, self.betas, log_z) if self.joined else None
-        return mean, capacity, whole, error, {}
+        else:
+            means, variances = self.energies.moments()
+            mean = np.interp(betas, self.betas, means)
+            capacity = np.where(
+                np.isfinite(temperatures) & (temperatures > 0),
+                np.interp(betas, self.betas, variances) * betas**2,
+                0.0,
+            )
+            if self.joined:
+                at_levels = self.log_z_first + integrated_log_z(self.betas, means, variances)
+                log_z = np.interp(betas, self.betas, at_levels)
+        return {
+            "mean_energy": mean,
+            "heat_capacity": capacity,
+            "log_partition": log_z,
+            "log_partition_std_error": log_z_error,
+            "diagnostics": diagnostics,
+        }
 
 
-def _inverse(values: FloatArray) -> FloatArray:
+def _inverse(values: npt.ArrayLike) -> FloatArray:
     """1/T of temperatures, and back; infinite at 0."""
     with np.errstate(divide="ignore"):
-        return np.asarray(1 / values)
+        return np.asarray(1 / np.asarray(values, dtype=np.float64))
 
 
 def _listed(values: FloatArray) -> str:
     return ", ".join(f"{v:g}" for v in values)
+
+
+def ground_law(model: PottsModel, states: StateArray) -> tuple[FloatArray, FloatArray] | None:
+    """Marginals (n, q) and edge agreements (m,) at T = 0 if `states` are the ground state.
+
+    Points that agree in it along couplings above `energy_resolution` keep together. Such a group is
+    uniform over the states that cost it no more than its own while all others stay; a group that
+    nothing holds is so over all. Other ground states, in which several groups differ at once at no
+    cost, are not seen: they are rare where couplings are real numbers. None for pair costs other
+    than Potts', and for class-level terms that are not quadratic.
+    """
+    n, q = model.n_nodes, model.n_states
+    penalty = model.class_penalty
+    if not model.is_potts or (penalty is not None and penalty.kind != "quadratic"):
+        return None
+    strong = model.couplings > model.energy_resolution
+    u, v = model.graph.edges.T.astype(np.intp)
+    inside = strong & (states[u] == states[v])
+    links = coo_array((np.ones(inside.sum()), (u[inside], v[inside])), shape=(n, n))
+    n_groups, group = connected_components(links, directed=False)
+    cost = np.zeros((n_groups, q))  # less that of the links inside, which is the same for all
+    np.add.at(cost, group, model.fields)
+    across = strong & (group[u] != group[v])
+    for near, far in ((u[across], v[across]), (v[across], u[across])):
+        np.add.at(cost, group[near], model.couplings[across][:, None])
+        np.subtract.at(cost, (group[near], states[far]), model.couplings[across])
+    if penalty is not None:
+        own = np.zeros(n_groups, dtype=np.intp)
+        own[group] = states
+        size = np.bincount(group, weights=penalty.sizes, minlength=n_groups)
+        volumes = np.bincount(states, weights=penalty.sizes, minlength=q)
+        others = np.tile(volumes - penalty.targets, (n_groups, 1))
+        others[np.arange(n_groups), own] -= size
+        # f(V + z) - f(V) of the class that takes the group in
+        cost += penalty.coefficient * size[:, None] * (others + 0.5 * size[:, None])
+    held = model.clamped != FREE
+    free_to = np.ones((n_groups, q), dtype=np.bool_)
+    free_to[group[held]] = False
+    free_to[group[held], model.clamped[held]] = True
+    least = np.where(free_to, cost, np.inf).min(axis=1, keepdims=True)
+    free_to &= cost <= least + model.energy_resolution
+    marginals = (free_to / free_to.sum(axis=1, keepdims=True))[group]
+    agreement = np.einsum("es,es->e", marginals[u], marginals[v])
+    agreement[group[u] == group[v]] = 1.0
+    return marginals, agreement

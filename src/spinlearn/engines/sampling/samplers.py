@@ -1,29 +1,24 @@
 """The samplers that users name: multicanonical, tempering, Swendsen-Wang, Metropolis.
 
-Sampler: the base of the sampling engines, with the settings they share.
-
-Multicanonical sampling: walkers that roam all energies, reweighted to every temperature.
-
-The ensemble has the weight
+Multicanonical sampling: walkers that roam all energies, reweighted to every temperature. The
+ensemble has the weight
 
     W(E) = sum_t exp(eta_t - beta_t E)
 
 over a ladder of inverse temperatures beta_t. With eta_t = -ln Z(beta_t) every level is visited
 equally often, so W(E) is nearly 1/D(E), D the density of states, over the range of energies that
-the requested temperatures need. Walkers with local moves draw their level from P(t | E) and are
-swept at beta_t, which leaves W invariant at the price of canonical sweeps. (Read with the level
-kept, this is simulated tempering; ln W is convex, so inside a first-order gap the walk is not
-flat.) Walkers with cluster moves sample the same ensemble with one walker held at every level,
-between which regions are exchanged: no level can be left empty. Between valleys walkers go by
-exchanging two classes on whole regions, see `spinlearn.engines.sampling.move_sets`.
+the requested temperatures need. A walker draws its level from P(t | E) and is swept at beta_t,
+which leaves W invariant at the price of canonical sweeps. (Read with the level kept, this is
+simulated tempering; ln W is convex, so inside a first-order gap the walk is not flat.) Between
+valleys walkers go by exchanging two classes on whole regions, see
+`spinlearn.engines.sampling.move_sets`.
 
-Replica exchange over cluster moves or local ones, with its one-replica cases.
-
-Walkers sit on a ladder of temperatures chosen so that neighbours' energies overlap
-(`ladder.py`). With clusters (Swendsen-Wang, clamp-aware) every walker stays at its level
-and neighbours exchange the components in which they differ; averages are improved estimators. With
-local moves whole walkers change places. Energies of all levels give one density of states, by
-which temperatures between the levels are reached.
+Tempering: replica exchange over cluster moves or local ones. Walkers sit on a ladder of
+temperatures chosen so that neighbours' energies overlap (`ladder.py`). With clusters
+(Swendsen-Wang, clamp-aware) every walker stays at its level and neighbours exchange the components
+in which they differ; averages are improved estimators. With local moves whole walkers change
+places. Energies of all levels give one density of states, by which temperatures between the levels
+are reached.
 
 Metropolis and Swendsen-Wang alone hold every temperature on its own, from a random start: the
 standard methods of the paper's section 4, here so that one can see them fail.
@@ -37,11 +32,11 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.engines.limits import TimeLimit
 from spinlearn.engines.sampling.ladder_run import LadderRun
 from spinlearn.engines.sampling.roaming_run import RoamingRun
 from spinlearn.engines.sampling.rounds import BLOCKS, MAX_COLUMNS, columns
 from spinlearn.engines.sampling.walkers import (
-    ClassClusterWalkers,
     ClusterWalkers,
     MetropolisWalkers,
     Walkers,
@@ -79,11 +74,7 @@ tol : float or None, default None
 
 @dataclass(kw_only=True)
 class Sampler(Settings):
-    """Base of the sampling engines, which say which walkers move how.
-
-    The settings that they share are described in SHARED; it takes the place of {shared} in the
-    docstrings of the engines.
-    """
+    """Base of the sampling engines: their settings, which SHARED describes for {shared}."""
 
     tol: float | None = None
     max_seconds: float | None = None
@@ -128,29 +119,24 @@ class Sampler(Settings):
         """
         wanted = temperature_array(temperatures)
         kind, dynamics = self._walkers(model)
-        self._check()
-        reason = self.unsupported(model)
-        if reason is not None:
-            raise UnsupportedModelError(reason)
-        run = LadderRun if dynamics in ("components", "held") else RoamingRun
-        root = seed_sequence(seed)
-        return run(self, kind, dynamics, model, wanted, root, callback, until).result()
-
-    def _check(self) -> None:
-        """Refuse settings that are out of range."""
         for name, least in (("tol", 0.0), ("max_sweeps", 1), ("n_groups", 1), ("n_jobs", -1)):
             value = getattr(self, name)
             if value is None and name in ("tol", "max_sweeps"):
                 continue
             if not isinstance(value, (int, float, np.number)) or not value >= least or value == 0:
                 raise InvalidInputError(f"{name}={value!r} is out of range: give a number > 0")
-        if self.max_seconds is not None and not self.max_seconds > 0:
-            raise InvalidInputError(f"max_seconds={self.max_seconds!r}: give a number > 0 or None")
+        TimeLimit(self.max_seconds)  # refuses what is no time
         if self.n_groups not in (1, 2, 4, 8):
             raise InvalidInputError(
                 f"n_groups={self.n_groups}: error bars are taken over {BLOCKS[-1]} or more blocks "
                 "of walkers, shared evenly by the groups; use 1, 2, 4 or 8"
             )
+        reason = self.unsupported(model)
+        if reason is not None:
+            raise UnsupportedModelError(reason)
+        run = LadderRun if dynamics in ("components", "held") else RoamingRun
+        root = seed_sequence(seed)
+        return run(self, kind, dynamics, model, wanted, root, callback, until).result()
 
 
 @dataclass(kw_only=True)
@@ -249,10 +235,10 @@ class Tempering(Sampler):
             raise InvalidInputError(
                 f"moves={self.moves!r} is unknown: use 'auto', 'cluster' or 'local'"
             )
-        kind: type[Walkers] = ClusterWalkers
-        if self.moves != "cluster":
-            kind = walkers_for(model, local=self.moves == "local")
-        return kind, "components" if kind in (ClusterWalkers, ClassClusterWalkers) else "exchanged"
+        if self.moves == "cluster":
+            return ClusterWalkers, "components"
+        kind = walkers_for(model, local=self.moves == "local")
+        return kind, "components" if issubclass(kind, ClusterWalkers) else "exchanged"
 
 
 @dataclass(kw_only=True)

@@ -23,15 +23,15 @@ standard errors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.engines.sampling.density import FINE_PER_COARSE, Counts, Density, EnergyBins
+from spinlearn.engines.sampling.density import FINE_PER_COARSE, Counts, EnergyBins, Thermal
 from spinlearn.engines.sampling.equilibration import UNSEEN, contrast, start_bias
-from spinlearn.model.arrays import FloatArray, StateArray
+from spinlearn.model.arrays import FloatArray, IndexArray, StateArray
 from spinlearn.model.potts import FREE, ConditionedModel, PottsModel
 
 CORRELATED = 3.0  # samples in a row that count as one
@@ -39,26 +39,31 @@ CORRELATED = 3.0  # samples in a row that count as one
 Float32Array = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
-class LevelAverages:
-    """Averages over all nodes and edges of the model; axis 0 is the row."""
+class Averages(NamedTuple):
+    """Averages over all nodes and edges of the model; axis 0 is the temperature, or the row."""
 
     marginals: FloatArray
     std_error: FloatArray
     edge_agreement: FloatArray
     agreement_std_error: FloatArray
-    spread: FloatArray  # how much more blocks differ than their rounds explain, >= 1
     effective_samples: FloatArray
     contrast: FloatArray  # of blocks that started differently, see `equilibration`
 
 
-class RowQuality(NamedTuple):
-    """What holds for all averages of a row, see `LevelAverages`."""
+class Row(NamedTuple):
+    """Averages of a row over the free nodes and edges, with what holds for all of them."""
 
-    spread: float
-    samples: float
+    means: list[FloatArray]  # marginals and agreements,
+    variances: list[FloatArray]  # the squares of their standard errors
+    spread: float  # how much more blocks differ than their rounds explain, >= 1
+    samples: float  # effective number
     contrast: float
     separate: float  # rounds of a block that are as good as independent
+
+    @property
+    def worst_error(self) -> float:
+        """Largest standard error of a marginal or an agreement."""
+        return float(np.sqrt(max(part.max(initial=0.0) for part in self.variances)))
 
 
 class LevelSums(Counts):
@@ -67,6 +72,7 @@ class LevelSums(Counts):
     saved = (
         "node_totals", "edge_totals", "node_squares", "edge_squares", "rounds", "weights", "samples"
     )  # fmt: skip
+    counted = ("nodes", "undecided", "edges", "counts", "visits")
 
     def __init__(self, free: ConditionedModel, n_blocks: int, n_rows: int) -> None:
         n, q, m = len(free.nodes), free.model.n_states, len(free.edges)
@@ -87,13 +93,7 @@ class LevelSums(Counts):
         self.weights = np.zeros(places, dtype=np.int64)  # counts of all rounds
         self.samples = np.zeros(places, dtype=np.int64)
 
-    @staticmethod
-    def bytes_needed(free: ConditionedModel, n_blocks: int, n_rows: int) -> float:
-        """Memory of all sums."""
-        columns = len(free.nodes) * (2 * free.model.n_states + 1) + 2 * len(free.edges)
-        return 4.0 * n_rows * columns * (n_blocks + 1)
-
-    def add(self, states: StateArray, rows: npt.NDArray[np.int64]) -> None:
+    def add(self, states: StateArray, rows: IndexArray) -> None:
         """Add labellings of all nodes, (R, n), to rows (block * n_rows + row; < 0 for none)."""
         from spinlearn.kernels.levels import accumulate_levels
 
@@ -101,7 +101,7 @@ class LevelSums(Counts):
         accumulate_levels(free_states, rows, self._edge_u, self._edge_v, self.nodes, self.edges)
         self.count(rows)
 
-    def count(self, rows: npt.NDArray[np.int64], samples: int | npt.NDArray[np.int64] = 1) -> None:
+    def count(self, rows: IndexArray, samples: int | IndexArray = 1) -> None:
         """So many more samples in each of the rows (< 0 for none)."""
         some = rows >= 0
         np.add.at(self.counts, rows[some], np.broadcast_to(samples, rows.shape)[some])
@@ -121,106 +121,80 @@ class LevelSums(Counts):
             self.rounds[place] += 1
             self.weights[place] += self.counts[place]
             self.samples[place] += self.visits[place]
-        for values in (self.nodes, self.undecided, self.edges, self.counts, self.visits):
-            values[...] = 0
-
-    def worst_errors(self) -> FloatArray:
-        """Largest standard error of a marginal or an agreement in every row."""
-        largest = [
-            max(float(self._error(*table, row, quality).max(initial=0.0)) for table in self._tables)
-            for row, quality in enumerate(self.qualities())
-        ]
-        return np.sqrt(largest)
+        for name in self.counted:
+            getattr(self, name)[...] = 0
 
     @property
     def _tables(self) -> tuple[tuple[Float32Array, FloatArray], ...]:
         nodes, edges = (self.node_totals, self.node_squares), (self.edge_totals, self.edge_squares)
         return nodes, edges
 
-    def qualities(self) -> list[RowQuality]:
-        """Of all rows."""
-        return [self._quality(row) for row in range(self.n_rows)]
+    def blocks(self, row: int) -> tuple[IndexArray, FloatArray, list[FloatArray]]:
+        """Blocks that have been at a row, their weights, marginals (B, n, q), agreements (B, m)."""
+        at = slice(row, None, self.n_rows)
+        seen = np.flatnonzero(self.weights[at])
+        if len(seen) < 2:
+            raise ValueError("a level was never visited by two blocks")
+        weight = self.weights[at][seen].astype(np.float64)
+        parts = [totals[at][seen].astype(np.float64) for totals, _ in self._tables]
+        return seen, weight, [p / weight.reshape(-1, *[1] * (p.ndim - 1)) for p in parts]
 
-    def block_means(self, row: int) -> tuple[npt.NDArray[np.int64], FloatArray, FloatArray]:
-        """Blocks that have been at a row, their marginals (B, n, q) and agreements (B, m)."""
-        blocks = np.flatnonzero(self.rounds[row :: self.n_rows])
-        nodes, edges = (self._blocks(t, row)[0] for t in (self.node_totals, self.edge_totals))
-        return blocks, nodes, edges
+    def rows(self) -> Iterator[Row]:
+        """Means, errors and quality of every row."""
+        for row in range(self.n_rows):
+            at = slice(row, None, self.n_rows)
+            seen, weight, parts = self.blocks(row)
+            share, starts = weight / weight.sum(), seen % 2  # those alike started alike
+            n_rounds = int(self.rounds[at].sum())
+            means, within, between = [], [], []  # variances of the mean: from rounds, from blocks
+            for part, (_, squares) in zip(parts, self._tables, strict=True):
+                mean = np.tensordot(share, part, axes=1)
+                variance = np.maximum(squares[row] / weight.sum() - mean**2, 0.0)
+                deviations = np.tensordot(share**2, (part - mean) ** 2, axes=1)
+                means.append(mean)
+                within.append(variance / max(n_rounds - 1, 1))
+                between.append(np.asarray(deviations * len(seen) / (len(seen) - 1)))
+            top, bottom = float(between[0].sum()), float(within[0].sum())
+            spread = max(1.0, top / bottom) if bottom > 0 else 1.0
+            samples = max(float(self.samples[at].sum()) / (CORRELATED * spread), 1.0)
+            # A difference below what as many independent samples can see counts for nothing.
+            apart = contrast(parts[0], starts, floor=means[0].size * samples**-2)
+            variances = []
+            for part, expected, seen_apart in zip(parts, within, between, strict=True):
+                expected *= spread
+                own = _own_share(expected, seen_apart, len(seen))
+                variance = (1 - own) * expected + own * np.maximum(seen_apart, expected)
+                bias = start_bias(part, starts, apart)
+                variances.append(np.asarray(variance + bias + (UNSEEN / samples) ** 2))
+            separate = float(self.rounds[at].mean()) / spread
+            yield Row(means, variances, spread, samples, apart, separate)
 
-    def averages(self) -> LevelAverages:
-        """Means and standard errors of all rows."""
+    def averages(self) -> tuple[Averages, FloatArray]:
+        """Of all rows; and how much more blocks of each differ than their rounds explain, >= 1."""
         free, model = self.free, self.free.model
-        qualities = self.qualities()
-        found = []
-        for totals, squares in self._tables:
-            blocks = [self._blocks(totals, row) for row in range(self.n_rows)]
-            found.append(np.stack([np.tensordot(w / w.sum(), p, axes=1) for p, w in blocks]))
-            errors = [self._error(totals, squares, k, row) for k, row in enumerate(qualities)]
-            found.append(np.sqrt(errors))
-        marginals, marginal_error, agreement, agreement_error = found
+        rows = list(self.rows())
+        marginals, agreement = (np.stack([row.means[k] for row in rows]) for k in (0, 1))
+        errors = [np.sqrt(np.stack([row.variances[k] for row in rows])) for k in (0, 1)]
         marginals /= marginals.sum(axis=2, keepdims=True)  # one, but for rounding
         all_marginals = free.full_marginals(marginals)
-        all_errors = free.full_marginals(marginal_error)
+        all_errors = free.full_marginals(errors[0])
         all_errors[:, model.clamped != FREE] = 0.0
-        return LevelAverages(
+        agreement_errors = np.zeros((len(rows), model.graph.n_edges))
+        agreement_errors[:, free.edge_ids] = errors[1]
+        u, v = model.graph.edges.T
+        for one, other in ((u, v), (v, u)):  # at a clamped end: those of the other end's marginal
+            border = np.flatnonzero((model.clamped[one] == FREE) & (model.clamped[other] != FREE))
+            of_end = all_errors[:, one[border], model.clamped[other[border]]]
+            agreement_errors[:, border] = of_end
+        averages = Averages(
             marginals=all_marginals,
             std_error=all_errors,
             edge_agreement=free.full_agreement(agreement, all_marginals),
-            agreement_std_error=_full_agreement_error(free, agreement_error, all_errors),
-            spread=np.array([row.spread for row in qualities]),
-            effective_samples=np.array([row.samples for row in qualities]),
-            contrast=np.array([row.contrast for row in qualities]),
+            agreement_std_error=agreement_errors,
+            effective_samples=np.array([row.samples for row in rows]),
+            contrast=np.array([row.contrast for row in rows]),
         )
-
-    def _starts(self, row: int) -> npt.NDArray[np.int64]:
-        """0 or 1 for the blocks that have been at a row: those alike started alike."""
-        return np.flatnonzero(self.rounds[row :: self.n_rows]) % 2
-
-    def _blocks(self, totals: Float32Array, row: int) -> tuple[FloatArray, FloatArray]:
-        """Block means (B, ...) and weights (B,) of the blocks that have any."""
-        weights = self.weights[row :: self.n_rows]
-        some = np.flatnonzero(weights)
-        if len(some) < 2:
-            raise ValueError("a level was never visited by two blocks")
-        parts = totals[row :: self.n_rows][some].astype(np.float64)
-        weight = weights[some].astype(np.float64)
-        return parts / weight.reshape(-1, *[1] * (parts.ndim - 1)), weight
-
-    def _variances(
-        self, totals: Float32Array, squares: FloatArray, row: int
-    ) -> tuple[FloatArray, FloatArray]:
-        """Variance of the mean from all rounds as if independent, and from the blocks."""
-        parts, weight = self._blocks(totals, row)
-        share = weight / weight.sum()
-        mean = np.tensordot(share, parts, axes=1)
-        rounds = int(self.rounds[row :: self.n_rows].sum())
-        within = np.maximum(squares[row] / weight.sum() - mean**2, 0.0) / max(rounds - 1, 1)
-        deviations = (parts - mean) ** 2
-        between = np.tensordot(share**2, deviations, axes=1) * len(parts) / (len(parts) - 1)
-        return within, np.asarray(between)
-
-    def _error(
-        self, totals: Float32Array, squares: FloatArray, row: int, quality: RowQuality
-    ) -> FloatArray:
-        """Squared standard errors of the averages of a row."""
-        within, between = self._variances(totals, squares, row)
-        within *= quality.spread
-        own = _own_share(within, between, len(self._starts(row)))
-        bias = start_bias(self._blocks(totals, row)[0], self._starts(row), quality.contrast)
-        unseen = (UNSEEN / quality.samples) ** 2
-        return np.asarray((1 - own) * within + own * np.maximum(between, within) + bias + unseen)
-
-    def _quality(self, row: int) -> RowQuality:
-        within, between = self._variances(self.node_totals, self.node_squares, row)
-        top, bottom = float(between.sum()), float(within.sum())
-        spread = max(1.0, top / bottom) if bottom > 0 else 1.0
-        visits = float(self.samples[row :: self.n_rows].sum())
-        samples = max(visits / (CORRELATED * spread), 1.0)
-        # A difference below what as many independent samples can see counts for nothing.
-        parts = self._blocks(self.node_totals, row)[0]
-        apart = contrast(parts, self._starts(row), floor=parts[0].size * samples**-2)
-        separate = float(self.rounds[row :: self.n_rows].mean()) / spread
-        return RowQuality(spread, samples, apart, separate)
+        return averages, np.array([row.spread for row in rows])
 
 
 def _own_share(expected: FloatArray, between: FloatArray, n_blocks: int) -> float:
@@ -240,27 +214,13 @@ def _own_share(expected: FloatArray, between: FloatArray, n_blocks: int) -> floa
     return max(0.5, uneven / (uneven + noise * (1 + uneven)))
 
 
-def _full_agreement_error(
-    free: ConditionedModel, free_error: FloatArray, marginal_error: FloatArray
-) -> FloatArray:
-    """Errors of all agreements: at a clamped end, that of the other end's marginal."""
-    model = free.model
-    errors = np.zeros((len(free_error), model.graph.n_edges))
-    errors[:, free.edge_ids] = free_error
-    u, v = model.graph.edges.T
-    for one, other in ((u, v), (v, u)):
-        border = np.flatnonzero((model.clamped[one] == FREE) & (model.clamped[other] != FREE))
-        errors[:, border] = marginal_error[:, one[border], model.clamped[other[border]]]
-    return errors
-
-
 LEAST_WEIGHT = 0.1  # of an equal share, below which a block says nothing of a temperature
 
 
 class Sums(Counts):
     """What production accumulates, per bin of energy and block of walkers."""
 
-    saved = ("node_sums", "edge_sums", "counts")
+    saved = counted = ("node_sums", "edge_sums", "counts")
 
     def __init__(self, model: PottsModel, bins: EnergyBins, n_blocks: int) -> None:
         n, q, m = model.n_nodes, model.n_states, model.graph.n_edges
@@ -271,7 +231,7 @@ class Sums(Counts):
         self.counts = np.zeros(rows, dtype=np.int64)
         self._ends = [np.ascontiguousarray(end) for end in model.graph.edges.T]
 
-    def add(self, states: StateArray, energies: FloatArray, blocks: npt.NDArray[np.int64]) -> None:
+    def add(self, states: StateArray, energies: FloatArray, blocks: IndexArray) -> None:
         """Add one sample of every walker."""
         from spinlearn.kernels.levels import accumulate
 
@@ -280,27 +240,14 @@ class Sums(Counts):
         accumulate(states, rows, self.model.n_states, *self._ends, *sums)
 
 
-@dataclass(frozen=True, slots=True)
-class Averages:
-    """Reweighted averages; axis 0 is the temperature."""
-
-    marginals: FloatArray
-    std_error: FloatArray
-    edge_agreement: FloatArray
-    agreement_std_error: FloatArray
-    effective_samples: FloatArray
-    contrast: FloatArray  # of blocks that started differently, see `equilibration`
-
-
-def reweighted(sums: Sums, density: Density, probability: FloatArray) -> Averages:
-    """Averages at temperatures given by the probability of the energies of `density`, (T, B)."""
+def reweighted(sums: Sums, thermal: Thermal) -> Averages:
+    """Averages at the temperatures of `thermal`."""
     model = sums.model
     n, q, n_blocks, n_coarse = model.n_nodes, model.n_states, sums.n_blocks, sums.bins.n_coarse
-    n_temperatures = len(probability)
+    n_temperatures = len(thermal.probability)
     # Weight of one sample in coarse bin c: P(c | T) over the number of samples there.
-    coarse_of_fine = density.fine_bins // FINE_PER_COARSE
     in_coarse = np.zeros((n_temperatures, n_coarse))
-    np.add.at(in_coarse.T, coarse_of_fine, probability.T)
+    np.add.at(in_coarse.T, thermal.fine_bins // FINE_PER_COARSE, thermal.probability.T)
     counts = sums.counts.reshape(n_coarse, n_blocks)
     per_sample = in_coarse / np.maximum(counts.sum(axis=1), 1)
     used = np.flatnonzero(np.any(in_coarse > 1e-12, axis=0))
@@ -309,11 +256,8 @@ def reweighted(sums: Sums, density: Density, probability: FloatArray) -> Average
 
     def averaged(table: npt.NDArray[np.uint32]) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Mean and jackknife error of a table of sums (rows, columns), and its blocks' parts."""
-        columns = table.shape[1]
-        cube = table.reshape(n_coarse, n_blocks, columns)
-        parts = np.empty((n_blocks, n_temperatures, columns))
-        for b in range(n_blocks):
-            parts[b] = weights @ cube[used, b].astype(np.float64)
+        cube = table.reshape(n_coarse, n_blocks, -1)
+        parts = np.stack([weights @ cube[used, b].astype(np.float64) for b in range(n_blocks)])
         whole = parts.sum(axis=0)
         left = 1 - block_weight.T[:, :, None]
         without = (whole[None] - parts) / np.where(left > 1e-12, left, 1.0)
@@ -323,9 +267,8 @@ def reweighted(sums: Sums, density: Density, probability: FloatArray) -> Average
     ones, ones_error, ones_parts = averaged(sums.node_sums)
     marginals = np.empty((n_temperatures, n, q))
     errors = np.empty_like(marginals)
-    others = ones.reshape(n_temperatures, q - 1, n).transpose(0, 2, 1)
-    marginals[:, :, 1:] = others
-    marginals[:, :, 0] = np.clip(1 - others.sum(axis=2), 0.0, 1.0)
+    marginals[:, :, 1:] = ones.reshape(n_temperatures, q - 1, n).transpose(0, 2, 1)
+    marginals[:, :, 0] = np.clip(1 - marginals[:, :, 1:].sum(axis=2), 0.0, 1.0)
     errors[:, :, 1:] = ones_error.reshape(n_temperatures, q - 1, n).transpose(0, 2, 1)
     errors[:, :, 0] = np.sqrt(np.sum(errors[:, :, 1:] ** 2, axis=2))
     agreement, agreement_error, _ = averaged(sums.edge_sums)
@@ -334,29 +277,19 @@ def reweighted(sums: Sums, density: Density, probability: FloatArray) -> Average
     )
     errors = guarded_errors(marginals, errors, samples)
     errors[:, model.clamped >= 0] = 0.0
-    agreement_error = guarded_errors(agreement, agreement_error, samples)
+    contrasts = np.zeros(n_temperatures)
+    for t, weight in enumerate(block_weight):
+        blocks = np.flatnonzero(weight > LEAST_WEIGHT / n_blocks)
+        means = ones_parts[blocks, t] / weight[blocks, None]
+        contrasts[t] = contrast(means, blocks % 2, floor=means.shape[1] * samples[t] ** -2)
     return Averages(
         marginals=marginals,
         std_error=errors,
         edge_agreement=agreement,
-        agreement_std_error=agreement_error,
+        agreement_std_error=guarded_errors(agreement, agreement_error, samples),
         effective_samples=samples,
-        contrast=_contrasts(ones_parts, block_weight, samples),
+        contrast=contrasts,
     )
-
-
-def _contrasts(parts: FloatArray, block_weight: FloatArray, samples: FloatArray) -> FloatArray:
-    """Contrast at every temperature of blocks of even and odd number, which start differently.
-
-    parts : (blocks, T, columns), sums of weights; block_weight : (T, blocks)
-    """
-    n_blocks = len(parts)
-    found = np.zeros(len(block_weight))
-    for t, weight in enumerate(block_weight):
-        blocks = np.flatnonzero(weight > LEAST_WEIGHT / n_blocks)
-        means = parts[blocks, t] / weight[blocks, None]
-        found[t] = contrast(means, blocks % 2, floor=means.shape[1] * samples[t] ** -2)
-    return found
 
 
 def effective_samples(

@@ -1,6 +1,4 @@
-"""Walkers: by nodes, clusters or bits, and which of them suits a model.
-
-Walkers: groups of walkers of one model, a kind for every model there is.
+"""Groups of walkers of one model: by nodes, clusters or bits, a kind for every model there is.
 
 Every walker sits at a level of a temperature ladder and is swept at that level's temperature. A
 group has its own random stream, so results do not depend on which thread runs it.
@@ -19,17 +17,18 @@ free nodes alone; clamps act on their neighbours as fields.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.engines.sampling.move_sets import Regions
+from spinlearn.engines.sampling.move_sets import Regions, regions_of
 from spinlearn.engines.sampling.sums import LevelSums
-from spinlearn.model.arrays import FloatArray, StateArray
+from spinlearn.files.arrays import Arrays
+from spinlearn.model.arrays import FloatArray, IndexArray, StateArray
 from spinlearn.model.kernel_arguments import (
     Group,
-    KernelModel,
     bond_thresholds,
     cluster_model,
     cluster_reason,
@@ -38,22 +37,34 @@ from spinlearn.model.kernel_arguments import (
 )
 from spinlearn.model.potts import PottsModel
 
+REASONS: dict[str, Callable[[PottsModel], object]] = {
+    "a class-level term": lambda model: model.class_penalty is not None,
+    "more than 8 states": lambda model: model.n_states > 8,
+    "more than 64 states": lambda model: model.n_states > 64,
+    "no positive couplings": lambda model: not np.any(model.couplings[:1] > 0),
+    "couplings that differ": lambda model: np.any(model.couplings != model.couplings[0]),
+    "negative couplings": lambda model: np.any(model.couplings < 0),
+    "node fields": lambda model: np.any(model.fields != 0),
+    "another pair cost than 1 - identity": lambda model: not model.is_potts,
+    "more than 15 neighbours": lambda model: np.max(model.graph.degrees) > 15,
+    "more than 10000 neighbours": lambda model: np.max(model.graph.degrees, initial=0) > 10_000,
+}
+"""What walkers may be unable to treat."""
+
 
 class Walkers:
     """A group of R walkers of one model: what the kinds share, on labellings (R, n)."""
 
-    default_walkers: ClassVar[int]
+    default_walkers: ClassVar[int] = 64
     sweeps_per_step: ClassVar[int]  # between two moves of the levels
     cooling_sweeps: ClassVar[int]  # at every level while the ladder is built
-    any_number: ClassVar[bool] = False  # of walkers; else the default one
+    refuses: ClassVar[tuple[str, ...]] = ()  # of REASONS, in the order in which they are looked at
 
     def __init__(
         self, model: PottsModel, seed: np.random.SeedSequence, n_walkers: int | None = None
     ) -> None:
         from spinlearn.kernels.rng import make_stream
 
-        if n_walkers is not None and not self.any_number:
-            raise ValueError(f"{type(self).__name__} come in groups of {self.default_walkers}")
         self.n_walkers = self.default_walkers if n_walkers is None else n_walkers
         self._model = model
         self._edge_u = np.ascontiguousarray(model.graph.edges[:, 0])
@@ -66,32 +77,32 @@ class Walkers:
         self.levels = np.zeros(self.n_walkers, dtype=np.int32)
         self.active = np.arange(self.n_walkers)  # walkers that sweeps and exchanges move
         self.repeats = np.ones(self.n_walkers, dtype=np.int64)  # sweeps in the place of one
-        self.use_regions(Regions.none())
+        self.use_regions(regions_of(model, []))
         self._prepare()
         self.put_states(random_states(model, self.n_walkers, seed))
 
     def _prepare(self) -> None:
         """Set up what this kind needs, before it has any states."""
 
-    @staticmethod
-    def unsupported(model: PottsModel) -> str | None:
+    @classmethod
+    def unsupported(cls, model: PottsModel) -> str | None:
         """What of the model these walkers cannot treat, or None."""
-        raise NotImplementedError
+        return next((reason for reason in cls.refuses if REASONS[reason](model)), None)
 
-    def use_ladder(self, betas: FloatArray) -> None:
-        """Set the ladder; all walkers go to its first level."""
+    def use_ladder(self, betas: FloatArray, like: Walkers | None = None) -> None:
+        """Set the ladder; all walkers go to its first level.
+
+        `like` is a group of the same kind and model that may have this ladder already, to share
+        what is large.
+        """
         self.betas = np.ascontiguousarray(betas, dtype=np.float64)
         self.levels[:] = 0
         self.apply_levels()
 
-    def use_ladder_of(self, other: Walkers) -> None:
-        """Share the ladder of another group of the same kind and model."""
-        self.use_ladder(other.betas)
-
     def apply_levels(self) -> None:
         """Make the next sweeps run at the temperatures of `levels`."""
 
-    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self) -> Arrays:
         """Where the walkers stand, by name, for a checkpoint."""
         return {
             "states": self.states(),
@@ -100,7 +111,7 @@ class Walkers:
             "region_moves": self.region_moves,
         }
 
-    def restore(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
+    def restore(self, arrays: Arrays) -> None:
         """Go on from saved arrays; ladder and regions must have been set."""
         self.put_states(arrays["states"])
         for name in ("levels", "stream", "region_moves"):
@@ -111,7 +122,7 @@ class Walkers:
         """Let the active walkers visit all free nodes `n_sweeps` times."""
         raise NotImplementedError
 
-    def sweep_and_measure(self, rows: npt.NDArray[np.int64], sums: LevelSums) -> None:
+    def sweep_and_measure(self, rows: IndexArray, sums: LevelSums) -> None:
         """Sweep, and add the averages of every active walker to its row (< 0 for none)."""
         self.sweep(self.sweeps_per_step)
         only = np.full_like(rows, -1)
@@ -157,13 +168,14 @@ class Walkers:
         """Try to exchange two classes on `n_tries` random regions."""
         from spinlearn.kernels.nodes import swap_on_regions
 
-        if self.regions.count == 0:
+        regions = self.regions
+        if regions.count == 0:
             return
         states = self.active_states()
         swap_on_regions(
             states,
             self._model.n_states,
-            tuple(self.regions.arrays().values()),
+            (regions.ptr, regions.nodes, regions.border_ptr, regions.borders, regions.couplings),
             self._fields,
             self.betas[self.levels[self.active]],
             n_tries,
@@ -172,21 +184,35 @@ class Walkers:
         )
         self.put_active_states(states)
 
-    def _swap_regions(self, states: StateArray, model: KernelModel, n_tries: int) -> None:
-        """Exchange two classes on random regions of the active walkers' states, any energy."""
+
+class AnyEnergyWalkers(Walkers):
+    """Walkers with the energies and region moves of any model, by kernels that know all terms."""
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._all_nodes = kernel_model(self._model)
+
+    def energies(self) -> FloatArray:
+        from spinlearn.kernels.nodes import energies_of
+
+        return np.asarray(energies_of(self.active_states(), self._all_nodes))
+
+    def move_regions(self, n_tries: int) -> None:
         from spinlearn.kernels.nodes import swap_regions
 
-        regions = self.regions
-        if regions.count:
-            swap_regions(
-                states,
-                self.betas[self.levels[self.active]],
-                (regions.ptr, regions.nodes),
-                model,
-                self.stream,
-                n_tries,
-                self.region_moves,
-            )
+        if self.regions.count == 0:
+            return
+        states = self.active_states()
+        swap_regions(
+            states,
+            self.betas[self.levels[self.active]],
+            (self.regions.ptr, self.regions.nodes),
+            self._all_nodes,
+            self.stream,
+            n_tries,
+            self.region_moves,
+        )
+        self.put_active_states(states)
 
 
 EXCHANGE_DISTANCES = (1, 2, 4)  # in the ladder, of the walkers paired after every sweep
@@ -194,9 +220,6 @@ EXCHANGE_DISTANCES = (1, 2, 4)  # in the ladder, of the walkers paired after eve
 
 class FreeWalkers(Walkers):
     """Any number of walkers, int8 [R, n_free]."""
-
-    default_walkers: ClassVar[int] = 64
-    any_number: ClassVar[bool] = True
 
     def _prepare(self) -> None:
         self._clusters, self._sizes, self._free = cluster_model(self._model)
@@ -224,25 +247,15 @@ class ClusterWalkers(FreeWalkers):
 
     sweeps_per_step: ClassVar[int] = 1
     cooling_sweeps: ClassVar[int] = 6
+    refuses = ("a class-level term", "negative couplings", "another pair cost than 1 - identity")
 
-    @staticmethod
-    def unsupported(model: PottsModel) -> str | None:
-        if model.class_penalty is not None:
-            return "a class-level term"
-        if np.any(model.couplings < 0):
-            return "negative couplings"
-        if not model.is_potts:
-            return "another pair cost than 1 - identity"
-        return None
-
-    def use_ladder(self, betas: FloatArray) -> None:
-        self._thresholds = bond_thresholds(betas, self._free.couplings)
+    def use_ladder(self, betas: FloatArray, like: Walkers | None = None) -> None:
+        if like is None or like is self:
+            self._thresholds = bond_thresholds(betas, self._free.couplings)
+        else:
+            assert isinstance(like, ClusterWalkers)
+            self._thresholds = like._thresholds  # large: one number per level and edge
         super().use_ladder(betas)
-
-    def use_ladder_of(self, other: Walkers) -> None:
-        assert isinstance(other, ClusterWalkers)
-        self._thresholds = other._thresholds  # large: one number per level and edge
-        super().use_ladder(other.betas)
 
     def _group(self) -> Group:
         own = self._states, self.active, self.levels, self.repeats, self.betas
@@ -253,7 +266,7 @@ class ClusterWalkers(FreeWalkers):
         rows = np.full(self.n_walkers, -1, dtype=np.int64)
         self._sweep(n_sweeps, rows, nothing, nothing[:, :, 0], nothing[:, :, 0])
 
-    def sweep_and_measure(self, rows: npt.NDArray[np.int64], sums: LevelSums) -> None:
+    def sweep_and_measure(self, rows: IndexArray, sums: LevelSums) -> None:
         """One sweep; adds the averages over the draw of every cluster (improved estimators)."""
         self._sweep(1, rows, sums.nodes, sums.undecided, sums.edges)
         sums.count(rows[self.active], self.repeats[self.active])
@@ -300,26 +313,12 @@ class ClusterWalkers(FreeWalkers):
             redraw_regions(self._group(), self._clusters, regions, n_tries, self.region_moves)
 
 
-class ClassClusterWalkers(ClusterWalkers):
+class ClassClusterWalkers(AnyEnergyWalkers, ClusterWalkers):
     """Any number of walkers moved by clusters under a term in the class sizes."""
 
-    @staticmethod
-    def unsupported(model: PottsModel) -> str | None:
+    @classmethod
+    def unsupported(cls, model: PottsModel) -> str | None:
         return cluster_reason(model)
-
-    def _prepare(self) -> None:
-        super()._prepare()
-        self._all_nodes = kernel_model(self._model)
-
-    def energies(self) -> FloatArray:
-        from spinlearn.kernels.nodes import energies_of
-
-        return np.asarray(energies_of(self.active_states(), self._all_nodes))
-
-    def move_regions(self, n_tries: int) -> None:
-        states = self.active_states()
-        self._swap_regions(states, self._all_nodes, n_tries)
-        self.put_active_states(states)
 
 
 class MetropolisWalkers(FreeWalkers):
@@ -327,10 +326,7 @@ class MetropolisWalkers(FreeWalkers):
 
     sweeps_per_step: ClassVar[int] = 5
     cooling_sweeps: ClassVar[int] = 20
-
-    @staticmethod
-    def unsupported(model: PottsModel) -> str | None:
-        return None if model.class_penalty is None else "a class-level term"
+    refuses = ("a class-level term",)
 
     def sweep(self, n_sweeps: int) -> None:
         from spinlearn.kernels.nodes import metropolis_sweeps
@@ -343,50 +339,41 @@ class MetropolisWalkers(FreeWalkers):
             return super().energies()
         return np.asarray(self._model.energy(self.active_states()))
 
-    def move_regions(self, n_tries: int) -> None:
-        if self._model.is_potts:  # else an exchange of states costs edges inside too
-            super().move_regions(n_tries)
 
+class ParallelWalkers(Walkers):
+    """All walkers at the same node at the same step, in the bits of words or lanes of vectors."""
 
-class BitWalkers(Walkers):
-    """256 walkers, one per bit: equal positive couplings, no fields, q <= 8."""
-
-    default_walkers: ClassVar[int] = 256
     sweeps_per_step: ClassVar[int] = 4
     cooling_sweeps: ClassVar[int] = 30
-
-    @staticmethod
-    def unsupported(model: PottsModel) -> str | None:
-        if model.class_penalty is not None:
-            return "a class-level term"
-        if model.n_states > 8:
-            return "more than 8 states"
-        if len(model.couplings) == 0 or model.couplings[0] <= 0:
-            return "no positive couplings"
-        if np.any(model.couplings != model.couplings[0]):
-            return "couplings that differ"
-        if np.any(model.fields != 0):
-            return "node fields"
-        if not model.is_potts:
-            return "another pair cost than 1 - identity"
-        if np.max(model.graph.degrees) > 15:
-            return "more than 15 neighbours"
-        return None
 
     def _prepare(self) -> None:
         from spinlearn.kernels import bits
 
-        self._kernel, model, graph = bits, self._model, self._model.graph
+        self._kernel, graph = bits, self._model.graph
         self._indptr = graph.indptr.astype(np.uint32)
         self._neighbors = graph.neighbors.astype(np.uint32)
-        self._free = model.free_nodes.astype(np.uint32)
-        self._edges = np.ascontiguousarray(graph.edges)
-        self._max_degree = int(graph.degrees.max())
-        self._n_planes = bits.plane_count(model.n_states)
-        self._unit = float(model.couplings[0])
+        self._free = self._model.free_nodes.astype(np.uint32)
+
+
+class BitWalkers(ParallelWalkers):
+    """256 walkers, one per bit: equal positive couplings, no fields, q <= 8."""
+
+    default_walkers: ClassVar[int] = 256
+    refuses = (
+        "a class-level term", "more than 8 states", "no positive couplings",
+        "couplings that differ", "node fields", "another pair cost than 1 - identity",
+        "more than 15 neighbours",
+    )  # fmt: skip
+
+    def _prepare(self) -> None:
+        super()._prepare()
+        self._edges = np.ascontiguousarray(self._model.graph.edges)
+        self._max_degree = int(self._model.graph.degrees.max())
+        self._n_planes = self._kernel.plane_count(self._model.n_states)
+        self._unit = float(self._model.couplings[0])
         self._cut = np.empty(self.n_walkers, dtype=np.int64)
 
-    def use_ladder(self, betas: FloatArray) -> None:
+    def use_ladder(self, betas: FloatArray, like: Walkers | None = None) -> None:
         scaled = np.asarray(betas) * self._unit
         self._digits = self._kernel.acceptance_digits(scaled, self._max_degree)
         self._planes = np.empty(self._max_degree * 32 * 4, dtype=np.uint64)
@@ -435,37 +422,19 @@ class BitWalkers(Walkers):
         self._spins = self._kernel.pack_states(states, self._model.n_states)
 
 
-class LockstepWalkers(Walkers):
+class LockstepWalkers(ParallelWalkers):
     """64 walkers, int8 [n, 64]: couplings of either sign, fields, q <= 64."""
 
-    default_walkers: ClassVar[int] = 64
-    sweeps_per_step: ClassVar[int] = 4
-    cooling_sweeps: ClassVar[int] = 30
-
-    @staticmethod
-    def unsupported(model: PottsModel) -> str | None:
-        if model.class_penalty is not None:
-            return "a class-level term"
-        if model.n_states > 64:
-            return "more than 64 states"
-        if not model.is_potts:
-            return "another pair cost than 1 - identity"
-        if np.max(model.graph.degrees, initial=0) > 10_000:
-            return "more than 10000 neighbours"
-        return None
+    refuses = (
+        "a class-level term", "more than 64 states", "another pair cost than 1 - identity",
+        "more than 10000 neighbours",
+    )  # fmt: skip
 
     def _prepare(self) -> None:
-        from spinlearn.kernels import bits as lockstep
-
-        self._kernel, model, graph = lockstep, self._model, self._model.graph
-        self._indptr = graph.indptr.astype(np.uint32)
-        self._neighbors = graph.neighbors.astype(np.uint32)
-        self._free = model.free_nodes.astype(np.uint32)
-        *self._terms, self._unit = lockstep.quantize(
-            model.couplings[graph.edge_ids],
-            self._indptr,
-            self._fields if len(self._fields) else None,
-        )
+        super()._prepare()
+        couplings = self._model.couplings[self._model.graph.edge_ids]
+        fields = self._fields if len(self._fields) else None
+        *self._terms, self._unit = self._kernel.quantize(couplings, self._indptr, fields)
 
     def apply_levels(self) -> None:
         rates = -self.betas[self.levels] * self._unit * self._kernel.LOG2_E
@@ -496,36 +465,20 @@ MOST_BIT_NODES = 5_000
 FLIPS = 4  # of Wolff clusters after every heat-bath sweep
 
 
-class GeneralWalkers(Walkers):
+class GeneralWalkers(AnyEnergyWalkers):
     """64 walkers by heat bath and corrected cluster flips, int8 [64, n].
 
     Normalised and ratio cut, pair-cost tables, couplings of either sign.
     """
 
-    default_walkers: ClassVar[int] = 64
     sweeps_per_step: ClassVar[int] = 2
     cooling_sweeps: ClassVar[int] = 12
-
-    @staticmethod
-    def unsupported(model: PottsModel) -> str | None:
-        return None
-
-    def _prepare(self) -> None:
-        self._kernel_model = kernel_model(self._model)
 
     def sweep(self, n_sweeps: int) -> None:
         from spinlearn.kernels.nodes import sweep_walkers
 
         betas = self.betas[self.levels]
-        sweep_walkers(self._states, betas, self._kernel_model, self.stream, n_sweeps, FLIPS)
-
-    def energies(self) -> FloatArray:
-        from spinlearn.kernels.nodes import energies_of
-
-        return np.asarray(energies_of(self._states, self._kernel_model))
-
-    def move_regions(self, n_tries: int) -> None:
-        self._swap_regions(self._states, self._kernel_model, n_tries)
+        sweep_walkers(self._states, betas, self._all_nodes, self.stream, n_sweeps, FLIPS)
 
     def states(self) -> StateArray:
         return self._states.copy()
