@@ -22,9 +22,9 @@ from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.graph_file import check_compressed, check_dense_size, errors_about
 from spinlearn.io.names import (
     array_of_points,
+    id_column,
     ids_of,
     one_array,
-    own_id_column,
     own_labels,
     row_numbers,
     rows_are_features,
@@ -244,15 +244,15 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
     if label in adata.var and label not in obs.columns:
         raise rows_are_features(path, f"var has {options.labels!r}, obs has not", options)
     labels = own_labels(obs, options, adata.n_obs)
-    id_column = own_id_column(path, obs.columns, options, label_table)
-    ids = [str(name) for name in adata.obs_names] if id_column is None else ids_of(obs, id_column)
+    key = None if options.id is None else id_column(obs, options, label_table)[0]
+    ids = [str(name) for name in adata.obs_names] if key is None else ids_of(obs, key)
     notes: tuple[str, ...] = ()
     if not all(map(str.strip, ids)):
         raise InvalidInputError(
             f"{path} has a cell without a name in obs_names, and every one needs one: fill it in, "
             "or name a column of obs with --id"
         )
-    if id_column is None and len(set(ids)) < len(ids):
+    if key is None and len(set(ids)) < len(ids):
         ids, notes = row_numbers(len(ids)), ("obs_names repeat: ids are row numbers",)
     name = one_array(path, named_representations(adata), options)
     if name is not None and options.neighbors is not None:

@@ -12,12 +12,13 @@ change the answer in silence.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from spinlearn.answers.labels import is_missing
 from spinlearn.errors import InvalidInputError
@@ -86,22 +87,47 @@ EXACT = 2.0**53  # whole numbers up to here are all different as floats too
 
 # Why a column is no feature.
 TO_USE = "to use it, name it with --features beside the others"
-INDEX = "it names the rows, as pandas writes its index"
-NO_NAME = "it has no name in the heading; give it one to use it"
 COUNTS = f"it counts the rows; {TO_USE}"
-CODES = f"whole numbers that its name calls ids or codes; {TO_USE}"
-EMPTY = "it is empty"
 DATES = f"dates; {TO_USE}: the days since the first one"
 UNREAD_DATES = f"dates; {TO_USE}, written as 2024-12-31"
-CODED_DATES = f"numbers that are dates or months; {TO_USE}, dates as 2024-12-31"
-STAMPS = f"moments, as seconds since 1970 or parts of them; {TO_USE}"
 SERIAL = f"whole numbers that are all different, as serial numbers and years are; {TO_USE}"
-YEARS = f"years; {TO_USE}"
 GIVES_AWAY = (
     "it has one value, or none, in all rows without a label and others in those with one, so that "
     f"it tells them apart; {TO_USE}"
 )
-NOT_NAMED = "not named with --features"
+# What numbers are that measure nothing, by their values and the name of their column.
+RULES: tuple[tuple[str, Callable[[_Column], object]], ...] = (
+    (
+        f"years; {TO_USE}",
+        lambda c: (
+            c.whole
+            and NAME.search(HUMP.sub("_", c.name).lower())
+            and _between(c.given, FIRST_YEAR, LAST_YEAR)
+        ),
+    ),
+    (DATES, lambda c: _are_day_numbers(c)),
+    (
+        f"numbers that are dates or months; {TO_USE}, dates as 2024-12-31",
+        lambda c: c.whole and len(c.given) >= FEWEST_CODED and _are_coded_dates(c.given),
+    ),
+    (
+        f"moments, as seconds since 1970 or parts of them; {TO_USE}",
+        lambda c: (
+            STAMP.search(c.name)
+            and any(
+                _between(c.given, FIRST_SECOND * k, LAST_SECOND * k) for k in (1, 1e3, 1e6, 1e9)
+            )
+        ),
+    ),
+    (  # rows are counted from 0 or 1, be they ever so few
+        COUNTS,
+        lambda c: c.name.strip().lower() in COUNTERS and c.counts_rows and c.values[0] in (0, 1),
+    ),
+    (
+        f"whole numbers that its name calls ids or codes; {TO_USE}",
+        lambda c: c.whole and BETWEEN_WORDS.split(c.name.strip())[-1].lower() in CODE_WORDS,
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,198 +150,114 @@ class _Column(NamedTuple):
     cells: Sequence[Any]
     values: FloatArray  # NaN where a cell is empty, or no number
     given: FloatArray  # all numbers that are there
-    texts: list[int]  # rows whose cells are no numbers
-
-
-@dataclass(slots=True)
-class _Sorted:
-    """Columns as they are gone through."""
-
-    table: Table
-    labelled: BoolArray
-    chosen: bool  # whether the user named the columns: then none may be left out
-    points: dict[str, FloatArray] = field(default_factory=dict)  # by column, (n, k)
-    names: dict[str, list[str]] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)  # reasons
-    serials: list[str] = field(default_factory=list)
-    nearly_serial: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)
-
-    def use(self, column: str, points: FloatArray, names: list[str]) -> None:
-        self.points[column], self.names[column] = points, names
-
-    def leave_out(self, columns: Sequence[str], reason: str) -> None:
-        for name in columns:
-            self.left_out[name] = reason
-            self.points.pop(name, None)
-            self.names.pop(name, None)
-
-    def error(self, said: str, remedy: str) -> InvalidInputError:
-        return InvalidInputError(f"{self.table.path} {said}: {remedy}")
-
-    def place(self, column: _Column, row: int) -> str:
-        """A cell and where it stands, for messages."""
-        return f"({shown(column.cells[row])} in {self.table.place(row)})"
+    filled: list[int] | npt.NDArray[np.intp]  # rows whose cells hold something
+    texts: list[int]  # those of them whose cells are no numbers
+    whole: bool  # whether there are finite numbers, and all of them are whole
+    counts_rows: bool  # whether numbers grow by 1 from row to row
 
 
 def read_features(
     table: Table, names: Sequence[str], options: ReadOptions, labelled: BoolArray
 ) -> Features:
-    """Columns as points: those of `names`, unless they are none; rows with a label are told."""
-    found = _Sorted(table, labelled, chosen=bool(options.features))
+    """Points of the columns `names`, as far as these are features; `labelled` rows have a label."""
+    chosen = bool(options.features)  # the user named the columns: then none may be left out
+    points: dict[str, FloatArray] = {}  # by column, (n, k)
+    groups: dict[str, list[str]] = {}  # names of these k
+    left_out: dict[str, str] = {}  # reasons
+    remarks: list[str] = []
+    whole: dict[str, tuple[float, bool]] = {}  # columns of whole numbers, see `_serials`
     for name in names:
-        _sort_column(found, _read_column(name, table.cells[name]))
-    _leave_out_serials(found)
-    _remark_far_values(found)
-    gaps = [(c, r) for c, p in found.points.items() for r in np.flatnonzero(np.isnan(p[:, 0]))]
+        column = _read_column(name, table.cells[name])
+        reason = None if chosen else _why_no_feature(column, table, labelled)
+        if reason is not None:
+            left_out[name] = reason
+        elif column.texts or _are_day_numbers(column):
+            points[name], groups[name], remark = _text_points(column, table)
+            remarks.append(remark)
+        else:
+            infinite = np.flatnonzero(np.isinf(column.values)).tolist()
+            if infinite:
+                raise InvalidInputError(
+                    f"{table.path} has {shown(column.cells[infinite[0]])} in column {name!r}, "
+                    f"{table.place(infinite[0])}, which is not a finite number: correct it, or "
+                    "leave the column out with --features"
+                )
+            points[name], groups[name] = column.values[:, None], [name]
+            if column.whole and not chosen:
+                many = len(column.given) >= FEWEST_ROWS
+                whole[name] = _share_of_different(column) if many else 0.0, column.counts_rows
+    reasons, more = _serials(whole, len(points), table.columns)
+    left_out |= reasons
+    points = {name: values for name, values in points.items() if name not in reasons}
+    remarks += [*more, *_far_values(points)]
+    gaps = [(c, r) for c, p in points.items() for r in np.flatnonzero(np.isnan(p[:, 0]))]
     if gaps and options.missing == "error":
         name, row = gaps[0]
-        raise found.error(
-            f"lacks {len(gaps)} feature values, the first in column {name!r}, "
-            f"{table.place(int(row))}, and distances need all of them",
-            "fill them in, say --missing median or --missing drop, or leave those columns out with "
-            "--features",
+        raise InvalidInputError(
+            f"{table.path} lacks {len(gaps)} feature values, the first in column {name!r}, "
+            f"{table.place(int(row))}, and distances need all of them: fill them in, say --missing "
+            "median or --missing drop, or leave those columns out with --features"
         )
-    if not found.points:
-        raise found.error(
-            "has no feature column, and points need at least one number each",
-            "; ".join(["name some with --features", *_left_out_notes(found)]),
-        )
-    if found.chosen:
+    if chosen and points:
         said = (*names, options.labels, options.id, *options.exclude)
-        found.leave_out([name for name in table.columns if name not in said], NOT_NAMED)
-    used = [name for column in found.points for name in found.names[column]]
+        left_out |= dict.fromkeys(
+            (c for c in table.columns if c not in said), "not named with --features"
+        )
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        by_reason.setdefault(reason, []).append(name)
+    notes = [
+        f"left out {named(group, table.columns, repr)}: {reason}"
+        for reason, group in by_reason.items()
+    ]
+    if not points:
+        raise InvalidInputError(
+            f"{table.path} has no feature column, and points need at least one number each: "
+            + "; ".join(["name some with --features", *notes])
+        )
+    used = [name for column in points for name in groups[column]]
     if len(set(used)) < len(used):
         twice = next(name for k, name in enumerate(used) if name in used[:k])
-        raise found.error(
-            f"would have two features {twice!r}, one of them a value of a column of words",
-            "rename a column",
+        raise InvalidInputError(
+            f"{table.path} would have two features {twice!r}, one of them a value of a column of "
+            "words: rename a column"
         )
-    notes = (*_left_out_notes(found), *found.remarks)
-    notes += (f"{len(used)} features: {named(used, table.columns)}",)
-    groups = found.names.values()
-    shared = {name: len(group) for group in groups for name in group if len(group) > 1}
-    return Features(np.concatenate(list(found.points.values()), axis=1), used, notes, shared)
+    notes += [*remarks, f"{len(used)} features: {named(used, table.columns)}"]
+    shared = {n: len(group) for group in groups.values() for n in group if len(group) > 1}
+    return Features(np.concatenate(list(points.values()), axis=1), used, tuple(notes), shared)
 
 
-def _sort_column(found: _Sorted, column: _Column) -> None:
-    name, values, table = column.name, column.values, found.table
-    if not found.chosen:  # a column that nobody named may be none, whatever else it holds
-        reason = None
-        if len(column.given) == 0 and not column.texts:
-            reason = EMPTY
-        elif name in table.index:
-            reason = INDEX if column.texts or _are_serial(column) else NO_NAME
-        elif not column.texts:
-            reason = _no_measurements(name, values)
-            if reason is None and _tells_who_is_labelled(values, found.labelled):
-                reason = GIVES_AWAY
-        if reason is not None:
-            found.left_out[name] = reason
-            return
-    if column.texts:
-        _sort_text(found, column)
-        return
-    infinite = np.flatnonzero(np.isinf(values)).tolist()
-    if infinite:
-        raise found.error(
-            f"has {shown(column.cells[infinite[0]])} in column {name!r}, "
-            f"{table.place(infinite[0])}, which is not a finite number",
-            "correct it, or leave the column out with --features",
-        )
-    if _are_numbered_dates(values):
-        _use_dates(found, column)
-        return
-    found.use(name, values[:, None], [name])
-    if found.chosen or len(column.given) < FEWEST_ROWS or np.any(column.given % 1 != 0):
-        return
-    if _are_serial(column):
-        found.serials.append(name)
-    elif _are_nearly_serial(column):
-        found.nearly_serial.append(name)
+def named(names: Sequence[str], columns: Sequence[str], form: Callable[[str], str] = str) -> str:
+    """All names: one by one, or, if they are many, neighbours among `columns` as ranges.
 
-
-def _sort_text(found: _Sorted, column: _Column) -> None:
-    """A column in which something is no number."""
-    name, cells, n_rows = column.name, column.cells, found.table.n_rows
-    commas = [row for row in column.texts if WITH_COMMAS.fullmatch(str(cells[row]).strip())]
-    if commas:
-        raise found.error(
-            f"has commas in the numbers of column {name!r} {found.place(column, commas[0])}",
-            "say --decimal , if they are decimal commas; else write decimal points, and no "
-            "separators of thousands",
-        )
-    if _are_dates(cells):
-        if found.chosen:
-            _use_dates(found, column)
+    With `form=repr` they stand in quotes, so that blanks in them show.
+    """
+    if len(names) <= MOST_NAMES:
+        return ", ".join(map(form, names))
+    place = {name: k for k, name in enumerate(columns)}
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and place.get(name, -2) == place.get(runs[-1][-1], -9) + 1:
+            runs[-1].append(name)
         else:
-            found.left_out[name] = DATES if _unread_date(cells) is None else UNREAD_DATES
-        return
-    place = f"column {name!r} {found.place(column, column.texts[0])}"
-    if len(column.given):
-        raise found.error(
-            f"mixes numbers and text in {place}",
-            "correct it, or name the columns to use with --features",
-        )
-    marks = _marks([str(cells[row]).strip() for row in column.texts])
-    if marks is not None:
-        raise found.error(
-            f"has {marks} beside the numbers of {place}",
-            "write the numbers alone, or name the columns to use with --features",
-        )
-    words, about = _words(cells, n_rows)
-    if not found.chosen:
-        found.left_out[name] = about
-        return
-    if not 2 <= len(words) <= min(MOST, MOST_WORDS * max(n_rows, FEWEST_ROWS)):
-        raise found.error(
-            f"has no numbers in column {name!r}, which was named as a feature, but {about}",
-            "encode it as numbers, or leave it out",
-        )
-    # Of two words the second alone has a column: the other would say the same again.
-    columns = words[1:] if len(words) == 2 else words
-    texts = np.array(["" if _is_empty(cell) else cell.strip() for cell in cells], dtype=object)
-    points = (texts[:, None] == np.array(columns, dtype=object)).astype(np.float64)
-    points[texts == ""] = np.nan
-    found.use(name, points, [f"{name}={word}" for word in columns])
-    found.remarks.append(
-        f"{name!r} is used as a column of 0 and 1 for each of its {len(words)} values: "
-        + ", ".join(map(repr, words))
+            runs.append([name])
+    return ", ".join(
+        ", ".join(map(form, run))
+        if len(run) < SHORTEST_RANGE
+        else f"{form(run[0])} to {form(run[-1])} (the {len(run)} columns from one to the other)"
+        for run in runs
     )
 
 
-def _leave_out_serials(found: _Sorted) -> None:
-    """Columns that number the rows, unless they are counts, or there is little else."""
-    columns = found.table.columns
-    counters = [name for name in found.serials if _counts_rows(found.points[name][:, 0])]
-    if len(counters) < len(found.points):
-        found.leave_out(counters, COUNTS)
-    serials = [name for name in found.serials if name in found.points]
-    others = [found.points[name] for name in found.points if name not in serials]
-    whole = sum(bool(np.all(np.isnan(values) | (values % 1 == 0))) for values in others)
-    if len(serials) > len(others) or (len(serials) > MOST_SERIALS and whole > len(others) / 2):
-        found.remarks.append(
-            f"used {_quoted(serials, columns)}, whole numbers that are all different, "
-            + ("as there is little else" if len(serials) > len(others) else "as counts are")
-            + "; if one only numbers the rows, name the others with --features"
-        )
-    else:
-        found.leave_out(serials, SERIAL)
-    if found.nearly_serial and len(found.nearly_serial) <= MOST_SERIALS:
-        found.remarks.append(
-            f"used {_quoted(found.nearly_serial, columns)}, whole numbers that hardly repeat; if "
-            "they only number or name the rows, name the other columns with --features"
-        )
-
-
-def _remark_far_values(found: _Sorted) -> None:
+def _far_values(points: dict[str, FloatArray]) -> list[str]:
     """Name the largest or smallest value of a column where it is far from all others.
 
     -999 for a missing number is such a value, and so is a number with a point too few. Scaled to
     deviation 1, it leaves all other values of its column nearly the same.
     """
-    for name, points in found.points.items():
-        given = points[~np.isnan(points[:, 0]), 0] if points.shape[1] == 1 else np.empty(0)
+    remarks = []
+    for name, values in points.items():
+        given = values[~np.isnan(values[:, 0]), 0] if values.shape[1] == 1 else np.empty(0)
         for end in (given.min(), given.max()) if len(given) else ():
             others = given[given != end]
             if len(others) < FEWEST_ROWS:
@@ -323,77 +265,238 @@ def _remark_far_values(found: _Sorted) -> None:
             low, high = others.min(), others.max()
             if high > low and max(low - end, end - high) > FAR * (high - low):
                 times = len(given) - len(others)
-                found.remarks.append(
+                remarks.append(
                     f"{name!r} is {end:g} in {times} row{'s' if times > 1 else ''}, far from all "
                     "its other values: if that stands for a missing value, leave the cells empty"
                 )
                 break
+    return remarks
 
 
-def _use_dates(found: _Sorted, column: _Column) -> None:
-    """Count the days since the first date of a column."""
-    name, cells = column.name, column.cells
-    unread = _unread_date(cells)
-    if unread is not None:
-        text = re.sub(r"\.0*$", "", str(cells[unread]).strip())
-        in_order = ISO.fullmatch(text) or YEAR_FIRST.fullmatch(text)
-        why = "is no day of the calendar"
-        if in_order is None:
-            why = "may be read with day, month and year in another order"
-        raise found.error(
-            f"has the date {shown(cells[unread])} in column {name!r}, {found.table.place(unread)}, "
-            f"which {why}",
-            "write them as 2024-12-31, or leave the column out",
-        )
-    moments = [None if _is_empty(cell) else _moment(cell) for cell in cells]
-    first = min(moment for moment in moments if moment is not None)
-    days = [np.nan if m is None else (m - first).total_seconds() / SECONDS for m in moments]
-    found.use(name, np.array(days)[:, None], [name])
-    found.remarks.append(f"{name!r} is used as the number of days since its first date")
-
-
-# -- cells -----------------------------------------------------------------------------------------
+# -- columns of numbers ----------------------------------------------------------------------------
 
 
 def _read_column(name: str, cells: Sequence[Any]) -> _Column:
     """Numbers, gaps and text of a column."""
-    is_text = np.zeros(len(cells), dtype=bool)
+    texts: list[int] = []
     try:
-        if set(map(type, cells)) <= {str}:
-            underscore = "_" in "".join(cells)  # ten times as fast
-        else:
-            underscore = any(map(_has_underscore, cells))
-        if underscore:
+        plain = set(map(type, cells)) <= {str}
+        strings = cells if plain else [str(c) for c in cells if isinstance(c, (str, bytes))]
+        if "_" in "".join(strings):
             raise ValueError("Python would read 1_000 as a number")
         values = np.asarray(cells, dtype=np.float64)
+        if values.ndim > 1:
+            raise TypeError("lists of one length")
+        filled: Any = np.flatnonzero(~np.isnan(values))
     except (TypeError, ValueError, OverflowError):
         values = np.full(len(cells), np.nan)
-        words = {str(cell).strip().lower() for cell in cells if not _is_empty(cell)}
-        truths = words <= set(TRUTHS)  # True and False are 1 and 0, if a column says nothing else
-        for row, cell in enumerate(cells):
+        filled = [
+            k
+            for k, cell in enumerate(cells)
+            if not (cell is None or (isinstance(cell, str) and is_missing(cell)))
+        ]
+        truths = {str(cells[row]).strip().lower() for row in filled} <= set(TRUTHS)
+        for row in filled:  # True and False are 1 and 0, if a column says nothing else
+            text = str(cells[row]).strip().lower()
             try:
-                if not _is_empty(cell):
-                    values[row] = TRUTHS[str(cell).strip().lower()] if truths else _number(cell)
+                if "_" in text:
+                    raise ValueError(text) from None
+                values[row] = TRUTHS[text] if truths else float(cells[row])
             except (TypeError, ValueError, OverflowError):
-                is_text[row] = True
-    if values.ndim > 1:  # lists of one length
-        values = np.full(len(cells), np.nan)
-        is_text[:] = True
-    return _Column(name, cells, values, values[~np.isnan(values)], np.flatnonzero(is_text).tolist())
+                texts.append(row)
+    given = values[~np.isnan(values)]
+    finite = given[np.isfinite(given)]
+    with np.errstate(invalid="ignore"):
+        counts_rows = len(values) > 1 and bool(np.all(np.diff(values) == 1))
+    whole = len(finite) > 0 and bool(np.all(finite % 1 == 0))
+    return _Column(name, cells, values, given, filled, texts, whole, counts_rows)
 
 
-def _has_underscore(cell: Any) -> bool:
-    return (isinstance(cell, str) and "_" in cell) or (isinstance(cell, bytes) and b"_" in cell)
+def _why_no_feature(column: _Column, table: Table, labelled: BoolArray) -> str | None:
+    """Why a column that nobody named is no feature, whatever it holds; None if it may be one."""
+    if len(column.given) == 0 and not column.texts:
+        return "it is empty"
+    if column.name in table.index:
+        if column.texts or _share_of_different(column) == 1:
+            return "it names the rows, as pandas writes its index"
+        return "it has no name in the heading; give it one to use it"
+    if column.texts:
+        return _read_text(column, table)[0]
+    for reason, holds in RULES:
+        if holds(column):
+            return reason
+    # A column may tell who is labelled, such as the class as a number, with 0 where it is unknown:
+    # to distances, labelled points would be unlike all that should learn from them.
+    inside, outside = column.values[labelled], column.values[~labelled]
+    if len(inside) >= 2 and len(outside) >= FEWEST_ROWS and not np.any(np.isnan(inside)):
+        same = np.all(outside == outside[0]) and np.all(inside != outside[0])
+        if same or np.all(np.isnan(outside)):
+            return GIVES_AWAY
+    return None
 
 
-def _number(cell: Any) -> float:
-    if _has_underscore(cell):
-        raise ValueError(cell)
-    return float(cell)
+def _between(values: FloatArray, low: float, high: float) -> bool:
+    return bool(np.all((values >= low) & (values <= high)))
 
 
-def _is_empty(cell: object) -> bool:
-    return cell is None or (isinstance(cell, str) and is_missing(cell))
+def _are_day_numbers(column: _Column) -> bool:
+    """Whether numbers are all dates such as 20241231."""
+    given = column.given
+    if not (column.whole and _between(given, FIRST_DAY, LAST_DAY)):
+        return False
+    return _between(given // 100 % 100, 1, 12) and _between(given % 100, 1, 31)
+
+
+def _are_coded_dates(given: FloatArray) -> bool:
+    """Whether whole numbers are all months, 202412, or dates, 31122024 or 12312024."""
+    if _between(given, 100 * FIRST_CODED, 100 * LAST_CODED + 12):
+        return _between(given % 100, 1, 12)
+    if not _between(given, 10**6, 31129999):
+        return False
+    first, second, year = given // 10**6, given // 10**4 % 100, given % 10**4
+    days = _between(first, 1, 31) and _between(second, 1, 31)
+    months = _between(first, 1, 12) or _between(second, 1, 12)
+    return days and months and _between(year, FIRST_CODED, LAST_CODED)
+
+
+def _share_of_different(column: _Column) -> float:
+    """How many of the numbers of a column are different; 0 unless they look like serial numbers.
+
+    Such numbers are written as whole ones, 3 and not 3.0, unless cells are empty (pandas writes 3.0
+    then) or no number is left out between the smallest and the largest.
+    """
+    given, n_given = column.given, len(column.given)
+    n_unique = len(np.unique(given))
+    exact = np.abs(given).max() <= EXACT
+    if exact and n_unique / n_given < NEARLY_ALL:
+        return 0.0
+    unbroken = exact and n_unique == n_given and np.ptp(given) == n_given - 1
+    points_too = unbroken or n_given < len(column.values)
+    numbers = set()
+    for row in np.flatnonzero(~np.isnan(column.values)).tolist():
+        cell = column.cells[row]
+        if isinstance(cell, str):
+            match = WHOLE.fullmatch(cell)
+            if match is None or (match[2] and not points_too):
+                return 0.0
+            cell = match[1]
+        elif isinstance(cell, float):
+            if not (points_too and cell.is_integer()):
+                return 0.0
+        elif isinstance(cell, bool) or not isinstance(cell, (int, np.integer)):
+            return 0.0
+        numbers.add(int(cell))
+    return len(numbers) / n_given
+
+
+def _serials(
+    whole: dict[str, tuple[float, bool]], n_columns: int, columns: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Why columns that number the rows are left out; remarks on those that stay.
+
+    `whole` has, for each column of whole numbers, the share of those that are different, and
+    whether they count the rows. Serial numbers stay where they are counts, or there is little else
+    among all `n_columns`.
+    """
+    serials = [name for name, (share, _) in whole.items() if share == 1]
+    counters = [name for name in serials if whole[name][1]]
+    reasons = dict.fromkeys(counters, COUNTS) if len(counters) < n_columns else {}
+    serials = [name for name in serials if name not in reasons]
+    n_others = n_columns - len(reasons) - len(serials)
+    n_whole = len(whole) - len(reasons) - len(serials)
+    remarks = []
+    little = len(serials) > n_others
+    if little or (len(serials) > MOST_SERIALS and n_whole > n_others / 2):
+        remarks.append(
+            f"used {named(serials, columns, repr)}, whole numbers that are all different, "
+            + ("as there is little else" if little else "as counts are")
+            + "; if one only numbers the rows, name the others with --features"
+        )
+    else:
+        reasons |= dict.fromkeys(serials, SERIAL)
+    nearly = [name for name, (share, _) in whole.items() if NEARLY_ALL <= share < 1]
+    if nearly and len(nearly) <= MOST_SERIALS:
+        remarks.append(
+            f"used {named(nearly, columns, repr)}, whole numbers that hardly repeat; if they only "
+            "number or name the rows, name the other columns with --features"
+        )
+    return reasons, remarks
+
+
+# -- columns of text -------------------------------------------------------------------------------
+
+
+def _read_text(column: _Column, table: Table) -> tuple[str, list[str]]:
+    """What a column is in which something is no number, and its words, sorted, if it holds these.
+
+    The first is why it is no feature unless it is named.
+    """
+    name, cells, n_rows = column.name, column.cells, table.n_rows
+    given = [cells[row] for row in column.filled]
+    texts = [str(cells[row]).strip() for row in column.texts]
+    commas = [row for row, t in zip(column.texts, texts, strict=True) if WITH_COMMAS.fullmatch(t)]
+    if commas:
+        raise InvalidInputError(
+            f"{table.path} has commas in the numbers of column {name!r} ({shown(cells[commas[0]])} "
+            f"in {table.place(commas[0])}): say --decimal , if they are decimal commas; else write "
+            "decimal points, and no separators of thousands"
+        )
+    if all(
+        ISO.fullmatch(cell.strip()) or OTHER.fullmatch(cell.strip())
+        if isinstance(cell, str)
+        else isinstance(cell, date)
+        for cell in given
+    ):
+        return UNREAD_DATES if None in map(_moment, given) else DATES, []
+    first = column.texts[0]
+    place = f"column {name!r} ({shown(cells[first])} in {table.place(first)})"
+    if len(column.given):
+        raise InvalidInputError(
+            f"{table.path} mixes numbers and text in {place}: correct it, or name the columns to "
+            "use with --features"
+        )
+    marks = _marks(texts)
+    if marks is not None:
+        raise InvalidInputError(
+            f"{table.path} has {marks} beside the numbers of {place}: write the numbers alone, or "
+            "name the columns to use with --features"
+        )
+    if not all(isinstance(cell, str) for cell in given):
+        return "neither numbers nor words", []
+    words = sorted({cell.strip() for cell in given})
+    if len(words) == 1:
+        return "the same word in all rows", words
+    if len(words) <= MOST_LIKELY and n_rows >= ROWS_EACH * len(words):
+        return (
+            f"words, {len(words)} different ones; to use it one-hot, name it with --features "
+            "beside the others"
+        ), words
+    return f"text, with {len(words)} different values in {n_rows} rows", words
+
+
+def _text_points(column: _Column, table: Table) -> tuple[FloatArray, list[str], str]:
+    """Dates or words that were named as features: points, names, and what is said of them."""
+    name = column.name
+    about, words = _read_text(column, table) if column.texts else (DATES, [])
+    if about in (DATES, UNREAD_DATES):
+        remark = f"{name!r} is used as the number of days since its first date"
+        return _days(column, table), [name], remark
+    if not 2 <= len(words) <= min(MOST, MOST_WORDS * max(table.n_rows, FEWEST_ROWS)):
+        raise InvalidInputError(
+            f"{table.path} has no numbers in column {name!r}, which was named as a feature, but "
+            f"{about}: encode it as numbers, or leave it out"
+        )
+    # Of two words the second alone has a column: the other would say the same again.
+    columns = words[1:] if len(words) == 2 else words
+    texts = np.full(table.n_rows, "", dtype=object)
+    texts[column.filled] = [column.cells[row].strip() for row in column.filled]
+    points = (texts[:, None] == np.array(columns, dtype=object)).astype(np.float64)
+    points[texts == ""] = np.nan
+    remark = (
+        f"{name!r} is used as a column of 0 and 1 for each of its {len(words)} values: "
+        + ", ".join(map(repr, words))
+    )
+    return points, [f"{name}={word}" for word in columns], remark
 
 
 def _marks(texts: Sequence[str]) -> str | None:
@@ -416,157 +519,34 @@ def _marks(texts: Sequence[str]) -> str | None:
     return f"the unit {units[0]!r}" if len(units) == 1 else f"the units {', '.join(units[:5])}"
 
 
-def _words(cells: Sequence[Any], n_rows: int) -> tuple[list[str], str]:
-    """The words of a column, sorted, none if it holds anything else; and what it is, in words."""
-    given = [cell for cell in cells if not _is_empty(cell)]
-    if not all(isinstance(cell, str) for cell in given):
-        return [], "neither numbers nor words"
-    words = sorted({cell.strip() for cell in given})
-    if len(words) == 1:
-        return words, "the same word in all rows"
-    if len(words) <= MOST_LIKELY and n_rows >= ROWS_EACH * len(words):
-        return words, (
-            f"words, {len(words)} different ones; to use it one-hot, name it with --features "
-            "beside the others"
-        )
-    return words, f"text, with {len(words)} different values in {n_rows} rows"
-
-
-# -- numbers that are no measurements --------------------------------------------------------------
-
-
-def _all_between(values: FloatArray, low: float, high: float) -> bool:
-    return bool(np.all((values >= low) & (values <= high)))
-
-
-def _are_whole_between(values: FloatArray, low: float, high: float) -> bool:
-    """Whether there are numbers, and all of them are whole and in that range."""
-    given = values[~np.isnan(values)]
-    return len(given) > 0 and _all_between(given, low, high) and bool(np.all(given % 1 == 0))
-
-
-def _no_measurements(name: str, values: FloatArray) -> str | None:
-    """What numbers are that measure nothing, by their values and the name of their column."""
-    given = values[~np.isnan(values)]
-    called_year = NAME.search(HUMP.sub("_", name).lower())
-    if called_year and _are_whole_between(values, FIRST_YEAR, LAST_YEAR):
-        return YEARS
-    if _are_numbered_dates(values):
-        return DATES
-    if len(given) >= FEWEST_CODED:
-        if _are_whole_between(values, 100 * FIRST_CODED, 100 * LAST_CODED + 12):  # 202412
-            if _all_between(given % 100, 1, 12):
-                return CODED_DATES
-        elif _are_whole_between(values, 10**6, 31129999):  # 31122024 or 12312024
-            first, second, year = given // 10**6, given // 10**4 % 100, given % 10**4
-            days = _all_between(first, 1, 31) and _all_between(second, 1, 31)
-            months = _all_between(first, 1, 12) or _all_between(second, 1, 12)
-            if days and months and _all_between(year, FIRST_CODED, LAST_CODED):
-                return CODED_DATES
-    units = (1, 1e3, 1e6, 1e9)  # seconds since 1970, or parts of them
-    if STAMP.search(name) and any(
-        _all_between(given, FIRST_SECOND * k, LAST_SECOND * k) for k in units
-    ):
-        return STAMPS
-    # Rows are counted from 0 or 1, be they ever so few.
-    if name.strip().lower() in COUNTERS and _counts_rows(values) and values[0] in (0, 1):
-        return COUNTS
-    called_code = BETWEEN_WORDS.split(name.strip())[-1].lower() in CODE_WORDS
-    if called_code and _are_whole_between(values[np.isfinite(values)], -np.inf, np.inf):
-        return CODES
-    return None
-
-
-def _are_numbered_dates(values: FloatArray) -> bool:
-    """Whether numbers are all dates such as 20241231."""
-    if not _are_whole_between(values, FIRST_DAY, LAST_DAY):
-        return False
-    given = values[~np.isnan(values)]
-    return _all_between(given // 100 % 100, 1, 12) and _all_between(given % 100, 1, 31)
-
-
-def _counts_rows(values: FloatArray) -> bool:
-    """Whether a column grows by 1 from row to row."""
-    with np.errstate(invalid="ignore"):
-        return len(values) > 1 and bool(np.all(np.diff(values) == 1))
-
-
-def _are_serial(column: _Column) -> bool:
-    """Whether all cells that are not empty are whole numbers, and no two the same.
-
-    They must be written as such, 3 and not 3.0, unless cells are empty (pandas writes 3.0 then) or
-    no number is left out between the smallest and the largest.
-    """
-    given = column.given
-    exact = _all_between(np.abs(given), 0, EXACT)
-    if exact and len(np.unique(given)) < len(given):
-        return False
-    unbroken = exact and np.ptp(given) == len(given) - 1
-    numbers = _whole_numbers(column, written_out=unbroken or len(given) < len(column.values))
-    return None not in numbers and len(set(numbers)) == len(numbers)
-
-
-def _are_nearly_serial(column: _Column) -> bool:
-    """Whether a column would be serial but for a few repeated numbers."""
-    given = column.given
-    if not NEARLY_ALL <= len(np.unique(given)) / len(given) < 1:
-        return False
-    return None not in _whole_numbers(column, written_out=len(given) < len(column.values))
-
-
-def _whole_numbers(column: _Column, written_out: bool) -> list[int | None]:
-    """Cells as whole numbers, None where they are none; `written_out`: 3.0 is one too."""
-    rows = np.flatnonzero(~np.isnan(column.values)).tolist()
-    return [_whole(column.cells[row], written_out) for row in rows]
-
-
-def _whole(cell: Any, written_out: bool) -> int | None:
-    if isinstance(cell, str):
-        found = WHOLE.fullmatch(cell)
-        return int(found[1]) if found is not None and (written_out or not found[2]) else None
-    if isinstance(cell, (int, np.integer)) and not isinstance(cell, bool):
-        return int(cell)
-    is_float = written_out and isinstance(cell, float) and cell.is_integer()
-    return int(cell) if is_float else None
-
-
-def _tells_who_is_labelled(values: FloatArray, labelled: BoolArray) -> bool:
-    """Whether all rows without a label have one value, or none, and no row with a label has it.
-
-    So does the class as a number, with 0 where it is unknown: to distances, labelled points would
-    be unlike all that should learn from them.
-    """
-    if labelled.sum() < 2 or (~labelled).sum() < FEWEST_ROWS:
-        return False
-    inside, outside = values[labelled], values[~labelled]
-    if np.any(np.isnan(inside)):
-        return False
-    same = np.all(outside == outside[0]) and np.all(inside != outside[0])
-    return bool(same or np.all(np.isnan(outside)))
-
-
-# -- dates -----------------------------------------------------------------------------------------
-
-
-def _are_dates(cells: Sequence[Any]) -> bool:
-    """Whether all that a column holds is dates, in one form or another."""
-    given = [cell for cell in cells if not _is_empty(cell)]
-    return bool(given) and all(
-        (ISO.fullmatch(cell.strip()) or OTHER.fullmatch(cell.strip())) is not None
-        if isinstance(cell, str)
-        else isinstance(cell, date)
-        for cell in given
-    )
-
-
-def _unread_date(cells: Sequence[Any]) -> int | None:
-    """The first row whose date is in none of the forms that are counted, or in no calendar."""
-    unread = (k for k, cell in enumerate(cells) if not _is_empty(cell) and _moment(cell) is None)
-    return next(unread, None)
+def _days(column: _Column, table: Table) -> FloatArray:
+    """Days since the first date of a column, (n, 1)."""
+    moments = []
+    for row in column.filled:
+        cell = column.cells[row]
+        moment = _moment(cell)
+        if moment is None:
+            text = re.sub(r"\.0*$", "", str(cell).strip())
+            in_order = ISO.fullmatch(text) or YEAR_FIRST.fullmatch(text)
+            raise InvalidInputError(
+                f"{table.path} has the date {shown(cell)} in column {column.name!r}, "
+                f"{table.place(row)}, which "
+                + (
+                    "is no day of the calendar"
+                    if in_order
+                    else "may be read with day, month and year in another order"
+                )
+                + ": write them as 2024-12-31, or leave the column out"
+            )
+        moments.append(moment)
+    first = min(moments)
+    days = np.full((table.n_rows, 1), np.nan)
+    days[column.filled, 0] = [(m - first).total_seconds() / SECONDS for m in moments]
+    return days
 
 
 def _moment(cell: Any) -> datetime | None:
-    """A cell as a moment without a zone."""
+    """A cell as a moment without a zone; None if it is in no form that is read, or no calendar."""
     if isinstance(cell, (int, float, np.integer)):  # 20241231, or 20241231.0 beside a gap
         cell = str(int(cell))
     if isinstance(cell, str):
@@ -585,41 +565,3 @@ def _moment(cell: Any) -> datetime | None:
     else:
         moment = datetime(cell.year, cell.month, cell.day)
     return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
-
-
-# -- what became of the columns, in words: none goes unnamed ---------------------------------------
-
-
-def _left_out_notes(found: _Sorted) -> list[str]:
-    """Which columns are no features, one line for each reason."""
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in found.left_out.items():
-        by_reason.setdefault(reason, []).append(name)
-    return [
-        f"left out {_quoted(names, found.table.columns)}: {reason}"
-        for reason, names in by_reason.items()
-    ]
-
-
-def _quoted(names: Sequence[str], columns: Sequence[str]) -> str:
-    """All names in quotes, so that blanks in them show."""
-    return named([repr(name) for name in names], [repr(name) for name in columns])
-
-
-def named(names: Sequence[str], columns: Sequence[str]) -> str:
-    """All names: one by one, or, if they are many, neighbours among `columns` as ranges."""
-    if len(names) <= MOST_NAMES:
-        return ", ".join(names)
-    place = {name: k for k, name in enumerate(columns)}
-    runs: list[list[str]] = []
-    for name in names:
-        if runs and place.get(name, -2) == place.get(runs[-1][-1], -9) + 1:
-            runs[-1].append(name)
-        else:
-            runs.append([name])
-    return ", ".join(
-        ", ".join(run)
-        if len(run) < SHORTEST_RANGE
-        else f"{run[0]} to {run[-1]} (the {len(run)} columns from one to the other)"
-        for run in runs
-    )

@@ -27,7 +27,7 @@ from spinlearn.answers.labels import is_missing
 from spinlearn.errors import InvalidInputError
 from spinlearn.files.arrays import MOST_PACKED, Arrays
 from spinlearn.io.dataset import Dataset, ReadOptions
-from spinlearn.io.names import GRAPH_ALONE, own_id_column, refuse_features
+from spinlearn.io.names import GRAPH_ALONE, id_column, refuse_features
 from spinlearn.io.table import (
     Row,
     Table,
@@ -73,7 +73,7 @@ def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None)
     if options.labels_file is None and not options.for_labelling:
         raise InvalidInputError(GRAPH_ALONE.format(path))
     refuse_features(path, options)
-    own_id_column(options.labels_file or path, (), options, label_table)
+    id_column(Table(path=options.labels_file or path, cells={}), options, label_table)
     if path.is_dir() or path.suffix.lower() == PARQUET:
         read = read_edge_parts(path)
     elif path.suffix.lower() == ".mtx":

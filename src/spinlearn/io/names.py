@@ -16,14 +16,12 @@ from spinlearn.files.arrays import read_npy
 from spinlearn.graphs.points import checked_points
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.table import (
+    NAMELESS,
+    MissingColumnError,
     Table,
-    check_names,
     default_delimiter,
     listed,
-    nameless,
-    read_parquet_table,
-    read_text_table,
-    require,
+    read_table,
 )
 from spinlearn.model.arrays import FloatArray
 
@@ -49,21 +47,13 @@ def own_labels(table: Table, options: ReadOptions, n_points: int) -> npt.NDArray
     """The labels beside the points, unless they are in a second file."""
     if options.labels_file is not None or options.labels is None:
         return np.full(n_points, None, dtype=object)
-    require(table.path, table.columns, [options.labels])
-    return _cleaned(table.path, table.cells[options.labels], options)
+    if options.labels not in table.columns:
+        raise MissingColumnError(table.path, options.labels, table.columns)
+    return clean_labels(table.cells[options.labels], options.unlabelled, str(table.path))
 
 
-def _cleaned(path: Path, cells: Sequence[Any], options: ReadOptions) -> npt.NDArray[np.object_]:
-    labels = clean_labels(cells, options.unlabelled, str(path))
-    check_names(path, "the label", labels)
-    return labels
-
-
-def read_label_table(options: ReadOptions) -> Table | None:
-    """The second file, if there is one and it is a table."""
-    path = options.labels_file
-    if path is None:
-        return None
+def read_label_table(path: Path, options: ReadOptions) -> Table | None:
+    """The second file, if it is a table."""
     if path.is_dir():
         raise InvalidInputError(f"{path} is a folder: give a file with --labels-file")
     if not path.is_file():
@@ -76,60 +66,47 @@ def read_label_table(options: ReadOptions) -> Table | None:
             f"{path} ends in {kind}, but labels are read from a table (.csv, .tsv, .parquet) or "
             "an array (.npy): convert it"
         )
-    needed = [options.labels] if options.labels is not None else []
-    if kind == ".parquet":
-        return read_parquet_table(path, lambda columns: needed)
-    return read_text_table(
+    return read_table(
         path,
-        lambda columns: needed,
+        lambda columns: [] if options.labels is None else [options.labels],
         others=(*LABEL_DELIMITERS, options.delimiter or ""),
         encoding=options.encoding,
     )
 
 
-def one_per_point(path: Path, data: Dataset, options: ReadOptions) -> npt.NDArray[np.object_]:
-    """Labels of an array, in the order of the points."""
-    values, n_points = read_npy(path), data.n_points
-    if values.shape != (n_points,):
-        if values.shape == (len(data.feature_names),):
-            raise rows_are_features(
-                data.source, f"{path} holds a label for each of its columns", options
-            )
-        raise InvalidInputError(
-            f"{path} has shape {values.shape}, but there are {n_points} points: give one label per "
-            "point"
-        )
-    return _cleaned(path, values.tolist(), options)
-
-
-def looked_up(table: Table, data: Dataset, options: ReadOptions) -> npt.NDArray[np.object_]:
-    """Labels of a second table, by ids, or row by row if it has none."""
-    ids = data.ids
-    path = table.path
-    column = _label_column(table, options)
-    cells = _cleaned(path, table.cells[column], options)
-    own = _key(table, column)
-    if own is None:
-        if len(cells) == len(data.feature_names) != len(ids):
-            raise rows_are_features(
-                data.source, f"{path} holds a label for each of its columns", options
-            )
-        if len(cells) != len(ids):
+def labels_elsewhere(
+    path: Path, table: Table | None, data: Dataset, options: ReadOptions
+) -> npt.NDArray[np.object_]:
+    """Labels of a second file: of a table by ids, of an array or a table without ids row by row."""
+    n_points = data.n_points
+    label, own = ("", None) if table is None else _label_and_key(table, options)
+    if table is None or own is None:
+        values: Any = read_npy(path) if table is None else table.cells[label]
+        shape = values.shape if table is None else (len(values),)
+        if shape != (n_points,) and shape == (len(data.feature_names),):
+            sign = f"{path} holds a label for each of its columns"
+            raise rows_are_features(data.source, sign, options)
+        if shape != (n_points,):
             raise InvalidInputError(
-                f"{path} has {len(cells)} rows and no column of ids, but there are {len(ids)} "
-                "points: give one row per point, NA and no blank line where there is no label, or "
-                "add a column of ids"
+                f"{path} has shape {shape}, but there are {n_points} points: give one label per "
+                "point"
+                if table is None
+                else f"{path} has {len(values)} rows and no column of ids, but there are "
+                f"{n_points} points: give one row per point, NA and no blank line where there is "
+                "no label, or add a column of ids"
             )
-        return cells
+        cells = values.tolist() if table is None else values
+        return clean_labels(cells, options.unlabelled, str(path))
+    cells = clean_labels(table.cells[label], options.unlabelled, str(path))
     wanted = options.id if data.id_column is None else data.id_column
     key = wanted if wanted is not None and wanted in table.columns else own
-    if key != options.id and nameless([key]) and ids == row_numbers(len(ids)):
+    if key != options.id and NAMELESS.fullmatch(key) and data.ids == row_numbers(n_points):
         raise InvalidInputError(
             f"{path} has no column of ids but pandas' index {key!r}, which counts from 0 where row "
             f"numbers count from 1: add a column of ids, or say --id {key!r} if it holds them"
         )
-    place = {name: k for k, name in enumerate(ids)}
-    labels = np.full(len(ids), None, dtype=object)
+    place = {name: k for k, name in enumerate(data.ids)}
+    labels = np.full(n_points, None, dtype=object)
     seen: set[str] = set()
     for row, (cell, name) in enumerate(zip(cells, ids_of(table, key), strict=True)):
         if name not in place:
@@ -140,13 +117,12 @@ def looked_up(table: Table, data: Dataset, options: ReadOptions) -> npt.NDArray[
             if cell is None:
                 continue  # an annotation table may list more than the data have
             if name in data.feature_names:
-                raise rows_are_features(
-                    data.source, f"{path} labels {name!r}, which is one of its columns", options
-                )
+                sign = f"{path} labels {name!r}, which is one of its columns"
+                raise rows_are_features(data.source, sign, options)
             raise InvalidInputError(
-                f"{path} labels {name!r} in {table.place(row)}, which is not among the {len(ids)} "
-                f"points, whose ids are {listed([repr(i) for i in ids], most=3)}: correct the ids "
-                f"in column {key!r}, or name another with --id"
+                f"{path} labels {name!r} in {table.place(row)}, which is not among the {n_points} "
+                f"points, whose ids are {listed([repr(i) for i in data.ids], most=3)}: correct the "
+                f"ids in column {key!r}, or name another with --id"
             )
         if name in seen:
             raise InvalidInputError(f"{path} labels {name!r} twice ({table.place(row)}): keep one")
@@ -155,24 +131,34 @@ def looked_up(table: Table, data: Dataset, options: ReadOptions) -> npt.NDArray[
     return labels
 
 
-def _label_column(table: Table, options: ReadOptions) -> str:
-    """Where a second table has its labels: as the user says, or in its last column."""
-    if options.labels is not None:
-        return options.labels
-    columns = [name for name in table.columns if name not in table.index] or table.columns
-    return columns[-1]
+def _label_and_key(table: Table, options: ReadOptions) -> tuple[str, str | None]:
+    """Columns of a second table: labels, as the user says or in the last one; ids, in the first.
 
-
-def shared_id_column(table: Table, options: ReadOptions, label_table: Table | None) -> str | None:
-    """The column of ids of a second table, where the data have one of that name, too.
-
-    Rows would be counted otherwise, although both files say which row is which.
+    pandas' index comes after all others.
     """
-    if options.id is not None or label_table is None:
-        return None
-    key = _key(label_table, _label_column(label_table, options))
-    if key not in table.columns or key in (*table.index, *options.features):
-        return None
+    named = [name for name in table.columns if name not in table.index]
+    label = (named or table.columns)[-1] if options.labels is None else options.labels
+    columns = (*named, *(name for name in table.columns if name in table.index))
+    return label, next((name for name in columns if name != label), None)
+
+
+def id_column(
+    table: Table, options: ReadOptions, label_table: Table | None
+) -> tuple[str | None, tuple[str, ...]]:
+    """The column of ids beside the points, if there is one, and a note if nobody named it.
+
+    Where the data have a column with the name of the second table's ids, rows are looked up by it:
+    they would be counted otherwise, although both files say which row is which.
+    """
+    if options.id is not None:
+        if options.id in table.columns:
+            return options.id, ()
+        if label_table is None or options.id not in label_table.columns:
+            raise MissingColumnError(table.path, options.id, table.columns)
+        return None, ()  # the second file may have it alone
+    key = None if label_table is None else _label_and_key(label_table, options)[1]
+    if label_table is None or key not in table.columns or key in (*table.index, *options.features):
+        return None, ()
     cells = [str(cell).strip() for cell in table.cells[key]]
     if len(set(cells)) < len(cells) or any(map(is_missing, cells)):
         raise InvalidInputError(
@@ -180,34 +166,8 @@ def shared_id_column(table: Table, options: ReadOptions, label_table: Table | No
             f"all rows of {table.path} apart: name a column of ids with --id, or rename one of the "
             "two to count rows"
         )
-    return key
-
-
-def joined_note(column: str | None, options: ReadOptions) -> tuple[str, ...]:
-    """That labels are looked up by a column that nobody named."""
-    if column is None:
-        return ()
-    return (f"labels of {options.labels_file} are looked up by {column!r}, which both files have",)
-
-
-def _key(table: Table, label: str) -> str | None:
-    """Where a second table has its ids if nobody says so: in its first column, an index last."""
-    columns = sorted(table.columns, key=lambda name: name in table.index)
-    return next((name for name in columns if name != label), None)
-
-
-def own_id_column(
-    path: Path, columns: Sequence[str], options: ReadOptions, label_table: Table | None
-) -> str | None:
-    """The column of ids beside the points, if there is one."""
-    require(path, columns, needed_ids(options, label_table))
-    return options.id if options.id in columns else None
-
-
-def needed_ids(options: ReadOptions, label_table: Table | None) -> list[str]:
-    """The column of ids, if the data must have it: the second file may have it alone."""
-    elsewhere = label_table is not None and options.id in label_table.columns
-    return [] if options.id is None or elsewhere else [options.id]
+    note = f"labels of {options.labels_file} are looked up by {key!r}, which both files have"
+    return key, (note,)
 
 
 def ids_of(table: Table, column: str) -> list[str]:
@@ -225,21 +185,6 @@ def ids_of(table: Table, column: str) -> list[str]:
     return ids
 
 
-def check_ids(path: Path, ids: list[str]) -> None:
-    """Refuse ids that repeat, or that could not be written."""
-    check_names(path, "the id", ids)
-    if len(set(ids)) == len(ids):
-        return
-    seen: set[str] = set()
-    for name in ids:
-        if name in seen:
-            raise InvalidInputError(
-                f"{path} has the id {name!r} more than once, and answers could not be told apart: "
-                "make ids unique, or leave --id out to use row numbers"
-            )
-        seen.add(name)
-
-
 def row_numbers(n_rows: int) -> list[str]:
     """The ids of rows without any: counted from 1, as spreadsheets do."""
     return [str(k + 1) for k in range(n_rows)]
@@ -254,14 +199,6 @@ def rows_are_features(path: Path, sign: str, options: ReadOptions) -> InvalidInp
         f"{path} has features as rows and points as columns, as genes often stand ({sign}): turn "
         f"it round, for example by {remedy}"
     )
-
-
-def feature_columns(columns: Sequence[str], options: ReadOptions) -> list[str]:
-    """The columns that may be features."""
-    if options.features:
-        return chosen_columns(columns, options)
-    others = {options.labels, options.id, *options.exclude}
-    return [name for name in columns if name not in others]
 
 
 def chosen_columns(names: Sequence[str], options: ReadOptions) -> list[str]:

@@ -25,9 +25,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from spinlearn.errors import InvalidInputError
+from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.files.arrays import Arrays, read_npy, read_npz
+from spinlearn.graphs import PixelGrid
 from spinlearn.io.anndata_file import read_h5ad_data
 from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions
 from spinlearn.io.features import named, read_features
@@ -41,50 +43,42 @@ from spinlearn.io.graph_file import (
 from spinlearn.io.names import (
     GRAPH_ALONE,
     array_of_points,
-    check_ids,
     chosen_columns,
-    feature_columns,
+    id_column,
     ids_of,
-    joined_note,
-    looked_up,
-    needed_ids,
+    labels_elsewhere,
     one_array,
-    one_per_point,
-    own_id_column,
     own_labels,
     read_label_table,
     refuse_features,
     row_numbers,
     rows_are_features,
-    shared_id_column,
 )
-from spinlearn.io.pictures import KINDS, read_picture_data
 from spinlearn.io.table import (
     MissingColumnError,
-    Needed,
     Table,
+    check_names,
     listed,
-    read_parquet_table,
-    read_text_table,
+    read_table,
     table_with_points,
 )
 from spinlearn.model.arrays import BoolArray, FloatArray
+
+PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
+MOST_PIXELS = 1_000_000
+DEEP = ("I", "F")  # how Pillow's modes begin whose pixels have more than 8 bits
 
 
 def read_table_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
     """Points in the columns of a table."""
     if options.labels is None and options.labels_file is None and not options.for_labelling:
         raise InvalidInputError(f"{path}: which column holds the labels? Name it with --labels")
-    own = [options.labels] if options.labels is not None and options.labels_file is None else []
-
-    def read(needed: Needed) -> Table:
-        if path.suffix.lower() == ".parquet":
-            return read_parquet_table(path, needed)
-        return read_text_table(path, needed, delimiter=options.delimiter, encoding=options.encoding)
-
+    labels = [options.labels] if options.labels is not None and options.labels_file is None else []
+    elsewhere = label_table is not None and options.id in label_table.columns
+    ids = [] if options.id is None or elsewhere else [options.id]
+    read = partial(read_table, path, delimiter=options.delimiter, encoding=options.encoding)
     try:
-        ids = needed_ids(options, label_table)
-        table = read(lambda columns: [*own, *chosen_columns(columns, options), *ids])
+        table = read(lambda columns: [*labels, *chosen_columns(columns, options), *ids])
     except MissingColumnError as error:
         turned = read(lambda columns: ())
         if error.column in next(iter(turned.cells.values()), ()):
@@ -93,108 +87,183 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
     alone = options.labels_file is not None and not options.features
     if alone and is_edge_heading(table.columns):
         raise InvalidInputError(
-            f"{path} has the columns {listed(list(table.columns))}, as a list of edges has: read "
+            f"{path} has the columns {listed(table.columns)}, as a list of edges has: read "
             "it as one with --edges, or name the features with --features"
         )
     if table.n_rows == 0:
         raise InvalidInputError(f"{path} has a heading but no rows: give at least 2 points")
-    shared = shared_id_column(table, options, label_table)
-    if shared is not None:
-        options = replace(options, id=shared)
-    columns = feature_columns(table.columns, options)
+    key, joined = id_column(table, options, label_table)
+    others = {options.labels, options.id, key, *options.exclude}
+    columns = chosen_columns(table.columns, options)
+    if not options.features:
+        columns = [name for name in table.columns if name not in others]
     if options.labels in columns and options.labels_file is None:
         raise InvalidInputError(
             f"{path}: {options.labels!r} holds the labels, and is named as a feature, too: leave "
             "it out of --features"
         )
-    labels = own_labels(table, options, table.n_rows)
+    given = own_labels(table, options, table.n_rows)
     features = read_features(
         table if options.decimal == "." else table_with_points(table, columns),
         columns,
-        options,
-        np.array([label is not None for label in labels], dtype=bool),
+        replace(options, id=key or options.id),
+        np.array([label is not None for label in given], dtype=bool),
     )
-    ids = row_numbers(table.n_rows)
-    if options.id in table.columns:
-        ids = ids_of(table, options.id)
-    others = {*features.names, options.labels, options.id}
+    others = {*features.names, options.labels, key or options.id}
     # What else a row says.
     beside = [c for c in table.columns if c not in others] if options.for_labelling else []
     return Dataset(
         source=path,
-        ids=ids,
-        id_column=shared,
-        labels=labels,
+        ids=row_numbers(table.n_rows) if key is None else ids_of(table, key),
+        id_column=key if joined else None,
+        labels=given,
         points=features.points,
         feature_names=features.names,
         shared=features.shared,
         table=True,
-        notes=(*table.notes, *joined_note(shared, options), *features.notes),
+        notes=(*table.notes, *joined, *features.notes),
         cells={name: table.cells[name] for name in beside},
     )
 
 
 def read_array_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
     """Points or a sparse matrix among arrays."""
-    kind = path.suffix.lower()
-    arrays: Arrays = {"X": read_npy(path)} if kind == ".npy" else read_npz(path)
+    arrays: Arrays = {"X": read_npy(path)} if path.suffix.lower() == ".npy" else read_npz(path)
     alone = options.labels_file is None and not options.for_labelling
-    if kind == ".npy" and alone:
+    if path.suffix.lower() == ".npy" and alone:
         raise InvalidInputError(
             f"{path} holds features alone: give the labels in a second file with --labels-file"
         )
+    points, graph, names, notes = None, None, list[str](), tuple[str, ...]()
     if is_sparse(arrays):
         refuse_features(path, options)
         graph, notes = sparse_graph(path, arrays)
         if alone and (options.labels or "y") not in arrays:
             raise InvalidInputError(GRAPH_ALONE.format(path))
-        rows = _array_rows(path, arrays, options, label_table, graph.n_nodes)
-        return Dataset(source=path, graph=graph, **rows | {"notes": (*notes, *rows["notes"])})
-    name = one_array(path, tuple(arrays), options) or "X"
-    if name not in arrays:
-        raise InvalidInputError(
-            f"{path} has no array {name!r}: it has {listed(sorted(arrays))}; name the features "
-            "with --features"
-            if arrays
-            else f"{path} holds no array: give features as X and labels as y"
-        )
-    points = array_of_points(path, name, arrays[name], options)
-    n_points, n_features = points.shape
-    own = arrays.get(options.labels or "y") if options.labels_file is None else None
-    if own is not None and n_points != n_features and own.shape == (n_features,):
-        raise rows_are_features(path, f"there is a label for each column of {name!r}", options)
-    return Dataset(
-        source=path,
-        **_array_rows(path, arrays, options, label_table, len(points)),
-        points=points,
-        feature_names=[f"{name}[{k}]" for k in range(points.shape[1])],
-    )
-
-
-def _array_rows(
-    path: Path, arrays: Arrays, options: ReadOptions, label_table: Table | None, n_points: int
-) -> dict[str, Any]:
-    """Ids and labels among the arrays of a file, as parts of a `Dataset`."""
+        n_points = graph.n_nodes
+    else:
+        used = one_array(path, tuple(arrays), options) or "X"
+        if used not in arrays:
+            raise InvalidInputError(
+                f"{path} has no array {used!r}: it has {listed(sorted(arrays))}; name the features "
+                "with --features"
+                if arrays
+                else f"{path} holds no array: give features as X and labels as y"
+            )
+        points = array_of_points(path, used, arrays[used], options)
+        n_points, n_features = points.shape
+        names = [f"{used}[{k}]" for k in range(n_features)]
+        own = arrays.get(options.labels or "y") if options.labels_file is None else None
+        if own is not None and n_points != n_features and own.shape == (n_features,):
+            raise rows_are_features(path, f"there is a label for each column of {used!r}", options)
     if options.labels is None and not (options.for_labelling and "y" not in arrays):
         options = replace(options, labels="y")
     columns = {name: values for name, values in arrays.items() if values.shape == (n_points,)}
-    shared = shared_id_column(Table(path=path, cells=columns), options, label_table)
-    id_column = shared or own_id_column(path, tuple(arrays), options, label_table)
-    own = options.labels if options.labels_file is None else None
-    for name, what in ((own, "label"), (id_column, "id")):
+    table = Table(path=path, cells=columns if options.id is None else arrays)
+    key, joined = id_column(table, options, label_table)
+    label = options.labels if options.labels_file is None else None
+    for name, what in ((label, "label"), (key, "id")):
         if name in arrays and arrays[name].shape != (n_points,):
             raise InvalidInputError(
                 f"{path}: the array {name!r} has shape {arrays[name].shape}, but there are "
                 f"{n_points} points: give one {what} per point"
             )
-    table = Table(path=path, cells=arrays)
-    ids = row_numbers(n_points) if id_column is None else ids_of(table, id_column)
-    return {
-        "ids": ids,
-        "id_column": shared,
-        "labels": own_labels(table, options, n_points),
-        "notes": joined_note(shared, options),
-    }
+    return Dataset(
+        source=path,
+        ids=row_numbers(n_points) if key is None else ids_of(table, key),
+        id_column=key if joined else None,
+        labels=own_labels(Table(path=path, cells=arrays), options, n_points),
+        points=points,
+        graph=graph,
+        feature_names=names,
+        notes=(*notes, *joined),
+    )
+
+
+def read_picture_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
+    """The pixels of a picture, joined by how alike they are, called by row and column: r3c7.
+
+    A picture of two values is a mask: its brighter pixels are the points, joined alike. Transparent
+    pixels are left out. Values of 16 or 32 bits, and floats, are read as they are.
+    """
+    refuse_features(path, options)
+    if options.labels_file is None and not options.for_labelling:
+        raise InvalidInputError(
+            f"{path} is a picture, which holds no labels: give them in a second file with "
+            "--labels-file, or paint them with `spinlearn label`"
+        )
+    values, shown, inside = _pixels(path)
+    masked = values.shape[2] == 1 and len(np.unique(values)) == 2
+    if masked:
+        inside = inside & (values[:, :, 0] == values.max())
+    if inside.sum() < 2:
+        which = "brighter (with two values it is a mask)" if masked else "not transparent"
+        raise InvalidInputError(
+            f"{path} shows too few pixels: at least 2 that are {which} are needed, and "
+            f"{'there is one' if inside.any() else 'there is none'}; give a larger picture"
+        )
+    builder = PixelGrid(connectivity=8, values=None if masked else values)
+    pixels = builder.coordinates(inside)
+    what = "mask" if masked else "picture, joined by how alike pixels are"
+    return Dataset(
+        source=path,
+        ids=[f"r{row}c{column}" for row, column in pixels.tolist()],
+        labels=np.full(len(pixels), None, dtype=object),
+        graph=builder.build(inside),
+        layout=np.column_stack([pixels[:, 1], -pixels[:, 0]]).astype(np.float64),
+        pixels=pixels,
+        colours=np.broadcast_to(shown, (*inside.shape, 3))[inside].astype(np.uint8),
+        notes=(f"graph: {len(pixels)} pixels of a {what}",),
+    )
+
+
+def _pixels(path: Path) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Values (height, width, channels), the same from 0 to 255, and which pixels can be seen."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise MissingDependencyError(
+            "pictures need Pillow, which is not installed: pip install 'spinlearn[app]'"
+        ) from error
+    try:
+        with Image.open(path) as image:
+            if image.width * image.height > MOST_PIXELS:
+                raise InvalidInputError(
+                    f"{path} has {image.width * image.height} pixels, and at most {MOST_PIXELS} "
+                    "are read: make it smaller"
+                )
+            if image.mode.startswith(DEEP):  # Pillow would cut these off at 255
+                return _deep_pixels(path, np.asarray(image), image.info.get("transparency"))
+            plain: Any = image.convert("RGBA")
+            rgba = np.asarray(plain, dtype=np.float64)
+    except InvalidInputError:
+        raise
+    except Exception as error:  # Pillow raises all kinds
+        raise InvalidInputError(f"{path} cannot be read as a picture: {error}") from error
+    colours = rgba[:, :, :3]
+    if np.all(colours == colours[:, :, :1]):
+        colours = colours[:, :, :1]
+    return colours, colours, rgba[:, :, 3] > 127
+
+
+def _deep_pixels(
+    path: Path, grey: npt.NDArray[Any], transparent: Any
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """What `_pixels` gives, of a picture of one channel with more than 8 bits."""
+    values = grey.astype(np.float64)[:, :, None]
+    odd = np.argwhere(~np.isfinite(values[:, :, 0]))
+    if len(odd):
+        row, column = odd[0].tolist()
+        raise InvalidInputError(
+            f"{path} holds {len(odd)} NaN or infinite values, the first at pixel r{row}c{column}, "
+            "and nothing can be said of how alike such pixels are: fill them in, and save it again"
+        )
+    inside = np.ones(grey.shape, dtype=bool)
+    if isinstance(transparent, int):  # PNG names one value that is not shown
+        inside = values[:, :, 0] != transparent
+    low, high = values.min(), values.max()
+    shown = (values - low) * (255 / (high - low) if high > low else 0.0)
+    return values, np.rint(shown), inside
 
 
 # From a path, what the user says of it, and the second file with labels, if that is a table.
@@ -208,7 +277,7 @@ READERS: dict[str, Reader] = {
     ".h5ad": read_h5ad_data,
     ".mtx": read_graph_data,
     ".edges": read_graph_data,
-    **dict.fromkeys(KINDS, read_picture_data),
+    **dict.fromkeys(PICTURES, read_picture_data),
 }
 CHOICES = {"missing": ("error", "median", "drop"), "decimal": (".", ",")}
 
@@ -245,44 +314,81 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
             f"{path} is not an .h5ad file, so --neighbors {options.neighbors!r} names nothing in "
             "it: leave it out"
         )
-    label_table = read_label_table(options)
+    labels_file = options.labels_file
+    label_table = None if labels_file is None else read_label_table(labels_file, options)
     as_edges = options.edges and kind in (*TEXT_KINDS, ".parquet")
-    reader = READERS[".edges" if as_edges else kind]
-    data = reader(path, options, label_table)
-    check_ids(path, data.ids)
-    if label_table is not None:
-        data = replace(data, labels=looked_up(label_table, data, options))
-    elif options.labels_file is not None:
-        data = replace(data, labels=one_per_point(options.labels_file, data, options))
-    return _without_gaps(data, options.missing)
-
-
-def _without_gaps(data: Dataset, how: str) -> Dataset:
-    """The dataset with its gaps (NaN) filled by the median of their feature, or without such rows.
-
-    Readers refuse gaps themselves where they are an error: they know the line.
-    """
-    if data.points is None or not np.any(np.isnan(data.points)):
-        return data
-    gaps: BoolArray = np.isnan(data.points)
-    columns = [data.feature_names[k] for k in np.flatnonzero(gaps.any(axis=0))]
-    if how == "median":
-        empty = np.flatnonzero(gaps.all(axis=0))
-        if len(empty):
+    data = READERS[".edges" if as_edges else kind](path, options, label_table)
+    check_names(path, "the id", data.ids)
+    seen: set[str] = set()
+    for name in data.ids:
+        if name in seen:
             raise InvalidInputError(
-                f"{data.source} has no value at all in {data.feature_names[empty[0]]!r}, so there "
-                "is no median: leave it out with --features"
+                f"{path} has the id {name!r} more than once, and answers could not be told apart: "
+                "make ids unique, or leave --id out to use row numbers"
             )
-        points, n_filled = _filled(data, gaps)
-        note = (
-            f"filled {n_filled} missing values with the median of their feature"
-            + (", or its most frequent word: " if data.shared else ": ")
-            + named(columns, data.feature_names)
+        seen.add(name)
+    if labels_file is not None:
+        labels = labels_elsewhere(labels_file, label_table, data, options)
+        data = replace(data, labels=labels)
+    check_names(labels_file or path, "the label", data.labels)
+    if data.points is None:
+        return data
+    # Readers refuse gaps themselves where they are an error: they know the line.
+    gaps: BoolArray = np.isnan(data.points)
+    if not np.any(gaps):
+        return data
+    return _filled(data, gaps) if options.missing == "median" else _dropped(data, gaps)
+
+
+def _filled(data: Dataset, gaps: BoolArray) -> Dataset:
+    """The dataset with the median of their feature where values are missing.
+
+    A word that is missing becomes one that is there, the most frequent one.
+    """
+    assert data.points is not None
+    names = data.feature_names
+    empty = np.flatnonzero(gaps.all(axis=0))
+    if len(empty):
+        raise InvalidInputError(
+            f"{data.source} has no value at all in {names[empty[0]]!r}, so there is no median: "
+            "leave it out with --features"
         )
-        return replace(data, points=points, notes=(*data.notes, note))
+    middle = np.nanmedian(data.points, axis=0)
+    start = n_filled = 0
+    while start < len(middle):  # features that stem from one column at a time
+        group = slice(start, start + data.shared.get(names[start], 1))
+        n_filled += int(gaps[:, group].any(axis=1).sum())  # cells of the file
+        if group.stop > start + 1:
+            shares = np.nanmean(data.points[:, group], axis=0)
+            middle[group] = np.arange(len(shares)) == np.argmax(shares)
+        start = group.stop
+    note = (
+        f"filled {n_filled} missing values with the median of their feature"
+        + (", or its most frequent word: " if data.shared else ": ")
+        + named([names[k] for k in np.flatnonzero(gaps.any(axis=0))], names)
+    )
+    return replace(data, points=np.where(gaps, middle, data.points), notes=(*data.notes, note))
+
+
+def _dropped(data: Dataset, gaps: BoolArray) -> Dataset:
+    """The dataset without rows in which values are missing.
+
+    To drop all rows with a label, or all without, is refused: the error would seem another one.
+    """
+    assert data.points is not None
     kept: BoolArray = np.asarray(~gaps.any(axis=1))
-    _check_what_is_left(data, kept)
-    rows, gone = np.flatnonzero(kept).tolist(), np.flatnonzero(~kept).tolist()
+    labelled = np.array([label is not None for label in data.labels], dtype=bool)
+    for rows, which in ((labelled, " with a label"), (~labelled, " without a label")):
+        few = kept.sum() < 2
+        if few or (np.any(rows) and not np.any(rows & kept)):
+            raise InvalidInputError(
+                f"{data.source} lacks a value in all rows"
+                f"{f' but {kept.sum()}' if few else which}, so that --missing drop leaves nothing "
+                "to learn from or to classify: say --missing median, or leave columns out with "
+                "--features"
+            )
+    left, gone = np.flatnonzero(kept).tolist(), np.flatnonzero(~kept).tolist()
+    columns = [data.feature_names[k] for k in np.flatnonzero(gaps.any(axis=0))]
     note = (
         f"dropped {len(gone)} of {data.n_points} rows, which lack a value in "
         f"{named(columns, data.feature_names)}: {listed([data.ids[row] for row in gone], most=20)}"
@@ -293,50 +399,17 @@ def _without_gaps(data: Dataset, how: str) -> Dataset:
         lost = sorted({str(c) for c in given} - {str(c) for c in data.labels[kept]})
         if lost:
             note += f", so that no label is left of {listed(lost)}"
+
+    def kept_values(read: Callable[[], FloatArray]) -> FloatArray:
+        return read()[kept]
+
     return replace(
         data,
-        ids=[data.ids[row] for row in rows],
+        ids=[data.ids[row] for row in left],
         labels=data.labels[kept],
         points=data.points[kept],
         layout=None if data.layout is None else data.layout[kept],
-        cells={name: [cells[row] for row in rows] for name, cells in data.cells.items()},
-        numbers={name: partial(_some, read, kept) for name, read in data.numbers.items()},
+        cells={name: [cells[row] for row in left] for name, cells in data.cells.items()},
+        numbers={name: partial(kept_values, read) for name, read in data.numbers.items()},
         notes=(*data.notes, note),
     )
-
-
-def _filled(data: Dataset, gaps: BoolArray) -> tuple[FloatArray, int]:
-    """Points with medians where values are missing, and how many cells of the file these were.
-
-    A word that is missing becomes one that is there, the most frequent one.
-    """
-    assert data.points is not None
-    middle = np.nanmedian(data.points, axis=0)
-    start = n_filled = 0
-    while start < len(middle):  # features that stem from one column at a time
-        group = slice(start, start + data.shared.get(data.feature_names[start], 1))
-        n_filled += int(gaps[:, group].any(axis=1).sum())
-        if group.stop > start + 1:
-            shares = np.nanmean(data.points[:, group], axis=0)
-            middle[group] = np.arange(len(shares)) == np.argmax(shares)
-        start = group.stop
-    return np.asarray(np.where(gaps, middle, data.points)), n_filled
-
-
-def _check_what_is_left(data: Dataset, kept: BoolArray) -> None:
-    """Refuse to drop all rows with a label, or all without: the error would seem another one."""
-    labelled = np.array([label is not None for label in data.labels], dtype=bool)
-    for rows, which in ((labelled, " with a label"), (~labelled, " without a label")):
-        if kept.sum() < 2:
-            which = f" but {int(kept.sum())}"
-        elif not np.any(rows) or np.any(rows & kept):
-            continue
-        raise InvalidInputError(
-            f"{data.source} lacks a value in all rows{which}, so that --missing drop leaves "
-            "nothing to learn from or to classify: say --missing median, or leave columns out with "
-            "--features"
-        )
-
-
-def _some(read: Callable[[], FloatArray], kept: BoolArray) -> FloatArray:
-    return read()[kept]

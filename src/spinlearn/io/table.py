@@ -30,7 +30,7 @@ from typing import IO, Any, cast
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 
 SNIFFED_BYTES = 1 << 16
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t", ".edges": "\t", ".txt": "\t"}
+TABBED = (".tsv", ".tab", ".edges", ".txt")
 WIDE = ("utf-16", "utf16", "utf_16", "utf-32", "utf32", "utf_32")  # encodings
 NAMES = {",": "comma", "\t": "tab", ";": "semicolon", "|": "bar", " ": "space"}
 COMMENTS = ("#", "%")
@@ -93,17 +93,12 @@ class MissingColumnError(InvalidInputError):
         )
 
 
-def require(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:
-    """Refuse a file that lacks a column."""
-    for name in needed:
-        if name not in columns:
-            raise MissingColumnError(path, name, columns)
-
-
 def check_columns(path: Path, columns: Sequence[str], needed: Sequence[str]) -> None:
     """Refuse a table that lacks a column, or has two of one name."""
     check_names(path, "the column", columns)
-    require(path, columns, needed)
+    for name in needed:
+        if name not in columns:
+            raise MissingColumnError(path, name, columns)
     twice = [name for name, times in Counter(columns).items() if times > 1]
     if twice:
         raise InvalidInputError(
@@ -130,11 +125,6 @@ def check_names(path: Path, what: str, names: Iterable[object]) -> None:
             )
 
 
-def nameless(columns: Sequence[str]) -> frozenset[str]:
-    """Columns without a name, as pandas writes its index."""
-    return frozenset(name for name in columns if NAMELESS.fullmatch(name))
-
-
 def listed(names: Sequence[object], most: int = 8) -> str:
     """Some names, and how many more there are."""
     shown = ", ".join(map(str, names[:most]))
@@ -147,10 +137,7 @@ def shown(cell: object) -> str:
     return repr(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
 
 
-# -- text ------------------------------------------------------------------------------------------
-
-
-def read_text_table(
+def read_table(
     path: Path,
     needed: Needed,
     *,
@@ -158,11 +145,13 @@ def read_text_table(
     others: Sequence[str] = (),
     encoding: str = "utf-8",
 ) -> Table:
-    """Read a delimited table with a heading.
+    """Read a Parquet file, or a delimited text with a heading.
 
     Columns that are `needed` are looked for before the rows are read. The default delimiter is that
     of the ending, tab for .tsv and comma for .csv; the heading may show one of `others` instead.
     """
+    if path.suffix.lower() == ".parquet":
+        return _read_parquet(path, needed)
     with _opened_text(path, encoding) as text:
         mark = _delimiter(path, delimiter, text, others)
         rows = _rows(path, text, mark)
@@ -198,7 +187,7 @@ def read_text_table(
     return Table(
         path=path,
         cells=by_name,
-        index=nameless(tuple(by_name)),
+        index=frozenset(filter(NAMELESS.fullmatch, by_name)),
         lines=lines,
         notes=tuple(filter(None, notes)),
     )
@@ -216,8 +205,7 @@ def read_text_rows(
 
 def default_delimiter(path: Path) -> str:
     """What separates cells in a file with this ending."""
-    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    return DELIMITERS.get(plain.suffix.lower(), ",")
+    return "\t" if path.name.lower().removesuffix(".gz").endswith(TABBED) else ","
 
 
 def _rows(path: Path, text: IO[str], mark: str) -> Iterator[Row]:
@@ -358,11 +346,7 @@ def _ragged(
     )
 
 
-# -- Parquet ---------------------------------------------------------------------------------------
-
-
-def read_parquet_table(path: Path, needed: Needed) -> Table:
-    """Read a Parquet file; `needed` columns are looked for before the rows are read."""
+def _read_parquet(path: Path, needed: Needed) -> Table:
     check_magic(path, b"PAR1", "Parquet")
     parquet = import_parquet()
     try:
@@ -378,13 +362,14 @@ def read_parquet_table(path: Path, needed: Needed) -> Table:
         cells = {name: table.column(name).to_pylist() for name in columns}
         # pandas' index; a plain count of rows is described there, not stored.
         described = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
-        index = frozenset(name for name in described if isinstance(name, str))
+        index = {name for name in described if isinstance(name, str)}
     except InvalidInputError:
         raise
     # Arrow, and the JSON and text inside, have many ways to fail.
     except Exception as error:
         raise InvalidInputError(f"{path} cannot be read as Parquet: {error}") from error
-    return Table(path=path, cells=cells, index=index | nameless(columns))
+    nameless = filter(NAMELESS.fullmatch, columns)
+    return Table(path=path, cells=cells, index=frozenset([*index, *nameless]))
 
 
 def import_parquet() -> Any:
