@@ -16,8 +16,7 @@ from spinlearn.engines import Enumeration, Multicanonical
 from spinlearn.errors import InvalidInputError, UnreachedTemperatureError
 from spinlearn.files.arrays import read_npz
 from spinlearn.io.folder import write_label_parquet
-from spinlearn.io.result import Result
-from spinlearn.io.stored_averages import equilibrium_arrays
+from spinlearn.io.result import Result, equilibrium_arrays
 from tests.conftest import grid_graph
 
 

@@ -64,7 +64,7 @@ def explore(
 
         spinlearn explore answer --temperatures 0.1:0.6:26 --out answer-fine
     """
-    from spinlearn.io.folder import check_target, new_folder, write_answer, write_report
+    from spinlearn.io.folder import check_target, new_folder, write_answer
     from spinlearn.io.result import Result
     from spinlearn.settings import make_rule, read_grid
 
@@ -79,7 +79,7 @@ def explore(
     if temperature is not None:
         result = result.at(make_rule(temperature).name).renumbered()
     if out is None:
-        write_report(folder / "report.html", result)
+        result.explore(folder / "report.html", title=str(result.settings.get("data", "spinlearn")))
         written = [folder / "report.html"]
     else:
         with new_folder(out) as side:

@@ -1,12 +1,8 @@
 """The answer folder: its files, how it is replaced as a whole, one run at a time.
 
-Output folders that appear whole or not at all.
-
 Files are written into a hidden folder beside the target, which is renamed into place at the end;
 whatever goes wrong before leaves nothing behind. Files of an earlier answer go, any others in the
 folder stay. What a killed process left beside the target is cleared by the next one.
-
-The files of a fit in one folder: the answer, everything behind it, and a page to look at.
 
 labels.csv      one row per point, see `spinlearn.answers.table`
 labels.parquet  the same, where pyarrow is installed
@@ -16,13 +12,10 @@ profile.csv     one row per point and temperature interval: id, t_low, t_high, c
 model.npz       everything, for the other commands
 report.html     the explorer
 
-One run at a time into one folder.
-
-    .NAME.lock        beside the folder NAME, with the process and the machine that write into it
-
-Two runs would share one checkpoint and replace each other's answers. The operating system holds the
-lock as long as its process lives: what a killed one left is taken over, whatever it says. Only that
-of another machine is respected always, for not all shared disks pass locks on.
+.NAME.lock beside a folder NAME names the process and the machine that write into it. Two runs would
+share one checkpoint and replace each other's answers. The operating system holds the lock as long
+as its process lives: what a killed one left is taken over, whatever it says. Only that of another
+machine is respected always, for not all shared disks pass locks on.
 """
 
 from __future__ import annotations
@@ -34,10 +27,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from filelock import FileLock, Timeout
 
 from spinlearn.answers.labels import outcome_name
@@ -53,7 +44,6 @@ from spinlearn.answers.table import (
 from spinlearn.errors import InvalidInputError
 from spinlearn.files.atomic_write import leftovers, side_path
 from spinlearn.io.result import Result
-from spinlearn.model.arrays import FloatArray
 
 PROFILE_COLUMNS = ("id", "t_low", "t_high", "call")
 PROPOSAL_COLUMNS = (
@@ -99,7 +89,7 @@ def write_answer(folder: Path, result: Result, *, profile: bool | None = None) -
                     writer.writerow((safe_name(name), *ends, call))
     files += [folder / "model.npz", folder / "report.html"]
     result.save(files[-2])
-    write_report(files[-1], result)
+    result.explore(files[-1], title=str(result.settings.get("data", "spinlearn")))
     return files
 
 
@@ -116,31 +106,22 @@ def write_label_parquet(path: Path, result: Result) -> None:
     names = [outcome_name(int(c), result.classes, decision.confused_sets) for c in codes]
     seconds, second = np.unique(result.second.astype(str), return_inverse=True)
     states, errors = result.table_states(), result.std_error
-    values = [result.ids, _words(call.astype(np.int32), names),
-              _words(decision.status.astype(np.int8), STATUS_NAMES), _rounded(result.confidence),
-              _words(second.astype(np.int32), seconds), *map(_rounded, states.T)]  # fmt: skip
-    if errors is not None:
-        values += map(_rounded, errors.T)
+    call, status, second = (
+        pa.DictionaryArray.from_arrays(pa.array(numbers.astype(kind)), pa.array(list(words)))
+        for numbers, kind, words in (
+            (call, np.int32, names),
+            (decision.status, np.int8, STATUS_NAMES),
+            (second, np.int32, seconds),
+        )
+    )
+    shares = [result.confidence, *states.T, *([] if errors is None else errors.T)]
+    sure, *others = ((whole_steps(values) / STEPS).astype(np.float32) for values in shares)
+    values = [result.ids, call, status, sure, second, *others]
     columns = table_columns(result.classes, result.n_new, states.shape[1], errors is not None)
     parquet.write_table(
         pa.table(dict(zip(columns, values, strict=True))),
         path, compression="zstd", write_page_checksum=True,
     )  # fmt: skip
-
-
-def _rounded(values: FloatArray) -> npt.NDArray[np.float32]:
-    return (whole_steps(values) / STEPS).astype(np.float32)
-
-
-def _words(numbers: npt.NDArray[Any], words: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.DictionaryArray.from_arrays(pa.array(numbers), pa.array(list(words)))
-
-
-def write_report(path: Path, result: Result) -> None:
-    """Write the explorer page of a result, one self-contained file."""
-    result.explore(path, title=str(result.settings.get("data", "spinlearn")))
 
 
 MODEL = "model.npz"  # marks a folder as ours
@@ -178,45 +159,36 @@ def check_target(target: Path) -> None:
                 f"{target} is not empty and holds no earlier result: name another folder, so that "
                 "nothing of yours is replaced"
             )
-    try:
-        with _side_folder(target):
-            pass
-    except OSError as error:
-        raise unwritable(target, error) from error
+    with _side_folder(target):
+        pass
 
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
     """A folder to write into that becomes `target` when the block ends well."""
     check_target(target)
-    whole = target.resolve()  # a link stays one
-    try:
-        with _side_folder(target) as side:
-            yield side
-            old = side.with_name(side.name + OLD)
-            if whole.exists():
-                os.replace(whole, old)
-            try:
-                os.replace(side, whole)
-            finally:
+    with _side_folder(target) as side:
+        yield side
+        old, whole = side.with_name(side.name + OLD), target.resolve()  # a link stays one
+        if whole.exists():
+            os.replace(whole, old)
+        try:
+            os.replace(side, whole)
+        finally:
+            if old.exists():
                 _put_back(old, whole)
-    except OSError as error:
-        raise unwritable(target, error) from error
 
 
 @contextmanager
 def new_files(target: Path) -> Iterator[Path]:
     """A folder to write into, all files of which go into `target` when the block ends well."""
     check_name(target)
-    whole = target.resolve()  # a link stays one
-    try:
-        with _side_folder(target) as side:
-            yield side
-            whole.mkdir(exist_ok=True)
-            for path in sorted(side.iterdir()):
-                os.replace(path, whole / path.name)
-    except OSError as error:
-        raise unwritable(target, error) from error
+    with _side_folder(target) as side:
+        yield side
+        whole = target.resolve()  # a link stays one
+        whole.mkdir(exist_ok=True)
+        for path in sorted(side.iterdir()):
+            os.replace(path, whole / path.name)
 
 
 def unwritable(target: Path, error: OSError) -> InvalidInputError:
@@ -253,24 +225,26 @@ def parent_folder(target: Path) -> Iterator[None]:
 
 @contextmanager
 def _side_folder(target: Path) -> Iterator[Path]:
+    """A hidden folder beside `target` for as long as the block lasts."""
     whole = target.resolve()
-    with parent_folder(target):
-        for old in leftovers(whole, OLD):
-            _put_back(old, whole)
-        for left in leftovers(whole):
-            shutil.rmtree(left, ignore_errors=True)
-        side = side_path(whole)
-        try:
-            side.mkdir()
-            yield side
-        finally:
-            shutil.rmtree(side, ignore_errors=True)
+    try:
+        with parent_folder(target):
+            for old in leftovers(whole, OLD):
+                _put_back(old, whole)
+            for left in leftovers(whole):
+                shutil.rmtree(left, ignore_errors=True)
+            side = side_path(whole)
+            try:
+                side.mkdir()
+                yield side
+            finally:
+                shutil.rmtree(side, ignore_errors=True)
+    except OSError as error:
+        raise unwritable(target, error) from error
 
 
 def _put_back(old: Path, target: Path) -> None:
     """Undo the moving away of the folder `target`, as far as there is nothing new in its place."""
-    if not old.exists():
-        return
     if not target.exists():
         os.replace(old, target)
         return

@@ -2,6 +2,11 @@
 
 The file holds the model, the averages at all temperatures of the grid, the profile and the settings
 as JSON; no pickled objects, neither written nor read.
+
+Other temperatures of a stored equilibrium are computed anew where it is exact. Averages that come
+of reweighting are kept on a grid FINER times as dense as that of the profile, others where they are
+known; between its temperatures they are interpolated linearly, and their standard errors say by how
+much that may be off.
 """
 
 from __future__ import annotations
@@ -9,8 +14,11 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,14 +30,19 @@ from spinlearn.answers.law import Law
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.answers.rule import Status, label_holders
-from spinlearn.errors import InvalidInputError
+from spinlearn.engines import run_exactly
+from spinlearn.errors import (
+    ConvergenceWarning,
+    InvalidInputError,
+    UnreachedTemperatureError,
+)
 from spinlearn.files.arrays import Arrays, read_npz, within, write_npz
 from spinlearn.files.atomic_write import atomic_write
 from spinlearn.graphs.points import Reduction
-from spinlearn.io.stored_averages import HEADER, equilibrium_arrays, equilibrium_of
 from spinlearn.io.table import check_names
-from spinlearn.model.arrays import FloatArray, frozen
+from spinlearn.model.arrays import FloatArray, frozen, nearest_row
 from spinlearn.model.class_penalty import ClassPenalty
+from spinlearn.model.equilibrium import AVERAGES, OPTIONAL_AVERAGES, VERDICTS, Equilibrium, Kind
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
 from spinlearn.viz.layout import principal
@@ -49,6 +62,18 @@ ANSWER = ("temperature", "rule", "tau", "small_groups", "eta_min", "new_groups",
 LAW = (
     "shares", "n_judged", "n_right", "chance", "temperatures", "resolutions", "phase_weights",
 )  # fmt: skip
+# Of an equilibrium: entries of the header, arrays, what errors are of, and steps of shares that are
+# stored of large models.
+HEADER = {"engine": str, "kind": Kind, "can_continue": bool, "annealed": bool}
+STORED = ("temperatures", *VERDICTS, *AVERAGES, *OPTIONAL_AVERAGES)
+ERROR_OF = {"std_error": "marginals", "agreement_std_error": "edge_agreement"}
+UNITS: dict[str, type[np.unsignedinteger[Any]]] = {
+    "marginals": np.uint16,
+    "edge_agreement": np.uint8,
+}
+FINER = 4
+MAX_FINE_BYTES = 3e8
+ROUNDING = 0.01  # of probabilities in whole steps, summed over many states
 ANY, SHARE = (-np.inf, np.inf), (-1e-4, 1.0001)
 # Kinds of dtype, axes and range of arrays. Axes: n points, k classes, c classes and new ones, q
 # states, m edges, T and P temperatures of averages and profile, d and D features, used and given.
@@ -59,15 +84,16 @@ FORMS: dict[str, tuple[str, str, tuple[float, float] | None]] = {
     "edges": ("iu", "m2", None),
     "weights": ("f", "m", None),
     "pair_cost": ("f", "qq", None),
+    "penalty_sizes": ("f", "n", ANY),
+    "penalty_targets": ("f", "q", ANY),
     "temperatures": ("f", "T", (0, np.inf)),
-    "converged": ("b", "T", None),
-    "equilibrated": ("b", "T", None),
+    **dict.fromkeys(VERDICTS, ("b", "T", None)),
     "marginals": ("fu", "Tnq", None),
     "edge_agreement": ("fu", "Tm", None),
-    "mean_energy": ("f", "T", ANY),
-    "heat_capacity": ("f", "T", ANY),
-    "log_partition": ("f", "T", ANY),
-    "log_partition_std_error": ("f", "T", ANY),
+    **dict.fromkeys(
+        ("mean_energy", "heat_capacity", "log_partition", "log_partition_std_error"),
+        ("f", "T", ANY),
+    ),
     "std_error": ("f", "Tnq", (0, np.inf)),
     "agreement_std_error": ("f", "Tm", (0, np.inf)),
     "doubt": ("f", "Tn", SHARE),
@@ -77,14 +103,10 @@ FORMS: dict[str, tuple[str, str, tuple[float, float] | None]] = {
     "profile_margin": ("f", "Pn", SHARE),
     "law_probabilities": ("f", "nc", SHARE),
     "law_class_errors": ("f", "k", (0, np.inf)),
-    "penalty_sizes": ("f", "n", ANY),
-    "penalty_targets": ("f", "q", ANY),
-    "layout": ("f", "n2", ANY),
-    "components": ("f", "n2", ANY),
+    **dict.fromkeys(PLACES, ("f", "n2", ANY)),
     "points": ("f", "nd", ANY),
-    "reduction_mean": ("f", "D", ANY),
     "reduction_components": ("f", "dD", ANY),
-    "reduction_spread": ("f", "D", ANY),
+    **dict.fromkeys(("reduction_mean", "reduction_spread"), ("f", "D", ANY)),
     "proposal_points": ("i", "a", None),
     "proposal_typical": ("i", "b", None),
     "word_points": ("i", "e", None),
@@ -150,22 +172,10 @@ class Result(Answer, Pictures):
         layout: FloatArray | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Self:
-        """The result of a fitted classifier.
+        """The result of a `PottsClassifier` after `fit`, with `ids`, a name for every point.
 
-        Parameters
-        ----------
-        fitted : PottsClassifier
-            After `fit`.
-        ids : list of str
-            Name of every point.
-        layout : float array (n, 2), optional
-            Where to draw the points; without it, points with features are drawn by these.
-        settings : mapping, optional
-            How it was made.
-
-        Returns
-        -------
-        Result
+        `layout` (n, 2) is where to draw the points; without it, points with features are drawn by
+        these. `settings` say how it was made.
         """
         answer: Answer = fitted.answer_
         names = getattr(fitted, "feature_names_in_", fitted._feature_names)
@@ -205,13 +215,7 @@ class Result(Answer, Pictures):
     # -- file ----------------------------------------------------------------------------------
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one .npz file of plain arrays; an existing file is replaced as a whole.
-
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        """
+        """Write one .npz file of plain arrays; an existing file is replaced as a whole."""
         ids, classes = [str(v) for v in self.ids], [str(c) for c in self.classes]
         _check_names(Path(path), ids, classes)
         arrays: Arrays = {
@@ -226,12 +230,14 @@ class Result(Answer, Pictures):
             places = getattr(self, name)
             if places is not None:
                 arrays[name] = np.asarray(places, dtype=np.float64)
-        arrays |= {
-            "proposal_points": _runs([one.points for one in self.proposals]),
-            "proposal_typical": _runs([one.typical for one in self.proposals]),
-            "word_points": _runs([one.points for one in self.words]),
-            "word_labelled": _runs([one.labelled for one in self.words]),
-        }
+        for name, groups in {
+            "proposal_points": [one.points for one in self.proposals],
+            "proposal_typical": [one.typical for one in self.proposals],
+            "word_points": [one.points for one in self.words],
+            "word_labelled": [one.labelled for one in self.words],
+        }.items():  # one after the other, each headed by its size
+            rows = [v for group in groups for v in (len(group), *group.tolist())]
+            arrays[name] = np.array(rows, dtype=np.int64)
         if self.points is not None:
             arrays["points"] = self.points.astype(np.float32)
             arrays["feature_names"] = np.array(self.feature_names, dtype=np.str_)
@@ -272,14 +278,7 @@ class Result(Answer, Pictures):
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read what `save` wrote; anything else, pickled objects above all, is refused.
 
-        Parameters
-        ----------
-        path : path-like
-            The folder that ``spinlearn fit --out`` made, or the file model.npz in it.
-
-        Returns
-        -------
-        Result
+        `path` is the folder that ``spinlearn fit --out`` made, or the file model.npz in it.
         """
         file = Path(path)
         if file.is_dir():
@@ -340,7 +339,7 @@ class Result(Answer, Pictures):
             labels=frozen(labels, np.int32),
             law=_law(header["law"], arrays),
             averages=Averages.of(
-                equilibrium_of(model, header["equilibrium"], arrays, profile.temperatures)
+                _equilibrium_of(model, header["equilibrium"], arrays, profile.temperatures)
             ),
             known_profile=profile,
             proposals=_proposals(header["proposals"], arrays),
@@ -420,6 +419,113 @@ def _model_of(arrays: Arrays) -> PottsModel:
     )
 
 
+def equilibrium_arrays(equilibrium: Equilibrium) -> Arrays:
+    """All averages; reweighted ones on a finer grid too."""
+    if equilibrium.reweights:
+        equilibrium = _refined(equilibrium)
+    arrays: Arrays = {name: getattr(equilibrium, name) for name in STORED}
+    arrays = {name: values for name, values in arrays.items() if values is not None}
+    if equilibrium.marginals.dtype == np.float32:  # of a large model
+        for name, unit in UNITS.items():
+            arrays[name] = np.rint(arrays[name] * np.iinfo(unit).max).astype(unit)
+    elif equilibrium.kind is not Kind.EXACT:  # errors are far above single precision
+        for name in arrays.keys() & {*ERROR_OF, *ERROR_OF.values()}:
+            arrays[name] = arrays[name].astype(np.float32)
+    return arrays
+
+
+def _refined(equilibrium: Equilibrium) -> Equilibrium:
+    """The averages on a denser grid, from the same samples."""
+    grid = np.unique(equilibrium.temperatures[np.isfinite(equilibrium.temperatures)])
+    per_row = 8 * (equilibrium.marginals[0].size + equilibrium.edge_agreement.shape[1])
+    parts = min(FINER, int(MAX_FINE_BYTES / max(per_row * len(grid), 1)))
+    if len(grid) < 2 or parts < 2:
+        return equilibrium
+    steps = np.arange(parts) / parts
+    fine = (grid[:-1, None] + np.diff(grid)[:, None] * steps).ravel()
+    wanted = np.unique(np.concatenate([fine, equilibrium.temperatures]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # was said of the grid itself
+        try:
+            return equilibrium.at(wanted)
+        except UnreachedTemperatureError:  # a run of little time
+            reached = []
+            for t in wanted:
+                with suppress(UnreachedTemperatureError):
+                    equilibrium.at([t])
+                    reached.append(t)
+            return equilibrium.at(reached)
+
+
+def _equilibrium_of(
+    model: PottsModel, header: Mapping[str, Any], arrays: Arrays, grid: FloatArray
+) -> Equilibrium:
+    """The averages over `grid` from what a file holds, which can be asked for others too."""
+    said = {name: kind(header[name]) for name, kind in HEADER.items()}
+    if said["kind"] is Kind.SAMPLED and "std_error" not in arrays:
+        raise ValueError("the averages are sampled, but their std_error is missing")
+    parts: dict[str, Any] = {name: arrays[name] for name in STORED if name in arrays}
+    for name, unit in UNITS.items():
+        if parts[name].dtype == unit:
+            parts[name] = parts[name] / np.float32(np.iinfo(unit).max)
+        else:  # small models are computed with in double precision
+            parts[name] = parts[name].astype(np.float64)
+    within("sums of marginals", parts["marginals"].sum(axis=2), 1 - ROUNDING, 1 + ROUNDING)
+    whole = Equilibrium(model=model, **said, **parts)
+    evaluate = partial(run_exactly, model) if whole.exact else partial(_interpolated, whole)
+    rows = [nearest_row(whole.temperatures, float(t)) for t in grid]
+    if np.any(whole.temperatures[rows] != grid):
+        raise ValueError("temperatures of the profile are not among those of the averages")
+    return replace(whole.take(rows), evaluate=evaluate)
+
+
+def _interpolated(
+    known: Equilibrium, temperatures: FloatArray, callback: object = None
+) -> Equilibrium:
+    """Averages between the temperatures of `known`, linear in T; they take no time."""
+    known = known.take(np.argsort(known.temperatures))
+    grid = known.temperatures
+    low, high = float(grid[0]), float(grid[-1])
+    outside = (temperatures < low) | (temperatures > high)
+    if np.any(outside):
+        raise InvalidInputError(
+            f"T = {temperatures[outside][0]:g} was not sampled: this result covers T = {low:g} to "
+            f"{high:g}; fit again with it in the grid, --temperature auto:grid=..."
+        )
+    right = np.clip(np.searchsorted(grid, temperatures), 1, max(len(grid) - 1, 1))
+    if len(grid) == 1:
+        return known.take([0] * len(temperatures))
+    left = right - 1
+    with np.errstate(invalid="ignore"):
+        share = (temperatures - grid[left]) / (grid[right] - grid[left])
+    share = np.where(temperatures == grid[left], 0.0, np.where(np.isnan(share), 1.0, share))
+
+    def mixed(name: str) -> Any:
+        values = getattr(known, name)
+        off: Any = 0.0
+        if name in ERROR_OF:  # the line may be off by part of the difference
+            means = getattr(known, ERROR_OF[name])
+            w = share.reshape((-1,) + (1,) * (means.ndim - 1))
+            off = 2 * w * (1 - w) * np.abs(means[right] - means[left])
+            if values is None:  # no error bars but that one, if any
+                return None if known.kind is Kind.SAMPLED else np.asarray(off)
+        w = share.reshape((-1,) + (1,) * (values.ndim - 1))
+        return np.asarray((1 - w) * values[left] + w * values[right] + off)
+
+    verdicts = {name: np.asarray(getattr(known, name)) for name in VERDICTS}
+    return Equilibrium(
+        model=known.model,
+        temperatures=temperatures,
+        **{name: values[left] & values[right] for name, values in verdicts.items()},
+        engine=known.engine,
+        kind=known.kind,
+        evaluate=partial(_interpolated, known),
+        can_continue=known.can_continue,
+        annealed=known.annealed,
+        **{name: mixed(name) for name in (*AVERAGES, *ERROR_OF)},
+    )
+
+
 def _profile(header: dict[str, Any], arrays: Arrays, model: PottsModel, n_classes: int) -> Profile:
     parts = {name: frozen(arrays[f"profile_{name}"], kind) for name, kind in PROFILE.items()}
     sets = tuple(tuple(map(int, members)) for members in header["confused_sets"])
@@ -433,13 +539,8 @@ def _profile(header: dict[str, Any], arrays: Arrays, model: PottsModel, n_classe
     return Profile(**parts, n_classes=n_classes, confused_sets=sets, n_labels=n_labels)
 
 
-def _runs(parts: list[npt.NDArray[np.intp]]) -> npt.NDArray[np.int64]:
-    """Row numbers of several groups one after the other, each headed by how many there are."""
-    return np.array([v for part in parts for v in (len(part), *part.tolist())], dtype=np.int64)
-
-
-def _parts(arrays: Arrays, name: str) -> list[npt.NDArray[np.intp]]:
-    """The groups that `_runs` wrote."""
+def _groups(arrays: Arrays, name: str) -> list[npt.NDArray[np.intp]]:
+    """Row numbers of several groups, which stand behind one another, each headed by its size."""
     values, parts, at = arrays[name], [], 0
     while at < len(values):
         rows = values[at + 1 : at + 1 + values[at]]
@@ -451,7 +552,9 @@ def _parts(arrays: Arrays, name: str) -> list[npt.NDArray[np.intp]]:
 
 
 def _proposals(said: list[dict[str, Any]], arrays: Arrays) -> tuple[Proposal, ...]:
-    groups = zip(_parts(arrays, "proposal_points"), _parts(arrays, "proposal_typical"), strict=True)
+    groups = zip(
+        _groups(arrays, "proposal_points"), _groups(arrays, "proposal_typical"), strict=True
+    )
     return tuple(
         Proposal(
             name=f"new:{number}",
@@ -468,7 +571,7 @@ def _proposals(said: list[dict[str, Any]], arrays: Arrays) -> tuple[Proposal, ..
 
 
 def _words(said: list[dict[str, Any]], arrays: Arrays) -> tuple[Word, ...]:
-    groups = _parts(arrays, "word_points"), _parts(arrays, "word_labelled")
+    groups = _groups(arrays, "word_points"), _groups(arrays, "word_labelled")
     return tuple(
         Word(one["do"], one["group"], one["name"], points, labelled)
         for one, points, labelled in zip(said, *groups, strict=True)
