@@ -151,20 +151,7 @@ class GraphClassifier(LabelledScore, GraphEstimator):
         """
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Classify the points of X from the few labels in y.
-
-        Parameters
-        ----------
-        X : array-like or data frame (n, d); or a Graph, SciPy sparse matrix or networkx graph
-            Points, or their precomputed similarity graph. A sparse X is always a graph.
-        y : array-like of shape (n,), or mapping
-            Labels; -1 (or None, NaN, "") marks an unlabelled point. A dict as for
-            `PottsClassifier`.
-
-        Returns
-        -------
-        self
-        """
+        """Classify the points of `X` from the few labels in `y`, both as for `PottsClassifier`."""
         require_labels(y)
         self._check_settings()
         self._training = read_graph(self, X, self.graph)
@@ -188,33 +175,18 @@ class GraphClassifier(LabelledScore, GraphEstimator):
         return self
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Soft labels of unseen points: means over neighbours, weighted by similarity.
+        """Soft labels (n_new, n_classes) of unseen points: means over neighbours, by similarity.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_new, d)
-            Unseen points; after fitting a graph, their similarities to its nodes, (n_new, n).
-
-        Returns
-        -------
-        float array (n_new, n_classes)
-            Equal for all classes where a point resembles no training point.
+        `X` (n_new, d) are the points; after fitting a graph, their similarities to its nodes,
+        (n_new, n). Equal for all classes where a point resembles no training point.
         """
         return self._attached(X)[0]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Classes of unseen points: that of the largest soft label.
+        """Classes (n_new,) of unseen points `X`, as for `predict_proba`, by the largest soft label.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_new, d)
-            As for `predict_proba`.
-
-        Returns
-        -------
-        array (n_new,)
-            -1 ('unknown' among text labels) where a point resembles no training point, or two
-            classes equally.
+        -1 ('unknown' among text labels) where a point resembles no training point, or two classes
+        equally.
         """
         return self._named(*self._attached(X))
 
@@ -284,19 +256,7 @@ class GraphClusterer(ClusterMixin, GraphEstimator):
         """Cluster number of every node."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the points of X.
-
-        Parameters
-        ----------
-        X : array-like or data frame (n, d); or a Graph, SciPy sparse matrix or networkx graph
-            Points, or their precomputed similarity graph. A sparse X is always a graph.
-        y : ignored
-            There for scikit-learn's interface.
-
-        Returns
-        -------
-        self
-        """
+        """Cluster the points of `X`, as for `PottsClassifier`; scikit-learn's `y` is not used."""
         self._check_settings()
         self.graph_ = read_graph(self, X, self.graph).graph
         self.labels_ = self._cluster(self.graph_)

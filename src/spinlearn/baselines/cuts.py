@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import warnings
-from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,27 +45,26 @@ class CutClassifier(GraphClassifier):
         Its energy: the weight of the edges cut.
     """
 
-    @abstractmethod
-    def _minimize(self, model: PottsModel) -> Minimum:
-        """A labelling of low energy."""
+    def _cut(
+        self,
+        minimize: Callable[[PottsModel], Minimum],
+        model: PottsModel,
+        n_classes: int,
+        *,
+        keeps_ties: bool = True,
+    ) -> FloatArray:
+        """Soft labels of a minimum; all zero where the class is arbitrary.
 
-    def _pair_cost(self, n_classes: int) -> Any:
-        """Cost of two neighbouring classes; None is Potts, 1 - identity."""
-        return None
-
-    def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
-        q = max(n_classes, 2)  # a class without labels loses nothing and gains nothing
-        model = PottsModel(graph, q, pair_cost=self._pair_cost(n_classes), clamped=states)
-        self.minimum_ = self._minimize(model)
+        `model` has two states at least: a class without labels loses nothing and gains nothing.
+        """
+        self.minimum_ = minimize(model)
         self.energy_ = self.minimum_.energy
-        soft = np.zeros((model.n_nodes, q))  # all zero where the class is arbitrary
-        decided = self._decided(model, self.minimum_)
+        decided = ~self.minimum_.undecided
+        if not keeps_ties:
+            decided |= ~unreachable(model)
+        soft = np.zeros((model.n_nodes, model.n_states))
         soft[decided, self.minimum_.labels[decided]] = 1.0
         return soft[:, :n_classes]
-
-    def _decided(self, model: PottsModel, minimum: Minimum) -> Any:
-        """Which points take the class that the minimum gives them."""
-        return ~minimum.undecided
 
 
 class MinCutClassifier(CutClassifier):
@@ -96,12 +95,10 @@ class MinCutClassifier(CutClassifier):
         self.graph = graph
         self.ties = ties
 
-    def _minimize(self, model: PottsModel) -> Minimum:
-        return minimum_cut(model) if model.n_states == 2 else alpha_expansion(model)
-
-    def _decided(self, model: PottsModel, minimum: Minimum) -> Any:
-        lowest = self.ties == "lowest"
-        return ~minimum.undecided | ~unreachable(model) if lowest else ~minimum.undecided
+    def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
+        model = PottsModel(graph, max(n_classes, 2), clamped=states)
+        minimize = minimum_cut if model.n_states == 2 else alpha_expansion
+        return self._cut(minimize, model, n_classes, keeps_ties=self.ties == "unknown")
 
 
 class _MoveClassifier(CutClassifier):
@@ -114,16 +111,20 @@ class _MoveClassifier(CutClassifier):
         different ones. Expansion needs a metric, swap does without the triangle inequality.
     """
 
+    _minimize: Callable[[PottsModel], Minimum]
+
     def __init__(self, *, graph: Any = "mutual_knn", pair_cost: Any = None) -> None:
         self.graph = graph
         self.pair_cost = pair_cost
 
-    def _pair_cost(self, n_classes: int) -> Any:
-        if self.pair_cost is None or n_classes > 1:
-            return self.pair_cost
-        raise InvalidInputError(
-            "pair_cost is given, but all labels are of one class: there is no pair; leave it None"
-        )
+    def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
+        if self.pair_cost is not None and n_classes == 1:
+            raise InvalidInputError(
+                "pair_cost is given, but all labels are of one class: there is no pair; leave it "
+                "None"
+            )
+        model = PottsModel(graph, max(n_classes, 2), pair_cost=self.pair_cost, clamped=states)
+        return self._cut(self._minimize, model, n_classes)
 
 
 class AlphaExpansion(_MoveClassifier):
@@ -141,8 +142,7 @@ class AlphaExpansion(_MoveClassifier):
     [0, 0, 0, 1]
     """
 
-    def _minimize(self, model: PottsModel) -> Minimum:
-        return alpha_expansion(model)
+    _minimize = staticmethod(alpha_expansion)
 
 
 class AlphaBetaSwap(_MoveClassifier):
@@ -159,8 +159,7 @@ class AlphaBetaSwap(_MoveClassifier):
     [0, 0, 0, 1]
     """
 
-    def _minimize(self, model: PottsModel) -> Minimum:
-        return alpha_beta_swap(model)
+    _minimize = staticmethod(alpha_beta_swap)
 
 
 class RandomizedMinCut(GraphClassifier):

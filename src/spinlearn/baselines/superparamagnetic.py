@@ -1,7 +1,6 @@
-"""Super-paramagnetic clustering, and the tree of its clusters.
+"""Super-paramagnetic clustering, the paper's method without labels, and the tree of its clusters.
 
-Super-paramagnetic clustering (Blatt, Wiseman & Domany, PRL 76, 3251, 1996; Neural Computation
-9, 1805, 1997): the paper's method without labels.
+Blatt, Wiseman & Domany, PRL 76, 3251 (1996); Neural Computation 9, 1805 (1997).
 
 A q-state Potts model without fields; at every temperature points that agree more often than not,
 C_ij > 1/2, share a cluster, and every point also joins the neighbour it agrees with most. Between
@@ -18,11 +17,9 @@ one is taken. A homogeneous cloud, too, breaks into fragments before it melts, s
 must be that of one point in ten over all temperatures at which there are cores; otherwise all
 points are one cluster, as at the lowest temperature.
 
-The dendrogram over temperature: clusters with the temperatures at which they live.
-
-A cluster at one temperature is the same as one at the next lower temperature when they share more
-than half of their union; otherwise it is new, and its parent is the cluster below that holds most
-of its members. At the lowest temperature clusters have no parent.
+The dendrogram over T: a cluster is the same as one at the next lower temperature when they share
+more than half of their union; otherwise it is new, and its parent is the cluster below that holds
+most of its members. At the lowest temperature clusters have no parent.
 """
 
 from __future__ import annotations
@@ -86,14 +83,13 @@ def cluster_tree(temperatures: FloatArray, parts: Sequence[IntArray]) -> Cluster
     everyone = np.ones(len(parts[0]), dtype=bool)
     members: list[IntArray] = []
     parents: list[npt.NDArray[np.int64]] = []
-    first: list[npt.NDArray[np.int64]] = []
     sizes: list[npt.NDArray[np.int64]] = []
     fresh = 0
-    for row, part in enumerate(parts):
+    for part in parts:
         previous = members[-1] if members else None
         numbers, after = tracked(part, everyone, previous, fresh)
         # Where most members of a fresh cluster were before; of equals, the first.
-        found = np.full(after - fresh, NO_PARENT, dtype=np.int64)
+        origin = np.full(after - fresh, NO_PARENT, dtype=np.int64)
         if previous is not None:
             new = numbers >= fresh
             count = int(previous.max(initial=0)) + 1
@@ -101,26 +97,33 @@ def cluster_tree(temperatures: FloatArray, parts: Sequence[IntArray]) -> Cluster
             pairs, shared = np.unique(keys, return_counts=True)
             cluster, before = np.divmod(pairs, count)
             order = np.lexsort((-before, shared, cluster))  # the last of a cluster is its parent
-            found[cluster[order]] = before[order]
-        parents.append(found)
-        first.append(np.full(after - fresh, row))
+            origin[cluster[order]] = before[order]
+        parents.append(origin)
         sizes.append(np.bincount(numbers, minlength=after)[fresh:])
         members.append(numbers)
         fresh = after
-    last = np.zeros(fresh, dtype=np.intp)
-    for row, numbers in enumerate(members):
-        last[numbers] = row
+    all_members = frozen(np.array(members), np.int32)
+    first, last = _rows_of_life(all_members, fresh)
     ends = np.concatenate(
         [temperatures[:1], (temperatures[:-1] + temperatures[1:]) / 2, temperatures[-1:]]
     )
     return ClusterTree(
         temperatures=frozen(temperatures, np.float64),
-        members=frozen(np.array(members), np.int32),
+        members=all_members,
         parents=frozen(np.concatenate(parents), np.int32),
-        low=frozen(ends[np.concatenate(first)], np.float64),
+        low=frozen(ends[first], np.float64),
         high=frozen(ends[last + 1], np.float64),
         sizes=frozen(np.concatenate(sizes), np.int32),
     )
+
+
+def _rows_of_life(numbers: IntArray, count: int) -> tuple[IntArray, IntArray]:
+    """First and last row (count,) of `numbers` (T, n) in which every number below `count` stands."""
+    rows = np.broadcast_to(np.arange(len(numbers))[:, None], numbers.shape)
+    first, last = np.full(count, len(numbers) - 1), np.zeros(count, dtype=np.intp)
+    np.minimum.at(first, numbers, rows)
+    np.maximum.at(last, numbers, rows)
+    return first, last
 
 
 NOISE = -1  # label of points in clusters that are too small
@@ -268,24 +271,19 @@ def _stability(tree: ClusterTree, cores: list[IntArray], smallest: int) -> Float
     """eta(T) of the module's docstring; cores are the grains at every temperature."""
     n = tree.members.shape[1]
     spells = _spells(tree)
-    count = int(spells.max()) + 1
     whole = np.zeros(tree.n_clusters, dtype=bool)
-    first = np.zeros(count, dtype=np.intp)
-    last = np.zeros(count, dtype=np.intp)
-    for row, (members, spell) in enumerate(zip(tree.members, spells, strict=True)):
+    for members in tree.members:
         whole |= np.bincount(members, minlength=tree.n_clusters) >= WHOLE * n
-        last[spell] = row
-    for row in range(len(spells) - 1, -1, -1):
-        first[spells[row]] = row
+    first, last = _rows_of_life(spells, int(spells.max()) + 1)
     ends = cell_ends(tree.temperatures)
     low, high = ends[first], ends[last + 1]
     lasting = (high >= LASTING * low) & np.isfinite(high)
     life = np.where(lasting, high, 0.0) - np.where(lasting, low, 0.0)
-    scores = np.zeros(len(tree.temperatures))
-    for row, (members, core) in enumerate(zip(tree.members, cores, strict=True)):
-        counted = (np.bincount(core)[core] >= smallest) & ~whole[members]
-        scores[row] = float(life[spells[row][counted]].sum())
-    return scores
+    counted = [
+        (np.bincount(core)[core] >= smallest) & ~whole[members]
+        for members, core in zip(tree.members, cores, strict=True)
+    ]
+    return np.array([life[s[here]].sum() for s, here in zip(spells, counted, strict=True)])
 
 
 def _spells(tree: ClusterTree) -> IntArray:
@@ -294,9 +292,7 @@ def _spells(tree: ClusterTree) -> IntArray:
     The tree follows what is more than half of a cluster; but of two clusters that were one at a
     lower temperature, neither has lived there.
     """
-    born = np.zeros(tree.n_clusters, dtype=np.intp)
-    for row in range(len(tree.members) - 1, -1, -1):
-        born[tree.members[row]] = row
+    born = _rows_of_life(tree.members, tree.n_clusters)[0]
     # Half as long as the rest, at least: what comes off shortly before all melts is a fragment.
     rest = tree.high[tree.parents] - tree.low
     lasting = (tree.high >= LASTING * tree.low) & (tree.high - tree.low >= rest / 2)
