@@ -35,9 +35,9 @@ class Case:
 
     def table(self, row: int) -> LabelTable:
         """The label table that spinlearn itself writes at a row of the grid."""
-        c = self.content
-        here = c.answer if row == c.answer_row else c.answer.at(float(c.profile.temperatures[row]))
-        return here.table(c.ids)
+        answer = self.content.answer
+        here = answer if row == answer.row else answer.at(float(answer.profile.temperatures[row]))
+        return here.table(self.content.ids)
 
 
 def three_blocks() -> Case:

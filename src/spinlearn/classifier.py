@@ -714,11 +714,9 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
 
     # -- pictures ------------------------------------------------------------------------------
 
-    def _pictured(self) -> Answer:
-        return self._answer
-
-    def _layout_sources(self) -> dict[str, Any]:
-        return {"points": self._training.points, "pixels": self._training.pixels}
+    def _pictured(self) -> tuple[Answer, None, dict[str, Any]]:
+        answer, training = self._answer, self._training
+        return answer, None, {"points": training.points, "pixels": training.pixels}
 
     def _repr_html_inner(self) -> str:
         return str(super()._repr_html_inner()) + self._answer_html()

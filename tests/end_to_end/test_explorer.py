@@ -185,9 +185,9 @@ def test_the_network_log_and_the_console_are_watched(driver, tmp_path):
 
 
 def test_slider_recolours_the_map(page, blocks):
-    found = blocks.content.profile
+    found = blocks.content.answer.profile
     # A pixel that is a class when cold and part of the new class at the answer.
-    answer = blocks.content.answer_row
+    answer = blocks.content.answer.row
     new = found.outcomes[answer] >= found.n_classes
     point = int(np.flatnonzero((found.outcomes[0] < 2) & (found.outcomes[0] >= 0) & ~new)[-1])
     third = int(np.flatnonzero(new)[40])
@@ -206,7 +206,7 @@ def test_slider_recolours_the_map(page, blocks):
 
 
 def test_input_in_a_burst_is_painted_once_as_it_stands_in_the_end(page, blocks):
-    last = len(blocks.content.profile.temperatures) - 1
+    last = len(blocks.content.answer.profile.temperatures) - 1
     paints = page.execute_script(
         """
         const { map, settled } = window.spinlearnExplorer;
@@ -223,7 +223,7 @@ def test_input_in_a_burst_is_painted_once_as_it_stands_in_the_end(page, blocks):
         last,
     )
     assert paints == 1
-    temperature = blocks.content.profile.temperatures[last]
+    temperature = blocks.content.answer.profile.temperatures[last]
     shown = "T = ∞" if np.isinf(temperature) else f"T = {temperature:.3g}"
     assert text(page, "#now") == shown
     assert text(page, "#selection h2") == f"Calls at {shown}"
@@ -231,16 +231,16 @@ def test_input_in_a_burst_is_painted_once_as_it_stands_in_the_end(page, blocks):
 
 def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):
     content = blocks.content
-    row = content.answer_row
-    point = int(np.flatnonzero(content.profile.status[row] == 1)[10])
+    row = content.answer.row
+    point = int(np.flatnonzero(content.answer.profile.status[row] == 1)[10])
     click_point(page, point)
     assert text(page, "#point-id") == content.ids[point]
     table = blocks.table(row)
     line = dict(zip(table.columns, table.rows[point], strict=True))
     assert text(page, "#point-outcome") == line["call"]
     assert text(page, "#point-status") == line["status"] == "confident"
-    here = content.profile.temperatures[row]
-    (span,) = [i for i in content.profile.intervals(point) if i.low <= here <= i.high]
+    here = content.answer.profile.temperatures[row]
+    (span,) = [i for i in content.answer.profile.intervals(point) if i.low <= here <= i.high]
     assert text(page, "#point-range") == f"{span.low:.6g} ≤ T ≤ {span.high:.6g}"
     confidence = page.find_element("id", "point-confidence")
     assert confidence.text == f"confidence {float(line['confidence']):.2f}"
@@ -281,8 +281,8 @@ def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):
 def test_new_class_shows_its_members(page, blocks):
     content = blocks.content
     chip_of(page, "new:1").click()
-    outcomes = content.profile.outcomes[content.answer_row]
-    members = np.flatnonzero(outcomes == content.profile.n_classes)
+    outcomes = content.answer.profile.outcomes[content.answer.row]
+    members = np.flatnonzero(outcomes == content.answer.profile.n_classes)
     assert len(members) > 50
     assert text(page, "#group-name") == "new:1"
     assert text(page, "#group-size") == str(len(members))
@@ -311,7 +311,7 @@ def test_a_group_that_became_small_is_still_counted(driver, tmp_path):
 
 
 def test_outliers_have_a_name_a_mark_and_a_card(page, blocks):
-    found = blocks.content.profile
+    found = blocks.content.answer.profile
     row, point = np.argwhere(found.status == Status.OUTLIER)[-1].tolist()
     page.execute_script(SET_ROW, row)
     middle, arm, corner = (
@@ -339,8 +339,8 @@ def test_confidence_is_the_second_colouring(page, blocks):
     press(page, "2")
     assert [m.get_attribute("aria-checked") for m in modes] == ["false", "true", "false"]
     assert " ".join(text(page, "#legend").split()) == "confidence 0 1"
-    row = content.answer_row
-    confident = np.flatnonzero(content.profile.status[row] == Status.CONFIDENT)
+    row = content.answer.row
+    confident = np.flatnonzero(content.answer.profile.status[row] == Status.CONFIDENT)
     order = confident[np.argsort(content.confidence[row, confident])][::12]
     assert np.ptp(content.confidence[row, order]) > 0.2
     light = []
@@ -354,7 +354,7 @@ def test_confidence_is_the_second_colouring(page, blocks):
 
 
 def test_the_tip_tells_call_status_and_confidence(page, blocks):
-    point, row = 100, blocks.content.answer_row
+    point, row = 100, blocks.content.answer.row
     canvas = page.find_element("id", "map")
     x, y = page.execute_script("return window.spinlearnExplorer.placeOf(arguments[0])", point)
     ActionChains(page).move_to_element_with_offset(
@@ -372,7 +372,7 @@ def test_calls_come_before_the_curves(page, blocks):
     cards = page.find_elements("css selector", "aside > .card")
     assert [c.get_attribute("id") for c in cards] == ["selection", "overview"]
     assert cards[0].location["y"] < cards[1].location["y"]
-    for row in (content.answer_row, 0):
+    for row in (content.answer.row, 0):
         page.execute_script(SET_ROW, row)
         names = [r[1] for r in blocks.table(row).rows]
         rows = page.find_elements("css selector", "#calls button")
@@ -384,7 +384,7 @@ def test_calls_come_before_the_curves(page, blocks):
         for name, (size, confidence) in listed.items():
             members = np.array(names) == name
             assert size == members.sum()
-            judged = members & (content.profile.status[row] != Status.LABELLED)
+            judged = members & (content.answer.profile.status[row] != Status.LABELLED)
             expected = content.confidence[row, judged if judged.any() else members].mean()
             assert confidence == pytest.approx(expected, abs=0.0051)
     rows[1].click()
@@ -412,7 +412,7 @@ def test_groups_that_may_be_a_class_are_told_named_and_refused(driver, tmp_path)
     hidden = hidden_class()
     answer = hidden.content.answer
     show(driver, write_explorer(tmp_path / "report.html", hidden.content))
-    table = hidden.table(hidden.content.answer_row).csv()
+    table = hidden.table(hidden.content.answer.row).csv()
     assert labels_csv(driver) == table
     first, second = answer.proposals[:2]
     heads = driver.find_elements("css selector", "#proposals .proposal-head")
@@ -459,7 +459,7 @@ def test_groups_that_may_be_a_class_are_told_named_and_refused(driver, tmp_path)
 
 def test_the_top_says_how_far_to_trust_the_answer(driver, blocks, tmp_path):
     case = many_points(300, n_temperatures=5)
-    row = case.content.answer_row
+    row = case.content.answer.row
     content = doubted(case, [0, row]).content
     show(driver, write_explorer(tmp_path / "doubted.html", content))
     lines = [p.text for p in driver.find_elements("css selector", "#notice p")]
@@ -588,8 +588,8 @@ def test_search_filter_theme_and_keys(page, blocks):
     assert text(page, "#point-id") == wanted
     press(page, Keys.ESCAPE)
     # Filter: without confident points the colour of a confident one is gone.
-    row = blocks.content.answer_row
-    point = int(np.flatnonzero(blocks.content.profile.status[row] == 1)[10])
+    row = blocks.content.answer.row
+    point = int(np.flatnonzero(blocks.content.answer.profile.status[row] == 1)[10])
     shown = page.execute_script(COLOUR_AT, point)
     confident = page.find_elements("css selector", "#filters button")[1]
     assert "confident" in confident.text
@@ -696,11 +696,11 @@ def test_hostile_ids_and_names_are_text(page, blocks):
 
 
 def test_download_is_labels_csv(page, blocks, tmp_path):
-    answer = blocks.content.answer_row
+    answer = blocks.content.answer.row
     page.find_element("id", "download").click()
     until(lambda: (tmp_path / "labels.csv").exists())
     assert (tmp_path / "labels.csv").read_bytes() == blocks.table(answer).csv().encode()
-    for row in (0, answer + 3, len(blocks.content.profile.temperatures) - 1):
+    for row in (0, answer + 3, len(blocks.content.answer.profile.temperatures) - 1):
         page.execute_script(SET_ROW, row)
         assert labels_csv(page) == blocks.table(row).csv()
 
@@ -717,7 +717,7 @@ def test_twenty_thousand_points_repaint_in_100_ms_of_work(driver, tmp_path):
     # Of the page's own thread, all that follows in a frame included, which is about as much
     # again: what else the machine does makes no difference, what its processor is does.
     assert 0 < (busy_seconds(driver) - before) / len(times) < 0.15 * slowness()
-    row = large.content.answer_row
+    row = large.content.answer.row
     driver.execute_script(SET_ROW, row)
     assert labels_csv(driver) == large.table(row).csv()
     click_point(driver, 7)
@@ -726,13 +726,14 @@ def test_twenty_thousand_points_repaint_in_100_ms_of_work(driver, tmp_path):
     assert requests_made(driver) == [path.as_uri()]
 
 
-def test_sampled_display_says_so_and_downloads_all_points(driver, tmp_path):
+def test_sampled_display_says_so_and_downloads_all_points(driver, tmp_path, monkeypatch):
+    monkeypatch.setattr("spinlearn.viz.explorer.MAX_POINTS", 500)
     case = many_points(3_000, n_temperatures=5)
-    path = write_explorer(tmp_path / "report.html", case.content, max_points=500)
+    path = write_explorer(tmp_path / "report.html", case.content)
     show(driver, path)
     assert driver.execute_script("return window.spinlearnExplorer.data.n") <= 500
     assert "500 of 3,000 points" in text(driver, "#notice")
-    assert labels_csv(driver) == case.table(case.content.answer_row).csv()
+    assert labels_csv(driver) == case.table(case.content.answer.row).csv()
     note = "all 3,000 points at T*, elsewhere the 500 on display"
     assert text(driver, "#download-note") == note
     before, _ = map_sizes(driver)
@@ -747,7 +748,7 @@ def test_sampled_display_says_so_and_downloads_all_points(driver, tmp_path):
     # A narrow window does not scroll sideways.
     with screen(driver, 320, 800):
         show(driver, path)
-        for row in (0, case.content.answer_row):
+        for row in (0, case.content.answer.row):
             driver.execute_script(SET_ROW, row)
             inner, outer = driver.execute_script(
                 "const page = document.documentElement; return [page.scrollWidth, page.clientWidth]"

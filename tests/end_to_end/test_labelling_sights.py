@@ -10,9 +10,8 @@ from PIL import Image
 
 from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.reading import read_dataset
-from spinlearn.labelling import refit
 from spinlearn.labelling.notebook import Labelling
-from spinlearn.labelling.thumbnails import thumbnails_of
+from spinlearn.labelling.thumbnails import Thumbnails
 from tests.end_to_end.labelling_client import blobs, served
 from tests.end_to_end.labelling_person import DATA, NAME, STATE, Page
 
@@ -23,7 +22,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationW
 def file_served(path, **options):
     """What `spinlearn label PATH` serves."""
     data = read_dataset(path, ReadOptions(for_labelling=True, **options))
-    under_way = Labelling(data, thumbnails_of(data), path.parent / "labels", settings={})
+    under_way = Labelling(data, Thumbnails(data), path.parent / "labels", settings={})
     try:
         yield under_way
     finally:
@@ -118,8 +117,7 @@ def test_strokes_over_a_mask(driver, tmp_path):
 
 
 def test_the_search_finds_points_that_are_not_on_display(driver, tmp_path, monkeypatch):
-    whole = refit.points_on_display
-    monkeypatch.setattr(refit, "points_on_display", lambda content: whole(content, 20))
+    monkeypatch.setattr("spinlearn.viz.explorer.MAX_POINTS", 20)
     X, _ = blobs()
     ids = [f"Id{k:03}" for k in range(60)]
     with served(tmp_path, X, ids=ids) as under_way:

@@ -75,8 +75,8 @@ def test_same_figures_whatever_the_cores_and_interruptions(tmp_path):
 @needs_data
 def test_leukemia_mll_is_a_new_class_at_six_labels():
     scale = replace(TINY, n_labellings=6)
-    wanted = [t.settings for t in fig5.tasks(scale, 0)]
-    cells = [fig5.compute(s, DATA) for s in wanted if (s.get("q"), s.get("M")) == (2, 6)]
+    tasks = fig5.tasks(scale, 0)
+    cells = [fig5.compute(s, DATA) for s in tasks if (s.get("q"), s.get("M")) == (2, 6)]
     assert len(cells) == 6
     errors = [c["errors"][c["rows"]["information"]] for c in cells]
     found = [c["found"][c["rows"]["information"]] for c in cells]
@@ -107,10 +107,8 @@ def test_ground_state_row_is_the_labelling_given():
 
 def test_tasks_are_the_papers_panels():
     def panels(figure):
-        asked = [task.settings for task in figure.tasks(FULL, 0)]
-        return Counter(
-            (s["q"], s["M"]) for s in asked if s["kind"] == "labelling" and not s.get("twin", 0)
-        )
+        labellings = [s for s in figure.tasks(FULL, 0) if s["kind"] == "labelling"]
+        return Counter((s["q"], s["M"]) for s in labellings if not s.get("twin", 0))
 
     assert panels(fig4) == {(q, m): 100 for q in (2, 3) for m in (5, 10, 15, 20)}
     assert panels(fig5) == {(q, m): 100 for q, ms in ((2, (2, 4, 6)), (3, (3, 6, 9))) for m in ms}

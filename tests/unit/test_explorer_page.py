@@ -28,15 +28,18 @@ from spinlearn.viz.explorer import (
     SCRIPTS,
     WORKER_SCRIPTS,
     _page,
-    embedded_json,
     explorer_content,
-    explorer_html,
+    explorer_payload,
     packed,
+    page_html,
     points_on_display,
-    sample_for_display,
     write_explorer,
 )
 from tests.explorer_cases import doubted, hidden_class, many_points, three_blocks
+
+
+def explorer_html(content):
+    return page_html(content.title, explorer_payload(content))
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +103,11 @@ def test_the_page_builds_no_html_from_text():
 
 
 @given(st.lists(st.text(), max_size=3) | st.text())
-def test_embedded_json_never_ends_its_element(value):
-    text = embedded_json(value)
-    assert json.loads(text) == value
-    assert not re.search(r"[<>&\u2028\u2029]", text)
+def test_embedded_data_never_end_their_element(value):
+    page = Outline()
+    page.feed(page_html("title", {"text": value}))
+    assert json.loads(page.scripts[0]) == {"text": value}
+    assert not re.search(r"[<>&\u2028\u2029]", page.scripts[0])
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.int32, np.float32])
@@ -145,10 +149,10 @@ def test_the_page_holds_the_confidence_of_every_call():
     np.testing.assert_allclose(held[answer.row], answer.confidence, atol=0.5e-4 + 1e-12)
     for row, groups in enumerate(data["groups"]):
         for code, size, percent in groups["listed"]:
-            members = content.profile.outcomes[row] == code
+            members = content.answer.profile.outcomes[row] == code
             assert size == members.sum()
             # Given labels are certain and would hide what the method made of the others.
-            judged = members & (content.profile.status[row] != Status.LABELLED)
+            judged = members & (content.answer.profile.status[row] != Status.LABELLED)
             expected = content.confidence[row, judged if judged.any() else members].mean()
             assert percent == pytest.approx(100 * expected, abs=0.51)
 
@@ -156,7 +160,7 @@ def test_the_page_holds_the_confidence_of_every_call():
 def test_an_outlier_is_an_undecided_point_without_candidates():
     content = three_blocks().content
     data = payload(content)
-    row, point = np.argwhere(content.profile.status == Status.OUTLIER)[-1]
+    row, point = np.argwhere(content.answer.profile.status == Status.OUTLIER)[-1]
     code = unpacked(data["arrays"]["outcomes"])[row, point]
     assert data["confusedSets"][-1 - code] == []
     assert data["statusNames"][unpacked(data["arrays"]["status"])[row, point]] == "outlier"
@@ -167,7 +171,7 @@ def test_an_outlier_is_an_undecided_point_without_candidates():
 
 def test_the_page_says_how_far_to_trust_it():
     case = many_points(300, n_temperatures=5)
-    row = case.content.answer_row
+    row = case.content.answer.row
     data = payload(case.content)
     assert data["kind"] == "sampled"
     assert data["distrust"] == [None] * 5
@@ -193,10 +197,11 @@ def test_groups_that_may_be_a_class_come_with_their_members():
         assert told["typical"] == [content.ids[k] for k in one.typical]
 
 
-def test_the_most_typical_points_are_on_display():
+def test_the_most_typical_points_are_on_display(monkeypatch):
+    monkeypatch.setattr("spinlearn.viz.explorer.MAX_POINTS", 30)
     content = hidden_class().content
-    shown = points_on_display(content, 30)
-    assert len(shown) < content.n_points
+    shown = points_on_display(content)
+    assert len(shown) < len(content.ids)
     for one in content.answer.proposals:
         assert np.all(np.isin(one.typical, shown))
 
@@ -207,7 +212,7 @@ def test_the_page_holds_every_column_of_an_average():
     beyond = unpacked(data["arrays"]["beyond"])
     assert data["nNew"] == answer.n_new > 0
     assert data["another"]
-    assert beyond.shape == (content.n_points, data["nNew"] + 1)
+    assert beyond.shape == (len(content.ids), data["nNew"] + 1)
     np.testing.assert_array_equal(
         beyond, whole_steps(answer.table_states()[:, len(data["classes"]) :])
     )
@@ -238,21 +243,24 @@ def test_a_path_where_no_page_can_be_is_refused_before_any_work(tmp_path, monkey
     assert not list(tmp_path.iterdir())
 
 
-def test_sample_keeps_labelled_points_and_rare_groups():
+def test_sample_keeps_labelled_points_and_rare_groups(monkeypatch):
+    def sample(most):
+        monkeypatch.setattr("spinlearn.viz.explorer.MAX_POINTS", most)
+        return points_on_display(content)
+
     content = many_points(4_000, n_temperatures=5).content
-    row = content.answer_row
-    shown = sample_for_display(content, 600)
+    decision = content.answer.decision
+    shown = sample(600)
     assert len(shown) == 600
     assert np.all(np.diff(shown) > 0)
-    status = content.profile.status[row]
-    assert np.all(np.isin(np.flatnonzero(status == Status.LABELLED), shown))
+    assert np.all(np.isin(np.flatnonzero(decision.status == Status.LABELLED), shown))
     for outcome in range(len(content.classes)):
-        members = np.flatnonzero(content.profile.outcomes[row] == outcome)
+        members = np.flatnonzero(decision.outcomes == outcome)
         assert np.sum(np.isin(members, shown)) >= min(len(members), 10)
-    np.testing.assert_array_equal(shown, sample_for_display(content, 600))
-    assert len(sample_for_display(content, 4_000)) == 4_000
+    np.testing.assert_array_equal(shown, sample(600))
+    assert len(sample(4_000)) == 4_000
     for few in (1, 2, 17):
-        assert 1 <= len(sample_for_display(content, few)) <= few
+        assert 1 <= len(sample(few)) <= few
 
 
 def test_many_classes_show_fewer_points(monkeypatch):
@@ -304,11 +312,6 @@ def test_degenerate_results_have_a_page(X, y):
 def test_wrong_arguments_are_named(wrong, message):
     with pytest.raises(InvalidInputError, match=message):
         explorer_content(fitted(LINE, [0] + [-1] * 14 + [1]).answer_, **wrong)
-
-
-def test_nothing_to_show_is_refused():
-    with pytest.raises(InvalidInputError, match="max_points=0"):
-        explorer_html(three_blocks().content, max_points=0)
 
 
 def test_content_needs_arrays_only():

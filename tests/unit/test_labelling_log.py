@@ -172,7 +172,7 @@ def done(history, asked):
     entries = []
     for who, action in asked:
         if action["do"] in ("undo", "redo"):
-            of = (history.undoable if action["do"] == "undo" else history.redoable)(who)
+            of = history.last_done(action["do"], who)
             if of is None:
                 continue
             action = action | {"of": of}
@@ -190,14 +190,14 @@ def test_undoing_everything_and_redoing_it_leaves_the_same_labels(asked):
     n = len(entries)
     order = []
     for who in ("ada", "bob"):
-        while (of := history.undoable(who)) is not None:
+        while (of := history.last_done("undo", who)) is not None:
             n += 1
             history.take({"n": n, "who": who, "do": "undo", "of": of})
             order.append(who)
     assert history.labels == ["x", None, None, None]
     for who in reversed(order):
         n += 1
-        of = history.redoable(who)
+        of = history.last_done("redo", who)
         history.take({"n": n, "who": who, "do": "redo", "of": of})
     assert history.labels == there
 

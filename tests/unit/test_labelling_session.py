@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from spinlearn.errors import InvalidInputError
-from spinlearn.labelling import refit, session
+from spinlearn.labelling import session
 from spinlearn.labelling.log import as_known
 from spinlearn.labelling.notebook import _dataset
+from spinlearn.labelling.refit import Refit
 from spinlearn.labelling.session import NICER, find_rows, lower_priority
 from spinlearn.labelling.thumbnails import Thumbnails
 from spinlearn.workflows.fitting import Fitting
@@ -33,10 +34,9 @@ def opened(folder, n_shown=20, labels=LABELS):
     y[list(labels)] = list(labels.values())
     ids = [f"Point{k}" for k in range(60)]
     fitting = Fitting(_dataset(X, y, ids, None))
-    found = session.Session(refit.Refit(fitting), Thumbnails(), folder)
-    whole = refit.points_on_display
+    found = session.Session(Refit(fitting), Thumbnails(fitting.data), folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(refit, "points_on_display", lambda content: whole(content, n_shown))
+        patch.setattr("spinlearn.viz.explorer.MAX_POINTS", n_shown)
         found.open()
         try:
             yield found
@@ -59,14 +59,14 @@ def test_advice_that_comes_late_leaves_the_thorough_answer_on_the_page(tmp_path,
 
         def late(answer, stop):
             found.wait()
-            hidden.append(next(k for k in range(60) if k not in found.on_display))
+            hidden.append(next(k for k in range(60) if k not in found.display.rows))
             return [{"point": hidden[-1], "call": "a", "why": ""}]
 
         found.wait()
         monkeypatch.setattr(session, "next_points", late)
         found.act({"do": "label", "points": [5], "class": "a"}, "ada")
         heard(found, lambda m: m["kind"] == "advice" and m.get("version") == 1)
-        assert hidden[-1] in found.on_display
+        assert hidden[-1] in found.display.rows
         assert found.shown.kind == "fit"
         sent = json.loads(found.payload)
         assert (sent["how"], sent["labelVersion"]) == ("fit", 1)
@@ -140,14 +140,14 @@ def test_points_are_found_and_put_on_display(tmp_path):
     with opened(tmp_path) as found:
         found.wait()
         heard(found, lambda m: m["kind"] == "advice" and m.get("version") == 0)
-        hidden = next(k for k in range(59, 0, -1) if k not in found.on_display)
+        hidden = next(k for k in range(59, 0, -1) if k not in found.display.rows)
         (match,) = [m for m in found.find(f"point{hidden}") if m["point"] == hidden]
         assert match["id"] == f"Point{hidden}"
         assert match["call"] == found.shown.answer.names[hidden]
         before = json.loads(found.payload)
         assert found.act({"do": "show", "point": hidden}, "ada") == {"do": "show", "point": hidden}
         after = json.loads(found.payload)
-        assert hidden in found.on_display
+        assert hidden in found.display.rows
         assert after["nShown"] > before["nShown"]
         assert after["edition"] > before["edition"]
         for wrong in (60, -1, None, "3", True, [3]):

@@ -40,13 +40,13 @@ def _closed():
 def test_profile_draws_the_marginals(case):
     point = 100
     axis = case.result.plot_profile(point)
-    finite = np.isfinite(case.content.profile.temperatures)
+    finite = np.isfinite(case.content.answer.profile.temperatures)
     for state, container in enumerate(axis.containers[:2]):
         line = container.lines[0]
         marginals = case.content.answer.equilibrium.marginals[:, point, state]
         np.testing.assert_allclose(line.get_ydata(), marginals)
         np.testing.assert_allclose(
-            line.get_xdata()[finite], case.content.profile.temperatures[finite]
+            line.get_xdata()[finite], case.content.answer.profile.temperatures[finite]
         )
     assert axis.get_title("left").startswith("point 100: ")
     assert [t.get_text() for t in axis.get_xticklabels()][-1] == "∞"
@@ -86,7 +86,7 @@ def test_phases_draw_susceptibility_and_heat_capacity(case):
 def test_map_draws_every_point_once(case, temperature):
     axis = case.result.plot_map(temperature, coordinates=case.content.layouts[0].coordinates)
     drawn = np.concatenate([c.get_offsets().data for c in axis.collections])
-    assert len(drawn) == case.content.n_points
+    assert len(drawn) == len(case.content.ids)
     order = np.lexsort(drawn.T)
     expected = case.content.layouts[0].coordinates
     np.testing.assert_array_equal(drawn[order], expected[np.lexsort(expected.T)])
@@ -101,7 +101,7 @@ def test_pixels_are_drawn_as_squares_in_their_places(case):
     corners = np.concatenate(
         [[p.vertices[:4].mean(axis=0) for p in c.get_paths()] for c in squares]
     )
-    assert len(corners) == case.content.n_points
+    assert len(corners) == len(case.content.ids)
     np.testing.assert_allclose(
         corners[np.lexsort(corners.T)], places[np.lexsort(places.T)], atol=1e-12
     )
@@ -112,7 +112,7 @@ def test_pixels_are_drawn_as_squares_in_their_places(case):
 
 
 def test_outliers_and_confused_points_have_marks_of_their_own(case):
-    found = case.content.profile
+    found = case.content.answer.profile
     row = int(np.argwhere(found.status == Status.OUTLIER)[-1, 0])
     groups = _groups(found.outcomes, case.result.classes_, found.confused_sets)
     marker = {group.name: group.marker for group in groups}
@@ -151,7 +151,7 @@ def test_every_class_is_seen_on_a_map_of_many_points():
 
 def test_all_profiles_are_one_picture_of_the_calls(case):
     axis = case.result.plot_profile()
-    found, row = case.content.profile, case.content.answer_row
+    found, row = case.content.answer.profile, case.content.answer.row
     (image,) = (c for c in axis.collections if isinstance(c, QuadMesh))
     names, outcomes = axis.get_legend_handles_labels()[1], found.outcomes
     colours = np.asarray(image.get_array())

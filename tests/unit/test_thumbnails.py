@@ -12,7 +12,7 @@ from PIL import Image
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.reading import read_dataset
-from spinlearn.labelling.thumbnails import pictures_in, pixel_shape, thumbnails_of
+from spinlearn.labelling.thumbnails import Thumbnails, pictures_in, pixel_shape
 
 LABELLING = ReadOptions(for_labelling=True)
 
@@ -29,7 +29,7 @@ def points(values, names=None, **other):
 def test_pixels_are_the_picture_itself():
     values = np.zeros((3, 16))
     values[1] = np.arange(16)
-    thumbnails = thumbnails_of(points(values, [f"pixel{k}" for k in range(16)]))
+    thumbnails = Thumbnails(points(values, [f"pixel{k}" for k in range(16)]))
     assert thumbnails.shape == (4, 4, 1)
     shown = np.frombuffer(base64.b64decode(thumbnails.look(1)["pixels"]), np.uint8)
     np.testing.assert_array_equal(shown, 17 * np.arange(16))
@@ -37,7 +37,7 @@ def test_pixels_are_the_picture_itself():
 
 
 @pytest.mark.parametrize(
-    ("said", "names", "shape"),
+    ("size", "names", "shape"),
     [
         (None, [f"pixel{k}" for k in range(64)], (8, 8, 1)),
         (None, [f"X[{k}]" for k in range(64)], (8, 8, 1)),
@@ -50,21 +50,21 @@ def test_pixels_are_the_picture_itself():
         ("2x3x3", [f"a{k}" for k in range(18)], (2, 3, 3)),
     ],
 )
-def test_pictures_are_recognised(said, names, shape):
-    assert pixel_shape(said, names) == shape
+def test_pictures_are_recognised(size, names, shape):
+    assert pixel_shape(size, names) == shape
 
 
-@pytest.mark.parametrize("said", ["8", "8x9", "0x64", "-8x-8", "8x8x2", "x"])
-def test_sizes_that_do_not_fit_are_refused(said):
+@pytest.mark.parametrize("size", ["8", "8x9", "0x64", "-8x-8", "8x8x2", "x"])
+def test_sizes_that_do_not_fit_are_refused(size):
     with pytest.raises(InvalidInputError, match="--pixels"):
-        pixel_shape(said, [f"pixel{k}" for k in range(64)])
+        pixel_shape(size, [f"pixel{k}" for k in range(64)])
 
 
 def test_unusual_values_are_shown_and_text_beside_them():
     values = np.zeros((50, 40))
     values[7, 33], values[7, 2] = 5.0, -4.0
     values[8] = 0.01
-    thumbnails = thumbnails_of(points(values, cells={"title": [f"row {k}" for k in range(50)]}))
+    thumbnails = Thumbnails(points(values, cells={"title": [f"row {k}" for k in range(50)]}))
     seen = thumbnails.look(7)
     assert seen["values"][0] == ["title", "row 7"]
     assert ["v33", "5"] in seen["values"]
@@ -80,7 +80,7 @@ def test_pictures_are_found_by_id_and_nothing_else(tmp_path):
         (tmp_path / name).write_bytes(b"x")
     (tmp_path / "e.png").mkdir()
     found = pictures_in(tmp_path, ["a", "b", "c", "d", "e", "f.png", "g"])
-    assert {row: picture.kind for row, picture in found.items()} == {
+    assert {row: kind for row, (_, kind) in found.items()} == {
         0: "image/png", 1: "image/jpeg", 5: "image/gif",
     }  # fmt: skip
     with pytest.raises(InvalidInputError, match="named by an id"):
@@ -117,7 +117,7 @@ def test_genes_are_colours(tmp_path):
     adata.obs["donor"] = ["s1", "s1", "s2", "s2"]
     adata.write_h5ad(tmp_path / "cells.h5ad")
     data = read_dataset(tmp_path / "cells.h5ad", LABELLING)
-    thumbnails = thumbnails_of(data)
+    thumbnails = Thumbnails(data)
     assert data.feature_names == thumbnails.colours() == ["CD4", "MS4A1", "LYZ"]
     np.testing.assert_array_equal(thumbnails.colour("MS4A1"), values[:, 1])
     assert ["donor", "s2"] in thumbnails.look(2)["values"]

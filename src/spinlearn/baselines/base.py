@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -35,11 +36,12 @@ from spinlearn.model.components import TIE, reached
 from spinlearn.model.graph import Graph
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GraphEstimator(BaseEstimator, ABC):
     """Base of all rivals: one input, one check of settings, one text for what they share.
 
-    A docstring describes only the parameters and attributes of its own class; those of its base
-    are added to it.
+    Settings are the fields of a dataclass. A docstring describes only the parameters and attributes
+    of its own class; those of its base are added to it.
 
     Parameters
     ----------
@@ -55,8 +57,7 @@ class GraphEstimator(BaseEstimator, ABC):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}  # of scikit-learn
 
-    def __init__(self, *, graph: Any = "mutual_knn") -> None:
-        self.graph = graph
+    graph: Any = "mutual_knn"
 
     def __init_subclass__(cls, **settings: Any) -> None:
         super().__init_subclass__(**settings)
@@ -114,9 +115,9 @@ def _with_entries(text: str, base: str) -> str:
 class GraphClassifier(LabelledScore, GraphEstimator):
     """Base of the rival classifiers: it reads the input and the labels and keeps the answer.
 
-    A subclass stores settings of its own in ``__init__`` (keyword-only, beside `graph`) and
-    implements ``_solve(graph, states, n_classes)``, which returns soft labels of shape (n,
-    n_classes).
+    A subclass stores settings of its own in ``__init__`` (keyword-only, beside `graph`; or is a
+    dataclass) and implements ``_solve(graph, states, n_classes)``, which returns soft labels of
+    shape (n, n_classes).
 
     Attributes
     ----------

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -67,6 +68,7 @@ class CutClassifier(GraphClassifier):
         return soft[:, :n_classes]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MinCutClassifier(CutClassifier):
     """Classification by a minimum cut: the paper's energy at T = 0.
 
@@ -91,9 +93,7 @@ class MinCutClassifier(CutClassifier):
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {"ties": [StrOptions({"unknown", "lowest"})]}
 
-    def __init__(self, *, graph: Any = "mutual_knn", ties: str = "unknown") -> None:
-        self.graph = graph
-        self.ties = ties
+    ties: str = "unknown"
 
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
         model = PottsModel(graph, max(n_classes, 2), clamped=states)
@@ -101,6 +101,7 @@ class MinCutClassifier(CutClassifier):
         return self._cut(minimize, model, n_classes, keeps_ties=self.ties == "unknown")
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _MoveClassifier(CutClassifier):
     """Base: the moves are minimum cuts.
 
@@ -111,11 +112,8 @@ class _MoveClassifier(CutClassifier):
         different ones. Expansion needs a metric, swap does without the triangle inequality.
     """
 
-    _minimize: Callable[[PottsModel], Minimum]
-
-    def __init__(self, *, graph: Any = "mutual_knn", pair_cost: Any = None) -> None:
-        self.graph = graph
-        self.pair_cost = pair_cost
+    _minimize: ClassVar[Any]
+    pair_cost: Any = None
 
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
         if self.pair_cost is not None and n_classes == 1:
@@ -162,6 +160,7 @@ class AlphaBetaSwap(_MoveClassifier):
     _minimize = staticmethod(alpha_beta_swap)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class RandomizedMinCut(GraphClassifier):
     """Classification by the vote of minimum cuts of the graph with noise on its weights.
 
@@ -194,20 +193,10 @@ class RandomizedMinCut(GraphClassifier):
     [0, 0, 1, 1]
     """
 
-    def __init__(
-        self,
-        *,
-        graph: Any = "mutual_knn",
-        n_cuts: int = 100,
-        noise: float = 0.2,
-        min_balance: float = 0.1,
-        random_state: int | None = None,
-    ) -> None:
-        self.graph = graph
-        self.n_cuts = n_cuts
-        self.noise = noise
-        self.min_balance = min_balance
-        self.random_state = random_state
+    n_cuts: int = 100
+    noise: float = 0.2
+    min_balance: float = 0.1
+    random_state: int | None = None
 
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
         self.vote_ = randomized_cut(

@@ -32,6 +32,7 @@ right-hand side, in its own scale, and so on outwards.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -59,6 +60,7 @@ WEAK = 1e-8  # times the weights of the weaker end: such an edge holds no block 
 TRUSTED = 1e4  # times tol and the largest entry of F: smaller rows are solved for again
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _LinearClassifier(GraphClassifier):
     """Base: conjugate gradients, to a stated tolerance.
 
@@ -77,8 +79,8 @@ class _LinearClassifier(GraphClassifier):
         Relative residual reached.
     """
 
-    tol: float
-    max_iter: int
+    tol: float = 1e-10
+    max_iter: int = 10_000
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "tol": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -89,6 +91,7 @@ class _LinearClassifier(GraphClassifier):
         warn_unless_converged(solution, self.tol)
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class HarmonicFields(_LinearClassifier):
     """Harmonic functions on the graph: every point is the mean of its neighbours, labels are held.
 
@@ -117,20 +120,8 @@ class HarmonicFields(_LinearClassifier):
         "class_mass_normalization": ["boolean"],
     }
 
-    def __init__(
-        self,
-        *,
-        graph: Any = "mutual_knn",
-        class_mass_normalization: bool = False,
-        class_prior: Any = None,
-        tol: float = 1e-10,
-        max_iter: int = 10_000,
-    ) -> None:
-        self.graph = graph
-        self.class_mass_normalization = class_mass_normalization
-        self.class_prior = class_prior
-        self.tol = tol
-        self.max_iter = max_iter
+    class_mass_normalization: bool = False
+    class_prior: Any = None
 
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
         labelled = states >= 0
@@ -163,6 +154,7 @@ class HarmonicFields(_LinearClassifier):
         return soft
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class LocalGlobalConsistency(_LinearClassifier):
     """Learning with local and global consistency: labels diffuse over the graph.
 
@@ -188,18 +180,7 @@ class LocalGlobalConsistency(_LinearClassifier):
         "alpha": [Interval(Real, 0, 1, closed="neither")],
     }
 
-    def __init__(
-        self,
-        *,
-        graph: Any = "mutual_knn",
-        alpha: float = 0.99,
-        tol: float = 1e-10,
-        max_iter: int = 10_000,
-    ) -> None:
-        self.graph = graph
-        self.alpha = alpha
-        self.tol = tol
-        self.max_iter = max_iter
+    alpha: float = 0.99
 
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
         weights = weight_matrix(graph)

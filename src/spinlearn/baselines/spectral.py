@@ -37,6 +37,7 @@ that is the threshold.
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -128,6 +129,7 @@ def _largest(matrix: Any, k: int) -> FloatArray:
     return np.asarray(found[1])
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class NormalizedCutClustering(GraphClusterer):
     """Normalised cut by recursive bisection, largest cluster first; the same in every run.
 
@@ -160,9 +162,7 @@ class NormalizedCutClustering(GraphClusterer):
         "n_clusters": [Interval(Integral, 1, None, closed="left")]
     }
 
-    def __init__(self, n_clusters: int = 2, *, graph: Any = "mutual_knn") -> None:
-        self.n_clusters = n_clusters
-        self.graph = graph
+    n_clusters: int = field(default=2, kw_only=False)
 
     def _cluster(self, graph: Graph) -> IntArray:
         self._refuse_negative_weights()
@@ -248,6 +248,7 @@ def _best_split(
     return _Split(nodes, first, float(ncut[best]))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SpectralGraphTransducer(GraphClassifier):
     """Spectral graph transducer: the normalised cut with labels, one class against the rest.
 
@@ -282,10 +283,8 @@ class SpectralGraphTransducer(GraphClassifier):
         "d": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, *, graph: Any = "mutual_knn", c: float = 3200.0, d: int = 80) -> None:
-        self.graph = graph
-        self.c = c
-        self.d = d
+    c: float = 3200.0
+    d: int = 80
 
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
         labelled = states >= 0

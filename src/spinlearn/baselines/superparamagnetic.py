@@ -117,10 +117,10 @@ def cluster_tree(temperatures: FloatArray, parts: Sequence[IntArray]) -> Cluster
     )
 
 
-def _rows_of_life(numbers: IntArray, count: int) -> tuple[IntArray, IntArray]:
-    """First and last row (count,) of `numbers` (T, n) in which every number below `count` stands."""
+def _rows_of_life(numbers: IntArray, count: int) -> Sequence[npt.NDArray[np.intp]]:
+    """First and last row (count,) of `numbers` (T, n) in which each number below `count` stands."""
     rows = np.broadcast_to(np.arange(len(numbers))[:, None], numbers.shape)
-    first, last = np.full(count, len(numbers) - 1), np.zeros(count, dtype=np.intp)
+    first, last = np.full(count, len(numbers) - 1, dtype=np.intp), np.zeros(count, dtype=np.intp)
     np.minimum.at(first, numbers, rows)
     np.maximum.at(last, numbers, rows)
     return first, last
@@ -140,6 +140,7 @@ GRID = 36
 SPAN = 200.0
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class SuperparamagneticClustering(GraphClusterer):
     """Clusters of points that agree in the thermal equilibrium of a Potts model without labels.
 
@@ -203,26 +204,13 @@ class SuperparamagneticClustering(GraphClusterer):
         "callback": [callable, None],
     }
 
-    def __init__(
-        self,
-        *,
-        graph: Any = "mutual_knn",
-        n_states: int = 20,
-        engine: Any = None,
-        temperatures: Any = "auto",
-        temperature: Any = "auto",
-        min_cluster_size: int | None = None,
-        callback: Callback | None = None,
-        random_state: int | None = None,
-    ) -> None:
-        self.graph = graph
-        self.n_states = n_states
-        self.engine = engine
-        self.temperatures = temperatures
-        self.temperature = temperature
-        self.min_cluster_size = min_cluster_size
-        self.callback = callback
-        self.random_state = random_state
+    n_states: int = 20
+    engine: Any = None
+    temperatures: Any = "auto"
+    temperature: Any = "auto"
+    min_cluster_size: int | None = None
+    callback: Callback | None = None
+    random_state: int | None = None
 
     def _check_settings(self) -> None:
         super()._check_settings()

@@ -80,11 +80,11 @@ def label(
     """
     from spinlearn.io.reading import read_dataset
     from spinlearn.labelling.notebook import Labelling
-    from spinlearn.labelling.thumbnails import thumbnails_of
+    from spinlearn.labelling.thumbnails import Thumbnails
 
     screen = console()
     dataset = read_dataset(data, replace(read, for_labelling=True))
-    thumbnails = thumbnails_of(dataset, images=images, pixels=pixels)
+    thumbnails = Thumbnails(dataset, images=images, pixels=pixels)
     folder = Path(f"{data.name.partition('.')[0] or 'data'}-labels") if out is None else out
     under_way = Labelling(
         dataset,

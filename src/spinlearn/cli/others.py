@@ -192,7 +192,7 @@ def reproduce(
     for name, reason in done.skipped.items():
         say(screen, f"skipped {name}: {reason}", "yellow")
     for claim in done.claims:
-        say(screen, f"{claim.verdict.value}: {claim.statement} ({claim.finding})")
+        say(screen, f"{claim.verdict}: {claim.statement} ({claim.finding})")
     for path in done.files:
         say(screen, f"wrote {path}")
 

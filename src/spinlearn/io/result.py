@@ -203,14 +203,8 @@ class Result(Answer, Pictures):
             feature_names=tuple(map(str, () if names is None else names)),
         )
 
-    def _pictured(self) -> Answer:
-        return self
-
-    def _ids(self) -> list[str]:
-        return self.ids
-
-    def _layout_sources(self) -> dict[str, Any]:
-        return {"coordinates": self.layout, "components": self.components}
+    def _pictured(self) -> tuple[Answer, list[str], dict[str, Any]]:
+        return self, self.ids, {"coordinates": self.layout, "components": self.components}
 
     # -- file ----------------------------------------------------------------------------------
 

@@ -174,13 +174,10 @@ class History:
         self._undone[who].clear()
         self._apply(number, entry)
 
-    def undoable(self, who: str) -> int | None:
-        """The action that this person's undo would take back."""
-        return self._done[who][-1] if self._done[who] else None
-
-    def redoable(self, who: str) -> int | None:
-        """The action that this person's redo would bring back."""
-        return self._undone[who][-1] if self._undone[who] else None
+    def last_done(self, do: str, who: str) -> int | None:
+        """The action that this person's "undo" would take back, or "redo" bring back."""
+        stack = (self._done if do == "undo" else self._undone)[who]
+        return stack[-1] if stack else None
 
     def check(self, action: Mapping[str, Any]) -> None:
         """Refuse an action on points or classes that are not there."""

@@ -22,7 +22,7 @@ from spinlearn.io.dataset import Dataset
 from spinlearn.io.folder import only_run
 from spinlearn.labelling.refit import Refit
 from spinlearn.labelling.session import Session
-from spinlearn.labelling.thumbnails import Thumbnails, thumbnails_of
+from spinlearn.labelling.thumbnails import Thumbnails
 from spinlearn.model.graph import Graph
 from spinlearn.workflows.fitting import Fitting
 
@@ -171,7 +171,7 @@ def label(
     ['left', None, 'right']
     """
     data = _dataset(X, y, ids, picture)
-    shown = thumbnails_of(data, images=None if images is None else Path(images), pixels=pixels)
+    shown = Thumbnails(data, images=None if images is None else Path(images), pixels=pixels)
     return Labelling(data, shown, Path(out), settings=settings, who=who, port=port)
 
 

@@ -50,10 +50,10 @@ def next_points(answer: Answer, stop: Callable[[], bool]) -> list[dict[str, Any]
     free = int(np.sum(answer.labels < 0))
     if free == 0:
         return []
-    found = suggest(answer, min(SUGGESTED, free), stop=stop)
+    suggestions = suggest(answer, min(SUGGESTED, free), stop=stop)
     return [
         {"point": s.point, "call": str(answer.names[s.point]), "why": reason(answer, s)}
-        for s in found
+        for s in suggestions
     ]
 
 
@@ -62,7 +62,7 @@ def reason(answer: Answer, suggestion: Suggestion) -> str:
     point, reach = suggestion.point, suggestion.reach
     status = Status(int(answer.decision.status[point]))
     call, sure = str(answer.names[point]), float(answer.confidence[point])
-    speaks = f"it speaks for {_points(reach)}"
+    speaks = f"it speaks for {'one point' if reach == 1 else f'{reach} points'}"
     if len(answer.classes) == 0:
         return f"in the middle of {call}, and nothing has a name yet: {speaks}"
     if status is Status.NEW:
@@ -123,10 +123,6 @@ def new_groups(answer: Answer, most: int = 12) -> list[dict[str, Any]]:
         central = members[np.argsort(-bound, kind="stable")[:CENTRAL]]
         found.append({"group": answer.name_of(code), "size": size, "points": central.tolist()})
     return found
-
-
-def _points(count: int) -> str:
-    return "one point" if count == 1 else f"{count} points"
 
 
 class ShownAnswer(NamedTuple):
@@ -223,21 +219,18 @@ class Display:
 
     def __init__(self, refit: Refit) -> None:
         self._refit, self._data = refit, refit.fitting.data
-        self._places: tuple[Layout, ...] | None = None
+        self.places: tuple[Layout, ...] | None = None
         self._last: tuple[ShownAnswer, ExplorerContent] | None = None
         self.rows: IntArray = np.empty(0, dtype=np.int32)
-
-    @property
-    def mapped(self) -> bool:
-        """Whether points have their places, which takes a while."""
-        return self._places is not None
 
     def payload(self, shown: ShownAnswer, wanted: Sequence[int], facts: Mapping[str, Any]) -> bytes:
         """The answer and further facts as the page reads them.
 
         `wanted` points are on display from now on.
         """
-        content = self._content(shown)
+        if self._last is None or self._last[0] is not shown:
+            self._last = shown, self._content(shown)
+        content = self._last[1]  # the same answer is sent again where a further point is to be seen
         unnamed = unnamed_groups(shown.answer)
         if len(self.rows) == 0:
             self.rows = points_on_display(content)
@@ -251,24 +244,19 @@ class Display:
         return json.dumps(payload, allow_nan=False, separators=(",", ":")).encode()
 
     def _content(self, shown: ShownAnswer) -> ExplorerContent:
-        """Kept: the same answer is sent again where a further point is to be seen."""
-        if self._last is None or self._last[0] is not shown:
-            data = self._data
-            if self._places is None:
-                training, points = self._refit.training, data.points
-                self._places = layouts(
-                    training.graph,
-                    coordinates=None if data.pixels is not None else data.layout,
-                    pixels=data.pixels,
-                    points=points
-                    if points is not None and points.shape[1] == 2
-                    else training.points,
-                )
-            content = explorer_content(
-                shown.answer, ids=data.ids, places=self._places, title=data.source.name
+        data = self._data
+        if self.places is None:
+            training, points = self._refit.training, data.points
+            flat = points is not None and points.shape[1] == 2
+            self.places = layouts(
+                training.graph,
+                coordinates=None if data.pixels is not None else data.layout,
+                pixels=data.pixels,
+                points=points if flat else training.points,
             )
-            self._last = shown, content
-        return self._last[1]
+        return explorer_content(
+            shown.answer, ids=data.ids, places=self.places, title=data.source.name
+        )
 
 
 class _Watch:

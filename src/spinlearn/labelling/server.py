@@ -281,9 +281,9 @@ class _Pages:
         """A picture from the folder that the user named."""
         text = request.query_params.get("point", "")
         picture = self._session.thumbnails.pictures.get(int(text) if text.isdecimal() else -1)
-        if picture is None or not picture.path.is_file():
+        if picture is None or not picture[0].is_file():
             return Response("there is no picture of this point\n", 404, media_type="text/plain")
-        return FileResponse(picture.path, media_type=picture.kind)
+        return FileResponse(picture[0], media_type=picture[1])
 
     async def find(self, request: Request) -> Response:
         """Points by their ids."""
@@ -297,7 +297,7 @@ class _Pages:
             values = await run_in_threadpool(self._session.thumbnails.colour, name)
         except SpinlearnError as error:
             return _bad(str(error))
-        shown = self._session.on_display
+        shown = self._session.display.rows
         numbers = np.asarray(values, dtype=np.float64)[shown]
         finite = numbers[np.isfinite(numbers)]
         low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)

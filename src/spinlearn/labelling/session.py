@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +34,6 @@ from spinlearn.io.folder import new_folder, write_answer
 from spinlearn.labelling.log import NAME, History, LabelLog, as_known, checked_class
 from spinlearn.labelling.refit import Display, Refit, ShownAnswer, doubted, next_points
 from spinlearn.labelling.thumbnails import Thumbnails
-from spinlearn.model.arrays import IntArray
 from spinlearn.model.protocols import Progress
 
 GIVEN, ANSWER = "given.csv", "answer"
@@ -46,15 +45,6 @@ MOST_FOUND = 12  # points by their ids
 NICER = 3  # levels of nice: half the time of a thread of the usual priority
 
 Listener = Callable[[dict[str, Any]], None]
-
-
-class _Task(NamedTuple):
-    """What a thread does: when, what with version and labels, and whom it tells of errors."""
-
-    wanted: Callable[[], bool]
-    work: Callable[[int, list[str | None], tuple[Word, ...]], None]
-    failed: Callable[[str, int], None]
-    background: bool = False
 
 
 class Session:
@@ -82,11 +72,11 @@ class Session:
         self.version = len(self.log.entries)  # of the labels
         self._halted = -1  # version whose thorough answer was stopped by hand
         self._quick_done = self._advised = self._thorough_done = -1
-        self._shown: ShownAnswer | None = None
+        self.shown: ShownAnswer | None = None  # the answer on the page
         self._shown_version = -1
         self._edition = 0  # of what the page is sent; one answer may be sent with further points
         self._finished: tuple[int, ShownAnswer] | None = None  # the last thorough answer
-        self._display = Display(refit)
+        self.display = Display(refit)
         self._publishing = threading.Lock()  # of answers, one after the other
         self._wanted: set[int] = set()  # points that someone asked to see
         self._names = [name.lower() for name in self.data.ids]
@@ -94,23 +84,23 @@ class Session:
         self.advice: dict[str, Any] = {"kind": "advice", "next": [], "wrong": []}
         self._progress: dict[str, Any] = {"kind": "progress", "phase": "starting", "fraction": 0.0}
         self._trouble = ""
-        tasks = {
-            "quick": _Task(lambda: self._quick_done != self.version, self._quick, self._complain),
-            "advice": _Task(
-                lambda: self._shown_version == self._quick_done == self.version != self._advised,
+        # What each thread does, when, and whom it tells of errors.
+        tasks = (
+            (self._quick, lambda: self._quick_done != self.version, self._complain),
+            (
                 self._advise,
+                lambda: self._shown_version == self._quick_done == self.version != self._advised,
                 self._complain,
             ),
-            "thorough": _Task(
-                lambda: self._quick_done == self.version not in (self._thorough_done, self._halted),
+            (
                 self._thorough,
+                lambda: self._quick_done == self.version not in (self._thorough_done, self._halted),
                 self._fail,
-                background=True,
             ),
-        }
+        )
         self._threads = [
-            threading.Thread(target=self._follow, args=(t,), name=f"spinlearn-{name}", daemon=True)
-            for name, t in tasks.items()
+            threading.Thread(target=self._follow, args=task, name=f"spinlearn{k}", daemon=True)
+            for k, task in enumerate(tasks)
         ]
 
     # -- coming and going ------------------------------------------------------------------------
@@ -180,7 +170,7 @@ class Session:
         """What is asked for as the log has it."""
         do = asked.get("do")
         if do in ("undo", "redo"):
-            of = self.history.undoable(who) if do == "undo" else self.history.redoable(who)
+            of = self.history.last_done(do, who)
             if of is None:
                 raise InvalidInputError(f"there is nothing of {who} to {do}")
             return {"do": do, "of": of}
@@ -208,7 +198,7 @@ class Session:
     def _rejection(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """That a proposal on the page is part of the named class beside it."""
         points = self._ids(asked.get("points"))
-        proposals = () if self._shown is None else self._shown.answer.proposals
+        proposals = () if self.shown is None else self.shown.answer.proposals
         one = next((p for p in proposals if p.name == asked.get("group")), None)
         typical = [] if one is None else [self.data.ids[row] for row in one.typical.tolist()]
         if one is None or typical[: len(points)] != points or one.beside not in self.history.counts:
@@ -255,7 +245,7 @@ class Session:
 
     def find(self, text: str) -> list[dict[str, Any]]:
         """Points by their ids, on display or not, with the calls on the page."""
-        shown = self._shown
+        shown = self.shown
         return [
             {"point": row, "id": self.data.ids[row],
              "call": "" if shown is None else str(shown.answer.names[row])}
@@ -275,16 +265,6 @@ class Session:
         """Whether the answer that `fit` gives to the labels of now is known."""
         found = self._finished
         return found is not None and found[0] == self.version and found[1].result is not None
-
-    @property
-    def on_display(self) -> IntArray:
-        """Row numbers of the points on the page, ascending."""
-        return self._display.rows
-
-    @property
-    def shown(self) -> ShownAnswer | None:
-        """The answer on the page."""
-        return self._shown
 
     def wait(self, seconds: float = 600.0) -> ShownAnswer:
         """The thorough answer to the labels of now, once it is there."""
@@ -308,7 +288,7 @@ class Session:
         }
 
     def _answer_message(self) -> dict[str, Any]:
-        kind = None if self._shown is None else self._shown.kind
+        kind = None if self.shown is None else self.shown.kind
         return {"kind": "answer", "version": self._shown_version, "edition": self._edition,
                 "how": kind, "trouble": self._trouble}  # fmt: skip
 
@@ -318,25 +298,30 @@ class Session:
 
     # -- the three threads -----------------------------------------------------------------------
 
-    def _follow(self, task: _Task) -> None:
-        """Do a task whenever there is need, until the end."""
-        if task.background:
+    def _follow(
+        self,
+        work: Callable[[int, list[str | None], tuple[Word, ...]], None],
+        needed: Callable[[], bool],
+        failed: Callable[[str, int], None],
+    ) -> None:
+        """Do `work` with version, labels and rejections whenever it is needed, until the end."""
+        if work == self._thorough:
             lower_priority()
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._closed or task.wanted())
+                self._changed.wait_for(lambda: self._closed or needed())
                 if self._closed:
                     return
                 version, names = self.version, list(self.history.labels)
                 rejected = self.history.rejected
             try:
-                task.work(version, names, rejected)
+                work(version, names, rejected)
             except StoppedError:
                 continue
             except SpinlearnError as error:
-                task.failed(str(error), version)
+                failed(str(error), version)
             except Exception as error:  # an error of the program: said, not silent
-                task.failed(f"unexpected {type(error).__name__}: {error}", version)
+                failed(f"unexpected {type(error).__name__}: {error}", version)
 
     def _quick(self, version: int, names: list[str | None], rejected: tuple[Word, ...]) -> None:
         try:
@@ -356,7 +341,7 @@ class Session:
 
     def _advise(self, version: int, names: list[str | None], rejected: tuple[Word, ...]) -> None:
         """Advice by the answer on the page."""
-        shown = self._shown
+        shown = self.shown
         assert shown is not None
         try:
             found: dict[str, Any] = {
@@ -410,28 +395,28 @@ class Session:
     def _publish(self, shown: ShownAnswer, version: int) -> None:
         """Make an answer the one on the page, unless a later or a more thorough one is there."""
         with self._publishing:
-            there = self._shown
+            there = self.shown
             if there is not None and (version, shown.kind != "quick") < (
                 self._shown_version, there.kind != "quick"
             ):  # fmt: skip
                 return
-            if not self._display.mapped:
+            if self.display.places is None:  # it takes a while
                 self._report("drawing the map", 0.9)
             wanted = [*self._wanted, *_advised_rows(self.advice)]
             facts = {"how": shown.kind, "labelVersion": version, "edition": self._edition + 1}
-            text = self._display.payload(shown, wanted, facts)
+            text = self.display.payload(shown, wanted, facts)
             with self._changed:
                 self.payload = text
                 self._edition += 1
-                self._shown, self._shown_version = shown, version
+                self.shown, self._shown_version = shown, version
                 self._changed.notify_all()
                 message = self._answer_message()
         self._tell(message)
 
     def _bring_on_display(self, rows: list[int]) -> None:
         """Send the answer on the page again while some of these points are not on it."""
-        while (shown := self._shown) is not None:
-            if np.all(np.isin(rows, self._display.rows)):
+        while (shown := self.shown) is not None:
+            if np.all(np.isin(rows, self.display.rows)):
                 return
             self._publish(shown, self._shown_version)
 

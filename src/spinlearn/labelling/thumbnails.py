@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import base64
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -31,26 +30,20 @@ PIXEL_NAME = re.compile(r"(pixel|px|pix|p|x|X)?[_ \[]?\d+([_, x]+\d+)?\]?")
 SHAPE = re.compile(r"(\d{1,5})x(\d{1,5})(x[34])?")
 
 
-class Picture(NamedTuple):
-    """A file to send."""
-
-    path: Path
-    kind: str
-
-
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Thumbnails:
-    """How points are shown.
+    """How the points of `data` are shown: as a picture, as pixels, or by their values.
 
-    `columns` are further numbers that can be colours, each with what reads them, (n,).
+    `images` is the folder of their pictures; `pixels` says whether the features are pixels, see
+    `pixel_shape`.
     """
 
-    values: FloatArray | None = None  # features as they were given, (n, d)
-    names: Sequence[str] = ()  # of the features
-    shape: tuple[int, int, int] | None = None  # height, width, channels, if they are pixels
-    pictures: Mapping[int, Picture] = field(default_factory=dict)  # by row number
-    cells: Mapping[str, Sequence[Any]] = field(default_factory=dict)  # columns of text, (n,) each
-    columns: Mapping[str, Callable[[], FloatArray]] = field(default_factory=dict)
+    def __init__(
+        self, data: Dataset, *, images: Path | None = None, pixels: str | None = None
+    ) -> None:
+        self.names, self.values, self.cells = data.feature_names, data.points, data.cells
+        self.columns = dict(data.numbers)  # further columns, each with what reads it, (n,)
+        self.shape = None if self.values is None else pixel_shape(pixels, self.names)
+        self.pictures = pictures_in(images, data.ids)
 
     def look(self, row: int) -> dict[str, Any]:
         """What the page shows of one point."""
@@ -86,26 +79,26 @@ class Thumbnails:
         return list(dict.fromkeys((*self.columns, *own)))
 
 
-def pixel_shape(said: str | None, names: Sequence[str]) -> tuple[int, int, int] | None:
+def pixel_shape(size: str | None, names: Sequence[str]) -> tuple[int, int, int] | None:
     """Height, width, channels of the pictures in the features; None if they are none.
 
-    `said` is as "28x28", "32x32x3" or "none"; without it square pictures are recognised by names
+    `size` is as "28x28", "32x32x3" or "none"; without it square pictures are recognised by names
     such as pixel17.
     """
     d = len(names)
-    if said == "none":
+    if size == "none":
         return None
-    if said is not None:
-        match = SHAPE.fullmatch(said)
+    if size is not None:
+        match = SHAPE.fullmatch(size)
         if match is None:
             raise InvalidInputError(
-                f"--pixels {said!r} is not a size of a picture: write HEIGHTxWIDTH, as 28x28, or "
+                f"--pixels {size!r} is not a size of a picture: write HEIGHTxWIDTH, as 28x28, or "
                 "32x32x3 for colours, or none"
             )
         shape = (int(match[1]), int(match[2]), int(match[3][1]) if match[3] else 1)
         if int(np.prod(shape)) != d:
             raise InvalidInputError(
-                f"--pixels {said} means {int(np.prod(shape))} values a point, but there are {d} "
+                f"--pixels {size} means {int(np.prod(shape))} values a point, but there are {d} "
                 "features: correct it, or name the pixels with --features"
             )
         return shape
@@ -114,40 +107,24 @@ def pixel_shape(said: str | None, names: Sequence[str]) -> tuple[int, int, int] 
     return (side, side, 1) if d >= FEWEST_PIXELS and side * side == d and numbered else None
 
 
-def pictures_in(folder: Path | None, ids: Sequence[str]) -> dict[int, Picture]:
-    """Files of a folder that are named by ids, by row number."""
+def pictures_in(folder: Path | None, ids: Sequence[str]) -> dict[int, tuple[Path, str]]:
+    """Files of a folder that are named by ids, and of what kind they are, by row number."""
     if folder is None:
         return {}
     if not folder.is_dir():
         raise InvalidInputError(f"--images {folder} is not a folder: name that of the pictures")
     place = {name: row for row, name in enumerate(ids)}
-    found: dict[int, Picture] = {}
+    pictures: dict[int, tuple[Path, str]] = {}
     for path in sorted(folder.iterdir()):
         kind = IMAGE_KINDS.get(path.suffix.lower())
         row = place.get(path.name, place.get(path.stem))  # an id may have the ending in it
         if kind is None or row is None or not path.is_file():
             continue
         if path.stat().st_size <= MOST_BYTES:
-            found.setdefault(row, Picture(path.resolve(), kind))
-    if not found:
+            pictures.setdefault(row, (path.resolve(), kind))
+    if not pictures:
         raise InvalidInputError(
             f"--images {folder} holds no picture ({', '.join(IMAGE_KINDS)}) that is named by an id "
             f"such as {ids[0]!r}: rename them, or name the column of ids with --id"
         )
-    return found
-
-
-def thumbnails_of(
-    data: Dataset, *, images: Path | None = None, pixels: str | None = None
-) -> Thumbnails:
-    """How the points of a dataset are shown."""
-    names = data.feature_names
-    shape = pixel_shape(pixels, names) if data.points is not None else None
-    return Thumbnails(
-        values=data.points,
-        names=names,
-        shape=shape,
-        pictures=pictures_in(images, data.ids),
-        cells=data.cells,
-        columns=dict(data.numbers),
-    )
+    return pictures

@@ -1,17 +1,15 @@
 """What the paper says, beside what the numbers say: holds, does not hold, not yet checked.
 
-Every function takes the cells of the experiments by name and decides by the criterion that stands
-above it; nothing is decided by hand. Where T* is the paper's, it is so as it must have been meant;
-the findings tell of our rule and of the paper's read strictly, too.
+Every claim is decided from the cells of the experiments by the criterion that stands above it, not
+by hand. Where T* is the paper's, it is so as it must have been meant; the findings tell of our rule
+and of the paper's read strictly, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from enum import Enum
-from functools import wraps
 from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,53 +36,47 @@ RULE_NAMES = {
 TRAPPED = 0.1  # error of a marginal: the decision's margin tau
 COLD = 0.5  # temperatures up to this are "low" on the toy set
 Z_LIMIT = 5.5  # Bonferroni over 1360 nodes, 18 temperatures, two-sided 1e-3
-NOT_RUN: Finding = ("not run", None)
+VERDICTS = {True: "holds", False: "does not hold", None: "not yet checked"}
 
 
-class Verdict(Enum):
-    """What the numbers say about a claim."""
-
-    HOLDS = "holds"
-    FAILS = "does not hold"
-    UNCHECKED = "not yet checked"
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A statement of the paper and our numbers about it."""
 
     key: str
     statement: str
     criterion: str
     finding: str
-    verdict: Verdict
+    verdict: str  # one of VERDICTS
 
 
-CLAIMS: list[Callable[[Cells], Claim]] = []
+# Key, statement, criterion, the experiment that decides (None: several), what decides by its cells.
+CLAIMS: list[tuple[str, str, str, str | None, Callable[[Any], Finding]]] = []
 
 
 def all_claims(cells: Cells) -> list[Claim]:
     """Claims (a) to (h), then figures 1 and 2, the unsupervised counts and yeast."""
-    return [decided(cells) for decided in CLAIMS]
+    claims = []
+    for key, statement, criterion, experiment, decide in CLAIMS:
+        if experiment is None:
+            finding, holds = decide(cells)
+        elif cells.get(experiment):
+            finding, holds = decide(cells[experiment])
+        else:
+            finding, holds = "not run", None
+        claims.append(Claim(key, statement, criterion, finding, VERDICTS[holds]))
+    return claims
 
 
 def _claim(
-    key: str, statement: str, criterion: str
-) -> Callable[[Callable[[Cells], Finding]], Callable[[Cells], Claim]]:
+    key: str, statement: str, criterion: str, experiment: str | None = None
+) -> Callable[[Callable[[Any], Finding]], Callable[[Any], Finding]]:
     """Register what decides on a statement of the paper."""
 
-    def decorate(decide: Callable[[Cells], Finding]) -> Callable[[Cells], Claim]:
-        @wraps(decide)
-        def decided(cells: Cells) -> Claim:
-            finding, holds = decide(cells)
-            verdict = Verdict.HOLDS if holds else Verdict.FAILS
-            verdict = Verdict.UNCHECKED if holds is None else verdict
-            return Claim(key, statement, criterion, finding, verdict)
+    def register(decide: Callable[[Any], Finding]) -> Callable[[Any], Finding]:
+        CLAIMS.append((key, statement, criterion, experiment, decide))
+        return decide
 
-        CLAIMS.append(decided)
-        return decided
-
-    return decorate
+    return register
 
 
 @_claim(
@@ -93,7 +85,6 @@ def _claim(
     "no labelling of figures 4 and 5 with more errors at T* (the paper's rule) than graph cuts",
 )
 def never_worse_than_cuts(cells: Cells) -> Finding:
-    """No labelling has more errors than graph cuts."""
     parts, worse = [], 0
     for name in ("fig4", "fig5"):
         panels = errors_by_panel(cells.get(name, [])).values()
@@ -118,7 +109,6 @@ def never_worse_than_cuts(cells: Cells) -> Finding:
     "T* (the paper's rule)",
 )
 def third_class_found(cells: Cells) -> Finding:
-    """Most labellings find the unlabelled class."""
     shares, parts = [], []
     sizes = {"fig4": int(np.sum(three_waves().truth == 2)), "fig5": 17}
     for name, size in sizes.items():
@@ -147,7 +137,6 @@ def third_class_found(cells: Cells) -> Finding:
     "the smallest",
 )
 def methods_converge(cells: Cells) -> Finding:
-    """With more labels the difference from graph cuts shrinks."""
     panels = {m: e for (q, m), e in errors_by_panel(cells.get("fig4", [])).items() if q == 3}
     gaps = {m: float(np.mean(np.abs(e["information"] - e["cut"]))) for m, e in panels.items()}
     if not gaps:
@@ -170,7 +159,6 @@ def methods_converge(cells: Cells) -> Finding:
     "average in every panel",
 )
 def mll_lost_by_others(cells: Cells) -> Finding:
-    """Others lose the class that nobody labelled."""
     panels = {m: e for (q, m), e in errors_by_panel(cells.get("fig5", [])).items() if q == 2}
     results = results_by_panel(cells.get("fig5", []))
     parts = []
@@ -195,7 +183,6 @@ def mll_lost_by_others(cells: Cells) -> Finding:
     "clustering without labels at its best temperature",
 )
 def labels_can_hurt(cells: Cells) -> Finding:
-    """Some labellings have more errors than none."""
     panels = errors_by_panel(cells.get("fig5", []))
     alone = unsupervised_errors(cells.get("fig5", []))
     if not panels or alone is None:
@@ -213,12 +200,10 @@ def labels_can_hurt(cells: Cells) -> Finding:
     "certain valley, thus their estimates may be highly biased",
     f"toy set 1: at some T <= {COLD} a marginal of each is off by more than {TRAPPED}, and none of "
     "the multicanonical ones is",
+    "fig2",
 )
-def plain_samplers_trapped(cells: Cells) -> Finding:
-    """Samplers at one temperature are wrong where multicanonical is right."""
-    if not cells.get("fig2"):
-        return NOT_RUN
-    curves = summary(cells["fig2"])
+def plain_samplers_trapped(cells: list[Cell]) -> Finding:
+    curves = summary(cells)
     worst = {}
     for name, result in {**curves["traps"], "multicanonical": curves["MC"]}.items():
         cold = np.array(result["temperatures"]) <= COLD + 1e-9
@@ -236,7 +221,6 @@ def plain_samplers_trapped(cells: Cells) -> Finding:
     f"toy set 1: some BP marginal is off by more than {TRAPPED}, no generalised-BP marginal is",
 )
 def message_passing(cells: Cells) -> Finding:
-    """Of message passing only the generalised is right."""
     found = summary(cells["fig2"])["messages"] if cells.get("fig2") else {}
     if set(found) != set(MESSAGE_ENGINES):
         return f"without {', '.join(sorted(set(MESSAGE_ENGINES) - set(found)))}", None
@@ -265,12 +249,10 @@ def message_passing(cells: Cells) -> Finding:
     "together with increasing its upper limit results in a larger temperature interval",
     "toy set 1, exact: with labels the interval starts lower and ends higher (phases by the "
     "largest class or cluster: 90 % of the points or more, 3 % or less, or between)",
+    "fig2",
 )
-def labels_widen_phase(cells: Cells) -> Finding:
-    """With labels the super-paramagnetic phase is wider at both ends."""
-    if not cells.get("fig2"):
-        return NOT_RUN
-    curves = summary(cells["fig2"])
+def labels_widen_phase(cells: list[Cell]) -> Finding:
+    curves = summary(cells)
 
     def interval(curve: str, phases: str) -> tuple[float, float] | None:
         """From the start of the first to the end of the last super-paramagnetic interval."""
@@ -301,13 +283,11 @@ def labels_widen_phase(cells: Cells) -> Finding:
     "filament which connects the classes; no unsupervised method partitions the data correctly",
     "ten labels, selected on the set of figure 2: errors of all four above 10 % of the points, "
     "ours at T* below 2 %",
+    "fig1",
 )
-def others_fail_on_filament(cells: Cells) -> Finding:
-    """Four rivals fail and ours does not."""
-    if not cells.get("fig1"):
-        return NOT_RUN
+def others_fail_on_filament(cells: list[Cell]) -> Finding:
     parts, holds = [], False
-    for cell in cells["fig1"]:
+    for cell in cells:
         result, n_labels = cell["result"], cell["settings"]["n_labels"]
         errors, n = result["errors"], result["n_points"]
         others = ("cut", "lgc", "sgt", "ncut")
@@ -333,12 +313,10 @@ def others_fail_on_filament(cells: Cells) -> Finding:
     f"every multicanonical marginal within {Z_LIMIT} standard errors of the exact one, every "
     "exact count within the error bar of the sampled one (all averages 2 standard errors more "
     "or less decided); exact errors below 2 % for 0.6 <= T <= 1, above 40 % for T <= 0.4",
+    "fig2",
 )
-def sampling_matches_exact(cells: Cells) -> Finding:
-    """Sampling agrees with the exact curve, and the curve dips."""
-    if not cells.get("fig2"):
-        return NOT_RUN
-    curves, counts = summary(cells["fig2"]), SampledCounts(cells["fig2"])
+def sampling_matches_exact(cells: list[Cell]) -> Finding:
+    curves, counts = summary(cells), SampledCounts(cells)
     ss, mc, n = curves["exact SS"], curves["MC"], curves["n_points"]
     t, errors = np.array(ss["temperatures"]), np.array(ss["errors"]) / n
     plateau = errors[(t > 0.59) & (t < 1.01)].max()
@@ -364,7 +342,6 @@ def sampling_matches_exact(cells: Cells) -> Finding:
     "at the best temperature: toy errors above half of the points, leukemia errors below 17",
 )
 def unsupervised_counts(cells: Cells) -> Finding:
-    """Without labels most toy points are wrong, and few leukemia samples."""
     toy, leukemia = (unsupervised_errors(cells.get(name, [])) for name in ("fig4", "fig5"))
     parts = [] if toy is None else [f"three-class toy set {toy} of 1306"]
     parts += [] if leukemia is None else [f"leukemia {leukemia} of 57"]
@@ -378,12 +355,10 @@ def unsupervised_counts(cells: Cells) -> Finding:
     "our average success rate is 32% (over the 5 classes), while graph-cuts reaches 20%",
     "success at T* (our rule) over the test genes that are classified or confused, above that "
     "of graph cuts on all test genes and on the same genes by more than 2 standard errors",
+    "yeast",
 )
-def yeast_success(cells: Cells) -> Finding:
-    """Ours beats graph cuts on the genes that the paper considers."""
-    if not cells.get("yeast"):
-        return NOT_RUN
-    found, counts = YeastCurves(cells["yeast"]), cells["yeast"][0]["result"]["counts"]
+def yeast_success(cells: list[Cell]) -> Finding:
+    found, counts = YeastCurves(cells), cells[0]["result"]["counts"]
     rows = {"our T*": found.row, "the paper's T*": found.paper_row}
     rows["the best T"] = int(np.argmax(found.success.value))
     parts = [

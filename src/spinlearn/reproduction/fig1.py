@@ -26,18 +26,17 @@ from spinlearn.reproduction.comparison import (
     paper_profile,
 )
 from spinlearn.reproduction.drawing import pixel_panels, save, write_csv
-from spinlearn.reproduction.runner import Cell, Scale, Settings, Task
+from spinlearn.reproduction.runner import Cell, Scale, Settings
 
-NAME = "fig1"
 TEMPERATURES = np.linspace(0.0, 2.0, 41)
 UNLABELLED = -1
 FILES = {10: "figure1", 7: "figure1_seven_labels"}  # by number of labels
 
 
-def tasks(scale: Scale, seed: int) -> list[Task]:
+def tasks(scale: Scale, seed: int) -> list[Settings]:
     """One cell for either labelling; nothing here is random."""
     grid = TEMPERATURES[:: scale.stride].tolist()
-    return [Task(NAME, {"n_labels": n_labels, "temperatures": grid}) for n_labels in FILES]
+    return [{"n_labels": n_labels, "temperatures": grid} for n_labels in FILES]
 
 
 def compute(settings: Settings) -> Cell:

@@ -26,9 +26,8 @@ from spinlearn.reproduction.comparison import (
     wrong_points,
 )
 from spinlearn.reproduction.drawing import bare, pyplot, save, write_csv
-from spinlearn.reproduction.runner import Cell, Scale, Settings, Task
+from spinlearn.reproduction.runner import Cell, Scale, Settings
 
-NAME = "fig2"
 EXACT_TEMPERATURES = np.round(np.linspace(0.0, 2.0, 81), 3)
 SAMPLED_TEMPERATURES = np.round(np.linspace(0.3, 2.0, 18), 2)
 TRAP_TEMPERATURES = (0.3, 0.5, 0.7, 0.9, 1.1, 1.3)
@@ -43,10 +42,10 @@ PHASE_COLOURS = {
 }
 
 
-def tasks(scale: Scale, seed: int) -> list[Task]:
+def tasks(scale: Scale, seed: int) -> list[Settings]:
     """Exact curves, independent multicanonical chains, trapped samplers, message passing."""
     grid = EXACT_TEMPERATURES[:: scale.stride]
-    cells: list[dict[str, Any]] = [
+    cells: list[Settings] = [
         {"kind": "exact", "labels": labels, "temperatures": grid.tolist()}
         for labels in (True, False)
     ]
@@ -65,7 +64,7 @@ def tasks(scale: Scale, seed: int) -> list[Task]:
     hot = SAMPLED_TEMPERATURES[-(len(SAMPLED_TEMPERATURES) // scale.stride**2) :]
     for engine in MESSAGE_ENGINES:
         cells.append({"kind": "messages", "engine": engine, "temperatures": hot.tolist()})
-    return [Task(NAME, cell) for cell in cells]
+    return cells
 
 
 def compute(settings: Settings) -> Cell:

@@ -18,22 +18,21 @@ from spinlearn.engines import JunctionTree, Multicanonical
 from spinlearn.model.graph import Graph
 from spinlearn.reproduction.comparison import cell_seed, compare, unsupervised
 from spinlearn.reproduction.drawing import draw_panels, pixel_panels, save
-from spinlearn.reproduction.runner import Cell, Scale, Settings, Task
+from spinlearn.reproduction.runner import Cell, Scale, Settings
 
-NAME = "fig4"
 EXACT_TEMPERATURES = np.round(np.linspace(0.0, 1.6, 33), 3)
 SAMPLED_TEMPERATURES = np.round(np.linspace(0.3, 1.5, 25), 3)
 UNSUPERVISED_TEMPERATURES = np.round(np.linspace(0.2, 1.4, 25), 3)
 
 
-def tasks(scale: Scale, seed: int) -> list[Task]:
+def tasks(scale: Scale, seed: int) -> list[Settings]:
     """The unsupervised cell, then every panel's labellings, then the twins."""
     alone = UNSUPERVISED_TEMPERATURES[:: scale.stride]
-    cells: list[dict[str, Any]] = [{"kind": "unsupervised", "temperatures": alone.tolist()}]
+    cells: list[Settings] = [{"kind": "unsupervised", "temperatures": alone.tolist()}]
     for q, counts in ((2, scale.label_counts_q2), (3, scale.label_counts_q3)):
         for m in counts:
             for k in range(scale.n_labellings):
-                cell = {
+                cell: dict[str, Any] = {
                     "kind": "labelling", "q": q, "M": m, "labelling": k,
                     "label_seed": cell_seed(seed, 4, q, m, k),
                     "temperatures": EXACT_TEMPERATURES[:: scale.stride].tolist(),
@@ -46,7 +45,7 @@ def tasks(scale: Scale, seed: int) -> list[Task]:
                 for twin in range(2 if k < scale.n_twins else 1):
                     seed_of_run = cell_seed(seed, 5, q, m, k, twin)
                     cells.append({**cell, "twin": twin, "seed": seed_of_run})
-    return [Task(NAME, cell) for cell in cells]
+    return cells
 
 
 def compute(settings: Settings) -> Cell:

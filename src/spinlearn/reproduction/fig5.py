@@ -22,9 +22,8 @@ from spinlearn.model.arrays import FloatArray, IntArray
 from spinlearn.model.graph import Graph
 from spinlearn.reproduction.comparison import RULES, cell_seed, compare, unsupervised
 from spinlearn.reproduction.drawing import draw_panels, write_csv
-from spinlearn.reproduction.runner import Cell, Scale, Settings, Task
+from spinlearn.reproduction.runner import Cell, Scale, Settings
 
-NAME = "fig5"
 N_GENES = 200
 CHOICE = {"floor": 20.0, "log": True, "graph": "mutual", "n_neighbors": 8}
 ALTERNATIVES: tuple[dict[str, Any], ...] = tuple(
@@ -38,9 +37,9 @@ N_TEMPERATURES = 61
 TOP = 5.0  # highest temperature in units of the mean coupling, beyond the ordering of 10 neighbours
 
 
-def tasks(scale: Scale, seed: int) -> list[Task]:
+def tasks(scale: Scale, seed: int) -> list[Settings]:
     """Unsupervised, every panel's labellings, and the rows of the sensitivity table."""
-    cells: list[dict[str, Any]] = [{"kind": "unsupervised", **CHOICE}]
+    cells: list[Settings] = [{"kind": "unsupervised", **CHOICE}]
     for q, counts in PANELS:
         for m in counts:
             cells += _labellings("labelling", q, m, scale.n_labellings, seed, CHOICE)
@@ -48,7 +47,7 @@ def tasks(scale: Scale, seed: int) -> list[Task]:
         cells.append({"kind": "sensitivity_unsupervised", **choice})
         for q, m in SENSITIVITY_PANELS:
             cells += _labellings("sensitivity", q, m, scale.sensitivity, seed, choice)
-    return [Task(NAME, {**cell, "data": LEUKEMIA.sha256}) for cell in cells]
+    return [{**cell, "data": LEUKEMIA.sha256} for cell in cells]
 
 
 def compute(settings: Settings, data: Path | None = None) -> Cell:

@@ -19,7 +19,7 @@ from spinlearn.datasets.real import LEUKEMIA, YEAST, DataFile, find_file
 from spinlearn.errors import DataFileError, InvalidInputError
 from spinlearn.model.protocols import Callback
 from spinlearn.reproduction import fig1, fig2, fig4, fig5, yeast
-from spinlearn.reproduction.claims import RULE_NAMES, Claim, Verdict, all_claims
+from spinlearn.reproduction.claims import RULE_NAMES, Claim, all_claims
 from spinlearn.reproduction.comparison import (
     RULES,
     errors_by_panel,
@@ -28,20 +28,29 @@ from spinlearn.reproduction.comparison import (
 )
 from spinlearn.reproduction.runner import FULL, Cell, Scale, run_tasks
 
-EXPERIMENTS: dict[str, ModuleType] = {m.NAME: m for m in (fig1, fig2, fig4, fig5, yeast)}
-NEEDED: dict[str, DataFile] = {fig5.NAME: LEUKEMIA, yeast.NAME: YEAST}
-VERDICT_LOOK = {Verdict.HOLDS: "good", Verdict.FAILS: "bad", Verdict.UNCHECKED: "open"}
-TITLES = {
-    "fig1": "Figure 1: a few labels, six methods",
-    "fig2": "Figure 2: errors against temperature",
-    "fig4": "Figures 3 and 4: three classes, random labellings",
-    "fig5": "Figure 5: leukemia",
-    "yeast": "Yeast cell cycle",
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """A figure or table: what computes and draws it, its pictures, the data it needs."""
+
+    module: ModuleType
+    title: str
+    images: tuple[str, ...]
+    data: DataFile | None = None
+
+
+EXPERIMENTS = {
+    "fig1": Experiment(
+        fig1, "Figure 1: a few labels, six methods", ("figure1", "figure1_seven_labels")
+    ),
+    "fig2": Experiment(fig2, "Figure 2: errors against temperature", ("figure2",)),
+    "fig4": Experiment(
+        fig4, "Figures 3 and 4: three classes, random labellings", ("figure3", "figure4")
+    ),
+    "fig5": Experiment(fig5, "Figure 5: leukemia", ("figure5",), LEUKEMIA),
+    "yeast": Experiment(yeast, "Yeast cell cycle", ("yeast",), YEAST),
 }
-IMAGES = {
-    "fig1": ("figure1", "figure1_seven_labels"), "fig2": ("figure2",),
-    "fig4": ("figure3", "figure4"), "fig5": ("figure5",), "yeast": ("yeast",),
-}  # fmt: skip
+VERDICT_LOOK = {"holds": "good", "does not hold": "bad", "not yet checked": "open"}
 COUNTING = (
     "Counting: a point is right when it carries the name of its true class, or when it is in the "
     "new class that stands for a class nobody labelled (new classes and unlabelled classes are "
@@ -110,23 +119,21 @@ def reproduce(
         )
     out.mkdir(parents=True, exist_ok=True)
     done = Reproduction(scale, seed)
-    for name, module in EXPERIMENTS.items():
+    for name, experiment in EXPERIMENTS.items():
         if which not in ("all", name):
             continue
-        compute = module.compute
-        if name in NEEDED:
+        compute, tasks = experiment.module.compute, experiment.module.tasks(scale, seed)
+        if experiment.data is not None:
             try:
-                folder = find_file(NEEDED[name], data).parent
+                folder = find_file(experiment.data, data).parent
             except DataFileError as error:
                 done.skipped[name] = str(error)
                 continue
             compute = partial(compute, data=folder)
         began = perf_counter()
-        cells = run_tasks(
-            compute, module.tasks(scale, seed), out / "cells", n_jobs=n_jobs, callback=callback
-        )
+        cells = run_tasks(name, compute, tasks, out / "cells", n_jobs=n_jobs, callback=callback)
         done.cells[name] = cells
-        done.files += module.draw(cells, out)
+        done.files += experiment.module.draw(cells, out)
         done.seconds[name] = perf_counter() - began
     done.claims = all_claims(done.cells)
     done.files.append(write_report(done, out / "report.html"))
@@ -146,13 +153,13 @@ def write_report(done: Reproduction, path: Path) -> Path:
         "<h2>Claims</h2>",
         _table(["", "the paper", "here", ""], [_claim(claim) for claim in done.claims]),
     ]
-    parts += [
-        _paragraph(f"{TITLES[name]} was skipped: {why}") for name, why in done.skipped.items()
-    ]
+    for name, why in done.skipped.items():
+        parts.append(_paragraph(f"{EXPERIMENTS[name].title} was skipped: {why}"))
     for name, cells in done.cells.items():
-        parts.append(f"<h2>{escape(TITLES[name])}</h2>")
-        for stem in IMAGES[name]:  # stem.png, linked to stem.svg and, but for figure 3, stem.csv
-            width, link, caption = "100%", f" <a href='{stem}.csv'>table</a>", TITLES[name]
+        title = EXPERIMENTS[name].title
+        parts.append(f"<h2>{escape(title)}</h2>")
+        for stem in EXPERIMENTS[name].images:  # .png, linked to .svg and, but for figure 3, .csv
+            width, link, caption = "100%", f" <a href='{stem}.csv'>table</a>", title
             if stem == "figure3":
                 width, link, caption = "30rem", "", "the three-class toy set"
             parts.append(
@@ -171,7 +178,7 @@ def _claim(claim: Claim) -> list[str]:
         f"<td class=''>{escape(claim.key)}</td>",
         f"<td><blockquote>{escape(claim.statement)}</blockquote></td>",
         f"<td class=''>{escape(claim.finding)}{remark}</td>",
-        f"<td class='{VERDICT_LOOK[claim.verdict]}'>{escape(claim.verdict.value)}</td>",
+        f"<td class='{VERDICT_LOOK[claim.verdict]}'>{escape(claim.verdict)}</td>",
     ]
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -72,26 +73,16 @@ TINY = Scale(
 SCALES = {scale.name: scale for scale in (FULL, QUICK, TINY)}
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
-    """One cell to compute: JSON-able settings that determine its result."""
-
-    experiment: str
-    settings: Settings
-
-    @property
-    def fingerprint(self) -> str:
-        """Name of the cell's file."""
-        text = json.dumps(
-            [self.experiment, dict(self.settings), sources_fingerprint(self.experiment)],
-            sort_keys=True,
-        )
-        return hashlib.sha256(text.encode()).hexdigest()[:24]
+def fingerprint(experiment: str, settings: Settings) -> str:
+    """Name of the file of the cell that JSON-able settings determine."""
+    text = json.dumps([experiment, dict(settings), sources_fingerprint(experiment)], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 def run_tasks(
+    experiment: str,
     compute: Callable[[Settings], Cell],
-    tasks: Sequence[Task],
+    tasks: Sequence[Settings],
     folder: Path,
     *,
     n_jobs: int = 1,
@@ -99,39 +90,52 @@ def run_tasks(
 ) -> list[Cell]:
     """The cells of all tasks, in their order; those already in `folder` are read, not computed.
 
-    `compute` makes a JSON-able result of settings; other processes can import it. `callback`
-    is called after every cell; after a true answer no further cell is begun, those under way are
-    finished and kept, and StoppedError is raised.
+    A task is the settings of a cell, of which `compute` makes a JSON-able result; other processes
+    can import it. `callback` is called after every cell; after a true answer no further cell is
+    begun, those under way are finished and kept, and StoppedError is raised.
     """
     from joblib import Parallel, delayed
 
     folder.mkdir(parents=True, exist_ok=True)
+    names = [fingerprint(experiment, settings) for settings in tasks]
+    missing = dict(zip(names, tasks, strict=True))
     done: dict[str, Cell] = {}
-    for task in tasks:
-        saved = _read(folder / f"{task.fingerprint}.json")
-        if saved is not None:
-            done[task.fingerprint] = saved
-    missing = {t.fingerprint: t for t in tasks if t.fingerprint not in done}
-    name, total = tasks[0].experiment if tasks else "", len(done) + len(missing)
-    stopped = _report(callback, name, len(done), total)
+    for name in names:
+        with suppress(OSError, ValueError):  # is not there, or broken: computed again
+            cell = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+            if isinstance(cell, dict) and "result" in cell:
+                done[name] = cell
+                missing.pop(name, None)
 
-    def pending() -> Iterator[Task]:
-        for task in missing.values():
+    def report() -> bool:
+        if callback is None:
+            return False
+        fraction = len(done) / total if total else 1.0
+        return bool(callback(Progress(phase=experiment, fraction=fraction)))
+
+    total = len(done) + len(missing)
+    stopped = report()
+
+    def pending() -> Iterator[str]:
+        for name in missing:
             if stopped:
                 return
-            yield task
+            yield name
 
     # One task at a time per process: cells differ in cost, and a stop is noticed soon.
     parallel = Parallel(
         n_jobs=n_jobs, return_as="generator_unordered", pre_dispatch="n_jobs", batch_size=1
     )
-    jobs = (delayed(_compute_and_save)(compute, task, folder) for task in pending())
-    for fingerprint, cell in parallel(jobs):
-        done[fingerprint] = cell
-        stopped = _report(callback, name, len(done), total) or stopped
+    jobs = (
+        delayed(_compute_and_save)(compute, experiment, missing[name], folder / f"{name}.json")
+        for name in pending()
+    )
+    for path, cell in parallel(jobs):
+        done[path.stem] = cell
+        stopped = report() or stopped
     if len(done) < total:
         raise StoppedError(f"stopped; finished cells are kept in {folder}")
-    return [done[task.fingerprint] for task in tasks]
+    return [done[name] for name in names]
 
 
 @cache
@@ -147,32 +151,16 @@ def sources_fingerprint(experiment: str) -> str:
 
 
 def _compute_and_save(
-    compute: Callable[[Settings], Cell], task: Task, folder: Path
-) -> tuple[str, Cell]:
+    compute: Callable[[Settings], Cell], experiment: str, settings: Settings, path: Path
+) -> tuple[Path, Cell]:
     began = perf_counter()
-    result = compute(task.settings)
+    result = compute(settings)
     seconds = perf_counter() - began
     content = json.dumps(
-        {"experiment": task.experiment, "settings": dict(task.settings), "result": result,
+        {"experiment": experiment, "settings": dict(settings), "result": result,
          "seconds": seconds}
     )  # fmt: skip
-    with atomic_write(folder / f"{task.fingerprint}.json") as file:
+    with atomic_write(path) as file:
         file.write(content.encode())
     cell: Cell = json.loads(content)  # what a later run will read
-    return task.fingerprint, cell
-
-
-def _read(path: Path) -> Cell | None:
-    """A finished cell, or None if it has to be computed (again)."""
-    try:
-        cell = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return cell if isinstance(cell, dict) and "result" in cell else None
-
-
-def _report(callback: Callback | None, name: str, done: int, total: int) -> bool:
-    if callback is None:
-        return False
-    fraction = done / total if total else 1.0
-    return bool(callback(Progress(phase=name, fraction=fraction)))
+    return path, cell

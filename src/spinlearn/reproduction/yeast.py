@@ -39,15 +39,14 @@ from spinlearn.reproduction.comparison import (
     with_ground_state,
 )
 from spinlearn.reproduction.drawing import bare, pyplot, save, write_csv
-from spinlearn.reproduction.runner import Cell, Scale, Settings, Task
+from spinlearn.reproduction.runner import Cell, Scale, Settings
 
-NAME = "yeast"
 READINGS = 18
 N_NEIGHBORS = 10
 TEMPERATURES = np.round(np.linspace(0.1, 1.2, 23), 3)
 
 
-def tasks(scale: Scale, seed: int) -> list[Task]:
+def tasks(scale: Scale, seed: int) -> list[Settings]:
     """Independent runs."""
     settings = {
         "readings": READINGS,
@@ -58,7 +57,7 @@ def tasks(scale: Scale, seed: int) -> list[Task]:
         "data": YEAST.sha256,
     }
     chains = range(scale.yeast_chains)
-    return [Task(NAME, {**settings, "seed": cell_seed(seed, 7, chain)}) for chain in chains]
+    return [{**settings, "seed": cell_seed(seed, 7, chain)} for chain in chains]
 
 
 def compute(settings: Settings, data: Path | None = None) -> Cell:

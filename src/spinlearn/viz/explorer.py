@@ -1,13 +1,9 @@
-"""The explorer: one HTML file, and what it shows.
-
-The explorer: one self-contained HTML file in which to move the temperature.
+"""The explorer: one self-contained HTML file in which to move the temperature.
 
 The page (`page/`) is plain HTML, CSS and JavaScript that fetches nothing; a content security policy
 with the hash of its own script forbids everything else. Arrays travel as whole numbers: the
 difference to the row before, split into byte planes, deflated, in base64. Text of the user (ids,
 class names, the title) travels as data and enters the page only as text nodes.
-
-What the explorer shows of an answer, as plain arrays.
 
 Axes: T temperatures (ascending), n points, k named classes, m edges. Outcomes are coded as in
 `spinlearn.answers.labels`.
@@ -39,7 +35,6 @@ from spinlearn.answers.law import (
     trusted_rows,
     warning_at,
 )
-from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import STATUS_NAMES, Status
 from spinlearn.answers.table import STEPS, temperature_text, whole_steps
 from spinlearn.errors import InvalidInputError
@@ -66,102 +61,86 @@ class ExplorerContent:
     second: npt.NDArray[np.uint8]  # (T, n), the most probable other state, or NO_STATE
     title: str
 
-    @property
-    def n_points(self) -> int:
-        """Number of points."""
-        return len(self.ids)
-
-    @property
-    def profile(self) -> Profile:
-        """Outcome and status of every point over T."""
-        return self.answer.profile
-
-    @property
-    def answer_row(self) -> int:
-        """Row of the answer, T*."""
-        return self.answer.row
-
 
 def explorer_content(
     answer: Answer,
     *,
     ids: Sequence[object] | npt.NDArray[Any] | None = None,
-    coordinates: npt.ArrayLike | None = None,
-    pixels: npt.ArrayLike | None = None,
-    points: npt.ArrayLike | None = None,
-    components: npt.ArrayLike | None = None,
     places: tuple[Layout, ...] | None = None,
     title: str = "spinlearn",
+    **sources: Any,
 ) -> ExplorerContent:
     """Collect what the explorer shows.
 
-    `ids` name the points, default row numbers. What a layout is made from is as for `layouts`;
-    `places` are layouts that were made before, instead of all these.
+    `ids` name the points, default row numbers. `sources` are what `layouts` makes layouts from;
+    `places` are layouts that were made before, instead.
     """
-    equilibrium, found = answer.equilibrium, answer.profile
-    n = found.outcomes.shape[1]
+    equilibrium, profile, n = answer.equilibrium, answer.profile, answer.graph.n_nodes
     if ids is None:
         ids = range(n)
     if len(ids) != n:
         raise InvalidInputError(f"there are {len(ids)} ids for {n} points: give one id per point")
-    here, sure, second = answer.row, [], []
-    for row in range(len(found.temperatures)):
-        law = answer.law_states if row == here else equilibrium.marginals[row]
-        second.append(second_choices(law, found.outcomes[row]))
-        sure.append(
-            answer.confidence
-            if row == here
-            else call_probability(equilibrium, found.decision(row), row)
+    confidence, second = [], []
+    for row in range(len(profile.temperatures)):
+        here = row == answer.row
+        law = answer.law_states if here else equilibrium.marginals[row]
+        second.append(second_choices(law, profile.outcomes[row]))
+        confidence.append(
+            answer.confidence if here else call_probability(equilibrium, profile.decision(row), row)
         )
     probability = equilibrium.marginals[:, :, : len(answer.classes)]
     if answer.law is not None:
         probability = probability.copy()
-        probability[here] = answer.probabilities
+        probability[answer.row] = answer.probabilities
     return ExplorerContent(
         answer=answer,
         ids=tuple(str(i) for i in ids),
         classes=tuple(str(c) for c in answer.classes),
-        layouts=places or layouts(answer.graph, coordinates, pixels, points, components),
-        confidence=np.array(sure),
+        layouts=places or layouts(answer.graph, **sources),
+        confidence=np.array(confidence),
         probability=probability,
         second=np.where(np.array(second) < 0, NO_STATE, second).astype(np.uint8),
         title=title,
     )
 
 
-def sample_for_display(content: ExplorerContent, max_points: int) -> IntArray:
-    """Row numbers of at most `max_points` points that stand for all of them, ascending.
+def points_on_display(content: ExplorerContent) -> IntArray:
+    """Row numbers of the points that the page shows, as a sample of all, ascending.
 
     Labelled points and small groups (one outcome and status at T*) are kept before large ones are
     thinned out evenly: each group gets its share, but at least as many as an even split of half the
     places would give.
     """
-    n = content.n_points
-    if n <= max_points:
-        return np.arange(n, dtype=np.int32)
-    status = content.profile.status[content.answer_row]
-    outcome = content.profile.outcomes[content.answer_row]
-    new = outcome >= content.profile.n_classes
-    group = np.where(new, content.profile.n_classes, outcome).astype(np.int64) * 8 + status
-    _, member, sizes = np.unique(group, return_inverse=True, return_counts=True)
-    priority = status[np.unique(member, return_index=True)[1]] == Status.LABELLED
-    quota = np.zeros(len(sizes), dtype=np.int64)
-    left = max_points
-    quota[priority] = np.minimum(sizes[priority], max(left // 2 // max(int(priority.sum()), 1), 1))
-    left -= int(quota.sum())
-    rest = np.flatnonzero(~priority)
-    floor = max(left // 2 // max(len(rest), 1), 1)
-    quota[rest] = np.minimum(sizes[rest], floor)
-    spare = sizes - quota
-    left = max_points - int(quota.sum())
-    if left > 0:
-        exact = spare * left / max(int(spare.sum()), 1)
-        extra = np.floor(exact).astype(np.int64)
-        largest = np.argsort(extra - exact, kind="stable")[: left - int(extra.sum())]
-        extra[largest] += 1
-        quota += np.minimum(extra, spare)
-    chosen = [_evenly(np.flatnonzero(member == k), int(most)) for k, most in enumerate(quota)]
-    return np.unique(np.concatenate(chosen))[:max_points].astype(np.int32)
+    answer, profile, n = content.answer, content.answer.profile, len(content.ids)
+    values = len(profile.temperatures) * len(content.classes)
+    most = min(MAX_POINTS, max(MAX_VALUES // max(values, 1), FEWEST))
+    shown = np.arange(n)
+    status, outcome = profile.status[answer.row], profile.outcomes[answer.row]
+    if n > most:
+        group = np.minimum(outcome, profile.n_classes).astype(np.int64) * 8 + status
+        _, member, sizes = np.unique(group, return_inverse=True, return_counts=True)
+        priority = status[np.unique(member, return_index=True)[1]] == Status.LABELLED
+        quota = np.zeros(len(sizes), dtype=np.int64)
+        for kind in (priority, ~priority):
+            left = most - int(quota.sum())
+            floor = max(left // 2 // max(int(kind.sum()), 1), 1)
+            quota[kind] = np.minimum(sizes[kind], floor)
+        spare = sizes - quota
+        left = most - int(quota.sum())
+        if left > 0:
+            exact = spare * left / max(int(spare.sum()), 1)
+            extra = np.floor(exact).astype(np.int64)
+            largest = np.argsort(extra - exact, kind="stable")[: left - int(extra.sum())]
+            extra[largest] += 1
+            quota += np.minimum(extra, spare)
+        chosen = [_evenly(np.flatnonzero(member == k), int(few)) for k, few in enumerate(quota)]
+        shown = np.unique(np.concatenate(chosen))[:most]
+    if n > MAX_TABLED:  # undecided points are for someone to look at: all, if few
+        undecided = np.flatnonzero((status == Status.CONFUSED) | (status == Status.OUTLIER))
+        shown = np.union1d(shown, _evenly(undecided, most))
+    for proposal in answer.proposals:  # the page leads to their typical points
+        shown = np.union1d(shown, proposal.typical)
+    return shown.astype(np.int32)
 
 
 def _evenly(points: npt.NDArray[np.intp], most: int) -> npt.NDArray[np.intp]:
@@ -174,14 +153,10 @@ def density(places: FloatArray, outcomes: IntArray) -> dict[str, npt.NDArray[Any
     """How many points lie where, and what most of them are: what a map shows where they overlap.
 
     The square around `places` (n, 2), in units of the longer side, is cut into SIDE x SIDE bins. No
-    point is left out, so that what the sample of drawn points misses shows here.
-
-    Returns
-    -------
-    dict
-        bins, (b,): row times SIDE plus column of those that hold points, counted from the lowest
-        corner, ascending. levels, (b,): their number of points on a logarithmic scale, 255 in the
-        fullest. outcomes, (T, b): that which most of them have.
+    point is left out, so that what the sample of drawn points misses shows here. Of the b bins that
+    hold points, ascending: bins (b,), row times SIDE plus column from the lowest corner; levels
+    (b,), their number of points on a logarithmic scale, 255 in the fullest; outcomes (T, b), that
+    which most of them have.
     """
     cell = np.minimum((places * SIDE).astype(np.int32), SIDE - 1)
     bins, member = np.unique(cell[:, 1] * SIDE + cell[:, 0], return_inverse=True)
@@ -217,41 +192,12 @@ LABELLING_SCRIPTS = ("fetching", "live", "looks", "tools", "changes", "labelling
 WORKER_SCRIPTS = ("load", "fetching", "worker")  # of the thread that unpacks answers
 
 
-def write_explorer(
-    path: str | os.PathLike[str], content: ExplorerContent, *, max_points: int = MAX_POINTS
-) -> Path:
-    """Write the explorer of `content` to one HTML file, whole or not at all.
-
-    A set larger than `max_points` is sampled for display, labelled points and small groups first.
-    """
-    text = explorer_html(content, max_points=max_points)
+def write_explorer(path: str | os.PathLike[str], content: ExplorerContent) -> Path:
+    """Write the explorer of `content` to one HTML file, whole or not at all."""
+    text = page_html(content.title, explorer_payload(content))
     with atomic_write(path) as file:
         file.write(text.encode())
     return Path(path)
-
-
-def page_path(path: str | os.PathLike[str]) -> Path:
-    """The path of a page, refused before any work where no file can be written."""
-    target = Path(path)
-    folder = target.parent
-    why = "" if os.access(folder, os.W_OK) else f"the folder {folder} is closed to you"
-    if target.is_dir():
-        why = "it is a folder"
-    elif not folder.is_dir():
-        why = f"there is no folder {folder}"
-    if why:
-        raise InvalidInputError(
-            f"{target} cannot be written because {why}: name a file in a folder of yours, such as "
-            "report.html"
-        )
-    return target
-
-
-def explorer_html(content: ExplorerContent, *, max_points: int = MAX_POINTS) -> str:
-    """The explorer's page as text."""
-    if max_points < 1:
-        raise InvalidInputError(f"max_points={max_points} shows nothing: use at least 1")
-    return _assembled(content.title, explorer_payload(content, max_points))
 
 
 def labelling_html(title: str, settings: dict[str, Any], socket: str) -> str:
@@ -261,7 +207,7 @@ def labelling_html(title: str, settings: dict[str, Any], socket: str) -> str:
     the origin of the server's WebSocket, ws://127.0.0.1:8000.
     """
     data = {"labelling": settings, "title": title, "version": __version__}
-    return _assembled(
+    return page_html(
         title,
         data,
         scripts=(*SCRIPTS[:-1], *LABELLING_SCRIPTS, SCRIPTS[-1]),
@@ -276,7 +222,7 @@ def worker_script() -> str:
     return "'use strict';\n" + _page(*(f"{name}.js" for name in WORKER_SCRIPTS))
 
 
-def _assembled(
+def page_html(
     title: str,
     data: dict[str, Any],
     *,
@@ -285,7 +231,11 @@ def _assembled(
     card: str = "",
     policy: str = " img-src data: blob:;",
 ) -> str:
-    """The page with its scripts and data in it."""
+    """The page with its scripts and data in it; by default the explorer."""
+    # In JSON nothing may end the script element that it stands in, whatever text it holds.
+    text = json.dumps(data, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    for sign, code in (("<", "\\u003c"), (">", "\\u003e"), ("&", "\\u0026")):
+        text = text.replace(sign, code)
     script = "(() => {\n'use strict';\n" + _page(*(f"{name}.js" for name in scripts))
     script += "\n})();\n"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
@@ -295,7 +245,7 @@ def _assembled(
         "{{policy}}": policy,
         "{{style}}": style or _page("style.css"),
         "{{labelling}}": card,
-        "{{data}}": embedded_json(data),
+        "{{data}}": text,
         "{{script}}": script,
     }
     page = _page("page.html")
@@ -308,12 +258,6 @@ def _assembled(
         before, page = page.split(mark)
         pieces += [before, parts[mark]]
     return "".join([*pieces, page])
-
-
-def embedded_json(value: Any) -> str:
-    """JSON that cannot end the script element it stands in, whatever text it holds."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def packed(values: npt.NDArray[Any], level: int = THOROUGH) -> dict[str, Any]:
@@ -333,50 +277,35 @@ def packed(values: npt.NDArray[Any], level: int = THOROUGH) -> dict[str, Any]:
     }
 
 
-def points_on_display(content: ExplorerContent, max_points: int = MAX_POINTS) -> IntArray:
-    """Row numbers of the points that the page shows, ascending."""
-    values = len(content.profile.temperatures) * len(content.classes)
-    most = min(max_points, max(MAX_VALUES // max(values, 1), FEWEST))
-    shown = sample_for_display(content, most)
-    if content.n_points > MAX_TABLED:  # undecided points are for someone to look at: all, if few
-        status = content.profile.status[content.answer_row]
-        undecided = np.flatnonzero((status == Status.CONFUSED) | (status == Status.OUTLIER))
-        shown = np.union1d(shown, _evenly(undecided, most)).astype(np.int32)
-    typical = [one.typical for one in content.answer.proposals]  # the page leads to them
-    return np.union1d(shown, np.concatenate(typical)).astype(np.int32) if typical else shown
-
-
-def explorer_payload(
-    content: ExplorerContent, max_points: int = MAX_POINTS, *, shown: IntArray | None = None
-) -> dict[str, Any]:
+def explorer_payload(content: ExplorerContent, shown: IntArray | None = None) -> dict[str, Any]:
     """What the page is given of an answer.
 
     `shown` are, in labelling mode, row numbers of the points on display, ascending: the page is
     told them, and the table of all points is left out.
     """
-    answer, found = content.answer, content.profile
-    equilibrium, state = answer.equilibrium, answer.grid_phases
+    answer, n = content.answer, len(content.ids)
+    equilibrium, profile, state = answer.equilibrium, answer.profile, answer.grid_phases
     live = shown is not None
     level = HASTY if live else THOROUGH
     if shown is None:
-        shown = points_on_display(content, max_points)
-    sampled = len(shown) < content.n_points
+        shown = points_on_display(content)
+    sampled = len(shown) < n
     # Edges between shown points by their display numbers, and C_ij at the temperatures kept.
-    number = np.full(content.n_points, -1, dtype=np.int32)
+    number = np.full(n, -1, dtype=np.int32)
     number[shown] = np.arange(len(shown))
     ends = number[answer.graph.edges]
     kept = np.flatnonzero(np.all(ends >= 0, axis=1))
-    n_rows = len(found.temperatures)
+    n_rows = len(profile.temperatures)
     n_kept = min(n_rows, max(3, MAX_AGREEMENTS // max(len(kept), 1)))
     agreement_rows = np.unique(np.linspace(0, n_rows - 1, n_kept).round().astype(np.int64))
-    if content.answer_row not in agreement_rows:
-        nearest = np.argmin(np.abs(agreement_rows - content.answer_row))
-        agreement_rows[nearest] = content.answer_row
+    if answer.row not in agreement_rows:
+        nearest = np.argmin(np.abs(agreement_rows - answer.row))
+        agreement_rows[nearest] = answer.row
         agreement_rows = np.unique(agreement_rows)
     shares = np.clip(equilibrium.edge_agreement[agreement_rows][:, kept], 0, 1)
     arrays: dict[str, npt.NDArray[Any]] = {
-        "outcomes": found.outcomes[:, shown],
-        "status": found.status[:, shown].astype(np.uint8),
+        "outcomes": profile.outcomes[:, shown],
+        "status": profile.status[:, shown].astype(np.uint8),
         "confidence": whole_steps(content.confidence[:, shown]),
         "probability": whole_steps(content.probability[:, shown]),
         "second": content.second[:, shown],
@@ -390,19 +319,23 @@ def explorer_payload(
         arrays["error"] = whole_steps(equilibrium.std_error[:, shown, : len(content.classes)])
     k, law = len(content.classes), answer.law
     if law is not None:
-        arrays["phase"] = whole_steps(equilibrium.marginals[content.answer_row, shown, :k])
+        arrays["phase"] = whole_steps(equilibrium.marginals[answer.row, shown, :k])
         arrays["beyond"] = whole_steps(answer.table_states(shown)[:, k:])
     if live:
         arrays["points"] = shown.astype(np.int32)
     texts = {"ids": json.dumps([content.ids[i] for i in shown.tolist()])}
-    if sampled and content.n_points <= MAX_TABLED and not live:
+    if sampled and n <= MAX_TABLED and not live:
         texts["labels"] = answer.table(content.ids).csv()
-    rows, trusted = range(n_rows), trusted_rows(equilibrium)
+    distrust = [
+        None if trusted else warning_at(equilibrium, row)
+        for row, trusted in enumerate(trusted_rows(equilibrium))
+    ]
+    distrust[answer.row] = answer.warning
     return {
         "version": __version__,
         "title": content.title,
         "facts": {
-            "points": f"{content.n_points:,}",
+            "points": f"{n:,}",
             "edges": f"{answer.graph.n_edges:,}",
             "classes": str(k),
             "labels": f"{int(np.sum(answer.labels >= 0)):,}",
@@ -410,29 +343,22 @@ def explorer_payload(
             "answer": "average" if law is not None else f"T = {answer.temperature:.3g}",
         },
         "kind": str(equilibrium.kind),
-        "nPoints": content.n_points,
+        "nPoints": n,
         "nShown": len(shown),
         "classes": content.classes,
-        "confusedSets": found.confused_sets,
+        "confusedSets": profile.confused_sets,
         "statusNames": STATUS_NAMES,
         "stepsPerUnit": STEPS,
         # JSON knows no infinity.
-        "temperatures": [t if np.isfinite(t) else None for t in found.temperatures.tolist()],
-        "boundaries": [temperature_text(t) for t in found.boundaries().tolist()],
-        "answerRow": content.answer_row,
+        "temperatures": [t if np.isfinite(t) else None for t in profile.temperatures.tolist()],
+        "boundaries": [temperature_text(t) for t in profile.boundaries().tolist()],
+        "answerRow": answer.row,
         "averaged": law is not None,
         "nNew": answer.n_new,
         "another": answer.has_another,  # class without label
         "headline": answer.headline(),
         "converged": equilibrium.converged.tolist(),
-        "distrust": [
-            answer.warning
-            if row == content.answer_row
-            else None
-            if trusted[row]
-            else warning_at(equilibrium, row)
-            for row in rows
-        ],
+        "distrust": distrust,
         "notes": answer.remarks(),
         "proposals": [
             {
@@ -454,13 +380,18 @@ def explorer_payload(
             for p in state.intervals()
         ],
         "curves": {
-            "energy": _numbers(equilibrium.mean_energy),
-            "heat": _numbers(equilibrium.heat_capacity),
-            "susceptibility": _numbers(state.susceptibility),
-            "grains": [_numbers(g) for g in state.grains.T],
-            "statusCounts": [np.sum(found.status == s, axis=1).tolist() for s in Status],
+            name: [float(f"{v:.6g}") if np.isfinite(v) else None for v in values]
+            for name, values in (
+                ("energy", equilibrium.mean_energy),
+                ("heat", equilibrium.heat_capacity),
+                ("susceptibility", state.susceptibility),
+            )
+        }
+        | {
+            "grains": [[float(f"{v:.6g}") for v in size] for size in state.grains.T],
+            "statusCounts": [np.sum(profile.status == s, axis=1).tolist() for s in Status],
         },
-        "groups": [_groups(content, row) for row in rows],
+        "groups": [_groups(content, row) for row in range(n_rows)],
         "layouts": [_packed_layout(content, layout, shown) for layout in content.layouts],
         "agreementRows": agreement_rows.tolist(),
         "palette": {
@@ -484,7 +415,8 @@ def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
 
     Of each its code, its size and the mean confidence of its members in per cent.
     """
-    outcomes, n_classes = content.profile.outcomes[row], len(content.classes)
+    profile, n_classes = content.answer.profile, len(content.classes)
+    outcomes = profile.outcomes[row]
     codes, counts = np.unique(outcomes, return_counts=True)
     small = max(3, len(outcomes) // 500)
     known = np.flatnonzero((codes >= 0) & (codes < n_classes))
@@ -498,10 +430,10 @@ def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
             large &= counts[of] >= small
         listed += of[large].tolist()
         other[kind] = [int(np.sum(~large)), int(counts[of[~large]].sum())]
-    decision, sure = content.profile.decision(row), content.confidence[row]
+    decision, sure = profile.decision(row), content.confidence[row]
     rows = [
-        [int(codes[g]), int(counts[g]), round(100 * mean_confidence(sure, decision, codes[g]))]
-        for g in listed
+        [int(code), int(count), round(100 * mean_confidence(sure, decision, code))]
+        for code, count in zip(codes[listed], counts[listed], strict=True)
     ]
     return {"listed": rows, "other": other}
 
@@ -517,9 +449,9 @@ def _packed_layout(content: ExplorerContent, layout: Layout, shown: IntArray) ->
     side = float(extent.max()) or 1.0
     steps = np.rint((places[shown] - low) / side * 65535).astype(np.uint16)
     below = None
-    if len(shown) < content.n_points and not layout.pixels:
-        found = density((places - low) / side, content.profile.outcomes)
-        below = {"side": SIDE} | {name: packed(values) for name, values in found.items()}
+    if len(shown) < len(places) and not layout.pixels:
+        bins = density((places - low) / side, content.answer.profile.outcomes)
+        below = {"side": SIDE} | {name: packed(values) for name, values in bins.items()}
     return {
         "density": below,
         "name": layout.name,
@@ -528,10 +460,6 @@ def _packed_layout(content: ExplorerContent, layout: Layout, shown: IntArray) ->
         "pixel": 1 / side,
         "places": packed(steps),
     }
-
-
-def _numbers(values: FloatArray) -> list[float | None]:
-    return [None if not np.isfinite(v) else float(f"{v:.6g}") for v in values]
 
 
 def _page(*names: str) -> str:

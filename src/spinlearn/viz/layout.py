@@ -16,12 +16,13 @@ All are deterministic; axes are turned so that the largest deviations are positi
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from spinlearn.errors import InvalidInputError
+from spinlearn.linear import weight_matrix
 from spinlearn.model.arrays import FloatArray, float_array
 from spinlearn.model.graph import Graph
 
@@ -65,49 +66,58 @@ def layouts(
     image; `points` (n, d) their features, `components` (n, 2) the principal components of those,
     where the features are not known. `first_only` leaves out what is not shown to begin with.
     """
-    found = []
+    n, places = graph.n_nodes, {}
+    for name, values in (
+        ("pixels", pixels), ("coordinates", coordinates), ("components", components)
+    ):  # fmt: skip
+        if values is None:
+            continue
+        places[name] = float_array(values, name)
+        if places[name].shape != (n, 2) or not np.all(np.isfinite(places[name])):
+            raise InvalidInputError(
+                f"{name} must be finite numbers of shape ({n}, 2), got shape "
+                f"{places[name].shape}: give two per point, or leave them out and a layout is "
+                "computed"
+            )
+    offered = []
     if pixels is not None:
-        rows, columns = _places(pixels, "pixels", graph.n_nodes).T
-        found.append(Layout("pixels", np.column_stack([columns, -rows]), pixels=True))
+        rows, columns = places["pixels"].T
+        offered.append(Layout("pixels", np.column_stack([columns, -rows]), pixels=True))
     if coordinates is not None:
-        found.append(Layout("coordinates", _places(coordinates, "coordinates", graph.n_nodes)))
+        offered.append(Layout("coordinates", places["coordinates"]))
     features: FloatArray | None = None
     if points is not None:
         features = float_array(points, "points")
-        if features.ndim != 2 or len(features) != graph.n_nodes:
+        if features.ndim != 2 or len(features) != n:
             raise InvalidInputError(
-                f"points has shape {features.shape}, but there are {graph.n_nodes} points: give "
-                "one row of features per point"
+                f"points has shape {features.shape}, but there are {n} points: give one row of "
+                "features per point"
             )
         if features.shape[1] == 2:
-            found.append(Layout("features", features))
-    if found:
-        return tuple(found[:1] if first_only else found)
+            offered.append(Layout("features", features))
+    if offered:
+        return tuple(offered[:1] if first_only else offered)
     if components is not None:
-        found.append(Layout("PCA", _places(components, "components", graph.n_nodes)))
+        offered.append(Layout("PCA", places["components"]))
     elif features is not None and features.shape[1] > 2:
-        found.append(Layout("PCA", principal(features)))
-    if found and graph.n_nodes > MAX_MAPPED:
-        return tuple(found)
+        offered.append(Layout("PCA", principal(features)))
+    if offered and n > MAX_MAPPED:
+        return tuple(offered)
     start = spectral(graph)
-    mapped = umap_layout(graph, start)
+    # Half way between coordinates and ranks, in the unit square: eigenvectors put most points into
+    # a few spots; ranks alone would tear clusters apart.
+    ranks = np.argsort(np.argsort(start, axis=0, kind="stable"), axis=0) / max(n - 1, 1)
+    spread = np.ptp(start, axis=0)
+    unit = (start - start.min(axis=0, initial=0.0)) / np.where(spread > 0, spread, 1.0)
+    even = np.asarray((ranks + unit) / 2 - 0.5)
+    mapped = umap_layout(graph, even)
     if mapped is None:
-        found.insert(0, Layout("neighbours", neighbour_map(graph, start)))
+        offered.insert(0, Layout("neighbours", neighbour_map(graph, even)))
     else:
-        found.insert(0, Layout("UMAP", mapped))
+        offered.insert(0, Layout("UMAP", mapped))
     if features is None and components is None:
-        found.append(Layout("spectral", start))
-    return tuple(found[:1] if first_only else found)
-
-
-def _places(values: npt.ArrayLike, name: str, n_points: int) -> FloatArray:
-    places = float_array(values, name)
-    if places.shape != (n_points, 2) or not np.all(np.isfinite(places)):
-        raise InvalidInputError(
-            f"{name} must be finite numbers of shape ({n_points}, 2), got shape {places.shape}: "
-            "give two per point, or leave them out and a layout is computed"
-        )
-    return places
+        offered.append(Layout("spectral", start))
+    return tuple(offered[:1] if first_only else offered)
 
 
 def principal(points: FloatArray) -> FloatArray:
@@ -135,7 +145,7 @@ def spectral(graph: Graph) -> FloatArray:
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     n = graph.n_nodes
-    adjacency = _adjacency(graph)
+    adjacency = abs(weight_matrix(graph))
     degree = np.asarray(adjacency.sum(axis=1)).ravel()
     if n < 5 or not np.any(degree > 0):
         angle = 2 * np.pi * np.arange(n) / max(n, 1)
@@ -158,10 +168,9 @@ def spectral(graph: Graph) -> FloatArray:
     return _oriented(vectors[:, slow] * root[:, None])
 
 
-def neighbour_map(graph: Graph, start: FloatArray | None = None) -> FloatArray:
-    """Similar points side by side, (n, 2)."""
-    n = graph.n_nodes
-    place = _ranked(spectral(graph) if start is None else start)
+def neighbour_map(graph: Graph, start: FloatArray) -> FloatArray:
+    """Similar points side by side, (n, 2), from a `start` in the unit square."""
+    n, place = graph.n_nodes, start
     weights = np.abs(graph.weights)
     if len(weights) == 0 or n < 5:
         return place
@@ -192,7 +201,10 @@ def neighbour_map(graph: Graph, start: FloatArray | None = None) -> FloatArray:
 
 
 def umap_layout(graph: Graph, start: FloatArray) -> FloatArray | None:
-    """UMAP's layout of the graph, (n, 2); None where umap-learn is missing or not worth loading."""
+    """UMAP's layout of the graph, (n, 2), from a `start` in the unit square.
+
+    None where umap-learn is missing or not worth loading.
+    """
     n = graph.n_nodes
     if n < LEAST_UMAP or graph.n_edges == 0:
         return None
@@ -204,9 +216,9 @@ def umap_layout(graph: Graph, start: FloatArray) -> FloatArray | None:
         return None
     from scipy.sparse import csr_matrix
 
-    links = csr_matrix(_adjacency(graph))
+    links = csr_matrix(abs(weight_matrix(graph)))
     links.data = np.sqrt(links.data / links.data.max())  # weak edges too, or they are never seen
-    place = (UMAP_WIDTH * _ranked(start)).astype(np.float32)
+    place = (UMAP_WIDTH * start).astype(np.float32)
     place += np.random.default_rng(0).normal(scale=1e-3, size=(n, 2)).astype(np.float32)
     a, b = find_ab_params(1.0, UMAP_MIN_DIST)
     with warnings.catch_warnings():
@@ -219,26 +231,6 @@ def umap_layout(graph: Graph, start: FloatArray) -> FloatArray | None:
     if not np.all(np.isfinite(mapped)):
         return None
     return _oriented(mapped - mapped.mean(axis=0))
-
-
-def _adjacency(graph: Graph) -> Any:
-    from scipy.sparse import csr_array
-
-    data = np.abs(graph.weights)[graph.edge_ids]
-    shape = (graph.n_nodes, graph.n_nodes)
-    return csr_array((data, graph.neighbors, graph.indptr), shape=shape)
-
-
-def _ranked(place: FloatArray) -> FloatArray:
-    """Half way between the coordinates and their ranks, in the unit square.
-
-    Eigenvectors put most points into a few spots; ranks alone would tear clusters apart.
-    """
-    n = len(place)
-    ranks = np.argsort(np.argsort(place, axis=0, kind="stable"), axis=0) / max(n - 1, 1)
-    spread = np.ptp(place, axis=0)
-    unit = (place - place.min(axis=0, initial=0.0)) / np.where(spread > 0, spread, 1.0)
-    return np.asarray((ranks + unit) / 2 - 0.5)
 
 
 def _oriented(place: FloatArray) -> FloatArray:

@@ -6,6 +6,7 @@ figure, and the explorer. Colours and markers are those of `spinlearn.viz.palett
 
 from __future__ import annotations
 
+import os
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,13 +16,12 @@ import numpy.typing as npt
 
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import outcome_name
-from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import Status
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.model.arrays import FloatArray, IntArray, cell_ends
 from spinlearn.model.phases import Phase, Phases, phases
 from spinlearn.viz import palette
-from spinlearn.viz.explorer import explorer_content, page_path, write_explorer
+from spinlearn.viz.explorer import explorer_content, write_explorer
 from spinlearn.viz.layout import Layout, layouts
 
 LISTED = 12  # new classes with a colour of their own
@@ -34,57 +34,32 @@ CROSS, PLUS = "x", "+"  # of points without a class
 
 
 class Pictures:
-    """Plots and the explorer, for classes that hold an `Answer`.
-
-    They say which (`_pictured`) and what they know of the points' names and places.
-    """
+    """Plots and the explorer, for classes that hold an `Answer`."""
 
     __slots__ = ()
 
-    def _pictured(self) -> Answer:
+    def _pictured(self) -> tuple[Answer, list[str] | None, dict[str, Any]]:
+        """The answer, the points' names, and what is known of the arguments of `layouts`."""
         raise NotImplementedError
-
-    def _ids(self) -> list[str] | None:
-        return None
-
-    def _layout_sources(self) -> dict[str, Any]:
-        """What is known of `coordinates`, `pixels`, `points` and `components` of `layouts`."""
-        return {}
 
     def plot_profile(
         self, point: int | str | None = None, *, name: str | None = None, ax: Any = None
     ) -> Any:
-        """Class probabilities of one point over temperature.
+        """Class probabilities of one `point` (row number, or id of a `Result`) over temperature.
 
-        Parameters
-        ----------
-        point : int or str, optional
-            Row number, or id of a `Result`. Without it the calls of all points: a row per point,
-            ordered by its call at the temperature of the answer.
-        name : str, optional
-            For the title.
-        ax : matplotlib Axes, optional
-            Where to draw; default: a new figure.
-
-        Returns
-        -------
-        matplotlib Axes
+        Without it the calls of all points: a row per point, ordered by its call at the temperature
+        of the answer. `name` is for the title. Drawn on the matplotlib Axes `ax`, default a new
+        figure; the Axes are returned.
         """
-        return plot_profile(self._pictured(), point, ids=self._ids(), name=name, ax=ax)
+        answer, ids, _ = self._pictured()
+        return plot_profile(answer, point, ids=ids, name=name, ax=ax)
 
     def plot_phases(self, *, ax: Any = None) -> Any:
         """Energy, heat capacity, susceptibility and largest cluster over T, phases shaded.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            As for `plot_profile`.
-
-        Returns
-        -------
-        matplotlib Axes
+        Drawn on the matplotlib Axes `ax`, default a new figure; the Axes are returned.
         """
-        return plot_phases(self._pictured(), ax=ax)
+        return plot_phases(self._pictured()[0], ax=ax)
 
     def plot_map(
         self,
@@ -94,26 +69,16 @@ class Pictures:
         pixels: Any = None,
         ax: Any = None,
     ) -> Any:
-        """The points with their calls at a temperature.
+        """The points with their calls at a `temperature`, default that of the answer.
 
-        Parameters
-        ----------
-        temperature : float, optional
-            In the unit of the couplings; default: that of the answer.
-        coordinates : array-like of shape (n, 2), optional
-            x and y of every point; default: a layout made from the graph or the features.
-        pixels : array-like of int, shape (n, 2), optional
-            Row and column of every point of an image, instead of coordinates.
-        ax : matplotlib Axes, optional
-            As for `plot_profile`.
-
-        Returns
-        -------
-        matplotlib Axes
+        `coordinates` (n, 2) are x and y of every point, or `pixels` (n, 2) row and column in an
+        image; default: a layout made from the graph or the features. Drawn on the matplotlib Axes
+        `ax`, default a new figure; the Axes are returned.
         """
-        answer = self._pictured()
-        places = self._sources(coordinates, pixels)
-        layout = layouts(answer.graph, **places, first_only=True)[0]
+        answer, _, sources = self._pictured()
+        if coordinates is not None or pixels is not None:
+            sources |= {"coordinates": coordinates, "pixels": pixels}
+        layout = layouts(answer.graph, **sources, first_only=True)[0]
         shown = answer if temperature is None else answer.at(temperature)
         return plot_map(shown, layout, equal=coordinates is not None, ax=ax)
 
@@ -126,40 +91,28 @@ class Pictures:
         pixels: Any = None,
         title: str = "spinlearn",
     ) -> Path:
-        """Write the explorer, one HTML file in which to move the temperature.
+        """Write the explorer to `path`, one HTML file in which to move the temperature.
 
-        Parameters
-        ----------
-        path : path-like
-            The file.
-        ids : sequence of shape (n,), optional
-            Names of the points; default: those of a `Result`, else row numbers.
-        coordinates, pixels : array-like of shape (n, 2), optional
-            Places of the points, as for `plot_map`.
-        title : str, default "spinlearn"
-            Of the page.
-
-        Returns
-        -------
-        pathlib.Path
-            The file that was written.
+        `ids` (n,) name the points, default those of a `Result`, else row numbers; `coordinates` and
+        `pixels` are as for `plot_map`; `title` is that of the page. The path is returned.
         """
-        answer = self._pictured()
-        target = page_path(path)
-        content = explorer_content(
-            answer,
-            ids=self._ids() if ids is None else ids,
-            title=title,
-            **self._sources(coordinates, pixels),
-        )
-        return write_explorer(target, content)
-
-    def _sources(self, coordinates: Any, pixels: Any) -> dict[str, Any]:
-        """What a layout is made from: places given now go before those known already."""
-        sources = self._layout_sources()
+        target = Path(path)
+        folder = target.parent
+        why = "" if os.access(folder, os.W_OK) else f"the folder {folder} is closed to you"
+        if target.is_dir():
+            why = "it is a folder"
+        elif not folder.is_dir():
+            why = f"there is no folder {folder}"
+        if why:  # said before any work
+            raise InvalidInputError(
+                f"{target} cannot be written because {why}: name a file in a folder of yours, such "
+                "as report.html"
+            )
+        answer, known_ids, sources = self._pictured()
         if coordinates is not None or pixels is not None:
             sources |= {"coordinates": coordinates, "pixels": pixels}
-        return sources
+        ids = known_ids if ids is None else ids
+        return write_explorer(target, explorer_content(answer, ids=ids, title=title, **sources))
 
 
 def plot_profile(
@@ -173,8 +126,17 @@ def plot_profile(
     """Class probabilities of one point over temperature, with its calls as a ribbon below."""
     if point is None:
         return plot_profiles(answer, name=name, ax=ax)
-    equilibrium, found = answer.equilibrium, answer.profile
-    point, known_as = _row_and_name(ids, point, found.outcomes.shape[1])
+    equilibrium, found, n = answer.equilibrium, answer.profile, answer.graph.n_nodes
+    if ids is not None and isinstance(point, str) and point in ids:
+        point = ids.index(point)
+    if not isinstance(point, (int, np.integer)) or not -n <= point < n:
+        known = "" if ids is None else f"an id such as {ids[0]!r} or "
+        raise InvalidInputError(
+            f"point={point!r} is none of the {n} points: give {known}a row number from 0 to {n - 1}"
+        )
+    if name is None:
+        name = str(point if ids is None else ids[point])
+    point = int(point) % n
     axis = _axes(ax, (7, 4))
     places = _places(found.temperatures)
     _shade(axis, phases(equilibrium), places)
@@ -189,14 +151,20 @@ def plot_profile(
             label=_plain(str(label)) if state in largest[:IN_LEGEND] else None,
         )  # fmt: skip
     _tell_of_more(axis, len(largest) - IN_LEGEND)
-    _ribbon(axis, found, point, answer.classes, places)
-    _mark_answer(axis, answer, places)
+    for code, low, high in _runs(found.outcomes[:, point], places):  # a ribbon of the calls
+        new, confused = code >= len(answer.classes), code < 0
+        axis.barh(
+            -0.07, high - low, left=low, height=0.06, edgecolor="white", linewidth=0.5,
+            color=palette.NEUTRAL if confused else palette.class_colour(int(code)),
+            alpha=PALE if new or confused else 1.0,
+            hatch="xxxx" if confused else "...." if new else None,
+        )  # fmt: skip
     call = answer.name_of(int(found.outcomes[answer.row, point]))
-    axis.set_title(_plain(f"point {known_as if name is None else name}: {call}"), loc="left")
+    axis.set_title(_plain(f"point {name}: {call}"), loc="left")
     axis.set_ylabel("probability")
     axis.set_ylim(-0.12, 1.03)
     axis.set_yticks(np.linspace(0, 1, 6))
-    _finish(axis, found.temperatures, places)
+    _finish(axis, answer, places)
     return axis
 
 
@@ -222,8 +190,8 @@ def plot_profiles(answer: Answer, *, name: str | None = None, ax: Any = None) ->
 
     places = _places(found.temperatures)
     edges = _edges(places)
-    x = _between(edges[0], edges[-1], MARKS[0])
-    y = _between(0, n_points, MARKS[1])
+    across, down = ((np.arange(count) + 0.5) / count for count in MARKS)
+    x, y = edges[0] + (edges[-1] - edges[0]) * across, n_points * down
     column = np.argmin(np.abs(places - x[:, None]), axis=1)
     row = (y * len(rows) / n_points).astype(np.intp)
     image = np.zeros((*outcomes.shape, 4))
@@ -237,11 +205,10 @@ def plot_profiles(answer: Answer, *, name: str | None = None, ax: Any = None) ->
         axis.scatter(x[a], y[b], s=24, marker=group.marker, linewidths=0.7, zorder=2, **style)
     axis.pcolormesh(edges, np.linspace(0, n_points, len(rows) + 1), image, rasterized=True)
     _list(axis, groups)
-    _mark_answer(axis, answer, places)
     axis.set_title(_plain(f"{n_points} points" if name is None else name), loc="left")
     axis.set_ylabel("points, ordered by their call at T*")
     axis.set_ylim(n_points, 0)
-    _finish(axis, found.temperatures, places)
+    _finish(axis, answer, places)
     return axis
 
 
@@ -269,10 +236,9 @@ def plot_phases(answer: Answer, *, ax: Any = None) -> Any:
             places, values / (unit if unit > 0 else 1.0), linestyle=dash, label=name,
             color=palette.class_colour((0, 4, 3, 2)[k]), marker=palette.MARKERS[k], markersize=3.5,
         )  # fmt: skip
-    _mark_answer(axis, answer, places)
     axis.set_ylabel("share of the largest value")
     axis.set_ylim(-0.03, 1.08)
-    _finish(axis, found.temperatures, places)
+    _finish(axis, answer, places)
     return axis
 
 
@@ -402,60 +368,29 @@ def _tell_of_more(axis: Any, n_classes: int) -> None:
         axis.plot([], [], linestyle="none", label=f"and {n_classes} more classes")
 
 
-def _row_and_name(ids: list[str] | None, point: int | str, n_points: int) -> tuple[int, str]:
-    """Row number and name of a point that is given by row number or by id."""
-    if ids is not None and point in ids and isinstance(point, str):
-        return ids.index(point), point
-    if isinstance(point, (int, np.integer)) and -n_points <= point < n_points:
-        row = int(point) % n_points
-        return row, str(point if ids is None else ids[row])
-    known = "" if ids is None else f"an id such as {ids[0]!r} or "
-    raise InvalidInputError(
-        f"point={point!r} is none of the {n_points} points: give {known}a row number from 0 to "
-        f"{n_points - 1}"
-    )
-
-
-def _ribbon(axis: Any, found: Profile, point: int, classes: Any, places: FloatArray) -> None:
-    """The calls of the point as coloured bars with their names, under the curves."""
+def _runs(values: Any, places: FloatArray) -> list[tuple[Any, float, float]]:
+    """Equal neighbours among `values` (T,): the value, where on the axis it begins and ends."""
     ends = _edges(places)
-    codes = found.outcomes[:, point]
-    starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]]))
-    stops = np.concatenate([starts[1:], [len(codes)]])
-    for a, b in zip(starts, stops, strict=True):
-        code = int(codes[a])
-        new, confused = code >= len(classes), code < 0
-        axis.barh(
-            -0.07, ends[b] - ends[a], left=ends[a], height=0.06, edgecolor="white", linewidth=0.5,
-            color=palette.NEUTRAL if confused else palette.class_colour(code),
-            alpha=PALE if new or confused else 1.0,
-            hatch="xxxx" if confused else "...." if new else None,
-        )  # fmt: skip
-
-
-def _mark_answer(axis: Any, answer: Answer, places: FloatArray) -> None:
-    label = f"T* = {answer.temperature:.3g}"
-    axis.axvline(places[answer.row], color="black", linestyle=(0, (3, 3)), linewidth=1, label=label)
+    starts = [k for k in range(len(values)) if k == 0 or values[k] != values[k - 1]]
+    stops = [*starts[1:], len(values)]
+    return [(values[a], ends[a], ends[b]) for a, b in zip(starts, stops, strict=True)]
 
 
 def _shade(axis: Any, state: Phases, places: FloatArray, named: bool = False) -> None:
-    ends = _edges(places)
-    hatches = dict(zip(Phase, (None, "..", "//"), strict=True))
-    colours = dict(zip(Phase, palette.PHASE_COLOURS, strict=True))
-    start = 0
-    for k in range(1, len(state.phases) + 1):
-        if k < len(state.phases) and state.phases[k] is state.phases[start]:
-            continue
-        phase = state.phases[start]
+    looks = zip(palette.PHASE_COLOURS, (None, "..", "//"), strict=True)
+    look = dict(zip(Phase, looks, strict=True))
+    for phase, low, high in _runs(state.phases, places):
+        colour, hatch = look[phase]
         axis.axvspan(
-            ends[start], ends[k], facecolor=(colours[phase], 0.10),
-            edgecolor=(colours[phase], 0.22), hatch=hatches[phase], linewidth=0,
+            low, high, facecolor=(colour, 0.10), edgecolor=(colour, 0.22), hatch=hatch, linewidth=0,
             label=phase.value if named else None,
         )  # fmt: skip
-        start = k
 
 
-def _finish(axis: Any, temperatures: FloatArray, places: FloatArray) -> None:
+def _finish(axis: Any, answer: Answer, places: FloatArray) -> None:
+    """T* and the axis of temperatures, the same in all plots over T."""
+    label, temperatures = f"T* = {answer.temperature:.3g}", answer.profile.temperatures
+    axis.axvline(places[answer.row], color="black", linestyle=(0, (3, 3)), linewidth=1, label=label)
     axis.set_xlabel("temperature T")
     if len(places) == 1:
         axis.set_xticks(places)
@@ -483,11 +418,6 @@ def _edges(places: FloatArray) -> FloatArray:
     if len(places) == 1:
         return np.array([places[0] - 0.5, places[0] + 0.5])
     return cell_ends(places)
-
-
-def _between(low: float, high: float, count: int) -> FloatArray:
-    """Centres of `count` equal parts of the range."""
-    return np.asarray(low + (high - low) * (np.arange(count) + 0.5) / count)
 
 
 def _plain(text: str) -> str:
