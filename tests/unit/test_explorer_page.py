@@ -7,26 +7,19 @@ import hashlib
 import json
 import re
 import zlib
-from dataclasses import replace
 from html.parser import HTMLParser
-from importlib.resources import files
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.exceptions import NotFittedError
 
 from spinlearn import TemperatureRule
-from spinlearn.answers.answer import Averages
 from spinlearn.answers.rule import Status
-from spinlearn.answers.table import whole_steps
 from spinlearn.classifier import PottsClassifier
 from spinlearn.errors import InvalidInputError
 from spinlearn.viz.explorer import (
-    LABELLING_SCRIPTS,
     SCRIPTS,
-    WORKER_SCRIPTS,
     _page,
     explorer_content,
     explorer_payload,
@@ -35,7 +28,7 @@ from spinlearn.viz.explorer import (
     points_on_display,
     write_explorer,
 )
-from tests.explorer_cases import doubted, hidden_class, many_points, three_blocks
+from tests.explorer_cases import hidden_class, many_points, three_blocks
 
 
 def explorer_html(content):
@@ -119,12 +112,6 @@ def test_packed_arrays_come_back(dtype, shape):
     np.testing.assert_array_equal(unpacked(packed(values)), values)
 
 
-def test_every_script_is_part_of_the_page():
-    folder = files("spinlearn.viz").joinpath("page")
-    there = {p.name[:-3] for p in folder.iterdir() if p.name.endswith(".js")}
-    assert there == {*SCRIPTS, *LABELLING_SCRIPTS, *WORKER_SCRIPTS}
-
-
 def payload(content):
     page = Outline()
     page.feed(explorer_html(content))
@@ -157,46 +144,6 @@ def test_the_page_holds_the_confidence_of_every_call():
             assert percent == pytest.approx(100 * expected, abs=0.51)
 
 
-def test_an_outlier_is_an_undecided_point_without_candidates():
-    content = three_blocks().content
-    data = payload(content)
-    row, point = np.argwhere(content.answer.profile.status == Status.OUTLIER)[-1]
-    code = unpacked(data["arrays"]["outcomes"])[row, point]
-    assert data["confusedSets"][-1 - code] == []
-    assert data["statusNames"][unpacked(data["arrays"]["status"])[row, point]] == "outlier"
-    assert len(data["statusNames"]) == len(data["curves"]["statusCounts"]) == len(Status)
-    for name in ("statusColours", "statusShapes"):
-        assert len(data["palette"][name]) == len(Status)
-
-
-def test_the_page_says_how_far_to_trust_it():
-    case = many_points(300, n_temperatures=5)
-    row = case.content.answer.row
-    data = payload(case.content)
-    assert data["kind"] == "sampled"
-    assert data["distrust"] == [None] * 5
-    assert data["notes"] == case.content.answer.remarks()
-    doubtful = doubted(case, [0, row]).content
-    data = payload(doubtful)
-    assert [k for k, why in enumerate(data["distrust"]) if why is not None] == [0, row]
-    assert data["distrust"][row] == doubtful.answer.warning
-    assert payload(three_blocks().content)["kind"] == "exact"
-
-
-def test_groups_that_may_be_a_class_come_with_their_members():
-    content = hidden_class().content
-    proposals = content.answer.proposals
-    data = payload(content)
-    assert 0 < len(proposals) == len(data["proposals"]) <= 10
-    for told, one in zip(data["proposals"], proposals, strict=True):
-        assert told["name"] == one.name
-        assert told["size"] == len(one.points)
-        assert told["probability"] == pytest.approx(one.probability, abs=1e-4)
-        assert (told["apart"], told["features"]) == (one.apart_text(), one.features_text())
-        assert told["shown"] == one.points.tolist()  # all points are on display
-        assert told["typical"] == [content.ids[k] for k in one.typical]
-
-
 def test_the_most_typical_points_are_on_display(monkeypatch):
     monkeypatch.setattr("spinlearn.viz.explorer.MAX_POINTS", 30)
     content = hidden_class().content
@@ -204,18 +151,6 @@ def test_the_most_typical_points_are_on_display(monkeypatch):
     assert len(shown) < len(content.ids)
     for one in content.answer.proposals:
         assert np.all(np.isin(one.typical, shown))
-
-
-def test_the_page_holds_every_column_of_an_average():
-    content = hidden_class().content
-    data, answer = payload(content), content.answer
-    beyond = unpacked(data["arrays"]["beyond"])
-    assert data["nNew"] == answer.n_new > 0
-    assert data["another"]
-    assert beyond.shape == (len(content.ids), data["nNew"] + 1)
-    np.testing.assert_array_equal(
-        beyond, whole_steps(answer.table_states()[:, len(data["classes"]) :])
-    )
 
 
 def test_file_is_whole_or_absent(tmp_path, monkeypatch):
@@ -267,9 +202,7 @@ def test_many_classes_show_fewer_points(monkeypatch):
     content = many_points(1_500, n_temperatures=5).content
     monkeypatch.setattr("spinlearn.viz.explorer.FEWEST", 100)
     monkeypatch.setattr("spinlearn.viz.explorer.MAX_VALUES", 5 * 8 * 300)
-    data = payload(content)
-    assert data["nShown"] == 300
-    assert data["nPoints"] == 1_500
+    assert len(points_on_display(content)) == 300
 
 
 def fitted(X, y, **settings):
@@ -312,23 +245,3 @@ def test_degenerate_results_have_a_page(X, y):
 def test_wrong_arguments_are_named(wrong, message):
     with pytest.raises(InvalidInputError, match=message):
         explorer_content(fitted(LINE, [0] + [-1] * 14 + [1]).answer_, **wrong)
-
-
-def test_content_needs_arrays_only():
-    case = three_blocks()
-    live = case.result.answer_
-    dead = replace(live, averages=Averages.of(replace(live.equilibrium, evaluate=None)))
-    places = case.content.layouts[0].coordinates
-    assert explorer_html(explorer_content(dead, coordinates=places)) == explorer_html(
-        explorer_content(live, coordinates=places)
-    )
-
-
-def test_classifier_writes_its_explorer(tmp_path):
-    case = three_blocks()
-    places = case.content.layouts[0].coordinates
-    path = case.result.explore(tmp_path / "report.html", ids=case.content.ids, coordinates=places)
-    expected = explorer_content(case.result.answer_, ids=case.content.ids, coordinates=places)
-    assert path.read_text(encoding="utf-8") == explorer_html(expected)
-    with pytest.raises(NotFittedError):
-        PottsClassifier().explore(path)

@@ -16,6 +16,7 @@ from spinlearn.io.dataset import Dataset
 from spinlearn.labelling.log import History, LabelLog, checked_class, read_log
 
 IDS = ["a", "b", "c", "d"]
+GIVEN = ["x", None, None, None]
 
 
 def dataset(**other):
@@ -34,20 +35,16 @@ def filled(path):
     return path.read_bytes()
 
 
-def labels_of(entries):
-    history = History(IDS, [None] * 4)
-    for entry in entries:
-        history.take(entry)
-    return history.labels
-
-
 def test_what_was_appended_is_read_again(tmp_path):
     filled(tmp_path / "log")
     again = LabelLog(tmp_path / "log", dataset())
     assert [(e["n"], e["who"], e["do"]) for e in again.entries] == [
         (1, "ada", "label"), (2, "bob", "clear"), (3, "bob", "undo"),
     ]  # fmt: skip
-    assert labels_of(again.entries) == ["x", "x", None, None]
+    history = History(IDS, [None] * 4)
+    for entry in again.entries:
+        history.take(entry)
+    assert history.labels == ["x", "x", None, None]
     assert again.append({"do": "clear", "points": ["a"]}, "ada")["n"] == 4
     again.close()
 
@@ -183,38 +180,29 @@ def done(history, asked):
 
 @settings(max_examples=60, deadline=None)
 @given(actions)
-def test_undoing_everything_and_redoing_it_leaves_the_same_labels(asked):
-    history = History(IDS, ["x", None, None, None])
+def test_labels_follow_from_the_log_alone_and_undoing_all_is_redone(asked):
+    history, again = History(IDS, GIVEN), History(IDS, GIVEN)
     entries = done(history, asked)
-    there = list(history.labels)
-    n = len(entries)
+    for entry in json.loads(json.dumps(entries)):
+        again.take(entry)
+    there, rejected = list(again.labels), [w.points.tolist() for w in again.rejected]
+    assert there == history.labels
+    assert rejected == [w.points.tolist() for w in history.rejected]
+
+    def step(do, who):
+        entries.append({"n": len(entries) + 1, "who": who, "do": do,
+                        "of": history.last_done(do, who)})  # fmt: skip
+        history.take(entries[-1])
+
     order = []
     for who in ("ada", "bob"):
-        while (of := history.last_done("undo", who)) is not None:
-            n += 1
-            history.take({"n": n, "who": who, "do": "undo", "of": of})
+        while history.last_done("undo", who) is not None:
+            step("undo", who)
             order.append(who)
-    assert history.labels == ["x", None, None, None]
+    assert history.labels == GIVEN
     for who in reversed(order):
-        n += 1
-        of = history.last_done("redo", who)
-        history.take({"n": n, "who": who, "do": "redo", "of": of})
+        step("redo", who)
     assert history.labels == there
-
-
-@settings(max_examples=60, deadline=None)
-@given(actions)
-def test_labels_follow_from_the_log_alone(asked):
-    history = History(IDS, [None] * 4)
-    entries = done(history, asked)
-    read = json.loads(json.dumps(entries))
-    assert labels_of(read) == history.labels
-    again = History(IDS, [None] * 4)
-    for entry in read:
-        again.take(entry)
-    assert [w.points.tolist() for w in again.rejected] == [
-        w.points.tolist() for w in history.rejected
-    ]
 
 
 def test_an_undo_takes_nothing_of_another_away():

@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from spinlearn import Graph, PottsModel
+from spinlearn import Graph, PottsClassifier, PottsModel, TemperatureRule
 from spinlearn.answers.rule import STATUS_NAMES, Status
 from spinlearn.engines import JunctionTree, Multicanonical
 from spinlearn.errors import ConvergenceWarning
@@ -131,12 +131,23 @@ def test_a_classifier_and_its_stored_result_show_the_same_answer(tmp_path):
     fitted = three_blocks().result
     result = Result.of(fitted, [str(k) for k in range(len(fitted.names_))])
     result.save(tmp_path / "model.npz")
-    for one in (result, Result.load(tmp_path / "model.npz")):
-        html = one._repr_html_()
-        assert html in fitted._repr_mimebundle_()["text/html"]
-        assert "exact by junction_tree at" in html
-        assert "all converged" in html
-        assert "<b>left" not in html
+    shown = fitted._repr_mimebundle_()["text/html"]
+    for html in (result._repr_html_(), Result.load(tmp_path / "model.npz")._repr_html_()):
+        assert html in shown
+        assert html in fitted._repr_html_()
+        for words in ("237 points at T = 0.55", "exact by junction_tree at", "all converged"):
+            assert words in html
+    for one, there in ((fitted, True), (PottsClassifier(), False)):
+        html = one._repr_mimebundle_()["text/html"]
+        assert "PottsClassifier" in html  # its settings
+        assert ("points at T" in html) == there
+
+
+def test_many_calls_are_listed_in_part():
+    rule = TemperatureRule(name=1e3, grid=[1e3], small_groups="new")
+    classifier = PottsClassifier(method="paper", temperature=rule)
+    html = as_html(classifier.fit(np.arange(40.0)[:, None], np.full(40, -1)).answer_)
+    assert "28 further calls" in html
 
 
 def test_notes_of_an_answer_are_told_and_escaped():

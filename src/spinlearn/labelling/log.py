@@ -47,7 +47,7 @@ from spinlearn.io.dataset import Dataset
 NAME = "log.jsonl"
 MAGIC, VERSION = "spinlearn labelling", 1
 LONGEST = 200  # letters of the name of a class
-KEPT = {
+PARTS = {  # of every action, beside its number, its time, who and what
     "label": {"points", "class"},
     "name": {"points", "class", "group"},
     "reject": {"points", "class", "group", "members"},
@@ -81,8 +81,8 @@ class LabelLog:
             if whole < path.stat().st_size:
                 self.notes.append(f"the last line of {path} was cut off and is left out")
                 os.truncate(path, whole)
-            kept = ("points", "fingerprint")
-            if first is not None and any(first.get(key) != heading[key] for key in kept):
+            same = all((first or heading).get(k) == heading[k] for k in ("points", "fingerprint"))
+            if first is not None and not same:
                 raise InvalidInputError(
                     f"{path} is of other data ({first.get('data')!r}, {first.get('points')} "
                     "points, or other ids, labels or values): name another folder with --out"
@@ -222,30 +222,28 @@ def read_log(path: Path) -> tuple[dict[str, Any] | None, list[dict[str, Any]], i
                 if entry["log"] != MAGIC or entry["version"] != VERSION:
                     raise ValueError("it is not a log of this version")
                 first = entry
-            else:
-                check_entry(entry, len(entries) + 1)
-                entries.append(entry)
+                continue
+            if not isinstance(entry, dict) or entry.get("n") != number - 1:
+                raise ValueError(f"number {number - 1} was expected")
+            parts = PARTS.get(entry.get("do", ""))
+            if parts is None or set(entry) != parts | {"n", "at", "who", "do"}:
+                raise ValueError("its parts are not those of any action")
+            texts = [entry[key] for key in ("at", "who", "class", "to", "group") if key in entry]
+            for points in (entry.get("points", []), entry.get("members", [])):
+                if not isinstance(points, list):
+                    raise ValueError("its points are not a list")
+                texts += points
+            if not all(isinstance(text, str) for text in texts):
+                raise ValueError("a part that should be text is not")
+            if "of" in entry and type(entry["of"]) is not int:
+                raise ValueError("'of' is not a number")
+            entries.append(entry)
         except (ValueError, LookupError, TypeError, RecursionError) as error:
             raise InvalidInputError(
                 f"{path}, line {number}, is not a line of a labelling log ({error}): mend it or "
                 "name another folder"
             ) from error
     return first, entries, whole
-
-
-def check_entry(entry: Any, number: int) -> None:
-    """Refuse an entry that is not what the heading of this file says."""
-    if not isinstance(entry, dict) or entry.get("n") != number:
-        raise ValueError(f"number {number} was expected")
-    needed = KEPT.get(entry.get("do", ""))
-    if needed is None or set(entry) != needed | {"n", "at", "who", "do"}:
-        raise ValueError("its parts are not those of any action")
-    texts = [entry[key] for key in ("at", "who", "class", "to", "group") if key in entry]
-    for points in (entry.get("points", []), entry.get("members", [])):
-        if not isinstance(points, list) or not all(isinstance(v, str) for v in [*texts, *points]):
-            raise ValueError("a part that should be text is not")
-    if "of" in entry and type(entry["of"]) is not int:
-        raise ValueError("'of' is not a number")
 
 
 def fingerprint(data: Dataset) -> str:

@@ -1,11 +1,9 @@
 """Answers while a person labels, and which points to show next.
 
-Answers to the labels so far: a quick one at once, then the one that `spinlearn fit` gives.
-
-Fewer than two named classes are no matter for `fit`; then the answer is a clustering, in which
-clusters that hold a label have its name. `Display` makes of an answer what the page is sent.
-
-What to label next and which label to doubt, with the reasons in words.
+To the labels so far there is a quick answer at once, then the one that `spinlearn fit` gives. For
+fewer than two named classes, from which `fit` cannot learn, it is a clustering, in which clusters
+that hold a label have its name. `Display` makes of an answer what the page is sent; what to label
+next and which label to doubt come with the reasons in words.
 """
 
 from __future__ import annotations
@@ -41,6 +39,7 @@ from spinlearn.viz.layout import Layout, layouts
 from spinlearn.workflows.fitting import Fitting
 
 SUGGESTED = 6
+LISTED = 12  # new classes
 CENTRAL = 3  # members of a new class that get its name: so many labels show how a class holds
 # together, and further new classes are then told from it
 
@@ -109,20 +108,20 @@ def unnamed_groups(answer: Answer) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def new_groups(answer: Answer, most: int = 12) -> list[dict[str, Any]]:
+def new_groups(answer: Answer) -> list[dict[str, Any]]:
     """Classes that nobody named, the largest first: code, size and their most central members."""
     outcomes, k = answer.decision.outcomes, len(answer.classes)
     codes, sizes = np.unique(outcomes[outcomes >= k], return_counts=True)
     graph = answer.graph
     matrix = weight_matrix(graph.with_weights(np.maximum(graph.weights, 0.0)))
-    found = []
-    for code, size in sorted(zip(codes.tolist(), sizes.tolist(), strict=True),
-                             key=lambda pair: (-pair[1], pair[0]))[:most]:  # fmt: skip
+    groups = []
+    for code, size in [(codes[k], sizes[k]) for k in np.argsort(-sizes, kind="stable")[:LISTED]]:
         members = np.flatnonzero(outcomes == code)
         bound = np.asarray(matrix[members][:, members].sum(axis=1)).ravel()
         central = members[np.argsort(-bound, kind="stable")[:CENTRAL]]
-        found.append({"group": answer.name_of(code), "size": size, "points": central.tolist()})
-    return found
+        name = answer.name_of(int(code))
+        groups.append({"group": name, "size": int(size), "points": central.tolist()})
+    return groups
 
 
 class ShownAnswer(NamedTuple):

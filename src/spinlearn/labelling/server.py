@@ -1,7 +1,5 @@
 """The web server of the labelling page, and who may ask it.
 
-The server: the page, the answer, what points look like, and one socket for all that happens.
-
     GET  /            the page
     GET  /worker.js   what unpacks answers beside it
     GET  /answer      the answer on it, as the explorer's data
@@ -11,9 +9,8 @@ The server: the page, the answer, what points look like, and one socket for all 
     GET  /colour      a column of numbers for the points on display: ?column=NAME
     WS   /live        actions of people, each answered once it is in the log; news for everybody
 
-All of it behind `RequestFilter`. Of what comes in only JSON of the kinds below is read, never run.
-
-Who may ask the server for anything: this machine's own page, with the token in its address.
+Of what comes in only JSON of the kinds below is read, never run. All of it is behind
+`RequestFilter`: only this machine's own page, with the token in its address, may ask for anything.
 
 - Only the loopback address is listened on; the Host asked for must be it, so that no other name
   can be made to point here (DNS rebinding).
@@ -56,14 +53,14 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 LOCAL = ("127.0.0.1", "localhost")
 NOTEBOOKS = "'self' http://127.0.0.1:* http://localhost:* vscode-webview:"
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": f"frame-ancestors {NOTEBOOKS}",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
+HEADERS = [
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", f"frame-ancestors {NOTEBOOKS}".encode()),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+]
 POLICY_VIOLATION = 1008  # code with which a WebSocket is closed
 
 
@@ -88,7 +85,7 @@ class RequestFilter:
 
         async def with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *_headers()]
+                message["headers"] = [*message.get("headers", ()), *HEADERS]
             await send(message)
 
         await self._app(inner, receive, with_headers)
@@ -116,13 +113,9 @@ async def _refuse(scope: Scope, receive: Receive, send: Send, status: int) -> No
         await receive()  # its wish to be connected
         await send({"type": "websocket.close", "code": POLICY_VIOLATION})
         return
-    headers = [*_headers(), (b"connection", b"close"), (b"content-type", b"text/plain")]
+    headers = [*HEADERS, (b"connection", b"close"), (b"content-type", b"text/plain")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": b"refused\n"})
-
-
-def _headers() -> list[tuple[bytes, bytes]]:
-    return [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 MOST_TABS = 50
@@ -156,10 +149,10 @@ class ServerThread:
                 "free"
             ) from error
         self.port = int(self._socket.getsockname()[1])
-        self.token = secrets.token_urlsafe(24)
-        self.address = f"http://{ADDRESS}:{self.port}/{self.token}/"
+        token = secrets.token_urlsafe(24)
+        self.address = f"http://{ADDRESS}:{self.port}/{token}/"
         config = uvicorn.Config(
-            RequestFilter(application(session, who), self.token, self.port),
+            RequestFilter(_Pages(session, who).application, token, self.port),
             http=FewConnections,
             ws="websockets-sansio",
             ws_max_size=MOST_MESSAGE,
@@ -214,31 +207,25 @@ class FewConnections(H11Protocol):
             self.transport.abort()
 
 
-def application(session: Session, who: str) -> Starlette:
-    """What answers requests about a session."""
-    pages = _Pages(session, who)
-    return Starlette(
-        routes=[
-            Route("/", pages.page),
-            Route("/worker.js", pages.worker),
-            Route("/answer", pages.answer),
-            Route("/look", pages.look),
-            Route("/image", pages.image),
-            Route("/find", pages.find),
-            Route("/colour", pages.colour),
-            WebSocketRoute("/live", pages.live),
-        ]
-    )
-
-
 class _Pages:
-    """What is behind each address."""
+    """What answers the requests about a session, each as the head of this file says."""
 
     def __init__(self, session: Session, who: str) -> None:
         self._session, self._who, self._tabs = session, who, 0
+        self.application = Starlette(
+            routes=[
+                Route("/", self.page),
+                Route("/worker.js", self.worker),
+                Route("/answer", self.answer),
+                Route("/look", self.look),
+                Route("/image", self.image),
+                Route("/find", self.find),
+                Route("/colour", self.colour),
+                WebSocketRoute("/live", self.live),
+            ]
+        )
 
     async def page(self, request: Request) -> Response:
-        """The explorer in labelling mode."""
         session = self._session
         settings = {
             "who": self._who,
@@ -258,24 +245,20 @@ class _Pages:
         return Response(worker_script(), media_type="text/javascript", headers=policy)
 
     async def answer(self, request: Request) -> Response:
-        """The data of the page."""
         payload = self._session.payload
         if payload is None:
             return Response("there is no answer yet\n", 404, media_type="text/plain")
         return Response(payload, media_type="application/json")
 
     async def look(self, request: Request) -> Response:
-        """What points look like."""
         try:
             rows = [int(text) for text in request.query_params.get("points", "").split(",")]
         except ValueError:
             return _bad("points are row numbers between commas")
         if len(rows) > MOST_LOOKS or not all(0 <= r < self._session.data.n_points for r in rows):
             return _bad(f"at most {MOST_LOOKS} points that are there")
-        found = await run_in_threadpool(
-            lambda: [self._session.thumbnails.look(row) for row in rows]
-        )
-        return JSONResponse(found)
+        look = self._session.thumbnails.look
+        return JSONResponse(await run_in_threadpool(lambda: [look(row) for row in rows]))
 
     async def image(self, request: Request) -> Response:
         """A picture from the folder that the user named."""
@@ -286,12 +269,10 @@ class _Pages:
         return FileResponse(picture[0], media_type=picture[1])
 
     async def find(self, request: Request) -> Response:
-        """Points by their ids."""
         text = request.query_params.get("text", "")
         return JSONResponse(await run_in_threadpool(self._session.find, text))
 
     async def colour(self, request: Request) -> Response:
-        """A column for the points on display."""
         name = request.query_params.get("column", "")
         try:
             values = await run_in_threadpool(self._session.thumbnails.colour, name)
@@ -308,7 +289,6 @@ class _Pages:
         })  # fmt: skip
 
     async def live(self, socket: WebSocket) -> None:
-        """Everything that happens, in both directions."""
         await socket.accept()
         if self._tabs >= MOST_TABS:
             await socket.close(AWAY, f"{MOST_TABS} tabs are open: close some")
@@ -348,9 +328,8 @@ class _Pages:
             if not isinstance(who, str) or not who.strip() or not who.isprintable():
                 who = self._who
             entry = await run_in_threadpool(self._session.act, asked, who.strip()[:WHO_LONGEST])
-            told: dict[str, Any] = {"kind": "done", "ref": ref}
-            told |= {key: entry[key] for key in ("n", "do", "point", "folder") if key in entry}
-            news.put_nowait(told)
+            told = {key: entry[key] for key in ("n", "do", "point", "folder") if key in entry}
+            news.put_nowait({"kind": "done", "ref": ref} | told)
         except (ValueError, RecursionError, SpinlearnError, OSError) as error:
             why = str(error) if isinstance(error, (SpinlearnError, OSError)) else "not understood"
             news.put_nowait({"kind": "refused", "ref": ref, "why": why})
