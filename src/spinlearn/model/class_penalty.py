@@ -32,6 +32,7 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.model.arrays import FloatArray, float_array, frozen, real_array, restore
 from spinlearn.model.graph import Graph
 
+ONE = "give one finite number"
 QUADRATIC, RATIO, TABLE = 1, 2, 3  # as kernels know them; 0 is no class term
 
 
@@ -83,8 +84,7 @@ class ClassPenalty:
     largest_ratio: float
 
     def __init__(self, **parts: Any) -> None:
-        expected = {f.name for f in fields(type(self))}
-        if set(parts) != expected:
+        if set(parts) != {f.name for f in fields(self)}:
             raise InvalidInputError(
                 "a ClassPenalty is made with ClassPenalty.quadratic, .ratio or .from_table"
             )
@@ -93,8 +93,7 @@ class ClassPenalty:
 
     @classmethod
     def _made(cls, n_states: int, **parts: Any) -> ClassPenalty:
-        """With these parts; the others as a form has them that does not use them."""
-        unused = {
+        unused = {  # as a form has them that does not use them
             "coefficient": 1.0,
             "targets": frozen(np.zeros(n_states), np.float64),
             "table": frozen(np.empty((n_states, 0)), np.float64),
@@ -115,33 +114,22 @@ class ClassPenalty:
     ) -> ClassPenalty:
         """The penalty ``(strength / 2A) sum_c (V_c - target_c)^2``.
 
-        Parameters
-        ----------
-        sizes : array-like of shape (n,)
-            Size of every node, >= 0.
-        strength : float
-            In the unit of the couplings; a positive one favours the targets.
-        n_states : int
-            Number of classes, q.
-        targets : array-like of shape (q,), optional
-            Wanted size of every class. Default: zero, which differs from equal ones by a constant
-            only.
-
-        Returns
-        -------
-        ClassPenalty
+        `sizes` (n,) are those of the nodes, >= 0; `strength` is in the unit of the couplings, and a
+        positive one favours the `targets` (q,), the wanted sizes of the `n_states` = q classes.
+        Without targets they are zero, which differs from equal ones by a constant only.
         """
         a = _checked_sizes(sizes)
         total = float(a.sum())
         if total <= 0:
             raise InvalidInputError("all node sizes are zero: give at least one a positive size")
-        goal = np.zeros(n_states) if targets is None else targets
         return cls._made(
             n_states,
             kind="quadratic",
             sizes=a,
-            coefficient=_finite(strength, "strength") / total,
-            targets=real_array(goal, "targets", (n_states,)),
+            coefficient=float(real_array(strength, "strength", (), ONE)) / total,
+            targets=real_array(
+                np.zeros(n_states) if targets is None else targets, "targets", (n_states,)
+            ),
         )
 
     @classmethod
@@ -157,29 +145,13 @@ class ClassPenalty:
     ) -> ClassPenalty:
         """The penalty ``scale * sum_c cut_c / V_c``.
 
-        Parameters
-        ----------
-        graph : Graph
-            Whose edges are cut.
-        sizes : array-like of shape (n,)
-            Size of every node, > 0 where it has edges.
-        n_states : int
-            Number of classes, q.
-        weights : array-like of shape (m,), optional
-            Weights with which the cut is counted. Default: the graph's.
-        scale : float, default 1
-            Factor of the whole term.
-        empty : float, optional
-            What stands for cut_c / V_c where a class is empty. Default: the worst that a class can
-            have.
-
-        Returns
-        -------
-        ClassPenalty
+        The `graph` is the one whose edges are cut, `weights` (m,) are those with which the cut is
+        counted, by default its own. `sizes` (n,) are those of the nodes, > 0 where they have edges;
+        `n_states` is q, and `scale` the factor of the whole term. `empty` stands for cut_c / V_c
+        where a class is empty, by default the worst that a class can have.
         """
         a = _checked_sizes(sizes)
-        values = graph.weights if weights is None else weights
-        cut = real_array(values, "weights", (graph.n_edges,))
+        cut = real_array(graph.weights if weights is None else weights, "weights", (graph.n_edges,))
         if a.shape != (graph.n_nodes,):
             raise InvalidInputError(f"sizes have shape {a.shape}, expected ({graph.n_nodes},)")
         degree = graph.node_sums(np.abs(cut))
@@ -194,9 +166,9 @@ class ClassPenalty:
             n_states,
             kind="ratio",
             sizes=a,
-            coefficient=_finite(scale, "scale"),
+            coefficient=float(real_array(scale, "scale", (), ONE)),
             cut_weights=cut,
-            empty=worst if empty is None else _finite(empty, "empty"),
+            empty=worst if empty is None else float(real_array(empty, "empty", (), ONE)),
             largest_ratio=worst,
         )
 
@@ -204,14 +176,7 @@ class ClassPenalty:
     def from_table(cls, table: npt.ArrayLike) -> ClassPenalty:
         """The penalty ``sum_c table[c, n_c]``: any cost of the number of nodes in every class.
 
-        Parameters
-        ----------
-        table : array-like of shape (q, n + 1)
-            One row per class, one column for every number of nodes from 0 to n.
-
-        Returns
-        -------
-        ClassPenalty
+        `table` is (q, n + 1), with a row per class, and a column for every number of nodes from 0.
         """
         values = float_array(table, "table")
         if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 2:
@@ -270,16 +235,9 @@ class ClassPenalty:
         return np.asarray(2 * self.n_states * self.coefficient / total * self.cut_weights)
 
     def value(self, graph: Graph, states: npt.NDArray[Any]) -> FloatArray:
-        """The term for labellings: the reference that the compiled code is held to.
+        """The term for labellings, `states` (S, n) of the nodes of the `graph`: (S,).
 
-        Parameters
-        ----------
-        graph : Graph
-        states : int array (S, n)
-
-        Returns
-        -------
-        float array (S,)
+        It is the reference that the compiled code is held to.
         """
         q = self.n_states
         volumes = np.stack([(states == c) @ self.sizes for c in range(q)], axis=1)
@@ -317,10 +275,3 @@ def _checked_sizes(sizes: npt.ArrayLike) -> FloatArray:
             "smaller; give sizes >= 0"
         )
     return values
-
-
-def _finite(value: float, name: str) -> float:
-    number = float_array(value, name)
-    if number.shape != () or not np.isfinite(number):
-        raise InvalidInputError(f"{name}={value!r} must be one finite number")
-    return float(number)

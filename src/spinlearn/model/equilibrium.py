@@ -1,8 +1,6 @@
 """Equilibrium: every thermal average of a model as a function of temperature.
 
 Axes: T temperatures, n nodes, m edges, q states.
-
-How a notebook shows our types: the package tells on import who draws them.
 """
 
 from __future__ import annotations
@@ -22,7 +20,10 @@ from spinlearn.model.potts import PottsModel
 
 
 class NotebookTable:
-    """For types of the lower layers, which know no HTML."""
+    """How a notebook shows types of the lower layers, which know no HTML.
+
+    The package says on import who draws them.
+    """
 
     __slots__ = ()
     _draw: ClassVar[Callable[[Any], str]] = lambda value: f"<pre>{escape(repr(value))}</pre>"
@@ -36,6 +37,7 @@ ERRORS = ("std_error", "agreement_std_error")
 LARGE = ("marginals", "edge_agreement")  # may be in single precision, if they come so
 OPTIONAL_AVERAGES = ("log_partition", "log_partition_std_error", *ERRORS)
 VERDICTS = ("converged", "equilibrated")
+PER_TEMPERATURE = ("temperatures", *VERDICTS, *AVERAGES, *OPTIONAL_AVERAGES)
 
 
 class Kind(StrEnum):
@@ -190,26 +192,16 @@ class Equilibrium(NotebookTable):
     def at(
         self, temperatures: npt.ArrayLike, *, callback: Callable[..., Any] | None = None
     ) -> Equilibrium:
-        """The averages at other temperatures, without starting again.
+        """The averages at other `temperatures`, in the unit of the couplings, without a new run.
 
-        Temperatures already in this result are looked up. The rest are evaluated by the engine that
-        made it; where it can reach none but its own, that is an error.
-
-        Parameters
-        ----------
-        temperatures : array-like of float
-            In the unit of the couplings.
-        callback : callable, optional
-            Told of the progress.
-
-        Returns
-        -------
-        Equilibrium
+        Those already in this result are looked up. The rest are evaluated by the engine that made
+        it, which calls the `callback` with its progress; where it can reach none but its own, that
+        is an error.
         """
         wanted = temperature_array(temperatures)
         known = {float(t): k for k, t in enumerate(self.temperatures)}
-        if all(float(t) in known for t in wanted):
-            return self.take([known[float(t)] for t in wanted])
+        if all(t in known for t in wanted.tolist()):
+            return self.take([known[t] for t in wanted.tolist()])
         if self.evaluate is None:
             raise InvalidInputError(
                 f"this result holds {len(self.temperatures)} temperatures and cannot be evaluated "
@@ -218,64 +210,34 @@ class Equilibrium(NotebookTable):
         return self.evaluate(wanted, callback=callback)
 
     def take(self, rows: npt.ArrayLike) -> Equilibrium:
-        """The averages at some of the temperatures.
-
-        Parameters
-        ----------
-        rows : array-like of int
-            Positions in `temperatures`.
-
-        Returns
-        -------
-        Equilibrium
-        """
+        """The averages at some of the temperatures: `rows` are positions in `temperatures`."""
         index = np.asarray(rows, dtype=np.intp)
-
-        def pick(name: str) -> Any:
-            values = getattr(self, name)
-            return None if values is None else values[index]
-
-        return replace(
-            self,
-            temperatures=self.temperatures[index],
-            **{name: pick(name) for name in (*VERDICTS, *AVERAGES, *OPTIONAL_AVERAGES)},
-        )
+        kept: dict[str, Any] = {name: getattr(self, name) for name in PER_TEMPERATURE}
+        kept = {name: values if values is None else values[index] for name, values in kept.items()}
+        return replace(self, **kept)
 
     def ascending(self, more: Equilibrium | None = None) -> Equilibrium:
         """The averages in the order of temperature.
 
-        Parameters
-        ----------
-        more : Equilibrium, optional
-            Averages of the same model at other temperatures, to be added.
-
-        Returns
-        -------
-        Equilibrium
+        `more` are averages of the same model at other temperatures, to be added.
         """
         parts = [self] if more is None else [self, more]
-        temperatures = np.concatenate([part.temperatures for part in parts])
-        order = np.argsort(temperatures, kind="stable")
+        order = np.argsort(np.concatenate([p.temperatures for p in parts]), kind="stable")
         if more is None and np.all(order == np.arange(len(order))):
             return self
-
-        def joined(name: str) -> Any:
+        joined: dict[str, Any] = {}
+        for name in PER_TEMPERATURE:
             values = [getattr(part, name) for part in parts]
-            known = [v for v in values if v is not None]
-            if len(known) < len(values):
-                if not known or name not in ERRORS:
-                    return None
+            known = next((v for v in values if v is not None), None)
+            if known is not None and name in ERRORS:
                 # Where one part has error bars the other has none to add.
-                shape = known[0].shape[1:]
-                values = [np.zeros((len(p.temperatures), *shape)) if v is None else v
-                          for p, v in zip(parts, values, strict=True)]  # fmt: skip
-            return np.concatenate(values)[order]
-
-        return replace(
-            self,
-            temperatures=temperatures[order],
-            **{name: joined(name) for name in (*VERDICTS, *AVERAGES, *OPTIONAL_AVERAGES)},
-        )
+                values = [
+                    np.zeros((len(p.temperatures), *known.shape[1:])) if v is None else v
+                    for p, v in zip(parts, values, strict=True)
+                ]
+            complete = all(v is not None for v in values)
+            joined[name] = np.concatenate(values)[order] if complete else None
+        return replace(self, **joined)
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)

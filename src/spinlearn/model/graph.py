@@ -45,8 +45,8 @@ class Graph:
 
     Attributes
     ----------
-    n_nodes : int
-        Number of nodes.
+    n_nodes, n_edges : int
+        Number of nodes, number of edges m.
     edges : int32 array (m, 2)
         Pairs (u, v) with u < v, sorted, each once.
     weights : float array (m,)
@@ -74,6 +74,7 @@ class Graph:
     indptr: IntArray
     neighbors: IntArray
     edge_ids: IntArray
+    n_edges: int
 
     def __init__(
         self,
@@ -83,6 +84,8 @@ class Graph:
         *,
         duplicates: Literal["error", "sum", "first"] = "error",
     ) -> None:
+        from scipy.sparse import coo_array
+
         try:
             nodes = int(n_nodes)
         except (TypeError, ValueError, OverflowError):
@@ -107,35 +110,48 @@ class Graph:
             values: npt.NDArray[np.float64] = np.ones(len(pairs))
         else:
             values = real_array(weights, "weights", (len(pairs),))
+        if duplicates not in ("error", "sum", "first"):
+            raise InvalidInputError(
+                f"duplicates={duplicates!r} is unknown: use 'error', 'sum' or 'first'"
+            )
         kept = pairs[:, 0] != pairs[:, 1]
         pairs, values = np.sort(pairs[kept], axis=1), values[kept]
-        pairs, values = _merged(pairs, values, nodes, duplicates)
-        kept = values != 0
-        pairs, values = pairs[kept], values[kept]
+        keys = pairs[:, 0] * nodes + pairs[:, 1]
+        if np.any(keys[1:] <= keys[:-1]):  # builders list them in order
+            unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            if len(unique) < len(keys) and duplicates == "error":
+                counts = np.bincount(inverse)
+                u, v = divmod(int(unique[np.argmax(counts > 1)]), nodes)
+                raise InvalidInputError(
+                    f"{int(np.sum(counts > 1))} edges are listed more than once, for example "
+                    f"({u}, {v}); pass duplicates='sum' to add their weights, or 'first' if both "
+                    "directions are listed"
+                )
+            pairs, sums = pairs[first], np.bincount(inverse, values)
+            values = np.asarray(sums, np.float64) if duplicates == "sum" else values[first]
+        pairs, values = pairs[values != 0], values[values != 0]
 
-        indptr, neighbors, edge_ids = _rows(pairs.astype(np.int32), nodes)
+        # Rows of a sparse matrix whose entries are the numbers of the edges, those below first.
+        low, high = pairs.astype(np.int32).T
+        ends = np.concatenate([high, low]), np.concatenate([low, high])
+        ids = np.tile(np.arange(len(pairs), dtype=np.int32), 2)
+        rows = coo_array((ids, ends), shape=(nodes, nodes)).tocsr()
         for name, array, dtype in (
             ("edges", pairs, np.int32),
             ("weights", values, np.float64),
-            ("indptr", indptr, np.int32),
-            ("neighbors", neighbors, np.int32),
-            ("edge_ids", edge_ids, np.int32),
+            ("indptr", rows.indptr, np.int32),
+            ("neighbors", rows.indices, np.int32),
+            ("edge_ids", rows.data, np.int32),
         ):
             object.__setattr__(self, name, frozen(array, dtype))
         object.__setattr__(self, "n_nodes", nodes)
+        object.__setattr__(self, "n_edges", len(pairs))
 
     @classmethod
     def from_sparse(cls, matrix: Any) -> Graph:
-        """Graph of a symmetric matrix of weights; its diagonal is ignored.
+        """Graph of a symmetric `matrix` of weights, sparse or not; its diagonal is ignored.
 
-        Parameters
-        ----------
-        matrix : SciPy sparse matrix or array-like, shape (n, n)
-            Weights; entries that are zero, stored or not, are not edges.
-
-        Returns
-        -------
-        Graph
+        Entries that are zero, stored or not, are not edges.
         """
         if hasattr(matrix, "tocoo"):
             coo = matrix.tocoo()
@@ -154,28 +170,17 @@ class Graph:
         n_nodes = int(shape[0])
         values = real_array(values, "graph matrix", (len(rows),))
         # Stored duplicates of one entry add up, as everywhere in SciPy.
-        keys = np.asarray(rows, dtype=np.int64) * n_nodes + np.asarray(cols, dtype=np.int64)
-        unique, inverse = np.unique(keys, return_inverse=True)
-        sums = np.bincount(inverse, weights=values, minlength=len(unique))
-        rows, cols = unique // max(n_nodes, 1), unique % max(n_nodes, 1)
-        kept = (rows != cols) & (sums != 0)
-        rows, cols, sums = rows[kept], cols[kept], sums[kept]
+        pairs = np.column_stack([rows, cols])
         upper, lower = rows < cols, rows > cols
-        order = np.lexsort((rows[lower], cols[lower]))  # as the transposed upper triangle
-        same_places = np.array_equal(rows[upper], cols[lower][order]) and np.array_equal(
-            cols[upper], rows[lower][order]
-        )
-        if not (same_places and np.allclose(sums[upper], sums[lower][order], rtol=1e-9, atol=0)):
+        graph = cls(n_nodes, pairs[upper], values[upper], duplicates="sum")
+        mirror = cls(n_nodes, pairs[lower], values[lower], duplicates="sum")
+        same_places = np.array_equal(graph.edges, mirror.edges)
+        if not (same_places and np.allclose(graph.weights, mirror.weights, rtol=1e-9, atol=0)):
             raise InvalidInputError(
                 "the graph matrix is not symmetric, but couplings are mutual: "
                 "pass (W + W.T) / 2, W.maximum(W.T) or W.minimum(W.T)"
             )
-        return cls(n_nodes, np.column_stack([rows[upper], cols[upper]]), sums[upper])
-
-    @property
-    def n_edges(self) -> int:
-        """Number of edges, m."""
-        return len(self.edges)
+        return graph
 
     @property
     def degrees(self) -> IntArray:
@@ -183,34 +188,14 @@ class Graph:
         return np.diff(self.indptr)
 
     def node_sums(self, values: FloatArray) -> FloatArray:
-        """Sum over the edges of every node; of the weights, its weighted degree.
-
-        Parameters
-        ----------
-        values : float array (m,)
-            One number for every edge.
-
-        Returns
-        -------
-        float array (n,)
-        """
+        """Sum of `values` (m,) over the edges of every node; of the weights, its degree."""
         low, high = (np.bincount(end, values, minlength=self.n_nodes) for end in self.edges.T)
         return np.asarray(low + high, dtype=np.float64)
 
     def with_weights(self, weights: npt.ArrayLike) -> Graph:
-        """The same edges with other weights.
-
-        Parameters
-        ----------
-        weights : array-like of shape (m,)
-            In the order of `edges`; an edge of weight zero is dropped.
-
-        Returns
-        -------
-        Graph
-        """
+        """The same edges with other `weights` (m,), in the order of `edges`; zeros drop edges."""
         values = real_array(weights, "weights", (self.n_edges,))
-        if not np.all(values):  # an edge of weight zero is none
+        if not np.all(values):
             return Graph(self.n_nodes, self.edges, values)
         same = object.__new__(Graph)
         for name in self.__slots__:
@@ -224,12 +209,7 @@ class Graph:
         J_ij = w_ij / sqrt(d_i d_j), where d_i is the sum of the absolute weights at node i, divided
         by the mean of all absolute J. Signs stay, and the unit of the weights drops out. A node
         with many or strong edges is then held no better than one with few or weak ones, so that
-        they lose their order at about the same temperature. A graph without edges is returned as it
-        is.
-
-        Returns
-        -------
-        Graph
+        they lose their order at about the same temperature.
         """
         if self.n_edges == 0:
             return self
@@ -251,56 +231,3 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges})"
-
-
-def _rows(edges: IntArray, n_nodes: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Where the neighbours of every node begin, the neighbours, and their edges.
-
-    Edges are sorted by their lower node, so that one sort by the other one is all it takes: the
-    neighbours of a node are those below it, then those above.
-    """
-    low, high = np.ascontiguousarray(edges[:, 0]), np.ascontiguousarray(edges[:, 1])
-    below, above = (np.bincount(ends, minlength=n_nodes) for ends in (high, low))
-    indptr = np.concatenate([[0], np.cumsum(below + above)])
-    neighbors, edge_ids = np.empty((2, 2 * len(edges)), dtype=np.int32)
-    order = np.argsort(high, kind="stable")
-    for ids, counts, starts, others in (
-        (order, below, indptr[:-1], low[order]),
-        (np.arange(len(edges)), above, indptr[:-1] + below, high),
-    ):
-        # The k-th of a node's own stands k places after the first.
-        shift = starts - (np.cumsum(counts) - counts)
-        place = np.arange(len(ids)) + np.repeat(shift, counts)
-        neighbors[place], edge_ids[place] = others, ids
-    return indptr.astype(np.int32), neighbors, edge_ids
-
-
-def _merged(
-    pairs: npt.NDArray[np.int64],
-    values: npt.NDArray[np.float64],
-    n_nodes: int,
-    duplicates: str,
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Sort the edges and treat those listed more than once."""
-    if duplicates not in ("error", "sum", "first"):
-        raise InvalidInputError(
-            f"duplicates={duplicates!r} is unknown: use 'error', 'sum' or 'first'"
-        )
-    keys = pairs[:, 0] * n_nodes + pairs[:, 1]
-    if np.all(keys[1:] > keys[:-1]):  # as builders list them
-        return pairs, values
-    unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
-    if len(unique) == len(keys):
-        return pairs[first], values[first]
-    if duplicates == "error":
-        counts = np.bincount(inverse)
-        u, v = divmod(int(unique[np.argmax(counts > 1)]), n_nodes)
-        raise InvalidInputError(
-            f"{int(np.sum(counts > 1))} edges are listed more than once, for example ({u}, {v}); "
-            "pass duplicates='sum' to add their weights, or 'first' if both directions are listed"
-        )
-    if duplicates == "first":
-        return pairs[first], values[first]
-    sums: npt.NDArray[np.float64] = np.zeros(len(unique))
-    np.add.at(sums, inverse, values)
-    return pairs[first], sums

@@ -1,11 +1,10 @@
 """Phases of an equilibrium, the grid of temperatures, clusters followed over it.
 
-The three phases of a granular ferromagnet, read off an equilibrium.
-
-Section 4 of the paper, after Blatt, Wiseman & Domany: at low temperature the points agree as one
-(*ferromagnetic*), at high temperature they are independent (*paramagnetic*); in between grains are
-ordered but not with each other (*super-paramagnetic*), which is where clusters and classes show.
-With the components of the graph of edges with C_ij >= (1 + 1/q)/2 as grains:
+The three phases of a granular ferromagnet, section 4 of the paper, after Blatt, Wiseman & Domany:
+at low temperature the points agree as one (*ferromagnetic*), at high temperature they are
+independent (*paramagnetic*); in between grains are ordered but not with each other
+(*super-paramagnetic*), which is where clusters and classes show. With the components of the graph
+of edges with C_ij >= (1 + 1/q)/2 as grains:
 
     ferromagnetic       the largest grain holds nearly all points
     paramagnetic        no grain holds more than a few
@@ -14,10 +13,8 @@ With the components of the graph of edges with C_ij >= (1 + 1/q)/2 as grains:
 The susceptibility is that of the grains, sum over grains of (size/n)^2 n = mean grain size seen by
 a point; it falls in steps as grains break up, and the heat capacity peaks there.
 
-A temperature grid that covers the three phases.
-
-The first grid comes from the couplings alone: mean-field theory bounds the ordering temperature of
-a ferromagnet from above,
+The first grid of temperatures comes from the couplings alone: mean-field theory bounds the ordering
+temperature of a ferromagnet from above,
 
     T_mf = lambda_max(|J|) * (q - 2) / (2 (q - 1) ln(q - 1)),   lambda_max / 2 for q = 2,
 
@@ -26,14 +23,13 @@ q = 2, where the transition is at 1.135). Above it nothing is ordered: that is t
 Towards zero the grid is geometric, because clusters of different density order at temperatures of
 different magnitude, and it starts with T = 0 itself. Once averages are known on a coarse grid, the
 top is lowered to just above the temperature at which the last grains break up.
-
-Clusters that keep their number from one temperature to the next.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import groupby
 
 import numpy as np
 
@@ -49,7 +45,7 @@ GRAINS = 4  # the largest, whose sizes are kept
 
 
 class Phase(Enum):
-    """State of the system as a whole."""
+    """State of the system as a whole, from the coldest."""
 
     FERROMAGNETIC = "ferromagnetic"
     SUPERPARAMAGNETIC = "super-paramagnetic"
@@ -78,34 +74,22 @@ class Phases:
 
     def intervals(self) -> list[PhaseInterval]:
         """Maximal ranges of one phase, see `cell_ends`."""
-        ends = cell_ends(self.temperatures)
-        found: list[PhaseInterval] = []
-        for k, phase in enumerate(self.phases):
-            low, high = float(ends[k]), float(ends[k + 1])
-            if found and found[-1].phase is phase:
-                found[-1] = PhaseInterval(phase, found[-1].low, high)
-            else:
-                found.append(PhaseInterval(phase, low, high))
-        return found
+        ends = cell_ends(self.temperatures).tolist()
+        runs = [list(k) for _, k in groupby(range(len(self.phases)), self.phases.__getitem__)]
+        return [PhaseInterval(self.phases[k[0]], ends[k[0]], ends[k[-1] + 1]) for k in runs]
 
 
 def phases(equilibrium: Equilibrium) -> Phases:
     """Find the phases of an equilibrium."""
     order = np.argsort(equilibrium.temperatures, kind="stable")
-    n = equilibrium.model.n_nodes
-    q = equilibrium.model.n_states
+    n, q = equilibrium.model.n_nodes, equilibrium.model.n_states
     sizes = [np.bincount(grains(equilibrium, int(k), (1 + 1 / q) / 2)) for k in order]
     largest = np.array([s.max() / n for s in sizes])
     few = max(GRAIN, GRAIN_POINTS / n)
-
-    def phase(share: float) -> Phase:
-        if share >= WHOLE:
-            return Phase.FERROMAGNETIC
-        return Phase.PARAMAGNETIC if share <= few else Phase.SUPERPARAMAGNETIC
-
+    ranks = np.where(largest >= WHOLE, 0, np.where(largest > few, 1, 2))  # from the coldest phase
     return Phases(
         temperatures=equilibrium.temperatures[order],
-        phases=tuple(phase(float(share)) for share in largest),
+        phases=tuple(list(Phase)[rank] for rank in ranks),
         largest_grain=largest,
         susceptibility=np.array([float(np.sum(s.astype(float) ** 2)) / n for s in sizes]),
         heat_capacity=equilibrium.heat_capacity[order],
@@ -128,23 +112,17 @@ def temperature_grid(model: PottsModel, size: int = DEFAULT_SIZE) -> FloatArray:
     if top <= 0:  # no couplings: the fields, if any, set the scale
         spread = float(np.max(np.ptp(model.fields, axis=1), initial=0.0))
         top = spread if spread > 0 else 1.0
-    return _geometric(top, size)
+    return np.concatenate([[0.0], np.geomspace(top / SPAN, top, size - 1)])
 
 
 def refined_grid(coarse: Equilibrium, size: int = DEFAULT_SIZE) -> FloatArray:
     """A grid like `temperature_grid` that ends where the paramagnetic phase begins."""
     found = phases(coarse)
-    top = float(found.temperatures[-1])
-    for temperature, phase in zip(found.temperatures[::-1], found.phases[::-1], strict=True):
-        if phase is not Phase.PARAMAGNETIC:
-            break
-        top = float(temperature)
+    ordered = [k for k, phase in enumerate(found.phases) if phase is not Phase.PARAMAGNETIC]
+    first = max(ordered, default=-1) + 1  # of the paramagnetic phase
+    top = float(found.temperatures[min(first, len(found.phases) - 1)])
     if top <= 0:  # too few points to call anything a grain
         top = float(found.temperatures[-1])
-    return _geometric(top, size)
-
-
-def _geometric(top: float, size: int) -> FloatArray:
     return np.concatenate([[0.0], np.geomspace(top / SPAN, top, size - 1)])
 
 

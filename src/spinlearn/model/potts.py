@@ -28,7 +28,6 @@ import numpy.typing as npt
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.arrays import (
     MAX_STATES,
-    BoolArray,
     FloatArray,
     IntArray,
     StateArray,
@@ -40,16 +39,20 @@ from spinlearn.model.arrays import (
 from spinlearn.model.class_penalty import ClassPenalty
 from spinlearn.model.graph import Graph
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 FREE = -1  # value of `clamped` for a node that may take any state
+ARGUMENTS = ("graph", "couplings", "pair_cost", "fields", "clamped", "class_penalty")
 
 
 class _Memory:
-    """Holds what is costly to find about graph and clamps, such as an elimination order."""
+    """Holds what is costly to find about graph and clamps, such as an elimination order.
 
-    __slots__ = ("_found",)
-    _found: dict[Hashable, Any]
+    A slot of a base class is no field: it is neither pickled nor copied.
+    """
+
+    __slots__ = ("_memory",)
+    _memory: dict[Hashable, Any]
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -78,6 +81,17 @@ class PottsModel(_Memory):
     class_penalty : ClassPenalty, optional
         A term in the sizes and cuts of whole classes. Default: none.
 
+    Attributes
+    ----------
+    n_nodes : int
+        Number of nodes, n, clamped ones included.
+    energy_scale : float
+        Upper bound of the absolute energy, the yardstick for rounding errors.
+    energy_resolution : float
+        Energies closer than this count as equal: 1e-12 of `energy_scale`. Sums of the same
+        couplings in another order differ by rounding; ground states of real-valued models would
+        lose their degeneracy at T = 0 without this.
+
     References
     ----------
     G. Getz, N. Shental and E. Domany, Semi-supervised learning - a statistical physics approach,
@@ -104,6 +118,10 @@ class PottsModel(_Memory):
     fields: FloatArray
     clamped: StateArray
     class_penalty: ClassPenalty | None
+    n_nodes: int
+    n_states: int
+    energy_scale: float
+    energy_resolution: float
 
     def __init__(
         self,
@@ -129,30 +147,29 @@ class PottsModel(_Memory):
             "class_penalty": class_penalty,
         }
         q = checked_n_states(n_states)
-        self._store(graph=graph, **{k: _checked(graph, q, k, v) for k, v in given.items()})
+        self._fill(graph=graph, **{k: _checked(graph, q, k, v) for k, v in given.items()})
 
-    def _store(self, *, checked: bool = True, **parts: Any) -> None:
-        """Keep the parts; those that are not known to be fine must not let energies overflow."""
-        for name, value in parts.items():
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "_found", {})
+    def _fill(self, *, checked: bool = False, **arguments: Any) -> None:
+        """Store the arguments; unless they were `checked` before, energies must not overflow."""
+        penalty = arguments["class_penalty"]
         with np.errstate(over="ignore"):
-            overflows = checked and not np.isfinite(self.energy_scale)
-        if overflows:
+            cost = np.abs(arguments["couplings"]).sum() * np.abs(arguments["pair_cost"]).max()
+            scale = float(cost) + float(np.abs(arguments["fields"]).max(axis=1).sum())
+            scale += 0.0 if penalty is None else penalty.bound
+        if not (checked or np.isfinite(scale)):
             raise InvalidInputError(
                 "energies overflow: couplings, pair_cost and fields are too large; divide them by "
                 "one number, and the temperatures too, which changes nothing else"
             )
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes, n, clamped ones included."""
-        return self.graph.n_nodes
-
-    @property
-    def n_states(self) -> int:
-        """Number of states, q."""
-        return len(self.pair_cost)
+        arguments |= {
+            "n_nodes": arguments["graph"].n_nodes,
+            "n_states": len(arguments["pair_cost"]),
+            "energy_scale": scale,
+            "energy_resolution": 1e-12 * scale,
+            "_memory": {},
+        }
+        for name, value in arguments.items():
+            object.__setattr__(self, name, value)
 
     @property
     def is_potts(self) -> bool:
@@ -165,40 +182,16 @@ class PottsModel(_Memory):
         return np.flatnonzero(self.clamped == FREE)
 
     @property
-    def energy_scale(self) -> float:
-        """Upper bound of the absolute energy, the yardstick for rounding errors."""
-        pair = float(np.abs(self.couplings).sum() * np.abs(self.pair_cost).max())
-        classes = 0.0 if self.class_penalty is None else self.class_penalty.bound
-        return pair + float(np.abs(self.fields).max(axis=1).sum()) + classes
-
-    @property
     def effective_couplings(self) -> FloatArray:
         """Couplings that set the scale of temperature, a ratio penalty's cut among them, (m,)."""
         if self.class_penalty is None or self.class_penalty.kind != "ratio":
             return self.couplings
         return np.asarray(self.couplings + self.class_penalty.effective_couplings)
 
-    @property
-    def energy_resolution(self) -> float:
-        """Energies closer than this count as equal: 1e-12 of `energy_scale`.
-
-        Sums of the same couplings in another order differ by rounding; ground states of real-valued
-        models would lose their degeneracy at T = 0 without this.
-        """
-        return 1e-12 * self.energy_scale
-
     def energy(self, states: npt.ArrayLike) -> float | FloatArray:
-        """The energy of one labelling or of many.
+        """The energy of one labelling, `states` (n,), or of many, (S, n), in the unit of couplings.
 
-        Parameters
-        ----------
-        states : array-like of int, shape (n,) or (S, n)
-            State of every node, 0 to q - 1.
-
-        Returns
-        -------
-        float or float array (S,)
-            In the unit of the couplings; infinite where a clamp is violated.
+        It is infinite where a clamp is violated.
         """
         samples = integer_array(states, "states")
         if samples.ndim not in (1, 2) or samples.shape[-1] != self.n_nodes:
@@ -219,50 +212,32 @@ class PottsModel(_Memory):
         return float(energies[0]) if samples.ndim == 1 else energies
 
     def replace(self, **changes: Any) -> PottsModel:
-        """A model like this one with other arguments of the constructor.
-
-        Parameters
-        ----------
-        **changes
-            Arguments of `PottsModel` by name.
-
-        Returns
-        -------
-        PottsModel
-        """
-        parts = {name: getattr(self, name) for name in self.__slots__}
-        if "graph" in changes or "n_states" in changes:
-            return PottsModel(**({**parts, "n_states": self.n_states} | changes))
+        """A model like this one with other arguments of `PottsModel`, the `changes` by name."""
+        arguments = {name: getattr(self, name) for name in ARGUMENTS}
         q = self.n_states
-        parts |= {k: _checked(self.graph, q, k, v) for k, v in changes.items()}
+        if "graph" in changes or "n_states" in changes:
+            return PottsModel(**({**arguments, "n_states": q} | changes))
+        arguments |= {k: _checked(self.graph, q, k, v) for k, v in changes.items()}
         model = object.__new__(PottsModel)
-        model._store(**parts)
+        model._fill(**arguments)
         if "clamped" not in changes:
-            object.__setattr__(model, "_found", self._found)
+            object.__setattr__(model, "_memory", self._memory)
         return model
 
-    def remembered(self, key: Hashable, find: Callable[[], Found]) -> Found:
-        """What `find` found before under this key: models that differ in numbers only share it.
+    def remembered(self, key: Hashable, find: Callable[[], Result]) -> Result:
+        """What `find` returns, called once for a `key`.
 
-        Parameters
-        ----------
-        key : hashable
-            Names what is looked for.
-        find : callable
-            Asked once; its result depends on the graph, the clamps and the key.
-
-        Returns
-        -------
-        object
+        It may depend on the key, the graph and the clamps: models that differ in numbers only share
+        it.
         """
-        if key not in self._found:
-            self._found[key] = find()
-        found: Found = self._found[key]
-        return found
+        if key not in self._memory:
+            self._memory[key] = find()
+        result: Result = self._memory[key]
+        return result
 
     def __setstate__(self, state: Sequence[Any]) -> None:
         restore(self, state)
-        object.__setattr__(self, "_found", {})
+        object.__setattr__(self, "_memory", {})
 
     def __repr__(self) -> str:
         return (
@@ -276,8 +251,8 @@ def trusted_model(graph: Graph, pair_cost: FloatArray, **parts: Any) -> PottsMod
     model = object.__new__(PottsModel)
     penalty = parts.pop("class_penalty", None)
     parts["pair_cost"] = pair_cost
-    kept = {k: frozen(v, np.int8 if k == "clamped" else np.float64) for k, v in parts.items()}
-    model._store(checked=False, graph=graph, class_penalty=penalty, **kept)
+    arrays = {k: frozen(v, np.int8 if k == "clamped" else np.float64) for k, v in parts.items()}
+    model._fill(checked=True, graph=graph, class_penalty=penalty, **arrays)
     return model
 
 
@@ -316,7 +291,7 @@ def _checked(graph: Graph, q: int, name: str, value: Any) -> Any:
                     f"class_penalty must be a ClassPenalty, got {type(value).__name__}: make one "
                     "with ClassPenalty.quadratic, .ratio or .from_table"
                 )
-            if value.n_states != q or len(value.sizes) != n:
+            if len(value.targets) != q or len(value.sizes) != n:
                 raise InvalidInputError(
                     f"class_penalty is for {len(value.sizes)} nodes and {value.n_states} states, "
                     f"the model has {n} and {q}: a table needs the shape (q, n + 1) = "
@@ -382,9 +357,8 @@ class ConditionedModel:
 
     def full_marginals(self, free_marginals: FloatArray) -> FloatArray:
         """Marginals of all nodes, (T, n, q), from those of the free ones, (T, n_free, q)."""
-        n_temperatures = len(free_marginals)
         model = self.model
-        marginals = np.zeros((n_temperatures, model.n_nodes, model.n_states))
+        marginals = np.zeros((len(free_marginals), model.n_nodes, model.n_states))
         marginals[:, self.nodes] = free_marginals
         held = np.flatnonzero(model.clamped != FREE)
         marginals[:, held, model.clamped[held]] = 1.0
@@ -392,13 +366,11 @@ class ConditionedModel:
 
     def full_agreement(self, free_agreement: FloatArray, marginals: FloatArray) -> FloatArray:
         """C_ij of all edges, (T, m), from those between free nodes and the full marginals."""
-        model = self.model
-        agreement = np.empty((len(marginals), model.graph.n_edges))
+        graph = self.model.graph
+        agreement = np.empty((len(marginals), graph.n_edges))
         agreement[:, self.edge_ids] = free_agreement
-        others: BoolArray = np.ones(model.graph.n_edges, dtype=bool)
-        others[self.edge_ids] = False
-        edge_ids = np.flatnonzero(others)
-        u, v = model.graph.edges[edge_ids].T
+        edge_ids = np.delete(np.arange(graph.n_edges), self.edge_ids)
+        u, v = graph.edges[edge_ids].T
         # At least one end is clamped, so the two ends are independent.
         agreement[:, edge_ids] = np.sum(marginals[:, u] * marginals[:, v], axis=2)
         return agreement
