@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 
 from spinlearn.graphs import MutualKNN, describe, spanning_tree
 from spinlearn.graphs.search import Search
-from spinlearn.graphs.spaces import PointSpace
+from spinlearn.graphs.neighbors import PointSpace
 
 
 def tree_of(X, metric="euclidean", k=8):

@@ -1,6 +1,4 @@
-"""Graph builders from points or distances, and the weights of their edges.
-
-Graph builders: points, or their distances, to a graph of similar ones.
+"""Graph builders from points or distances, the metrics, and the weights of edges.
 
 KNN         i and j are joined if either is among the k nearest neighbours of the other; so is an
             unseen point with training points, whose own neighbours stay those in training.
@@ -10,22 +8,35 @@ Radius      ... if they are at most a given distance apart.
 
 Ties are broken by index; a point is never its own neighbour, however many copies it has.
 
-Similarities from distances, with length scales that unseen points can reuse.
-
 constant   W_ij = 1
 gaussian   W_ij = exp(-d_ij^2 / a^2)         a: mean distance over the edges of the graph
 local      W_ij = exp(-d_ij^2 / (a_i a_j))   a_i: mean distance of point i to its neighbours
 
 All three are exp(-(d / a_i)(d / a_j)) with a scale per point: infinite for "constant", common to
 all for "gaussian".
+
+Metrics are Euclidean geometry, so that one exact search serves them all.
+
+euclidean    |x - y|
+cosine       1 - x.y / |x||y| = |x' - y'|^2 / 2     with x' = x / |x|
+correlation  1 - Pearson r: cosine of the rows less their means
+
+Distances come from points, or from a matrix of them; both answer the same questions:
+
+nearest(k, unseen)     the k nearest training points of unseen points, or of each other
+within(radius, unseen) those within a radius
+nearer(k, unseen)      training points to which an unseen point is nearer than their k-th neighbour
+spanning_tree(lists)   edges (n - 1, 2) of the minimum spanning tree and their lengths
+recall                 measured share of the true neighbours that are found; None where all are
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.util import find_spec
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -37,53 +48,231 @@ from spinlearn.graphs.points import (
     Reduction,
     checked_components,
     checked_points,
+    refuse_lost_distances,
 )
-from spinlearn.graphs.search import Ids, Links, Neighbors, Report
-from spinlearn.graphs.spaces import DistanceMatrix, PointSpace, Space
-from spinlearn.graphs.spanning_tree import MIN_LIST
+from spinlearn.graphs.search import (
+    FaissSearch,
+    Ids,
+    Links,
+    Neighbors,
+    Report,
+    Search,
+    TransformerSearch,
+    separations,
+)
+from spinlearn.graphs.spanning_tree import MIN_LIST, matrix_spanning_tree, points_spanning_tree
 from spinlearn.model.arrays import FloatArray
 from spinlearn.model.graph import Graph
 from spinlearn.model.protocols import Callback, Progress
 from spinlearn.model.settings import Settings
 
 WEIGHTS = ("constant", "gaussian", "local")
+SEARCHES = ("auto", "exact", "faiss")
 
+MANY = 50_000  # points beyond which "auto" is approximate, if faiss is there
 # Never zero: a weak similarity is still an edge.
 SMALLEST_SIMILARITY = float(np.finfo(np.float64).tiny)
 
+_FAR = 1e150  # squares of larger numbers overflow
+_TOLERANCE = 1e-9  # relative: rounding that a distance matrix may carry
+_ROUNDING = 1e-12  # relative, far above that of any distance computed from differences
+_BLOCK = 2**22  # numbers held at a time, 32 MB
 
-class Similarity(NamedTuple):
-    """Similarity as a function of distance, with the length scales of one graph.
 
-    `point_scales` are those of its points, `scale` that of a point that has none of its own, in the
-    unit of the distances: infinite for "constant" and for a graph without edges.
+class PointSpace:
+    """Points (n, d) under the metric "euclidean", "cosine" or "correlation".
+
+    They become coordinates whose Euclidean distances order points as the metric does. The unit of
+    length is a power of two near the largest coordinate of the training points, lest squares
+    overflow or vanish; 1 for "cosine" and "correlation".
     """
 
-    weights: str
-    scale: float
-    point_scales: FloatArray
-
-    @classmethod
-    def of_graph(cls, weights: str, n_points: int, edges: Any, distances: FloatArray) -> Similarity:
-        """Scales from the edges (m, 2) of a graph and their lengths (m,)."""
-        known = weights != "constant" and len(distances) > 0
-        scale = float(np.mean(distances)) if known else np.inf
-        if weights != "local":
-            return cls(weights, scale, np.full(n_points, scale))
-        lengths = np.repeat(distances, 2)
-        return cls(weights, scale, _mean_by_point(n_points, np.ravel(edges), lengths, scale))
-
-    def of_unseen(self, new_points: Any, points: Any, distances: FloatArray) -> FloatArray:
-        """Similarities (m,) of unseen points to points of the graph, both given by number."""
-        if self.weights == "local":
-            n_new = int(new_points.max(initial=-1)) + 1
-            new_scales = _mean_by_point(n_new, new_points, distances, self.scale)[new_points]
+    def __init__(
+        self,
+        points: FloatArray,
+        metric: str,
+        search: Any = "exact",
+        n_neighbors: int = 1,
+        report: Report | None = None,
+    ) -> None:
+        euclidean = metric == "euclidean"
+        if euclidean:  # the others look at directions
+            refuse_lost_distances(points)
+        self.n_points, self._n_features = points.shape
+        self._metric, self._report = metric, report
+        self._unit = float(_power_of_two(np.abs(points).max())) if euclidean else 1.0
+        coordinates = self._coordinates_of(points, "X")
+        if search == "auto":
+            search = "faiss" if self.n_points > MANY and find_spec("faiss") else "exact"
+        self._search: Search | FaissSearch | TransformerSearch
+        if search == "exact":
+            self._search = Search(coordinates)
+        elif search == "faiss":
+            self._search = FaissSearch(coordinates, n_neighbors)
         else:
-            new_scales = np.full(len(distances), self.scale)
-        return _similarity(distances, new_scales, self.point_scales[points])
+            self._search = TransformerSearch(coordinates, search)
+        self.recall = self._search.recall
+        self._listed: tuple[int, Neighbors] | None = None  # of `nearest`, which is asked twice
+
+    def _coordinates_of(self, X: FloatArray, name: str) -> FloatArray:
+        if self._metric == "euclidean":
+            with np.errstate(over="ignore"):
+                return np.clip(X / self._unit, -_FAR, _FAR)
+        rows = X / _power_of_two(np.abs(X).max(axis=1, keepdims=True))
+        kind, bad = "zero", ~rows.any(axis=1)
+        if self._metric == "correlation":
+            kind, bad = "constant", np.ptp(rows, axis=1) == 0
+            rows = rows - rows.mean(axis=1, keepdims=True)
+        if bad.any():
+            raise InvalidInputError(
+                f"{self._metric} distances are undefined for {np.count_nonzero(bad)} rows of "
+                f"{name} that are {kind}, the first of them row {int(np.argmax(bad))}: drop these "
+                "points or use metric='euclidean'"
+            )
+        rows = rows / _power_of_two(np.abs(rows).max(axis=1, keepdims=True))
+        return np.asarray(rows / np.sqrt(np.einsum("id,id->i", rows, rows))[:, None])
+
+    def _distances(self, lengths: FloatArray) -> FloatArray:
+        """Distances in the metric, in units, from Euclidean ones between coordinates."""
+        return lengths if self._metric == "euclidean" else lengths**2 / 2
+
+    def _lengths(self, distances: FloatArray) -> FloatArray:
+        return distances if self._metric == "euclidean" else np.sqrt(2 * distances)
+
+    def place(self, points: FloatArray) -> FloatArray:
+        """Unseen points as `nearest` and `within` want them."""
+        if points.shape[1] != self._n_features:
+            raise InvalidInputError(
+                f"X_new has {points.shape[1]} features, but the training points have "
+                f"{self._n_features}: pass the same features in the same order"
+            )
+        return self._coordinates_of(points, "X_new")
+
+    def nearest(self, k: int, unseen: FloatArray | None = None) -> Neighbors:
+        if unseen is not None:
+            ids, lengths = self._search.nearest(unseen, k)
+        else:
+            if self._listed is None or self._listed[0] != k:
+                points, own = self._search.points, np.arange(self.n_points)
+                self._listed = k, self._search.nearest(points, k, own, self._report)
+            ids, lengths = self._listed[1]
+        return Neighbors(ids, self._distances(lengths))
+
+    def nearer(self, k: int, unseen: FloatArray) -> Links:
+        self.nearest(k)
+        reach = self._listed[1].distances[:, -1]  # type: ignore[index]
+        queries, ids, lengths = self._search.within(unseen, reach)
+        # Equal up to rounding is not less: a copy of a point's k-th neighbour is no nearer.
+        near = lengths < reach[ids] * (1 - _ROUNDING)
+        return Links(queries[near], ids[near], self._distances(lengths[near]))
+
+    def within(self, radius: float, unseen: FloatArray | None = None) -> Links:
+        limit = radius / self._unit
+        places = self._search.points if unseen is None else unseen
+        queries, ids, lengths = self._search.within(places, self._lengths(np.array(limit)))
+        distances = self._distances(lengths)
+        near = distances <= limit
+        if unseen is None:
+            near &= queries != ids
+        return Links(queries[near], ids[near], distances[near])
+
+    def spanning_tree(self, neighbors: Neighbors) -> tuple[Ids, FloatArray]:
+        points, lengths = self._search.points, self._lengths(neighbors.distances)
+        tree = points_spanning_tree(Search(points), Neighbors(neighbors.ids, lengths))
+        lengths = separations(points, tree[:, 0], points, tree[:, 1])
+        return tree, self._distances(lengths)
 
 
-def _mean_by_point(n_points: int, ends: Any, lengths: FloatArray, otherwise: float) -> FloatArray:
+def _power_of_two(magnitude: Any) -> Any:
+    """A power of two near `magnitude`, 1 for zero; dividing by it is free of rounding."""
+    _, exponent = np.frexp(magnitude)
+    return np.ldexp(1.0, np.where(magnitude > 0, np.minimum(exponent, 1023), 0))
+
+
+class DistanceMatrix:
+    """A symmetric matrix (n, n) of distances; unseen points are rows (n_new, n) of distances."""
+
+    recall = None
+
+    def __init__(self, distances: FloatArray) -> None:
+        self.n_points, n_columns = distances.shape
+        if self.n_points != n_columns:
+            raise InvalidInputError(
+                f"precomputed distances must be a square matrix, got shape {distances.shape}: for "
+                "points choose another metric"
+            )
+        tolerance = _TOLERANCE * max(distances.max(), -distances.min())
+        if np.abs(np.diagonal(distances)).max() > tolerance:
+            raise InvalidInputError(
+                "precomputed distances have a diagonal that is not zero, but a point is at no "
+                "distance from itself: for a matrix of similarities use Graph.from_sparse"
+            )
+        symmetric = distances / 2
+        symmetric += symmetric.T
+        if np.abs(symmetric - distances).max() > tolerance:
+            raise InvalidInputError(
+                "precomputed distances are not symmetric, but neighbourhood is mutual: pass "
+                "(D + D.T) / 2"
+            )
+        self._distances = _not_negative(symmetric, "X")
+        np.fill_diagonal(self._distances, np.inf)  # no point is its own neighbour
+
+    def place(self, distances: FloatArray) -> FloatArray:
+        """Distances of unseen points as `nearest` and `within` want them."""
+        if distances.shape[1] != self.n_points:
+            raise InvalidInputError(
+                f"X_new has {distances.shape[1]} columns, but there are {self.n_points} training "
+                "points: pass the distance of every unseen point to each of them, shape "
+                f"(n_new, {self.n_points})"
+            )
+        return _not_negative(distances, "X_new")
+
+    def nearest(self, k: int, unseen: FloatArray | None = None) -> Neighbors:
+        distances = self._distances if unseen is None else unseen
+        ids = np.empty((len(distances), k), dtype=np.int64)
+        step = max(1, _BLOCK // self.n_points)
+        for start in range(0, len(distances) if k else 0, step):
+            block = distances[start : start + step]
+            # Ties at the k-th distance go to the lower index, which a partition alone ignores.
+            rows, columns = np.nonzero(block <= np.partition(block, k - 1)[:, k - 1, None])
+            order = np.lexsort((block[rows, columns], rows))  # stable: columns ascend
+            firsts = np.searchsorted(rows, np.arange(len(block)))
+            ids[start : start + step] = columns[order][firsts[:, None] + np.arange(k)]
+        return Neighbors(ids, np.take_along_axis(distances, ids, axis=1))
+
+    def nearer(self, k: int, unseen: FloatArray) -> Links:
+        reach = self.nearest(k).distances[:, -1]
+        rows, columns = np.nonzero(unseen < reach * (1 - _TOLERANCE))
+        return Links(rows, columns, unseen[rows, columns])
+
+    def within(self, radius: float, unseen: FloatArray | None = None) -> Links:
+        distances = self._distances if unseen is None else unseen
+        rows, columns = np.nonzero(distances <= radius)
+        return Links(rows, columns, distances[rows, columns])
+
+    def spanning_tree(self, neighbors: Neighbors) -> tuple[Ids, FloatArray]:
+        tree = matrix_spanning_tree(self._distances)
+        return tree, self._distances[tree[:, 0], tree[:, 1]]
+
+
+Space = PointSpace | DistanceMatrix
+
+
+def _not_negative(distances: FloatArray, name: str) -> FloatArray:
+    if distances.min() < -_TOLERANCE * distances.max():
+        raise InvalidInputError(
+            f"precomputed distances in {name} are negative, the least {distances.min():g}: "
+            "distances are >= 0; for a matrix of similarities use Graph.from_sparse"
+        )
+    return np.maximum(distances, 0.0)
+
+
+def _point_scales(
+    weights: str, n_points: int, ends: Any, lengths: FloatArray, otherwise: float
+) -> FloatArray:
+    """Length scale of every point; `lengths` are those of edges at the points `ends`."""
+    if weights != "local":
+        return np.full(n_points, otherwise)
     counts = np.bincount(ends, minlength=n_points)
     sums = np.bincount(ends, weights=lengths, minlength=n_points)
     return np.where(counts > 0, sums / np.maximum(counts, 1), otherwise)
@@ -96,91 +285,69 @@ def _similarity(distances: FloatArray, left: FloatArray, right: FloatArray) -> F
     return np.maximum(np.exp(-exponents), SMALLEST_SIMILARITY)
 
 
-SEARCHES = ("auto", "exact", "faiss")
-
-
 class PointBuilder(Settings):
     """What the builders share: they differ in which points they join."""
 
     metric: str
     weights: str
     n_components: Any
+    n_neighbors: Any = 1
+    search: Any = "exact"
     recall_ = None  # no annotation: it is no setting
 
     def build(self, X: Any, callback: Callback | None = None, *, checked: bool = False) -> Graph:
-        """The graph of points.
+        """The graph of points; its weights are similarities in (0, 1].
 
-        Parameters
-        ----------
-        X : array-like or data frame, shape (n, d)
-            Points; with metric="precomputed" a symmetric matrix (n, n) of distances.
-        callback : callable, optional
-            Told of the progress; a true answer stops with a StoppedError.
-        checked : bool, default False
-            X is an array of finite numbers: it is not looked at again.
-
-        Returns
-        -------
-        Graph
-            n nodes; weights are similarities in (0, 1].
+        `X` (n, d) are points, as an array or a data frame; with metric="precomputed" a symmetric
+        matrix (n, n) of distances. A `checked` X is an array of finite numbers: it is not looked at
+        again. The `callback` is told of the progress; a true answer stops with a StoppedError.
         """
         self._check()
         points = X if checked else checked_points(X, metric=self.metric)
-        if self.n_components is not None:
-            plain, points, _ = self.reduced(points)
-            graph = plain.build(points, callback, checked=True)
-            self.recall_ = plain.recall_
-            return graph
+        _, points, _ = self.reduced(points)
         space = self._space(points, None if callback is None else partial(_tell, callback))
         edges, distances = self._edges(space)
-        similarity = Similarity.of_graph(self.weights, space.n_points, edges, distances)
+        scales = self._scales(space.n_points, edges, distances)[1]
         self.recall_ = space.recall
-        weights = _similarity(distances, *similarity.point_scales[edges].T)
-        return Graph(space.n_points, edges, weights)
+        return Graph(space.n_points, edges, _similarity(distances, *scales[edges].T))
 
     def attach(self, X_new: Any, X: Any) -> Any:
-        """Similarities of unseen points to training points.
+        """Similarities of unseen points to training points, csr_array (n_new, n).
 
-        Parameters
-        ----------
-        X_new : array-like or data frame, shape (n_new, d)
-            Unseen points; with metric="precomputed" their distances to the training points,
-            shape (n_new, n).
-        X : array-like or data frame
-            The training data given to `build`, whose graph sets the length scales.
-
-        Returns
-        -------
-        scipy.sparse.csr_array, shape (n_new, n)
-            Row i holds the similarities of unseen point i to its neighbours in training.
+        `X_new` (n_new, d) are the unseen points; with metric="precomputed" their distances to the
+        training points, (n_new, n). `X` is what was given to `build`, whose graph sets the length
+        scales. Row i holds the similarities of unseen point i to its neighbours in training.
         """
         from scipy.sparse import csr_array
 
         self._check()
         known, added = checked_points(X, metric=self.metric), checked_points(X_new, "X_new")
-        if self.n_components is not None:
-            plain, known, reduction = self.reduced(known)
-            return plain.attach(added if reduction is None else reduction.apply(added), known)
+        _, known, reduction = self.reduced(known)
         space = self._space(known)
-        unseen = space.place(added)
+        unseen = space.place(added if reduction is None else reduction.apply(added))
         new, points, distances = self._links(space, unseen)
-        scales_needed = self.weights != "constant"
-        edges, lengths = self._edges(space) if scales_needed else (np.empty((0, 2)), np.empty(0))
-        similarity = Similarity.of_graph(self.weights, space.n_points, edges, lengths)
-        values = similarity.of_unseen(new, points, distances)
+        edges, lengths = np.empty((0, 2), dtype=np.int64), np.empty(0)
+        if self.weights != "constant":
+            edges, lengths = self._edges(space)
+        scale, scales = self._scales(space.n_points, edges, lengths)
+        new_scales = _point_scales(self.weights, len(unseen), new, distances, scale)
+        values = _similarity(distances, new_scales[new], scales[points])
         return csr_array((values, (new, points)), shape=(len(unseen), space.n_points))
 
+    def _scales(self, n_points: int, edges: Ids, distances: FloatArray) -> tuple[float, FloatArray]:
+        """The length scale of a graph, from its edges (m, 2), and those of its points.
+
+        Infinite for "constant" and for a graph without edges.
+        """
+        known = self.weights != "constant" and len(distances) > 0
+        scale = float(np.mean(distances)) if known else np.inf
+        lengths = np.repeat(distances, 2)
+        return scale, _point_scales(self.weights, n_points, edges.ravel(), lengths, scale)
+
     def reduced(self, points: FloatArray) -> tuple[Self, FloatArray, Reduction | None]:
-        """The builder and the points in the space in which neighbours are looked for.
+        """The builder and the `points` (n, d) in the space in which neighbours are looked for.
 
-        Parameters
-        ----------
-        points : float array (n, d)
-
-        Returns
-        -------
-        builder, points, Reduction or None
-            The last, from the features to that space, is None where that of the features is it.
+        The Reduction leads from the features to that space; None where it is that of the features.
         """
         if self.n_components is None:
             return self, points, None
@@ -196,7 +363,7 @@ class PointBuilder(Settings):
         """Where distances come from."""
         if self.metric == PRECOMPUTED:
             return DistanceMatrix(points)
-        return PointSpace(points, self.metric, getattr(self, "search", "exact"), report)
+        return PointSpace(points, self.metric, self.search, self.n_neighbors, report)
 
     def _check(self) -> None:
         """Refuse settings that make no sense."""
@@ -214,10 +381,16 @@ class PointBuilder(Settings):
                 "n_components reduces features, but metric='precomputed' takes distances: leave "
                 "one of them out"
             )
-        k = getattr(self, "n_neighbors", 1)
+        k = self.n_neighbors
         if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
             raise InvalidInputError(
                 f"n_neighbors={k!r} is not a number of neighbours: give a whole number >= 1"
+            )
+        transformer = hasattr(self.search, "fit_transform") and hasattr(self.search, "transform")
+        if not transformer and self.search not in SEARCHES:
+            raise InvalidInputError(
+                f"search={self.search!r} is unknown: use {', '.join(map(repr, SEARCHES))} or a "
+                "neighbour transformer such as KNeighborsTransformer()"
             )
 
     def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
@@ -276,18 +449,9 @@ class KNN(PointBuilder):
 
     first_setting: ClassVar[str | None] = "n_neighbors"
 
-    def _check(self) -> None:
-        super()._check()
-        transformer = hasattr(self.search, "fit_transform") and hasattr(self.search, "transform")
-        if not transformer and self.search not in SEARCHES:
-            raise InvalidInputError(
-                f"search={self.search!r} is unknown: use {', '.join(map(repr, SEARCHES))} or a "
-                "neighbour transformer such as KNeighborsTransformer()"
-            )
-
     def _edges(self, space: Space) -> tuple[Ids, FloatArray]:
         neighbors = space.nearest(min(self.n_neighbors, space.n_points - 1))
-        edges, distances, _ = _undirected(_links_of(neighbors))
+        edges, distances, _ = _undirected(np.arange(space.n_points)[:, None], *neighbors)
         return edges, distances
 
     def _links(self, space: Space, unseen: FloatArray) -> Links:
@@ -346,15 +510,15 @@ class MutualKNN(PointBuilder):
         k = min(self.n_neighbors, space.n_points - 1)
         listed = max(k, min(MIN_LIST, space.n_points - 1)) if self.spanning_tree else k
         neighbors = space.nearest(listed)
-        nearest = Neighbors(neighbors.ids[:, :k], neighbors.distances[:, :k])
-        edges, distances, times = _undirected(_links_of(nearest))
+        nearest, lengths = neighbors.ids[:, :k], neighbors.distances[:, :k]
+        points = np.arange(space.n_points)[:, None]
+        edges, distances, times = _undirected(points, nearest, lengths)
         edges, distances = edges[times == 2], distances[times == 2]
         if not self.spanning_tree or space.n_points == 1:
             return edges, distances
         tree, lengths = space.spanning_tree(neighbors)
-        ends = np.concatenate([edges, tree])
-        links = Links(ends[:, 0], ends[:, 1], np.concatenate([distances, lengths]))
-        edges, distances, _ = _undirected(links)
+        ends, both = np.concatenate([edges, tree]), np.concatenate([distances, lengths])
+        edges, distances, _ = _undirected(ends[:, 0], ends[:, 1], both)
         return edges, distances
 
     def _links(self, space: Space, unseen: FloatArray) -> Links:
@@ -416,10 +580,9 @@ def _links_of(neighbors: Neighbors) -> Links:
     return Links(queries, neighbors.ids.ravel(), neighbors.distances.ravel())
 
 
-def _undirected(links: Links) -> tuple[Ids, FloatArray, Ids]:
+def _undirected(points: Ids, others: Ids, distances: FloatArray) -> tuple[Ids, FloatArray, Ids]:
     """Distinct pairs (m, 2), lower node first, their distances, and how often each is listed."""
-    low, high = np.minimum(links.queries, links.ids), np.maximum(links.queries, links.ids)
-    _, first, times = np.unique(
-        low * (high.max(initial=0) + 1) + high, return_index=True, return_counts=True
-    )
-    return np.column_stack([low[first], high[first]]), links.distances[first], times
+    low, high = np.minimum(points, others).ravel(), np.maximum(points, others).ravel()
+    keys = low * (high.max(initial=0) + 1) + high
+    _, first, times = np.unique(keys, return_index=True, return_counts=True)
+    return np.column_stack([low, high])[first], distances.ravel()[first], times

@@ -1,28 +1,24 @@
-"""Neighbour search: exact with ties broken by index, or by faiss.
+"""Neighbour search: exact, or among candidates that faiss or a transformer proposes.
 
-Exact neighbour search among points, ties broken by index.
-
-A k-d tree or, in many dimensions, a blocked matrix product proposes candidates together with a
-bound: no point left out is nearer than it. Distances are recomputed from the candidates'
-coordinates, and a row is settled once its k-th distance lies below the bound; the others are asked
-again with more candidates. So neither rounding in |x|^2 + |y|^2 - 2 x.y nor the order in which a
-tree meets tied points can change a result.
-
-Approximate neighbour search for many points: candidates from elsewhere, distances of our own.
+Exact search: a k-d tree or, in many dimensions, a blocked matrix product proposes candidates
+together with a bound: no point left out is nearer than it. Distances are recomputed from the
+candidates' coordinates, and a row is settled once its k-th distance lies below the bound; the
+others are asked again with more candidates. So neither rounding in |x|^2 + |y|^2 - 2 x.y nor the
+order in which a tree meets tied points can change a result.
 
 `FaissSearch` asks an inverted file of faiss: points are listed by the nearest of some thousand
 centres, and a query looks through the lists of its nearest centres, as many as it takes until the
 measured recall, the share of true neighbours that are found for a sample of the points, reaches
 RECALL; if it takes too many, as it may with many features, all points are looked at.
 `TransformerSearch` asks any neighbour transformer in scikit-learn's style, such as
-`KNeighborsTransformer` or pynndescent's. Distances are computed anew in double precision and ties
-broken by index, as in the exact search, so that only a neighbour that is not listed at all can make
-a difference.
+`KNeighborsTransformer` or pynndescent's. Only a neighbour that neither lists can make a difference:
+distances are recomputed in double precision and ties broken by index in every search.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,6 +62,8 @@ class Links(NamedTuple):
 class Search:
     """Exact Euclidean neighbour search among `points`, shape (n, d)."""
 
+    recall: float | None = None  # measured share of the true neighbours; None where all are found
+
     def __init__(self, points: FloatArray) -> None:
         self.points = points
         # For every point, how many equal points precede it.
@@ -89,6 +87,8 @@ class Search:
         `own` are the queries' own ids where they are points themselves: no point is its own
         neighbour, and k is at most n - 1 then. `report` is told the share done now and then.
         """
+        from scipy.spatial import KDTree
+
         result = Neighbors(np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k)))
         if k == 0:
             return result
@@ -102,50 +102,49 @@ class Search:
             count = min(count, len(points))
             # Distances too close for products to tell apart are left to a tree.
             high = rounds < n_product_rounds
-            index = _ProductIndex(points) if high else _TreeIndex(points)
+            index: Any = _Products(points) if high else KDTree(points, balanced_tree=False)
             settled = np.zeros(len(queries), dtype=bool)
             for rows in _blocks(pending, count):
-                candidates, bounds = index.nearest(queries[rows], count)
-                asking = np.repeat(rows, count)
-                distances = separations(queries, asking, points, candidates.ravel())
-                distances = distances.reshape(candidates.shape)
-                ids = listed[candidates]
-                if own is not None:
-                    distances[ids == own[rows, None]] = np.inf
-                order = np.lexsort((ids, distances), axis=-1)[:, :k]
-                result.ids[rows] = np.take_along_axis(ids, order, axis=1)
-                result.distances[rows] = np.take_along_axis(distances, order, axis=1)
-                settled[rows] = (result.distances[rows, -1] < bounds) | (count == len(points))
+                if high:
+                    candidates, bounds = index.nearest(queries[rows], count)
+                else:
+                    far, candidates = index.query(queries[rows], range(1, count + 1), workers=-1)
+                    bounds = far[:, -1] * (1 - _ROUNDING)
+                mine = None if own is None else own[rows]
+                near = _ranked(queries[rows], mine, self.points, listed[candidates], k)
+                result.ids[rows], result.distances[rows] = near
+                settled[rows] = (near.distances[:, -1] < bounds) | (count == len(points))
                 if report is not None and rounds == 0:
                     report((int(rows[-1]) + 1) / len(queries))
             pending = pending[~settled[pending]]
             count, rounds = count * _GROWTH, rounds + 1
         return result
 
-    def closer(self, queries: FloatArray, radii: FloatArray) -> Links:
-        """All pairs of a query and a point that is less than the point's own radius away.
+    def within(self, queries: FloatArray, radii: FloatArray) -> Links:
+        """All pairs of a query and a point at most so far apart, give or take rounding.
 
-        Equal up to rounding is not less: a copy of a point's k-th neighbour is no nearer.
+        `radii` are those of the points, (n,), or one for all, ().
         """
-        high = self.points.shape[1] > _MAX_TREE_DIMENSIONS_FAR
-        index = _ProductIndex(self.points) if high else _TreeIndex(self.points)
-        found = []
-        for rows in _blocks(np.arange(len(queries)), len(self.points) if high else _PAIRS):
-            asking, ids = index.closer(queries[rows], radii)
-            order = np.lexsort((ids, asking))
-            asking, ids = rows[asking[order]], ids[order]
-            distances = separations(queries, asking, self.points, ids)
-            kept = distances < radii[ids] * (1 - _ROUNDING)
-            found.append(Links(asking[kept], ids[kept], distances[kept]))
-        return Links(*map(np.concatenate, zip(*found, strict=True)))
+        from scipy.spatial import KDTree
 
-    def within(self, queries: FloatArray, radius: float) -> Links:
-        """All pairs of a query and a point at most `radius` apart, give or take rounding."""
-        high = self.points.shape[1] > _MAX_TREE_DIMENSIONS
-        index = _ProductIndex(self.points) if high else _TreeIndex(self.points)
+        one = radii.ndim == 0
+        limit = _MAX_TREE_DIMENSIONS if one else _MAX_TREE_DIMENSIONS_FAR
+        high = self.points.shape[1] > limit
+        index: Any = _Products(self.points) if high else KDTree(self.points, balanced_tree=False)
+        reach = radii * (1 + _ROUNDING)
         found, n_found = [], 0
-        for rows in _blocks(np.arange(len(queries)), len(self.points)):
-            asking, ids = index.within(queries[rows], radius)
+        for rows in _blocks(np.arange(len(queries)), len(self.points) if high or one else _PAIRS):
+            if high:
+                asking, ids = index.within(queries[rows], radii)
+            elif one:
+                tree = KDTree(queries[rows])
+                pairs = tree.sparse_distance_matrix(index, float(reach), output_type="ndarray")
+                asking, ids = pairs["i"].astype(np.int64), pairs["j"].astype(np.int64)
+            else:
+                tree = KDTree(queries[rows])
+                lists = tree.query_ball_point(self.points, reach, return_sorted=False)
+                ids = np.repeat(np.arange(len(lists)), [len(row) for row in lists])
+                asking = np.fromiter(chain.from_iterable(lists), np.int64, len(ids))
             n_found += len(ids)
             if n_found > 2 * MAX_EDGES:
                 raise InvalidInputError(
@@ -158,40 +157,8 @@ class Search:
         return Links(*map(np.concatenate, zip(*found, strict=True)))
 
 
-class _TreeIndex:
-    """Candidates by a k-d tree.
-
-    `nearest` gives ids (n, count) and lower bounds (n,) on the distances of all other points;
-    `within` queries and points of all pairs in the radius, and perhaps a few more; `closer` the
-    same for a radius of every point's own.
-    """
-
-    def __init__(self, points: FloatArray) -> None:
-        from scipy.spatial import KDTree
-
-        self._tree = KDTree(points, balanced_tree=False)
-
-    def nearest(self, queries: FloatArray, count: int) -> tuple[Ids, FloatArray]:
-        distances, ids = self._tree.query(queries, range(1, count + 1), workers=-1)
-        return ids, distances[:, -1] * (1 - _ROUNDING)
-
-    def within(self, queries: FloatArray, radius: float) -> tuple[Ids, Ids]:
-        pairs = type(self._tree)(queries).sparse_distance_matrix(
-            self._tree, radius * (1 + _ROUNDING), output_type="ndarray"
-        )
-        return pairs["i"].astype(np.int64), pairs["j"].astype(np.int64)
-
-    def closer(self, queries: FloatArray, radii: FloatArray) -> tuple[Ids, Ids]:
-        lists = type(self._tree)(queries).query_ball_point(
-            self._tree.data, radii * (1 + _ROUNDING), return_sorted=False
-        )
-        counts = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-        ids = np.repeat(np.arange(len(lists)), counts)
-        return np.fromiter((i for row in lists for i in row), np.int64, len(ids)), ids
-
-
-class _ProductIndex:
-    """The same by products of matrices."""
+class _Products:
+    """Candidates by products of matrices."""
 
     def __init__(self, points: FloatArray) -> None:
         self._origin = points.mean(axis=0)
@@ -199,6 +166,7 @@ class _ProductIndex:
         self._squares = np.einsum("id,id->i", self._points, self._points)
 
     def nearest(self, queries: FloatArray, count: int) -> tuple[Ids, FloatArray]:
+        """Ids (n, count), and lower bounds (n,) of the distances of all other points."""
         from sklearn.neighbors import NearestNeighbors
 
         search = NearestNeighbors(n_neighbors=count, algorithm="brute").fit(self._points)
@@ -207,10 +175,8 @@ class _ProductIndex:
         squares = distances[:, -1] ** 2 - self._rounding(np.einsum("id,id->i", centred, centred))
         return ids.astype(np.int64), np.sqrt(np.maximum(squares, 0.0))
 
-    def within(self, queries: FloatArray, radius: float) -> tuple[Ids, Ids]:
-        return self.closer(queries, np.full(len(self._points), radius))
-
-    def closer(self, queries: FloatArray, radii: FloatArray) -> tuple[Ids, Ids]:
+    def within(self, queries: FloatArray, radii: FloatArray) -> tuple[Ids, Ids]:
+        """Queries and points of all pairs within the points' radii, and perhaps a few more."""
         centred = queries - self._origin
         squares = np.einsum("id,id->i", centred, centred)
         products = centred @ self._points.T  # the only large array
@@ -235,6 +201,19 @@ def separations(left: FloatArray, rows: Ids, right: FloatArray, others: Ids) -> 
     return distances
 
 
+def _ranked(
+    queries: FloatArray, own: Ids | None, points: FloatArray, ids: Ids, k: int
+) -> Neighbors:
+    """The k nearest of candidates (n_queries, count), -1 where there are no more; see `Search`."""
+    asking = np.repeat(np.arange(len(queries)), ids.shape[1])
+    distances = separations(queries, asking, points, ids.ravel()).reshape(ids.shape)
+    distances[ids < 0] = np.inf
+    if own is not None:
+        distances[ids == own[:, None]] = np.inf  # no point is its own neighbour
+    order = np.lexsort((ids, distances), axis=-1)[:, :k]
+    return Neighbors(np.take_along_axis(ids, order, 1), np.take_along_axis(distances, order, 1))
+
+
 def _blocks(rows: Ids, numbers_per_row: int) -> Iterator[Ids]:
     step = max(1, _BLOCK // numbers_per_row)
     for start in range(0, len(rows), step):
@@ -249,14 +228,7 @@ PER_CENTRE, ROUNDS = 40, 10  # points from which centres are found, and steps of
 FIRST_LISTS, MOST_LISTS = 8, 0.1  # looked through at first, and the largest share of them
 SPARE = 2  # candidates beyond those asked for
 WIDER = 4  # times as many candidates where points look for unseen ones
-BLOCK = 65_536  # queries at a time
-
-
-def faiss_at_hand() -> bool:
-    """Whether faiss can be imported."""
-    from importlib.util import find_spec
-
-    return find_spec("faiss") is not None
+PER_QUERY = _BLOCK // 65_536  # numbers, for so many queries at a time
 
 
 class _CandidateSearch:
@@ -276,33 +248,30 @@ class _CandidateSearch:
     ) -> Neighbors:
         """The k nearest points of every query, as far as they were found; see `Search`."""
         result = Neighbors(np.empty((len(queries), k), dtype=np.int64), np.empty((len(queries), k)))
-        for rows in _row_blocks(len(queries)):
+        for rows in _blocks(np.arange(len(queries)), PER_QUERY):
             mine = None if own is None else own[rows]
             ids = self._candidates(queries[rows], k + 1 + SPARE, mine)
-            distances = _distances(queries[rows], self.points, ids)
-            if own is not None:
-                distances[ids == own[rows, None]] = np.inf  # no point is its own neighbour
-            if np.isfinite(distances).sum(axis=1).min() < k:
+            near = _ranked(queries[rows], mine, self.points, ids, k)
+            if near.ids.shape[1] < k or not np.all(np.isfinite(near.distances)):
                 raise InvalidInputError(
                     f"the neighbour search found fewer than {k} neighbours of some points: ask it "
                     "for more, or use search='exact'"
                 )
-            order = np.lexsort((ids, distances), axis=-1)[:, :k]
-            result.ids[rows] = np.take_along_axis(ids, order, axis=1)
-            result.distances[rows] = np.take_along_axis(distances, order, axis=1)
+            result.ids[rows], result.distances[rows] = near
             if report is not None:
-                report(rows.stop / len(queries))
+                report((int(rows[-1]) + 1) / len(queries))
         return result
 
-    def closer(self, queries: FloatArray, radii: FloatArray) -> Links:
+    def within(self, queries: FloatArray, radii: FloatArray) -> Links:
         """Pairs of a query and a point, among the nearest, that lie within the point's radius."""
         count = min(WIDER * 10, len(self.points))
         found = []
-        for rows in _row_blocks(len(queries)):
+        for rows in _blocks(np.arange(len(queries)), PER_QUERY):
             ids = self._candidates(queries[rows], count, None)
-            distances = _distances(queries[rows], self.points, ids)
-            asking, place = np.nonzero(distances < radii[ids])
-            found.append(Links(rows.start + asking, ids[asking, place], distances[asking, place]))
+            asking, ids = np.repeat(rows, ids.shape[1])[ids.ravel() >= 0], ids[ids >= 0]
+            distances = separations(queries, asking, self.points, ids)
+            near = distances < radii[ids]
+            found.append(Links(asking[near], ids[near], distances[near]))
         return Links(*map(np.concatenate, zip(*found, strict=True)))
 
 
@@ -374,16 +343,3 @@ class TransformerSearch(_CandidateSearch):
         ids = np.full((matrix.shape[0], int(counts.max(initial=1))), -1, dtype=np.int64)
         ids[np.arange(ids.shape[1]) < counts[:, None]] = matrix.indices
         return ids
-
-
-def _distances(queries: FloatArray, points: FloatArray, ids: Ids) -> FloatArray:
-    """Distances (n_queries, count) to candidates; infinite where there is none."""
-    asking = np.repeat(np.arange(len(queries)), ids.shape[1])
-    found = separations(queries, asking, points, ids.ravel()).reshape(ids.shape)
-    found[ids < 0] = np.inf
-    return found
-
-
-def _row_blocks(n_rows: int) -> Iterator[slice]:
-    for start in range(0, n_rows, BLOCK):
-        yield slice(start, min(start + BLOCK, n_rows))
