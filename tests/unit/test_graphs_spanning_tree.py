@@ -9,8 +9,8 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial.distance import cdist
 
 from spinlearn.graphs import MutualKNN, describe, spanning_tree
-from spinlearn.graphs.search import Search
 from spinlearn.graphs.neighbors import PointSpace
+from spinlearn.graphs.search import Search
 
 
 def tree_of(X, metric="euclidean", k=8):
