@@ -53,8 +53,8 @@ from spinlearn.inputs import (
     training_labels,
 )
 from spinlearn.model.arrays import BoolArray, FloatArray, temperature_array
-from spinlearn.model.components import reached
 from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.graph import reached
 from spinlearn.model.phases import COARSE_SIZE, refined_grid, temperature_grid
 from spinlearn.model.protocols import Callback, Progress, SamplesLevels, seed_sequence
 from spinlearn.model.settings import is_open

@@ -21,8 +21,7 @@ import numpy.typing as npt
 
 from spinlearn.errors import ConvergenceWarning
 from spinlearn.model.arrays import FloatArray
-from spinlearn.model.components import near_order
-from spinlearn.model.graph import Graph
+from spinlearn.model.graph import Graph, near_order
 
 REORDERED = 4096  # nodes from which on a better order pays
 RESTARTS = 4  # rounding errors of the recurrence are removed by starting from the true residual

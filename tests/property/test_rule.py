@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from spinlearn.answers.profile import profile
 from spinlearn.answers.rule import STATUS_NAMES, label_holders, label_reach
-from spinlearn.model.components import grains, joined
 from spinlearn.model.graph import Graph
+from spinlearn.model.phases import grains, joined
 from spinlearn.model.potts import FREE, PottsModel
 from tests.hand_made import equilibrium
 

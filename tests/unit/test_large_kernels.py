@@ -9,7 +9,7 @@ from spinlearn import Graph
 from spinlearn.graphs import search as approximate
 from spinlearn.graphs.search import Search
 from spinlearn.linear import inverse_roots, scaled, solve, weight_matrix
-from spinlearn.model import components as node_order
+from spinlearn.model import graph as node_order
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from spinlearn import Graph
 from spinlearn.baselines import SuperparamagneticClustering
 from spinlearn.baselines.superparamagnetic import _stability, _stable_row, cluster_tree
 from spinlearn.engines import JunctionTree
-from spinlearn.model.components import _best_edges, grains
+from spinlearn.model.phases import _best_edges, grains
 from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
 

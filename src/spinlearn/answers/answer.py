@@ -35,8 +35,7 @@ from spinlearn.answers.temperature import (
 )
 from spinlearn.constants import SURE
 from spinlearn.errors import InvalidInputError
-from spinlearn.model.arrays import FloatArray, IntArray, frozen, nearest_row, temperature_array
-from spinlearn.model.components import TIE
+from spinlearn.model.arrays import TIE, FloatArray, IntArray, frozen, nearest_row, temperature_array
 from spinlearn.model.equilibrium import Equilibrium, Kind, NotebookTable
 from spinlearn.model.graph import Graph
 from spinlearn.model.phases import PhaseInterval, Phases, phases

@@ -38,9 +38,10 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.errors import InvalidInputError
-from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, integer_array
-from spinlearn.model.components import TIE, connected_parts, grains, joined
+from spinlearn.model.arrays import TIE, BoolArray, FloatArray, IntArray, integer_array
 from spinlearn.model.equilibrium import Equilibrium, NotebookTable
+from spinlearn.model.graph import connected_parts
+from spinlearn.model.phases import grains, joined
 from spinlearn.model.potts import FREE, PottsModel
 
 LEAST_NEW = 3  # points of a new class

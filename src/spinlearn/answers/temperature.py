@@ -24,8 +24,7 @@ from spinlearn.answers.profile import Profile
 from spinlearn.answers.rule import LEAST_NEW, Status
 from spinlearn.constants import NEIGHBOURS
 from spinlearn.errors import InvalidInputError
-from spinlearn.model.arrays import BoolArray, FloatArray
-from spinlearn.model.components import TIE
+from spinlearn.model.arrays import TIE, BoolArray, FloatArray
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.graph import Graph
 

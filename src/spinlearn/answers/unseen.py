@@ -47,8 +47,7 @@ from spinlearn.answers.labels import UNKNOWN
 from spinlearn.answers.law import Law
 from spinlearn.answers.rule import label_reach
 from spinlearn.constants import SHARPNESS
-from spinlearn.model.arrays import BoolArray, FloatArray, IntArray
-from spinlearn.model.components import TIE
+from spinlearn.model.arrays import TIE, BoolArray, FloatArray, IntArray
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import FREE, PottsModel
 

@@ -31,9 +31,8 @@ from spinlearn.inputs import (
     similarities,
     training_labels,
 )
-from spinlearn.model.arrays import BoolArray, FloatArray, IntArray
-from spinlearn.model.components import TIE, reached
-from spinlearn.model.graph import Graph
+from spinlearn.model.arrays import TIE, BoolArray, FloatArray, IntArray
+from spinlearn.model.graph import Graph, reached
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -50,8 +50,7 @@ from spinlearn.linear import (
     weight_matrix,
 )
 from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, float_array
-from spinlearn.model.components import reached
-from spinlearn.model.graph import Graph
+from spinlearn.model.graph import Graph, reached
 
 WRONG = 1e-3  # error of the sum of a row of f, which should be one
 REFINEMENTS = 3  # at most, where some are; where some still are, the system is singular

@@ -49,8 +49,7 @@ from spinlearn.baselines.base import GraphClassifier, GraphClusterer, numbered_b
 from spinlearn.errors import GraphWarning, InvalidInputError
 from spinlearn.linear import inverse_roots, scaled, weight_matrix
 from spinlearn.model.arrays import FloatArray, IntArray
-from spinlearn.model.components import reached
-from spinlearn.model.graph import Graph
+from spinlearn.model.graph import Graph, reached
 
 CLOSE = 1e-9  # share of the range of the eigenvector: points closer than this stay together
 SAME = 1e-9  # eigenvalues closer than this, relative to the largest, count as equal

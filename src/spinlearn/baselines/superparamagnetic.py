@@ -46,9 +46,8 @@ from spinlearn.model.arrays import (
     restore,
     temperature_array,
 )
-from spinlearn.model.components import grains
 from spinlearn.model.graph import Graph
-from spinlearn.model.phases import WHOLE, phases, temperature_grid, tracked
+from spinlearn.model.phases import WHOLE, grains, phases, temperature_grid, tracked
 from spinlearn.model.potts import PottsModel
 from spinlearn.model.protocols import Callback
 

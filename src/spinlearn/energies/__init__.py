@@ -17,8 +17,7 @@ from spinlearn.energies.class_level import (
     NormalizedCut,
     RatioCut,
 )
-from spinlearn.energies.custom import ClassPrior, Custom
-from spinlearn.energies.pairwise import LGC, Harmonic, MinCut
+from spinlearn.energies.pairwise import LGC, ClassPrior, Custom, Harmonic, MinCut
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.class_penalty import ClassPenalty
 from spinlearn.model.potts import PottsModel

@@ -48,8 +48,7 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.linear import inverse_roots, scaled, solve, weight_matrix
 from spinlearn.model.arrays import BoolArray, FloatArray, real_array
 from spinlearn.model.class_penalty import ClassPenalty
-from spinlearn.model.components import reached
-from spinlearn.model.graph import Graph
+from spinlearn.model.graph import Graph, reached
 from spinlearn.model.settings import is_number
 
 TOLERANCE = 1e-8  # residual relative to the labels, far below the margins that fields are made of

@@ -16,8 +16,7 @@ import numpy as np
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.arrays import float_array
-from spinlearn.model.components import connected_parts
-from spinlearn.model.graph import Graph
+from spinlearn.model.graph import Graph, connected_parts
 
 
 def from_networkx(graph: Any, weight: str | None = "weight") -> tuple[Graph, list[Hashable]]:

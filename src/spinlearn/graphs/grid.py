@@ -60,17 +60,7 @@ class PixelGrid(Settings):
     contrast: float | None = None
 
     def build(self, mask: Any) -> Graph:
-        """The graph of the True pixels, numbered row by row.
-
-        Parameters
-        ----------
-        mask : bool array (height, width)
-            Which pixels are points.
-
-        Returns
-        -------
-        Graph
-        """
+        """The graph of the True pixels of `mask` (height, width), numbered row by row."""
         if self.connectivity not in _STEPS:
             raise InvalidInputError(
                 f"connectivity={self.connectivity!r} is unknown: use 4 (pixels that share a side) "
@@ -85,7 +75,7 @@ class PixelGrid(Settings):
         pixels = _checked_mask(mask)
         height, width = pixels.shape
         nodes = np.cumsum(pixels).reshape(pixels.shape) - 1
-        edges = [np.empty((0, 2), dtype=np.int64)]
+        edges = []
         for down, right in _STEPS[self.connectivity]:
             here = np.s_[: height - down, max(0, -right) : width - max(0, right)]
             there = np.s_[down:, max(0, right) : width + min(0, right)]
@@ -118,33 +108,14 @@ class PixelGrid(Settings):
         return np.asarray(np.maximum(np.exp(-apart / (2 * scale)), WEAKEST))
 
     def attach(self, X_new: Any, X: Any) -> Any:
-        """Refused: a pixel that is not in the image has no neighbours in it.
-
-        Parameters
-        ----------
-        X_new, X : ignored
-
-        Raises
-        ------
-        InvalidInputError
-        """
+        """Refused, whatever `X_new` and `X`: pixels outside the image have no neighbours in it."""
         raise InvalidInputError(
             "pixels outside the image it was made from cannot be attached to a pixel grid: fit the "
             "larger image"
         )
 
     def coordinates(self, mask: Any) -> IntArray:
-        """Row and column of every node, in the order of `build`.
-
-        Parameters
-        ----------
-        mask : bool array (height, width)
-            Which pixels are points.
-
-        Returns
-        -------
-        int32 array (n, 2)
-        """
+        """Row and column of every node of `mask`, in the order of `build`, int32 (n, 2)."""
         return frozen(np.argwhere(_checked_mask(mask)), np.int32)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.model.arrays import BoolArray, FloatArray, StateArray, frozen, restore
-from spinlearn.model.components import reached
+from spinlearn.model.graph import reached
 from spinlearn.model.potts import FREE, PottsModel
 
 SLACK = 1e-12  # of the largest cost: rounding errors in a table of real numbers

@@ -25,8 +25,7 @@ import numpy.typing as npt
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers.multilevel import contracted, masses, modules
 from spinlearn.model.arrays import FloatArray, IntArray
-from spinlearn.model.components import near_order
-from spinlearn.model.graph import Graph
+from spinlearn.model.graph import Graph, near_order
 from spinlearn.model.potts import PottsModel
 
 MANY = 300_000

@@ -1,4 +1,4 @@
-"""Graph: a checked, immutable list of weighted undirected edges with a CSR view.
+"""Graph: a checked, immutable list of weighted undirected edges with a CSR view; its parts.
 
 Axes: n nodes, m edges. `edges[e] = (u, v)` with u < v, sorted, unique; `weights[e]` finite and
 non-zero, of either sign. Row i of the CSR view lists the neighbours of node i and the edge ids.
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.arrays import (
+    BoolArray,
     FloatArray,
     IntArray,
     frozen,
@@ -22,6 +23,8 @@ from spinlearn.model.arrays import (
     real_array,
     restore,
 )
+
+BALL = 20_000  # nodes; with ten neighbours and ten states their messages take 10 MB
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False, repr=False)
@@ -231,3 +234,43 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph(n_nodes={self.n_nodes}, n_edges={self.n_edges})"
+
+
+def connected_parts(n_nodes: int, edges: IntArray) -> IntArray:
+    """Number of the connected part of every node, in the order of their first nodes."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ends = (edges[:, 0], edges[:, 1])
+    links = coo_array((np.ones(len(edges), np.int8), ends), shape=(n_nodes, n_nodes))
+    return np.asarray(connected_components(links, directed=False)[1], dtype=np.int32)
+
+
+def reached(graph: Graph, marked: BoolArray, links: BoolArray | None = None) -> BoolArray:
+    """Nodes in a part, connected by `links` (default: all edges), that holds a marked one, (n,)."""
+    part = connected_parts(graph.n_nodes, graph.edges if links is None else graph.edges[links])
+    return np.isin(part, part[marked])
+
+
+def near_order(
+    indptr: IntArray, neighbors: IntArray, left_out: BoolArray | None = None
+) -> npt.NDArray[np.int32]:
+    """Nodes, but for those left out, such that sweeps find neighbours in the cache.
+
+    The graph is given by its rows of neighbours. Up to the size of a ball this is reverse
+    Cuthill-McKee, beyond see `spinlearn.kernels.graph_tools.list_in_balls`.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+    from spinlearn.kernels.graph_tools import list_in_balls
+
+    n = len(indptr) - 1
+    if n <= BALL and left_out is None:
+        links = csr_array((np.ones(len(neighbors), dtype=np.int8), neighbors, indptr), shape=(n, n))
+        order = reverse_cuthill_mckee(links, symmetric_mode=True) if n else []
+        return np.asarray(order, dtype=np.int32)
+    listed = np.zeros(n, dtype=np.bool_) if left_out is None else left_out.copy()
+    order, borders = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    count = list_in_balls(indptr, neighbors, BALL, listed, borders, order)
+    return order[:count] if count == n else order[:count].copy()

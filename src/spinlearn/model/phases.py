@@ -1,10 +1,14 @@
-"""Phases of an equilibrium, the grid of temperatures, clusters followed over it.
+"""Grains and phases of an equilibrium, the grid of temperatures, clusters followed over it.
+
+Grains are points that agree at one temperature: the connected parts of the edges with C_ij at or
+above a threshold. Blatt, Wiseman & Domany (Neural Computation 9, 1805, 1997) use 1/2 and then also
+join every point to the neighbour with which it agrees most, which gathers the fringe of a cluster.
 
 The three phases of a granular ferromagnet, section 4 of the paper, after Blatt, Wiseman & Domany:
 at low temperature the points agree as one (*ferromagnetic*), at high temperature they are
 independent (*paramagnetic*); in between grains are ordered but not with each other
-(*super-paramagnetic*), which is where clusters and classes show. With the components of the graph
-of edges with C_ij >= (1 + 1/q)/2 as grains:
+(*super-paramagnetic*), which is where clusters and classes show. With (1 + 1/q)/2 as the threshold
+of grains:
 
     ferromagnetic       the largest grain holds nearly all points
     paramagnetic        no grain holds more than a few
@@ -33,10 +37,12 @@ from itertools import groupby
 
 import numpy as np
 
-from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, cell_ends
-from spinlearn.model.components import grains
+from spinlearn.model.arrays import TIE, BoolArray, FloatArray, IntArray, cell_ends
 from spinlearn.model.equilibrium import Equilibrium
+from spinlearn.model.graph import Graph, connected_parts
 from spinlearn.model.potts import PottsModel
+
+LEAST_AGREEMENT = 0.0005  # of the way from chance to full agreement: less is noise
 
 WHOLE = 0.9  # share of the points in the largest grain, above which all act as one
 GRAIN = 0.03  # share (at least GRAIN_POINTS) below which even the largest grain is none
@@ -77,6 +83,67 @@ class Phases:
         ends = cell_ends(self.temperatures).tolist()
         runs = [list(k) for _, k in groupby(range(len(self.phases)), self.phases.__getitem__)]
         return [PhaseInterval(self.phases[k[0]], ends[k[0]], ends[k[-1] + 1]) for k in runs]
+
+
+def grains(
+    equilibrium: Equilibrium, row: int, threshold: float, *, join_all: bool = False
+) -> IntArray:
+    """Number of the grain of every node at the row-th temperature: edges agree by `threshold`.
+
+    `join_all` joins every point to the neighbour with which it agrees most; of several equally good
+    ones, to that of the strongest coupling.
+    """
+    graph = equilibrium.model.graph
+    agreement = equilibrium.edge_agreement[row]
+    kept = agreement >= threshold - TIE
+    if join_all:
+        strength = np.abs(equilibrium.model.couplings)
+        kept[_best_edges(graph, np.rint(agreement / TIE), strength)] = True
+    return connected_parts(graph.n_nodes, graph.edges[kept])
+
+
+def _best_edges(graph: Graph, agreement: FloatArray, strength: FloatArray) -> IntArray:
+    """Of every point that has neighbours, the edge of largest agreement, then strength."""
+    starts = graph.indptr[:-1][graph.degrees > 0]
+    if len(starts) == 0:
+        return np.empty(0, dtype=np.int32)
+    lengths = graph.degrees[graph.degrees > 0]
+    ids = graph.edge_ids
+    value = agreement[ids]
+    top = value == np.repeat(np.maximum.reduceat(value, starts), lengths)
+    value = np.where(top, strength[ids], -1.0)
+    top = value == np.repeat(np.maximum.reduceat(value, starts), lengths)
+    last = np.maximum.reduceat(np.where(top, np.arange(len(ids)), -1), starts)
+    return np.asarray(ids[last])
+
+
+def joined(
+    equilibrium: Equilibrium, row: int, parts: IntArray, small: BoolArray, chance: float
+) -> IntArray:
+    """Grains after the small ones have joined that of the others with which they agree most.
+
+    How much two grains agree is summed over their links, C_ij - chance each, so that no answer
+    hangs on which of two links is a little the stronger in a sample; `chance` is the agreement of
+    nodes that know nothing of each other. A sum within LEAST_AGREEMENT of it, as part of the way to
+    1, joins nothing. Small grains join others, not each other, and all that are equally good.
+    """
+    graph = equilibrium.model.graph
+    beyond = (equilibrium.edge_agreement[row] - chance) / max(1 - chance, TIE)
+    strength = np.abs(equilibrium.model.couplings)
+    from_to = [graph.edges, graph.edges[:, ::-1]]
+    leaving = [np.flatnonzero(small[e[:, 0]] & ~small[e[:, 1]]) for e in from_to]
+    ends = np.concatenate([e[kept] for e, kept in zip(from_to, leaving, strict=True)])
+    ids = np.concatenate(leaving)
+    ways, way = np.unique(parts[ends], axis=0, return_inverse=True)
+    n_parts, origin = int(parts.max(initial=-1)) + 1, ways[:, 0]
+    top = np.ones(len(ways), dtype=np.bool_)
+    for value, least in ((beyond, LEAST_AGREEMENT), (strength, 0.0)):
+        # Of equals, the more strongly coupled.
+        total = np.bincount(way.ravel(), weights=value[ids], minlength=len(ways))
+        best = np.full(n_parts, least)
+        np.maximum.at(best, origin[top], total[top])
+        top &= total >= best[origin] - TIE * np.maximum(best[origin], 1.0)
+    return np.asarray(connected_parts(n_parts, ways[top])[parts])
 
 
 def phases(equilibrium: Equilibrium) -> Phases:

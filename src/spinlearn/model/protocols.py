@@ -1,10 +1,6 @@
-"""What engines and builders look like, seeds, and how a run is asked to stop.
+"""The seams: what engines, graph builders and progress reports look like, seeds.
 
-The seams: what engines, graph builders, progress reports look like.
-
-Seeds: whatever a caller has, as a sequence of which independent streams are spawned.
-
-The seam between a sampling run and whoever knows when its answer is settled.
+And between a sampling run and whoever knows when its answer is settled.
 """
 
 from __future__ import annotations
@@ -91,17 +87,7 @@ class Engine(Protocol):
     name: ClassVar[str]
 
     def unsupported(self, model: PottsModel) -> str | None:
-        """Why this engine cannot treat the model, in one sentence with a remedy, or None if it can.
-
-        Parameters
-        ----------
-        model : PottsModel
-            The model to be treated.
-
-        Returns
-        -------
-        str or None
-        """
+        """Why this engine cannot treat the `model`, with a remedy, or None if it can."""
 
     def run(
         self,

@@ -7,7 +7,7 @@ messages into i; `reverse` is the slot of the opposite direction. Clamped nodes 
 number, and are part of the fields of their neighbours. Nodes are renumbered so that neighbours lie
 close together, which keeps the messages of a sweep in the cache: by reverse Cuthill-McKee, which
 makes one sweep forth with one sweep back exact on a tree, and in single precision, meant for
-millions of nodes, by `spinlearn.model.components`. There nothing of the model is copied: what
+millions of nodes, by `spinlearn.model.graph.near_order`. There nothing of the model is copied: what
 belongs to an edge is looked up in it. Axes: N nodes, n of them free, m edges, q states.
 
 States that a model cannot tell apart, and what follows for its averages.
@@ -33,7 +33,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
 from spinlearn.model.arrays import BoolArray, FloatArray, IntArray
-from spinlearn.model.components import near_order
+from spinlearn.model.graph import near_order
 from spinlearn.model.potts import FREE, ConditionedModel, PottsModel
 
 BROKEN = 1e-3  # difference in probability of states in one orbit that counts as breaking
