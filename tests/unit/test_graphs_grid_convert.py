@@ -20,14 +20,12 @@ def edge_set(graph):
     return set(map(tuple, graph.edges.tolist()))
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (1, 6), (6, 1), (5, 7)])
+@pytest.mark.parametrize("shape", [(1, 6), (6, 1), (5, 7)])
 @pytest.mark.parametrize("connectivity", [4, 8])
-@pytest.mark.parametrize("seed", [None, 0])
-def test_pixel_grid_matches_networkx(shape, connectivity, seed):
-    mask = np.ones(shape, dtype=bool)
-    if seed is not None:
-        mask = np.random.default_rng(seed).random(shape) < 0.7
-        mask[-1, -1] = True
+@pytest.mark.parametrize("share", [0.7, 1.0])
+def test_pixel_grid_matches_networkx(shape, connectivity, share):
+    mask = np.random.default_rng(0).random(shape) < share
+    mask[-1, -1] = True
     lattice = nx.grid_2d_graph(*shape)
     if connectivity == 8:
         for r, c in list(lattice.nodes):
@@ -43,8 +41,7 @@ def test_pixel_grid_matches_networkx(shape, connectivity, seed):
     assert edge_set(graph) == expected
     assert graph.n_nodes == mask.sum()
     assert np.all(graph.weights == 1)
-    np.testing.assert_array_equal(grid.build(mask.astype(int)).edges, graph.edges)
-    assert clone(grid) == grid
+    np.testing.assert_array_equal(clone(grid).build(mask.astype(int)).edges, graph.edges)
 
 
 @pytest.mark.parametrize(
@@ -57,10 +54,9 @@ def test_pixel_grid_matches_networkx(shape, connectivity, seed):
     ],
 )
 def test_bad_masks_are_refused(mask, message):
-    with pytest.raises(InvalidInputError, match=message):
-        PixelGrid().build(mask)
-    with pytest.raises(InvalidInputError, match=message):
-        PixelGrid().coordinates(mask)
+    for use in (PixelGrid().build, PixelGrid().coordinates):
+        with pytest.raises(InvalidInputError, match=message):
+            use(mask)
 
 
 def test_from_networkx_keeps_names_and_weights():
@@ -74,19 +70,12 @@ def test_from_networkx_keeps_names_and_weights():
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
     assert graph.weights.tolist() == [2.5, 1.0]
     assert from_networkx(source, weight=None)[0].weights.tolist() == [1.0, 1.0]
-    np.testing.assert_array_equal(as_graph(source).weights, graph.weights)
+    by_matrix = as_graph(nx.to_scipy_sparse_array(source))
+    for other in (as_graph(source), by_matrix):
+        np.testing.assert_array_equal(other.edges, graph.edges)
+        np.testing.assert_array_equal(other.weights, graph.weights)
     parallel = nx.MultiGraph([(0, 1, {"cost": 2.0}), (1, 0, {"cost": 3.0}), (1, 2)])
     assert from_networkx(parallel, weight="cost")[0].weights.tolist() == [5.0, 1.0]
-
-
-def test_from_networkx_agrees_with_its_matrix():
-    source = nx.gnp_random_graph(30, 0.2, seed=0)
-    for number, (u, v) in enumerate(source.edges):
-        source.edges[u, v]["weight"] = number - 7.5
-    by_matrix = as_graph(nx.to_scipy_sparse_array(source))
-    graph, _ = from_networkx(source)
-    np.testing.assert_array_equal(graph.edges, by_matrix.edges)
-    np.testing.assert_array_equal(graph.weights, by_matrix.weights)
 
 
 @pytest.mark.parametrize(
@@ -98,18 +87,14 @@ def test_from_networkx_agrees_with_its_matrix():
             (nx.Graph([("a", "b", {"weight": 1}), ("b", "c", {"weight": bad})]), said)
             for bad, said in [
                 ("2.5", r"edge \('b', 'c'\) .* has weight='2.5', which is no real.*weight=None"),
-                (None, r"edge \('b', 'c'\) .* has weight=None, which is no real number: set it"),
                 ([1.0], r"edge \('b', 'c'\) .* has weight=\[1.0\]"),
-                (float("nan"), r"edge \('b', 'c'\) .* has weight=nan, which is NaN or infinite"),
                 (np.float32("inf"), r"edge \('b', 'c'\) .* has weight=inf, which is NaN or inf"),
+                (10**400, r"edge \('b', 'c'\)"),
             ]
         ],
-        (nx.Graph([(0, 1, {"weight": 2.0}), (1, 2, {"weight": 10**400})]), r"edge \(1, 2\)"),
     ],
 )
 def test_unusable_networkx_graphs_are_refused(source, message):
-    with pytest.raises(InvalidInputError, match=message):
-        from_networkx(source)
     with pytest.raises(InvalidInputError, match=message):
         as_graph(source)
 
@@ -132,8 +117,6 @@ def test_describe():
     assert (summary.n_components, summary.n_isolated) == (4, 2)
     assert summary.mean_degree == pytest.approx(6 / 7)
     assert describe(Graph(1, [])).component_sizes == (1,)
-    with pytest.raises(AttributeError):
-        summary.n_nodes = 3
 
 
 @pytest.mark.filterwarnings("ignore:A column-vector y was passed")
@@ -175,59 +158,39 @@ def test_strokes_of_another_size_than_the_mask_are_refused(shape, said):
 # -- what the image shows ----------------------------------------------------------------------
 
 
-def disc(size: int = 24) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A noisy image of a disc, what it shows, and two strokes."""
-    down, right = np.mgrid[:size, :size]
-    truth = ((down - size / 2) ** 2 + (right - size / 2) ** 2 < (size / 3) ** 2).astype(int)
-    image = truth + np.random.default_rng(0).normal(0, 0.15, truth.shape)
-    strokes = np.full(truth.shape, -1)
-    strokes[size // 2, size // 2 - 2 : size // 2 + 2] = 1
-    strokes[1, 2:-2] = 0
-    return image, truth, strokes
-
-
 @pytest.mark.slow
 def test_strokes_fill_what_the_image_shows_and_not_what_lies_near():
-    image, truth, strokes = disc()
-    mask = np.ones(truth.shape, dtype=bool)
-    right = {}
-    for values in (None, image):
+    """A noisy image of a disc, and two strokes."""
+    down, right = np.mgrid[:24, :24]
+    truth = ((down - 12) ** 2 + (right - 12) ** 2 < 64).astype(int)
+    image = truth + np.random.default_rng(0).normal(0, 0.15, truth.shape)
+    strokes = np.full(truth.shape, -1)
+    strokes[12, 10:14] = 1
+    strokes[1, 2:-2] = 0
+    share = []
+    for values in (image, None):
+        rule = TemperatureRule(name=0.2, grid=[0.2])
         clf = PottsClassifier(
-            method="paper",
-            graph=PixelGrid(values=values),
-            random_state=0,
-            temperature=TemperatureRule(name=0.2, grid=[0.2]),
-        ).fit(mask, strokes)
-        right[values is None] = np.mean(clf.forced_labels_ == truth.ravel())
-    assert right[False] > 0.99
-    assert right[True] < 0.9
+            method="paper", graph=PixelGrid(values=values), random_state=0, temperature=rule
+        ).fit(np.ones(truth.shape, dtype=bool), strokes)
+        share.append(np.mean(clf.forced_labels_ == truth.ravel()))
+    assert share[0] > 0.99
+    assert share[1] < 0.9
 
 
 def test_weights_are_those_of_the_formula():
-    image = np.array([[0.0, 1.0], [3.0, 1.0]])
-    grid = PixelGrid(values=image, contrast=2.0).build(np.ones((2, 2), dtype=bool))
+    image, mask = np.array([[0.0, 1.0], [3.0, 1.0]]), np.ones((2, 2), dtype=bool)
+    grid = PixelGrid(values=image, contrast=2.0).build(mask)
     apart = [image.ravel()[u] - image.ravel()[v] for u, v in grid.edges]
     np.testing.assert_allclose(grid.weights, np.exp(-np.square(apart) / 8))
-    usual = PixelGrid(values=image).build(np.ones((2, 2), dtype=bool))
-    expected = PixelGrid(values=image, contrast=np.sqrt(np.mean(np.square(apart))))
-    np.testing.assert_allclose(usual.weights, expected.build(np.ones((2, 2), dtype=bool)).weights)
-
-
-def test_the_unit_of_the_values_does_not_matter_and_channels_add_up():
-    image, truth, _ = disc(8)
-    mask = np.ones(truth.shape, dtype=bool)
-    plain = PixelGrid(values=image).build(mask).weights
-    np.testing.assert_allclose(PixelGrid(values=255 * image + 7).build(mask).weights, plain)
-    colours = np.stack([image, image, image], axis=2)
-    np.testing.assert_allclose(PixelGrid(values=colours).build(mask).weights, plain)
-
-
-def test_pixels_outside_the_mask_may_hold_anything_and_a_flat_image_joins_all_alike():
-    image, truth, _ = disc(8)
-    mask = truth.astype(bool)
-    image[~mask] = np.nan
+    usual = PixelGrid(values=image, contrast=np.sqrt(np.mean(np.square(apart))))
+    alike = (image, 255 * image + 7, np.stack([image, image, image], axis=2))  # units, channels
+    for values in alike:
+        found = PixelGrid(values=values).build(mask).weights
+        np.testing.assert_allclose(found, usual.build(mask).weights)
+    image[1, 0], mask[1, 0] = np.nan, False  # outside the mask anything may be
     assert np.all(np.isfinite(PixelGrid(values=image).build(mask).weights))
-    assert set(PixelGrid(values=np.zeros((8, 8))).build(mask).weights) == {1.0}
+    assert set(PixelGrid(values=np.zeros((2, 2))).build(mask).weights) == {1.0}
 
 
 @pytest.mark.parametrize(
@@ -237,9 +200,7 @@ def test_pixels_outside_the_mask_may_hold_anything_and_a_flat_image_joins_all_al
         ({"values": np.zeros((3, 2))}, "values have shape"),
         ({"values": np.full((2, 2), np.nan)}, "inside the mask"),
         ({"values": [["a", "b"], ["c", "d"]]}, "values must be real numbers"),
-        ({"values": np.eye(2), "contrast": 0}, "contrast=0 is not a positive number"),
         ({"values": np.eye(2), "contrast": np.nan}, "contrast=nan is not a positive number"),
-        ({"contrast": "a"}, "contrast='a' is not a positive number"),
     ],
 )
 def test_images_that_do_not_fit_are_refused(settings, said):
@@ -282,9 +243,7 @@ TWICE = pd.DataFrame(POINTS, index=["a", "a", "b", "c"], columns=["size"])
     ("X", "y", "said"),
     [
         (PATH, {"a": "left", "z": "right"}, "'z', which is not among the nodes of the graph"),
-        (PATH, pd.Series({"a": "left", "z": "right"}), "'z', which is not among the nodes"),
         (PATH, pd.Series(["left", "right"], index=["a", "a"]), "more than one label for the node"),
-        (POINTS, {0: 7, 4: 9}, "the rows 0 to 3"),
         (TWICE, {"a": 7, "b": 9}, r"repeats.*reset_index\(drop=True\)"),
     ],
 )
@@ -293,17 +252,15 @@ def test_names_that_do_not_fit_are_refused(X, y, said):
         clone(QUICK).fit(X, y)
 
 
-def test_a_dict_of_labels_counts_rows_where_nodes_have_no_names():
-    assert clone(QUICK).fit(POINTS, {0: 7, 3: 9}).forced_labels_.tolist() == [7, 7, 9, 9]
-
-
-@pytest.mark.parametrize("rows", [list("wxyz"), [3, 0, 1, 2], [10, 11, 12, 13]])
-def test_keys_of_a_dict_are_the_index_of_a_data_frame(rows):
-    frame = pd.DataFrame(POINTS, index=rows, columns=["size"])
-    found = clone(QUICK).fit(frame, {rows[0]: 7, rows[3]: 9})
+@pytest.mark.parametrize("rows", [None, list("wxyz"), [3, 0, 1, 2], [10, 11, 12, 13]])
+def test_keys_of_a_dict_are_the_index_of_a_data_frame_and_else_count_rows(rows):
+    frame = POINTS if rows is None else pd.DataFrame(POINTS, index=rows, columns=["size"])
+    first, last = (0, 3) if rows is None else (rows[0], rows[3])
+    found = clone(QUICK).fit(frame, {first: 7, last: 9})
     assert found.forced_labels_.tolist() == [7, 7, 9, 9]
-    with pytest.raises(InvalidInputError, match=r"99, which is not among the index of X \("):
-        clone(QUICK).fit(frame, {rows[0]: 7, 99: 9})
+    said = "the rows 0 to 3" if rows is None else r"99, which is not among the index of X \("
+    with pytest.raises(InvalidInputError, match=said):
+        clone(QUICK).fit(frame, {first: 7, 99: 9})
 
 
 def test_labels_with_the_rows_of_a_data_frame_in_another_order_are_refused():
@@ -313,17 +270,15 @@ def test_labels_with_the_rows_of_a_data_frame_in_another_order_are_refused():
     assert found.forced_labels_.tolist() == [7, 7, 9, 9]
     shuffled = y.loc[list("zxwy")]
     said = r"row 0 is 'z' in y, 'w' in X.*pass y\.loc\[X\.index\]"
-    for use in (clone(QUICK).fit, found.score):
+    for use in (clone(QUICK).fit, found.score, LocalGlobalConsistency().fit):
         with pytest.raises(InvalidInputError, match=said):
             use(frame, shuffled)
-    with pytest.raises(InvalidInputError, match=said):
-        LocalGlobalConsistency().fit(frame, shuffled)
     with pytest.raises(InvalidInputError, match=said):
         found.relabel(shuffled)
     assert found.relabel(shuffled.loc[frame.index]).forced_labels_.tolist() == [7, 7, 9, 9]
 
 
-@pytest.mark.parametrize("rows", [list("wxyz"), list("wxxz"), [0, 1, 2, 3]])
+@pytest.mark.parametrize("rows", [list("wxxz"), [0, 1, 2, 3]])
 @pytest.mark.parametrize("others", [list("wxyt"), [5, 6, 7, 8]])
 def test_labels_with_other_rows_go_by_position(rows, others):
     frame = pd.DataFrame(POINTS, index=rows, columns=["size"])

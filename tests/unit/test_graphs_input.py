@@ -16,12 +16,6 @@ BUILDERS = [KNN(n_neighbors=2), MutualKNN(n_neighbors=2), Radius(radius=2.0)]
 X = np.array([[0.0, 1.0], [1.0, 1.0], [0.0, 3.0], [2.0, 2.0]])
 
 
-def with_value(value):
-    changed = X.astype(object if isinstance(value, str) else type(value))
-    changed[2, 1] = value
-    return changed
-
-
 @pytest.mark.parametrize(
     "same",
     [
@@ -51,29 +45,20 @@ def test_any_table_of_numbers_will_do(builder, same):
 def test_numbers_of_numpy_and_booleans_are_numbers():
     flags = X > 1
     np.testing.assert_array_equal(KNN().build(flags).edges, KNN().build(pd.DataFrame(flags)).edges)
-    assert Radius(radius=1.0).build(flags).n_edges == Radius(radius=1.0).build(flags * 1.0).n_edges
     assert KNN(n_neighbors=np.int32(2)).build(X).n_edges == KNN(n_neighbors=2).build(X).n_edges
     assert Radius(radius=np.float32(2)).build(X).n_edges == Radius(radius=2).build(X).n_edges
 
 
-@pytest.mark.parametrize("builder", [*BUILDERS, KNN(metric="cosine"), KNN(metric="correlation")])
-def test_one_point_is_a_graph_of_one_node(builder):
-    graph = builder.build([[1.0, 2.0]])
-    assert (graph.n_nodes, graph.n_edges) == (1, 0)
-
-
 BAD_POINTS = [
-    (with_value(np.nan), "1 NaN or infinite values, the first at row 2, column 1.*impute"),
+    (np.where(X == 3, np.nan, X), "1 NaN or infinite values, the first at row 2, column 1.*impute"),
     (pd.DataFrame(X).astype("Int64").mask(X == 3), "1 NaN"),
     (np.ma.masked_greater(X, 2), "masked values"),
     (np.empty((0, 3)), "no points"),
     (np.empty((3, 0)), "no features"),
     (np.arange(5.0), r"2-D.*shape \(5,\).*reshape\(-1, 1\)"),
-    (None, "2-D|real numbers"),
     ([["a", "b"], ["c", "d"]], "real numbers.*<U1.*encode"),
-    (with_value("1.5"), "real numbers.*got '1.5'"),
+    ([[1.0, "1.5"], [2.0, 3.0]], "real numbers"),
     (X + 1j, "real numbers.*complex"),
-    (np.zeros((2, 2), dtype="datetime64[s]"), "real numbers.*datetime"),
     ([[1.0, 2.0], [3.0]], "real numbers.*inhomogeneous"),
     (sparse.csr_array(X), "sparse.*toarray.*as_graph"),
     (pd.DataFrame({"a": [1, 2], "city": ["x", "y"]}), r"1 non-numeric columns \(city\).*encode"),
@@ -126,22 +111,14 @@ def test_bad_distance_matrices_are_refused(distances, message):
 @pytest.mark.parametrize(
     ("builder", "message"),
     [
-        *[
-            (kind(n_neighbors=k), "n_neighbors=.*whole number >= 1")
-            for kind, k in ((KNN, 0), (KNN, 2.5), (KNN, "3"), (MutualKNN, True), (KNN, np.nan))
-        ],
-        *[
-            (Radius(radius=r), "radius=.*finite number > 0")
-            for r in (0, -1.0, np.nan, np.inf, "1", True)
-        ],
+        *[(KNN(n_neighbors=k), "n_neighbors=.*whole number >= 1") for k in (0, 2.5, "3", True)],
+        *[(Radius(radius=r), "radius=.*finite number > 0") for r in (0, np.nan, np.inf, "1", True)],
         (KNN(metric="manhattan"), "metric=.*'correlation', 'precomputed'"),
-        (Radius(radius=1.0, metric=None), "metric=.*'correlation', 'precomputed'"),
         (MutualKNN(weights="cubic"), "weights='cubic'.*'gaussian', 'local'"),
         (MutualKNN(spanning_tree="yes"), "spanning_tree must be True or False"),
     ],
 )
 def test_bad_settings_are_refused_when_used(builder, message):
-    with pytest.raises(InvalidInputError, match=message):
-        builder.build(X)
-    with pytest.raises(InvalidInputError, match=message):
-        builder.attach(X, X)
+    for use in (builder.build, lambda points: builder.attach(points, points)):
+        with pytest.raises(InvalidInputError, match=message):
+            use(X)

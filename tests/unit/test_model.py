@@ -15,6 +15,7 @@ from spinlearn.engines import Auto, Enumeration, JunctionTree
 from spinlearn.engines.exact import elimination as elimination_solver
 from spinlearn.errors import InvalidInputError
 from spinlearn.model import potts as model_module
+from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
 from tests.conftest import small_models
@@ -82,17 +83,11 @@ def test_min_cut_with_a_strength_per_point_is_equation_2():
 
 
 def test_min_cut_strength_in_the_limits_is_no_label_and_a_clamp():
-    labels = [0, -1, 1]
-    ignored = MinCut()(PATH, labels, 2, label_strength=0.0)
+    ignored = MinCut()(PATH, [0, -1, 1], 2, label_strength=0.0)
     assert ignored.energy([1, 1, 0]) == MinCut()(PATH, [-1, -1, -1], 2).energy([1, 1, 0]) == 3.0
-    held = MinCut()(PATH, labels, 2)
-    strong = MinCut()(PATH, labels, 2, label_strength=1e4)
-    for temperature in (0.0, 0.7, 5.0):
-        np.testing.assert_allclose(
-            Enumeration().run(strong, [temperature]).marginals,
-            Enumeration().run(held, [temperature]).marginals,
-            atol=1e-9,
-        )
+    held, strong = (MinCut(label_strength=h)(PATH, [0, -1, 1], 2) for h in (np.inf, 1e4))
+    one, other = (Enumeration().run(m, [0.0, 0.7, 5.0]).marginals for m in (held, strong))
+    np.testing.assert_allclose(one, other, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -141,25 +136,15 @@ def test_energy_refuses(states, message):
 
 
 def test_127_states_fit_in_a_byte():
-    assert PottsModel(PATH, 127).energy(np.empty((0, 3), int)).shape == (0,)
     model = PottsModel(PATH, 127, clamped=[126, -1, -1])
     assert model.energy([126, 126, 0]) == 3.0
-    run = JunctionTree().run(model, [0.0])
-    np.testing.assert_allclose(run.marginals[0, :, 126], 1.0, atol=1e-12)
+    assert JunctionTree().run(model, [0.0]).marginals[0, 2, 126] == pytest.approx(1)
 
 
 ARRAYS = {
     "Graph": ("edges", "weights", "indptr", "neighbors", "edge_ids"),
     "PottsModel": ("couplings", "pair_cost", "fields", "clamped"),
-    "Equilibrium": (
-        "temperatures",
-        "marginals",
-        "edge_agreement",
-        "mean_energy",
-        "heat_capacity",
-        "log_partition",
-        "converged",
-    ),
+    "Equilibrium": ("temperatures", "marginals", "edge_agreement", "log_partition", "converged"),
 }
 
 
@@ -188,19 +173,12 @@ def test_arrays_are_read_only(thing):
 
 
 def test_a_model_keeps_no_reference_to_its_input():
-    given_arrays = {
-        "couplings": np.array([1.0, -1.0]),
-        "pair_cost": np.array([[0.0, 2.0], [2.0, 1.0]]),
-        "fields": np.ones((3, 2)),
-        "clamped": np.array([1, -1, -1], dtype=np.int8),
-    }
-    model = PottsModel(PATH, 2, **given_arrays)
-    before = {name: getattr(model, name).copy() for name in given_arrays}
-    for array in given_arrays.values():
-        assert array.flags.writeable
+    arrays = {"fields": np.ones((3, 2)), "clamped": np.array([1, -1, -1], dtype=np.int8)}
+    model = PottsModel(PATH, 2, **arrays)
+    for name, array in arrays.items():
+        before = getattr(model, name).copy()
         array[...] = 0
-    for name, array in before.items():
-        np.testing.assert_array_equal(getattr(model, name), array)
+        np.testing.assert_array_equal(getattr(model, name), before)
 
 
 def pickled(thing):
@@ -217,15 +195,8 @@ def test_copies_are_equal_and_still_read_only(thing, way):
         np.testing.assert_array_equal(array, original)
         assert array.dtype == original.dtype
         assert not array.flags.writeable
-
-
-@pytest.mark.parametrize("way", [pickled, copy.deepcopy])
-def test_a_copied_equilibrium_still_answers_at_other_temperatures(way):
-    run = JunctionTree().run(full_model(), [0.0, 1.0])
-    again = way(run)
-    np.testing.assert_array_equal(again.at([0.3]).marginals, run.at([0.3]).marginals)
-    assert again.diagnostics == run.diagnostics
-    np.testing.assert_array_equal(again.model.graph.edges, PATH.edges)
+    if isinstance(thing, Equilibrium):
+        np.testing.assert_array_equal(again.at([0.3]).marginals, thing.at([0.3]).marginals)
 
 
 def test_a_replaced_model_is_checked_where_it_changed_and_nowhere_else(monkeypatch):
@@ -234,19 +205,16 @@ def test_a_replaced_model_is_checked_where_it_changed_and_nowhere_else(monkeypat
         model.replace(fields=np.full((3, 2), np.nan))
     with pytest.raises(InvalidInputError, match="no argument 'colour'"):
         model.replace(colour=1)
-    looked_at = []
+    checked = []
     whole = model_module._checked
-    monkeypatch.setattr(
-        model_module, "_checked", lambda *given: looked_at.append(given[2]) or whole(*given)
-    )
+    monkeypatch.setattr(model_module, "_checked", lambda *a: checked.append(a[2]) or whole(*a))
     other = model.replace(clamped=[-1, -1, 0])
-    assert looked_at == ["clamped"]
+    assert checked == ["clamped"]
     assert other.fields is model.fields
     again = PottsModel(PATH, 2, couplings=model.couplings, pair_cost=model.pair_cost,
                        fields=model.fields, clamped=[-1, -1, 0])  # fmt: skip
     states = [[0, 1, 0], [1, 1, 0], [0, 0, 1]]
     np.testing.assert_array_equal(other.energy(states), again.energy(states))
-    assert model.replace(n_states=2, clamped=None).energy([0, 1, 0]) == again.energy([0, 1, 0])
 
 
 def test_the_elimination_order_is_found_once(monkeypatch):
