@@ -11,9 +11,8 @@ import pytest
 from spinlearn.engines import ENGINES
 from tests.end_to_end.tool import spinlearn_here
 from tests.fuzz import kills
-from tests.fuzz.mutations import mutated
 from tests.fuzz.seeds import SEEDS, write_seeds
-from tests.fuzz.verdict import judged
+from tests.fuzz.worker import answer_to, judged, mutated
 
 CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
 
@@ -25,35 +24,21 @@ def seeds(tmp_path_factory):
     return folder, write_seeds(folder, spinlearn_here)
 
 
-def answer_to(seeds, kind: str) -> bytes:
-    folder, whole = seeds
-    kept: list[bytes] = []
-
-    def run_and_keep(*arguments, cwd):
-        done = spinlearn_here(*arguments, cwd=cwd)
-        kept.append((folder / SEEDS[kind].answer).read_bytes())
-        return done
-
-    assert judged(kind, whole[kind], folder, b"", run_and_keep) in (
-        None,
-        "a damaged file was accepted, with another answer",  # than none at all
-    )
-    return kept[0]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(CORPUS.iterdir()), ids=lambda path: path.name)
 def test_a_file_that_was_once_treated_badly_is_not_any_more(seeds, path):
     """The name begins with the kind; its answer, where it is accepted, is the undamaged one's."""
     kind = path.name.partition("-")[0]
-    right = answer_to(seeds, kind) if SEEDS[kind].sealed else b""
-    assert judged(kind, path.read_bytes(), seeds[0], right, spinlearn_here) is None
+    folder, whole = seeds
+    right = answer_to(kind, whole[kind], folder) if SEEDS[kind].sealed else b""
+    assert judged(kind, path.read_bytes(), folder, right, spinlearn_here) is None
 
 
 @pytest.mark.parametrize("kind", ["csv", "npz", "model"])
 def test_an_undamaged_file_is_accepted(seeds, kind):
     folder, whole = seeds
-    assert judged(kind, whole[kind], folder, answer_to(seeds, kind), spinlearn_here) is None
+    right = answer_to(kind, whole[kind], folder)
+    assert judged(kind, whole[kind], folder, right, spinlearn_here) is None
 
 
 @pytest.mark.parametrize(

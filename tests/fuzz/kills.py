@@ -85,15 +85,11 @@ def _write_table(path: Path, n_each: int, rng: np.random.Generator) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def _command(engine: str, out: str, *more: str) -> list[str]:
+def _started(folder: Path, engine: str, out: str, *more: str) -> subprocess.Popen[bytes]:
     data = "few.csv" if engine in FEW else "data.csv"
-    named = ("--engine", *ENGINES[engine])
-    fit = (sys.executable, "-m", "spinlearn", "fit", data, *OWN, *COMMON, *named)
-    return [*fit, "--out", out, *more]
-
-
-def _started(folder: Path, engine: str, out: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(_command(engine, out), cwd=folder, stdout=subprocess.DEVNULL)
+    fit = (sys.executable, "-m", "spinlearn", "fit", data, *OWN, *COMMON)
+    command = [*fit, "--engine", *ENGINES[engine], "--out", out, *more]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL)
 
 
 def _undisturbed(folder: Path, engine: str) -> Whole:
@@ -113,8 +109,7 @@ def _killed(
 ) -> tuple[bool, bool, str]:
     """Start, kill, resume to the end.
 
-    Whether the run was killed before it was done, whether there was a checkpoint to go on from, and
-    the moment in words.
+    Returns whether it was killed before it was done, whether there was a checkpoint, and when.
     """
     share, late = float(rng.random()), rng.random() < SAVED_FIRST
     run = _started(folder, engine, "killed")
@@ -131,10 +126,7 @@ def _killed(
         was_killed = run.wait() != 0
     half_way = (folder / ".killed.checkpoint.npz").exists()
     if half_way or not (folder / "killed").exists():
-        subprocess.run(
-            _command(engine, "killed", "--resume"),
-            cwd=folder, check=True, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
+        assert _started(folder, engine, "killed", "--resume").wait() == 0, engine
     known = {"data.csv", "few.csv", "killed", ".killed.finished.npz"}
     # A run that was killed after its answer stood has nobody to clear its lock before the next.
     if was_killed and not half_way:

@@ -25,23 +25,12 @@ RESUMED = {
 
 @dataclass(frozen=True, slots=True)
 class Seed:
-    """A file to damage.
+    """A file to damage."""
 
-    Attributes
-    ----------
-    name : str
-        Of the file, in a folder of its own.
-    command : tuple of str
-    answer : str
-        The file that holds the answer of that command.
-    sealed : bool
-        Whether the file carries checksums, so that whatever is accepted must be undamaged.
-    """
-
-    name: str
+    name: str  # of the file, in a folder of its own
     command: tuple[str, ...]
-    answer: str = "out/labels.csv"
-    sealed: bool = False
+    answer: str = "out/labels.csv"  # the file that holds the answer of that command
+    sealed: bool = False  # it carries checksums: whatever is accepted must be undamaged
 
 
 def _fit(name: str, *options: str, sealed: bool = False) -> Seed:
@@ -77,6 +66,8 @@ SEEDS: dict[str, Seed] = {
 
 def write_seeds(folder: Path, run: Callable[..., object]) -> dict[str, bytes]:
     """All undamaged files, by kind; `run(*arguments, cwd=)` is the command line."""
+    import anndata
+
     rng = np.random.default_rng(3)
     points = np.concatenate([rng.normal(0, 0.4, (N // 2, 2)), rng.normal(3, 0.4, (N // 2, 2))])
     kinds = ["left", "right"] + [""] * (N - 2)
@@ -102,7 +93,8 @@ def write_seeds(folder: Path, run: Callable[..., object]) -> dict[str, bytes]:
     mmwrite(folder / "data.mtx", both, precision=4)
     edges = [f"{k + 1}\t{k + 2}\t{1 + k / 4}\n" for k in range(N - 1)]
     (folder / "data.edges").write_text("".join(edges), encoding="utf-8")
-    _write_cells(folder / "data.h5ad", points, kinds, keys)
+    cells = anndata.AnnData(points, obs=pd.DataFrame({"kind": kinds}, index=keys))
+    cells.write_h5ad(folder / "data.h5ad")
     run("fit", "data.csv", *OWN, "--temperature", "auto:grid=0.25,0.5", "--out", "old", cwd=folder)
     files = {
         kind: (folder / seed.name).read_bytes()
@@ -113,13 +105,6 @@ def write_seeds(folder: Path, run: Callable[..., object]) -> dict[str, bytes]:
         f"checkpoint_{engine}": _checkpoint(folder, options, run)
         for engine, options in RESUMED.items()
     }
-
-
-def _write_cells(path: Path, points: np.ndarray, kinds: list[str], keys: list[str]) -> None:
-    import anndata
-
-    cells = anndata.AnnData(points, obs=pd.DataFrame({"kind": kinds}, index=keys))
-    cells.write_h5ad(path)
 
 
 class _EnoughError(Exception):

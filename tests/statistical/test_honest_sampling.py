@@ -11,11 +11,7 @@ import pytest
 from spinlearn import KNN, PottsClassifier
 from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import Auto, JunctionTree, Multicanonical, Tempering
-from spinlearn.errors import (
-    ConvergenceWarning,
-    InvalidInputError,
-    UnsupportedModelError,
-)
+from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
 from tests.oracles import blob_tree, clique_chain, strip
 from tests.slowness import slowness
 

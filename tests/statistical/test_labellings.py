@@ -73,19 +73,16 @@ def test_cooled_labellings_agree_with_the_exact_law(kind):
         assert np.abs(z).max() < 5.5  # t with 23 degrees of freedom, 69 comparisons, p = 0.001
 
 
-def test_the_same_seed_draws_the_same_labellings():
+@pytest.mark.parametrize("operations", [3e7, 2.0])
+def test_the_same_seed_draws_the_same_labellings_exactly_or_not(monkeypatch, operations):
     model = small_model()
-    for budget in (1, 2):
-        one, two = (draw_labellings(model, [0.5, 1.0], 32, seed=budget) for _ in range(2))
-        np.testing.assert_array_equal(one, two)
-    assert np.any(draw_labellings(model, [0.5], 32, seed=1)[0] != one[0])
-
-
-def test_what_cannot_be_drawn_is_refused(monkeypatch):
-    model = small_model()
+    monkeypatch.setattr("spinlearn.engines.sampling.population.EXACT_OPERATIONS", operations)
+    one, two, other = (draw_labellings(model, [0.5, 1.0], 32, seed=s) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one, two)
+    assert one[0].shape[1] == 6
+    assert np.any(one[0] != other[0])
     with pytest.raises(InvalidInputError, match="at least one"):
         draw_labellings(model, [1.0], 0)
-    monkeypatch.setattr("spinlearn.engines.sampling.population.EXACT_OPERATIONS", 2.0)
-    with pytest.raises(InvalidInputError, match="T = 0"):
-        draw_labellings(model, [0.0], 8)
-    assert draw_labellings(model, [0.8], 8, seed=0)[0].shape[1] == 6
+    if operations == 2.0:
+        with pytest.raises(InvalidInputError, match="T = 0"):
+            draw_labellings(model, [0.0], 8)

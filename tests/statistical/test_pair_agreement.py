@@ -43,13 +43,10 @@ def test_agreement_is_the_exact_one_within_its_errors(q):
     # The mean over seeds is the sharper test of a bias.
     assert np.abs(z.mean(axis=0)).max() < 5 / np.sqrt(len(SEEDS))
     assert 0.7 < np.sqrt(np.mean(z**2)) < 1.2
-
-
-def test_couplings_off_by_a_tenth_would_show():
-    model = ladder_model(3)
-    wrong = PottsModel(model.graph, 3, couplings=0.9 * model.couplings)
-    z = scores(3, wrong)
-    assert np.abs(z.mean(axis=0)).max() > 5 / np.sqrt(len(SEEDS))
+    if q == 3:  # couplings off by a tenth would show
+        model = ladder_model(3)
+        z = scores(3, PottsModel(model.graph, 3, couplings=0.9 * model.couplings))
+        assert np.abs(z.mean(axis=0)).max() > 5 / np.sqrt(len(SEEDS))
 
 
 def test_energy_and_heat_capacity_are_the_exact_ones():

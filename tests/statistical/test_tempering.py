@@ -10,11 +10,7 @@ import pytest
 from spinlearn.engines.exact.enumeration import Enumeration
 from spinlearn.engines.exact.junction_tree import JunctionTree
 from spinlearn.engines.sampling.samplers import Metropolis, SwendsenWang, Tempering
-from spinlearn.errors import (
-    ConvergenceWarning,
-    InvalidInputError,
-    UnsupportedModelError,
-)
+from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnsupportedModelError
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
 from tests.conftest import grid_graph
@@ -75,26 +71,22 @@ def test_planted_bug_is_noticed(monkeypatch):
     assert np.mean(z < 2) < 0.9
 
 
-def test_any_pair_cost_is_sampled_by_local_moves():
-    rng = np.random.default_rng(1)
-    half = rng.normal(size=(3, 3))
-    model = PottsModel(grid_graph(2, 3), 3, pair_cost=half + half.T, clamped=[0, -1, -1, -1, -1, 2])
-    exact = Enumeration().run(model, TEMPERATURES)
-    run = Tempering().run(model, TEMPERATURES, seed=0)
-    assert "GeneralWalkers" in run.diagnostics["walkers"]
-    assert run.converged.all()
-    assert scores(run, exact).max() < 5
-
-
-@pytest.mark.parametrize("engine", [Metropolis(tol=0.03), SwendsenWang(tol=0.03)])
-def test_one_replica_cases_are_right_where_they_mix(engine):
-    model = random_model(0)
-    exact = JunctionTree().run(model, [0.8, 1.5, np.inf])
-    run = engine.run(model, [0.8, 1.5, np.inf], seed=0)
+@pytest.mark.parametrize("engine", [Metropolis(tol=0.03), SwendsenWang(tol=0.03), Tempering()])
+def test_engines_are_right_where_they_mix(engine):
+    """Those of single temperatures; tempering by local moves, for any pair cost and at T = 0."""
+    temperatures, model = [0.8, 1.5, np.inf], random_model(0)
+    if engine.name == "tempering":
+        half = np.random.default_rng(1).normal(size=(3, 3))
+        clamped = [0, -1, -1, -1, -1, 2]
+        model = PottsModel(grid_graph(2, 3), 3, pair_cost=half + half.T, clamped=clamped)
+        temperatures = TEMPERATURES
+    exact = JunctionTree().run(model, temperatures)
+    run = engine.run(model, temperatures, seed=0)
     assert run.engine == engine.name
     assert run.converged.all()
     assert scores(run, exact).max() < 5
     np.testing.assert_allclose(run.mean_energy, exact.mean_energy, atol=0.2)
+    assert ("GeneralWalkers" in run.diagnostics["walkers"]) == (engine.name == "tempering")
 
 
 def two_blocks() -> PottsModel:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import os
+import signal
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -130,6 +133,42 @@ def test_messages_with_a_null_model_are_taken_up_to_the_last_digit(tmp_path):
         np.testing.assert_array_equal(run(engine, shared).marginals, whole.marginals)
 
 
+VICTIM = """
+import numpy as np, os, signal, sys, warnings
+warnings.simplefilter("ignore")
+from tests.unit.test_checkpoint_files import model
+from spinlearn.engines import checkpoint
+from spinlearn.engines.sampling.samplers import Multicanonical
+
+def save(*state):
+    whole(*state)
+    if state[2]["phase"] == "production" and state[2]["rounds"] == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+whole, checkpoint.save = checkpoint.save, save
+engine = Multicanonical(tol=0.002, max_sweeps=40_000)
+engine.set_params(checkpoint=sys.argv[1], checkpoint_seconds=0.0)
+run = engine.run(model(), [0.5, 1.0], seed=7)
+np.savez(sys.argv[2], marginals=run.marginals)
+"""
+
+
+def test_killed_process_resumes(tmp_path):
+    root = Path(__file__).parents[2]
+    path, out = tmp_path / "run.npz", tmp_path / "out.npz"
+    command = [sys.executable, "-c", VICTIM, str(path), str(out)]
+    killed = subprocess.run([*command, "60"], cwd=root, check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert path.exists()
+    assert not out.exists()
+    subprocess.run([*command, "-1"], cwd=root, check=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = Multicanonical(tol=0.002, max_sweeps=40_000).run(model(), [0.5, 1.0], seed=7)
+    np.testing.assert_array_equal(np.load(out)["marginals"], whole.marginals)
+    assert list(tmp_path.glob(".*")) == []  # nothing half-written is left behind
+
+
 @pytest.mark.parametrize("share", [0.4, 1.0])
 @pytest.mark.parametrize("engine", [Multicanonical(tol=0.2), Tempering(tol=0.2, moves="local")])
 def test_a_run_that_its_clock_ended_goes_on_as_if_there_had_been_none(
@@ -159,28 +198,22 @@ def test_a_checkpoint_is_not_passed_by_where_another_engine_would_run(tmp_path):
     with pytest.raises(CheckpointError, match="belongs to another run"):
         Multicanonical(checkpoint=path).run(model().replace(clamped=np.zeros(25)), [1.0])
     assert path.read_bytes() == saved
-
-
-def test_what_auto_saved_is_gone_on_with_where_there_is_time_for_an_exact_answer(tmp_path):
-    path = tmp_path / "run.npz"
+    path.unlink()
     sampled = Auto(checkpoint=path, checkpoint_seconds=0.0, tol=0.2, max_operations=1)
     assert run(sampled).engine == "tempering"
-    assert run(Auto(checkpoint=path, tol=0.2)).engine == "tempering"
+    assert run(Auto(checkpoint=path, tol=0.2)).engine == "tempering"  # though it could be exact
 
 
-def test_arrays_that_would_be_stretched_to_fit_are_refused(saved_arrays, resumed):
-    long = {name: values for name, values in saved_arrays.items() if values.shape[-1] > 1}
-    for name, values in long.items():
-        with pytest.raises(CheckpointError, match="does not fit its own run"):
-            resumed(**{name: values[..., :1]})
-    assert len(long) > 2
-
-
-def test_arrays_of_another_type_are_refused(saved_arrays, resumed):
+def test_arrays_of_another_shape_or_type_are_refused(saved_arrays, resumed):
+    """They would be stretched, or read as something else."""
     for name, values in saved_arrays.items():
+        changed = [values[..., :1]] if values.shape[-1] > 1 else []
         if name not in ("bin_edges", "region_ptr", "region_nodes"):  # what fits them is checked
+            changed.append(np.zeros(values.shape, dtype=np.float16))
+        for other in changed:
             with pytest.raises(CheckpointError, match="does not fit its own run"):
-                resumed(**{name: np.zeros(values.shape, dtype=np.float16)})
+                resumed(**{name: other})
+    assert len(saved_arrays) > 2
 
 
 @pytest.mark.parametrize("value", [-100, 100])
@@ -194,24 +227,33 @@ def test_states_and_places_out_of_range_are_refused(saved_arrays, resumed, value
     assert len(indices) > 0
 
 
-def test_a_number_changed_by_hand_is_refused(interrupted, saved_arrays):
-    """The zip archive is whole, but the checksum of the checkpoint is another."""
+def test_what_is_no_checkpoint_of_this_run_is_refused_and_left_alone(
+    interrupted, saved_arrays, tmp_path
+):
     engine, saved, _ = interrupted
-    engine.checkpoint.write_bytes(saved)
-    arrays = read_npz(engine.checkpoint)
+    path, other = engine.checkpoint, tmp_path / "other.npz"
+    arrays = read_npz(tmp_path / "a.npz")
+    contents = [saved[: len(saved) // 2], b"id,label\n1,A\n", b""]
     name = next(iter(saved_arrays))
-    arrays[name] = arrays[name] + np.ones((), dtype=arrays[name].dtype)
-    np.savez(engine.checkpoint, **arrays)
-    with pytest.raises(CheckpointError, match="checksum"):
-        run(engine)
-
-
-def test_a_checkpoint_of_an_earlier_format_is_refused(tmp_path):
-    path = tmp_path / "run.npz"
     header = {"magic": checkpoint.MAGIC, "version": 1, "run": ""}
-    np.savez(path, header=np.array(json.dumps(header)))
-    with pytest.raises(CheckpointError, match="format version 1"):
-        run(Multicanonical(checkpoint=path))
+    for changed in (
+        {"header": np.array([{"a": 1}], dtype=object)},  # pickled
+        arrays | {name: arrays[name] + np.ones((), dtype=arrays[name].dtype)},  # checksum
+        {"header": np.array(json.dumps(header))},  # format version 1
+    ):
+        np.savez(other, **changed)
+        contents.append(other.read_bytes())
+    reasons = [*4 * ["not a checkpoint"], "checksum", "format version 1"]
+    for content, reason in zip(contents, reasons, strict=True):
+        path.write_bytes(content)
+        with pytest.raises(CheckpointError, match=reason):
+            run(engine)
+        assert path.read_bytes() == content
+    path.write_bytes(saved)
+    for temperatures, seed in (([0.7], 1), (TEMPERATURES, 2)):
+        with pytest.raises(CheckpointError, match="another run"):
+            engine.run(model(), temperatures, seed=seed)
+    assert path.read_bytes() == saved
 
 
 def test_no_single_flipped_bit_changes_the_answer(interrupted, resumed):

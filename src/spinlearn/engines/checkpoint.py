@@ -25,6 +25,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -40,7 +41,7 @@ from spinlearn.model.potts import PottsModel
 MAGIC = "spinlearn checkpoint"
 VERSION = 2
 
-Header = dict[str, Any]  # of JSON
+Header = dict[str, Any]  # JSON
 
 
 class Saved(NamedTuple):
@@ -50,17 +51,13 @@ class Saved(NamedTuple):
     arrays: Arrays
 
     def part(
-        self,
-        like: Mapping[str, npt.NDArray[Any]],
-        prefix: str = "",
-        **ranges: tuple[float, float],
+        self, like: Mapping[str, npt.NDArray[Any]], prefix: str = "", **ranges: tuple[float, float]
     ) -> Arrays:
         """The arrays that are saved as `prefix` + name, for the names in `like`.
 
         They are refused unless they have the types and shapes of those in `like`, and lie within
         low <= x <= high where `ranges` says so: kernels trust both, and would read beyond arrays.
         """
-        found: Arrays = {}
         for name, expected in like.items():
             values = self.arrays.get(prefix + name)
             if values is None or (values.dtype, values.shape) != (expected.dtype, expected.shape):
@@ -68,8 +65,7 @@ class Saved(NamedTuple):
             low, high = ranges.get(name, (-np.inf, np.inf))
             if name in ranges and not np.all((values >= low) & (values <= high)):
                 raise misfit(f"{prefix}{name} holds values outside {low:g} to {high:g}")
-            found[name] = values
-        return found
+        return {name: self.arrays[prefix + name] for name in like}
 
 
 def rows_like(n_rows: int, like: Mapping[str, npt.ArrayLike]) -> Arrays:
@@ -94,8 +90,12 @@ class Checkpoint:
 
     def __init__(self, path: Any, seconds: float, model: PottsModel, *settings: object) -> None:
         self._path, self._seconds = path, seconds
-        self._run = "" if path is None else fingerprint(model, *settings)
+        self._model, self._settings = model, settings
         self._saved = perf_counter()
+
+    @cached_property
+    def _run(self) -> str:
+        return fingerprint(self._model, *self._settings)
 
     def load(self) -> Saved | None:
         """What an earlier run has left, if anything."""
@@ -112,8 +112,8 @@ class Checkpoint:
             if version == VERSION and str(arrays.pop("checksum")) != _checksum(text, arrays):
                 raise InvalidInputError("its checksum is wrong")
         except (OSError, ValueError, LookupError, TypeError, RecursionError) as error:
-            told = isinstance(error, InvalidInputError)
-            cause = str(error) if told else f"{target}: no checkpoint"
+            clear = isinstance(error, InvalidInputError)
+            cause = str(error) if clear else f"{target}: no checkpoint"
             raise CheckpointError(
                 f"{target} is not a checkpoint that can be read ({cause}): it is damaged or "
                 "another kind of file; move it away or name another path"
@@ -132,8 +132,9 @@ class Checkpoint:
 
     def save(self, state: Callable[[], tuple[Header, Arrays]], *, now: bool = False) -> None:
         """Save the state if it is time to, or `now`."""
-        due = now or perf_counter() - self._saved >= self._seconds
-        if self._path is not None and due:
+        if self._path is None:
+            return
+        if now or perf_counter() - self._saved >= self._seconds:
             save(self._path, self._run, *state())
             self._saved = perf_counter()
 

@@ -39,31 +39,26 @@ class EnergyBins:
 
     @classmethod
     def of(
-        cls,
-        model: PottsModel,
-        means: FloatArray,
-        deviations: FloatArray,
-        lowest: float | None = None,
+        cls, model: PottsModel, means: FloatArray, deviations: FloatArray, lowest: float
     ) -> EnergyBins:
         """Bins over all energies of the ladder, at most a third of a standard deviation wide.
 
-        The lowest energy known, if given, has a bin of its own, so that T = 0 can be asked for.
-        Small models have so few energies that finer bins cost nothing and remove the bias of
-        states that depend on the energy within a bin.
+        The `lowest` energy known has a bin of its own, so that T = 0 can be asked for. Small models
+        have so few energies that finer bins cost nothing and remove the bias of states that depend
+        on the energy within a bin.
         """
         order = np.argsort(means)
         means, deviations = means[order], deviations[order]
         high = float(means[-1] + 5 * deviations[-1])
         quantum = energy_quantum(model)
         margin = quantum / 2 if quantum > 0 else 10 * model.energy_resolution
-        bottom = float(means[0] - 6 * deviations[0]) if lowest is None else lowest
         columns = model.n_nodes * (model.n_states - 1) + model.graph.n_edges
         coarse_bins = BINS_PER_DEVIATION * float(np.sum(np.diff(means) / deviations[1:])) + 20
         finer = np.clip(FINE_BYTES / (coarse_bins * columns), 1.0, 8.0)
-        edges = [bottom - margin, bottom + margin]
+        edges = [lowest - margin, lowest + margin]
         while edges[-1] < high:
             width = float(np.interp(edges[-1], means, deviations)) / (BINS_PER_DEVIATION * finer)
-            width = max(width, (high - bottom) / MAX_BINS)
+            width = max(width, (high - lowest) / MAX_BINS)
             if quantum > 0:
                 width = max(1.0, np.rint(width / quantum)) * quantum
             edges.append(edges[-1] + width)
@@ -76,9 +71,8 @@ class EnergyBins:
 
     def coarse(self, energies: FloatArray) -> IndexArray:
         """Coarse bin of every energy; those outside go to the end bins."""
-        return np.clip(
-            np.searchsorted(self.edges, energies, side="right") - 1, 0, self.n_coarse - 1
-        )
+        place = np.searchsorted(self.edges, energies, side="right") - 1
+        return np.clip(place, 0, self.n_coarse - 1)
 
     def fine(self, energies: FloatArray) -> IndexArray:
         """Fine bin of every energy."""
@@ -155,12 +149,7 @@ class LevelEnergies(Counts):
         super().clear()
         self.clock[1] = 1
 
-    def add(
-        self,
-        energies: FloatArray,
-        blocks: IndexArray,
-        levels: IndexArray,
-    ) -> None:
+    def add(self, energies: FloatArray, blocks: IndexArray, levels: IndexArray) -> None:
         """Add the energy of every walker at its level to the current round."""
         new = self.visits[levels] == 0
         self.origin[levels[new]] = energies[new]

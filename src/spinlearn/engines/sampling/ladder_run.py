@@ -1,14 +1,14 @@
 """LadderRun: independent ladders of walkers, one at every level, which stay at their temperature.
 
 With the dynamics `components`, neighbours exchange the parts in which they differ. Half of the
-ladders are cooled, from above to where belief propagation expects classes to freeze and on from
-what it expects there, the others start in the coldest labelling known: averages in which the two
-kinds differ have not forgotten the start.
+ladders are cooled: from the hottest level to where belief propagation expects classes to freeze,
+then on from a draw of its law there. The others start in the coldest labelling known. Averages in
+which the two kinds differ have not forgotten their start.
 With `held` nothing is exchanged, and every walker starts at random.
 
-Phases: *start*; *burn-in*, until the two kinds of start agree, or do not come nearer any more;
-*production*, which begins afresh where energies still drift. Levels on which the answer does not
-rest are swept every RARE steps.
+Phases: *start*; *burn-in*, until the two kinds of start agree, or come no nearer; *production*,
+which begins afresh where energies still drift. Levels on which the answer does not rest are swept
+every RARE steps.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from spinlearn.engines.sampling.ladder import first_cold_level, place_levels
 from spinlearn.engines.sampling.move_sets import cold_regions, region_tries
 from spinlearn.engines.sampling.rounds import Tallies, blocks_by_energy, refuse_large_sums
 from spinlearn.engines.sampling.run import PRODUCTION, SamplingRun, least_energy
-from spinlearn.engines.sampling.sums import LevelSums
 from spinlearn.engines.sampling.walkers import Walkers
 from spinlearn.errors import ConvergenceWarning
+from spinlearn.kernels.rng import make_stream
 from spinlearn.minimizers import minimize
 from spinlearn.minimizers.annealing import descend_walkers
 from spinlearn.minimizers.minimum import Minimum
@@ -63,14 +63,14 @@ UNSTEADY = 4.0  # standard errors by which energies drift where measurements beg
 CLEARLY_HOTTER = 1.2  # times the hottest temperature asked for: levels above are of use
 RARE = 8  # steps from one sweep to the next of levels that are of no concern
 NEIGHBOURS = 2  # levels on either side of one that matters, which matter too
-FEW = 4  # levels on which all depends: they are swept so often that, in node and edge visits,
-FEW_WORK = 5e5  # they cost more than all the rest of a step, but no fewer (where an answer
-FEW_REPEATS = (8, 256)  # is asked for) and no more times than this
-CHEAP = 2_000  # nodes and edges, below which a step has several sweeps,
-MOST_REPEATS = 8  # but no more than this
-PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely;
-FAR_OFF = 4.0  # times the tolerance: while the largest error is beyond, so are levels
-LAGGING = 0.5  # with less than this part of it
+FEW = 4  # levels, if all depends on so few, are swept many times a step:
+FEW_WORK = 5e5  # node and edge visits of a step that they share
+FEW_REPEATS = (8, 256)  # least (where a settled answer is asked for) and most sweeps of each
+CHEAP = 2_000  # nodes and edges, below which a step has several sweeps
+MOST_REPEATS = 8  # of those
+PRECISE = 0.7  # of the tolerance: levels with smaller errors are swept rarely
+FAR_OFF = 4.0  # times the tolerance: while the largest error is beyond,
+LAGGING = 0.5  # levels with errors below this part of it are swept rarely, too
 MAX_WORK = 2e10  # node and edge visits of all walkers, about five minutes
 
 
@@ -430,13 +430,11 @@ class LadderRun(SamplingRun):
         unsettled[seen] |= slope_breaks(self.betas[seen], means, variances, errors, crossed)
         return unsettled
 
-    def _least(self) -> tuple[Minimum | None, StateArray | None]:
+    def _least(self) -> tuple[Minimum | None, StateArray]:
         """The least energy known once the coldest walkers have been taken down from where they are.
 
         They go to where no single node can improve them.
         """
-        from spinlearn.kernels.rng import make_stream
-
         minimum, model = self._minimum, self.model
         if self.dynamics == "held":
             return super()._least()
@@ -466,37 +464,27 @@ class LadderView:
     """What independent ladders have measured so far, as a `RunView`."""
 
     def __init__(self, run: LadderRun) -> None:
-        self._run = run
-        self.n_ladders = run.n_blocks
+        assert run.tallies.levels is not None
+        self._run, self._sums, self.n_ladders = run, run.tallies.levels, run.n_blocks
         self._blocks = lru_cache(maxsize=1)(self._sums.blocks)  # of a row, for the next move
-
-    @property
-    def _sums(self) -> LevelSums:
-        assert self._run.tallies.levels is not None
-        return self._run.tallies.levels
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # said of the result, if at all
+            self._whole = replace(run.equilibrium(), evaluate=None, reweights=False)
 
     def equilibrium(self) -> Equilibrium:
         """Averages over all ladders, with their errors."""
         return self._whole
 
-    @cached_property
-    def _whole(self) -> Equilibrium:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # said of the result, if at all
-            found = self._run.equilibrium()
-        return replace(found, evaluate=None, reweights=False)
-
     def moved(self, weights: FloatArray, temperature: float | None = None) -> Equilibrium:
         """The averages, moved by so many times the deviation of every ladder."""
-        free, whole = self._sums.free, self._whole
+        free, whole, requested = self._sums.free, self._whole, self._run.requested
         if temperature is not None:
             whole = whole.take(np.flatnonzero(whole.temperatures == temperature)[:1])
         marginals, agreement = whole.marginals.copy(), whole.edge_agreement.copy()
         for t, at in enumerate(whole.temperatures):
             if whole.std_error is None or not np.any(whole.std_error[t]):
                 continue  # nothing to doubt
-            beta = self._run.requested[-1] if at == 0 else 1 / at
-            row = int(np.argmin(np.abs(self._run.requested - beta)))
+            row = int(np.argmin(np.abs(requested - (1 / at if at else requested[-1]))))
             blocks, _, (nodes, edges) = self._blocks(row)
             there = weights[blocks] - weights[blocks].mean()
             off = free.full_marginals(np.tensordot(there, nodes, axes=1)[None])[0]

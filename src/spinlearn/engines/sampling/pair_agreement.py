@@ -28,6 +28,8 @@ import numpy.typing as npt
 from spinlearn.engines.limits import heat_capacity, inverse_temperatures
 from spinlearn.engines.sampling.walkers import ClusterWalkers
 from spinlearn.errors import InvalidInputError, StoppedError, UnsupportedModelError
+from spinlearn.kernels.clusters import count_shared
+from spinlearn.kernels.rng import make_stream
 from spinlearn.model.arrays import FloatArray, IndexArray, temperature_array
 from spinlearn.model.equilibrium import Equilibrium, Kind
 from spinlearn.model.kernel_arguments import bond_thresholds, cluster_model
@@ -112,9 +114,6 @@ class _Walk:
 
     def go(self, walker: int, seed: np.random.SeedSequence, rows: IndexArray) -> Iterator[float]:
         """Visit the temperatures in this order; yields how many are done after every block."""
-        from spinlearn.kernels.clusters import count_shared
-        from spinlearn.kernels.rng import make_stream
-
         model, n, block = self._model, self._model.n_nodes, self._block
         state = np.zeros(n, dtype=np.int8)
         if walker == 1:

@@ -29,6 +29,7 @@ from spinlearn.engines.sampling.sums import effective_samples, guarded_errors
 from spinlearn.engines.sampling.walkers import Walkers, walkers_for
 from spinlearn.errors import InvalidInputError
 from spinlearn.files.arrays import Arrays
+from spinlearn.kernels.levels import accumulate
 from spinlearn.minimizers import minimize
 from spinlearn.model.arrays import BoolArray, FloatArray, IndexArray, StateArray, temperature_array
 from spinlearn.model.potts import PottsModel
@@ -242,8 +243,6 @@ def _averages(
 
     Beside them the energies of all walkers, of all readings.
     """
-    from spinlearn.kernels.levels import accumulate
-
     n, q, m = model.n_nodes, model.n_states, model.graph.n_edges
     rows = np.where(counted, population.families * BLOCKS // population.n_walkers, -1)
     node_sums = np.zeros((BLOCKS, (q - 1) * n), dtype=np.uint32)

@@ -151,8 +151,8 @@ class _Run:
     def result(self) -> Equilibrium:
         """Cool through all temperatures, hottest first."""
         rows = self.cooled.rows
-        temperatures = np.unique(self.wanted[self.wanted > 0])[::-1].tolist()
-        last = 1 / temperatures[-1] if temperatures else 0.0
+        positive = self.wanted[self.wanted > 0]
+        last = float(1 / positive.min()) if len(positive) else 0.0
         self.coldest = _coldest(self.model, last) if np.any(self.wanted == 0) else last
         saved = self.checkpoint.load()
         if saved is not None:
@@ -161,14 +161,12 @@ class _Run:
             if not rows:
                 raise StoppedError("stopped before anything was measured")
             return self._equilibrium()
-        for temperature in temperatures:
-            if temperature not in rows:
-                if not self._cool(1 / temperature):
-                    break
-                rows[temperature] = self.cooled.read(self.population, temperature)
-        else:
-            if np.any(self.wanted == 0) and 0.0 not in rows and self._cool(self.coldest):
-                rows[0.0] = self.cooled.read(self.population, 0.0)
+        for temperature in np.unique(self.wanted)[::-1].tolist():
+            if temperature in rows:
+                continue
+            if not self._cool(1 / temperature if temperature else self.coldest):
+                break
+            rows[temperature] = self.cooled.read(self.population, temperature)
         if not rows:
             raise StoppedError("stopped before the first temperature was reached")
         return self._equilibrium()

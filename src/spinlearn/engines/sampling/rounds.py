@@ -8,9 +8,8 @@ components  a walker stays at its level; neighbours exchange the components in w
 held        every level on its own
 
 On the workers of a cluster rounds give the same numbers as in one process, bit for bit. The model
-goes to each worker once. A round takes along where its walkers stand, and brings back where they
-have gone and what they have counted, so that a worker that is lost takes nothing with it: its round
-is done again by another.
+goes to each worker once. A round carries the states of its walkers out, and their new states and
+counts back: when a worker is lost, another does its round again.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from spinlearn.engines.sampling.sums import LevelSums, Sums
 from spinlearn.engines.sampling.walkers import Walkers
 from spinlearn.errors import UnsupportedModelError
 from spinlearn.files.arrays import Arrays
+from spinlearn.kernels.levels import draw_levels, exchange_levels
 from spinlearn.model.arrays import FloatArray, IndexArray
 from spinlearn.model.parallel import SentOnce, each
 from spinlearn.model.potts import ConditionedModel, PottsModel
@@ -148,8 +148,6 @@ class Round:
 
     def __call__(self) -> RoundResult:
         """Sweep, measure and move between levels, `steps` times."""
-        from spinlearn.kernels.levels import draw_levels, exchange_levels
-
         group = self.group
         occupancy, met = np.zeros(len(self.betas)), np.zeros((len(self.betas), 2))
         samples = []

@@ -270,9 +270,9 @@ class SamplingRun(ABC):
     def _minimum(self) -> Minimum | None:
         return least_energy(self.model, lambda: self._late(0.2))
 
-    def _least(self) -> tuple[Minimum | None, StateArray | None]:
+    def _least(self) -> tuple[Minimum | None, StateArray]:
         """The least energy known, and all labellings of it that have been found, if looked for."""
-        return self._minimum, None
+        return self._minimum, np.empty((0, self.model.n_nodes), dtype=np.int8)
 
     def equilibrium(self) -> Equilibrium:
         """What has been measured so far, at the temperatures asked for."""

@@ -59,7 +59,7 @@ class Measured:
     rows: FloatArray  # inverse temperatures of the rows of `levels`
     unsettled: BoolArray  # levels that have not reached equilibrium, (K,)
     minimum: Minimum | None  # the least energy known
-    minima: StateArray | None  # all labellings of that energy that walkers have found
+    minima: StateArray  # all labellings of that energy that walkers have found, if looked for
     diagnostics: dict[str, Any]
 
     def equilibrium(self, temperatures: FloatArray, callback: object = None) -> Equilibrium:
@@ -75,9 +75,9 @@ class Measured:
         marginals, errors, agreement, agreement_errors = values
         thermal = self._thermal(temperatures, states)
         equilibrated = trusted & ~self._touches_unsettled(temperatures)
-        if self.minimum is not None and self._zero_is_minimum:
-            zero = temperatures == 0
-            thermal["mean_energy"] = np.where(zero, self.minimum.energy, thermal["mean_energy"])
+        if self._minimum_at_zero is not None:
+            zero, least = temperatures == 0, self._minimum_at_zero.energy
+            thermal["mean_energy"] = np.where(zero, least, thermal["mean_energy"])
             equilibrated = np.where(zero, trusted, equilibrated)
         worst = np.maximum(
             errors.max(axis=(1, 2), initial=0.0), agreement_errors.max(axis=1, initial=0.0)
@@ -190,18 +190,17 @@ class Measured:
                     bent = 2 * share * (1 - share) * np.abs(mean[high] - mean[low])
                     values[k + 1][t] = (1 - share) * error[low] + share * error[high] + bent
                 trusted[t] &= max(levels.contrast[low], levels.contrast[high]) <= limit
-        zero = temperatures == 0
-        if self.minimum is not None and self._zero_is_minimum and np.any(zero):
+        zero, minimum = temperatures == 0, self._minimum_at_zero
+        if minimum is not None and np.any(zero):
             # By the law of the labelling of least energy known. Where it is not proven to be the
             # least, the error is the difference from other labellings of that energy, or from the
             # coldest samples if nobody has looked for such.
-            law = ground_law(self.model, self.minimum.labels)
-            labellings = [] if self.minima is None else list(self.minima)
-            others = [ground_law(self.model, states) for states in labellings]
+            law = ground_law(self.model, minimum.labels)
+            others = [ground_law(self.model, labels) for labels in self.minima]
             for k, known in enumerate(law or ()):
                 mean, error = values[2 * k], values[2 * k + 1]
                 seen = np.mean([o[k] for o in others if o], axis=0) if others else mean[zero]
-                error[zero] = 0.0 if self.minimum.exact else np.abs(seen - known)
+                error[zero] = 0.0 if minimum.exact else np.abs(seen - known)
                 mean[zero] = known
             trusted = np.where(zero, law is not None, trusted)
         return values, trusted
@@ -229,17 +228,16 @@ class Measured:
         return np.asarray(inside | ((betas > self.betas[-1]) & self._reached_ground()))
 
     @property
-    def _zero_is_minimum(self) -> bool:
-        """Whether T = 0 is answered by the labelling of least energy known.
+    def _minimum_at_zero(self) -> Minimum | None:
+        """The labelling of least energy known, where it is the answer at T = 0.
 
         So it is where no sample came near, and where energies are real numbers and cannot be
         reweighted: the coldest level is not cold for the smallest of them. Engines of single
         temperatures show what they see.
         """
-        if not self.joined or self.minimum is None:
-            return False
         alone = self.eta is None and energy_quantum(self.model) == 0
-        return alone or not self._reached_ground()
+        answers = self.joined and (alone or not self._reached_ground())
+        return self.minimum if answers else None
 
     def _reached_ground(self) -> bool:
         """Whether the lowest energy seen is the least one known, to the rounding of kernels."""
@@ -272,11 +270,7 @@ class Measured:
         else:
             means, variances = self.energies.moments()
             mean = np.interp(betas, self.betas, means)
-            capacity = np.where(
-                np.isfinite(temperatures) & (temperatures > 0),
-                np.interp(betas, self.betas, variances) * betas**2,
-                0.0,
-            )
+            capacity = np.interp(betas, self.betas, variances) * betas**2 * (temperatures > 0)
             if self.joined:
                 at_levels = self.log_z_first + integrated_log_z(self.betas, means, variances)
                 log_z = np.interp(betas, self.betas, at_levels)

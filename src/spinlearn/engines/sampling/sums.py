@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from spinlearn.engines.sampling.density import FINE_PER_COARSE, Counts, EnergyBins, Thermal
 from spinlearn.engines.sampling.equilibration import UNSEEN, contrast, start_bias
+from spinlearn.kernels.levels import accumulate, accumulate_levels
 from spinlearn.model.arrays import FloatArray, IndexArray, StateArray
 from spinlearn.model.potts import FREE, ConditionedModel, PottsModel
 
@@ -95,8 +96,6 @@ class LevelSums(Counts):
 
     def add(self, states: StateArray, rows: IndexArray) -> None:
         """Add labellings of all nodes, (R, n), to rows (block * n_rows + row; < 0 for none)."""
-        from spinlearn.kernels.levels import accumulate_levels
-
         free_states = np.ascontiguousarray(states[:, self.free.nodes])
         accumulate_levels(free_states, rows, self._edge_u, self._edge_v, self.nodes, self.edges)
         self.count(rows)
@@ -233,8 +232,6 @@ class Sums(Counts):
 
     def add(self, states: StateArray, energies: FloatArray, blocks: IndexArray) -> None:
         """Add one sample of every walker."""
-        from spinlearn.kernels.levels import accumulate
-
         rows = self.bins.coarse(energies) * self.n_blocks + blocks
         sums = (self.node_sums, self.edge_sums, self.counts)
         accumulate(states, rows, self.model.n_states, *self._ends, *sums)

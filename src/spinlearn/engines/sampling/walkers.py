@@ -26,6 +26,9 @@ import numpy.typing as npt
 from spinlearn.engines.sampling.move_sets import Regions, regions_of
 from spinlearn.engines.sampling.sums import LevelSums
 from spinlearn.files.arrays import Arrays
+from spinlearn.kernels import clusters, nodes
+from spinlearn.kernels.levels import walker_energies
+from spinlearn.kernels.rng import make_stream
 from spinlearn.model.arrays import FloatArray, IndexArray, StateArray
 from spinlearn.model.kernel_arguments import (
     Group,
@@ -63,8 +66,6 @@ class Walkers:
     def __init__(
         self, model: PottsModel, seed: np.random.SeedSequence, n_walkers: int | None = None
     ) -> None:
-        from spinlearn.kernels.rng import make_stream
-
         self.n_walkers = self.default_walkers if n_walkers is None else n_walkers
         self._model = model
         self._edge_u = np.ascontiguousarray(model.graph.edges[:, 0])
@@ -152,8 +153,6 @@ class Walkers:
 
     def energies(self) -> FloatArray:
         """E of every active walker, (active,)."""
-        from spinlearn.kernels.levels import walker_energies
-
         states, energies = self.active_states(), np.empty(len(self.active))
         terms = self._edge_u, self._edge_v, self._model.couplings, self._fields
         walker_energies(states, *terms, energies)
@@ -166,13 +165,11 @@ class Walkers:
 
     def move_regions(self, n_tries: int) -> None:
         """Try to exchange two classes on `n_tries` random regions."""
-        from spinlearn.kernels.nodes import swap_on_regions
-
         regions = self.regions
         if regions.count == 0:
             return
         states = self.active_states()
-        swap_on_regions(
+        nodes.swap_on_regions(
             states,
             self._model.n_states,
             (regions.ptr, regions.nodes, regions.border_ptr, regions.borders, regions.couplings),
@@ -193,17 +190,13 @@ class AnyEnergyWalkers(Walkers):
         self._all_nodes = kernel_model(self._model)
 
     def energies(self) -> FloatArray:
-        from spinlearn.kernels.nodes import energies_of
-
-        return np.asarray(energies_of(self.active_states(), self._all_nodes))
+        return np.asarray(nodes.energies_of(self.active_states(), self._all_nodes))
 
     def move_regions(self, n_tries: int) -> None:
-        from spinlearn.kernels.nodes import swap_regions
-
         if self.regions.count == 0:
             return
         states = self.active_states()
-        swap_regions(
+        nodes.swap_regions(
             states,
             self.betas[self.levels[self.active]],
             (self.regions.ptr, self.regions.nodes),
@@ -272,21 +265,17 @@ class ClusterWalkers(FreeWalkers):
         sums.count(rows[self.active], self.repeats[self.active])
 
     def _sweep(self, n_sweeps: int, *measured: npt.NDArray[Any]) -> None:
-        from spinlearn.kernels.clusters import sweep_clusters
-
-        sweep_clusters(self._group(), self._clusters, self._sizes, n_sweeps, *measured)
+        clusters.sweep_clusters(self._group(), self._clusters, self._sizes, n_sweeps, *measured)
 
     def exchange_components(self, low: int) -> None:
         """Exchanges between neighbours in the ladder, and further ones from place `low` on."""
-        from spinlearn.kernels.clusters import exchange_neighbors
-
         # From the hottest to the coldest walker that is active.
         order = self.active[np.argsort(self.levels[self.active], kind="stable")]
         betas = self.betas[self.levels[order]]
         for offset in EXCHANGE_DISTANCES:
             first = 0 if offset == 1 else int(np.searchsorted(self.levels[order], low))
             if first + offset < len(order):
-                exchange_neighbors(
+                clusters.exchange_neighbors(
                     self._states,
                     order,
                     betas,
@@ -306,11 +295,9 @@ class ClusterWalkers(FreeWalkers):
 
     def move_regions(self, n_tries: int) -> None:
         """Redraw random regions: clusters inside them, in the fields of all that is around."""
-        from spinlearn.kernels.nodes import redraw_regions
-
         if self.regions.count:
             regions = self.regions.ptr, self._region_nodes
-            redraw_regions(self._group(), self._clusters, regions, n_tries, self.region_moves)
+            nodes.redraw_regions(self._group(), self._clusters, regions, n_tries, self.region_moves)
 
 
 class ClassClusterWalkers(AnyEnergyWalkers, ClusterWalkers):
@@ -329,10 +316,10 @@ class MetropolisWalkers(FreeWalkers):
     refuses = ("a class-level term",)
 
     def sweep(self, n_sweeps: int) -> None:
-        from spinlearn.kernels.nodes import metropolis_sweeps
-
         betas = self.betas[self.levels]
-        metropolis_sweeps(self._states, self.active, betas, self._clusters, self.stream, n_sweeps)
+        nodes.metropolis_sweeps(
+            self._states, self.active, betas, self._clusters, self.stream, n_sweeps
+        )
 
     def energies(self) -> FloatArray:
         if self._model.is_potts:
@@ -475,10 +462,8 @@ class GeneralWalkers(AnyEnergyWalkers):
     cooling_sweeps: ClassVar[int] = 12
 
     def sweep(self, n_sweeps: int) -> None:
-        from spinlearn.kernels.nodes import sweep_walkers
-
         betas = self.betas[self.levels]
-        sweep_walkers(self._states, betas, self._all_nodes, self.stream, n_sweeps, FLIPS)
+        nodes.sweep_walkers(self._states, betas, self._all_nodes, self.stream, n_sweeps, FLIPS)
 
     def states(self) -> StateArray:
         return self._states.copy()
