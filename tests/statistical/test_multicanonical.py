@@ -6,10 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut
-from spinlearn.engines import Enumeration, JunctionTree
+from spinlearn.engines import Enumeration, JunctionTree, PopulationAnnealing
 from spinlearn.engines.sampling.ladder import cool
 from spinlearn.engines.sampling.samplers import Multicanonical, Tempering
 from spinlearn.engines.sampling.walkers import (
@@ -155,12 +156,14 @@ def assert_same_run(a, b):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 
-def test_result_does_not_depend_on_threads():
-    model = small_model()
-    runs = [quick_run(model, [0.5, 1.0], 3, n_groups=2, n_jobs=jobs) for jobs in (1, 2)]
-    assert_same_run(*runs)
-    other = quick_run(model, [0.5, 1.0], 4, n_groups=2)
-    assert np.any(other.marginals != runs[0].marginals)
+@pytest.mark.parametrize("engine", [Multicanonical(tol=0.02, n_groups=2), Tempering(tol=0.03)])
+def test_result_does_not_depend_on_threads(engine):
+    model, root = small_model(), np.random.SeedSequence(3)
+    one = engine.run(model, [0.5, 1.0], seed=root)
+    engine = clone(engine)
+    assert_same_run(one, engine.set_params(n_jobs=2).run(model, [0.5, 1.0], seed=root))
+    other = engine.run(model, [0.5, 1.0], seed=4)
+    assert np.any(other.marginals != one.marginals)
 
 
 @pytest.mark.parametrize("engine", [Multicanonical, Tempering])
@@ -207,12 +210,23 @@ def test_callback_and_ctrl_c_return_what_is_there(engine):
     np.testing.assert_allclose(runs[0].marginals.sum(axis=2), 1)
 
 
-def test_what_it_cannot_do_is_refused():
-    for name, values in {"tol": (0, "a", np.nan), "max_sweeps": (0,), "n_groups": (3,),
-                         "max_seconds": (-1,)}.items():  # fmt: skip
+@pytest.mark.parametrize(
+    ("engine", "bad"),
+    [
+        (Multicanonical, {"tol": (0, "a", np.nan), "n_groups": (3,), "max_seconds": (-1,)}),
+        (Tempering, {"moves": ("global",), "max_sweeps": (0,)}),
+        (PopulationAnnealing, {"n_walkers": (0,), "n_sweeps": (-1,), "step": (0.0,),
+                               "n_reads": (0,), "tol": ("x",), "max_seconds": (0,)}),
+    ],
+)  # fmt: skip
+def test_bad_settings_are_refused(engine, bad):
+    for name, values in bad.items():
         for value in values:
             with pytest.raises(InvalidInputError, match=name):
-                Multicanonical(**{name: value}).run(small_model(), [1.0])
+                engine(**{name: value}).run(small_model(), [1.0])
+
+
+def test_too_many_sums_are_refused():
     with pytest.raises(UnsupportedModelError, match="use engine='tempering'"):
         Multicanonical().run(PottsModel(Graph(80_000, [(0, 1)]), 3), [1.0])
 

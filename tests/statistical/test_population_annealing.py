@@ -53,14 +53,6 @@ def test_the_jackknife_of_equal_blocks_is_the_error_of_the_mean():
     np.testing.assert_allclose(error, values.std(axis=0, ddof=1) / np.sqrt(32))
 
 
-def test_bad_settings_are_refused():
-    model = PottsModel(Graph(2, [(0, 1)]), 2)
-    for name, value in {"n_walkers": 0, "n_sweeps": -1, "step": 0.0, "n_reads": 0, "tol": "x",
-                        "max_seconds": 0}.items():  # fmt: skip
-        with pytest.raises(InvalidInputError, match=name):
-            PopulationAnnealing(**{name: value}).run(model, [1.0])
-
-
 def test_one_label_a_class_is_answered_by_a_cooled_population():
     """Four digits, one label each: a population follows them, every error bar stays sane."""
     images, digits = load_digits(n_class=4, return_X_y=True)

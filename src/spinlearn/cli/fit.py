@@ -92,7 +92,7 @@ def fit(
         spinlearn fit edges/ --edges --labels-file labels.csv --labels class --scheduler
         tcp://10.0.0.1:8786 --blocks 8 --parts /shared/parts
     """
-    from spinlearn.engines.checkpoint import refuse_any
+    from spinlearn.engines.checkpoint import refuse_existing
     from spinlearn.files.atomic_write import clear_leftovers
     from spinlearn.io.folder import check_name
     from spinlearn.io.reading import read_dataset
@@ -126,7 +126,7 @@ def fit(
             )
         saved = checkpoint if checkpoint.exists() else finished
         if resume and not saves_its_runs(engine):
-            refuse_any(saved, f"engine {settings['engine']}")
+            refuse_existing(saved, f"engine {settings['engine']}")
         dataset = read_dataset(data, read)
         if dataset.n_points > MANY and settings["method"] != "paper":
             points, graph = dataset.points, dataset.graph

@@ -178,8 +178,8 @@ def save(path: str | os.PathLike[str], run: str, header: Header, arrays: Arrays)
         )
 
 
-def refuse_any(path: str | os.PathLike[str] | None, engine: str) -> None:
-    """Refuse a file that a run without checkpoints was to go on from: another run wrote it."""
+def refuse_existing(path: str | os.PathLike[str] | None, engine: str) -> None:
+    """Refuse to pass by a checkpoint of another run, where this run would keep none."""
     if path is not None and Path(path).exists():
         raise CheckpointError(
             f"{path} belongs to another run, for {engine} keeps no checkpoints here: resume with "

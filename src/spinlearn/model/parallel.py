@@ -8,6 +8,7 @@ Results are those of one process, in the order of the tasks, whoever computes th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from spinlearn.errors import ClusterError
@@ -96,12 +97,17 @@ def each(
     client = active_client()
     if client is not None:
         return _on_cluster(client, function, shared, items, beside or SentOnce())
-    if n_jobs == 1 or len(items) < 2:
-        return [function(shared, item) for item in items]
+    return in_threads([partial(function, shared, item) for item in items], n_jobs)
+
+
+def in_threads(calls: Sequence[Callable[[], Found]], n_jobs: int) -> list[Found]:
+    """What all calls return, made by so many threads of this process."""
+    if n_jobs == 1 or len(calls) < 2:
+        return [call() for call in calls]
     from joblib import Parallel, delayed
 
-    run = Parallel(n_jobs=n_jobs, prefer="threads")
-    return list(run(delayed(function)(shared, item) for item in items))
+    threads = Parallel(n_jobs=n_jobs, require="sharedmem")
+    return list(threads(delayed(call)() for call in calls))
 
 
 def active_client() -> Any:

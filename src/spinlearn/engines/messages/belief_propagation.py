@@ -120,7 +120,7 @@ class BeliefPropagation(Settings):
         again = partial(replace(self, checkpoint=None).run, model, seed=root)
         large = 2 * model.graph.n_edges > HUGE_MESSAGES
         if large and self.n_starts in (None, 1) and wanted.min() > 0:
-            checkpoint.refuse_any(self.checkpoint, f"{self.name} of so large a model")
+            checkpoint.refuse_existing(self.checkpoint, f"{self.name} of so large a model")
             found = cooled_averages(self, model, wanted, root, callback)
             _warn_unsettled(found.converged, found.diagnostics["residual"])
             order = [float(t) for t in wanted if t in found.temperatures]

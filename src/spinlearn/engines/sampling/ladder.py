@@ -21,7 +21,7 @@ parts of labellings, whose energies do not grow with the model.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,8 +45,7 @@ HURRY = 8  # part of the sweeps of a pilot that is late
 COLDEST = 0.05  # times the typical coupling: below, T counts as 0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ladder:
+class Ladder(NamedTuple):
     """Levels in ascending order of beta, with what the pilot saw there."""
 
     betas: FloatArray
@@ -55,7 +54,7 @@ class Ladder:
     log_z_first: float
     log_z_first_error: float
     lowest: float  # energy seen
-    states: list[StateArray] = field(repr=False)  # of the pilot, near every level
+    states: list[StateArray]  # of the pilot, near every level
 
 
 def first_cold_level(deviations: FloatArray) -> int:
@@ -93,7 +92,7 @@ def cool(
     report: Callable[[float], bool],
     *,
     by_parts: bool,
-    late: Callable[[], bool] = lambda: False,
+    late: Callable[[], bool],
 ) -> Ladder:
     """The ladder for the `wanted` levels, with at most about `max_levels` besides them.
 
@@ -109,7 +108,7 @@ def cool(
     states: list[StateArray] = []
     # Of all walkers, and of every PARTS-th of them, whose spread is the error.
     parts: list[slice] = [slice(None), *(slice(k, None, PARTS) for k in range(PARTS))]
-    log_z = [np.full(len(parts), len(model.free_nodes) * np.log(model.n_states))]
+    log_z = np.full(len(parts), len(model.free_nodes) * np.log(model.n_states))  # at wanted[0]
     previous: FloatArray | None = None
     lowest = np.inf
     while True:
@@ -120,11 +119,10 @@ def cool(
         energies = readings.ravel()
         if previous is not None and betas[-2] < wanted[0]:
             step = beta - betas[-2]
-            gains = [
+            log_z += [
                 free_energy_step(previous[:, p].ravel(), readings[:, p].ravel(), step)
                 for p in parts
             ]
-            log_z.append(log_z[-1] + gains)
         previous = readings
         lowest = min(lowest, float(energies.min()))
         means.append(float(energies.mean()))
@@ -148,13 +146,12 @@ def cool(
     distance = PART_DISTANCE if by_parts else LEVEL_DISTANCE
     placed = _place(wanted, trail, np.array(fluctuations), distance, max_levels)
     nearest = np.abs(np.subtract.outer(placed, trail)).argmin(axis=1)
-    first = int(np.searchsorted(trail, wanted[0] * (1 - 1e-12)))
     return Ladder(
         betas=placed,
         means=np.interp(placed, trail, means),
         deviations=np.interp(placed, trail, deviations),
-        log_z_first=float(log_z[first][0]),
-        log_z_first_error=float(log_z[first][1:].std(ddof=1) / np.sqrt(PARTS)),
+        log_z_first=float(log_z[0]),
+        log_z_first_error=float(log_z[1:].std(ddof=1) / np.sqrt(PARTS)),
         lowest=lowest,
         states=[states[k] for k in nearest] if by_parts else [],
     )
@@ -175,11 +172,7 @@ def _settled(pilot: list[Walkers], beta: float, reads: int, hurry: int) -> Float
 
 
 def _place(
-    wanted: FloatArray,
-    trail: FloatArray,
-    deviations: FloatArray,
-    distance: float,
-    max_levels: int,
+    wanted: FloatArray, trail: FloatArray, deviations: FloatArray, distance: float, max_levels: int
 ) -> FloatArray:
     """As many levels between the wanted ones as overlap or the ratio of neighbours ask for."""
     steps, middles = np.diff(trail), 0.5 * (trail[1:] + trail[:-1])

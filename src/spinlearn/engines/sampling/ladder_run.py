@@ -241,7 +241,7 @@ class LadderRun(SamplingRun):
             if apart == 0 or enough or stuck:
                 break
             if len(melting):  # many sweeps help there, further down only exchanges do
-                self._turn_to(melting, np.ones(len(melting)))
+                self._focus_on(melting, np.ones(len(melting)))
         self._pace_evenly()
         moves = np.sum([group.region_moves for group in self.groups], axis=0)
         regions = self.regions.busy(self.model, moves)
@@ -355,7 +355,7 @@ class LadderRun(SamplingRun):
             lagging, remembers = errors > least, separate < SEPARATE
             need = lagging | remembers
             rows = np.searchsorted(self.betas, self.requested)
-            self._turn_to(rows[need], (errors * lagging)[need])
+            self._focus_on(rows[need], (errors * lagging)[need])
             self.unready = bool(np.any(remembers))
             if self._precise:
                 # What is told in the end may be reweighted: to T = 0, for instance.
@@ -365,10 +365,10 @@ class LadderRun(SamplingRun):
         self.looks += 1
         verdict = self.until(LadderView(self), self.looks)
         self.settled, self.changing = verdict.settled, verdict.changing
-        self._turn_to(self._levels_of(verdict.temperatures))
+        self._focus_on(self._levels_of(verdict.temperatures))
         return verdict.settled
 
-    def _turn_to(self, levels: IndexArray, errors: FloatArray | None = None) -> None:
+    def _focus_on(self, levels: IndexArray, errors: FloatArray | None = None) -> None:
         """Sweep these levels and their neighbours at every step, others rarely.
 
         A few are swept many times a step, in proportion to the squares of their errors if those

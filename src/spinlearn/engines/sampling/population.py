@@ -18,6 +18,7 @@ whole labellings do: any joint average is a mean over them (`draw_labellings`).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ from spinlearn.files.arrays import Arrays
 from spinlearn.kernels.levels import accumulate
 from spinlearn.minimizers import minimize
 from spinlearn.model.arrays import BoolArray, FloatArray, IndexArray, StateArray, temperature_array
+from spinlearn.model.parallel import in_threads
 from spinlearn.model.potts import PottsModel
 from spinlearn.model.protocols import Seed, seed_sequence
 
@@ -101,14 +103,7 @@ class Population:
 
     def sweep(self, n_sweeps: int) -> None:
         """Sweep all walkers at the present temperature."""
-        if self.n_jobs == 1 or len(self.groups) == 1:
-            for group in self.groups:
-                group.sweep(n_sweeps)
-        else:
-            from joblib import Parallel, delayed
-
-            threads = Parallel(n_jobs=self.n_jobs, require="sharedmem")
-            threads(delayed(group.sweep)(n_sweeps) for group in self.groups)
+        in_threads([partial(group.sweep, n_sweeps) for group in self.groups], self.n_jobs)
 
     def states(self) -> StateArray:
         """Labellings of all walkers."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from spinlearn.engines.checkpoint import Checkpoint, Header, Saved, misfit, refuse_any
+from spinlearn.engines.checkpoint import Checkpoint, Header, Saved, misfit, refuse_existing
 from spinlearn.engines.exact.enumeration import Enumeration
 from spinlearn.engines.sampling.density import EnergyBins
 from spinlearn.engines.sampling.ladder import Ladder, cool, first_cold_level, requested_levels
@@ -32,7 +32,7 @@ from spinlearn.minimizers.cuts import alpha_expansion, minimum_cut
 from spinlearn.minimizers.minimum import Minimum, cut_reason, expansion_reason
 from spinlearn.model.arrays import BoolArray, FloatArray, StateArray
 from spinlearn.model.equilibrium import Equilibrium
-from spinlearn.model.parallel import active_client
+from spinlearn.model.parallel import active_client, in_threads
 from spinlearn.model.potts import PottsModel
 from spinlearn.model.protocols import Callback, Progress, Until
 
@@ -151,7 +151,7 @@ class SamplingRun(ABC):
     def result(self) -> Equilibrium:
         """Run all phases from wherever the checkpoint left off."""
         if len(self.model.free_nodes) == 0:  # one labelling is left: no sampling
-            refuse_any(self.settings.checkpoint, "a model without free nodes")
+            refuse_existing(self.settings.checkpoint, "a model without free nodes")
             exact = Enumeration().run(self.model, self.wanted, callback=self.callback)
             return replace(
                 exact,
@@ -211,13 +211,8 @@ class SamplingRun(ABC):
         on_cluster = len(work) > 1 and active_client() is not None
         if on_cluster and DaskRounds.worthwhile(self.tallies, len(work)):
             results = self._cluster.run(work)
-        elif self.settings.n_jobs == 1 or len(self.groups) == 1:
-            results = [one() for one in work]
         else:
-            from joblib import Parallel, delayed
-
-            threads = Parallel(n_jobs=self.settings.n_jobs, require="sharedmem")
-            results = threads(delayed(one)() for one in work)
+            results = in_threads(work, self.settings.n_jobs)
         occupancy, met, samples = (list(part) for part in zip(*results, strict=True))
         for group_samples in samples:
             self.tallies.add(group_samples)

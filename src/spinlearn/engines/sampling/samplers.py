@@ -52,8 +52,8 @@ from spinlearn.model.settings import Settings
 SHARED = """\
 tol : float or None, default None
         Stop when the largest standard error of a marginal or an agreement, over all temperatures,
-        is below this. None: stop when the answer that the averages are for is settled, where there
-        is one (`spinlearn.PottsClassifier`), else at 0.012.
+        is below this. None: stop when the answer is settled, in `spinlearn.PottsClassifier`;
+        elsewhere at 0.012.
     max_seconds : float or None, default None
         Stop after this time, whatever is reached. Results then depend on how busy the machine is.
     max_sweeps : int or None

@@ -51,7 +51,7 @@ class Averages(NamedTuple):
     contrast: FloatArray  # of blocks that started differently, see `equilibration`
 
 
-class Row(NamedTuple):
+class RowAverages(NamedTuple):
     """Averages of a row over the free nodes and edges, with what holds for all of them."""
 
     means: list[FloatArray]  # marginals and agreements,
@@ -138,7 +138,7 @@ class LevelSums(Counts):
         parts = [totals[at][seen].astype(np.float64) for totals, _ in self._tables]
         return seen, weight, [p / weight.reshape(-1, *[1] * (p.ndim - 1)) for p in parts]
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[RowAverages]:
         """Means, errors and quality of every row."""
         for row in range(self.n_rows):
             at = slice(row, None, self.n_rows)
@@ -166,7 +166,7 @@ class LevelSums(Counts):
                 bias = start_bias(part, starts, apart)
                 variances.append(np.asarray(variance + bias + (UNSEEN / samples) ** 2))
             separate = float(self.rounds[at].mean()) / spread
-            yield Row(means, variances, spread, samples, apart, separate)
+            yield RowAverages(means, variances, spread, samples, apart, separate)
 
     def averages(self) -> tuple[Averages, FloatArray]:
         """Of all rows; and how much more blocks of each differ than their rounds explain, >= 1."""
