@@ -278,18 +278,6 @@ def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):
     assert not page.find_elements("id", "point-id")
 
 
-def test_new_class_shows_its_members(page, blocks):
-    content = blocks.content
-    chip_of(page, "new:1").click()
-    outcomes = content.answer.profile.outcomes[content.answer.row]
-    members = np.flatnonzero(outcomes == content.answer.profile.n_classes)
-    assert len(members) > 50
-    assert text(page, "#group-name") == "new:1"
-    assert text(page, "#group-size") == str(len(members))
-    listed = page.find_elements("css selector", "#group-members button")
-    assert [b.get_attribute("textContent") for b in listed] == [content.ids[i] for i in members]
-
-
 def test_a_group_that_became_small_is_still_counted(driver, tmp_path):
     X, _ = make_blobs(150, centers=5, cluster_std=1.5, random_state=4)
     grid = np.linspace(0, 1, 8)
@@ -308,6 +296,10 @@ def test_a_group_that_became_small_is_still_counted(driver, tmp_path):
         driver.execute_script(SET_ROW, row)
         assert text(driver, "#group-size") == str(sizes[code, row])
         assert text(driver, "#selection figure .value") == str(sizes[code, row])
+        listed = driver.find_elements("css selector", "#group-members button")
+        assert [int(button.text) for button in listed] == np.flatnonzero(
+            outcomes[row] == code
+        ).tolist()
 
 
 def test_outliers_have_a_name_a_mark_and_a_card(page, blocks):
@@ -761,6 +753,7 @@ def test_sampled_display_says_so_and_downloads_all_points(driver, tmp_path, monk
     [
         (np.zeros((1, 1)), [-1], [0.5]),  # one point, no label, one temperature
         (np.arange(6.0)[:, None], [0] + 5 * [-1], [0.0, np.inf]),  # one class
+        (np.eye(9, 4) + [0, 0, 0, 1], ["a"] + 7 * [""] + ["b"], [0.4]),  # equal points
         (np.arange(3.0)[:, None], ["a", "b", "c"], [np.inf]),  # all labelled, nothing finite
     ],
 )

@@ -12,7 +12,6 @@ import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
-import numpy as np
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
@@ -248,8 +247,3 @@ def test_a_page_of_another_origin_gets_nothing_even_with_the_token(labelling, dr
     assert set(found.values()) == {"refused"}
     assert len(found) == 6
     assert goes_on(labelling)
-
-
-def test_points_given_as_arrays_are_not_run(tmp_path):
-    with pytest.raises((ValueError, TypeError)), served(tmp_path, np.array([object(), "x"])):
-        pass

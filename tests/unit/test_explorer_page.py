@@ -213,23 +213,6 @@ LINE = np.concatenate([np.linspace(0, 1, 8), np.linspace(3, 4, 8)])[:, None]
 
 
 @pytest.mark.parametrize(
-    ("X", "y"),
-    [
-        (LINE, [-1] * 16),  # no label
-        (LINE, [0] + [-1] * 15),  # one class
-        (np.zeros((1, 1)), [0]),  # one point, no edge
-        (np.array([[0.0], [1.0]]), [0, 1]),  # everything labelled
-        (np.hstack([LINE, LINE**2, np.ones((16, 3))]), ["a"] + [""] * 14 + ["b"]),  # constants
-    ],
-)
-def test_degenerate_results_have_a_page(X, y):
-    result = fitted(X, y)
-    data = payload(explorer_content(result.answer_, points=X))
-    assert data["nShown"] == len(X)
-    assert data["classes"] == [str(c) for c in result.classes_]
-
-
-@pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"ids": ["a"]}, "1 ids for 16 points"),

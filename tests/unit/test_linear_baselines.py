@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy import sparse
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 from spinlearn import Graph
@@ -206,16 +205,6 @@ def test_weights_of_any_magnitude_give_the_same_answer():
             scaled_graph = graph.with_weights(graph.weights * factor)
             other = method.fit(scaled_graph, y).label_distributions_
             np.testing.assert_allclose(other, plain, rtol=0, atol=TOLERANCE)
-
-
-def test_input_matrix_is_left_alone():
-    graph, y = random_problem(2)
-    matrix = sparse.csr_array(weight_matrix(graph))
-    before = matrix.copy()
-    LocalGlobalConsistency().fit(matrix, y)
-    HarmonicFields().fit(matrix, y)
-    np.testing.assert_array_equal(matrix.data, before.data)
-    np.testing.assert_array_equal(matrix.indices, before.indices)
 
 
 # -- blocks that hang by a thread ----------------------------------------------------------------

@@ -21,8 +21,18 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.io.result import Result
 from spinlearn.viz import palette
 from spinlearn.viz.explorer import explorer_content
-from spinlearn.viz.pictures import CROSS, PLUS, _groups, plot_map, plot_phases, plot_profile
+from spinlearn.viz.pictures import CROSS, PLUS, Pictures, _groups
 from tests.explorer_cases import many_points, three_blocks
+
+
+class Drawn(Pictures):
+    """Pictures of an answer that no classifier made."""
+
+    def __init__(self, case):
+        self.case = case
+
+    def _pictured(self):
+        return self.case.content.answer, None, {"points": self.case.content.layouts[0].coordinates}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +64,7 @@ def test_profile_draws_the_marginals(case):
 
 def test_profile_of_a_sampled_result_has_error_bars():
     case = many_points(300, n_temperatures=5)
-    axis = plot_profile(case.result, 5)
+    axis = Drawn(case).plot_profile(5)
     bars = axis.containers[0].lines[2][0].get_segments()
     reach = np.array([(b[1, 1] - b[0, 1]) / 2 for b in bars])
     np.testing.assert_allclose(reach, case.result.equilibrium.std_error[:, 5, 0], atol=1e-9)
@@ -69,7 +79,7 @@ def test_plots_use_the_given_axes(case):
 
 
 def test_phases_draw_susceptibility_and_heat_capacity(case):
-    axis = plot_phases(case.result.answer_)
+    axis = case.result.plot_phases()
     lines = {line.get_label(): np.asarray(line.get_ydata()) for line in axis.get_lines()}
     content = case.content
     np.testing.assert_allclose(
@@ -136,7 +146,7 @@ def test_two_features_are_the_map_and_rows_of_a_result_keep_their_layout(case):
 
 def test_every_class_is_seen_on_a_map_of_many_points():
     case = many_points(4_000, n_temperatures=5)
-    figure = plot_map(case.result, case.content.layouts[0]).figure
+    figure = Drawn(case).plot_map().figure
     figure.set_dpi(80)
     figure.canvas.draw()
     pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3].astype(int)
@@ -183,7 +193,7 @@ def test_markers_of_all_profiles_lie_on_their_call(case):
 def test_many_points_and_a_single_temperature_are_drawn_too(monkeypatch):
     case = many_points(300, n_temperatures=5)
     monkeypatch.setattr("spinlearn.viz.pictures.MAX_ROWS", 50)
-    axis = plot_profile(case.result, name="many $points")
+    axis = Drawn(case).plot_profile(name="many $points")
     assert axis.get_ylim() == (300, 0)
     assert axis.get_title("left") == r"many \$points"
     axis.figure.canvas.draw()
@@ -280,7 +290,7 @@ def test_many_classes_leave_room_for_the_picture():
 @pytest.mark.parametrize("point", [237, -238, 1.5, "a"])
 def test_wrong_point_is_named(case, point):
     with pytest.raises(InvalidInputError, match="is none of the 237 points"):
-        plot_profile(case.result.answer_, point)
+        case.result.plot_profile(point)
 
 
 def test_unfitted_has_no_picture(tmp_path):

@@ -209,12 +209,12 @@ def demo(
     with watched(screen) as watch:
         result = run_demo(out, callback=watch)
     table = Table("T", "errors with 7 labels", "errors without labels")
-    for row in result.table():
+    for row in result.table:
         table.add_row(*row)
     screen.print(table)
     say(
         screen,
-        f"{result.n_points} points, exact at {len(result.temperatures)} temperatures in "
+        f"{result.n_points} points, exact at {len(result.table)} temperatures in "
         f"{result.seconds:.1f} s; recommended T* = {result.recommended:g}",
     )
     for path in result.files:

@@ -105,12 +105,8 @@ def paper_profile(run: Equilibrium, n_classes: int) -> Profile:
 
 def chosen_rows(found: Profile, run: Equilibrium) -> dict[str, int]:
     """Rows of T* by our rule and by both readings of the paper's."""
-    trusted = usable_rows(run)
-    chosen = (
-        answer_temperature(found, "auto", trusted=trusted),
-        answer_temperature(found, "paper", trusted=trusted),
-        answer_temperature(found, "paper", trusted=trusted, strict=True),
-    )
+    trusted, readings = usable_rows(run), (("auto", False), ("paper", False), ("paper", True))
+    chosen = [answer_temperature(found, r, trusted=trusted, strict=s) for r, s in readings]
     return {rule: found.nearest_row(t) for rule, t in zip(TEMPERATURE_RULES, chosen, strict=True)}
 
 
@@ -186,16 +182,15 @@ def results_by_panel(cells: list[Cell]) -> dict[Panel, list[dict[str, Any]]]:
 
 def errors_by_panel(cells: list[Cell]) -> dict[Panel, dict[str, Any]]:
     """Arrays of errors, one entry per labelling, of every method and rule."""
-    found = {}
-    for panel, results in results_by_panel(cells).items():
-        errors: dict[str, Any] = {
-            rule: np.array([r["errors"][r["rows"][rule]] for r in results]) for rule in RULES
-        }
-        errors["cut"] = np.array([r["cut"] for r in results])
-        errors["lgc"] = np.array([r["lgc"] for r in results])
+
+    def arrays(results: list[dict[str, Any]]) -> dict[str, Any]:
+        errors = {name: np.array([r[name] for r in results]) for name in ("cut", "lgc")}
+        for rule in RULES:
+            errors[rule] = np.array([r["errors"][r["rows"][rule]] for r in results])
         errors["converged"] = np.array([r["converged"][r["rows"]["information"]] for r in results])
-        found[panel] = errors
-    return found
+        return errors
+
+    return {panel: arrays(results) for panel, results in results_by_panel(cells).items()}
 
 
 def twin_differences(cells: list[Cell]) -> dict[Panel, list[int]]:

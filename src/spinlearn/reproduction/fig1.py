@@ -18,7 +18,6 @@ from spinlearn.baselines import NormalizedCutClustering, SpectralGraphTransducer
 from spinlearn.datasets import two_bands
 from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree
-from spinlearn.model.arrays import IntArray
 from spinlearn.reproduction.comparison import (
     consistency_labels,
     cut_labels,
@@ -69,31 +68,30 @@ def compute(settings: Settings) -> Cell:
 
 def draw(cells: list[Cell], out: Path) -> list[Path]:
     """The seven panels and the table behind them, for either labelling."""
-    return [file for cell in cells for file in _draw(cell, out)]
+    files: list[Path] = []
+    for cell in cells:
+        n_labels, result = cell["settings"]["n_labels"], cell["result"]
+        toy, name = two_bands(n_labels), FILES[n_labels]
+        errors, states = result["errors"], result["states"]
 
-
-def _draw(cell: Cell, out: Path) -> list[Path]:
-    n_labels, result = cell["settings"]["n_labels"], cell["result"]
-    toy, name = two_bands(n_labels), FILES[n_labels]
-    errors, states = result["errors"], result["states"]
-
-    def title(letter: str, text: str, name: str) -> tuple[str, IntArray]:
-        return f"{letter}. {text}: {errors[name]} errors", np.array(states[name], dtype=np.int32)
-
-    nothing = np.full(toy.n_points, UNLABELLED, dtype=np.int32)
-    panels = [
-        (f"a. data and {n_labels} labels", nothing),
-        ("b. correct classification", toy.truth),
-        title("c", "normalised cut, unsupervised", "ncut"),
-        title("d", "min-cut", "cut"),
-        title("e", "local and global consistency", "lgc"),
-        title("f", "spectral graph transducer", "sgt"),
-        title("g", f"ours at T* = {result['temperature']:g}", "ours"),
-    ]
-    files = save(pixel_panels(toy.mask, panels, toy.labels, columns=3), out / name)
-    rows = [
-        [k, *place, toy.labels[k], toy.truth[k], *(states[method][k] for method in states)]
-        for k, place in enumerate(toy.coordinates.tolist())
-    ]
-    header = ["point", "row", "column", "label", "truth", *states]
-    return [*files, write_csv(out / f"{name}.csv", header, rows)]
+        panels = [
+            (f"a. data and {n_labels} labels", np.full(toy.n_points, UNLABELLED, dtype=np.int32)),
+            ("b. correct classification", toy.truth),
+        ]
+        for method, text in (
+            ("ncut", "c. normalised cut, unsupervised"),
+            ("cut", "d. min-cut"),
+            ("lgc", "e. local and global consistency"),
+            ("sgt", "f. spectral graph transducer"),
+            ("ours", f"g. ours at T* = {result['temperature']:g}"),
+        ):
+            here = np.array(states[method], dtype=np.int32)
+            panels.append((f"{text}: {errors[method]} errors", here))
+        files += save(pixel_panels(toy.mask, panels, toy.labels, columns=3), out / name)
+        rows = [
+            [k, *place, toy.labels[k], toy.truth[k], *(states[method][k] for method in states)]
+            for k, place in enumerate(toy.coordinates.tolist())
+        ]
+        header = ["point", "row", "column", "label", "truth", *states]
+        files.append(write_csv(out / f"{name}.csv", header, rows))
+    return files

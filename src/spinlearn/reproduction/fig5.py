@@ -39,14 +39,22 @@ TOP = 5.0  # highest temperature in units of the mean coupling, beyond the order
 
 def tasks(scale: Scale, seed: int) -> list[Settings]:
     """Unsupervised, every panel's labellings, and the rows of the sensitivity table."""
+
+    def labellings(kind: str, q: int, m: int, count: int, choice: dict[str, Any]) -> list[Settings]:
+        return [
+            {"kind": kind, "q": q, "M": m, "labelling": k,
+             "label_seed": cell_seed(seed, 6, q, m, k), **choice}
+            for k in range(count)
+        ]  # fmt: skip
+
     cells: list[Settings] = [{"kind": "unsupervised", **CHOICE}]
     for q, counts in PANELS:
         for m in counts:
-            cells += _labellings("labelling", q, m, scale.n_labellings, seed, CHOICE)
+            cells += labellings("labelling", q, m, scale.n_labellings, CHOICE)
     for choice in ALTERNATIVES if scale.sensitivity else ():
         cells.append({"kind": "sensitivity_unsupervised", **choice})
         for q, m in SENSITIVITY_PANELS:
-            cells += _labellings("sensitivity", q, m, scale.sensitivity, seed, choice)
+            cells += labellings("sensitivity", q, m, scale.sensitivity, choice)
     return [{**cell, "data": LEUKEMIA.sha256} for cell in cells]
 
 
@@ -67,9 +75,8 @@ def draw(cells: list[Cell], out: Path) -> list[Path]:
     files = draw_panels(cells, out, "figure5", 57)
     rows = sensitivity(cells)
     if rows:
-        header = list(rows[0])
         table = [list(row.values()) for row in rows]
-        files.append(write_csv(out / "figure5_sensitivity.csv", header, table))
+        files.append(write_csv(out / "figure5_sensitivity.csv", list(rows[0]), table))
     return files
 
 
@@ -79,14 +86,10 @@ def sensitivity(cells: list[Cell]) -> list[dict[str, Any]]:
     for choice in ALTERNATIVES:
         row: dict[str, Any] = dict(choice)
         row["chosen"] = choice == CHOICE
-        here = [c for c in cells if all(c["settings"].get(k) == v for k, v in choice.items())]
+        here = [c for c in cells if choice.items() <= c["settings"].items()]
         for q, m in SENSITIVITY_PANELS:
-            some = [
-                c["result"]
-                for c in here
-                if c["settings"]["kind"] == "sensitivity"
-                and (q, m) == (c["settings"]["q"], c["settings"]["M"])
-            ]
+            panel = {"kind": "sensitivity", "q": q, "M": m}
+            some = [c["result"] for c in here if panel.items() <= c["settings"].items()]
             if not some:
                 return []
             for name in RULES:
@@ -97,16 +100,6 @@ def sensitivity(cells: list[Cell]) -> list[dict[str, Any]]:
         row["unsupervised"] = alone[0]["result"]["best"]
         rows.append(row)
     return rows
-
-
-def _labellings(
-    kind: str, q: int, m: int, count: int, seed: int, choice: dict[str, Any]
-) -> list[dict[str, Any]]:
-    return [
-        {"kind": kind, "q": q, "M": m, "labelling": k,
-         "label_seed": cell_seed(seed, 6, q, m, k), **choice}
-        for k in range(count)
-    ]  # fmt: skip
 
 
 @cache

@@ -142,6 +142,16 @@ def reproduce(
 
 def write_report(done: Reproduction, path: Path) -> Path:
     """Write the page for what was run."""
+    claims = [
+        [
+            f"<td class=''>{escape(claim.key)}</td>",
+            f"<td><blockquote>{escape(claim.statement)}</blockquote></td>",
+            f"<td class=''>{escape(claim.finding)}<br>"
+            f"<span class='note'>{escape(f'Criterion: {claim.criterion}.')}</span></td>",
+            f"<td class='{VERDICT_LOOK[claim.verdict]}'>{escape(claim.verdict)}</td>",
+        ]
+        for claim in done.claims
+    ]
     parts = [
         _paragraph(
             "Getz, Shental & Domany, Semi-Supervised Learning: A Statistical Physics Approach "
@@ -151,7 +161,7 @@ def write_report(done: Reproduction, path: Path) -> Path:
         ),
         _paragraph(COUNTING),
         "<h2>Claims</h2>",
-        _table(["", "the paper", "here", ""], [_claim(claim) for claim in done.claims]),
+        _table(["", "the paper", "here", ""], claims),
     ]
     for name, why in done.skipped.items():
         parts.append(_paragraph(f"{EXPERIMENTS[name].title} was skipped: {why}"))
@@ -172,24 +182,13 @@ def write_report(done: Reproduction, path: Path) -> Path:
     return path
 
 
-def _claim(claim: Claim) -> list[str]:
-    remark = f"<br><span class='note'>{escape(f'Criterion: {claim.criterion}.')}</span>"
-    return [
-        f"<td class=''>{escape(claim.key)}</td>",
-        f"<td><blockquote>{escape(claim.statement)}</blockquote></td>",
-        f"<td class=''>{escape(claim.finding)}{remark}</td>",
-        f"<td class='{VERDICT_LOOK[claim.verdict]}'>{escape(claim.verdict)}</td>",
-    ]
-
-
 def _details(name: str, cells: list[Cell]) -> list[str]:
     """What follows the pictures of an experiment."""
     if name == "fig2":
         return [_paragraph(ERROR_BARS)]
-    if name == "fig4":
-        return [_panel_table(cells), _paragraph(_accuracy(cells))]
-    if name == "fig5":
-        return [_panel_table(cells), _paragraph(_accuracy(cells)), *_sensitivity(cells)]
+    if name in ("fig4", "fig5"):
+        more = _sensitivity(cells) if name == "fig5" else []
+        return [_panel_table(cells), _paragraph(_accuracy(cells)), *more]
     if name == "yeast":
         counts = cells[0]["result"]["counts"]
         return [

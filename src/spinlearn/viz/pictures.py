@@ -22,7 +22,7 @@ from spinlearn.model.arrays import FloatArray, IntArray, cell_ends
 from spinlearn.model.phases import Phase, Phases, phases
 from spinlearn.viz import palette
 from spinlearn.viz.explorer import explorer_content, write_explorer
-from spinlearn.viz.layout import Layout, layouts
+from spinlearn.viz.layout import layouts
 
 LISTED = 12  # new classes with a colour of their own
 IN_LEGEND = 16  # named classes in a legend
@@ -52,14 +52,79 @@ class Pictures:
         figure; the Axes are returned.
         """
         answer, ids, _ = self._pictured()
-        return plot_profile(answer, point, ids=ids, name=name, ax=ax)
+        if point is None:
+            return _plot_profiles(answer, name, ax)
+        equilibrium, found, n = answer.equilibrium, answer.profile, answer.graph.n_nodes
+        if ids is not None and isinstance(point, str) and point in ids:
+            point = ids.index(point)
+        if not isinstance(point, (int, np.integer)) or not -n <= point < n:
+            known = "" if ids is None else f"an id such as {ids[0]!r} or "
+            raise InvalidInputError(
+                f"point={point!r} is none of the {n} points: give {known}a row number from 0 to "
+                f"{n - 1}"
+            )
+        if name is None:
+            name = str(point if ids is None else ids[point])
+        point = int(point) % n
+        axis = _axes(ax, (7, 4))
+        places = _places(found.temperatures)
+        _shade(axis, phases(equilibrium), places)
+        largest = np.argsort(-equilibrium.marginals[:, point, : len(answer.classes)].max(axis=0))
+        for state, label in enumerate(answer.classes):
+            values = equilibrium.marginals[:, point, state]
+            errors = equilibrium.std_error
+            spread = None if errors is None else np.nan_to_num(errors[:, point, state])
+            axis.errorbar(
+                places, values, spread, color=palette.class_colour(state),
+                marker=palette.class_marker(state), markersize=4, capsize=2,
+                label=_plain(str(label)) if state in largest[:IN_LEGEND] else None,
+            )  # fmt: skip
+        _tell_of_more(axis, len(largest) - IN_LEGEND)
+        for code, low, high in _runs(found.outcomes[:, point], places):  # a ribbon of the calls
+            new, confused = code >= len(answer.classes), code < 0
+            axis.barh(
+                -0.07, high - low, left=low, height=0.06, edgecolor="white", linewidth=0.5,
+                color=palette.NEUTRAL if confused else palette.class_colour(int(code)),
+                alpha=PALE if new or confused else 1.0,
+                hatch="xxxx" if confused else "...." if new else None,
+            )  # fmt: skip
+        call = answer.name_of(int(found.outcomes[answer.row, point]))
+        axis.set_title(_plain(f"point {name}: {call}"), loc="left")
+        axis.set_ylabel("probability")
+        axis.set_ylim(-0.12, 1.03)
+        axis.set_yticks(np.linspace(0, 1, 6))
+        _finish(axis, answer, places)
+        return axis
 
     def plot_phases(self, *, ax: Any = None) -> Any:
         """Energy, heat capacity, susceptibility and largest cluster over T, phases shaded.
 
-        Drawn on the matplotlib Axes `ax`, default a new figure; the Axes are returned.
+        Energy and heat capacity are in units of their largest values, the other two in shares of
+        the points. Drawn on the matplotlib Axes `ax`, default a new figure; the Axes are returned.
         """
-        return plot_phases(self._pictured()[0], ax=ax)
+        answer, _, _ = self._pictured()
+        equilibrium, found = answer.equilibrium, answer.profile
+        axis = _axes(ax, (7, 4))
+        places = _places(found.temperatures)
+        state = phases(equilibrium)
+        _shade(axis, state, places, named=True)
+        n = equilibrium.model.n_nodes
+        energy, heat = equilibrium.mean_energy, equilibrium.heat_capacity
+        curves = [
+            ("energy", energy - energy.min(), np.ptp(energy), "-"),
+            ("heat capacity", heat, heat.max(), "--"),
+            ("susceptibility", state.susceptibility, n, "-."),
+            ("largest cluster", state.largest_grain, 1.0, ":"),
+        ]
+        for k, (name, values, unit, dash) in enumerate(curves):
+            axis.plot(
+                places, values / (unit if unit > 0 else 1.0), linestyle=dash, label=name,
+                color=palette.COLOURS[(0, 4, 3, 2)[k]], marker=palette.MARKERS[k], markersize=3.5,
+            )  # fmt: skip
+        axis.set_ylabel("share of the largest value")
+        axis.set_ylim(-0.03, 1.08)
+        _finish(axis, answer, places)
+        return axis
 
     def plot_map(
         self,
@@ -72,15 +137,46 @@ class Pictures:
         """The points with their calls at a `temperature`, default that of the answer.
 
         `coordinates` (n, 2) are x and y of every point, or `pixels` (n, 2) row and column in an
-        image; default: a layout made from the graph or the features. Drawn on the matplotlib Axes
-        `ax`, default a new figure; the Axes are returned.
+        image; default: a layout made from the graph or the features. Solid: labelled (large) or
+        confident. Pale: grown. Cross: confused or outlier. Outline: a new class. Drawn on the
+        matplotlib Axes `ax`, default a new figure; the Axes are returned.
         """
         answer, _, sources = self._pictured()
         if coordinates is not None or pixels is not None:
             sources |= {"coordinates": coordinates, "pixels": pixels}
         layout = layouts(answer.graph, **sources, first_only=True)[0]
-        shown = answer if temperature is None else answer.at(temperature)
-        return plot_map(shown, layout, equal=coordinates is not None, ax=ax)
+        answer = answer if temperature is None else answer.at(temperature)
+        found, row = answer.profile, answer.row
+        axis = _axes(ax, (7, 5))
+        x, y = layout.coordinates.T
+        status = found.status[row]
+        size = float(np.clip(12_000 / max(len(x), 1), 4, 60))
+        groups = _groups(found.outcomes[[row]], answer.classes, found.confused_sets)
+        for group in groups:
+            members = np.flatnonzero(np.isin(found.outcomes[row], group.codes))
+            for state in np.unique(status[members]):
+                chosen = members[status[members] == state]
+                if layout.pixels:
+                    _draw_pixels(axis, layout.coordinates[chosen], group.colour, Status(state))
+                if state == Status.LABELLED or not layout.pixels:
+                    # Snapped to whole pixels a small plus would vanish.
+                    style = {"snap": False, **_marker_style(group.colour, Status(state))}
+                    scale = 3.0 if state == Status.LABELLED else 1.0
+                    axis.scatter(x[chosen], y[chosen], s=scale * size, marker=group.marker, **style)
+        _list(axis, groups)
+        sizes = [(state, int(np.sum(status == state))) for state in Status]
+        counts = ", ".join(f"{size} {state.name.lower()}" for state, size in sizes if size)
+        axis.set_title(f"T = {answer.temperature:g}: {counts}", loc="left", fontsize=10)
+        axis.set_xticks([])
+        axis.set_yticks([])
+        if layout.pixels or coordinates is not None:
+            axis.set_aspect("equal")
+            axis.autoscale_view()
+        for side in axis.spines.values():
+            side.set_visible(False)
+        if groups:
+            axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
+        return axis
 
     def explore(
         self,
@@ -115,60 +211,7 @@ class Pictures:
         return write_explorer(target, explorer_content(answer, ids=ids, title=title, **sources))
 
 
-def plot_profile(
-    answer: Answer,
-    point: int | str | None = None,
-    *,
-    ids: list[str] | None = None,
-    name: str | None = None,
-    ax: Any = None,
-) -> Any:
-    """Class probabilities of one point over temperature, with its calls as a ribbon below."""
-    if point is None:
-        return plot_profiles(answer, name=name, ax=ax)
-    equilibrium, found, n = answer.equilibrium, answer.profile, answer.graph.n_nodes
-    if ids is not None and isinstance(point, str) and point in ids:
-        point = ids.index(point)
-    if not isinstance(point, (int, np.integer)) or not -n <= point < n:
-        known = "" if ids is None else f"an id such as {ids[0]!r} or "
-        raise InvalidInputError(
-            f"point={point!r} is none of the {n} points: give {known}a row number from 0 to {n - 1}"
-        )
-    if name is None:
-        name = str(point if ids is None else ids[point])
-    point = int(point) % n
-    axis = _axes(ax, (7, 4))
-    places = _places(found.temperatures)
-    _shade(axis, phases(equilibrium), places)
-    largest = np.argsort(-equilibrium.marginals[:, point, : len(answer.classes)].max(axis=0))
-    for state, label in enumerate(answer.classes):
-        values = equilibrium.marginals[:, point, state]
-        errors = equilibrium.std_error
-        spread = None if errors is None else np.nan_to_num(errors[:, point, state])
-        axis.errorbar(
-            places, values, spread, color=palette.class_colour(state),
-            marker=palette.class_marker(state), markersize=4, capsize=2,
-            label=_plain(str(label)) if state in largest[:IN_LEGEND] else None,
-        )  # fmt: skip
-    _tell_of_more(axis, len(largest) - IN_LEGEND)
-    for code, low, high in _runs(found.outcomes[:, point], places):  # a ribbon of the calls
-        new, confused = code >= len(answer.classes), code < 0
-        axis.barh(
-            -0.07, high - low, left=low, height=0.06, edgecolor="white", linewidth=0.5,
-            color=palette.NEUTRAL if confused else palette.class_colour(int(code)),
-            alpha=PALE if new or confused else 1.0,
-            hatch="xxxx" if confused else "...." if new else None,
-        )  # fmt: skip
-    call = answer.name_of(int(found.outcomes[answer.row, point]))
-    axis.set_title(_plain(f"point {name}: {call}"), loc="left")
-    axis.set_ylabel("probability")
-    axis.set_ylim(-0.12, 1.03)
-    axis.set_yticks(np.linspace(0, 1, 6))
-    _finish(axis, answer, places)
-    return axis
-
-
-def plot_profiles(answer: Answer, *, name: str | None = None, ax: Any = None) -> Any:
+def _plot_profiles(answer: Answer, name: str | None, ax: Any) -> Any:
     """The calls of all points over temperature: a row per point, ordered by its call at T*.
 
     Solid: labelled or confident. Pale: grown or new. Markers tell the calls apart as on the map:
@@ -209,75 +252,6 @@ def plot_profiles(answer: Answer, *, name: str | None = None, ax: Any = None) ->
     axis.set_ylabel("points, ordered by their call at T*")
     axis.set_ylim(n_points, 0)
     _finish(axis, answer, places)
-    return axis
-
-
-def plot_phases(answer: Answer, *, ax: Any = None) -> Any:
-    """Energy, heat capacity, susceptibility and largest cluster over temperature, phases shaded.
-
-    Energy and heat capacity are in units of their largest values, the other two in shares of the
-    points.
-    """
-    equilibrium, found = answer.equilibrium, answer.profile
-    axis = _axes(ax, (7, 4))
-    places = _places(found.temperatures)
-    state = phases(equilibrium)
-    _shade(axis, state, places, named=True)
-    n = equilibrium.model.n_nodes
-    energy, heat = equilibrium.mean_energy, equilibrium.heat_capacity
-    curves = [
-        ("energy", energy - energy.min(), np.ptp(energy), "-"),
-        ("heat capacity", heat, heat.max(), "--"),
-        ("susceptibility", state.susceptibility, n, "-."),
-        ("largest cluster", state.largest_grain, 1.0, ":"),
-    ]
-    for k, (name, values, unit, dash) in enumerate(curves):
-        axis.plot(
-            places, values / (unit if unit > 0 else 1.0), linestyle=dash, label=name,
-            color=palette.class_colour((0, 4, 3, 2)[k]), marker=palette.MARKERS[k], markersize=3.5,
-        )  # fmt: skip
-    axis.set_ylabel("share of the largest value")
-    axis.set_ylim(-0.03, 1.08)
-    _finish(axis, answer, places)
-    return axis
-
-
-def plot_map(answer: Answer, layout: Layout, *, equal: bool = False, ax: Any = None) -> Any:
-    """The points with their calls at the answer's temperature.
-
-    Solid: labelled (large) or confident. Pale: grown. Cross: confused or outlier. Outline: a new
-    class. `equal` keeps the shape of the layout.
-    """
-    found, row = answer.profile, answer.row
-    axis = _axes(ax, (7, 5))
-    x, y = layout.coordinates.T
-    status = found.status[row]
-    size = float(np.clip(12_000 / max(len(x), 1), 4, 60))
-    groups = _groups(found.outcomes[[row]], answer.classes, found.confused_sets)
-    for group in groups:
-        members = np.flatnonzero(np.isin(found.outcomes[row], group.codes))
-        for state in np.unique(status[members]):
-            chosen = members[status[members] == state]
-            if layout.pixels:
-                _draw_pixels(axis, layout.coordinates[chosen], group.colour, Status(state))
-            if state == Status.LABELLED or not layout.pixels:
-                # Snapped to whole pixels a small plus would vanish.
-                style = {"snap": False, **_marker_style(group.colour, Status(state))}
-                scale = 3.0 if state == Status.LABELLED else 1.0
-                axis.scatter(x[chosen], y[chosen], s=scale * size, marker=group.marker, **style)
-    _list(axis, groups)
-    sizes = [(state, int(np.sum(status == state))) for state in Status]
-    counts = ", ".join(f"{size} {state.name.lower()}" for state, size in sizes if size)
-    axis.set_title(f"T = {answer.temperature:g}: {counts}", loc="left", fontsize=10)
-    axis.set_xticks([])
-    axis.set_yticks([])
-    if layout.pixels or equal:
-        axis.set_aspect("equal")
-        axis.autoscale_view()
-    for side in axis.spines.values():
-        side.set_visible(False)
-    if groups:
-        axis.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     return axis
 
 
