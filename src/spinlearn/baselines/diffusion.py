@@ -270,5 +270,5 @@ def _solve_blocks(
     between = (members @ inner @ members.T).tocsr()
     between.setdiag(0.0)
     between.eliminate_zeros()
-    found, _ = _harmonic_values(between, members @ pulled, tol=tol, max_iter=max_iter)
-    values[wrong] = found[block]
+    of_blocks, _ = _harmonic_values(between, members @ pulled, tol=tol, max_iter=max_iter)
+    values[wrong] = of_blocks[block]

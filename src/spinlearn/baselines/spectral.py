@@ -87,8 +87,8 @@ def low_spectrum(weights: Any, n_vectors: int) -> Spectrum:
     entries = np.where(degrees > 0, np.sqrt(degrees), 1.0)
     entries /= np.sqrt(np.bincount(column, weights=entries**2))[column]
     values, vectors = np.zeros(k), np.zeros((n, k))
-    kept = column < k
-    vectors[kept, column[kept]] = entries[kept]
+    stored = column < k
+    vectors[stored, column[stored]] = entries[stored]
     if k > n_parts:
         matrix = scaled(weights, inverse_roots(degrees))
         if np.any(degrees == 0):
@@ -98,8 +98,8 @@ def low_spectrum(weights: Any, n_vectors: int) -> Spectrum:
         null, directions = vectors[:, :n_parts], _largest(matrix, k)
         left = directions - null @ (null.T @ directions)
         basis = np.linalg.svd(left, full_matrices=False)[0][:, : k - n_parts]
-        found, rotation = np.linalg.eigh(basis.T @ (matrix @ basis))
-        values[n_parts:] = np.clip(1.0 - found[::-1], 0.0, 2.0)
+        top, rotation = np.linalg.eigh(basis.T @ (matrix @ basis))
+        values[n_parts:] = np.clip(1.0 - top[::-1], 0.0, 2.0)
         vectors[:, n_parts:] = basis @ rotation[:, ::-1]
     return Spectrum(values, vectors, int(n_parts))
 
@@ -122,10 +122,10 @@ def _largest(matrix: Any, k: int) -> FloatArray:
     start = np.random.default_rng(0).standard_normal(n)  # ARPACK's own is random
     if factor_size <= MAX_FACTOR:
         laplacian = (eye_array(n) - matrix).tocsc()
-        found = eigsh(laplacian, k, sigma=SHIFT, which="LM", v0=start, tol=ACCURACY)
+        pairs = eigsh(laplacian, k, sigma=SHIFT, which="LM", v0=start, tol=ACCURACY)
     else:
-        found = eigsh(matrix, k, which="LA", v0=start, tol=ACCURACY)
-    return np.asarray(found[1])
+        pairs = eigsh(matrix, k, which="LA", v0=start, tol=ACCURACY)
+    return np.asarray(pairs[1])
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

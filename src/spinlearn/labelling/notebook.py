@@ -89,10 +89,10 @@ class Labelling:
 
     def stop(self) -> npt.NDArray[np.object_]:
         """End the server and hand the labels back."""
-        found = self.labels
+        labels = self.labels
         self._server.stop()
         self._open.close()
-        return found
+        return labels
 
     def __enter__(self) -> Self:
         return self

@@ -168,8 +168,8 @@ class Refit:
             choices = None if self._clusters is None else self._clusters.plan_
         if base is None or choices is None:
             return None
-        found = base.quickly_relabelled(labels, choices, callback, rejected)
-        return None if found is None else ShownAnswer(found.answer_, "quick")
+        fitted = base.quickly_relabelled(labels, choices, callback, rejected)
+        return None if fitted is None else ShownAnswer(fitted.answer_, "quick")
 
     def thorough(
         self,
@@ -181,9 +181,9 @@ class Refit:
         labels = self.labels(names)
         watch = _Watch(callback)
         if _n_classes(labels) < 2:
-            found = self._clustering(labels, watch, rejected)
+            clusters = self._clustering(labels, watch, rejected)
             watch.check()
-            return ShownAnswer(found.answer_, "clusters")
+            return ShownAnswer(clusters.answer_, "clusters")
         result, _ = self.fitting.result(labels, watch, words=rejected)
         watch.check()
         fitted, last = self.fitting.fitted, self.fitting.last
@@ -201,9 +201,9 @@ class Refit:
     ) -> PottsClassifier:
         if self._clusters is None:
             none = np.full(len(labels), None, dtype=object)
-            found = self.fitting.classifier(none, watch)
+            clusters = self.fitting.classifier(none, watch)
             watch.check()
-            self._clusters, self._base = found, self.fitting.fitted
+            self._clusters, self._base = clusters, self.fitting.fitted
         if _n_classes(labels) == 0:
             return self._clusters
         named = self._clusters.quickly_relabelled(labels, self._clusters.plan_, watch, rejected)

@@ -320,16 +320,16 @@ class _Pages:
         """Do what a tab asks for, and tell it that it is done, or why not."""
         ref: Any = None
         try:
-            asked = json.loads(text)
-            if not isinstance(asked, dict):
+            request = json.loads(text)
+            if not isinstance(request, dict):
                 raise ValueError("no action")
-            ref = asked.get("ref") if isinstance(asked.get("ref"), int) else None
-            who = asked.get("who")
+            ref = request.get("ref") if isinstance(request.get("ref"), int) else None
+            who = request.get("who")
             if not isinstance(who, str) or not who.strip() or not who.isprintable():
                 who = self._who
-            entry = await run_in_threadpool(self._session.act, asked, who.strip()[:WHO_LONGEST])
-            told = {key: entry[key] for key in ("n", "do", "point", "folder") if key in entry}
-            news.put_nowait({"kind": "done", "ref": ref} | told)
+            entry = await run_in_threadpool(self._session.act, request, who.strip()[:WHO_LONGEST])
+            reply = {key: entry[key] for key in ("n", "do", "point", "folder") if key in entry}
+            news.put_nowait({"kind": "done", "ref": ref} | reply)
         except (ValueError, RecursionError, SpinlearnError, OSError) as error:
             why = str(error) if isinstance(error, (SpinlearnError, OSError)) else "not understood"
             news.put_nowait({"kind": "refused", "ref": ref, "why": why})

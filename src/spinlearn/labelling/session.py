@@ -142,72 +142,73 @@ class Session:
 
     # -- what people do --------------------------------------------------------------------------
 
-    def act(self, asked: Mapping[str, Any], who: str) -> dict[str, Any]:
+    def act(self, request: Mapping[str, Any], who: str) -> dict[str, Any]:
         """Do what someone asks for; it is in the log when its entry is returned."""
-        do = asked.get("do")
+        do = request.get("do")
         if do in ("stop", "go"):
             return self._stop(go_on=do == "go")
         if do == "show":
-            return self._show(asked.get("point"))
+            return self._show(request.get("point"))
         if do == "export":
             return self.export()
         with self._changed:
             if self._closed:
                 raise InvalidInputError("the server is ending: start it again")
-            action = self._action(asked, who)
+            action = self._action(request, who)
             self.history.check(action)
             entry = self.log.append(action, who)
             self.history.take(entry)
             self.version = entry["n"]
-            told: dict[str, Any] = {"size": len(entry.get("points", ()))}
-            told |= {k: entry[k] for k in ("n", "who", "do", "class", "to", "of") if k in entry}
+            summary: dict[str, Any] = {"size": len(entry.get("points", ()))}
+            summary |= {k: entry[k] for k in ("n", "who", "do", "class", "to", "of") if k in entry}
             # In the order of the log, so told before the next action can be taken.
-            self._tell(self._labels_message() | {"entry": told})
+            self._tell(self._labels_message() | {"entry": summary})
             self._changed.notify_all()
         return entry
 
-    def _action(self, asked: Mapping[str, Any], who: str) -> dict[str, Any]:
+    def _action(self, request: Mapping[str, Any], who: str) -> dict[str, Any]:
         """What is asked for as the log has it."""
-        do = asked.get("do")
+        do = request.get("do")
         if do in ("undo", "redo"):
             of = self.history.last_done(do, who)
             if of is None:
                 raise InvalidInputError(f"there is nothing of {who} to {do}")
             return {"do": do, "of": of}
         if do in ("rename", "merge"):
-            old = asked.get("class")
-            new = self._class(asked.get("to"), but=old)
+            old = request.get("class")
+            new = self._class(request.get("to"), but=old)
             if not isinstance(old, str) or old == new:
                 raise InvalidInputError("a class cannot be joined with itself: pick another")
             known = new in self.history.counts
             return {"do": "merge" if known else "rename", "class": old, "to": new}
         if do == "reject":
-            return self._rejection(asked)
+            return self._rejection(request)
         if do not in ("label", "name", "clear"):
             raise InvalidInputError(f"{do!r} is nothing that can be done here")
-        action = {"do": do, "points": self._ids(asked.get("points"))}
+        action = {"do": do, "points": self._ids(request.get("points"))}
         if do != "clear":
-            action["class"] = self._class(asked.get("class"))
+            action["class"] = self._class(request.get("class"))
         if do == "name":
-            group = asked.get("group")
+            group = request.get("group")
             if not isinstance(group, str) or len(group) > WHO_LONGEST:
                 raise InvalidInputError("which new class is meant? Pick one of the list")
             action["group"] = group
         return action
 
-    def _rejection(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+    def _rejection(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """That a proposal on the page is part of the named class beside it."""
-        points = self._ids(asked.get("points"))
+        points = self._ids(request.get("points"))
         proposals = () if self.shown is None else self.shown.answer.proposals
-        one = next((p for p in proposals if p.name == asked.get("group")), None)
-        typical = [] if one is None else [self.data.ids[row] for row in one.typical.tolist()]
-        if one is None or typical[: len(points)] != points or one.beside not in self.history.counts:
+        group = next((p for p in proposals if p.name == request.get("group")), None)
+        typical = [] if group is None else [self.data.ids[k] for k in group.typical.tolist()]
+        known = self.history.counts
+        if group is None or typical[: len(points)] != points or group.beside not in known:
             raise InvalidInputError(
                 "this group is no longer proposed, or labels came in between: look at the list of "
                 "now"
             )
-        members = [self.data.ids[row] for row in one.points.tolist()]
-        return {"do": "reject", "points": points, "class": one.beside, "group": one.name,
+        members = [self.data.ids[row] for row in group.points.tolist()]
+        return {"do": "reject", "points": points, "class": group.beside, "group": group.name,
                 "members": members}  # fmt: skip
 
     def _class(self, name: object, but: object = None) -> str:
@@ -263,8 +264,8 @@ class Session:
     @property
     def answered(self) -> bool:
         """Whether the answer that `fit` gives to the labels of now is known."""
-        found = self._finished
-        return found is not None and found[0] == self.version and found[1].result is not None
+        last = self._finished
+        return last is not None and last[0] == self.version and last[1].result is not None
 
     def wait(self, seconds: float = 600.0) -> ShownAnswer:
         """The thorough answer to the labels of now, once it is there."""
@@ -344,7 +345,7 @@ class Session:
         shown = self.shown
         assert shown is not None
         try:
-            found: dict[str, Any] = {
+            advice: dict[str, Any] = {
                 "kind": "advice",
                 "version": version,
                 "wrong": doubted(shown.answer),
@@ -353,9 +354,9 @@ class Session:
         finally:
             self._advised = version
         with self._changed:
-            self.advice = found
-        self._bring_on_display(_advised_rows(found))
-        self._tell(found)
+            self.advice = advice
+        self._bring_on_display(_advised_rows(advice))
+        self._tell(advice)
 
     def _thorough(self, version: int, names: list[str | None], rejected: tuple[Word, ...]) -> None:
         """The answer that `fit` gives."""
@@ -457,14 +458,14 @@ def find_rows(names: list[str], text: str) -> list[int]:
 
     As `search.js` does it among the points on display.
     """
-    wanted = text.strip().lower()
-    if not wanted:
+    sought = text.strip().lower()
+    if not sought:
         return []
-    matches = (row for row, name in enumerate(names) if wanted in name)
+    matches = (row for row, name in enumerate(names) if sought in name)
     return heapq.nsmallest(
         MOST_FOUND,
         matches,
-        key=lambda row: (names[row] != wanted, not names[row].startswith(wanted), row),
+        key=lambda row: (names[row] != sought, not names[row].startswith(sought), row),
     )
 
 

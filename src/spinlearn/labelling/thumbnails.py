@@ -75,8 +75,8 @@ class Thumbnails:
 
     def colours(self) -> list[str]:
         """Names that `colour` takes."""
-        own = [] if self.values is None or self.shape is not None else list(self.names)
-        return list(dict.fromkeys((*self.columns, *own)))
+        features = [] if self.values is None or self.shape is not None else list(self.names)
+        return list(dict.fromkeys((*self.columns, *features)))
 
 
 def pixel_shape(size: str | None, names: Sequence[str]) -> tuple[int, int, int] | None:

@@ -221,13 +221,13 @@ def plain_samplers_trapped(cells: list[Cell]) -> Finding:
     f"toy set 1: some BP marginal is off by more than {TRAPPED}, no generalised-BP marginal is",
 )
 def message_passing(cells: Cells) -> Finding:
-    found = summary(cells["fig2"])["messages"] if cells.get("fig2") else {}
-    if set(found) != set(MESSAGE_ENGINES):
-        return f"without {', '.join(sorted(set(MESSAGE_ENGINES) - set(found)))}", None
+    messages = summary(cells["fig2"])["messages"] if cells.get("fig2") else {}
+    if set(messages) != set(MESSAGE_ENGINES):
+        return f"without {', '.join(sorted(set(MESSAGE_ENGINES) - set(messages)))}", None
     parts, worst = [], []
     for engine in MESSAGE_ENGINES:
         temperatures, largest, mean, settled = (
-            np.array(found[engine][name])
+            np.array(messages[engine][name])
             for name in ("temperatures", "worst_difference", "mean_difference", "converged")
         )
         above = temperatures > COLD
@@ -256,8 +256,8 @@ def labels_widen_phase(cells: list[Cell]) -> Finding:
 
     def interval(curve: str, phases: str) -> tuple[float, float] | None:
         """From the start of the first to the end of the last super-paramagnetic interval."""
-        found = [i for i in curves[curve][phases] if i["phase"] == "super-paramagnetic"]
-        return (found[0]["low"], found[-1]["high"]) if found else None
+        live = [i for i in curves[curve][phases] if i["phase"] == "super-paramagnetic"]
+        return (live[0]["low"], live[-1]["high"]) if live else None
 
     def words(interval: tuple[float, float] | None) -> str:
         return "none" if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}"
@@ -358,22 +358,22 @@ def unsupervised_counts(cells: Cells) -> Finding:
     "yeast",
 )
 def yeast_success(cells: list[Cell]) -> Finding:
-    found, counts = YeastCurves(cells), cells[0]["result"]["counts"]
-    rows = {"our T*": found.row, "the paper's T*": found.paper_row}
-    rows["the best T"] = int(np.argmax(found.success.value))
+    curves, counts = YeastCurves(cells), cells[0]["result"]["counts"]
+    rows = {"our T*": curves.row, "the paper's T*": curves.paper_row}
+    rows["the best T"] = int(np.argmax(curves.success.value))
     parts = [
-        f"at {name} = {found.temperatures[k]:g}: ours {found.considered.text(k)} and GC "
-        f"{found.considered_cut.text(k)} of the {counts['test'] - found.new[k]:.0f} test genes "
-        f"that are not in a new class; with new classes as errors {found.success.text(k)}; by the "
-        f"largest marginal alone {found.argmax.text(k)}"
-        + ("" if found.converged[k] else " (single marginals above tolerance)")
+        f"at {name} = {curves.temperatures[k]:g}: ours {curves.considered.text(k)} and GC "
+        f"{curves.considered_cut.text(k)} of the {counts['test'] - curves.new[k]:.0f} test genes "
+        f"that are not in a new class; with new classes as errors {curves.success.text(k)}; by the "
+        f"largest marginal alone {curves.argmax.text(k)}"
+        + ("" if curves.converged[k] else " (single marginals above tolerance)")
         for name, k in rows.items()
     ]
-    k = found.row
-    over = found.considered.value[k] - max(found.cut, found.considered_cut.value[k])
+    k = curves.row
+    over = curves.considered.value[k] - max(curves.cut, curves.considered_cut.value[k])
     return (
-        f"{found.n_runs} runs. " + "; ".join(parts) + f". On all test genes GC {found.cut:.1%}, "
-        f"LGC {found.lgc:.1%}. {counts['genes']} genes (paper 4523), {counts['known']} known (77), "
-        f"{counts['listed']} on Spellman's list (604), {counts['test']} to test (535)",
-        bool(over > 2 * np.nan_to_num(found.considered.std_error[k])),
+        f"{curves.n_runs} runs. " + "; ".join(parts) + f". On all test genes GC {curves.cut:.1%}, "
+        f"LGC {curves.lgc:.1%}. {counts['genes']} genes (paper 4523), {counts['known']} known "
+        f"(77), {counts['listed']} on Spellman's list (604), {counts['test']} to test (535)",
+        bool(over > 2 * np.nan_to_num(curves.considered.std_error[k])),
     )

@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from spinlearn.answers.law import usable_rows
-from spinlearn.answers.profile import Profile, profile
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.profile import profile as read_profile
 from spinlearn.answers.rule import Decision, Status, misclassified
 from spinlearn.answers.temperature import answer_temperature
 from spinlearn.baselines import LocalGlobalConsistency
@@ -51,19 +52,19 @@ def compare(
     run = run_quietly(engine, model, temperatures, seed)
     if run.temperatures[0] > 0:
         run = with_ground_state(run, cut)
-    found = paper_profile(run, n_classes)
-    wrong = wrong_points(found, truth, list(range(n_classes)))
+    profile = paper_profile(run, n_classes)
+    wrong = wrong_points(profile, truth, list(range(n_classes)))
     errors = wrong.sum(axis=1)
     hidden = truth >= n_classes
     return {
         "labelled": np.flatnonzero(labels >= 0).tolist(),
         "engine": run.engine,
-        "temperatures": found.temperatures.tolist(),
+        "temperatures": profile.temperatures.tolist(),
         "errors": errors.tolist(),
         "found": np.sum(~wrong & hidden, axis=1).tolist(),  # points of the unlabelled classes
         "converged": run.converged.tolist(),
         "worst_std_error": 0.0 if run.std_error is None else float(run.std_error.max()),
-        "rows": {**chosen_rows(found, run), "best": int(np.argmin(errors))},
+        "rows": {**chosen_rows(profile, run), "best": int(np.argmin(errors))},
         "cut": int(np.sum(cut != truth)),
         "lgc": int(np.sum(consistency_labels(graph, labels) != truth)),
     }
@@ -75,14 +76,14 @@ def unsupervised(
     """The same without labels: clusters are new classes, matched one to one with the true ones."""
     model = MinCut()(graph, np.full(graph.n_nodes, -1), n_states)
     run = run_quietly(engine, model, temperatures, 0)
-    found = paper_profile(run, 0)
-    errors = wrong_points(found, truth, []).sum(axis=1)
-    row = chosen_rows(found, run)["information"]
+    profile = paper_profile(run, 0)
+    errors = wrong_points(profile, truth, []).sum(axis=1)
+    row = chosen_rows(profile, run)["information"]
     return {
-        "temperatures": found.temperatures.tolist(),
+        "temperatures": profile.temperatures.tolist(),
         "errors": errors.tolist(),
         "best": int(errors.min()),
-        "at_best": float(found.temperatures[int(np.argmin(errors))]),
+        "at_best": float(profile.temperatures[int(np.argmin(errors))]),
         "information": int(errors[row]),
     }
 
@@ -100,21 +101,21 @@ def consistency_labels(graph: Graph, labels: IntArray) -> IntArray:
 
 def paper_profile(run: Equilibrium, n_classes: int) -> Profile:
     """The rule of section 5 as it stands there: every component without a label is a new class."""
-    return profile(run, n_classes=n_classes, small_groups="new")
+    return read_profile(run, n_classes=n_classes, small_groups="new")
 
 
-def chosen_rows(found: Profile, run: Equilibrium) -> dict[str, int]:
+def chosen_rows(profile: Profile, run: Equilibrium) -> dict[str, int]:
     """Rows of T* by our rule and by both readings of the paper's."""
     trusted, readings = usable_rows(run), (("auto", False), ("paper", False), ("paper", True))
-    chosen = [answer_temperature(found, r, trusted=trusted, strict=s) for r, s in readings]
-    return {rule: found.nearest_row(t) for rule, t in zip(TEMPERATURE_RULES, chosen, strict=True)}
+    chosen = [answer_temperature(profile, r, trusted=trusted, strict=s) for r, s in readings]
+    return {rule: profile.nearest_row(t) for rule, t in zip(TEMPERATURE_RULES, chosen, strict=True)}
 
 
-def wrong_points(found: Profile, truth: IntArray, labelled: list[int]) -> npt.NDArray[np.bool_]:
+def wrong_points(profile: Profile, truth: IntArray, labelled: list[int]) -> npt.NDArray[np.bool_]:
     """Which points are misclassified at every temperature, (T, n)."""
-    rows = range(len(found.temperatures))
+    rows = range(len(profile.temperatures))
     return np.array(
-        [misclassified(found.decision(k), truth, labelled_classes=labelled) for k in rows]
+        [misclassified(profile.decision(k), truth, labelled_classes=labelled) for k in rows]
     )
 
 
@@ -201,11 +202,11 @@ def twin_differences(cells: list[Cell]) -> dict[Panel, list[int]]:
         if settings["kind"] == "labelling" and "twin" in settings:
             key = (settings["q"], settings["M"], settings["labelling"])
             runs.setdefault(key, []).append(result["errors"][result["rows"]["information"]])
-    found: dict[Panel, list[int]] = {}
+    differences: dict[Panel, list[int]] = {}
     for (q, m, _), pair in runs.items():
         if len(pair) == 2:
-            found.setdefault((q, m), []).append(abs(pair[0] - pair[1]))
-    return found
+            differences.setdefault((q, m), []).append(abs(pair[0] - pair[1]))
+    return differences
 
 
 def sampling_errors(cells: list[Cell]) -> dict[Panel, float]:
@@ -213,16 +214,16 @@ def sampling_errors(cells: list[Cell]) -> dict[Panel, float]:
 
     0 for an exact panel, nan for a sampled one without twins.
     """
-    twins, found = twin_differences(cells), {}
+    twins, errors = twin_differences(cells), {}
     for panel, results in results_by_panel(cells).items():
         exact = all(r["worst_std_error"] == 0 for r in results)
-        found[panel] = 0.0 if exact else np.nan
+        errors[panel] = 0.0 if exact else np.nan
         if panel in twins:
-            found[panel] = float(np.sqrt(np.mean(np.square(twins[panel])) / 2))
-    return found
+            errors[panel] = float(np.sqrt(np.mean(np.square(twins[panel])) / 2))
+    return errors
 
 
 def unsupervised_errors(cells: list[Cell]) -> int | None:
     """Errors without labels at the best temperature, if that cell is there."""
-    found = [c["result"]["best"] for c in cells if c["settings"]["kind"] == "unsupervised"]
-    return int(found[0]) if found else None
+    best = [c["result"]["best"] for c in cells if c["settings"]["kind"] == "unsupervised"]
+    return int(best[0]) if best else None

@@ -118,9 +118,9 @@ def _draw_rivals(path: Path) -> None:
     toy = two_bands(n_labels=10)
     graph = toy.graph()
     run = JunctionTree().run(MinCut()(graph, toy.labels, 2), TEMPERATURES)
-    found = paper_profile(run, 2)
-    row = found.nearest_row(answer_temperature(found, "paper"))
-    ours = drawn_states(found.decision(row))
+    profile = paper_profile(run, 2)
+    row = profile.nearest_row(answer_temperature(profile, "paper"))
+    ours = drawn_states(profile.decision(row))
     cut = np.argmax(run.marginals[0], axis=1)
     lgc = LocalGlobalConsistency().fit(graph, toy.labels).transduction_
     sgt = SpectralGraphTransducer().fit(graph, toy.labels).transduction_
@@ -132,7 +132,7 @@ def _draw_rivals(path: Path) -> None:
         ("minimum cut (T = 0)", cut),
         ("local and global consistency", lgc),
         ("spectral graph transducer", sgt),
-        (f"spinlearn at T* = {found.temperatures[row]:g}", ours),
+        (f"spinlearn at T* = {profile.temperatures[row]:g}", ours),
     ):
         panels.append((f"{name}: {np.sum(states != toy.truth)} errors", states))
     _draw_pixels(toy, panels, path)

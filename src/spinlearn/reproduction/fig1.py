@@ -43,9 +43,9 @@ def compute(settings: Settings) -> Cell:
     toy = two_bands(settings["n_labels"])
     graph, truth = toy.graph(), toy.truth
     model = MinCut()(graph, toy.labels, 2)
-    found = paper_profile(JunctionTree().run(model, settings["temperatures"]), 2)
-    row = found.nearest_row(answer_temperature(found))
-    decision = found.decision(row)
+    profile = paper_profile(JunctionTree().run(model, settings["temperatures"]), 2)
+    row = profile.nearest_row(answer_temperature(profile))
+    decision = profile.decision(row)
     clusters = NormalizedCutClustering(2).fit(graph).labels_
     if np.sum(clusters == truth) < np.sum(clusters != truth):  # named so that most are right
         clusters = 1 - clusters

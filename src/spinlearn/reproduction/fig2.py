@@ -79,8 +79,8 @@ def compute(settings: Settings) -> Cell:
             {"phase": i.phase.value, "low": i.low, "high": i.high}
             for i in phases(exact).intervals()
         ]
-        found = _phase_intervals(exact, labelled)
-        return {**_curve(exact, labelled), "phases": found, "grain_phases": grains}
+        intervals = _phase_intervals(exact, labelled)
+        return {**_curve(exact, labelled), "phases": intervals, "grain_phases": grains}
     if kind == "multicanonical":
         limits = {"tol": settings["tol"], "max_sweeps": settings["max_sweeps"]}
     else:
@@ -168,13 +168,13 @@ def _figure(curves: dict[str, Any], counts: SampledCounts) -> Any:
 
 def _curve(run: Equilibrium, labelled: bool) -> dict[str, Any]:
     toy = two_bands()
-    found = paper_profile(run, 2 if labelled else 0)
-    errors = wrong_points(found, toy.truth, [0, 1] if labelled else []).sum(axis=1)
+    profile = paper_profile(run, 2 if labelled else 0)
+    errors = wrong_points(profile, toy.truth, [0, 1] if labelled else []).sum(axis=1)
     return {
-        "temperatures": found.temperatures.tolist(),
+        "temperatures": profile.temperatures.tolist(),
         "errors": errors.tolist(),
         "argmax_errors": np.sum(np.argmax(run.marginals, axis=2) != toy.truth, axis=1).tolist(),
-        **{rule: float(found.temperatures[k]) for rule, k in chosen_rows(found, run).items()},
+        **{rule: float(profile.temperatures[k]) for rule, k in chosen_rows(profile, run).items()},
     }
 
 
@@ -184,11 +184,11 @@ def _phase_intervals(run: Equilibrium, labelled: bool) -> list[dict[str, Any]]:
     Without labels outcomes are grains, and this is the usual definition. With labels the spins of a
     class are aligned by its labels, so what overtakes the system, or dissolves, is a class.
     """
-    found = paper_profile(run, 2 if labelled else 0)
-    n = found.outcomes.shape[1]
+    profile = paper_profile(run, 2 if labelled else 0)
+    n = profile.outcomes.shape[1]
     intervals: list[dict[str, Any]] = []
-    ends = found.boundaries().tolist()
-    for k, outcomes in enumerate(found.outcomes):
+    ends = profile.boundaries().tolist()
+    for k, outcomes in enumerate(profile.outcomes):
         decided = outcomes[outcomes >= 0]  # not the confused
         share = np.bincount(decided).max() / n if len(decided) else 0.0
         phase = Phase.SUPERPARAMAGNETIC
@@ -260,22 +260,22 @@ class SampledCounts:
 
 def summary(cells: list[Cell]) -> dict[str, Any]:
     """The exact curves and the comparisons of samplers with them, by name."""
-    found: dict[str, Any] = {"n_points": two_bands().n_points, "traps": {}, "messages": {}}
+    curves: dict[str, Any] = {"n_points": two_bands().n_points, "traps": {}, "messages": {}}
     for cell in cells:
         settings, result = cell["settings"], cell["result"]
         if settings["kind"] == "exact":
-            found["exact SS" if settings["labels"] else "exact US"] = result
+            curves["exact SS" if settings["labels"] else "exact US"] = result
         elif settings["kind"] in ("trap", "messages"):
             group = "traps" if settings["kind"] == "trap" else "messages"
-            found[group][settings["engine"]] = result
+            curves[group][settings["engine"]] = result
     chains = _chains(cells)
-    found["MC"] = {
+    curves["MC"] = {
         "temperatures": chains[0]["temperatures"],
         "n_chains": len(chains),
         "worst_difference": np.max([c["worst_difference"] for c in chains], axis=0).tolist(),
         "converged": np.all([c["converged"] for c in chains], axis=0).tolist(),
     }
-    return found
+    return curves
 
 
 def _chains(cells: list[Cell]) -> list[dict[str, Any]]:

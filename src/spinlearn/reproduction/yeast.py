@@ -70,10 +70,10 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
     engine = Tempering(tol=settings["tol"], max_sweeps=settings["max_sweeps"])
     run = run_quietly(engine, model, np.array(settings["temperatures"]), settings["seed"])
     run = with_ground_state(run, cut)
-    found = paper_profile(run, len(PHASES))
+    profile = paper_profile(run, len(PHASES))
     argmax = np.argmax(run.marginals, axis=2)
-    rows = range(len(found.temperatures))
-    considered = [test & (found.status[k] != Status.NEW) for k in rows]
+    rows = range(len(profile.temperatures))
+    considered = [test & (profile.status[k] != Status.NEW) for k in rows]
     return {
         "counts": {
             "genes": len(genes.orfs),
@@ -83,21 +83,21 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
             "test": int(test.sum()),
         },
         "classes": [int(np.sum(test & (genes.peak_phase == c))) for c in range(len(PHASES))],
-        "temperatures": found.temperatures.tolist(),
-        "success": [_success(found.outcomes[k], genes, test) for k in rows],
-        "considered_success": [_success(found.outcomes[k], genes, considered[k]) for k in rows],
+        "temperatures": profile.temperatures.tolist(),
+        "success": [_success(profile.outcomes[k], genes, test) for k in rows],
+        "considered_success": [_success(profile.outcomes[k], genes, considered[k]) for k in rows],
         "considered_cut": [_success(cut, genes, considered[k]) for k in rows],
         "argmax_success": [_success(argmax[k], genes, test) for k in rows],
         "open": [
             {
-                kind.name.lower(): int(np.sum(found.status[k][test] == kind))
+                kind.name.lower(): int(np.sum(profile.status[k][test] == kind))
                 for kind in (Status.CONFUSED, Status.NEW)
             }
             for k in rows
         ],
         "converged": run.converged.tolist(),
         "worst_std_error": np.asarray(run.std_error).max(axis=(1, 2)).tolist(),
-        "rows": chosen_rows(found, run),
+        "rows": chosen_rows(profile, run),
         "cut": _success(cut, genes, test),
         "lgc": _success(consistency_labels(graph, genes.known_phase), genes, test),
     }

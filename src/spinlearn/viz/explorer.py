@@ -16,6 +16,7 @@ import hashlib
 import html
 import json
 import os
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -240,24 +241,16 @@ def page_html(
     script += "\n})();\n"
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
-        "{{title}}": html.escape(title),
-        "{{script-hash}}": f"sha256-{digest}",
-        "{{policy}}": policy,
-        "{{style}}": style or _page("style.css"),
-        "{{labelling}}": card,
-        "{{data}}": text,
-        "{{script}}": script,
+        "title": html.escape(title),
+        "script-hash": f"sha256-{digest}",
+        "policy": policy,
+        "style": style or _page("style.css"),
+        "labelling": card,
+        "data": text,
+        "script": script,
     }
-    page = _page("page.html")
-    for mark in parts:
-        if page.count(mark) != 1:
-            raise RuntimeError(f"page.html holds {mark} {page.count(mark)} times")
     # One pass, so that a mark inside a title or an id is left alone.
-    pieces = []
-    for mark in sorted(parts, key=page.index):
-        before, page = page.split(mark)
-        pieces += [before, parts[mark]]
-    return "".join([*pieces, page])
+    return re.sub(r"{{([a-z-]+)}}", lambda mark: parts[mark[1]], _page("page.html"))
 
 
 def packed(values: npt.NDArray[Any], level: int = THOROUGH) -> dict[str, Any]:
@@ -290,27 +283,27 @@ def explorer_payload(content: ExplorerContent, shown: IntArray | None = None) ->
     if shown is None:
         shown = points_on_display(content)
     sampled = len(shown) < n
-    # Edges between shown points by their display numbers, and C_ij at the temperatures kept.
+    # Edges between shown points by their display numbers, and C_ij at some of the temperatures.
     number = np.full(n, -1, dtype=np.int32)
     number[shown] = np.arange(len(shown))
     ends = number[answer.graph.edges]
-    kept = np.flatnonzero(np.all(ends >= 0, axis=1))
+    inside = np.flatnonzero(np.all(ends >= 0, axis=1))
     n_rows = len(profile.temperatures)
-    n_kept = min(n_rows, max(3, MAX_AGREEMENTS // max(len(kept), 1)))
-    agreement_rows = np.unique(np.linspace(0, n_rows - 1, n_kept).round().astype(np.int64))
+    n_agreements = min(n_rows, max(3, MAX_AGREEMENTS // max(len(inside), 1)))
+    agreement_rows = np.unique(np.linspace(0, n_rows - 1, n_agreements).round().astype(np.int64))
     if answer.row not in agreement_rows:
         nearest = np.argmin(np.abs(agreement_rows - answer.row))
         agreement_rows[nearest] = answer.row
         agreement_rows = np.unique(agreement_rows)
-    shares = np.clip(equilibrium.edge_agreement[agreement_rows][:, kept], 0, 1)
+    shares = np.clip(equilibrium.edge_agreement[agreement_rows][:, inside], 0, 1)
     arrays: dict[str, npt.NDArray[Any]] = {
         "outcomes": profile.outcomes[:, shown],
         "status": profile.status[:, shown].astype(np.uint8),
         "confidence": whole_steps(content.confidence[:, shown]),
         "probability": whole_steps(content.probability[:, shown]),
         "second": content.second[:, shown],
-        "edges": ends[kept],
-        "weights": np.clip(answer.graph.weights[kept], -SINGLE, SINGLE).astype(np.float32),
+        "edges": ends[inside],
+        "weights": np.clip(answer.graph.weights[inside], -SINGLE, SINGLE).astype(np.float32),
         # In per cent, as the page shows them, so that they are rounded once.
         "agreement": np.rint(100 * shares).astype(np.uint8),
         "degree": np.diff(answer.graph.indptr)[shown].astype(np.int32),

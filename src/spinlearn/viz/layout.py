@@ -223,11 +223,11 @@ def umap_layout(graph: Graph, start: FloatArray) -> FloatArray | None:
     a, b = find_ab_params(1.0, UMAP_MIN_DIST)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found, _ = simplicial_set_embedding(
+        places, _ = simplicial_set_embedding(
             None, links, 2, 1.0, a, b, 1.0, 5, UMAP_EPOCHS, place, np.random.RandomState(0),
             "euclidean", {}, False, {}, False,
         )  # fmt: skip
-    mapped = np.asarray(found, dtype=np.float64)
+    mapped = np.asarray(places, dtype=np.float64)
     if not np.all(np.isfinite(mapped)):
         return None
     return _oriented(mapped - mapped.mean(axis=0))

@@ -54,7 +54,7 @@ class Pictures:
         answer, ids, _ = self._pictured()
         if point is None:
             return _plot_profiles(answer, name, ax)
-        equilibrium, found, n = answer.equilibrium, answer.profile, answer.graph.n_nodes
+        equilibrium, profile, n = answer.equilibrium, answer.profile, answer.graph.n_nodes
         if ids is not None and isinstance(point, str) and point in ids:
             point = ids.index(point)
         if not isinstance(point, (int, np.integer)) or not -n <= point < n:
@@ -67,7 +67,7 @@ class Pictures:
             name = str(point if ids is None else ids[point])
         point = int(point) % n
         axis = _axes(ax, (7, 4))
-        places = _places(found.temperatures)
+        places = _places(profile.temperatures)
         _shade(axis, phases(equilibrium), places)
         largest = np.argsort(-equilibrium.marginals[:, point, : len(answer.classes)].max(axis=0))
         for state, label in enumerate(answer.classes):
@@ -80,7 +80,7 @@ class Pictures:
                 label=_plain(str(label)) if state in largest[:IN_LEGEND] else None,
             )  # fmt: skip
         _tell_of_more(axis, len(largest) - IN_LEGEND)
-        for code, low, high in _runs(found.outcomes[:, point], places):  # a ribbon of the calls
+        for code, low, high in _runs(profile.outcomes[:, point], places):  # a ribbon of the calls
             new, confused = code >= len(answer.classes), code < 0
             axis.barh(
                 -0.07, high - low, left=low, height=0.06, edgecolor="white", linewidth=0.5,
@@ -88,7 +88,7 @@ class Pictures:
                 alpha=PALE if new or confused else 1.0,
                 hatch="xxxx" if confused else "...." if new else None,
             )  # fmt: skip
-        call = answer.name_of(int(found.outcomes[answer.row, point]))
+        call = answer.name_of(int(profile.outcomes[answer.row, point]))
         axis.set_title(_plain(f"point {name}: {call}"), loc="left")
         axis.set_ylabel("probability")
         axis.set_ylim(-0.12, 1.03)
@@ -103,9 +103,9 @@ class Pictures:
         the points. Drawn on the matplotlib Axes `ax`, default a new figure; the Axes are returned.
         """
         answer, _, _ = self._pictured()
-        equilibrium, found = answer.equilibrium, answer.profile
+        equilibrium, profile = answer.equilibrium, answer.profile
         axis = _axes(ax, (7, 4))
-        places = _places(found.temperatures)
+        places = _places(profile.temperatures)
         state = phases(equilibrium)
         _shade(axis, state, places, named=True)
         n = equilibrium.model.n_nodes
@@ -146,14 +146,14 @@ class Pictures:
             sources |= {"coordinates": coordinates, "pixels": pixels}
         layout = layouts(answer.graph, **sources, first_only=True)[0]
         answer = answer if temperature is None else answer.at(temperature)
-        found, row = answer.profile, answer.row
+        profile, row = answer.profile, answer.row
         axis = _axes(ax, (7, 5))
         x, y = layout.coordinates.T
-        status = found.status[row]
+        status = profile.status[row]
         size = float(np.clip(12_000 / max(len(x), 1), 4, 60))
-        groups = _groups(found.outcomes[[row]], answer.classes, found.confused_sets)
+        groups = _groups(profile.outcomes[[row]], answer.classes, profile.confused_sets)
         for group in groups:
-            members = np.flatnonzero(np.isin(found.outcomes[row], group.codes))
+            members = np.flatnonzero(np.isin(profile.outcomes[row], group.codes))
             for state in np.unique(status[members]):
                 chosen = members[status[members] == state]
                 if layout.pixels:
@@ -217,21 +217,21 @@ def _plot_profiles(answer: Answer, name: str | None, ax: Any) -> Any:
     Solid: labelled or confident. Pale: grown or new. Markers tell the calls apart as on the map:
     filled for a class, outlined for a new one, a cross for confused.
     """
-    found = answer.profile
-    n_points = found.outcomes.shape[1]
+    profile = answer.profile
+    n_points = profile.outcomes.shape[1]
     # By the call at T*: classes, new ones, confused; then by those at the nearest temperatures, so
     # that like profiles adjoin.
-    last = int(found.outcomes.max(initial=0))
-    keys = np.where(found.outcomes < 0, last - found.outcomes, found.outcomes)
+    last = int(profile.outcomes.max(initial=0))
+    keys = np.where(profile.outcomes < 0, last - profile.outcomes, profile.outcomes)
     nearest_last = np.argsort(-np.abs(np.arange(len(keys)) - answer.row), kind="stable")
     order = np.lexsort(keys[nearest_last])
     rows = order[np.linspace(0, n_points - 1, min(n_points, MAX_ROWS)).round().astype(np.intp)]
-    outcomes, status = found.outcomes[:, rows].T, found.status[:, rows].T
-    groups = _groups(found.outcomes, answer.classes, found.confused_sets)
+    outcomes, status = profile.outcomes[:, rows].T, profile.status[:, rows].T
+    groups = _groups(profile.outcomes, answer.classes, profile.confused_sets)
     axis = _axes(ax, (7, 5))
     from matplotlib.colors import to_rgba
 
-    places = _places(found.temperatures)
+    places = _places(profile.temperatures)
     edges = _edges(places)
     across, down = ((np.arange(count) + 0.5) / count for count in MARKS)
     x, y = edges[0] + (edges[-1] - edges[0]) * across, n_points * down
