@@ -84,18 +84,15 @@ class Session:
         self.advice: dict[str, Any] = {"kind": "advice", "next": [], "wrong": []}
         self._progress: dict[str, Any] = {"kind": "progress", "phase": "starting", "fraction": 0.0}
         self._trouble = ""
-        # What each thread does, when, and whom it tells of errors.
-        tasks = (
-            (self._quick, lambda: self._quick_done != self.version, self._complain),
+        tasks = (  # what each thread does, and when
+            (self._quick, lambda: self._quick_done != self.version),
             (
                 self._advise,
                 lambda: self._shown_version == self._quick_done == self.version != self._advised,
-                self._complain,
             ),
             (
                 self._thorough,
                 lambda: self._quick_done == self.version not in (self._thorough_done, self._halted),
-                self._fail,
             ),
         )
         self._threads = [
@@ -303,10 +300,10 @@ class Session:
         self,
         work: Callable[[int, list[str | None], tuple[Word, ...]], None],
         needed: Callable[[], bool],
-        failed: Callable[[str, int], None],
     ) -> None:
         """Do `work` with version, labels and rejections whenever it is needed, until the end."""
-        if work == self._thorough:
+        thorough = work == self._thorough
+        if thorough:
             lower_priority()
         while True:
             with self._changed:
@@ -320,9 +317,10 @@ class Session:
             except StoppedError:
                 continue
             except SpinlearnError as error:
-                failed(str(error), version)
+                self._fail(str(error), version if thorough else None)
             except Exception as error:  # an error of the program: said, not silent
-                failed(f"unexpected {type(error).__name__}: {error}", version)
+                text = f"unexpected {type(error).__name__}: {error}"
+                self._fail(text, version if thorough else None)
 
     def _quick(self, version: int, names: list[str | None], rejected: tuple[Word, ...]) -> None:
         try:
@@ -378,18 +376,15 @@ class Session:
             self._report(report.phase, report.fraction)
         return over
 
-    def _complain(self, text: str, version: int) -> None:
-        """Say what went wrong."""
+    def _fail(self, text: str, version: int | None) -> None:
+        """Say what went wrong; labels of `version` get no thorough answer, but are safe."""
+        if version is not None:
+            with self._changed:
+                self._thorough_done = version
+                self._changed.notify_all()
+            self._report("failed", 1.0)
         self._trouble = text
         self._tell(self._answer_message())
-
-    def _fail(self, text: str, version: int) -> None:
-        """Say why there is no answer; the labels are safe."""
-        with self._changed:
-            self._thorough_done = version
-            self._changed.notify_all()
-        self._report("failed", 1.0)
-        self._complain(text, version)
 
     # -- what the page is sent -------------------------------------------------------------------
 
