@@ -95,25 +95,14 @@ class Leukemia:
     def points(
         self, n_genes: int = 200, *, floor: float | None = 20.0, log: bool = True
     ) -> FloatArray:
-        """Standardised expression of the genes of largest variance.
+        """Standardised expression of the `n_genes` genes of largest variance.
 
         The paper: 200 genes of largest variance, each with mean 0 and standard deviation 1. It does
         not say how values below the noise were treated; the defaults are the usual ones for this
         array (Affymetrix average differences): clip to [20, 16000], take log2, and only then rank
-        the genes by variance. On raw values the ranking is decided by a few outliers.
-
-        Parameters
-        ----------
-        n_genes : int, default 200
-            Number of genes; the array's control probes (AFFX...) are none.
-        floor : float or None, default 20
-            Smaller values become this; None leaves them.
-        log : bool, default True
-            Take log2; needs floor > 0.
-
-        Returns
-        -------
-        float array (n, n_genes)
+        the genes by variance. On raw values the ranking is decided by a few outliers. The array's
+        control probes (AFFX...) are no genes. Values below `floor` become it, unless it is None;
+        `log` needs a floor above 0. Given are floats (n, n_genes).
         """
         if log and not (floor is not None and floor > 0):
             raise InvalidInputError(
@@ -165,16 +154,7 @@ class Yeast:
         return np.asarray(np.sum(~np.isnan(self.expression), axis=1))
 
     def select(self, chosen: npt.ArrayLike) -> Yeast:
-        """Some of the genes.
-
-        Parameters
-        ----------
-        chosen : array-like of bool or int
-
-        Returns
-        -------
-        Yeast
-        """
+        """Some of the genes: `chosen` is a mask, or row numbers."""
         index = np.arange(len(self.orfs))[np.asarray(chosen)]
         return Yeast(
             expression=self.expression[index],
@@ -298,13 +278,14 @@ def standardised(values: FloatArray) -> FloatArray:
 
 
 def _table(file: DataFile, path: str | Path | None) -> tuple[list[str], list[list[str]]]:
+    """The heading and the rows of a file, whose checksum must be the right one."""
     place = find_file(file, path)
     content = place.read_bytes()
-    found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
+    checksum = hashlib.sha256(content).hexdigest()
+    if checksum != file.sha256:
         raise DataFileError(
-            f"{place} is not the expected file: its SHA-256 is {found}, not {file.sha256}. It may "
-            f"be truncated or of another version; get it again: {file.source}"
+            f"{place} is not the expected file: its SHA-256 is {checksum}, not {file.sha256}. It "
+            f"may be truncated or of another version; get it again: {file.source}"
         )
     lines: Any = gzip.decompress(content).decode("utf-8").splitlines()
     header, *rows = csv.reader(lines)

@@ -76,20 +76,9 @@ class ToySet:
     def draw_labels(
         self, n_labels: int, *, classes: npt.ArrayLike, seed: int | np.random.Generator
     ) -> IntArray:
-        """Labels of points drawn uniformly from the region, at least one per class.
+        """Labels (n,) of `n_labels` points drawn from `label_region`, -1 where there is none.
 
-        Parameters
-        ----------
-        n_labels : int
-            In all.
-        classes : array-like of int
-            Those that are labelled.
-        seed : int or numpy.random.Generator
-
-        Returns
-        -------
-        int array (n,)
-            Labels, -1 where there is none.
+        Drawn uniformly, with at least one for each of `classes`.
         """
         wanted = np.unique(np.asarray(classes))
         pool = np.flatnonzero(self.label_region & np.isin(self.truth, wanted))

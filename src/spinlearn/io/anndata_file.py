@@ -1,7 +1,4 @@
-"""AnnData: what an object, or a file (.h5ad), offers to classify by.
-
-That is scanpy's neighbour graph, or a representation.
-"""
+"""AnnData: scanpy's neighbour graph, or a representation, of an object or a file (.h5ad)."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ import numpy as np
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.files.arrays import MOST_PACKED
 from spinlearn.io.dataset import Dataset, ReadOptions
-from spinlearn.io.graph_file import check_compressed, check_dense_size, errors_about
+from spinlearn.io.graph_file import check_lists, errors_about
 from spinlearn.io.names import (
     array_of_points,
     id_column,
@@ -33,6 +30,7 @@ from spinlearn.io.table import Table, check_magic
 from spinlearn.model.arrays import FloatArray
 from spinlearn.model.graph import Graph
 
+SMALL = 10**7  # numbers that a matrix may have, however few of them are stored
 LITTLE = 1 << 20  # bytes that may be claimed without being stored: arrays of one value
 MAPS = ("X_umap", "X_tsne", "X_pca")
 REPRESENTATIONS = ("X_pca", "X_scVI", "X_harmony")
@@ -164,63 +162,60 @@ def representation(adata: Any, name: str | None) -> tuple[FloatArray, str]:
     return _dense(adata.X, name), "X"
 
 
-def feature_names(adata: Any, used: str, count: int) -> list[str]:
-    """Names of the columns that `representation` found: those of the genes where they are genes."""
-    if not used.startswith("obsm") and adata.var_names.is_unique:
-        return [str(name) for name in adata.var_names]
-    key = used.partition("'")[2].strip("']") or used  # obsm['X_pca'] -> X_pca
-    return [f"{key}[{k}]" for k in range(count)]
-
-
-def _checked(values: Any, name: str, *, written_out: bool = False) -> Any:
+def _checked(values: Any, name: str) -> Any:
     """A matrix of a file; a sparse one only if all its values lie inside it."""
     try:
         if hasattr(values, "indptr"):
-            check_compressed(values)
-        if written_out and hasattr(values, "nnz"):
-            check_dense_size(values.shape, values.nnz)
+            shape = values.shape if values.format == "csr" else values.shape[::-1]
+            check_lists(values.data, values.indices, values.indptr, *shape)
     except ValueError as error:
         raise InvalidInputError(f"{name!r} is damaged: {error}; get the file again") from error
     return values
 
 
 def _dense(values: Any, name: str) -> FloatArray:
-    values = _checked(values, name, written_out=True)
-    dense = values.toarray() if hasattr(values, "toarray") else values
+    """A matrix of a file, written out unless it would fill the memory with zeros."""
+    values = _checked(values, name)
+    if hasattr(values, "toarray"):
+        n_numbers, n_stored = int(np.prod(values.shape, dtype=object)), values.nnz
+        if n_numbers > max(SMALL, MOST_PACKED * n_stored):
+            raise InvalidInputError(
+                f"{name!r} is damaged: its shape {values.shape} claims {n_numbers} numbers, of "
+                f"which {n_stored} are stored; get the file again"
+            )
+        values = values.toarray()
     try:
-        return np.asarray(dense, dtype=np.float64)
+        return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"{name!r} holds more than numbers: {error}") from error
 
 
-def map_of(adata: Any) -> FloatArray | None:
+# -- files -----------------------------------------------------------------------------------------
+
+
+def _map_of(adata: Any) -> FloatArray | None:
     """Where scanpy would draw the cells, (n, 2), or None if it has not said so."""
     for name in MAPS:
-        if name in adata.obsm:
-            places = np.asarray(adata.obsm[name])
-            if places.ndim == 2 and places.shape[1] >= 2 and places.dtype.kind in "fiu":
-                flat = places[:, :2].astype(np.float64)
-                if np.all(np.isfinite(flat)):
-                    return flat
+        places = np.asarray(adata.obsm.get(name, ()))
+        if places.ndim == 2 and places.shape[1] >= 2 and places.dtype.kind in "fiu":
+            flat = places[:, :2].astype(np.float64)
+            if np.all(np.isfinite(flat)):
+                return flat
     return None
 
 
-def gene_readers(adata: Any) -> dict[str, Callable[[], FloatArray]]:
+def _gene_readers(adata: Any) -> dict[str, Callable[[], FloatArray]]:
     """By name of a gene, what reads its values of all cells, (n,)."""
     if adata.X is None:
         return {}
     sparse = hasattr(adata.X, "tocsc")
-    matrix = _checked(adata.X, "X").tocsc() if sparse else np.asarray(adata.X)
+    matrix: Any = _checked(adata.X, "X").tocsc() if sparse else np.asarray(adata.X)
 
     def values(column: int) -> FloatArray:
-        found = matrix[:, [column]]
-        dense = found.toarray() if hasattr(found, "toarray") else found
+        dense = matrix[:, [column]].toarray() if sparse else matrix[:, column]
         return np.asarray(dense, dtype=np.float64).ravel()
 
     return {str(name): partial(values, column) for column, name in enumerate(adata.var_names)}
-
-
-# -- files -----------------------------------------------------------------------------------------
 
 
 def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
@@ -268,7 +263,11 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
             values, used = representation(adata, name)
     if graph is None:
         points = array_of_points(path, used, values, options)
-        names, used = feature_names(adata, used, points.shape[1]), f"features: {used}"
+        names = list(map(str, adata.var_names))
+        if used.startswith("obsm") or not adata.var_names.is_unique:
+            key = used.partition("'")[2].strip("']") or used  # obsm['X_pca'] -> X_pca
+            names = [f"{key}[{k}]" for k in range(points.shape[1])]
+        used = f"features: {used}"
     else:
         names = []
         own = options.neighbors or "neighbors"
@@ -284,10 +283,10 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
         points=points,
         graph=graph,
         feature_names=names,
-        layout=map_of(adata),
+        layout=_map_of(adata),
         notes=(*notes, used),
         cells={str(c): adata.obs[c].tolist() for c in adata.obs} if options.for_labelling else {},
-        numbers=gene_readers(adata) if options.for_labelling else {},
+        numbers=_gene_readers(adata) if options.for_labelling else {},
     )
 
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
@@ -73,7 +72,6 @@ SECONDS = 86_400.0  # of a day
 NAME = re.compile(r"(year|jahr)$|(?<![a-z])(year|yr|jahr|anno|ann[eé]e|año|season)(?![a-z])")
 HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
 FIRST_YEAR, LAST_YEAR = 1000, 2999
-FIRST_DAY, LAST_DAY = 19000101, 21001231  # as whole numbers
 FIRST_CODED, LAST_CODED = 1900, 2100  # years inside other whole numbers
 FEWEST_CODED = 10  # numbers that are dates by accident, each with one chance in ten and less
 
@@ -90,57 +88,8 @@ TO_USE = "to use it, name it with --features beside the others"
 COUNTS = f"it counts the rows; {TO_USE}"
 DATES = f"dates; {TO_USE}: the days since the first one"
 UNREAD_DATES = f"dates; {TO_USE}, written as 2024-12-31"
+CODED_DATES = f"numbers that are dates or months; {TO_USE}, dates as 2024-12-31"
 SERIAL = f"whole numbers that are all different, as serial numbers and years are; {TO_USE}"
-GIVES_AWAY = (
-    "it has one value, or none, in all rows without a label and others in those with one, so that "
-    f"it tells them apart; {TO_USE}"
-)
-# What numbers are that measure nothing, by their values and the name of their column.
-RULES: tuple[tuple[str, Callable[[_Column], object]], ...] = (
-    (
-        f"years; {TO_USE}",
-        lambda c: (
-            c.whole
-            and NAME.search(HUMP.sub("_", c.name).lower())
-            and _between(c.given, FIRST_YEAR, LAST_YEAR)
-        ),
-    ),
-    (DATES, lambda c: _are_day_numbers(c)),
-    (
-        f"numbers that are dates or months; {TO_USE}, dates as 2024-12-31",
-        lambda c: c.whole and len(c.given) >= FEWEST_CODED and _are_coded_dates(c.given),
-    ),
-    (
-        f"moments, as seconds since 1970 or parts of them; {TO_USE}",
-        lambda c: (
-            STAMP.search(c.name)
-            and any(
-                _between(c.given, FIRST_SECOND * k, LAST_SECOND * k) for k in (1, 1e3, 1e6, 1e9)
-            )
-        ),
-    ),
-    (  # rows are counted from 0 or 1, be they ever so few
-        COUNTS,
-        lambda c: c.name.strip().lower() in COUNTERS and c.counts_rows and c.values[0] in (0, 1),
-    ),
-    (
-        f"whole numbers that its name calls ids or codes; {TO_USE}",
-        lambda c: c.whole and BETWEEN_WORDS.split(c.name.strip())[-1].lower() in CODE_WORDS,
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Features:
-    """Points (n, d), NaN where a value is missing, their names, and what the user should know.
-
-    `shared` says, by name, how many features stem from the same column, where that is not one.
-    """
-
-    points: FloatArray
-    names: list[str]
-    notes: tuple[str, ...]
-    shared: dict[str, int]
 
 
 class _Column(NamedTuple):
@@ -158,8 +107,12 @@ class _Column(NamedTuple):
 
 def read_features(
     table: Table, names: Sequence[str], options: ReadOptions, labelled: BoolArray
-) -> Features:
-    """Points of the columns `names`, as far as these are features; `labelled` rows have a label."""
+) -> tuple[FloatArray, list[str], tuple[str, ...], dict[str, int]]:
+    """Points of the columns `names`, as far as these are features; `labelled` rows have a label.
+
+    Given are points (n, d), NaN where a value is missing, names of features, notes on what became
+    of every column, and by name how many features stem from the same column, where that is not one.
+    """
     chosen = bool(options.features)  # the user named the columns: then none may be left out
     points: dict[str, FloatArray] = {}  # by column, (n, k)
     groups: dict[str, list[str]] = {}  # names of these k
@@ -171,7 +124,7 @@ def read_features(
         reason = None if chosen else _why_no_feature(column, table, labelled)
         if reason is not None:
             left_out[name] = reason
-        elif column.texts or _are_day_numbers(column):
+        elif column.texts or _number_dates(column) == DATES:
             points[name], groups[name], remark = _text_points(column, table)
             remarks.append(remark)
         else:
@@ -224,7 +177,7 @@ def read_features(
         )
     notes += [*remarks, f"{len(used)} features: {named(used, table.columns)}"]
     shared = {n: len(group) for group in groups.values() for n in group if len(group) > 1}
-    return Features(np.concatenate(list(points.values()), axis=1), used, tuple(notes), shared)
+    return np.concatenate(list(points.values()), axis=1), used, tuple(notes), shared
 
 
 def named(names: Sequence[str], columns: Sequence[str], form: Callable[[str], str] = str) -> str:
@@ -322,16 +275,36 @@ def _why_no_feature(column: _Column, table: Table, labelled: BoolArray) -> str |
         return "it has no name in the heading; give it one to use it"
     if column.texts:
         return _read_text(column, table)[0]
-    for reason, holds in RULES:
-        if holds(column):
-            return reason
+    name, given = column.name.strip(), column.given
+    if (
+        column.whole
+        and _between(given, FIRST_YEAR, LAST_YEAR)
+        and NAME.search(HUMP.sub("_", name).lower())
+    ):
+        return f"years; {TO_USE}"
+    dates = _number_dates(column)
+    if dates is not None:
+        return dates
+    units = (1, 1e3, 1e6, 1e9)
+    if STAMP.search(name) and any(
+        _between(given, FIRST_SECOND * k, LAST_SECOND * k) for k in units
+    ):
+        return f"moments, as seconds since 1970 or parts of them; {TO_USE}"
+    # Rows are counted from 0 or 1, be they ever so few.
+    if name.lower() in COUNTERS and column.counts_rows and column.values[0] in (0, 1):
+        return COUNTS
+    if column.whole and BETWEEN_WORDS.split(name)[-1].lower() in CODE_WORDS:
+        return f"whole numbers that its name calls ids or codes; {TO_USE}"
     # A column may tell who is labelled, such as the class as a number, with 0 where it is unknown:
     # to distances, labelled points would be unlike all that should learn from them.
     inside, outside = column.values[labelled], column.values[~labelled]
     if len(inside) >= 2 and len(outside) >= FEWEST_ROWS and not np.any(np.isnan(inside)):
         same = np.all(outside == outside[0]) and np.all(inside != outside[0])
         if same or np.all(np.isnan(outside)):
-            return GIVES_AWAY
+            return (
+                "it has one value, or none, in all rows without a label and others in those with "
+                f"one, so that it tells them apart; {TO_USE}"
+            )
     return None
 
 
@@ -339,24 +312,25 @@ def _between(values: FloatArray, low: float, high: float) -> bool:
     return bool(np.all((values >= low) & (values <= high)))
 
 
-def _are_day_numbers(column: _Column) -> bool:
-    """Whether numbers are all dates such as 20241231."""
+def _number_dates(column: _Column) -> str | None:
+    """Whether whole numbers are dates such as 20241231, or others: 202412, 31122024, 12312024."""
     given = column.given
-    if not (column.whole and _between(given, FIRST_DAY, LAST_DAY)):
-        return False
-    return _between(given // 100 % 100, 1, 12) and _between(given % 100, 1, 31)
-
-
-def _are_coded_dates(given: FloatArray) -> bool:
-    """Whether whole numbers are all months, 202412, or dates, 31122024 or 12312024."""
-    if _between(given, 100 * FIRST_CODED, 100 * LAST_CODED + 12):
-        return _between(given % 100, 1, 12)
+    if not column.whole:
+        return None
+    in_order = _between(given, FIRST_CODED * 10**4 + 101, LAST_CODED * 10**4 + 1231)
+    if in_order and _between(given // 100 % 100, 1, 12) and _between(given % 100, 1, 31):
+        return DATES
+    if len(given) < FEWEST_CODED:
+        return None
+    if _between(given, FIRST_CODED * 100 + 1, LAST_CODED * 100 + 12):
+        return CODED_DATES if _between(given % 100, 1, 12) else None
     if not _between(given, 10**6, 31129999):
-        return False
+        return None
     first, second, year = given // 10**6, given // 10**4 % 100, given % 10**4
     days = _between(first, 1, 31) and _between(second, 1, 31)
     months = _between(first, 1, 12) or _between(second, 1, 12)
-    return days and months and _between(year, FIRST_CODED, LAST_CODED)
+    coded = days and months and _between(year, FIRST_CODED, LAST_CODED)
+    return CODED_DATES if coded else None
 
 
 def _share_of_different(column: _Column) -> float:

@@ -16,7 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -25,9 +24,9 @@ import numpy.typing as npt
 
 from spinlearn.answers.labels import is_missing
 from spinlearn.errors import InvalidInputError
-from spinlearn.files.arrays import MOST_PACKED, Arrays
+from spinlearn.files.arrays import Arrays
 from spinlearn.io.dataset import Dataset, ReadOptions
-from spinlearn.io.names import GRAPH_ALONE, id_column, refuse_features
+from spinlearn.io.names import GRAPH_ALONE, id_column, refuse_features, row_numbers
 from spinlearn.io.table import (
     Row,
     Table,
@@ -56,16 +55,6 @@ MAGIC = b"%%MatrixMarket"
 LONGEST_LINE = 1 << 16  # of a Matrix Market file, as far as it is looked at
 FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
 SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
-SMALL = 10**7  # numbers that a matrix may have, however few of them are stored
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ReadGraph:
-    """A graph of a file, with the ids of its nodes and what the user should know of the reading."""
-
-    graph: Graph
-    ids: list[str]
-    notes: tuple[str, ...] = ()
 
 
 def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
@@ -73,15 +62,17 @@ def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None)
     if options.labels_file is None and not options.for_labelling:
         raise InvalidInputError(GRAPH_ALONE.format(path))
     refuse_features(path, options)
+    notes: tuple[str, ...] = ()
     id_column(Table(path=options.labels_file or path, cells={}), options, label_table)
     if path.is_dir() or path.suffix.lower() == PARQUET:
-        read = read_edge_parts(path)
+        graph, ids = _read_edge_parts(path)
     elif path.suffix.lower() == ".mtx":
-        read = read_matrix_market(path)
+        graph, notes = _read_matrix_market(path)
+        ids = row_numbers(graph.n_nodes)
     else:
-        read = read_edge_list(path, options)
-    none = np.full(len(read.ids), None, dtype=object)
-    return Dataset(source=path, ids=read.ids, labels=none, graph=read.graph, notes=read.notes)
+        graph, ids = _read_edge_list(path, options)
+    none = np.full(len(ids), None, dtype=object)
+    return Dataset(source=path, ids=ids, labels=none, graph=graph, notes=notes)
 
 
 # -- matrices --------------------------------------------------------------------------------------
@@ -173,12 +164,6 @@ def errors_about(path: Path) -> Iterator[None]:
         raise InvalidInputError(f"{path}: {error}") from error
 
 
-def check_compressed(matrix: Any) -> None:
-    """Refuse a matrix by rows or by columns whose places lie outside it, or overlap."""
-    n_lists, n_places = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
-    check_lists(matrix.data, matrix.indices, matrix.indptr, n_lists, n_places)
-
-
 def check_lists(
     data: npt.NDArray[Any],
     indices: npt.NDArray[Any],
@@ -186,7 +171,11 @@ def check_lists(
     n_lists: int,
     n_places: int,
 ) -> None:
-    """The same for its arrays: values, their places in their list, where the lists begin."""
+    """Refuse a sparse matrix, by rows or by columns, whose places lie outside it, or overlap.
+
+    Each of `n_lists` lists has places below `n_places`: `data` are values, `indices` their places
+    in their list, `indptr` where the lists begin.
+    """
     for name, values in (("indices", indices), ("indptr", indptr)):
         if values.ndim != 1 or values.dtype.kind not in "iu":
             raise ValueError(f"{name} is {values.dtype} of shape {values.shape}, no list of places")
@@ -199,20 +188,11 @@ def check_lists(
         raise ValueError("values lie outside the matrix")
 
 
-def check_dense_size(shape: tuple[int, ...], n_stored: int) -> None:
-    """Refuse a matrix that would fill the memory with zeros if it were written out."""
-    n_numbers = int(np.prod(shape, dtype=object))
-    if n_numbers > max(SMALL, MOST_PACKED * n_stored):
-        raise ValueError(
-            f"its shape {shape} claims {n_numbers} numbers, of which {n_stored} are stored"
-        )
-
-
 # -- Matrix Market ---------------------------------------------------------------------------------
 
 
-def read_matrix_market(path: Path) -> ReadGraph:
-    """Graph of a symmetric matrix; ids are the row numbers of the file, from 1."""
+def _read_matrix_market(path: Path) -> tuple[Graph, tuple[str, ...]]:
+    """Graph of a matrix, as `matrix_graph` gives it."""
     from pandas import read_csv
     from pandas.errors import EmptyDataError
     from scipy.sparse import coo_array
@@ -262,8 +242,7 @@ def read_matrix_market(path: Path) -> ReadGraph:
         sign = -1.0 if symmetry == "skew-symmetric" else 1.0
         values = np.concatenate([values, sign * values[apart]])
         row, column = np.append(row, column[apart]), np.append(column, row[apart])
-    graph, notes = matrix_graph(path, coo_array((values, (row, column)), shape=shape))
-    return ReadGraph(graph, [str(k + 1) for k in range(graph.n_nodes)], notes)
+    return matrix_graph(path, coo_array((values, (row, column)), shape=shape))
 
 
 def _mtx_heading(path: Path, file: IO[bytes]) -> tuple[str, str, str, tuple[int, int], int, int]:
@@ -333,23 +312,30 @@ def _mtx_error(
 # -- lists of edges --------------------------------------------------------------------------------
 
 
-def is_edge_parts(path: Path) -> bool:
-    """Whether this is a folder of Parquet files."""
-    return path.is_dir() and any(path.glob(f"*{PARQUET}"))
-
-
 def is_edge_heading(columns: Sequence[str]) -> bool:
     """Whether a table with these columns is a list of edges."""
-    return len(columns) in (2, 3) and _names_ends(columns)
+    ends = {name.strip().lower() for name in columns[:2]}
+    return len(columns) in (2, 3) and len(ends) == 2 and ends <= HEADING_WORDS
 
 
-def read_edge_list(path: Path, options: ReadOptions) -> ReadGraph:
+def _read_edge_list(path: Path, options: ReadOptions) -> tuple[Graph, list[str]]:
     """Graph of a list of edges; ids in the order in which they first appear."""
     given = read_text_rows(path, delimiter=options.delimiter, encoding=options.encoding)
     rows = [(line, _edge(path, line, cells, options.decimal)) for line, cells in given]
-    _check_widths(path, rows)
-    if _is_heading(rows):
-        rows = rows[1:]
+    width = len(rows[0][1]) if rows else 0
+    if rows and (width not in (2, 3) or rows[0][1][0].endswith((",", ";"))):
+        raise InvalidInputError(
+            f"{path} is not an edge list of two or three columns (id, id, weight): its line "
+            f"{rows[0][0]} has {width}; check the delimiter"
+        )
+    for line, cells in rows:
+        if len(cells) != width or any("\n" in cell for cell in cells):
+            raise InvalidInputError(
+                f"{path} has {len(cells)} cells up to line {line}, but {width} columns of one line "
+                "each: check for a stray delimiter or a missing quote there"
+            )
+    if rows and _is_heading(rows):
+        del rows[0]
     if not rows:
         raise InvalidInputError(f"{path} lists no edge: give one per line")
     number: dict[str, int] = {}
@@ -371,7 +357,7 @@ def read_edge_list(path: Path, options: ReadOptions) -> ReadGraph:
     edges, weights = _pairs_once(
         path, edges, weights, lambda a, b: f"(lines {rows[a][0]} and {rows[b][0]})"
     )
-    return ReadGraph(Graph(len(number), edges, weights), list(number))
+    return Graph(len(number), edges, weights), list(number)
 
 
 def _edge(path: Path, line: int, cells: list[str], decimal: str) -> list[str]:
@@ -395,42 +381,14 @@ def _edge(path: Path, line: int, cells: list[str], decimal: str) -> list[str]:
     return [*cells[:2], *map(pointed, cells[2:])]
 
 
-def _check_widths(path: Path, rows: list[Row]) -> None:
-    if not rows:
-        return
-    width = len(rows[0][1])
-    if width not in (2, 3) or rows[0][1][0].endswith((",", ";")):
-        raise InvalidInputError(
-            f"{path} is not an edge list of two or three columns (id, id, weight): its line "
-            f"{rows[0][0]} has {width}; check the delimiter"
-        )
-    for line, cells in rows:
-        if len(cells) != width or any("\n" in cell for cell in cells):
-            raise InvalidInputError(
-                f"{path} has {len(cells)} cells up to line {line}, but {width} columns of one line "
-                "each: check for a stray delimiter or a missing quote there"
-            )
-
-
-def _names_ends(columns: Sequence[str]) -> bool:
-    first, second = (name.strip().lower() for name in columns[:2])
-    return first != second and {first, second} <= HEADING_WORDS
-
-
 def _is_heading(rows: list[Row]) -> bool:
     """Whether the first line names the columns, and is no edge whose weight is broken."""
-    if not rows:
-        return False
     first = [cell.strip() for cell in rows[0][1]]
-    known = _names_ends(first)
+    heading = is_edge_heading(first)
     if len(first) == 3:
-        weight = first[2]
-        is_word = WORD.fullmatch(weight) is not None and not is_missing(weight)
-        if _number(weight) is not None or not (known or is_word):
-            return False
-    elif not known:
-        return False
-    return not any(cell.strip() in first[:2] for _, cells in rows[1:] for cell in cells[:2])
+        is_word = WORD.fullmatch(first[2]) is not None and not is_missing(first[2])
+        heading = _number(first[2]) is None and (heading or is_word)
+    return heading and not any(c.strip() in first[:2] for _, cells in rows[1:] for c in cells[:2])
 
 
 def _number(text: str) -> float | None:
@@ -464,7 +422,7 @@ def _pairs_once(
     return pairs[kept], weights[kept]
 
 
-def read_edge_parts(path: Path) -> ReadGraph:
+def _read_edge_parts(path: Path) -> tuple[Graph, list[str]]:
     """The graph of a Parquet file, or of all in a folder, in the order of their names."""
     parquet = import_parquet()
     import pyarrow as pa
@@ -511,4 +469,4 @@ def read_edge_parts(path: Path) -> ReadGraph:
         np.concatenate(weights),
         lambda a, b: "({!r}, {!r})".format(*(ids[int(k)] for k in edges[a])),
     )
-    return ReadGraph(Graph(len(ids), pairs, strengths), ids)
+    return Graph(len(ids), pairs, strengths), ids

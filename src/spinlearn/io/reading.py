@@ -22,10 +22,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from spinlearn.errors import InvalidInputError, MissingDependencyError
 from spinlearn.files.arrays import Arrays, read_npy, read_npz
@@ -35,7 +33,6 @@ from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions
 from spinlearn.io.features import named, read_features
 from spinlearn.io.graph_file import (
     is_edge_heading,
-    is_edge_parts,
     is_sparse,
     read_graph_data,
     sparse_graph,
@@ -103,13 +100,13 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
             "it out of --features"
         )
     given = own_labels(table, options, table.n_rows)
-    features = read_features(
+    points, names, notes, shared = read_features(
         table if options.decimal == "." else table_with_points(table, columns),
         columns,
         replace(options, id=key or options.id),
         np.array([label is not None for label in given], dtype=bool),
     )
-    others = {*features.names, options.labels, key or options.id}
+    others = {*names, options.labels, key or options.id}
     # What else a row says.
     beside = [c for c in table.columns if c not in others] if options.for_labelling else []
     return Dataset(
@@ -117,11 +114,11 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         ids=row_numbers(table.n_rows) if key is None else ids_of(table, key),
         id_column=key if joined else None,
         labels=given,
-        points=features.points,
-        feature_names=features.names,
-        shared=features.shared,
+        points=points,
+        feature_names=names,
+        shared=shared,
         table=True,
-        notes=(*table.notes, *joined, *features.notes),
+        notes=(*table.notes, *joined, *notes),
         cells={name: table.cells[name] for name in beside},
     )
 
@@ -227,43 +224,36 @@ def _pixels(path: Path) -> tuple[FloatArray, FloatArray, BoolArray]:
         ) from error
     try:
         with Image.open(path) as image:
-            if image.width * image.height > MOST_PIXELS:
+            n_pixels = image.width * image.height
+            if n_pixels > MOST_PIXELS:
                 raise InvalidInputError(
-                    f"{path} has {image.width * image.height} pixels, and at most {MOST_PIXELS} "
-                    "are read: make it smaller"
+                    f"{path} has {n_pixels} pixels, and at most {MOST_PIXELS} are read: make it "
+                    "smaller"
                 )
-            if image.mode.startswith(DEEP):  # Pillow would cut these off at 255
-                return _deep_pixels(path, np.asarray(image), image.info.get("transparency"))
-            plain: Any = image.convert("RGBA")
-            rgba = np.asarray(plain, dtype=np.float64)
+            deep = image.mode.startswith(DEEP)  # conversion would cut these off at 255
+            values = np.asarray(image if deep else image.convert("RGBA"), dtype=np.float64)
+            transparent = image.info.get("transparency")
     except InvalidInputError:
         raise
     except Exception as error:  # Pillow raises all kinds
         raise InvalidInputError(f"{path} cannot be read as a picture: {error}") from error
-    colours = rgba[:, :, :3]
-    if np.all(colours == colours[:, :, :1]):
-        colours = colours[:, :, :1]
-    return colours, colours, rgba[:, :, 3] > 127
-
-
-def _deep_pixels(
-    path: Path, grey: npt.NDArray[Any], transparent: Any
-) -> tuple[FloatArray, FloatArray, BoolArray]:
-    """What `_pixels` gives, of a picture of one channel with more than 8 bits."""
-    values = grey.astype(np.float64)[:, :, None]
-    odd = np.argwhere(~np.isfinite(values[:, :, 0]))
+    if not deep:
+        colours = values[:, :, :3]
+        if np.all(colours == colours[:, :, :1]):
+            colours = colours[:, :, :1]
+        return colours, colours, values[:, :, 3] > 127
+    odd = np.argwhere(~np.isfinite(values))
     if len(odd):
         row, column = odd[0].tolist()
         raise InvalidInputError(
             f"{path} holds {len(odd)} NaN or infinite values, the first at pixel r{row}c{column}, "
             "and nothing can be said of how alike such pixels are: fill them in, and save it again"
         )
-    inside = np.ones(grey.shape, dtype=bool)
-    if isinstance(transparent, int):  # PNG names one value that is not shown
-        inside = values[:, :, 0] != transparent
+    # PNG names one value that is not shown.
+    inside = values != (transparent if isinstance(transparent, int) else np.nan)
     low, high = values.min(), values.max()
     shown = (values - low) * (255 / (high - low) if high > low else 0.0)
-    return values, np.rint(shown), inside
+    return values[:, :, None], np.rint(shown)[:, :, None], inside
 
 
 # From a path, what the user says of it, and the second file with labels, if that is a table.
@@ -286,7 +276,7 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
     """Read a file of any kind that is understood, by its ending."""
     if not path.exists():
         raise InvalidInputError(f"{path} does not exist: check the path")
-    parts = options.edges and is_edge_parts(path)
+    parts = options.edges and path.is_dir() and any(path.glob("*.parquet"))
     if path.is_dir() and not parts:
         raise InvalidInputError(
             f"{path} is a folder: give a data file, or a folder of .parquet parts with --edges"
