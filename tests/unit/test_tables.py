@@ -13,7 +13,6 @@ from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.reading import read_dataset
 from spinlearn.settings import complete
 from spinlearn.workflows.fitting import prepared_points
-from tests.end_to_end.tool import read_rows, spinlearn_here
 
 N = 30
 RNG = np.random.default_rng(5)
@@ -67,19 +66,20 @@ def test_a_gap_makes_no_feature_of_such_numbers(written, kind):
         assert data.n_points == N
 
 
-def test_such_numbers_are_used_with_a_note_where_there_is_little_else(written):
-    frame = FRAME[["lab", "a"]].assign(ring=RINGS, weight=RINGS[::-1])
+TWICE = np.concatenate([RINGS[1:2], RINGS[1:]])
+USED = [
+    (FRAME[["lab", "a"]].assign(ring=RINGS, weight=RINGS[::-1]), "'ring', 'weight'", "if one only"),
+    (FRAME.assign(ring=TWICE, weight=RINGS.astype(float)), "'ring'", "numbers that hardly repeat"),
+    (FRAME[["lab"]].assign(x=np.arange(N)), "'x'", "as there is little else"),
+]
+
+
+@pytest.mark.parametrize(("frame", "columns", "reason"), USED)
+def test_numbers_that_may_be_serial_are_used_with_a_note(written, frame, columns, reason):
+    """There is little else, or they repeat, or were measured (written 3.0)."""
     data = written(frame)
-    assert data.feature_names == ["a", "ring", "weight"]
-    assert "if one only numbers the rows" in said(data, "used 'ring', 'weight'")
-
-
-def test_whole_numbers_that_repeat_or_were_measured_are_features(written):
-    twice = RINGS.copy()
-    twice[0] = twice[1]
-    data = written(FRAME.assign(ring=twice, weight=RINGS.astype(float)))
-    assert data.feature_names == ["a", "b", "ring", "weight"]
-    assert "whole numbers that hardly repeat" in said(data, "used 'ring'")
+    assert data.feature_names == frame.columns[1:].tolist()
+    assert reason in said(data, f"used {columns}")
 
 
 @pytest.mark.parametrize("kind", [int, float])
@@ -89,12 +89,6 @@ def test_a_column_that_counts_the_rows_is_none_under_any_name(written, kind, fir
     data = written(FRAME[["lab", "a"]].assign(nr=counter, ring=RINGS))
     assert data.feature_names == ["a"]
     assert "it counts the rows" in said(data, "left out 'nr'")
-
-
-def test_a_counter_is_used_with_a_note_where_there_is_nothing_else(written):
-    data = written(FRAME[["lab"]].assign(x=np.arange(N)))
-    assert data.feature_names == ["x"]
-    assert "as there is little else" in said(data, "used 'x'")
 
 
 def dates(form: str, start: str = "2019-11-27", freq: str = "23D") -> list[str]:
@@ -245,34 +239,6 @@ def test_files_of_another_form_are_recognised(tmp_path, name, content, labels, m
         options = ReadOptions(labels_file=tmp_path / "k.csv")
     with pytest.raises(InvalidInputError, match=message):
         read_dataset(tmp_path / name, options)
-
-
-@pytest.mark.slow
-def test_a_ring_number_does_not_spoil_the_answer(tmp_path):
-    """Scaled like all others, a number without meaning would weigh as much as each of them."""
-    from sklearn.datasets import load_wine
-
-    wine = load_wine()
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(wine.data[:, :3])
-    frame.columns = ["alcohol", "acid", "ash"]
-    known = np.full(len(frame), "", dtype=object)
-    for c in range(3):
-        known[rng.choice(np.flatnonzero(wine.target == c), 4, replace=False)] = "ABC"[c]
-    frame.insert(0, "known", known)
-    frame.to_csv(tmp_path / "plain.csv", index=False)
-    rings = rng.choice(10**6, len(frame), replace=False)
-    frame.assign(ring=rings).to_csv(tmp_path / "ring.csv", index=False)
-    for name in ("plain", "ring"):
-        done = spinlearn_here(
-            "fit", f"{name}.csv", "--labels", "known",
-            "--temperature", "auto:grid=0.3", "--out", name,
-            cwd=tmp_path,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-    assert "note: left out 'ring': " in done.stdout
-    plain, ring = (read_rows(tmp_path / name / "labels.csv") for name in ("plain", "ring"))
-    assert plain == ring
 
 
 # -- what is said ------------------------------------------------------------------------------
@@ -426,16 +392,12 @@ def test_words_are_left_out_unless_named_and_become_columns_of_zero_and_one(writ
 
 
 def test_an_empty_category_is_a_gap(written):
-    islands = ["" if k == 4 else w for k, w in enumerate(ISLANDS)]
-    frame, wanted = FRAME.assign(where=islands), ("a", "where")
+    where = ["Dream", "Dream", "", *ISLANDS[3:]]
+    frame, wanted = FRAME.assign(where=where), ("a", "where")
     with pytest.raises(InvalidInputError, match=r"lacks 1 feature values, .* column 'where'"):
         written(frame, features=wanted)
     assert written(frame, features=wanted, missing="drop").n_points == N - 1
-
-
-def test_a_missing_word_becomes_the_most_frequent_one(written):
-    where = ["Dream", "Dream", "", *ISLANDS[3:]]
-    data = written(FRAME.assign(where=where), features=("a", "where"), missing="median")
+    data = written(frame, features=wanted, missing="median")  # the most frequent word
     assert data.points[2, 1:].tolist() == [0.0, 1.0, 0.0]  # Biscoe, Dream, Torgersen
     assert said(data, "filled 1 missing values")
 
@@ -556,24 +518,17 @@ def test_the_remedy_for_genes_as_rows_works(tmp_path, monkeypatch, name):
 BIRDS = RNG.permutation(N) + 1
 
 
-def joined(folder, data: pd.DataFrame, labels: pd.DataFrame, **options):
-    data.to_csv(folder / "d.csv", index=False)
-    labels.to_csv(folder / "k.csv", index=False)
-    return read_dataset(folder / "d.csv", ReadOptions(labels_file=folder / "k.csv", **options))
-
-
 def test_labels_are_looked_up_by_a_column_that_both_files_have(tmp_path):
     """Rows would be counted otherwise, and these ids look like their numbers."""
-    table = FRAME[["a"]].assign(bird=BIRDS)
-    labels = pd.DataFrame({"bird": BIRDS, "kind": FRAME.lab}).sort_values("bird")
-    data = joined(tmp_path, table, labels)
-    assert [c for c in data.labels if c is not None] == ["A", "B"]
-    assert list(data.labels[:2]) == ["A", "B"]
-    assert data.ids == [str(b) for b in BIRDS]
-    assert "are looked up by 'bird', which both files have" in said(data, "labels of")
+    FRAME[["a"]].assign(bird=BIRDS).to_csv(tmp_path / "d.csv", index=False)
     np.savez(tmp_path / "d.npz", X=FRAME[["a"]], bird=BIRDS)
-    again = read_dataset(tmp_path / "d.npz", ReadOptions(labels_file=tmp_path / "k.csv"))
-    assert list(again.labels) == list(data.labels)
+    labels = pd.DataFrame({"bird": BIRDS, "kind": FRAME.lab}).sort_values("bird")
+    labels.to_csv(tmp_path / "k.csv", index=False)
+    for name in ("d.csv", "d.npz"):
+        data = read_dataset(tmp_path / name, ReadOptions(labels_file=tmp_path / "k.csv"))
+        assert list(data.labels) == ["A", "B"] + [None] * (N - 2)
+        assert data.ids == [str(b) for b in BIRDS]
+        assert "are looked up by 'bird', which both files have" in said(data, "labels of")
 
 
 # -- rows with gaps, dropped -------------------------------------------------------------------
@@ -598,23 +553,23 @@ def test_dropping_all_that_can_be_learned_from_is_refused(written, which):
 # -- spreadsheets ------------------------------------------------------------------------------
 
 
-def read_text(path, text: str, **options):
-    path.write_text(text, encoding="utf-8")
+def read_text(path, *lines: str, **options):
+    path.write_text("\n".join(lines), encoding="utf-8")
     return read_dataset(path, ReadOptions(labels="lab", **options))
 
 
-def test_empty_cells_at_the_end_of_all_rows_are_no_columns(tmp_path):
-    text = "\n".join(f"{line},,," for line in ["lab,a,b", *LINES])
-    assert read_text(tmp_path / "d.csv", text).feature_names == ["a", "b"]
-    text = "\n".join(["lab,a,b,,", *(f"{line},1,2" for line in LINES)])
+def test_cells_without_a_name_in_the_heading(tmp_path):
+    path, lines = tmp_path / "d.csv", ["lab,a,b", *LINES]
+    assert read_text(path, *(f"{line},,," for line in lines)).feature_names == ["a", "b"]
     with pytest.raises(InvalidInputError, match="several columns that hold something"):
-        read_text(tmp_path / "d.csv", text)
+        read_text(path, "lab,a,b,,", *(f"{line},1,2" for line in LINES))
+    assert "no name in the heading" in said(read_text(path, "lab,a,", *LINES), "left out ''")
 
 
 @pytest.mark.parametrize("first", ["sep=;", "SEP=;", '"sep=;"'])
 def test_the_delimiter_that_excel_is_told_is_understood(tmp_path, first):
-    text = "\n".join([first, *("lab,a,b", *LINES)]).replace(",", ";")
-    assert read_text(tmp_path / "d.csv", text).feature_names == ["a", "b"]
+    lines = [line.replace(",", ";") for line in (first, "lab,a,b", *LINES)]
+    assert read_text(tmp_path / "d.csv", *lines).feature_names == ["a", "b"]
 
 
 def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
@@ -622,9 +577,3 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
     path.write_bytes(("\ufeff" + "\n".join(["lab,a,b", *LINES])).encode("utf-16-le"))
     data = read_dataset(path, ReadOptions(labels="lab", encoding="utf-16-le"))
     assert data.feature_names == ["a", "b"]
-
-
-def test_a_column_without_a_name_is_not_called_an_index(tmp_path):
-    text = "\n".join(["lab,a,", *LINES])
-    note = said(read_text(tmp_path / "d.csv", text), "left out ''")
-    assert "no name in the heading" in note

@@ -96,8 +96,7 @@ def _where(adata: Any, neighbors_key: str | None) -> str:
     if not isinstance(settings, Mapping):
         raise InvalidInputError(
             f"adata.uns[{key!r}] holds {type(settings).__name__}, not what scanpy.pp.neighbors "
-            f"writes: name a neighbour graph that is there ({_named(adata)}), or the features to "
-            "build one from"
+            f"writes: name a neighbour graph that is there ({_named(adata)}), or features"
         )
     return str(settings.get("connectivities_key", usual))
 
@@ -244,8 +243,7 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
     notes: tuple[str, ...] = ()
     if not all(map(str.strip, ids)):
         raise InvalidInputError(
-            f"{path} has a cell without a name in obs_names, and every one needs one: fill it in, "
-            "or name a column of obs with --id"
+            f"{path} has a cell without a name in obs_names: name it, or name a column with --id"
         )
     if key is None and len(set(ids)) < len(ids):
         ids, notes = row_numbers(len(ids)), ("obs_names repeat: ids are row numbers",)

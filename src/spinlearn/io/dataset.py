@@ -82,13 +82,10 @@ class Dataset:
         """Refuse labels from which nothing can be learned."""
         given = [v for v in self.labels if v is not None]
         if self.n_points < 2:
-            raise InvalidInputError(
-                f"{self.source} holds {self.n_points} points: at least 2 are needed"
-            )
+            raise InvalidInputError(f"{self.source} holds {self.n_points} points: give at least 2")
         if not given:
             raise InvalidInputError(
-                f"{self.source}: no point has a label, and classes are named by labels: label a "
-                "few points of each class"
+                f"{self.source}: no point has a label: label a few points of each class"
             )
         if len(given) == self.n_points:
             raise InvalidInputError(
@@ -141,8 +138,7 @@ def prepared(
     if log2:
         if points.size and points.min() <= 0:
             raise InvalidInputError(
-                f"log2 of {points.min():g} does not exist: clip to positive values first, for "
-                "example --clip 1,1e9"
+                f"log2 of {points.min():g} does not exist: clip values first, as by --clip 1,1e9"
             )
         points = np.log2(points)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -172,8 +172,7 @@ def read_features(
     if len(set(used)) < len(used):
         twice = next(name for k, name in enumerate(used) if name in used[:k])
         raise InvalidInputError(
-            f"{table.path} would have two features {twice!r}, one of them a value of a column of "
-            "words: rename a column"
+            f"{table.path} would have two features {twice!r}, one of them a word: rename a column"
         )
     notes += [*remarks, f"{len(used)} features: {named(used, table.columns)}"]
     shared = {n: len(group) for group in groups.values() for n in group if len(group) > 1}

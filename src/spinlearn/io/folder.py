@@ -156,8 +156,7 @@ def check_target(target: Path) -> None:
             raise InvalidInputError(f"{target} is a file: name a folder for the results")
         if any(target.iterdir()) and not (target / MODEL).is_file():
             raise InvalidInputError(
-                f"{target} is not empty and holds no earlier result: name another folder, so that "
-                "nothing of yours is replaced"
+                f"{target} holds other things than an earlier result: name another folder"
             )
     with _side_folder(target):
         pass

@@ -30,7 +30,6 @@ from spinlearn.io.names import GRAPH_ALONE, id_column, refuse_features, row_numb
 from spinlearn.io.table import (
     Row,
     Table,
-    has_point,
     import_parquet,
     pointed,
     read_text_rows,
@@ -201,8 +200,7 @@ def _read_matrix_market(path: Path) -> tuple[Graph, tuple[str, ...]]:
         kind, field, symmetry, shape, n_entries, line = _mtx_heading(path, file)
         if n_entries > path.stat().st_size:  # an entry takes more than a byte
             raise InvalidInputError(
-                f"{path} is truncated: its size line claims {n_entries} entries, more than the "
-                "file can hold"
+                f"{path} is truncated: it claims {n_entries} entries, more than the file can hold"
             )
         check_node_count(path, shape[0], n_entries)
         width = 1 if kind == "array" else 2 if field == "pattern" else 3
@@ -373,12 +371,13 @@ def _edge(path: Path, line: int, cells: list[str], decimal: str) -> list[str]:
         return [*cells[:2], found["weight"] or "1"]
     if decimal == ".":
         return cells
-    if any(map(has_point, cells[2:])):
+    weights = [pointed(cell) for cell in cells[2:]]
+    if None in weights:
         raise InvalidInputError(
             f"{path} has the weight {cells[2]!r} in line {line}, but --decimal , says that "
             "decimals have commas: write all weights alike"
         )
-    return [*cells[:2], *map(pointed, cells[2:])]
+    return [*cells[:2], *(weight for weight in weights if weight is not None)]
 
 
 def _is_heading(rows: list[Row]) -> bool:
@@ -437,8 +436,7 @@ def _read_edge_parts(path: Path) -> tuple[Graph, list[str]]:
             raise InvalidInputError(f"{file} cannot be read as Parquet: {error}") from error
         if table.num_columns not in (2, 3):
             raise InvalidInputError(
-                f"{file} has {table.num_columns} columns, but a list of edges has two or three: "
-                "id, id, weight"
+                f"{file} has {table.num_columns} columns, but edges have 2 or 3: id, id, weight"
             )
         for end, column in zip(ends, table.columns[:2], strict=True):
             if column.null_count:

@@ -20,12 +20,9 @@ import numpy.typing as npt
 
 from spinlearn.engines.messages.block import MessageBlock
 from spinlearn.engines.messages.layout import ClassTerm, is_two_valued
-from spinlearn.errors import (
-    InvalidInputError,
-    MissingDependencyError,
-    UnsupportedModelError,
-)
+from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.io.folder import parent_folder
+from spinlearn.io.table import import_parquet
 from spinlearn.minimizers.modules import partition
 from spinlearn.model.arrays import FloatArray
 from spinlearn.model.graph import Graph
@@ -93,7 +90,9 @@ def write_message_parts(model: PottsModel, folder: str | Path, n_blocks: int) ->
 
     Pairs cost one amount if alike and one if not; its class-level term, if any, is quadratic.
     """
-    pa, parquet = _arrow()
+    parquet = import_parquet()
+    import pyarrow as pa
+
     penalty = model.class_penalty
     if not is_two_valued(model) or (penalty is not None and penalty.kind != "quadratic"):
         raise UnsupportedModelError(
@@ -143,20 +142,9 @@ def whole_marginals(model: PottsModel, free_marginals: FloatArray) -> FloatArray
 
 
 def _columns(path: Path) -> dict[str, npt.NDArray[Any]]:
-    _, parquet = _arrow()
+    parquet = import_parquet()
     try:
         table = parquet.read_table(path)
     except (OSError, ValueError) as error:
         raise InvalidInputError(f"{path} cannot be read: {error}") from error
     return {name: table.column(name).to_numpy() for name in table.column_names}
-
-
-def _arrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingDependencyError(
-            "parts of a model are Parquet files, which need pyarrow: pip install 'spinlearn[dask]'"
-        ) from error
-    return pyarrow, parquet

@@ -63,8 +63,7 @@ def read_label_table(path: Path, options: ReadOptions) -> Table | None:
         return None
     if kind in NO_TABLES:
         raise InvalidInputError(
-            f"{path} ends in {kind}, but labels are read from a table (.csv, .tsv, .parquet) or "
-            "an array (.npy): convert it"
+            f"{path}: labels are read from a table (.csv, .tsv, .parquet) or a .npy: convert it"
         )
     return read_table(
         path,
@@ -163,8 +162,7 @@ def id_column(
     if len(set(cells)) < len(cells) or any(map(is_missing, cells)):
         raise InvalidInputError(
             f"{table.path} and {label_table.path} both have a column {key!r}, but it does not tell "
-            f"all rows of {table.path} apart: name a column of ids with --id, or rename one of the "
-            "two to count rows"
+            f"all rows of {table.path} apart: name a column of ids with --id, or rename that one"
         )
     note = f"labels of {options.labels_file} are looked up by {key!r}, which both files have"
     return key, (note,)

@@ -96,8 +96,7 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
         columns = [name for name in table.columns if name not in others]
     if options.labels in columns and options.labels_file is None:
         raise InvalidInputError(
-            f"{path}: {options.labels!r} holds the labels, and is named as a feature, too: leave "
-            "it out of --features"
+            f"{path}: {options.labels!r} holds the labels: leave it out of --features"
         )
     given = own_labels(table, options, table.n_rows)
     points, names, notes, shared = read_features(
@@ -227,8 +226,7 @@ def _pixels(path: Path) -> tuple[FloatArray, FloatArray, BoolArray]:
             n_pixels = image.width * image.height
             if n_pixels > MOST_PIXELS:
                 raise InvalidInputError(
-                    f"{path} has {n_pixels} pixels, and at most {MOST_PIXELS} are read: make it "
-                    "smaller"
+                    f"{path} has {n_pixels} pixels: make it smaller, of {MOST_PIXELS} at most"
                 )
             deep = image.mode.startswith(DEEP)  # conversion would cut these off at 255
             values = np.asarray(image if deep else image.convert("RGBA"), dtype=np.float64)
@@ -289,8 +287,7 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
     kind = ".parquet" if parts else plain.suffix.lower()
     if kind not in READERS:
         raise InvalidInputError(
-            f"{path} ends in {kind or 'nothing'}, which is not a kind that is read here: give one "
-            f"of {', '.join(READERS)}"
+            f"{path} ends in {kind or 'nothing'}: give one of {', '.join(READERS)}"
         )
     if plain is not path and kind not in (*TEXT_KINDS, ".edges"):
         raise InvalidInputError(f"{path} is gzipped, which is read for text tables only: unpack it")
@@ -301,8 +298,7 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
             )
     if options.neighbors is not None and kind != ".h5ad":
         raise InvalidInputError(
-            f"{path} is not an .h5ad file, so --neighbors {options.neighbors!r} names nothing in "
-            "it: leave it out"
+            f"{path} is not an .h5ad file: leave --neighbors {options.neighbors!r} out"
         )
     labels_file = options.labels_file
     label_table = None if labels_file is None else read_label_table(labels_file, options)
@@ -340,8 +336,7 @@ def _filled(data: Dataset, gaps: BoolArray) -> Dataset:
     empty = np.flatnonzero(gaps.all(axis=0))
     if len(empty):
         raise InvalidInputError(
-            f"{data.source} has no value at all in {names[empty[0]]!r}, so there is no median: "
-            "leave it out with --features"
+            f"{data.source} has no value in {names[empty[0]]!r}: leave it out with --features"
         )
     middle = np.nanmedian(data.points, axis=0)
     start = n_filled = 0
@@ -373,9 +368,8 @@ def _dropped(data: Dataset, gaps: BoolArray) -> Dataset:
         if few or (np.any(rows) and not np.any(rows & kept)):
             raise InvalidInputError(
                 f"{data.source} lacks a value in all rows"
-                f"{f' but {kept.sum()}' if few else which}, so that --missing drop leaves nothing "
-                "to learn from or to classify: say --missing median, or leave columns out with "
-                "--features"
+                f"{f' but {kept.sum()}' if few else which}, and --missing drop would leave nothing "
+                "to learn from: say --missing median, or leave columns out with --features"
             )
     left, gone = np.flatnonzero(kept).tolist(), np.flatnonzero(~kept).tolist()
     columns = [data.feature_names[k] for k in np.flatnonzero(gaps.any(axis=0))]

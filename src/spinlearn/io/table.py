@@ -176,8 +176,7 @@ def read_table(
             continue  # spreadsheets end rows with cells of nothing
         if name in by_name:
             raise InvalidInputError(
-                f"{path} has several columns that hold something but have no name in the heading: "
-                "name them, or delete them"
+                f"{path} has several columns that hold something but have no name: name them"
             )
         by_name[name] = column
     notes = (
@@ -228,8 +227,7 @@ def _lines(path: Path, text: IO[str]) -> Iterator[str]:
     while line := text.readline(LONGEST_LINE):
         if len(line) == LONGEST_LINE:
             raise InvalidInputError(
-                f"{path} has a line of more than {LONGEST_LINE >> 20} million letters: it is "
-                "damaged, or no table"
+                f"{path} has a line of more than {LONGEST_LINE >> 20} million letters: get it again"
             )
         yield line
 
@@ -238,9 +236,7 @@ def _delimiter(path: Path, given: str | None, text: IO[str], others: Iterable[st
     """What separates cells: as given, by the ending, or what else the first line shows."""
     if given is not None:
         if len(given) != 1:
-            raise InvalidInputError(
-                f"delimiter {given!r} is not one character: use for example ';'"
-            )
+            raise InvalidInputError(f"delimiter {given!r} is not one character: use ',' or ';'")
         return given
     marks = (default_delimiter(path), *filter(None, others))
     lines = _lines(path, text)
@@ -261,9 +257,7 @@ def _opened_text(path: Path, encoding: str) -> Iterator[IO[str]]:
     try:
         "".encode(encoding)
     except (LookupError, UnicodeError) as error:
-        raise InvalidInputError(
-            f"encoding {encoding!r} is unknown: try utf-8 or latin-1"
-        ) from error
+        raise InvalidInputError(f"encoding {encoding!r} is unknown: try utf-8") from error
     packed = path.suffix.lower() == ".gz"
     try:
         with cast("IO[bytes]", gzip.open(path) if packed else open(path, "rb")) as file:
@@ -272,8 +266,7 @@ def _opened_text(path: Path, encoding: str) -> Iterator[IO[str]]:
             wide = encoding.lower().startswith(WIDE)  # zero bytes are part of such text
             if not wide and first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
                 raise InvalidInputError(
-                    f"{path} is UTF-16 text, as spreadsheets write it: save it as UTF-8, or pass "
-                    "--encoding utf-16"
+                    f"{path} is UTF-16 text: save it as UTF-8, or pass --encoding utf-16"
                 )
             if not wide and b"\0" in first:
                 raise InvalidInputError(
@@ -318,8 +311,8 @@ def _heading(
         for line, row in islice(rows, MOST_TITLES):
             if set(wanted) <= {name.strip() for name in row}:
                 raise InvalidInputError(
-                    f"{path} has its heading in line {line}, below {columns[0]!r}: delete the "
-                    "lines above the heading"
+                    f"{path} has its heading in line {line}, below {columns[0]!r}: delete what is "
+                    "above it"
                 )
         inside = [d for d in NAMES if d != mark and d in columns[0]]
         if len(columns) == 1 and inside:
@@ -395,31 +388,26 @@ def check_magic(path: Path, magic: bytes, kind: str) -> None:
 # -- decimal commas --------------------------------------------------------------------------------
 
 
-def pointed(text: str) -> str:
-    """A number with a decimal comma as one with a point; any other text as it is."""
+def pointed(text: str) -> str | None:
+    """A number with a decimal comma as one with a point, any other text as it is.
+
+    None for a number with points: these may be decimal, or separate thousands.
+    """
+    if WITH_POINT.fullmatch(text):
+        return None
     return text.replace(",", ".") if WITH_COMMA.fullmatch(text) else text
 
 
-def has_point(text: str) -> bool:
-    """Whether a text is a number with points, be they decimal or between thousands."""
-    return WITH_POINT.fullmatch(text) is not None
-
-
 def table_with_points(table: Table, columns: Sequence[str]) -> Table:
-    """The table with decimal points instead of commas in these columns.
-
-    Refused if there are points beside the commas: they would be decimal to some, and separate
-    thousands to others.
-    """
+    """The table with decimal points instead of commas in `columns`, where none may be yet."""
     cells = dict(table.cells)
     for name in columns:
-        for row, cell in enumerate(cells[name]):
-            if isinstance(cell, str) and has_point(cell):
+        cells[name] = [pointed(c) if isinstance(c, str) else c for c in cells[name]]
+        for row, (cell, number) in enumerate(zip(table.cells[name], cells[name], strict=True)):
+            if number is None and cell is not None:
                 raise InvalidInputError(
                     f"{table.path} has points in the numbers of column {name!r} ({shown(cell)} in "
                     f"{table.place(row)}), but --decimal , says that decimals have commas: write "
-                    "all numbers alike, without separators of thousands, or leave the column out "
-                    "with --features"
+                    "all alike, without separators of thousands, or leave it out with --features"
                 )
-        cells[name] = [pointed(c) if isinstance(c, str) else c for c in cells[name]]
     return replace(table, cells=cells)
