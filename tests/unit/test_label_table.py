@@ -29,15 +29,7 @@ def test_csv_is_read_back_by_pythons_reader(case):
     table = case.table(case.content.answer_row)
     rows = list(csv.reader(io.StringIO(table.csv(), newline="")))
     assert tuple(rows[0]) == table.columns
-    assert rows[0] == [
-        "id",
-        "call",
-        "status",
-        "confidence",
-        "second",
-        "p:<b>left</b>",
-        "p:right",
-    ]
+    assert rows[0] == ["id", "call", "status", "confidence", "second", "p:<b>left</b>", "p:right"]
     assert [tuple(r) for r in rows[1:]] == list(table.rows)
     assert [r[0] for r in rows[1:4]] == list(NASTY)
 
@@ -77,14 +69,10 @@ def test_errors_have_columns_only_where_there_are_any():
     assert not any(c.startswith("se:") for c in plain.table(range(3)).columns)
 
 
-def two_pairs(**settings):
-    return classifier(**{"temperatures": [0, 0.5, 1], **settings}).fit(
+def test_unsorted_equilibrium_is_sorted_like_the_profile():
+    fitted = classifier(temperatures=[0, 0.5, 1], temperature=0.5).fit(
         np.array([[0.0], [0.1], [1.0], [1.1]]), [0, -1, 1, -1]
     )
-
-
-def test_unsorted_equilibrium_is_sorted_like_the_profile():
-    fitted = two_pairs(temperature=0.5)
     mixed = Answer.from_equilibrium(
         fitted.equilibrium_.take([2, 0, 1]), fitted._label_code, temperature=0.5
     )
@@ -103,6 +91,5 @@ def test_quotes_follow_rfc_4180():
 
 
 def test_wrong_number_of_ids_is_refused(case):
-    content = case.content
     with pytest.raises(InvalidInputError, match="2 ids for 237 points"):
-        content.answer.table(["a", "b"])
+        case.content.answer.table(["a", "b"])

@@ -32,40 +32,26 @@ def test_absent_file_names_itself_its_source_and_checksum(load, file, monkeypatc
         load()
 
 
-def test_another_file_is_refused(tmp_path):
-    (tmp_path / real.YEAST.name).write_bytes(b"something else")
-    with pytest.raises(DataFileError, match="SHA-256"):
-        load_yeast(tmp_path)
-
-
 def test_an_explicit_path_wins_over_the_variable(tmp_path, monkeypatch):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
-        (tmp_path / folder / real.YEAST.name).write_bytes(folder.encode())
+        (tmp_path / folder / real.YEAST.name).write_bytes(b"something else")
     monkeypatch.setenv("SPINLEARN_DATA", str(tmp_path / "a"))
     assert real.find_file(real.YEAST) == tmp_path / "a" / real.YEAST.name
-    assert real.find_file(real.YEAST, tmp_path / "b") == tmp_path / "b" / real.YEAST.name
     by_file = tmp_path / "b" / real.YEAST.name
+    assert real.find_file(real.YEAST, by_file.parent) == by_file
     assert real.find_file(real.YEAST, by_file) == by_file
-
-
-def test_standardised_columns():
-    values = np.random.default_rng(0).normal(3, 5, (40, 6))
-    values[:, 2] = 7.0
-    result = real.standardised(values)
-    np.testing.assert_allclose(result.mean(axis=0), 0, atol=1e-12)
-    np.testing.assert_allclose(result.std(axis=0), [1, 1, 0, 1, 1, 1])
+    with pytest.raises(DataFileError, match="SHA-256"):
+        load_yeast(by_file)
 
 
 def test_genes_of_largest_variance_are_chosen_after_clipping():
-    raw = np.array(
-        [[-50.0, 10.0, 100.0, 90.0], [30.0, 12.0, 400.0, 80.0], [10.0, 11.0, 100.0, 1e6]]
-    )
-    samples = real.Leukemia(
-        raw, np.array([0, 1, 2]), ("ALL", "AML", "MLL"), ("a", "b", "c", "AFFX")
-    )
+    raw = np.array([[-50.0, 10, 100, 90], [30.0, 12, 400, 80], [10.0, 11, 100, 1e6]])
+    probes = ("a", "b", "c", "AFFX")
+    samples = real.Leukemia(raw, np.array([0, 1, 2]), ("ALL", "AML", "MLL"), probes)
     points = samples.points(1, floor=20.0)
-    np.testing.assert_allclose(points[:, 0], real.standardised(np.log2(raw[:, 2:3]))[:, 0])
+    np.testing.assert_allclose(points[:, 0], np.array([-1, 2, -1]) / np.sqrt(2))
+    assert np.all(samples.points(3)[:, 1] == 0)  # constant once it is clipped
     with pytest.raises(InvalidInputError, match="floor"):
         samples.points(1, floor=None)
     with pytest.raises(InvalidInputError, match="n_genes"):
@@ -106,8 +92,5 @@ def test_yeast_counts():
     assert np.sum(genes.known_phase >= 0) == 104
     assert np.sum(genes.peak_phase >= 0) == 800
     complete = genes.select(genes.readings() == 18)
-    counts = [
-        len(complete.orfs),
-        *(np.sum(p >= 0) for p in (complete.known_phase, complete.peak_phase)),
-    ]
-    assert counts == [4489, 81, 613]
+    known, peaks = (np.sum(p >= 0) for p in (complete.known_phase, complete.peak_phase))
+    assert (len(complete.orfs), known, peaks) == (4489, 81, 613)
