@@ -26,7 +26,7 @@ def case():
 
 
 def test_csv_is_read_back_by_pythons_reader(case):
-    table = case.table(case.content.answer_row)
+    table = case.table(case.content.answer.row)
     rows = list(csv.reader(io.StringIO(table.csv(), newline="")))
     assert tuple(rows[0]) == table.columns
     assert rows[0] == ["id", "call", "status", "confidence", "second", "p:<b>left</b>", "p:right"]
@@ -36,7 +36,7 @@ def test_csv_is_read_back_by_pythons_reader(case):
 
 def test_table_agrees_with_the_classifier(case):
     answer = case.result.decide(0.55)
-    table = case.table(case.content.answer_row)
+    table = case.table(case.content.answer.row)
     assert [r[1] for r in table.rows] == answer.names.tolist()
     assert [r[2] for r in table.rows] == answer.status.tolist()
     assert [r[4] for r in table.rows] == answer.second.tolist()
@@ -47,7 +47,7 @@ def test_table_agrees_with_the_classifier(case):
 
 
 def test_confidence_is_the_probability_of_the_call(case):
-    found = case.content.profile
+    found = case.content.answer.profile
     row = int(np.argwhere(found.status == Status.OUTLIER)[-1, 0])  # T > 0
     rows = case.table(row).rows
     assert {r[2] for r in rows} >= {"labelled", "outlier"}
