@@ -1,7 +1,5 @@
 """SIMD vectors in Numba: the type, rows of arrays, exp and log.
 
-Vec: a short SIMD vector of integers or floats as a Numba value.
-
 Numba has no vector types, and LLVM's auto-vectoriser gives up on early exits, bit masks, gathers
 and short inner loops. A ``Vec`` is a Numba value whose machine type is an LLVM vector, so LLVM
 emits AVX2 where it exists and splits the same code for SSE or NEON elsewhere: results are
@@ -12,16 +10,12 @@ Operators: ``+ - *`` lane by lane, ``/`` on floats (IEEE, without Python's check
 ``& | ^ ~`` on integers, ``<< >>`` by an integer (logical shift); ``< > == <= >=`` give all-ones /
 zero integer masks of the same shape. A number beside a Vec stands in every lane.
 
-Rows of float arrays as vectors: the last axis are the lanes, the others are counted as one.
+Rows of float arrays: the last axis are the lanes, the others are counted as one. Arrays of float32
+are read into and written from vectors of float64: half the memory, the same arithmetic. Packed
+arrays have fewer columns than there are lanes: no memory for lanes that stand for nothing.
 
-Arrays of float32 are read into and written from vectors of float64: half the memory, the same
-arithmetic. Packed arrays have fewer columns than there are lanes: no memory for lanes that stand
-for nothing.
-
-Elementary functions of vectors of float64: exp, log.
-
-LLVM does not vectorise libm's exp and log. These are branch-free and accurate to 1 ulp, by fdlibm's
-reductions.
+exp and log of vectors of float64: LLVM does not vectorise libm's. These are branch-free and
+accurate to 1 ulp, by fdlibm's reductions.
 """
 
 from __future__ import annotations
@@ -101,79 +95,73 @@ def _common(*operands):
     return vecs[0] if fits else None
 
 
-def _in_lanes(context, builder, value, value_type, vec):
-    """The value itself if it is a Vec, else the number in every lane."""
-    if isinstance(value_type, Vec):
-        return value
-    return _splat(builder, context.cast(builder, value, value_type, vec.number), vec)
-
-
-def _both_in_lanes(context, builder, sig, args):
-    vec = _common(*sig.args)
+def _in_lanes(context, builder, vec, kinds, values):
+    """The values, of which numbers are put in every lane of the type `vec`."""
     return [
-        _in_lanes(context, builder, value, value_type, vec)
-        for value, value_type in zip(args, sig.args, strict=True)
+        value
+        if isinstance(kind, Vec)
+        else _splat(builder, context.cast(builder, value, kind, vec.number), vec)
+        for kind, value in zip(kinds, values, strict=True)
     ]
 
 
-def _lower_with_numbers(op, lowering):
-    for operands in ((Vec, Vec), (Vec, types.Number), (types.Number, Vec)):
-        lower_builtin(op, *operands)(lowering)
+def _define_operator(op, build, result):
+    """Define an operator of Vecs, of which one may be a number.
 
+    `result(vec)` is the type of what it gives, None where there is no such operator, and
+    `build(builder, vec, a, b)` makes it.
+    """
 
-def _define_binary(op, int_name, float_name):
     @type_callable(op)
     def typing(context):
         def typer(a, b):
             vec = _common(a, b)
-            if vec is not None and (int_name if vec.kind == "i" else float_name):
-                return vec
-            return None
+            return None if vec is None else result(vec)
 
         return typer
 
     def lowering(context, builder, sig, args):
-        name = int_name if sig.return_type.kind == "i" else float_name
-        return getattr(builder, name)(*_both_in_lanes(context, builder, sig, args))
+        vec = _common(*sig.args)
+        return build(builder, vec, *_in_lanes(context, builder, vec, sig.args, args))
 
-    _lower_with_numbers(op, lowering)
+    for operands in ((Vec, Vec), (Vec, types.Number), (types.Number, Vec)):
+        lower_builtin(op, *operands)(lowering)
 
 
-for _op, _int, _float in (
-    (operator.add, "add", "fadd"),
-    (operator.sub, "sub", "fsub"),
-    (operator.mul, "mul", "fmul"),
-    (operator.truediv, None, "fdiv"),
-    (operator.and_, "and_", None),
-    (operator.or_, "or_", None),
-    (operator.xor, "xor", None),
+for _op, _names in (
+    (operator.add, {"i": "add", "f": "fadd"}),
+    (operator.sub, {"i": "sub", "f": "fsub"}),
+    (operator.mul, {"i": "mul", "f": "fmul"}),
+    (operator.truediv, {"f": "fdiv"}),
+    (operator.and_, {"i": "and_"}),
+    (operator.or_, {"i": "or_"}),
+    (operator.xor, {"i": "xor"}),
+    (operator.lshift, {"i": "shl"}),
+    (operator.rshift, {"i": "lshr"}),
 ):
-    _define_binary(_op, _int, _float)
+    _define_operator(
+        _op,
+        lambda builder, vec, a, b, names=_names: getattr(builder, names[vec.kind])(a, b),
+        lambda vec, names=_names: vec if vec.kind in names else None,
+    )
 
 
-def _define_shift(op, name):
-    @type_callable(op)
-    def typing(context):
-        def typer(a, b):
-            if (
-                isinstance(a, Vec)
-                and a.kind == "i"
-                and isinstance(b, types.Integer | types.IntegerLiteral)
-            ):
-                return a
-            return None
+def _compare(symbol):
+    def build(builder, vec, a, b):
+        compare = builder.icmp_signed if vec.kind == "i" else builder.fcmp_ordered
+        return builder.sext(compare(symbol, a, b), vec.mask.llvm)
 
-        return typer
-
-    @lower_builtin(op, Vec, types.Integer)
-    def lowering(context, builder, sig, args):
-        vec = sig.args[0]
-        count = _in_lanes(context, builder, args[1], sig.args[1], vec)
-        return getattr(builder, name)(args[0], count)
+    return build
 
 
-_define_shift(operator.lshift, "shl")
-_define_shift(operator.rshift, "lshr")
+for _op, _symbol in (
+    (operator.lt, "<"),
+    (operator.le, "<="),
+    (operator.gt, ">"),
+    (operator.ge, ">="),
+    (operator.eq, "=="),
+):
+    _define_operator(_op, _compare(_symbol), lambda vec: vec.mask)
 
 
 @type_callable(operator.invert)
@@ -191,39 +179,6 @@ def _lower_invert(context, builder, sig, args):
     return builder.not_(args[0])
 
 
-def _compare(builder, symbol, vec, a, b):
-    compare = builder.icmp_signed if vec.kind == "i" else builder.fcmp_ordered
-    return compare(symbol, a, b)
-
-
-def _define_comparison(op, symbol):
-    @type_callable(op)
-    def typing(context):
-        def typer(a, b):
-            vec = _common(a, b)
-            return None if vec is None else vec.mask
-
-        return typer
-
-    def lowering(context, builder, sig, args):
-        both = _both_in_lanes(context, builder, sig, args)
-        return builder.sext(
-            _compare(builder, symbol, _common(*sig.args), *both), sig.return_type.llvm
-        )
-
-    _lower_with_numbers(op, lowering)
-
-
-for _op, _symbol in (
-    (operator.lt, "<"),
-    (operator.le, "<="),
-    (operator.gt, ">"),
-    (operator.ge, ">="),
-    (operator.eq, "=="),
-):
-    _define_comparison(_op, _symbol)
-
-
 def element_pointer(context, builder, array_type, array, index, index_type, llvm_type):
     """Address of ``array[index]`` of a flat view of the array, as that of an LLVM type."""
     data = context.make_array(array_type)(context, builder, array).data
@@ -231,18 +186,17 @@ def element_pointer(context, builder, array_type, array, index, index_type, llvm
     return builder.bitcast(builder.gep(data, [offset]), llvm_type.as_pointer())
 
 
-def _define_load(vec):
+def _define_load(stored, vec):
     @intrinsic
     def load(typingctx, array, index):
-        """Lanes ``array[index : index + lanes]``: flat, contiguous, same element width."""
+        """Lanes ``array[index : index + lanes]``: flat, contiguous; narrow integers are widened."""
 
         def codegen(context, builder, sig, args):
             pointer = element_pointer(
-                context, builder, sig.args[0], args[0], args[1], sig.args[1], vec.llvm
+                context, builder, sig.args[0], args[0], args[1], sig.args[1], stored.llvm
             )
-            value = builder.load(pointer)
-            value.align = vec.bits // 8
-            return value
+            value = builder.load(pointer, align=stored.bits // 8)
+            return value if stored == vec else builder.sext(value, vec.llvm)
 
         return vec(array, index), codegen
 
@@ -255,18 +209,26 @@ def _define_splat(vec):
         """The scalar in every lane."""
 
         def codegen(context, builder, sig, args):
-            return _in_lanes(context, builder, args[0], sig.args[0], vec)
+            return _in_lanes(context, builder, vec, sig.args, args)[0]
 
         return vec(scalar), codegen
 
     return splat
 
 
-load_u64x4, splat_u64x4 = _define_load(U64X4), _define_splat(U64X4)
-load_i32x8, splat_i32x8 = _define_load(I32X8), _define_splat(I32X8)
-load_f32x8 = _define_load(F32X8)
-load_i8x32, splat_i8x32 = _define_load(I8X32), _define_splat(I8X32)
-splat_i16x16 = _define_splat(I16X16)
+load_u64x4, load_i32x8, load_f32x8, load_i8x32, load_i8_i32x8 = (
+    _define_load(stored, vec)
+    for stored, vec in (
+        (U64X4, U64X4),
+        (I32X8, I32X8),
+        (F32X8, F32X8),
+        (I8X32, I8X32),
+        (Vec("i", 8, 8), I32X8),
+    )
+)
+splat_u64x4, splat_i32x8, splat_i16x16, splat_i8x32 = (
+    _define_splat(vec) for vec in (U64X4, I32X8, I16X16, I8X32)
+)
 
 
 @intrinsic
@@ -283,26 +245,9 @@ def store(typingctx, array, index, vec):
     return types.void(array, index, vec), codegen
 
 
-@intrinsic
-def any_bit(typingctx, vec):
-    """True if any bit of the vector is set."""
-
-    def codegen(context, builder, sig, args):
-        wide = ir.IntType(vec.bits * vec.lanes)
-        return builder.icmp_unsigned("!=", builder.bitcast(args[0], wide), ir.Constant(wide, 0))
-
-    return types.boolean(vec), codegen
-
-
-@intrinsic
-def sign_bits(typingctx, vec):
-    """uint64 whose bit l is the sign bit of lane l (of a mask: whether it is set)."""
-
-    def codegen(context, builder, sig, args):
-        negative = builder.icmp_signed("<", args[0], ir.Constant(vec.llvm, [0] * vec.lanes))
-        return builder.zext(builder.bitcast(negative, ir.IntType(vec.lanes)), ir.IntType(64))
-
-    return types.uint64(vec), codegen
+def _negative(builder, vec, value):
+    """Which lanes of integers have their sign bit set."""
+    return builder.icmp_signed("<", value, ir.Constant(vec.llvm, [0] * vec.lanes))
 
 
 @intrinsic
@@ -311,79 +256,112 @@ def where(typingctx, mask, yes, no):
     vec = _common(yes, no)
 
     def codegen(context, builder, sig, args):
-        negative = builder.icmp_signed("<", args[0], ir.Constant(mask.llvm, [0] * mask.lanes))
-        return builder.select(
-            negative,
-            _in_lanes(context, builder, args[1], sig.args[1], vec),
-            _in_lanes(context, builder, args[2], sig.args[2], vec),
-        )
+        both = _in_lanes(context, builder, vec, sig.args[1:], args[1:])
+        return builder.select(_negative(builder, mask, args[0]), *both)
 
     return vec(mask, yes, no), codegen
 
 
-def _define_choice(symbol, doc):
+@njit(cache=True, nogil=True)
+def smaller(a, b):
+    """min(a, b) lane by lane; one may be a number."""
+    return where(a < b, a, b)
+
+
+@njit(cache=True, nogil=True)
+def larger(a, b):
+    """max(a, b) lane by lane; one may be a number."""
+    return where(a > b, a, b)
+
+
+def _of_vec(result, build):
+    """An intrinsic of one Vec: of the type `result(vec)`, made by `build(builder, vec, value)`."""
+
     @intrinsic
-    def choose(typingctx, a, b):
-        vec = _common(a, b)
-
+    def function(typingctx, vec):
         def codegen(context, builder, sig, args):
-            a, b = _both_in_lanes(context, builder, sig, args)
-            return builder.select(_compare(builder, symbol, vec, a, b), a, b)
+            return build(builder, vec, args[0])
 
-        return vec(a, b), codegen
+        return result(vec)(vec), codegen
 
-    choose.__doc__ = doc
-    return choose
-
-
-smaller = _define_choice("<", "min(a, b) lane by lane; one may be a number.")
-larger = _define_choice(">", "max(a, b) lane by lane; one may be a number.")
+    function.__doc__ = build.__doc__
+    return function
 
 
-def _define_reduction(combine, doc):
-    @intrinsic
-    def reduce(typingctx, vec):
-        def codegen(context, builder, sig, args):
-            # Halves on halves: the same order of additions on every machine.
-            value, lanes = args[0], vec.lanes
-            while lanes > 1:
-                lanes //= 2
-                part = Vec(vec.kind, vec.bits, 2 * lanes)
-                low = _pick(builder, value, part, 0, lanes)
-                value = combine(builder, low, _pick(builder, value, part, lanes, lanes))
-            return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
-
-        return vec.number(vec), codegen
-
-    reduce.__doc__ = doc
-    return reduce
+def _any_bit(builder, vec, value):
+    """True if any bit of the vector is set."""
+    wide = ir.IntType(vec.bits * vec.lanes)
+    return builder.icmp_unsigned("!=", builder.bitcast(value, wide), ir.Constant(wide, 0))
 
 
-lane_sum = _define_reduction(
-    lambda builder, a, b: builder.fadd(a, b), "Sum of the lanes of floats, 2^k of them."
-)
-lane_max = _define_reduction(
-    lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b),
-    "Largest lane of floats, 2^k of them.",
-)
+def _sign_bits(builder, vec, value):
+    """uint64 whose bit l is the sign bit of lane l (of a mask: whether it is set)."""
+    bits = builder.bitcast(_negative(builder, vec, value), ir.IntType(vec.lanes))
+    return builder.zext(bits, ir.IntType(64))
 
 
-@intrinsic
-def other_lanes_sum(typingctx, vec):
+def _pick(builder, value, vec, places):
+    """Lanes of a vector by their places."""
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), list(places))
+    return builder.shuffle_vector(value, ir.Constant(vec.llvm, ir.Undefined), mask)
+
+
+def _halves(combine):
+    def build(builder, vec, value):
+        """The lanes of floats, 2^k of them, halves on halves: in one order on every machine."""
+        lanes = vec.lanes
+        while lanes > 1:
+            part = Vec(vec.kind, vec.bits, lanes)
+            lanes //= 2
+            low = _pick(builder, value, part, range(lanes))
+            value = combine(builder, low, _pick(builder, value, part, range(lanes, 2 * lanes)))
+        return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
+
+    return build
+
+
+def _other_lanes_sum(builder, vec, value):
     """In every lane the sum of all others, of floats, 2^k of them, without any subtraction."""
+    total, others = value, ir.Constant(vec.llvm, [0.0] * vec.lanes)
+    step = 1
+    while step < vec.lanes:
+        swapped = _pick(builder, total, vec, [lane ^ step for lane in range(vec.lanes)])
+        others, total = builder.fadd(others, swapped), builder.fadd(total, swapped)
+        step *= 2
+    return others
 
-    def codegen(context, builder, sig, args):
-        total, others = args[0], ir.Constant(vec.llvm, [0.0] * vec.lanes)
-        step = 1
-        while step < vec.lanes:
-            partners = [lane ^ step for lane in range(vec.lanes)]
-            mask = ir.Constant(ir.VectorType(ir.IntType(32), vec.lanes), partners)
-            swapped = builder.shuffle_vector(total, ir.Constant(vec.llvm, ir.Undefined), mask)
-            others, total = builder.fadd(others, swapped), builder.fadd(total, swapped)
-            step *= 2
-        return others
 
-    return vec(vec), codegen
+def _convert(method, target, first_lane=0):
+    def build(builder, vec, value):
+        """The lanes from the first one on as the target's type: cast, rounded or widened."""
+        if method == "sext":
+            value = _pick(builder, value, vec, range(first_lane, first_lane + target.lanes))
+        return getattr(builder, method)(value, target.llvm)
+
+    return _of_vec(lambda vec: target, build)
+
+
+any_bit = _of_vec(lambda vec: types.boolean, _any_bit)
+sign_bits = _of_vec(lambda vec: types.uint64, _sign_bits)
+lane_sum = _of_vec(lambda vec: vec.number, _halves(lambda builder, a, b: builder.fadd(a, b)))
+lane_max = _of_vec(
+    lambda vec: vec.number,
+    _halves(lambda builder, a, b: builder.select(builder.fcmp_ordered(">", a, b), a, b)),
+)
+other_lanes_sum = _of_vec(lambda vec: vec, _other_lanes_sum)
+# Floats as bit patterns of the same width, and back
+bits_of = _of_vec(lambda vec: vec.mask, lambda builder, vec, v: builder.bitcast(v, vec.mask.llvm))
+floats_of = _of_vec(
+    lambda vec: Vec("f", vec.bits, vec.lanes),
+    lambda builder, vec, v: builder.bitcast(v, Vec("f", vec.bits, vec.lanes).llvm),
+)
+# The same 256 bits seen as other integers
+u64x4_to_i32x8, u64x4_to_i8x32 = _convert("bitcast", I32X8), _convert("bitcast", I8X32)
+i32x8_to_f32x8 = _convert("sitofp", F32X8)  # to the nearest
+f32x8_to_i32x8 = _convert("fptosi", I32X8)  # towards zero
+# Half of the lanes, sign-extended to twice the width
+low_i16x16, high_i16x16 = _convert("sext", I16X16), _convert("sext", I16X16, 16)
+low_i32x8, high_i32x8 = _convert("sext", I32X8), _convert("sext", I32X8, 8)
 
 
 @intrinsic
@@ -392,40 +370,15 @@ def multiply_add(typingctx, a, b, c):
     vec = _common(a, b, c)
 
     def codegen(context, builder, sig, args):
-        vectors = [
-            _in_lanes(context, builder, value, value_type, vec)
-            for value, value_type in zip(args, sig.args, strict=True)
-        ]
         kind = vec.llvm
         function = cgutils.get_or_insert_function(
             builder.module,
             ir.FunctionType(kind, (kind, kind, kind)),
             f"llvm.fmuladd.v{vec.lanes}f{vec.bits}",
         )
-        return builder.call(function, vectors)
+        return builder.call(function, _in_lanes(context, builder, vec, sig.args, args))
 
     return vec(a, b, c), codegen
-
-
-@intrinsic
-def bits_of(typingctx, vec):
-    """Floats as bit patterns, integers of the same width."""
-
-    def codegen(context, builder, sig, args):
-        return builder.bitcast(args[0], vec.mask.llvm)
-
-    return vec.mask(vec), codegen
-
-
-@intrinsic
-def floats_of(typingctx, vec):
-    """Bit patterns as floats of the same width."""
-    floats = Vec("f", vec.bits, vec.lanes)
-
-    def codegen(context, builder, sig, args):
-        return builder.bitcast(args[0], floats.llvm)
-
-    return floats(vec), codegen
 
 
 @intrinsic
@@ -434,79 +387,14 @@ def gather_i32x8(typingctx, array, index):
 
     def codegen(context, builder, sig, args):
         data = context.make_array(sig.args[0])(context, builder, args[0]).data
-        lanes = []
-        result = ir.Constant(I32X8.llvm, ir.Undefined)
-        i32 = ir.IntType(32)
+        result, i32 = ir.Constant(I32X8.llvm, ir.Undefined), ir.IntType(32)
         for lane in range(I32X8.lanes):
             one = builder.extract_element(args[1], ir.Constant(i32, lane))
-            lanes.append(builder.load(builder.gep(data, [builder.zext(one, ir.IntType(64))])))
-        for lane, value in enumerate(lanes):
+            value = builder.load(builder.gep(data, [builder.zext(one, ir.IntType(64))]))
             result = builder.insert_element(result, value, ir.Constant(i32, lane))
         return result
 
     return I32X8(array, index), codegen
-
-
-def _define_conversion(source, target, method, doc):
-    @intrinsic
-    def convert(typingctx, vec):
-        def codegen(context, builder, sig, args):
-            return getattr(builder, method)(args[0], target.llvm)
-
-        return (target(source), codegen) if vec == source else None
-
-    convert.__doc__ = doc
-    return convert
-
-
-u64x4_to_i32x8 = _define_conversion(U64X4, I32X8, "bitcast", "The same 256 bits seen as 8 x int32.")
-i32x8_to_f32x8 = _define_conversion(
-    I32X8, F32X8, "sitofp", "Signed integers to the nearest floats."
-)
-f32x8_to_i32x8 = _define_conversion(F32X8, I32X8, "fptosi", "Floats to integers, towards zero.")
-
-
-@intrinsic
-def load_i8_i32x8(typingctx, array, index):
-    """Eight int8 of a flat array, widened to int32."""
-
-    def codegen(context, builder, sig, args):
-        narrow = ir.VectorType(ir.IntType(8), 8)
-        pointer = element_pointer(
-            context, builder, sig.args[0], args[0], args[1], sig.args[1], narrow
-        )
-        value = builder.load(pointer)
-        value.align = 1
-        return builder.sext(value, I32X8.llvm)
-
-    return I32X8(array, index), codegen
-
-
-def _pick(builder, value, vec, first_lane, count):
-    lanes = ir.Constant(
-        ir.VectorType(ir.IntType(32), count), list(range(first_lane, first_lane + count))
-    )
-    return builder.shuffle_vector(value, ir.Constant(vec.llvm, ir.Undefined), lanes)
-
-
-def _define_widen(source, target, first_lane):
-    @intrinsic
-    def widen(typingctx, vec):
-        """Half of the lanes, sign-extended to twice the width."""
-
-        def codegen(context, builder, sig, args):
-            return builder.sext(
-                _pick(builder, args[0], source, first_lane, target.lanes), target.llvm
-            )
-
-        return (target(source), codegen) if vec == source else None
-
-    return widen
-
-
-low_i16x16, high_i16x16 = _define_widen(I8X32, I16X16, 0), _define_widen(I8X32, I16X16, 16)
-low_i32x8, high_i32x8 = _define_widen(I16X16, I32X8, 0), _define_widen(I16X16, I32X8, 8)
-u64x4_to_i8x32 = _define_conversion(U64X4, I8X32, "bitcast", "The same 256 bits seen as 32 x int8.")
 
 
 @intrinsic
@@ -557,8 +445,7 @@ def _store(context, builder, types_of, values, value, vec, columns):
     """The first lanes as a row of so many columns."""
     pointer, stored = _row_pointer(context, builder, types_of, values, columns)
     if columns < vec.lanes:
-        first = ir.Constant(ir.VectorType(ir.IntType(32), columns), list(range(columns)))
-        value = builder.shuffle_vector(value, ir.Constant(vec.llvm, ir.Undefined), first)
+        value = _pick(builder, value, vec, range(columns))
     if stored.bits < 64:
         value = builder.fptrunc(value, stored.llvm)
     builder.store(value, pointer, align=stored.bits // 8)
