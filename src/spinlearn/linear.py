@@ -75,7 +75,7 @@ class System:
     """One matrix N, csr_array (n, n), in a good order, for several right-hand sides."""
 
     def __init__(self, matrix: Any) -> None:
-        from spinlearn.kernels import graph_tools as linear
+        from spinlearn.kernels.graph_tools import split_rows
 
         self._order: npt.NDArray[np.int32] | None = None
         if matrix.shape[0] >= REORDERED:
@@ -85,34 +85,34 @@ class System:
         self._matrix = matrix
         indptr, indices = (v.astype(np.int32, copy=False) for v in (matrix.indptr, matrix.indices))
         middle = np.empty(len(indptr) - 1, dtype=np.int32)
-        linear.split_rows(indptr, indices, middle)
+        split_rows(indptr, indices, middle)
         self._arrays = (middle, indptr, indices, matrix.data)
 
     def solve(self, right: FloatArray, *, tol: float, max_iter: int) -> Solution:
-        """Solve (I - N) X = B; parameters as in the function of this name."""
-        from spinlearn.kernels import graph_tools as linear
+        """Solve (I - N) X = B, as the function of this name."""
+        from spinlearn.kernels.graph_tools import iterate, substitute
 
         if right.size == 0:
             return Solution(np.zeros(right.shape), 0, 0.0)
         matrix, arrays, order = self._matrix, self._arrays, self._order
+        middle, indptr, indices, values = arrays
         right = right if order is None else right[order]
         right = np.ascontiguousarray(right, dtype=matrix.dtype)
-        size = _lengths(right)
+        # Norms of the columns, (k,), in double precision.
+        size = np.sqrt(np.einsum("ik,ik->k", right, right, dtype=np.float64))
         x, residual = np.zeros_like(right), right
         n_iter, worst = 0, 1.0
         for _ in range(RESTARTS):
             z, r, t, y = (np.zeros_like(right) for _ in range(4))
-            linear.forward(*arrays, residual, r)
+            substitute(True, indptr, middle, indices, values, residual, r)
             rho, work = np.sum(r * r, axis=0, dtype=np.float64), np.zeros((3, right.shape[1]))
             goal = (tol * size) ** 2
-            n_iter += linear.iterate(
-                *arrays, z, r, r.copy(), t, y, rho, goal, *work, max_iter - n_iter
-            )
-            linear.backward(*arrays, z, z)
+            n_iter += iterate(*arrays, z, r, r.copy(), t, y, rho, goal, *work, max_iter - n_iter)
+            substitute(False, middle, indptr[1:], indices, values, z, z)
             x += z
             residual = right - x + matrix @ x
-            shares = _lengths(residual) / np.where(size > 0, size, 1.0)
-            worst = float(shares.max())
+            left = np.sqrt(np.einsum("ik,ik->k", residual, residual, dtype=np.float64))
+            worst = float((left / np.where(size > 0, size, 1.0)).max())
             if worst <= tol or n_iter >= max_iter:
                 break
         if order is not None:
@@ -129,8 +129,3 @@ def warn_unless_converged(solution: Solution, tol: float) -> None:
             ConvergenceWarning,
             stacklevel=4,
         )
-
-
-def _lengths(columns: FloatArray) -> FloatArray:
-    """Norm of every column, (k,)."""
-    return np.asarray(np.sqrt(np.einsum("ik,ik->k", columns, columns, dtype=np.float64)))

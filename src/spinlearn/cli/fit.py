@@ -93,7 +93,7 @@ def fit(
         tcp://10.0.0.1:8786 --blocks 8 --parts /shared/parts
     """
     from spinlearn.engines.checkpoint import refuse_existing
-    from spinlearn.files.atomic_write import clear_leftovers
+    from spinlearn.files.atomic_write import leftovers
     from spinlearn.io.folder import check_name
     from spinlearn.io.reading import read_dataset
     from spinlearn.workflows.fitting import (
@@ -118,7 +118,8 @@ def fit(
     engine = configured_engine(settings["engine"], checkpoint, blocks, parts)
     with _alone(out), on_cluster(scheduler):
         screen = console()
-        clear_leftovers(checkpoint)
+        for left in leftovers(checkpoint):
+            left.unlink(missing_ok=True)
         if checkpoint.exists() and not resume:
             raise InvalidInputError(
                 f"{checkpoint} holds an interrupted run: add --resume to go on with it, or delete "

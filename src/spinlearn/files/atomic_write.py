@@ -26,7 +26,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     What killed processes left of earlier writings is cleared on the way.
     """
     target = Path(path)
-    clear_leftovers(target)
+    for left in leftovers(target):
+        left.unlink(missing_ok=True)
     side = side_path(target)
     try:
         with open(side, "wb") as file:
@@ -41,12 +42,6 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         raise
     finally:
         side.unlink(missing_ok=True)
-
-
-def clear_leftovers(target: Path) -> None:
-    """Remove what killed processes left of earlier writings of `target`."""
-    for left in leftovers(target):
-        left.unlink(missing_ok=True)
 
 
 def side_path(target: Path) -> Path:

@@ -1,28 +1,23 @@
 """Many walkers at once: as bits of a word, or in step as lanes of a vector.
 
-Bit-sliced single-node sweeps: 256 walkers, equal couplings J > 0, no fields, q <= 8.
-
     accept s -> s' with min(1, exp(-beta_r dE)),    one beta per walker r
 
-Energies are numbers of cut edges; degrees are at most 15. Bit r of every word is walker r:
-spins[n, P, 4] uint64 flat, P = bit planes of the state (1 for q = 2, 2 for q <= 4, 3 for q <= 8).
 All walkers visit the same node at the same step, in the order of `free_nodes` (each step leaves the
-law invariant, so a sequential sweep does); neighbours are compared and counted by word operations
-on 256 walkers at once. A proposal's bit pattern is drawn once per node visit for the whole group;
-given it every step is reversible for each walker on its own, so walkers stay exactly independent.
+law invariant, so a sequential sweep does). What a group shares of a proposal is drawn once per
+visit; given it every step is reversible for each walker on its own, so walkers stay exactly
+independent. Arrays are flat, C-contiguous and of the exact dtypes named: the vector loads do not
+check bounds. Letters: n nodes, m edges, q states, R walkers, T levels, G regions.
 
-Arrays are flat, C-contiguous and of the exact dtypes named: the vector loads do not check bounds.
+bits_*      256 walkers, equal couplings J > 0, no fields, q <= 8. Energies are numbers of cut
+            edges; degrees are at most 15. Bit r of every word is walker r: spins[n, P, 4] uint64
+            flat, P = bit planes of the state (1 for q = 2, 2 for q <= 4, 3 for q <= 8). Neighbours
+            are compared and counted by word operations on 256 walkers at once; the group shares
+            the bit pattern of a proposal.
+lockstep_*  R walkers, real couplings of either sign, fields, q <= 64. states[n, R] int8 flat, R a
+            multiple of 32. Local energies are integers in a small unit, so energies are exact and
+            never drift. The group shares the offset of a proposal, its sign is the walker's own.
 
-Lockstep single-node sweeps: R walkers, real couplings of either sign, fields, q <= 64.
-
-    accept s -> s' with min(1, exp(-beta_r dE)),    one beta per walker r
-
-states[n, R] int8 flat, R a multiple of 32; all walkers visit the same node at the same step. Local
-energies are integers in a small unit, so energies are exact and never drift. The offset of a
-proposal is drawn once per node visit for the whole group, its sign per walker; given it every step
-is reversible for each walker on its own. For q = 2 one visit in 16 is left out, see `rng.skips`.
-
-Arrays are flat, C-contiguous and of the exact dtypes named: the vector loads do not check bounds.
+For q = 2 one visit in 16 is left out, see `rng.skips`.
 """
 
 from __future__ import annotations
@@ -95,10 +90,9 @@ def unpack_states(spins, n_planes, states):
 
 
 def acceptance_digits(betas, max_degree):
-    """int32 [T * max_degree], the 32 binary digits of exp(-betas[t] dE), for `bits_planes`.
+    """int32 [T * max_degree], the 32 binary digits of exp(-betas[t] dE), dE = 1 ... max_degree.
 
-    betas : float [T], inverse temperatures in units of 1 / J, >= 0
-    max_degree : largest energy change
+    For `bits_planes`; betas [T] >= 0 in units of 1 / J.
     """
     p = np.exp(-np.asarray(betas)[:, None] * np.arange(1, max_degree + 1))
     scaled = np.minimum(p * 2.0**PRECISION, 2.0**PRECISION - 1).astype(np.uint32)
@@ -151,6 +145,22 @@ def plane_of(value, plane):
     return splat_u64x4(np.uint64(0) - np.uint64((value >> plane) & 1))
 
 
+@njit(cache=True, nogil=True)
+def load_generators(stream):
+    """The state of the four generators of a stream, as vectors."""
+    s0, s1 = load_u64x4(stream, 0), load_u64x4(stream, 4)
+    return s0, s1, load_u64x4(stream, 8), load_u64x4(stream, 12)
+
+
+@njit(cache=True, nogil=True)
+def store_generators(stream, s0, s1, s2, s3):
+    """Write that state back."""
+    store(stream, 0, s0)
+    store(stream, 4, s1)
+    store(stream, 8, s2)
+    store(stream, 12, s3)
+
+
 # Bit-sliced kernels. Array-taking helpers would cost reference counting at every call, hence the
 # long bodies.
 
@@ -162,29 +172,17 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
     Random bits are compared with the binary digits of exp(-beta dE) from the top down, until no
     walker is undecided: about log2(256) + 1.3 digits, whatever the precision. Proposals are uniform
     over the other states for q = 2, 3, 4, 8; for q = 5, 6, 7 over the other seven bit patterns:
-    3/7, 2/7, 1/7 of them are no state and leave the walker as it is. For q = 2 one visit in 16 is
-    left out, see `rng.skips`.
-
-    spins : uint64 [n * P * 4], changed in place
-    indptr, neighbors : uint32, CSR without weights; degree <= 15
-    free_nodes : uint32, visited in this order
-    planes : uint64 [max_degree * 32 * 4], from `bits_planes`
+    3/7, 2/7, 1/7 of them are no state and leave the walker as it is. `spins` uint64 change in
+    place; graph and `free_nodes` are uint32, `planes` uint64 [max_degree * 32 * 4] from
+    `bits_planes`.
     """
     three_planes = q > 4
     stride = WORDS if q == 2 else 12 if three_planes else 8
     n_offsets = 7 if three_planes else 3
-    s0 = load_u64x4(stream, 0)
-    s1 = load_u64x4(stream, 4)
-    s2 = load_u64x4(stream, 8)
-    s3 = load_u64x4(stream, 12)
+    s0, s1, s2, s3 = load_generators(stream)
     counter = stream[16]
     zero = splat_u64x4(0)
-    direction = zero
-    a1 = zero
-    a2 = zero
-    b1 = zero
-    b2 = zero
-    x2 = zero
+    direction = a1 = a2 = b1 = b2 = x2 = zero
     valid = ~zero
     offset = np.int64(0)
     patterns = np.empty(32 * 5 * WORDS, np.uint64)  # planes of the numbers 0 ... 31
@@ -205,11 +203,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
             end = np.int64(indptr[i + 1])
             degree = end - begin
             a0 = load_u64x4(spins, stride * i)
-            m0 = zero
-            m1 = zero
-            m2 = zero
-            m3 = zero
-            m4 = zero
+            m0 = m1 = m2 = m3 = m4 = zero
             if q == 2:  # flip: M = 2 (number of equal neighbours)
                 edge = begin
                 while edge + 1 < end:
@@ -247,11 +241,8 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
             for value in range(degree + first, 2 * degree + 1, step):
                 at = value * 5 * WORDS
                 differs = (m1 ^ load_u64x4(patterns, at + 4)) | (m2 ^ load_u64x4(patterns, at + 8))
-                differs = (
-                    differs
-                    | (m3 ^ load_u64x4(patterns, at + 12))
-                    | (m4 ^ load_u64x4(patterns, at + 16))
-                )
+                differs = differs | (m3 ^ load_u64x4(patterns, at + 12))
+                differs = differs | (m4 ^ load_u64x4(patterns, at + 16))
                 is_value = ~(differs | (m0 ^ load_u64x4(patterns, at)))
                 store(chosen, n_chosen, is_value)
                 n_chosen += WORDS
@@ -306,22 +297,16 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
                 store(spins, stride * i + 4, a1 ^ (accepted & (a1 ^ b1)))
                 if three_planes:
                     store(spins, stride * i + 8, a2 ^ (accepted & (a2 ^ b2)))
-    store(stream, 0, s0)
-    store(stream, 4, s1)
-    store(stream, 8, s2)
-    store(stream, 12, s3)
+    store_generators(stream, s0, s1, s2, s3)
     stream[16] = counter
 
 
 @njit(cache=True, nogil=True)
 def bits_planes(digits, n_levels, levels, planes):
-    """Acceptance planes of the 256 walkers, each at its level of a temperature ladder.
+    """Acceptance `planes` of the 256 walkers, each at its level int32 [256] of a ladder.
 
-    digits : int32 [T * max_degree], from `acceptance_digits`
-    n_levels : T
-    levels : int32 [256], t of each walker
-    planes : uint64 [max_degree * 32 * 4], overwritten. Bit r of word [dE - 1, b] is binary digit b
-        of exp(-beta_r dE), most significant first
+    Bit r of word [dE - 1, b] of uint64 [max_degree * 32 * 4] is binary digit b of exp(-beta_r dE),
+    most significant first; `digits` are from `acceptance_digits`.
     """
     max_degree = digits.size // n_levels
     octets = planes.view(np.uint8)
@@ -337,22 +322,13 @@ def bits_planes(digits, n_levels, levels, planes):
 
 @njit(cache=True, nogil=True)
 def bits_energies(spins, n_planes, edges, energies):
-    """Energies of the 256 walkers: number of edges whose ends differ.
-
-    spins : uint64 [n * P * 4]
-    edges : int32 [m, 2]
-    energies : int64 [256], overwritten
-    """
+    """Energies int64 [256] of the walkers: number of `edges` int32 [m, 2] whose ends differ."""
     total = np.zeros(32 * WORDS, np.uint64)  # planes of the running sums
     zero = splat_u64x4(0)
     stride = n_planes * WORDS
     n_edges = edges.shape[0]
     for start in range(0, n_edges, 30):
-        c0 = zero
-        c1 = zero
-        c2 = zero
-        c3 = zero
-        c4 = zero
+        c0 = c1 = c2 = c3 = c4 = zero
         for edge in range(start, min(start + 30, n_edges)):
             u = stride * np.int64(edges[edge, 0])
             v = stride * np.int64(edges[edge, 1])
@@ -362,12 +338,7 @@ def bits_energies(spins, n_planes, edges, energies):
             c0, c1, c2, c3, c4 = add_two_bits(c0, c1, c2, c3, c4, differ, zero)
         carry = zero
         for plane in range(32):
-            addend = c0
-            c0 = c1
-            c1 = c2
-            c2 = c3
-            c3 = c4
-            c4 = zero
+            addend, c0, c1, c2, c3, c4 = c0, c1, c2, c3, c4, zero
             old = load_u64x4(total, WORDS * plane)
             half = old ^ addend
             store(total, WORDS * plane, half ^ carry)
@@ -388,16 +359,9 @@ def bits_flip_regions(spins, regions, betas, n_tries, cut, accepted_count, strea
 
     A region is a fixed set of free nodes; flipping it in a walker changes only the edges of its
     border, by (equal ends) - (different ends). Regions do not depend on the walkers' states, so
-    every try is reversible.
-
-    spins : uint64 [n * 4], changed in place
-    regions : tuple of
-        ptr, nodes : int64 [G + 1], int32, nodes of every region
-        border_ptr, borders : int64 [G + 1], int32 [., 2], edges with one end in the region
-    betas : float64 [256], of every walker in units of 1 / J
-    n_tries : regions tried, drawn at random
-    cut : int64 [256], scratch
-    accepted_count : int64 [G], adds the number of walkers that accepted
+    every try is reversible. `regions` are the nodes of each (where they begin int64 [G + 1], nodes
+    int32) and, likewise, the edges of its border int32 [., 2]; betas float64 [256] are in units of
+    1 / J, `cut` int64 [256] is scratch, `accepted_count` int64 [G] adds the walkers that accepted.
     """
     ptr, nodes, border_ptr, borders = regions
     mask = np.empty(WORDS, np.uint64)
@@ -429,22 +393,12 @@ LOG2_E = 1.4426950408889634
 
 
 def quantize(couplings, indptr, fields=None):
-    """Couplings and fields as integers in a common unit, a power of two.
+    """Couplings (in CSR order) and fields [n, q] or None as integers in a common unit.
 
     A coupling is two int16 limbs, J = (high * 2**low_bits + low) * unit: sums over a node's
     neighbours fit int16 limb by limb. Energies are then exact integers: they never drift and every
-    step is exactly reversible.
-
-    couplings : float [nnz], in CSR order
-    indptr : uint32 [n + 1]
-    fields : float [n, q] or None
-
-    Returns
-    -------
-    high, low : int16 [nnz]
-    low_bits : int
-    fields : int32 [n * q] or [0]
-    unit : float, 2**-24 of the largest sum at a node, or more where fields are large
+    step is exactly reversible. Returns high, low, low_bits, fields int32 [n * q] or [0], and the
+    unit, a power of two: 2**-24 of the largest sum at a node, or more where fields are large.
     """
     couplings = np.asarray(couplings, np.float64)
     degrees = np.diff(indptr.astype(np.int64))
@@ -458,12 +412,8 @@ def quantize(couplings, indptr, fields=None):
         unit = max(unit, 2.0 ** np.ceil(np.log2(largest_field / 2**28)))
     total = np.rint(couplings / unit).astype(np.int64)
     high, low = (total >> low_bits).astype(np.int16), (total & (2**low_bits - 1)).astype(np.int16)
-    flat = (
-        np.empty(0, np.int32)
-        if fields is None
-        else np.rint(np.asarray(fields) / unit).astype(np.int32).ravel()
-    )
-    return high, low, low_bits, flat, unit
+    fields = np.empty(0) if fields is None else np.asarray(fields)
+    return high, low, low_bits, np.rint(fields / unit).astype(np.int32).ravel(), unit
 
 
 # Lockstep building blocks: real couplings, any q
@@ -505,18 +455,10 @@ def lockstep_metropolis(
 ):  # fmt: skip
     """Metropolis sweeps of R walkers, each at its own temperature, with real couplings and fields.
 
-    states : int8 [n * R], changed in place
-    n_replicas : R, a multiple of 32
-    indptr, neighbors : uint32, CSR
-    high, low, low_bits : couplings of the CSR entries in units, from `quantize`
-    fields : int32 [n * q] in units, or empty if there are none
-    free_nodes : uint32, visited in this order
-    log2_rates : float32 [R], -beta_r * unit * log2(e)
+    `states` int8 change in place; graph and `free_nodes` are uint32, couplings and `fields` in
+    units from `quantize`, `log2_rates` float32 [R] = -beta_r * unit * log2(e).
     """
-    s0 = load_u64x4(stream, 0)
-    s1 = load_u64x4(stream, 4)
-    s2 = load_u64x4(stream, 8)
-    s3 = load_u64x4(stream, 12)
+    s0, s1, s2, s3 = load_generators(stream)
     counter = stream[16]
     has_fields = fields.size > 0
     pair = np.empty(64, np.int8)  # of a block of 32 walkers: states, then proposals
@@ -544,10 +486,7 @@ def lockstep_metropolis(
                 b = where(b - n_states, b, b - n_states)  # mod q
                 # sums of the two limbs of J over [s_j = a] - [s_j = b]; 0: walkers 0-15 of the
                 # block, 1: walkers 16-31
-                high0 = splat_i16x16(0)
-                high1 = high0
-                low0 = high0
-                low1 = high0
+                high0 = high1 = low0 = low1 = splat_i16x16(0)
                 for edge in range(begin, end):
                     s = load_i8x32(states, np.int64(neighbors[edge]) * n_replicas + at)
                     sign = (s == b) - (s == a)  # a mask is -1 where true
@@ -582,8 +521,5 @@ def lockstep_metropolis(
                     load_i32x8(masks, 24),
                 )
                 store(states, i * n_replicas + at, where(accepted_block, b, a))
-    store(stream, 0, s0)
-    store(stream, 4, s1)
-    store(stream, 8, s2)
-    store(stream, 12, s3)
+    store_generators(stream, s0, s1, s2, s3)
     stream[16] = counter

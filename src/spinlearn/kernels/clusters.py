@@ -1,7 +1,5 @@
 """Moves by clusters of Swendsen and Wang, and exchanges between walkers.
 
-Swendsen-Wang clusters, with or without a class term that depends on class sizes only.
-
     E(s) = sum_e couplings[e] [s_u != s_v] + sum_i fields[i, s_i] + sum_c f_c(V_c)    free nodes
 
 Swendsen & Wang (1987), Edwards & Sokal (1988); couplings >= 0: bonds on agreeing edges with
@@ -21,24 +19,19 @@ The improved estimators average over the draw of a cluster: P(s_i = c | bonds) a
 bonds); under a class term given the others, and for an edge between two clusters the chance of the
 later one to take what the earlier one has.
 
-Models are `spinlearn.model.kernel_arguments.ClusterModel`; the class term is a `SizeTerm`, or None,
-which leaves the code for it out of what is compiled. Letters: n free nodes, m edges between them,
-q states, R walkers, K levels.
-
-Exchange between two walkers by components of the nodes in which they differ.
-
-    E(s) = sum_e couplings[e] * pair_cost[s_u, s_v] + sum_i fields[i, s_i] + sum_c f_c(V_c)
-
-Where two walkers differ, the connected components of the differing nodes do not touch. Exchanging
-one changes the two energies by +gain and -gain whatever happens on the others, and leaves the set
-of differing nodes as it is, so each is exchanged on its own with min(1, exp(-(beta_a - beta_b)
-gain)). At equal temperatures this is Houdayer's move (2001), with one component it is replica
-exchange. Valid for every sign of coupling and every pair cost. A term in class sizes changes by
-whatever the sizes that change places make of it, so components are judged one after the other:
+Exchange between two walkers by components of the nodes in which they differ, for every sign of
+coupling and every pair cost: these components do not touch. Exchanging one changes the two energies
+by +gain and -gain whatever happens on the others, and leaves the set of differing nodes as it is,
+so each is exchanged on its own with min(1, exp(-(beta_a - beta_b) gain)). At equal temperatures
+this is Houdayer's move (2001), with one component it is replica exchange. A term in class sizes
+changes by whatever the sizes that change places make of it, so components are judged one after the
+other:
 
     min(1, exp(-beta_a change_a - beta_b change_b))
 
-Models and class terms as in `spinlearn.kernels.clusters`. Letters: n free nodes, q states.
+Models are `spinlearn.model.kernel_arguments.ClusterModel`; the class term is a `SizeTerm`, or None,
+which leaves the code for it out of what is compiled. Letters: n free nodes, m edges between them,
+q states, R walkers, K levels.
 """
 
 from __future__ import annotations
@@ -55,17 +48,26 @@ AT_A_TIME = 256  # edges: their bonds stay in the nearest cache
 PERMUTATIONS = 5  # tries after every sweep under a class term
 
 
+@njit(cache=True, nogil=True, inline="always")
+def root_of(parent, node):
+    """The root of a node's tree by path halving; parents never exceed children."""
+    i = np.int64(node)
+    while True:
+        p = np.int64(parent[i])
+        if p == i:
+            return i
+        grand = parent[p]
+        parent[i] = grand
+        i = np.int64(grand)
+
+
 @njit(cache=True, nogil=True)
 def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
-    """Draw bonds; on return parent[i] is the smallest node of the cluster of i.
+    """Draw bonds on edges u < v; on return parent int32 [n] is the smallest node of every cluster.
 
-    state : int8 [n]
-    edge_u, edge_v : uint32 [m], u < v
-    thresholds : uint32 [m], 2^32 times the bond probability
-    parent : int32 [n], overwritten
-
-    Bonds are drawn without a branch, some edges at a time, and then joined: a branch on a draw
-    costs more than the draw. Two edges share one, and the generator lives in registers.
+    `thresholds` are uint32 [m], 2^32 times the bond probability. Bonds are drawn without a branch,
+    some edges at a time, and then joined: a branch on a draw costs more than the draw. Two edges
+    share one, and the generator lives in registers.
     """
     n = parent.size
     m = edge_u.size
@@ -86,23 +88,8 @@ def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
                 agree = state[edge_u[e + 1]] == state[edge_v[e + 1]]
                 count += agree & (np.uint32(draw >> uint64(32)) < thresholds[e + 1])
         for k in range(count):
-            # Roots by path halving; parents never exceed children.
-            a = np.int64(edge_u[bonds[k]])
-            while True:
-                p = np.int64(parent[a])
-                if p == a:
-                    break
-                grand = parent[p]
-                parent[a] = grand
-                a = np.int64(grand)
-            b = np.int64(edge_v[bonds[k]])
-            while True:
-                p = np.int64(parent[b])
-                if p == b:
-                    break
-                grand = parent[p]
-                parent[b] = grand
-                b = np.int64(grand)
+            a = root_of(parent, edge_u[bonds[k]])
+            b = root_of(parent, edge_v[bonds[k]])
             parent[max(a, b)] = min(a, b)
     stream[0], stream[1], stream[2], stream[3] = s0, s1, s2, s3
     for i in range(n):
@@ -111,24 +98,18 @@ def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
 
 @njit(cache=True, nogil=True)
 def sum_fields(model):
-    """Summed fields of the clusters into rows of model.law, the row of a root into law_row.
-
-    law_row : int32 [n], -1 at roots of clusters without fields
-    """
+    """Summed fields of the clusters into rows of model.law, a root's row into law_row or -1."""
     parent, law_row, law = model.parent, model.law_row, model.law
-    for i in range(parent.size):
-        law_row[i] = -1
+    law_row[:] = -1
     rows = 0
-    for k in range(model.field_nodes.size):
-        i = model.field_nodes[k]
+    for i in model.field_nodes:
         root = parent[i]
         row = law_row[root]
         if row < 0:
             row = rows
             law_row[root] = row
             rows += 1
-            for c in range(law.shape[1]):
-                law[row, c] = 0.0
+            law[row] = 0.0
         for c in range(law.shape[1]):
             law[row, c] += model.fields[i, c]
 
@@ -232,11 +213,9 @@ def count_shared(state, model, thresholds, stream, counts, energies):
     """Sweeps of one walker of a model without fields; how often ends of edges share a cluster.
 
     Given the bonds, the ends of an edge agree surely within one cluster and with probability 1/q
-    between two, so that this is all that C_ij takes.
-
-    thresholds : uint32 [m], 2^32 times the bond probability
-    counts : uint16 [m], added to; [0] for sweeps of which nothing is kept but the state
-    energies : float64 [sweeps], overwritten: sum_e J_e [s_u != s_v] after each of them
+    between two, so that this is all that C_ij takes. `counts` are uint16 [m], or [0] for sweeps of
+    which nothing is kept but the state; `energies` [sweeps] takes sum_e J_e [s_u != s_v] after
+    each.
     """
     edge_u, edge_v, parent = model.edge_u, model.edge_v, model.parent
     for sweep in range(energies.size):
@@ -257,8 +236,7 @@ def count_shared(state, model, thresholds, stream, counts, energies):
 @njit(cache=True, nogil=True)
 def class_sizes(state, sizes, volumes):
     """V_c of free nodes int8 [n] and clamped ones, into float64 [q]."""
-    for c in range(volumes.size):
-        volumes[c] = sizes.held_volumes[c]
+    volumes[:] = sizes.held_volumes
     for i in range(state.size):
         volumes[state[i]] += sizes.term.sizes[i]
 
@@ -270,14 +248,13 @@ def entry_cost(term, c, volume, size):
 
 
 @njit(cache=True, nogil=True)
-def relabel_in_turn(state, model, sizes, beta, told, stream):
+def relabel_in_turn(state, model, sizes, beta, measured, stream):
     """Every cluster in turn draws its class given the others, in the order of their roots.
 
     Clusters of one node without fields are most of them at high T; their weights exp(-beta (f_c(V_c
-    + 1) - f_c(V_c))) are kept per class and renewed for the two classes that change.
-
-    sizes.volumes are the class sizes, updated; if `told`, sizes.law is overwritten at the roots by
-    what the cluster drew from.
+    + 1) - f_c(V_c))) are kept per class and renewed for the two classes that change. The class
+    sizes, sizes.volumes, are updated; if `measured`, sizes.law takes at the roots what the cluster
+    drew from.
     """
     sum_fields(model)
     parent, field_row, field_sums, cost = model.parent, model.law_row, model.law, model.cost
@@ -291,8 +268,7 @@ def relabel_in_turn(state, model, sizes, beta, told, stream):
         base = min(base, entry_cost(term, c, volumes[c], unit))
     for c in range(q):
         single[c] = math.exp(-beta * (entry_cost(term, c, volumes[c], unit) - base))
-    for i in range(n):
-        cluster_size[i] = 0.0
+    cluster_size[:] = 0.0
     for i in range(n):
         cluster_size[parent[i]] += term.sizes[i]
     for i in range(n):
@@ -316,7 +292,7 @@ def relabel_in_turn(state, model, sizes, beta, told, stream):
                     if target < 0.0:
                         new = c
                         break
-                if told and new >= 0:
+                if measured and new >= 0:
                     for c in range(q):
                         law[i, c] = single[c] / total
         if new < 0:
@@ -325,7 +301,7 @@ def relabel_in_turn(state, model, sizes, beta, told, stream):
                 if row >= 0:
                     cost[c] += field_sums[row, c]
             new = draw_state(cost, beta, stream)
-            if told:
+            if measured:
                 normalize(cost)  # by now the weights
                 for c in range(q):
                     law[i, c] = cost[c]
@@ -338,7 +314,7 @@ def relabel_in_turn(state, model, sizes, beta, told, stream):
 def add_laws_in_turn(state, model, law, node_sum, edge_sum):
     """Add P(s_i = c | others) to node_sum float32 [n, q], and agreements to edge_sum [m].
 
-    state : int8 [n], after the draws whose laws these are
+    The `state` is that after the draws whose laws these are.
     """
     parent = model.parent
     one = np.float32(1.0)
@@ -365,8 +341,7 @@ def permute_classes(state, model, sizes, beta, n_tries, stream):
         a = below(stream, q)
         b = (a + 1 + below(stream, q - 1)) % q
         change = 0.0
-        for k in range(model.field_nodes.size):
-            i = model.field_nodes[k]
+        for i in model.field_nodes:
             s = state[i]
             if s == a:
                 change += fields[i, b] - fields[i, a]
@@ -393,12 +368,10 @@ def permute_classes(state, model, sizes, beta, n_tries, stream):
 
 @njit(cache=True, nogil=True)
 def sweep_clusters(group, model, sizes, n_sweeps, rows, node_sums, free_sums, edge_sums):
-    """Sweeps of a `spinlearn.model.kernel_arguments.Group`; the number of permutations accepted.
+    """`n_sweeps` in each repeat of a `Group` of walkers; the number of permutations accepted.
 
-    n_sweeps : int, of a walker in each of its repeats
-    rows : int64 [R], row of the sums to which the improved estimators after each repeat are added,
-        < 0 for none
-    node_sums, free_sums, edge_sums : float32 [rows, n, q], [rows, n], [rows, m]
+    After each repeat the improved estimators are added to row `rows` int64 [R] of the sums float32
+    [rows, n, q], [rows, n], [rows, m], < 0 for none.
     """
     states, walkers, levels, repeats, betas, thresholds, stream = group
     permuted = 0
@@ -428,9 +401,8 @@ def sweep_clusters(group, model, sizes, n_sweeps, rows, node_sums, free_sums, ed
 def exchange_components(state_a, state_b, beta_a, beta_b, model, sizes, counts, stream):
     """Exchange two walkers component by component of the nodes in which they differ.
 
-    state_a, state_b : int8 [n], changed in place
-    sizes : SizeTerm, whose volumes and other_volumes are those of the walkers, updated; or None
-    counts : float64 [2], adds components met and exchanged
+    The volumes and other_volumes of `sizes`, if there is a class term, are those of the walkers and
+    are updated; `counts` float64 [2] adds components met and exchanged.
     """
     fields, pair_cost, weights = model.fields, model.pair_cost, model.weights
     indptr, neighbors = model.indptr, model.neighbors
@@ -442,12 +414,10 @@ def exchange_components(state_a, state_b, beta_a, beta_b, model, sizes, counts, 
             continue
         seen[i] = True
         queue[0] = i
-        size = 1
-        done = 0
+        done, size = 0, 1
         twice = 0.0  # edges inside the component are met from both ends
         if sizes is not None:
-            for c in range(sizes.shift.size):
-                sizes.shift[c] = 0.0
+            sizes.shift[:] = 0.0
         while done < size:
             u = queue[done]
             done += 1
@@ -477,8 +447,7 @@ def exchange_components(state_a, state_b, beta_a, beta_b, model, sizes, counts, 
         if sizes is None:
             exponent = -(beta_a - beta_b) * gain
         else:
-            change_a = gain
-            change_b = -gain
+            change_a, change_b = gain, -gain
             for c in range(sizes.shift.size):
                 moved = sizes.shift[c]
                 if moved != 0.0:
@@ -501,10 +470,8 @@ def exchange_components(state_a, state_b, beta_a, beta_b, model, sizes, counts, 
 def exchange_neighbors(states, order, betas, low, offset, model, sizes, counts, stream):
     """Component exchanges of disjoint pairs of walkers, `offset` places apart in the ladder.
 
-    order : int64, the walkers that take part from the hottest to the coldest
-    betas : float64, of these places
-    low : first place that takes part
-    counts : float64 [R, 2], adds components met and exchanged by the hotter walker
+    `order` are the walkers from the hottest to the coldest, with their betas, of which those from
+    place `low` on take part; `counts` [R, 2] adds components met and exchanged by the hotter one.
     """
     n_places = order.size
     start = below(stream, 2 * offset)

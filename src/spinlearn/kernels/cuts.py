@@ -1,7 +1,6 @@
 """Maximum flows with real capacities, and the moves by cuts made of them.
 
-Maximum flow by two search trees, one from each terminal, kept from one augmentation to the next.
-
+*Maximum flow* by two search trees, one from each terminal, kept from one augmentation to the next.
 Boykov & Kolmogorov, "An experimental comparison of min-cut/max-flow algorithms for energy
 minimization in vision", IEEE PAMI 26, 1124 (2004). The source tree holds nodes that the source
 reaches by arcs with capacity left, the sink tree nodes that reach the sink:
@@ -19,10 +18,9 @@ Arcs lie in CSR order: those out of node i are rows arc_ptr[i]:arc_ptr[i + 1] of
 node it leads to and its slot in `capacity`. An arc and its opposite share a pair of slots, s and
 s ^ 1, so that a step along a path touches two places in memory: the link of the node, and the pair.
 
-Networks of binary moves: every node of a labelling chooses between two states of its own.
-
-Node i takes zero[i] (x_i = 0, source side) or one[i] (x_i = 1, sink side); nodes whose two states
-are equal take no part. With A, B, C, D the pair costs of (x_i, x_j) = 00, 01, 10, 11,
+*Binary moves*: every node of a labelling chooses between two states of its own. Node i takes
+zero[i] (x_i = 0, source side) or one[i] (x_i = 1, sink side); nodes whose two states are equal take
+no part. With A, B, C, D the pair costs of (x_i, x_j) = 00, 01, 10, 11,
 
     cost = A + (C + D - A - B) / 2 x_i + (B + D - A - C) / 2 x_j + (B + C - A - D) / 2 |x_i - x_j|
 
@@ -201,9 +199,8 @@ def max_flow(
 
             # -- adopt, those near the roots first: the others may hang on them --
             for k in range(n_orphans // 2):
-                swapped = orphans[k]
-                orphans[k] = orphans[n_orphans - 1 - k]
-                orphans[n_orphans - 1 - k] = swapped
+                last = n_orphans - 1 - k
+                orphans[k], orphans[last] = orphans[last], orphans[k]
             now += np.int32(1)
             first = 0
             while n_orphans > 0:
@@ -249,29 +246,6 @@ def max_flow(
                         n_orphans += 1
                 tree[o] = UNDECIDED
     return flow
-
-
-@njit(cache=True, nogil=True)
-def breadth_first(arc_ptr, heads, seen, order):
-    """Nodes in breadth-first order of every part: neighbours come to lie close in memory."""
-    seen[:] = False
-    count = 0
-    for start in range(seen.size):
-        if seen[start]:
-            continue
-        seen[start] = True
-        order[count] = start
-        read = count
-        count += 1
-        while read < count:
-            i = order[read]
-            read += 1
-            for a in range(arc_ptr[i], arc_ptr[i + 1]):
-                j = heads[a]
-                if not seen[j]:
-                    seen[j] = True
-                    order[count] = j
-                    count += 1
 
 
 @njit(cache=True, nogil=True)

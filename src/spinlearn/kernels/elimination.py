@@ -281,16 +281,14 @@ def downward(lanes, step, buckets, pair_slot, conditional, separator, marginals,
 @njit(cache=True, nogil=True)
 def _scratch(first, last, q, sep_ptr, child_ptr):
     """Digits of a separator and of tile states; strides, index and tile offsets of the children."""
-    max_k, max_children = 1, 1
-    for b in range(first, last):
-        max_k = max(max_k, sep_ptr[b + 1] - sep_ptr[b])
-        max_children = max(max_children, child_ptr[b + 1] - child_ptr[b])
+    k = max(1, np.diff(sep_ptr[first : last + 1]).max())
+    n_children = max(1, np.diff(child_ptr[first : last + 1]).max())
     return (
-        np.empty(max_k, np.int64),
-        np.empty((TILE_STATES, max_k), np.int64),
-        np.empty((max_children, max_k), np.int64),
-        np.empty(max_children, np.int64),
-        np.empty((max_children, TILE_STATES * q), np.int64),
+        np.empty(k, np.int64),
+        np.empty((TILE_STATES, k), np.int64),
+        np.empty((n_children, k), np.int64),
+        np.empty(n_children, np.int64),
+        np.empty((n_children, TILE_STATES * q), np.int64),
     )
 
 
@@ -298,8 +296,7 @@ def _scratch(first, last, q, sep_ptr, child_ptr):
 def _child_strides(b, q, k, sep_ptr, sep, child_ptr, child, strides):
     """Step of every child's separator index when digit j of bucket b's separator goes up by one."""
     for c in range(child_ptr[b + 1] - child_ptr[b]):
-        for j in range(k):
-            strides[c, j] = 0
+        strides[c, :k] = 0
         bucket = child[child_ptr[b] + c]
         stride = q  # digit 0 of the child is b's own variable
         j = 0
@@ -320,10 +317,8 @@ def _tile(q, k, n_children, digits, low_digits, strides, bases, offsets):
     while n_low < k and n_tile * q <= TILE_STATES:
         n_low += 1
         n_tile *= q
-    for j in range(k):
-        digits[j] = 0
-    for c in range(n_children):
-        bases[c] = 0
+    digits[:k] = 0
+    bases[:n_children] = 0
     for i in range(n_tile):
         for j in range(n_low):
             low_digits[i, j] = digits[j]

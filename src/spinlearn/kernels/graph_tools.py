@@ -56,26 +56,17 @@ def split_rows(indptr, indices, middle):
 
 
 @njit(cache=True, nogil=True)
-def backward(middle, indptr, indices, values, right, out):
-    """out = (I - Up)^-1 right; out may be right."""
+def substitute(forth, begin, end, indices, values, right, out):
+    """out = (I - Lo)^-1 right by rows forth, or (I - Up)^-1 right by rows back; out may be right.
+
+    The entries of row i of this part are begin[i] to end[i].
+    """
     n, k = right.shape
-    for i in range(n - 1, -1, -1):
+    for row in range(n):
+        i = row if forth else n - 1 - row
         for c in range(k):
             out[i, c] = right[i, c]
-        for e in range(middle[i], indptr[i + 1]):
-            j, w = indices[e], values[e]
-            for c in range(k):
-                out[i, c] += w * out[j, c]
-
-
-@njit(cache=True, nogil=True)
-def forward(middle, indptr, indices, values, right, out):
-    """out = (I - Lo)^-1 right; out may be right."""
-    n, k = right.shape
-    for i in range(n):
-        for c in range(k):
-            out[i, c] = right[i, c]
-        for e in range(indptr[i], middle[i]):
+        for e in range(begin[i], end[i]):
             j, w = indices[e], values[e]
             for c in range(k):
                 out[i, c] += w * out[j, c]
@@ -85,8 +76,7 @@ def forward(middle, indptr, indices, values, right, out):
 def true_residual(middle, indptr, indices, values, transformed, square):
     """square[c] = |(I - Lo) transformed_c|^2, the squared residuals of (I - N) X = B."""
     n, k = transformed.shape
-    for c in range(k):
-        square[c] = 0.0
+    square[:] = 0.0
     for i in range(n):
         for c in range(k):
             value = transformed[i, c]
@@ -107,21 +97,12 @@ def iterate(
     n, k = z.shape
     for step in range(max_iter):
         # The transformed residual tells when it is worth looking at the true one.
-        close = True
-        for c in range(k):
-            if rho[c] > goal[c]:
-                close = False
-        if close:
+        if not np.any(rho > goal):
             true_residual(middle, indptr, indices, values, r, square)
-            done = True
-            for c in range(k):
-                if square[c] > goal[c]:
-                    done = False
-            if done:
+            if not np.any(square > goal):
                 return step
-        backward(middle, indptr, indices, values, p, t)
-        for c in range(k):
-            scale[c] = 0.0
+        substitute(False, middle, indptr[1:], indices, values, p, t)
+        scale[:] = 0.0
         for i in range(n):
             for c in range(k):
                 y[i, c] = p[i, c] - t[i, c]
@@ -160,20 +141,9 @@ def _least(fields, i):
 
 @njit(cache=True, nogil=True)
 def join_modules(
-    order,
-    indptr,
-    neighbors,
-    weights,
-    mass,
-    null,
-    fields,
-    slack,
-    member,
-    module_mass,
-    module_fields,
-    tally,
-    touched,
-):
+    order, indptr, neighbors, weights, mass, null, fields, slack, member, module_mass,
+    module_fields, tally, touched,
+):  # fmt: skip
     """Offer every node of `order` the modules of its neighbours once; the number that moved.
 
     weights are in CSR order; fields [n, q], or [0, q] for none; gains below `slack` are rounding;

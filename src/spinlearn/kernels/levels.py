@@ -8,7 +8,7 @@ Drawing t from P(t | E) between sweeps at beta_t leaves the walkers' law proport
 sample the multicanonical ensemble of weight W. Replica exchange keeps as many walkers at a level as
 there were.
 
-Measurements of walkers: energies, counts of states by node, counts of agreement by edge.
+Letters: n nodes, m edges, q states, R walkers, K levels.
 """
 
 from __future__ import annotations
@@ -21,12 +21,9 @@ from spinlearn.kernels.rng import GOLDEN, below_at, uniform_at
 
 @njit(cache=True, nogil=True)
 def draw_levels(energies, betas, eta, levels, occupancy, stream):
-    """Heat-bath draw of every walker's level.
+    """Heat-bath draw of the levels int32 [R] of walkers, given their energies and betas, eta [K].
 
-    energies : float64 [R]
-    betas, eta : float64 [K]
-    levels : int32 [R], overwritten
-    occupancy : float64 [K], adds P(t | E_r) of every walker
+    `occupancy` [K] adds P(t | E_r) of every walker.
     """
     counter = stream[16]
     n_levels = betas.size
@@ -61,10 +58,8 @@ def draw_levels(energies, betas, eta, levels, occupancy, stream):
 def exchange_levels(energies, betas, levels, met, stream):
     """Replica exchange: walkers of neighbouring levels change places, paired at random.
 
-    energies : float64 [R]
-    betas : float64 [K]
-    levels : int32 [R], changed in place; how many walkers a level holds stays the same
-    met : float64 [K, 2], adds pairs met and exchanged between level t and t + 1
+    How many walkers a level holds stays the same; `met` [K, 2] adds pairs met and exchanged between
+    level t and t + 1.
     """
     counter = stream[16]
     n_walkers, n_levels = levels.size, betas.size
@@ -102,10 +97,9 @@ def exchange_levels(energies, betas, levels, met, stream):
 
 @njit(cache=True, nogil=True)
 def accumulate_levels(states, rows, edge_u, edge_v, node_sums, edge_sums):
-    """Add the states and agreements of free nodes to the rows of their levels.
+    """Add states int8 [R, n_free] and agreements to row `rows` int64 [R] of the sums, < 0: none.
 
-    states : int8 [R, n_free]; rows : int64 [R], < 0 for none
-    node_sums, edge_sums : float32 [rows, n_free, q], [rows, m_free]
+    These are float32 [rows, n_free, q] and [rows, m_free].
     """
     one = np.float32(1.0)
     for walker in range(states.shape[0]):
@@ -122,14 +116,10 @@ def accumulate_levels(states, rows, edge_u, edge_v, node_sums, edge_sums):
 
 @njit(cache=True, nogil=True)
 def accumulate(states, rows, q, edge_u, edge_v, node_sums, edge_sums, counts):
-    """Add every walker's states and edge agreements to its row.
+    """Add states int8 [R, n] and agreements to row `rows` int64 [R] of the sums, < 0 for none.
 
-    states : int8 [R, n]
-    rows : int64 [R], row of the sums to add to, < 0 for none
-    edge_u, edge_v : int32 [m]
-    node_sums : uint32 [rows, (q - 1) n]: times node i was in state s + 1, at s n + i
-    edge_sums : uint32 [rows, m]: times the ends agreed
-    counts : int64 [rows]
+    node_sums uint32 [rows, (q - 1) n] counts how often node i was in state s + 1, at s n + i,
+    edge_sums [rows, m] how often ends agreed, and `counts` [rows] the walkers.
     """
     n = states.shape[1]
     for walker in range(states.shape[0]):

@@ -1,8 +1,7 @@
 """Sweeps of messages: Potts, tables, regions.
 
-Sweeps of belief propagation over Potts couplings, a node and all its messages at a time.
-
-A message into node i from its k-th neighbour is a row m_k(s) in [w, 1], w = exp(-|J|/T):
+*Potts*, a node and all its messages at a time. A message into node i from its k-th neighbour is a
+row m_k(s) in [w, 1], w = exp(-|J|/T):
 
     h_k(s) ~ phi_i(s) prod_{l != k} m_l(s)          the cavity law of i without that neighbour
     m(s)   = w + (1 - w) h_k(s)         for J >= 0: what goes back to it
@@ -19,22 +18,19 @@ and fields/T of a node are below some 600; the other nodes ("heavy") are done in
 The class term (c/2) sum_s (V_s - t_s)^2 acts as a field that follows the sweep, with V_s the sizes
 expected from the beliefs of all nodes but i itself: c a_i (V_s - a_i p_i(s) - t_s).
 
-Sweeps of belief propagation for any pair cost at any temperature, zero included.
-
-A message is kept as two numbers a state, m(s) = exp(l(s) - e(s)/T), the energy e apart from the
-logarithm l of a count, so that at T = 0 minima and the number of ways to reach them are both exact:
+*Tables*, for any pair cost at any temperature, zero included. A message is kept as two numbers a
+state, m(s) = exp(l(s) - e(s)/T), the energy e apart from the logarithm l of a count, so that at
+T = 0 minima and the number of ways to reach them are both exact:
 
     H_k(s) = phi_i(s) prod_{l != k} m_l(s)              of node i without its k-th neighbour
     m(s)   = sum_{s'} exp(-J cost(s', s)/T) H_k(s')     what goes to that neighbour
 
 Energies that differ by less than `resolution` count as equal. The smallest energy of a message is
-0, and the largest l among the states that have it. Slots and the class term as a field are those of
-`spinlearn.kernels.messages`.
+0, and the largest l among the states that have it. Slots and the class term as a field as above.
 
-Messages between overlapping regions of a graph, by sweeps over their intersections.
-
-Parents a are the regions of the approximation, children b their intersections, with counting
-numbers 1 for parents, c_b for children. A belief is a table over the states of its region:
+*Regions* of a graph that overlap, by sweeps over their intersections. Parents a are the regions of
+the approximation, children b their intersections, with counting numbers 1 for parents, c_b for
+children. A belief is a table over the states of its region:
 
     ln Q_a(x) = -beta * energy_a(x) + sum_{b in a} multiplier_ab(x_b) + const
 
@@ -117,25 +113,13 @@ def sweep_potts(
 ):  # fmt: skip
     """Update all nodes in their order, or backwards; see the module's docstring.
 
-    lanes, columns : tuples
-        Their lengths are the number of lanes and of those that a message takes in memory.
-    indptr, neighbors, reverse : int32 arrays (n + 1,), (slots,), (slots,)
-    unlike, slope : float arrays (slots,)
-        Of the message that leaves by a slot.
-    heavy : bool array (n,)
-    fields : float array (n, lanes)
-    sizes : float array (n,); targets, volumes : float arrays (1, lanes)
-    messages : float array (slots, columns), changed in place
-    beliefs : float array (n, lanes), changed in place
-    work : float array (largest degree + 1, lanes)
-    damping : float
-        Share of the old message that is kept.
-    pending : float array (n,), changed in place
-        Largest change of a message into a node since it was last updated.
-    threshold : float
-        Nodes with less pending are passed over; below 0, none is, and `pending` is not kept.
-    movement : float array (2,)
-        Set to the largest change of a message, and of a message less `tol` of itself.
+    The lengths of the tuples `lanes` and `columns` are the number of lanes and of those that a
+    message takes in memory. Messages (slots, columns) and beliefs (n, lanes) change in place;
+    `unlike` and `slope` (slots,) are of the message that leaves by a slot, `targets` and `volumes`
+    (1, lanes), `work` (largest degree + 1, lanes) is scratch, and `damping` the share of the old
+    message that is kept. `pending` (n,) holds the largest change of a message into a node since it
+    was last updated; nodes with less than `threshold` are passed over, below 0 none, and `pending`
+    is not kept. `movement` is set to the largest change of a message, and that less `tol` of it.
     """
     zero = row_of(lanes, targets, 0) * 0.0
     moved, excess = zero, zero - 1.0
@@ -155,40 +139,32 @@ def sweep_potts(
         exponent, _ = node_field(
             lanes, i, beta, fields, coefficient, sizes, targets, volumes, beliefs
         )
-        if heavy[i]:
-            total = exponent
+        total, backward, logarithmic = exponent, zero + 1.0, heavy[i]
+        if logarithmic:
             for k in range(begin, end):
                 logarithm = log(1.0 / packed_row(lanes, columns, messages, k))  # -ln m, m <= 1
                 set_row(work, k - begin, logarithm)
                 total = total - logarithm
-            for k in range(begin, end):
-                cavity = total + row_of(lanes, work, k - begin)
-                cavity = exp(cavity - lane_max(cavity))
-                new, change = _send(
-                    lanes, columns, cavity, unlike[k], slope[k], messages, reverse[k], damping
-                )
-                moved = larger(moved, change)
-                excess = larger(excess, change - new * tol)
-                if tracked:
-                    pending[neighbors[k]] = max(pending[neighbors[k]], lane_max(change))
             belief = exp(total - lane_max(total))
         else:
-            forward = exp(exponent)
+            belief = exp(exponent)
             for k in range(begin, end):
-                set_row(work, k - begin, forward)
-                forward = forward * packed_row(lanes, columns, messages, k)
-            belief = forward
-            backward = zero + 1.0
-            for k in range(end - 1, begin - 1, -1):
+                set_row(work, k - begin, belief)
+                belief = belief * packed_row(lanes, columns, messages, k)
+        for k in range(end - 1, begin - 1, -1):
+            if logarithmic:
+                cavity = total + row_of(lanes, work, k - begin)
+                cavity = exp(cavity - lane_max(cavity))
+            else:
                 cavity = row_of(lanes, work, k - begin) * backward
                 backward = backward * packed_row(lanes, columns, messages, k)
-                new, change = _send(
-                    lanes, columns, cavity, unlike[k], slope[k], messages, reverse[k], damping
-                )
-                moved = larger(moved, change)
-                excess = larger(excess, change - new * tol)
-                if tracked:
-                    pending[neighbors[k]] = max(pending[neighbors[k]], lane_max(change))
+            new, change = _send(
+                lanes, columns, cavity, unlike[k], slope[k], messages, reverse[k], damping
+            )
+            moved = larger(moved, change)
+            excess = larger(excess, change - new * tol)
+            if tracked:
+                pending[neighbors[k]] = max(pending[neighbors[k]], lane_max(change))
         belief = belief * (1.0 / lane_sum(belief))
         if coefficient != 0.0:
             gain = (belief - row_of(lanes, beliefs, i)) * sizes[i]

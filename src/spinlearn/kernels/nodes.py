@@ -1,6 +1,4 @@
-"""Moves of single nodes and of given sets of nodes.
-
-Moves of nodes and of sets of nodes: every pair cost, every class-level term.
+"""Moves of single nodes and of given sets of nodes: every pair cost, every class-level term.
 
     E(s) = sum_e couplings[e] pair_cost[s_u, s_v] + sum_i fields[i, s_i] + sum_c f_c(V_c, cut_c)
 
@@ -12,11 +10,8 @@ a node that goes from x to y, with W its cut weight and t_c that towards class c
 Node moves draw a state given the rest (heat bath), or offer one (Metropolis, annealing). Cluster
 flips follow Wolff (1989) with surrogate couplings J >= 0: grow a set of one class over bonds of
 probability 1 - exp(-beta J), offer it another class, accept with min(1, exp(-beta (dE - dE_J))),
-dE_J the change of the surrogate's cut. Region moves exchange two classes on a given set of nodes.
-
-Models are `spinlearn.model.kernel_arguments.KernelModel`. Letters: n nodes, q states, R walkers.
-
-Moves of whole regions, fixed sets of free nodes that do not depend on the walkers' states.
+dE_J the change of the surrogate's cut. Region moves take fixed sets of free nodes that do not
+depend on the walkers' states:
 
 *Swaps*, for any energy: two classes change places on a region. A try picks a region, a node of it
 at random, its state a and another state b, and exchanges a and b on the whole region. P(a, b) is
@@ -28,6 +23,10 @@ alone. Given these bonds clusters of the region do not act on each other, and wh
 the rest are fields: every cluster draws its state from its law, nothing is refused. A blob that
 sits beside others in their state leaves them by one draw, where Swendsen-Wang has to wait until no
 bond joins them.
+
+Models are `spinlearn.model.kernel_arguments.KernelModel`, or `ClusterModel` where it is said;
+regions are where the nodes of each begin, int64 [G + 1], and the nodes, int32. Letters: n nodes,
+q states, R walkers, G regions.
 """
 
 from __future__ import annotations
@@ -61,11 +60,9 @@ def class_cost(term, c, volume, cut):
 @njit(cache=True, nogil=True)
 def class_totals(state, model, volumes, cuts):
     """V_c and cut_c of a labelling int8 [n], into float64 [q]."""
-    sizes = model.term.sizes
-    cut_weights = model.cut_weights
-    for c in range(volumes.size):
-        volumes[c] = 0.0
-        cuts[c] = 0.0
+    sizes, cut_weights = model.term.sizes, model.cut_weights
+    volumes[:] = 0.0
+    cuts[:] = 0.0
     for i in range(sizes.size):
         volumes[state[i]] += sizes[i]
     if cut_weights.size:
@@ -99,8 +96,7 @@ def move_costs(i, state, model, cost):
             for c in range(q):
                 cost[c] += weight * model.pair_cost[s, c]
     if model.term.form != 0:
-        volumes = model.volumes
-        cuts = model.cuts
+        volumes, cuts = model.volumes, model.cuts
         reach = 0.0
         if model.cut_weights.size:
             for t in range(begin, end):
@@ -173,16 +169,11 @@ def node_sweep(state, model, beta, stream):
 def exchange_change(state, nodes, model, bonds, a, b):
     """What an exchange of classes a and b on the marked ones of these nodes changes.
 
-    bonds : float64 in CSR order, surrogate couplings if the set was grown over them, else [0]
-
+    `bonds` are the surrogate couplings in CSR order if the set was grown over them, else [0].
     Returns dE, the change of the surrogate's cut, the volume that class a loses to b, and the
     changes of the cuts of a and b.
     """
-    change = 0.0
-    surrogate = 0.0
-    volume = 0.0
-    cut_a = 0.0
-    cut_b = 0.0
+    change = surrogate = volume = cut_a = cut_b = 0.0
     mark, held, indptr, neighbors = model.mark, model.held, model.indptr, model.neighbors
     fields, pair_cost, weights = model.fields, model.pair_cost, model.weights
     cut_weights, sizes = model.cut_weights, model.term.sizes
@@ -214,21 +205,11 @@ def exchange_change(state, nodes, model, bonds, a, b):
                     surrogate -= bonds[t]
             if cut_weights.size:
                 w = cut_weights[t]
-                if s == x:
-                    cut_a += w
-                    cut_b += w
-                elif s == y:
-                    cut_a -= w
-                    cut_b -= w
-                elif x == a:
-                    cut_a -= w
-                    cut_b += w
-                else:
-                    cut_a += w
-                    cut_b -= w
+                other = s != a and s != b
+                cut_a += w if s == x or (other and x == b) else -w
+                cut_b += w if s == x or (other and x == a) else -w
     if model.term.form != 0:
-        volumes = model.volumes
-        cuts = model.cuts
+        volumes, cuts = model.volumes, model.cuts
         change += class_cost(model.term, a, volumes[a] - volume, cuts[a] + cut_a)
         change -= class_cost(model.term, a, volumes[a], cuts[a])
         change += class_cost(model.term, b, volumes[b] + volume, cuts[b] + cut_b)
@@ -325,11 +306,7 @@ def sweep_walkers(states, betas, model, stream, n_sweeps, n_flips):
 
 @njit(cache=True, nogil=True)
 def swap_regions(states, betas, regions, model, stream, n_tries, accepted_count):
-    """Region moves of every walker, each with regions of its own draw.
-
-    regions : int64 [G + 1], int32: where the nodes of every region begin, and the nodes
-    accepted_count : int64 [G], adds the accepted moves
-    """
+    """Swaps of every walker, each with regions of its own draw; counts what is accepted [G]."""
     ptr, nodes = regions
     for walker in range(states.shape[0]):
         state = states[walker]
@@ -381,9 +358,8 @@ def offer_change(i, new, state, model):
 def metropolis_sweeps(states, walkers, betas, model, stream, n_sweeps):
     """Every node of a `ClusterModel` in turn is offered a state, the same chance for each.
 
-    Its own is among them: without, free spins of q = 2 would flip at every visit, for ever.
-
-    states : int8 [R, n_free]; walkers : int64, those that move; betas : float64 [R]
+    Its own is among them: without, free spins of q = 2 would flip at every visit, for ever. Of
+    states int8 [R, n_free] the `walkers` move, at betas float64 [R].
     """
     q = model.fields.shape[1]
     for walker in walkers:
@@ -401,12 +377,10 @@ def metropolis_sweeps(states, walkers, betas, model, stream, n_sweeps):
 
 @njit(cache=True, nogil=True)
 def anneal(temperatures, model, states, best, stream):
-    """One sweep over the free nodes at every temperature; how far `best` lies below the start.
+    """One sweep over the free nodes at every temperature > 0, `states` int8 [n] in place.
 
-    temperatures : float64 [sweeps], > 0
-    states : int8 [n], in place
-    best : int8 [n], the start; the labelling of least energy after any sweep is written here
-    stream : uint64 [1], counter of random numbers, in place
+    `best`, at first the start too, takes the labelling of least energy after any sweep; returned is
+    how far it lies below the start. `stream` uint64 [1] is a counter of random numbers.
     """
     q = model.pair_cost.shape[0]
     counter = stream[0]
@@ -460,17 +434,11 @@ OUTSIDE, INSIDE, CLUSTERED = 0, 1, 2
 
 @njit(cache=True, nogil=True)
 def swap_on_regions(states, q, regions, fields, betas, n_tries, accepted_count, stream):
-    """Region moves of all walkers, each with regions of its own draw.
+    """Swaps of every walker int8 [R, n], each with regions of its own draw, without class term.
 
-    states : int8 [R, n], changed in place
-    regions : tuple of
-        ptr, nodes : int64 [G + 1], int32, free nodes of every region
-        border_ptr, borders : int64 [G + 1], int32 [., 2], (node inside, node outside)
-        border_couplings : float64, of the border edges
-    fields : float64 [n, q], or [0, q] for none
-    betas : float64 [R]
-    n_tries : tries of every walker
-    accepted_count : int64 [G], adds the accepted moves
+    After the nodes of every region `regions` has, likewise, the edges of its border (node inside,
+    node outside) int32 [., 2], with their couplings; fields are float64 [n, q], or [0, q] for none,
+    betas float64 [R]; `accepted_count` int64 [G] adds the accepted moves.
     """
     ptr, nodes, border_ptr, borders, border_couplings = regions
     has_fields = fields.shape[0] > 0
@@ -495,8 +463,7 @@ def swap_on_regions(states, q, regions, fields, betas, n_tries, accepted_count, 
                     elif outside in (a, b):
                         change -= border_couplings[edge]
             if has_fields:
-                for at in range(begin, end):
-                    i = nodes[at]
+                for i in nodes[begin:end]:
                     s = state[i]
                     if s == a:
                         change += fields[i, b] - fields[i, a]
@@ -506,22 +473,18 @@ def swap_on_regions(states, q, regions, fields, betas, n_tries, accepted_count, 
             uniform = uniform_at(counter)
             if change <= 0.0 or uniform < np.exp(-betas[walker] * change):
                 accepted_count[region] += 1
-                for at in range(begin, end):
-                    s = state[nodes[at]]
-                    if s == a:
-                        state[nodes[at]] = b
-                    elif s == b:
-                        state[nodes[at]] = a
+                for i in nodes[begin:end]:
+                    if state[i] in (a, b):
+                        state[i] = a + b - state[i]
     stream[16] = counter
 
 
 @njit(cache=True, nogil=True)
 def redraw_regions(group, model, regions, n_tries, changed):
-    """Redraw random regions of a `Group` of walkers, one after the other.
+    """Redraw random regions of a `Group` of walkers, `n_tries` in each repeat of a walker.
 
-    regions : int64 [G + 1], int32: where regions begin, and their nodes among the free ones
-    n_tries : regions of a walker in each of its repeats
-    changed : int64 [G], adds redraws in which one cluster, more than half of it, changed its state
+    `model` is a `ClusterModel`, among whose free nodes the regions are; `changed` int64 [G] adds
+    redraws in which one cluster, more than half of it, changed its state.
     """
     states, walkers, levels, repeats, betas, thresholds, stream = group
     ptr, nodes = regions
@@ -537,8 +500,7 @@ def redraw_regions(group, model, regions, n_tries, changed):
             begin, end = ptr[region], ptr[region + 1]
             for at in range(begin, end):
                 place[nodes[at]] = INSIDE
-            for at in range(begin, end):
-                first = nodes[at]
+            for first in nodes[begin:end]:
                 if place[first] != INSIDE:
                     continue
                 old = state[first]

@@ -48,21 +48,6 @@ def next_bits(s0, s1, s2, s3):
     return result, s0, s1, s2, s3
 
 
-# Numbers from 64 random bits
-
-
-@njit(cache=True, nogil=True)
-def to_uniform(bits):
-    """Uniform in [0, 1), 53 bits."""
-    return np.float64(bits >> np.uint64(11)) * 2.0**-53
-
-
-@njit(cache=True, nogil=True)
-def to_below(bits, bound):
-    """Integer 0 ... bound - 1 (bias < bound / 2^32)."""
-    return np.int64(((bits >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
-
-
 # Draws of one walker, from one generator
 
 
@@ -77,13 +62,13 @@ def next_u64(stream):
 @njit(cache=True, nogil=True)
 def uniform(stream):
     """Uniform in [0, 1), 53 bits."""
-    return to_uniform(next_u64(stream))
+    return np.float64(next_u64(stream) >> np.uint64(11)) * 2.0**-53
 
 
 @njit(cache=True, nogil=True)
 def below(stream, bound):
-    """Integer 0 ... bound - 1."""
-    return to_below(next_u64(stream), bound)
+    """Integer 0 ... bound - 1 (bias < bound / 2^32)."""
+    return np.int64(((next_u64(stream) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
 # Draws that a group shares, from the counter
@@ -101,13 +86,13 @@ def mix64(counter):
 @njit(cache=True, nogil=True)
 def uniform_at(counter):
     """Uniform in [0, 1), 53 bits."""
-    return to_uniform(mix64(counter))
+    return np.float64(mix64(counter) >> np.uint64(11)) * 2.0**-53
 
 
 @njit(cache=True, nogil=True)
 def below_at(counter, bound):
-    """Integer 0 ... bound - 1."""
-    return to_below(mix64(counter), bound)
+    """Integer 0 ... bound - 1 (bias < bound / 2^32)."""
+    return np.int64(((mix64(counter) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
 @njit(cache=True, nogil=True)

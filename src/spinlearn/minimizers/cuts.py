@@ -45,12 +45,12 @@ from spinlearn.kernels.cuts import (
     SINK,
     SOURCE,
     UNDECIDED,
-    breadth_first,
     build_network,
     labelling_energy,
     max_flow,
     renumber,
 )
+from spinlearn.kernels.graph_tools import list_in_balls
 from spinlearn.minimizers.minimum import (
     Minimum,
     MinimumCut,
@@ -108,7 +108,9 @@ class BinaryMoves:
         self._order: IntArray = np.arange(n, dtype=np.int32)
         gaps = graph.edges[:, 1] - graph.edges[:, 0]
         if m and gaps.mean() >= CLOSE * n:  # pixels are numbered well already
-            breadth_first(graph.indptr, graph.neighbors, self._flags, self._order)
+            # One ball for every part of the graph: breadth first.
+            seen, borders = np.zeros(n, dtype=np.bool_), self._node_work[0]
+            list_in_balls(graph.indptr, graph.neighbors, n, seen, borders, self._order)
         arc_ptr, arcs = np.empty(n + 1, dtype=np.int32), np.empty((2 * m, 2), dtype=np.int32)
         couplings = np.empty(2 * m)
         renumber(

@@ -157,12 +157,9 @@ def kernel_model(model: PottsModel) -> KernelModel:
 
 def cluster_model(model: PottsModel) -> tuple[ClusterModel, SizeTerm | None, ConditionedModel]:
     """The free nodes of a model, its term in class sizes if it has one, and where they are."""
-    penalty = model.class_penalty
-    free = ConditionedModel.of(model)
+    penalty, free = model.class_penalty, ConditionedModel.of(model)
     n, q = len(free.nodes), model.n_states
-    graph = model.graph
-    if n < model.n_nodes:
-        graph = Graph(max(n, 1), free.edges)
+    graph = model.graph if n == model.n_nodes else Graph(max(n, 1), free.edges)
     # A field that is the same for all states changes no law; without class term it is drawn from.
     has_fields = np.any(free.fields != 0, axis=1)
     if penalty is not None:
