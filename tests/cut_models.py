@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 from hypothesis import strategies as st
 
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
+from tests.statistical.chi_square import Configurations
 
 
 def all_labellings(model: PottsModel) -> np.ndarray:
     """Every labelling that respects the clamps, (S, n)."""
-    free = model.free_nodes
-    choices = list(product(range(model.n_states), repeat=len(free)))
-    labellings = np.tile(np.where(model.clamped >= 0, model.clamped, 0), (len(choices), 1))
-    labellings[:, free] = np.array(choices).reshape(len(choices), len(free))
-    return labellings
+    return Configurations(model).states
 
 
 def ground_states(model: PottsModel) -> np.ndarray:
@@ -25,6 +20,14 @@ def ground_states(model: PottsModel) -> np.ndarray:
     labellings = all_labellings(model)
     energies = model.energy(labellings)
     return labellings[energies <= energies.min() + model.energy_resolution]
+
+
+def single_moves(model: PottsModel, labels: np.ndarray) -> np.ndarray:
+    """Energies of all labellings that differ from one at a free node, or not at all."""
+    q, free = model.n_states, model.free_nodes
+    moved = np.repeat(labels[None], len(free) * q, axis=0)
+    moved[np.arange(len(moved)), np.repeat(free, q)] = np.tile(np.arange(q), len(free))
+    return np.asarray(model.energy(moved))
 
 
 def random_metric(rng: np.random.Generator, q: int) -> np.ndarray:
@@ -44,16 +47,14 @@ def ferromagnets(
     pairs = np.array([(i, j) for i in range(n) for j in range(i + 1, n)]).reshape(-1, 2)
     edges = pairs[rng.random(len(pairs)) < draw(st.sampled_from([0.0, 0.3, 0.6, 1.0]))]
     kind = draw(st.sampled_from(["integer", "tenths", "real"]))
-    # Sums of tenths tie on paper and differ by rounding: 0.1 + 0.2 != 0.3.
-    unit = {"integer": 1.0, "tenths": 0.1}
-    if kind == "real":
-        couplings = rng.random(len(edges))
-    else:
-        couplings = rng.integers(0, 4, len(edges)) * unit[kind]
-    fields = None
-    if draw(st.booleans()):
-        shape = (n, q)
-        fields = rng.random(shape) if kind == "real" else rng.integers(0, 4, shape) * unit[kind]
+
+    def numbers(*shape: int) -> np.ndarray:
+        # Sums of tenths tie on paper and differ by rounding: 0.1 + 0.2 != 0.3.
+        unit = {"integer": 1.0, "tenths": 0.1}
+        return rng.random(shape) if kind == "real" else rng.integers(0, 4, shape) * unit[kind]
+
+    couplings = numbers(len(edges))
+    fields = numbers(n, q) if draw(st.booleans()) else None
     share = draw(st.sampled_from([0.0, 0.3, 0.6]))
     clamped = np.where(rng.random(n) < share, rng.integers(0, q, n), -1)
     pair_cost = None

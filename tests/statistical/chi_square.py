@@ -50,6 +50,21 @@ class Configurations:
         return number
 
 
+class Draws:
+    """Labellings of a model drawn from its exact law, and a test of what became of them."""
+
+    def __init__(self, model: PottsModel, beta: float, count: int, seed: int) -> None:
+        self.table = Configurations(model)  # clamps and all
+        self.law = self.table.boltzmann(beta)
+        numbers = np.random.default_rng(seed).choice(len(self.table), count, p=self.law)
+        self.states = self.table.states[numbers]
+
+    def p_value(self) -> float:
+        """That of the labellings as they are now, against the law."""
+        counts = np.bincount(self.table.index(self.states), minlength=len(self.table))
+        return pooled_p_value(counts, self.law)
+
+
 def normalized(weights: np.ndarray) -> np.ndarray:
     """Weights as probabilities."""
     return weights / weights.sum()

@@ -22,7 +22,7 @@ from spinlearn.model.class_penalty import ClassPenalty
 from spinlearn.model.graph import Graph
 from spinlearn.model.kernel_arguments import bond_thresholds, cluster_model, kernel_model
 from spinlearn.model.potts import PottsModel
-from tests.statistical.chi_square import Configurations, assert_verdict, pooled_p_value
+from tests.statistical.chi_square import Draws, assert_verdict
 
 BETA = 0.6
 DRAWS = 8_000
@@ -54,22 +54,7 @@ def small_model(form: str, table: bool = False, signed: bool = False) -> PottsMo
 
 
 def without_class_term(model: PottsModel) -> PottsModel:
-    weak = ClassPenalty.from_table(np.zeros((Q, N + 1)))
-    return model.replace(class_penalty=weak)
-
-
-class Draws:
-    """Exact draws of a model, moved once by `move(state)`."""
-
-    def __init__(self, model: PottsModel) -> None:
-        self.table = Configurations(model)
-        self.law = self.table.boltzmann(BETA)
-        rng = np.random.default_rng(3)
-        self.states = self.table.states[rng.choice(len(self.table), DRAWS, p=self.law)]
-
-    def p(self, states: np.ndarray) -> float:
-        counts = np.bincount(self.table.index(states), minlength=len(self.table))
-        return pooled_p_value(counts, self.law)
+    return model.replace(class_penalty=ClassPenalty.from_table(np.zeros((Q, N + 1))))
 
 
 @pytest.mark.slow
@@ -88,7 +73,7 @@ class Draws:
 )
 def test_general_moves_keep_the_law(form, table, signed, move, bug):
     model = small_model(form, table, signed)
-    draws = Draws(model)
+    draws = Draws(model, BETA, DRAWS, 3)
     a = kernel_model(without_class_term(model) if bug == "class term" else model)
     beta = BETA * (1.6 if bug == "beta" else 1.0)
     stream = make_stream(np.random.SeedSequence(5))
@@ -104,7 +89,7 @@ def test_general_moves_keep_the_law(form, table, signed, move, bug):
                 node_moves.cluster_flip(state, a, beta, stream)
             else:
                 node_moves.region_swap(state, region, a, beta, stream)
-    assert_verdict(draws.p(draws.states), bug is None)
+    assert_verdict(draws.p_value(), bug is None)
 
 
 @pytest.mark.parametrize("move", ["clusters", "permutations"])
@@ -120,7 +105,7 @@ def test_general_moves_keep_the_law(form, table, signed, move, bug):
 )
 def test_cluster_and_permutation_moves_keep_the_law(form, move, bug):
     model = small_model(form)
-    draws = Draws(model)
+    draws = Draws(model, BETA, DRAWS, 3)
     c, sizes, part = cluster_model(without_class_term(model) if bug == "class term" else model)
     beta = BETA * (1.6 if bug == "beta" else 1.0)
     if bug == "held volumes":
@@ -136,7 +121,7 @@ def test_cluster_and_permutation_moves_keep_the_law(form, move, bug):
         else:
             cluster.permute_classes(state, c, sizes, beta, 2, stream)
     draws.states[:, part.nodes] = free
-    assert_verdict(draws.p(draws.states), bug is None)
+    assert_verdict(draws.p_value(), bug is None)
 
 
 @pytest.mark.parametrize("bug", [False, True])
@@ -145,19 +130,19 @@ def test_cluster_and_permutation_moves_keep_the_law(form, move, bug):
 )
 def test_groups_of_walkers_keep_the_law(kind, form, bug):
     model = small_model(form)
-    draws = Draws(model)
-    moved = []
+    draws = Draws(model, BETA, DRAWS, 3)
     group = kind(model, np.random.SeedSequence(1))
     group.use_ladder(np.array([0.1, BETA * (1.2 if bug else 1.0)]))
     group.levels[:] = 1
     group.apply_levels()
     size = group.n_walkers
-    for begin in range(0, DRAWS - size + 1, size):
-        group.put_states(draws.states[begin : begin + size])
+    draws.states = draws.states[: DRAWS - DRAWS % size]
+    for states in np.split(draws.states, DRAWS // size):
+        group.put_states(states)
         group.sweep(1)
-        moved.append(group.states())
+        states[:] = group.states()
     np.testing.assert_allclose(group.energies(), model.energy(group.states()))
-    assert_verdict(draws.p(np.concatenate(moved)), not bug)
+    assert_verdict(draws.p_value(), not bug)
 
 
 def test_every_model_finds_its_walkers():
@@ -173,12 +158,8 @@ def test_every_model_finds_its_walkers():
 @pytest.mark.parametrize("bug", [False, True])
 def test_exchange_under_a_class_term_keeps_both_laws(bug):
     model = small_model("quadratic")
-    hot, cold = Draws(model), Draws(model)
-    rng = np.random.default_rng(4)
     betas = np.array([0.3 * BETA, BETA])
-    table = hot.table
-    hot.law = table.boltzmann(betas[0])
-    hot.states = table.states[rng.choice(len(table), DRAWS, p=hot.law)]
+    hot, cold = (Draws(model, beta, DRAWS, 4 + k) for k, beta in enumerate(betas))
     pair = ClassClusterWalkers(model, np.random.SeedSequence(2), 2)
     pair.use_ladder(betas * np.array([1.0, 0.2 if bug else 1.0]))
     pair.levels[:] = 0, 1
@@ -189,12 +170,12 @@ def test_exchange_under_a_class_term_keeps_both_laws(bug):
         hot.states[k], cold.states[k] = pair.states()
     assert pair.exchanged[0, 0, 1] > 0.1 * DRAWS
     for draws in (hot, cold):
-        assert_verdict(draws.p(draws.states), not bug)
+        assert_verdict(draws.p_value(), not bug)
 
 
 def test_averages_over_the_draws_of_clusters_are_those_of_the_law():
     model = small_model("quadratic")
-    draws = Draws(model)
+    draws = Draws(model, BETA, DRAWS, 3)
     free = cluster_model(model)[2]
     sums = LevelSums(free, 1, 1)
     group = ClassClusterWalkers(model, np.random.SeedSequence(1), DRAWS)
@@ -204,9 +185,5 @@ def test_averages_over_the_draws_of_clusters_are_those_of_the_law():
     exact = Enumeration().run(model, [1 / BETA])
     assert sums.counts[0] == DRAWS
     error = 4 * 0.5 / np.sqrt(DRAWS)  # the averages scatter less than the states do
-    np.testing.assert_allclose(
-        sums.nodes[0] / DRAWS, exact.marginals[0, free.nodes], rtol=0, atol=error
-    )
-    np.testing.assert_allclose(
-        sums.edges[0] / DRAWS, exact.edge_agreement[0, free.edge_ids], rtol=0, atol=error
-    )
+    assert np.abs(sums.nodes[0] / DRAWS - exact.marginals[0, free.nodes]).max() < error
+    assert np.abs(sums.edges[0] / DRAWS - exact.edge_agreement[0, free.edge_ids]).max() < error

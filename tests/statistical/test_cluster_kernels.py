@@ -18,7 +18,7 @@ from spinlearn.kernels.rng import make_stream
 from spinlearn.model.graph import Graph
 from spinlearn.model.kernel_arguments import bond_thresholds, cluster_model
 from spinlearn.model.potts import PottsModel
-from tests.statistical.chi_square import Configurations, assert_verdict, pooled_p_value
+from tests.statistical.chi_square import Draws, assert_verdict
 
 DRAWS = 20_000
 TEMPERATURE = 0.9
@@ -49,27 +49,18 @@ def tiny_model(q: int, *, fields: bool, either_sign: bool = False, table: bool =
     )
 
 
-class Law:
-    """The exact law over the free nodes of a model, and a chi-square test against it."""
+class FreeDraws(Draws):
+    """Draws whose moves see the free nodes of a model alone, `free_states`."""
 
-    def __init__(self, model: PottsModel, temperature: float = TEMPERATURE) -> None:
+    def __init__(self, model: PottsModel, seed: int, temperature: float = TEMPERATURE) -> None:
+        self.beta = 1 / temperature
+        super().__init__(model, self.beta, DRAWS, seed)
         self.clusters, _, self.free = cluster_model(model)
-        self.model, self.beta = model, 1 / temperature
-        self.table = Configurations(model)  # clamps and all
-        self.chances = self.table.boltzmann(self.beta)
+        self.free_states = np.ascontiguousarray(self.states[:, self.free.nodes])
 
-    def draw(self, seed: int) -> np.ndarray:
-        numbers = np.random.default_rng(seed).choice(len(self.table), DRAWS, p=self.chances)
-        return np.ascontiguousarray(self.table.states[numbers][:, self.free.nodes])
-
-    def index(self, draws: np.ndarray) -> np.ndarray:
-        whole = np.tile(self.model.clamped, (len(draws), 1))
-        whole[:, self.free.nodes] = draws
-        return self.table.index(whole)
-
-    def p_value(self, draws: np.ndarray) -> float:
-        counts = np.bincount(self.index(draws), minlength=len(self.table))
-        return pooled_p_value(counts, self.chances)
+    def p_value(self) -> float:
+        self.states[:, self.free.nodes] = self.free_states
+        return super().p_value()
 
 
 def stream(seed: int) -> np.ndarray:
@@ -88,29 +79,27 @@ def swendsen_wang(state, clusters, beta, thresholds, rng) -> None:
      (4, True, "shifted")],
 )  # fmt: skip
 def test_swendsen_wang_with_clamps_keeps_the_law(q, fields, bug):
-    law = Law(tiny_model(q, fields=fields))
+    law = FreeDraws(tiny_model(q, fields=fields), 2)
     rng, strength = stream(1), 1.15 if bug == "bonds" else 1.0
     thresholds = bond_thresholds(np.array([law.beta * strength]), law.free.couplings)[0]
     if bug == "shifted":  # every edge has its neighbour's bond probability
         thresholds = np.roll(thresholds, 1)
     used = law.clusters._replace(fields=law.free.fields * (0.8 if bug == "fields" else 1.0))
-    draws = law.draw(2)
-    for state in draws:
+    for state in law.free_states:
         swendsen_wang(state, used, law.beta, thresholds, rng)
-    assert_verdict(law.p_value(draws), bug is None)
+    assert_verdict(law.p_value(), bug is None)
 
 
 @pytest.mark.parametrize(
     ("table", "bug"), [(False, None), (True, None), (True, "beta"), (False, "weights")]
 )
 def test_metropolis_sweeps_keep_the_law_of_either_sign(table, bug):
-    law = Law(tiny_model(3, fields=True, either_sign=True, table=table))
+    law = FreeDraws(tiny_model(3, fields=True, either_sign=True, table=table), 4)
     betas = np.full(DRAWS, law.beta * (1.15 if bug == "beta" else 1.0))
     weights = law.clusters.weights
     used = law.clusters._replace(weights=np.abs(weights) if bug == "weights" else weights)
-    draws = law.draw(4)
-    metropolis_sweeps(draws, np.arange(DRAWS), betas, used, stream(3), 1)
-    assert_verdict(law.p_value(draws), bug is None)
+    metropolis_sweeps(law.free_states, np.arange(DRAWS), betas, used, stream(3), 1)
+    assert_verdict(law.p_value(), bug is None)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +108,7 @@ def test_metropolis_sweeps_keep_the_law_of_either_sign(table, bug):
 )
 def test_component_exchange_keeps_both_laws(table, bug):
     model = tiny_model(3, fields=True, either_sign=True, table=table)
-    hot, cold = Law(model, 1.6), Law(model, 0.7)
+    hot, cold = FreeDraws(model, 6, 1.6), FreeDraws(model, 7, 0.7)
     rng = stream(5)
     used = hot.clusters._replace(
         weights=hot.clusters.weights * (0.5 if bug == "weights" else 1.0),
@@ -127,53 +116,49 @@ def test_component_exchange_keeps_both_laws(table, bug):
     )
     cold_beta = cold.beta * (1.5 if bug == "betas" else 1.0)
     counts = np.zeros(2)
-    at_hot, at_cold = hot.draw(6), cold.draw(7)
-    for a, b in zip(at_hot, at_cold, strict=True):
+    for a, b in zip(hot.free_states, cold.free_states, strict=True):
         exchange_components(a, b, hot.beta, cold_beta, used, None, counts, rng)
     assert 0.2 < counts[1] / counts[0] < 1
-    assert_verdict(min(hot.p_value(at_hot), cold.p_value(at_cold)), bug is None)
+    assert_verdict(min(hot.p_value(), cold.p_value()), bug is None)
 
 
 @pytest.mark.parametrize("bug", [None, "betas", "energies"])
 def test_exchange_of_levels_keeps_all_laws(bug):
     """Walkers drawn from the laws of three levels, two walkers each, change places."""
     model = tiny_model(3, fields=True, either_sign=True)
-    laws = [Law(model, t) for t in (1.6, 0.9, 0.6)]
-    betas = np.array([law.beta for law in laws])
+    betas = 1 / np.array([1.6, 0.9, 0.6])
     used = betas * np.array([1.0, 1.3, 1.0]) if bug == "betas" else betas
     start = np.array([0, 1, 2, 2, 1, 0], dtype=np.int32)
-    draws = [laws[t].draw(20 + k)[:10_000] for k, t in enumerate(start)]
-    numbers = np.stack([laws[0].index(d) for d in draws], axis=1)
-    energies = laws[0].table.energies[numbers] * (0.7 if bug == "energies" else 1.0)
+    draws = [Draws(model, betas[t], 10_000, 20 + k) for k, t in enumerate(start)]
+    states = np.stack([d.states for d in draws], axis=1)  # (rounds, walkers, n)
+    energies = model.energy(states.reshape(-1, model.n_nodes)).reshape(states.shape[:2])
+    energies = energies * (0.7 if bug == "energies" else 1.0)
     rng, met = stream(15), np.zeros((3, 2))
-    ends: list[list[np.ndarray]] = [[], [], []]
-    for walkers, energy in zip(zip(*draws, strict=True), energies, strict=True):
-        levels = start.copy()
-        exchange_levels(np.ascontiguousarray(energy), used, levels, met, rng)
-        assert sorted(levels) == [0, 0, 1, 1, 2, 2]
-        for state, level in zip(walkers, levels, strict=True):
-            ends[level].append(state)
+    levels = np.tile(start, (len(states), 1))
+    for energy, row in zip(energies, levels, strict=True):
+        exchange_levels(energy, used, row, met, rng)
+    np.testing.assert_array_equal(np.sort(levels), np.tile(np.sort(start), (len(states), 1)))
     assert np.all((met[:2, 1] > 0.2 * met[:2, 0]) & (met[:2, 1] < met[:2, 0]))
-    p_values = [law.p_value(np.array(end)) for law, end in zip(laws, ends, strict=True)]
-    assert_verdict(min(p_values), bug is None)
+    for level in range(3):
+        draws[level].states = states[levels == level]
+    assert_verdict(min(d.p_value() for d in draws[:3]), bug is None)
 
 
 @pytest.mark.parametrize(("q", "fields"), [(2, False), (3, True)])
 def test_improved_estimators_average_to_the_exact_marginals(q, fields):
-    law = Law(tiny_model(q, fields=fields))
-    rng = stream(11)
-    exact = Enumeration().run(law.model, [TEMPERATURE])
+    model = tiny_model(q, fields=fields)
+    law, rng = FreeDraws(model, 12), stream(11)
+    exact = Enumeration().run(model, [TEMPERATURE])
     thresholds = bond_thresholds(np.array([law.beta]), law.free.couplings)[0]
     nodes = np.zeros((len(law.free.nodes), q), dtype=np.float32)
     free = np.zeros(len(law.free.nodes), dtype=np.float32)
     edges = np.zeros(len(law.free.edges), dtype=np.float32)
-    for state in law.draw(12):
+    for state in law.free_states:
         swendsen_wang(state, law.clusters, law.beta, thresholds, rng)
         cluster.add_laws(law.clusters, nodes, free, edges)
     # Improved estimators vary less than the states themselves, so 4.5 sigma is generous.
     bound = 4.5 * 0.5 / np.sqrt(DRAWS)
     marginals = (nodes + free[:, None] / q) / DRAWS
-    expected = exact.marginals[0, law.free.nodes]
-    assert np.abs(marginals - expected).max() < bound
-    expected = exact.edge_agreement[0, law.free.edge_ids]
-    assert np.abs(edges / DRAWS - expected).max() < bound
+    assert np.abs(marginals - exact.marginals[0, law.free.nodes]).max() < bound
+    agreement = exact.edge_agreement[0, law.free.edge_ids]
+    assert np.abs(edges / DRAWS - agreement).max() < bound

@@ -43,6 +43,16 @@ def hub(q, degree, n_free) -> PottsModel:
     return model_of(q, degree + 1, edges, clamped)
 
 
+def real_model(q, with_fields=True) -> PottsModel:
+    """Real couplings of both signs; one clamped node for q > 2."""
+    n, clamped = {2: (5, {}), 3: (5, {4: 2}), 4: (4, {3: 1}), 8: (3, {2: 4}), 10: (3, {2: 4})}[q]
+    edges = [edge for edge in TRIANGLE_WITH_TAIL if max(edge) < n]
+    rng = np.random.default_rng(q)
+    couplings = rng.uniform(0.3, 1.5, len(edges)) * np.where(np.arange(len(edges)) == 1, -0.6, 1)
+    fields = rng.normal(0, 0.4, (n, q)) if with_fields else None
+    return model_of(q, n, edges, clamped, couplings=couplings, fields=fields)
+
+
 # Degrees 1-3, then hubs for the other branches of the bit-sliced decision: four classes, many.
 UNIT_MODELS = {
     "q2": model_of(2, 5, TRIANGLE_WITH_TAIL),
@@ -57,16 +67,14 @@ UNIT_MODELS = {
     "q7": model_of(7, 4, TRIANGLE_WITH_TAIL[:4], {1: 6, 3: 0}),
     "q8": model_of(8, 4, TRIANGLE_WITH_TAIL[:4], {0: 7, 2: 2}),
 }
-
-
-def real_model(q, with_fields=True) -> PottsModel:
-    """Real couplings of both signs; one clamped node for q > 2."""
-    n, clamped = {2: (5, {}), 3: (5, {4: 2}), 4: (4, {3: 1}), 8: (3, {2: 4}), 10: (3, {2: 4})}[q]
-    edges = [edge for edge in TRIANGLE_WITH_TAIL if max(edge) < n]
-    rng = np.random.default_rng(q)
-    couplings = rng.uniform(0.3, 1.5, len(edges)) * np.where(np.arange(len(edges)) == 1, -0.6, 1)
-    fields = rng.normal(0, 0.4, (n, q)) if with_fields else None
-    return model_of(q, n, edges, clamped, couplings=couplings, fields=fields)
+MODELS = {
+    **UNIT_MODELS,
+    "q2-clamped": model_of(
+        2, 7, [*TRIANGLE_WITH_TAIL, [0, 5], [1, 5], [4, 6], [1, 6], [2, 6]], {5: 0, 6: 1}
+    ),
+    **{f"real{q}": real_model(q) for q in (2, 3, 4, 8, 10)},
+    **{f"plain{q}": real_model(q, False) for q in (2, 3, 4, 8)},
+}
 
 
 def csr(model):
@@ -80,31 +88,6 @@ def free_of(model):
 
 def streams(seed, count):
     return [make_stream(child) for child in np.random.SeedSequence(seed).spawn(count)]
-
-
-def even_odd_start(rng, laws, size):
-    """Configurations of walkers: even ones from the first law, odd ones from the second."""
-    even, odd = (rng.choice(len(law), size, p=law) for law in laws)
-    return np.where(np.arange(size) % 2 == 0, even, odd)
-
-
-def even_odd_counts(index, size):
-    return np.stack([np.bincount(index[parity::2], minlength=size) for parity in (0, 1)])
-
-
-def worst_p(counts, laws):
-    """Smaller p-value of the even and the odd walkers, counts (2, configurations)."""
-    return min(p_value(counts[parity], laws[parity]) for parity in (0, 1))
-
-
-def exchanged(array, value):
-    """Copy of an array with its first entry replaced."""
-    copy = array.copy()
-    copy[0] = value
-    return copy
-
-
-# -- bit-sliced sweeps ---------------------------------------------------------------------------
 
 
 def planes_of(betas, levels, max_degree):
@@ -122,55 +105,157 @@ def unpacked(spins, q):
     return states
 
 
-def sweep_bits(model, groups, seed, betas_used=BETAS, q_used=None, start_pairs=False):
-    """Counts (groups, parity, configurations) after one canonical sweep, and the laws."""
-    table, q = Configurations(model), model.n_states
-    laws = [table.boltzmann(beta) for beta in BETAS]
-    planes = planes_of(betas_used, np.arange(256) % 2, int(model.graph.degrees.max()))
+# -- moves: of a model and the beta of every walker a function of states (R, n) and a stream -------
+
+
+def bit_sweeps(model, betas, count=1, q_used=None):
+    q, (values, levels) = model.n_states, np.unique(betas, return_inverse=True)
+    planes = planes_of(values, levels, int(model.graph.degrees.max()))
+
+    def move(states, stream):
+        spins = bits.pack_states(states, q)
+        arrays = (*csr(model), free_of(model), planes)
+        bits.bits_metropolis(spins, q_used or q, *arrays, stream, count)
+        return unpacked(spins, q)
+
+    return move
+
+
+def lockstep_sweeps(model, betas, count=1, q_used=None, wrong_coupling=False):
+    fields = model.fields if np.any(model.fields) else None
+    indptr, neighbors = csr(model)
+    couplings = model.couplings[model.graph.edge_ids]
+    high, *rest, unit = bits.quantize(couplings, indptr, fields)
+    if wrong_coupling:  # of one direction of one edge: the ends disagree about it
+        high[0] *= 0.5
+    arrays = indptr, neighbors, high, *rest, free_of(model)
+    rates = (-betas * unit * bits.LOG2_E).astype(np.float32)
+
+    def move(states, stream):
+        flat, q = np.ascontiguousarray(states.T).ravel(), q_used or model.n_states
+        bits.lockstep_metropolis(flat, len(betas), q, *arrays, rates, stream, count)
+        return flat.reshape(-1, len(betas)).T
+
+    return move
+
+
+def all_kinds_of_regions(model, wrong_outside=None):
+    """Kernel arrays of single nodes, pairs (neighbours or not) and all free nodes.
+
+    On request the outer end of the first border edge is wrong.
+    """
+    free = model.free_nodes
+    sets = [free[:1], free[1:2], free[:2], free[[0, -1]], free]
+    ptr, nodes, border_ptr, borders, *rest = regions_of(model, sets).arrays().values()
+    if wrong_outside is not None:
+        borders = borders.copy()
+        assert borders[0, 1] != wrong_outside
+        borders[0, 1] = wrong_outside
+    return ptr, nodes, border_ptr, borders, *rest
+
+
+def bit_flips(model, betas, count=8, wrong_outside=None):
+    arrays = all_kinds_of_regions(model, wrong_outside)[:4]
+
+    def move(states, stream):
+        spins, cut = bits.pack_states(states, 2), np.empty(256, np.int64)
+        bits.bits_flip_regions(spins, arrays, betas, count, cut, move.accepted, stream)
+        return unpacked(spins, 2)
+
+    move.accepted = np.zeros(len(arrays[0]) - 1, np.int64)
+    return move
+
+
+def kernel_fields(model):
+    return model.fields if np.any(model.fields) else np.empty((0, model.n_states))
+
+
+def swaps(model, betas, count=8, wrong_outside=None, q_used=None):
+    arrays, q = all_kinds_of_regions(model, wrong_outside), q_used or model.n_states
+
+    def move(states, stream):
+        states, fields = states.copy(), kernel_fields(model)
+        regions.swap_on_regions(states, q, arrays, fields, betas, count, move.accepted, stream)
+        return states
+
+    move.accepted = np.zeros(len(arrays[0]) - 1, np.int64)
+    return move
+
+
+# -- laws ----------------------------------------------------------------------------------------
+
+
+def moved(make, model, groups, size, seed, beta_error=1.0, twins=False, **planted):
+    """Counts (groups, parity, configurations) of exact draws that were moved once, and the laws."""
+    table = Configurations(model)
+    laws = np.array([table.boltzmann(beta) for beta in BETAS])
+    move = make(model, np.resize(BETAS, size) * beta_error, **planted)
     counts, rng = [], np.random.default_rng(seed)
     for stream in streams(seed, groups):
-        start = even_odd_start(rng, laws, 256)
-        if start_pairs:  # planted error: walkers 0 and 2, 1 and 3, ... start as twins
+        even, odd = (rng.choice(len(law), size, p=law) for law in laws)
+        start = np.where(np.arange(size) % 2 == 0, even, odd)
+        if twins:  # planted error: walkers 0 and 2, 1 and 3, ... start as twins
             start = start.reshape(-1, 4)[:, [0, 1, 0, 1]].ravel()
-        spins = bits.pack_states(table.states[start], q)
-        bits.bits_metropolis(spins, q_used or q, *csr(model), free_of(model), planes, stream, 1)
-        counts.append(even_odd_counts(table.index(unpacked(spins, q)), len(table)))
-    return np.array(counts), np.array(laws)
+        index = table.index(move(table.states[start], stream))
+        counts.append([np.bincount(index[k::2], minlength=len(table)) for k in (0, 1)])
+    assert np.all(getattr(move, "accepted", 1))  # moves of every region
+    return np.array(counts), laws
 
 
-WEAK = {"betas_used": (0.55, 1.32)}
+DRAWS = {  # groups, walkers in each, seed
+    bit_sweeps: (200, 256, 11),
+    lockstep_sweeps: (10, 6400, 21),
+    bit_flips: (200, 256, 31),
+    swaps: (1, 60_000, 41),
+}
+WEAK = {"beta_error": 1.1}
 
 
 @pytest.mark.parametrize(
-    ("name", "planted"),
+    ("make", "name", "planted"),
     [
-        *((name, {}) for name in UNIT_MODELS),
-        ("q2", WEAK),
-        ("q3-degree4", WEAK),
-        ("q5", {"betas_used": (0.6, 1.44)}),  # 25 labellings, null proposals: 20 % to be seen
-        ("q4", {"q_used": 3}),  # leaves state 3 but never proposes it: an asymmetric proposal
+        *((bit_sweeps, name, {}) for name in UNIT_MODELS),
+        (bit_sweeps, "q2", WEAK),
+        (bit_sweeps, "q3-degree4", WEAK),
+        (bit_sweeps, "q5", {"beta_error": 1.2}),  # 25 labellings, null proposals: 20 % to be seen
+        (bit_sweeps, "q4", {"q_used": 3}),  # leaves state 3 but never proposes it
+        *((lockstep_sweeps, name, {}) for name in ("real2", "real3", "plain4", "plain8", "real10")),
+        (lockstep_sweeps, "plain2", {}),
+        (lockstep_sweeps, "real2", WEAK),
+        (lockstep_sweeps, "real3", WEAK),
+        (lockstep_sweeps, "plain3", {"wrong_coupling": True}),
+        (lockstep_sweeps, "plain4", {"q_used": 3}),
+        *((bit_flips, name, {}) for name in ("q2", "q2-clamped", "q2-degree8")),
+        *((bit_flips, name, WEAK) for name in ("q2", "q2-clamped")),
+        (bit_flips, "q2", {"wrong_outside": 4}),
+        (bit_flips, "q2-clamped", {"wrong_outside": 6}),
+        *((swaps, name, {}) for name in ("plain2", "real2", "real3", "plain4", "real8")),
+        (swaps, "real2", WEAK),
+        (swaps, "real4", WEAK),
+        (swaps, "plain3", {"wrong_outside": 3}),
+        (swaps, "plain4", {"q_used": 3}),  # 3 is exchanged with 1, but 1 never with 3
     ],
 )
-def test_bits_metropolis_keeps_the_law(name, planted):
-    counts, laws = sweep_bits(UNIT_MODELS[name], 400 if planted else 200, 11, **planted)
-    assert_verdict(worst_p(counts.sum(0), laws), right=not planted)
+def test_moves_keep_the_law(make, name, planted):
+    groups, size, seed = DRAWS[make]
+    counts, laws = moved(make, MODELS[name], groups * (2 if planted else 1), size, seed, **planted)
+    p_values = [p_value(seen, law) for seen, law in zip(counts.sum(0), laws, strict=True)]
+    assert_verdict(min(p_values), right=not planted)
 
 
-def overdispersion(counts, laws):
-    """(variance over groups / binomial variance - 1) of the even walkers, in standard errors."""
+@pytest.mark.parametrize(
+    ("make", "name", "twins"),
+    [(bit_sweeps, "q2", False), (bit_sweeps, "q5", False), (bit_sweeps, "q4", True),
+     (lockstep_sweeps, "real3", False)],
+)  # fmt: skip
+def test_walkers_of_a_group_stay_independent(make, name, twins):
+    counts, laws = moved(make, MODELS[name], 400, 256, 77, twins=twins)
     law, n_groups, size = laws[0], len(counts), counts[0, 0].sum()
     heavy = size * law > 1
+    # Variance over groups against the binomial one, of the even walkers, in standard errors.
     ratio = ((counts[:, 0] - size * law) ** 2).mean(0) / (size * law * (1 - law))
-    return (ratio[heavy].mean() - 1) / np.sqrt(2 / (n_groups * heavy.sum()))
-
-
-@pytest.mark.parametrize("name", ["q2", "q5"])
-def test_walkers_of_a_bit_group_stay_independent(name):
-    assert abs(overdispersion(*sweep_bits(UNIT_MODELS[name], 400, 77))) < 5
-
-
-def test_twin_walkers_of_a_bit_group_are_found_out():
-    assert overdispersion(*sweep_bits(UNIT_MODELS["q4"], 400, 77, start_pairs=True)) > 8
+    excess = (ratio[heavy].mean() - 1) / np.sqrt(2 / (n_groups * heavy.sum()))
+    assert excess > 8 if twins else abs(excess) < 5
 
 
 LADDER, LOG_PRIORS = np.array([0.1, 0.5, 0.8, 1.2]), np.array([0.0, 0.6, 1.2, 1.8])
@@ -183,166 +268,6 @@ def test_bits_planes_hold_the_digits_of_every_walkers_probabilities():
     probabilities = np.tensordot(0.5 ** np.arange(1, 33), digits_bdr, axes=(0, 1))
     expected = np.exp(-np.outer(np.arange(1, 8), LADDER[levels]))
     np.testing.assert_allclose(probabilities, expected, rtol=0, atol=2.0**-32)
-
-
-# -- lockstep sweeps -----------------------------------------------------------------------------
-
-
-def quantized(model):
-    """Kernel arrays and the unit."""
-    indptr, neighbors = csr(model)
-    fields = model.fields if np.any(model.fields) else None
-    couplings = model.couplings[model.graph.edge_ids]
-    high, low, low_bits, flat, unit = bits.quantize(couplings, indptr, fields)
-    return (indptr, neighbors, high, low, low_bits, flat, free_of(model)), unit
-
-
-def sweep_lockstep(
-    model, groups, n_replicas, seed, beta_error=1.0, q_used=None, wrong_coupling=False
-):
-    """Counts (groups, parity, configurations) after one canonical sweep, and the laws."""
-    table = Configurations(model)
-    laws = [table.boltzmann(beta) for beta in BETAS]
-    arrays, unit = quantized(model)
-    if wrong_coupling:  # of one direction of one edge: the ends disagree about it
-        high = arrays[2]
-        arrays = (*arrays[:2], exchanged(high, 0.5 * high[0]), *arrays[3:])
-    rates = (-np.resize(BETAS, n_replicas) * beta_error * unit * bits.LOG2_E).astype(np.float32)
-    counts, rng = [], np.random.default_rng(seed)
-    for stream in streams(seed, groups):
-        start = even_odd_start(rng, laws, n_replicas)
-        states = np.ascontiguousarray(table.states[start].T).ravel()
-        bits.lockstep_metropolis(
-            states, n_replicas, q_used or model.n_states, *arrays, rates, stream, 1
-        )
-        index = table.index(states.reshape(-1, n_replicas).T)
-        counts.append(even_odd_counts(index, len(table)))
-    return np.array(counts), np.array(laws)
-
-
-@pytest.mark.parametrize(
-    ("q", "with_fields", "planted"),
-    [
-        *((q, q % 4 != 0, {}) for q in (2, 3, 4, 8, 10)),
-        (2, False, {}),
-        (2, True, {"beta_error": 1.1}),
-        (3, True, {"beta_error": 1.1}),
-        (3, False, {"wrong_coupling": True}),
-        (4, False, {"q_used": 3}),  # leaves state 3 but never proposes it
-    ],
-)
-def test_lockstep_metropolis_keeps_the_law(q, with_fields, planted):
-    groups = 20 if planted else 10
-    counts, laws = sweep_lockstep(real_model(q, with_fields), groups, 6400, 21, **planted)
-    assert_verdict(worst_p(counts.sum(0), laws), right=not planted)
-
-
-def test_walkers_of_a_lockstep_group_stay_independent():
-    assert abs(overdispersion(*sweep_lockstep(real_model(3), 400, 256, 78))) < 5
-
-
-# -- region moves --------------------------------------------------------------------------------
-
-
-def all_kinds_of_regions(model):
-    """Kernel arrays of single nodes, pairs (neighbours or not) and all free nodes."""
-    free = model.free_nodes
-    sets = [free[:1], free[1:2], free[:2], free[[0, -1]], free]
-    return tuple(regions_of(model, sets).arrays().values())
-
-
-def with_wrong_border(arrays, outside):
-    """The same regions, the outer end of the first border edge replaced."""
-    borders = arrays[3].copy()
-    assert borders[0, 1] != outside
-    borders[0, 1] = outside
-    return (*arrays[:3], borders, *arrays[4:])
-
-
-FLIP_MODELS = {
-    "free": UNIT_MODELS["q2"],
-    "clamped": model_of(
-        2, 7, [*TRIANGLE_WITH_TAIL, [0, 5], [1, 5], [4, 6], [1, 6], [2, 6]], {5: 0, 6: 1}
-    ),
-    "hub": UNIT_MODELS["q2-degree8"],
-}
-
-
-def flip_regions(model, groups, seed, beta_error=1.0, wrong_outside=None):
-    table = Configurations(model)
-    laws = [table.boltzmann(beta) for beta in BETAS]
-    arrays = all_kinds_of_regions(model)
-    if wrong_outside is not None:
-        arrays = with_wrong_border(arrays, wrong_outside)
-    betas, cut = np.resize(BETAS, 256) * beta_error, np.empty(256, np.int64)
-    accepted = np.zeros(len(arrays[0]) - 1, np.int64)
-    counts, rng = np.zeros((2, len(table)), np.int64), np.random.default_rng(seed)
-    for stream in streams(seed, groups):
-        start = even_odd_start(rng, laws, 256)
-        spins = bits.pack_states(table.states[start], 2)
-        bits.bits_flip_regions(spins, arrays[:4], betas, 8, cut, accepted, stream)
-        index = table.index(unpacked(spins, 2))
-        counts += even_odd_counts(index, len(table))
-    assert (accepted > 0).all()
-    return worst_p(counts, laws)
-
-
-@pytest.mark.parametrize(
-    ("name", "planted"),
-    [
-        *((name, {}) for name in FLIP_MODELS),
-        ("free", {"beta_error": 1.1}),
-        ("clamped", {"beta_error": 1.1}),
-        ("free", {"wrong_outside": 4}),
-        ("clamped", {"wrong_outside": 6}),
-    ],
-)
-def test_bits_flip_regions_keeps_the_law(name, planted):
-    p = flip_regions(FLIP_MODELS[name], 400 if planted else 200, 31, **planted)
-    assert_verdict(p, right=not planted)
-
-
-def swapped(states, q, arrays, fields, betas, n_tries, stream):
-    """Labellings (R, n) after region moves, and accepted moves of every region."""
-    states, accepted = states.copy(), np.zeros(len(arrays[0]) - 1, np.int64)
-    regions.swap_on_regions(states, q, arrays, fields, betas, n_tries, accepted, stream)
-    return states, accepted
-
-
-def kernel_fields(model):
-    return model.fields if np.any(model.fields) else np.empty((0, model.n_states))
-
-
-def swap_on_regions(model, n_walkers, seed, beta_error=1.0, wrong_outside=None, q_used=None):
-    table = Configurations(model)
-    laws = [table.boltzmann(beta) for beta in BETAS]
-    arrays = all_kinds_of_regions(model)
-    if wrong_outside is not None:
-        arrays = with_wrong_border(arrays, wrong_outside)
-    (stream,) = streams(seed, 1)
-    start = even_odd_start(np.random.default_rng(seed), laws, n_walkers)
-    betas = np.resize(BETAS, n_walkers) * beta_error
-    q, fields = q_used or model.n_states, kernel_fields(model)
-    states, accepted = swapped(table.states[start], q, arrays, fields, betas, 8, stream)
-    assert (accepted > 0).all()
-    return worst_p(even_odd_counts(table.index(states), len(table)), laws)
-
-
-@pytest.mark.parametrize(
-    ("q", "with_fields", "planted"),
-    [
-        *((q, q != 4, {}) for q in (2, 3, 4, 8)),
-        (2, False, {}),
-        (2, True, {"beta_error": 1.1}),
-        (4, True, {"beta_error": 1.1}),
-        (3, False, {"wrong_outside": 3}),
-        (4, False, {"q_used": 3}),  # 3 is exchanged with 1, but 1 never with 3
-    ],
-)
-def test_swap_on_regions_keeps_the_law(q, with_fields, planted):
-    n_walkers = 120_000 if planted else 60_000
-    p = swap_on_regions(real_model(q, with_fields), n_walkers, 41, **planted)
-    assert_verdict(p, right=not planted)
 
 
 # -- levels and sums -----------------------------------------------------------------------------
@@ -470,66 +395,38 @@ def half_clamped(q):
     return model, np.where(clamped == FREE, drawn, clamped).astype(np.int8)
 
 
-def run_bits(model, states, seed):
-    q, (stream,) = model.n_states, streams(seed, 1)
-    spins, planes = bits.pack_states(states, q), planes_of([0.5], np.zeros(256), 4)
-    bits.bits_metropolis(spins, q, *csr(model), free_of(model), planes, stream, 20)
-    return unpacked(spins, q)
-
-
-def run_bits_flips(model, states, seed):
-    arrays, (stream,) = all_kinds_of_regions(model), streams(seed, 1)
-    spins, accepted = bits.pack_states(states, 2), np.zeros(len(arrays[0]) - 1, np.int64)
-    cut = np.empty(256, np.int64)
-    bits.bits_flip_regions(spins, arrays[:4], np.full(256, 0.2), 20, cut, accepted, stream)
-    return unpacked(spins, 2)
-
-
-def run_lockstep(model, states, seed):
-    (stream,) = streams(seed, 1)
-    arrays, unit = quantized(model)
-    rates = np.full(256, -0.5 * unit * bits.LOG2_E, np.float32)
-    flat = np.ascontiguousarray(states.T).ravel()
-    bits.lockstep_metropolis(flat, 256, model.n_states, *arrays, rates, stream, 20)
-    return flat.reshape(-1, 256).T
-
-
-def run_swaps(model, states, seed):
-    arrays, q = all_kinds_of_regions(model), model.n_states
-    (stream,) = streams(seed, 1)
-    betas = np.full(256, 0.2)
-    return swapped(states, q, arrays, kernel_fields(model), betas, 20, stream)[0]
-
-
 @pytest.mark.parametrize(
-    ("run", "q"),
-    [(run_bits, 2), (run_bits, 5), (run_bits_flips, 2), (run_lockstep, 5), (run_swaps, 5)],
-)
-def test_clamped_nodes_stay_and_the_stream_decides(run, q):
+    ("make", "q", "beta"),
+    [(bit_sweeps, 2, 0.5), (bit_sweeps, 5, 0.5), (bit_flips, 2, 0.2), (lockstep_sweeps, 5, 0.5),
+     (swaps, 5, 0.2)],
+)  # fmt: skip
+def test_clamped_nodes_stay_and_the_stream_decides(make, q, beta):
     model, states = half_clamped(q)
-    first, again, other = (run(model, states, seed) for seed in (1, 1, 2))
+    move = make(model, np.full(256, beta), 20)
+    first, again, other = (move(states, streams(seed, 1)[0]) for seed in (1, 1, 2))
     held = model.clamped != FREE
     np.testing.assert_array_equal(first[:, held], states[:, held])
-    assert first.min() >= 0
-    assert first.max() < q
+    assert 0 <= first.min() <= first.max() < q
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
-    if run in (run_bits, run_lockstep):
+    if make in (bit_sweeps, lockstep_sweeps):
         assert (first != states).any(axis=0)[~held].mean() > 0.9
 
 
-@pytest.mark.parametrize("run", [run_bits, run_lockstep])
-def test_two_state_walkers_do_not_return_after_an_even_number_of_sweeps(run):
+@pytest.mark.parametrize("make", [bit_sweeps, lockstep_sweeps])
+def test_two_state_walkers_do_not_return_after_an_even_number_of_sweeps(make):
     # flips of a node between two clamped neighbours cost nothing and are always accepted
     model = model_of(2, 3, [[0, 1], [0, 2]], {1: 0, 2: 1})
     states = np.tile(np.array([0, 0, 1], np.int8), (256, 1))
-    finals = [run(model, states, seed)[0, 0] for seed in range(40)]
+    move = make(model, np.full(256, 0.5), 20)
+    finals = [move(states, streams(seed, 1)[0])[0, 0] for seed in range(40)]
     assert 5 < sum(finals) < 35
 
 
 def test_a_thread_pool_gives_the_same_walkers():
     model, states = half_clamped(2)
-    serial = [run_bits(model, states, seed) for seed in range(6)]
+    move = bit_sweeps(model, np.full(256, 0.5), 20)
+    serial = [move(states, stream) for stream in streams(0, 6)]
     with ThreadPoolExecutor(3) as pool:
-        pooled = list(pool.map(lambda seed: run_bits(model, states, seed), range(6)))
+        pooled = list(pool.map(lambda stream: move(states, stream), streams(0, 6)))
     np.testing.assert_array_equal(serial, pooled)

@@ -111,6 +111,7 @@ def test_vote_warns_when_no_cut_is_balanced():
     with pytest.warns(LabelWarning, match="all 5 cuts"):
         fitted = RandomizedMinCut(n_cuts=5, random_state=0).fit(toy.graph(), toy.labels)
     assert fitted.vote_.n_balanced == 0
+    np.testing.assert_allclose(fitted.vote_.shares.sum(axis=1), 1)  # all are counted
 
 
 def test_balance_filter_rescues_the_toy_set_where_noise_finds_the_border():
