@@ -7,7 +7,7 @@ is uniform by symmetry.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -101,36 +101,17 @@ class Scores:
     converged: np.ndarray
     equilibrated: np.ndarray
 
-    def rows(self, which: np.ndarray) -> Scores:
-        """Some of the temperatures."""
-        return Scores(*(getattr(self, field.name)[which] for field in fields(self)))
-
-    @property
-    def tables(self) -> dict[str, np.ndarray]:
-        """Both kinds of scores by name."""
-        return {"marginals": self.marginals, "agreements": self.agreements}
-
-    @property
-    def bias(self) -> np.ndarray:
-        """Mean score of the agreements (T,): near zero, for distant edges err independently."""
-        return np.asarray(self.agreements.mean(axis=1))
-
-    def wrongly_converged(self, tol: float) -> np.ndarray:
-        """Rows (T,) called converged whose true error is above three tolerances."""
-        return np.asarray(self.converged & (self.worst_error > 3 * tol))
-
     def __str__(self) -> str:
         """One line per row."""
         lines = []
-        for t, (worst, bias) in enumerate(zip(self.worst_error, self.bias, strict=True)):
+        for t, worst in enumerate(self.worst_error):
             parts = [
-                f"{kind}: {share_below_two(z[t]):.3f} below 2, largest {np.abs(z[t]).max():.1f}"
-                for kind, z in self.tables.items()
+                f"|z| < 2 for {share_below_two(z):.3f}, largest {np.abs(z).max():.1f}"
+                for z in (self.marginals[t], self.agreements[t])
             ]
             marks = f"converged {self.converged[t]}, equilibrated {self.equilibrated[t]}"
-            lines.append(
-                f"row {t}: {'; '.join(parts)}; bias {bias:.2f}; error {worst:.3f}; {marks}"
-            )
+            bias = self.agreements[t].mean()
+            lines.append(f"row {t}: {'; '.join(parts)}; bias {bias:.2f}; {worst:.3f}; {marks}")
         return "\n".join(lines)
 
 
@@ -151,10 +132,9 @@ def scores(run: Equilibrium, exact: Equilibrium) -> Scores:
     with np.errstate(divide="ignore", invalid="ignore"):
         z = [np.where(e == 0, 0.0, e / s) for e, s in zip(errors, stated, strict=True)]
     worst = np.max([np.abs(e).reshape(len(e), -1).max(axis=1) for e in errors], axis=0)
-    equilibrated = getattr(run, "equilibrated", None)
-    if equilibrated is None:  # the engine does not say
-        equilibrated = np.ones(len(worst), dtype=bool)
-    return Scores(z[0], z[1], worst, run.converged, np.asarray(equilibrated))
+    # Where the engine does not say, all rows are.
+    equilibrated = np.asarray(getattr(run, "equilibrated", np.ones(len(worst), dtype=bool)))
+    return Scores(z[0], z[1], worst, run.converged, equilibrated)
 
 
 def z_scores(run: Equilibrium, exact: Equilibrium) -> tuple[np.ndarray, np.ndarray]:
@@ -168,17 +148,18 @@ def broken_laws(found: Scores, tol: float) -> list[str]:
 
     |z| < 2 for 93 % and none above 6; no common sign; none converged beyond three tolerances.
     """
-    broken = []
-    if np.sum(~found.equilibrated) > 1:
-        broken.append(f"{np.sum(~found.equilibrated)} rows are not equilibrated")
-    judged = found.rows(found.equilibrated)
-    for kind, z in judged.tables.items():
+    broken, judged = [], found.equilibrated
+    if np.sum(~judged) > 1:
+        broken.append(f"{np.sum(~judged)} rows are not equilibrated")
+    for kind in ("marginals", "agreements"):
+        z = getattr(found, kind)[judged]
         if share_below_two(z) < 0.93:
             broken.append(f"{kind}: |z| < 2 for {share_below_two(z):.3f}")
         if np.abs(z).max(initial=0.0) >= 6:
             broken.append(f"{kind}: largest |z| is {np.abs(z).max():.1f}")
-    if np.any(np.abs(judged.bias) > 0.25):
-        broken.append(f"agreements: mean z is {judged.bias.round(2).tolist()}")
-    for t in np.flatnonzero(found.wrongly_converged(tol)):
+    bias = found.agreements[judged].mean(axis=1)  # near zero, for distant edges err independently
+    if np.any(np.abs(bias) > 0.25):
+        broken.append(f"agreements: mean z is {bias.round(2).tolist()}")
+    for t in np.flatnonzero(found.converged & (found.worst_error > 3 * tol)):
         broken.append(f"row {t} is called converged with an error of {found.worst_error[t]:.3f}")
     return broken

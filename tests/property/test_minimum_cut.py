@@ -1,8 +1,7 @@
-"""The minimum cut against enumeration, networkx and SciPy; the lattice of all minimum cuts."""
+"""The minimum cut against enumeration and SciPy; the lattice of all minimum cuts."""
 
 from __future__ import annotations
 
-import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -33,50 +32,6 @@ def test_extreme_cuts_bound_all_minimum_cuts(model):
     np.testing.assert_array_equal(found.labels, found.fewest_ones)
     assert 2**found.n_parts <= len(minima) <= 2**found.n_blocks
     assert found.unique == (len(minima) == 1)
-
-
-@given(ferromagnets())
-def test_cut_value_equals_networkx(model):
-    network = nx.DiGraph()
-    network.add_nodes_from([*range(model.n_nodes), "source", "sink"])
-    for (u, v), coupling in zip(model.graph.edges.tolist(), model.couplings, strict=True):
-        network.add_edge(u, v, capacity=coupling)
-        network.add_edge(v, u, capacity=coupling)
-    for i, (zero, one) in enumerate(model.fields):
-        held = model.clamped[i]
-        # Without a capacity attribute an arc is infinite. Cutting source -> i puts i into state 1.
-        network.add_edge("source", i, **({} if held == 0 else {"capacity": one}))
-        network.add_edge(i, "sink", **({} if held == 1 else {"capacity": zero}))
-    assert minimum_cut(model).energy == pytest.approx(
-        nx.maximum_flow_value(network, "source", "sink"), abs=1e-9
-    )
-
-
-@given(ferromagnets(), st.integers(0, 2**32 - 1))
-def test_renumbering_nodes_renumbers_the_cut(model, seed):
-    new = np.random.default_rng(seed).permutation(model.n_nodes)
-    edges = new[model.graph.edges]
-    order = np.lexsort((edges.max(axis=1), edges.min(axis=1)))
-    other = PottsModel(
-        Graph(model.n_nodes, edges),
-        2,
-        couplings=model.couplings[order],
-        fields=model.fields[np.argsort(new)],
-        clamped=model.clamped[np.argsort(new)],
-    )
-    a, b = minimum_cut(model), minimum_cut(other)
-    assert a.energy == pytest.approx(b.energy, abs=1e-9)
-    np.testing.assert_array_equal(a.fewest_zeros, b.fewest_zeros[new])
-    np.testing.assert_array_equal(a.fewest_ones, b.fewest_ones[new])
-
-
-@given(ferromagnets())
-def test_exchanging_the_states_exchanges_the_extremes(model):
-    clamped = np.where(model.clamped >= 0, 1 - model.clamped, -1)
-    mirrored = model.replace(fields=model.fields[:, ::-1], clamped=clamped)
-    a, b = minimum_cut(model), minimum_cut(mirrored)
-    np.testing.assert_array_equal(a.fewest_zeros, 1 - b.fewest_ones)
-    np.testing.assert_array_equal(a.fewest_ones, 1 - b.fewest_zeros)
 
 
 @pytest.mark.slow

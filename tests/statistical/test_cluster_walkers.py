@@ -54,6 +54,7 @@ def p_after(move, model: PottsModel, beta_used: float) -> float:
         group.put_states(table.states[rng.choice(len(table), group.n_walkers, p=law)])
         move(group)
         counts += np.bincount(table.index(group.states()), minlength=len(table))
+    np.testing.assert_allclose(group.energies(), model.energy(group.states()))
     return p_value(counts, law)
 
 
@@ -89,9 +90,3 @@ def test_a_blob_leaves_its_neighbours_by_one_redraw():
         moved[name] = np.mean(parted[:, :8].mean(axis=1) + 1 < parted[:, 8:16].mean(axis=1) + 0.5)
     assert moved["sweeps"] < 0.02
     assert moved["redraws"] > 0.2
-
-
-def test_energies_are_the_models():
-    model = small_model(3, True)
-    group = ClusterWalkers(model, np.random.SeedSequence(0))
-    np.testing.assert_allclose(group.energies(), model.energy(group.states()))

@@ -146,12 +146,12 @@ def all_kinds_of_regions(model, wrong_outside=None):
     """
     free = model.free_nodes
     sets = [free[:1], free[1:2], free[:2], free[[0, -1]], free]
-    ptr, nodes, border_ptr, borders, *rest = regions_of(model, sets).arrays().values()
+    exact = regions_of(model, sets)
+    borders = exact.borders.copy()
     if wrong_outside is not None:
-        borders = borders.copy()
         assert borders[0, 1] != wrong_outside
         borders[0, 1] = wrong_outside
-    return ptr, nodes, border_ptr, borders, *rest
+    return exact.ptr, exact.nodes, exact.border_ptr, borders, exact.couplings
 
 
 def bit_flips(model, betas, count=8, wrong_outside=None):
