@@ -20,6 +20,7 @@ accurate to 1 ulp, by fdlibm's reductions.
 
 from __future__ import annotations
 
+import math
 import operator
 
 import numpy as np
@@ -555,6 +556,14 @@ _TWO_52_BITS = int(np.array(2.0**52).view(np.int64))
 _FRACTION = (1 << 52) - 1  # the bits below the exponent
 
 
+_EXP = tuple(1.0 / math.factorial(n + 2) for n in range(11, -1, -1))  # sum_n r^n / (n + 2)!
+_LOG = (  # fdlibm's
+    1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01,
+    2.222219843214978396e-01, 2.857142874366239149e-01, 3.999999999940941908e-01,
+    6.666666666666735130e-01,
+)  # fmt: skip
+
+
 @njit(cache=True, nogil=True)
 def exp(x):
     """exp(x) = 2^n exp(r), |r| < 0.35, for x <= 0; exactly 0 for x < -708, -inf included."""
@@ -562,17 +571,9 @@ def exp(x):
     rounded = multiply_add(y, 1.4426950408889634, _ROUND)
     n = rounded - _ROUND
     r = multiply_add(n, -_LN2_LOW, multiply_add(n, -_LN2_HIGH, y))
-    p = multiply_add(r, 1.0 / 6227020800.0, 1.0 / 479001600.0)  # sum_n r^n/(n + 2)!, up to n = 11
-    p = multiply_add(r, p, 1.0 / 39916800.0)
-    p = multiply_add(r, p, 1.0 / 3628800.0)
-    p = multiply_add(r, p, 1.0 / 362880.0)
-    p = multiply_add(r, p, 1.0 / 40320.0)
-    p = multiply_add(r, p, 1.0 / 5040.0)
-    p = multiply_add(r, p, 1.0 / 720.0)
-    p = multiply_add(r, p, 1.0 / 120.0)
-    p = multiply_add(r, p, 1.0 / 24.0)
-    p = multiply_add(r, p, 1.0 / 6.0)
-    p = multiply_add(r, p, 0.5)
+    p = multiply_add(r, _EXP[0], _EXP[1])
+    for coefficient in _EXP[2:]:
+        p = multiply_add(r, p, coefficient)
     exp_r = multiply_add(r * r, p, r) + 1.0
     # the lowest bits of `rounded` are the integer n, to be added to the exponent
     power = floats_of(bits_of(exp_r) + (bits_of(rounded) << 52))
@@ -588,12 +589,9 @@ def log(x):
     f = floats_of((above & _FRACTION) + _SQRT_HALF_BITS) - 1.0
     s = f / (2.0 + f)
     z = s * s
-    p = multiply_add(z, 1.479819860511658591e-01, 1.531383769920937332e-01)
-    p = multiply_add(z, p, 1.818357216161805012e-01)
-    p = multiply_add(z, p, 2.222219843214978396e-01)
-    p = multiply_add(z, p, 2.857142874366239149e-01)
-    p = multiply_add(z, p, 3.999999999940941908e-01)
-    p = multiply_add(z, p, 6.666666666666735130e-01)
+    p = multiply_add(z, _LOG[0], _LOG[1])
+    for coefficient in _LOG[2:]:
+        p = multiply_add(z, p, coefficient)
     half = 0.5 * f * f
     tail = multiply_add(s, multiply_add(z, p, half), n * _LN2_LOW)
     return n * _LN2_HIGH - ((half - tail) - f)

@@ -101,12 +101,10 @@ def minimize(model: PottsModel, method: str = "auto", seed: int | None = None) -
     >>> best.labels.tolist(), best.energy, best.exact
     ([0, 0, 1, 1], 0.5, True)
     """
-    if method != "auto" and method not in MINIMIZERS:
+    if method == "auto":  # the last one takes any model
+        method = next(name for name, (_, why_not) in MINIMIZERS.items() if why_not(model) is None)
+    if method not in MINIMIZERS:
         raise InvalidInputError(
             f"method {method!r} is unknown: use 'auto' or one of {', '.join(map(repr, MINIMIZERS))}"
         )
-    if method != "auto":
-        return MINIMIZERS[method][0](model, seed)
-    # The last one takes any model.
-    run = next(run for run, why_not in MINIMIZERS.values() if why_not(model) is None)
-    return run(model, seed)
+    return MINIMIZERS[method][0](model, seed)

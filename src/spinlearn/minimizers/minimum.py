@@ -217,8 +217,7 @@ def unreachable(model: PottsModel) -> BoolArray:
     decided = (model.clamped != FREE) | (np.ptp(model.fields, axis=1) > 0)
     if model.class_penalty is not None:
         return ~reached(model.graph, decided)
-    links = model.couplings != 0
-    cost = model.pair_cost
+    links, cost = model.couplings != 0, model.pair_cost
     agree, differ = np.diag(cost), cost[~np.eye(len(cost), dtype=np.bool_)]
     attractive = np.all(differ >= agree[0]) and np.all(model.couplings >= 0)
     if np.ptp(agree) > 0 or not (np.ptp(differ) == 0 or attractive):
