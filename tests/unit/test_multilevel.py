@@ -147,7 +147,7 @@ def test_couplings_that_cancel_or_repel_join_nothing():
 def test_they_find_the_least_energy_of_small_models(method, name):
     for seed in range(4):
         model = random_model(name, np.random.default_rng([seed, 1]), n=8, q=3)
-        found = method(model, seed=seed, n_sweeps=60, n_runs=8)
+        found = method(model, seed=seed, n_sweeps=60, n_runs=6 if method is multilevel else 8)
         exact = Enumeration().run(model, [1.0]).diagnostics["ground_energy"]
         assert found.energy == pytest.approx(exact, abs=1e-9 * max(1, model.energy_scale))
         assert found.energy == pytest.approx(model.energy(found.labels), abs=1e-12)
@@ -211,6 +211,16 @@ def test_cliques_on_a_ring_are_found_without_labels():
 
 
 # -- edges of the domain ---------------------------------------------------------------------------
+
+
+def test_nothing_free_and_one_node_under_a_class_term():
+    penalty = ClassPenalty.quadratic([1.0, 1.0], 2.0, n_states=2)
+    held = PottsModel(Graph(2, [(0, 1)]), 2, clamped=[0, 1], class_penalty=penalty)
+    found = multilevel(held)
+    assert (list(found.labels), found.energy, found.exact) == ([0, 1], held.energy([0, 1]), True)
+    penalty = ClassPenalty.quadratic([1.0], 1.0, n_states=2)
+    one = PottsModel(Graph(1, []), 2, fields=[[2.0, 1.0]], class_penalty=penalty)
+    assert list(multilevel(one, seed=0).labels) == [1]
 
 
 def test_nothing_coupled():
