@@ -36,8 +36,8 @@ def contrast(block_means: FloatArray, starts: IndexArray, floor: float = 0.0) ->
     averages: about 1 if the start is forgotten, 0 where there is nothing to compare. `floor` is
     added to the expectation: squared differences that tell nothing.
     """
-    found, expected = _squared_difference(block_means, starts)
-    top, bottom = float(found.sum()), float(expected.sum()) + floor
+    squared, expected = _squared_difference(block_means, starts)
+    top, bottom = float(squared.sum()), float(expected.sum()) + floor
     if bottom > 0:
         return top / bottom
     return 0.0 if top == 0 else np.inf
@@ -50,10 +50,10 @@ def start_bias(block_means: FloatArray, starts: IndexArray, together: float) -> 
     their difference. It counts as far as chance does not explain it: that of all averages taken
     `together` (their contrast), or that of one alone where it is too large for chance to play with.
     """
-    found, expected = _squared_difference(block_means, starts)
+    squared, expected = _squared_difference(block_means, starts)
     noticed, certain = (contrast_limit(len(starts), alarm) for alarm in (NOTICED, FALSE_ALARM))
     left = max(0.0, 1 - noticed / together) if together > 0 else 0.0
-    return np.asarray(np.maximum(left * found, found - certain * expected) / 4)
+    return np.asarray(np.maximum(left * squared, squared - certain * expected) / 4)
 
 
 def _squared_difference(

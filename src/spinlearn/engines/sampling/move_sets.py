@@ -58,9 +58,9 @@ def harvest(
     """All free nodes; groups of the graph; where labellings differ from others and the ground."""
     free = model.free_nodes
     least, most = max(2, int(SMALLEST * model.n_nodes)), int(LARGEST * model.n_nodes)
-    found: dict[bytes, IndexArray] = {}
+    regions: dict[bytes, IndexArray] = {}
     if len(free):
-        found[free.tobytes()] = free
+        regions[free.tobytes()] = free
     pieces: list[IndexArray] = []
     if model.n_nodes <= MANY:
         groups = ModuleTree(model.graph).groups(least, most)
@@ -73,8 +73,8 @@ def harvest(
             pieces += _pieces(model, labelling != other)
     for region in pieces:
         if least <= len(region) <= most:
-            found.setdefault(region.tobytes(), region)
-    sets = list(found.values())
+            regions.setdefault(region.tobytes(), region)
+    sets = list(regions.values())
     if len(sets) > MAX_REGIONS:
         chosen = 1 + generator.permutation(len(sets) - 1)[: MAX_REGIONS - 1]
         sets = [sets[0], *(sets[k] for k in np.sort(chosen))]
