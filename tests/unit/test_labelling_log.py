@@ -130,18 +130,31 @@ def test_the_log_of_other_data_is_refused(tmp_path):
 
 
 def test_a_full_disk_leaves_no_half_line(tmp_path, monkeypatch):
-    log = LabelLog(tmp_path / "log", dataset())
-    before = (tmp_path / "log").read_bytes()
+    resource = pytest.importorskip("resource", reason="only Unix limits the size of files")
+    path, action = tmp_path / "log", {"do": "clear", "points": ["a"]}
+    log = LabelLog(path, dataset())
+    before = path.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 10, limits[1]))  # half a line
+    try:
+        with pytest.raises(OSError, match="too large"):
+            log.append(action, "ada")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert path.read_bytes() == before
 
     def full(handle):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
-        log.append({"do": "clear", "points": ["a"]}, "ada")
-    assert (tmp_path / "log").read_bytes() == before
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(OSError, match="No space"):
+            log.append(action, "ada")
+    assert path.read_bytes() == before
     assert log.entries == []
+    log.append({"do": "clear", "points": ["b"]}, "ada")  # when there is room again
     log.close()
+    assert [entry["points"] for entry in read_log(path)[1]] == [["b"]]
 
 
 actions = st.lists(

@@ -32,8 +32,9 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from io import RawIOBase
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -87,7 +88,9 @@ class LabelLog:
                     f"{path} is of other data ({first.get('data')!r}, {first.get('points')} "
                     "points, or other ids, labels or values): name another folder with --out"
                 )
-        self._file: BinaryIO = open(path, "ab")  # noqa: SIM115 - open as long as the session
+        # Open as long as the session. No buffer: it would keep the rest of a line that the disk has
+        # no room for, and put it before the next one.
+        self._file: RawIOBase = open(path, "ab", buffering=0)  # noqa: SIM115
         if self._file.tell() == 0:
             self._write(heading | {"begun": now()})
             handle = os.open(path.parent, os.O_RDONLY)  # that the file is there, too
@@ -108,11 +111,11 @@ class LabelLog:
         self._file.close()
 
     def _write(self, line: Mapping[str, Any]) -> None:
-        whole = json.dumps(line, ensure_ascii=True, allow_nan=False).encode() + b"\n"
-        before = self._file.tell()
+        rest = json.dumps(line, ensure_ascii=True, allow_nan=False).encode() + b"\n"
+        before = os.fstat(self._file.fileno()).st_size
         try:
-            self._file.write(whole)
-            self._file.flush()
+            while rest:
+                rest = rest[self._file.write(rest) :]
             os.fsync(self._file.fileno())
         except OSError:
             # A full disk may have taken half a line: nobody is told that it is kept.

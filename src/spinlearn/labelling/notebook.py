@@ -55,7 +55,7 @@ class Labelling:
             folder.mkdir(parents=True, exist_ok=True)
             self._open.enter_context(only_run(folder))
             refit = Refit(Fitting(data, settings), unlabelled)
-            self.session = Session(refit, thumbnails, folder, unlabelled)
+            self.session = Session(refit, thumbnails, folder)
             if not who:
                 try:
                     who = getpass.getuser()

@@ -136,7 +136,7 @@ class Refit:
     """What is kept of one set of points between answers; `unlabelled` words mean "no label"."""
 
     def __init__(self, fitting: Fitting, unlabelled: Sequence[str] = ()) -> None:
-        self.fitting, self._unlabelled = fitting, tuple(unlabelled)
+        self.fitting, self.unlabelled = fitting, tuple(unlabelled)
         self._clusters: PottsClassifier | None = None
         self._base: PottsClassifier | None = None
         self._choices: Plan | None = None
@@ -144,7 +144,7 @@ class Refit:
     def labels(self, names: Sequence[str | None]) -> npt.NDArray[np.object_]:
         """Labels as they are read from a file."""
         cells = ["" if name is None else name for name in names]
-        return clean_labels(cells, self._unlabelled, "the page")
+        return clean_labels(cells, self.unlabelled, "the page")
 
     @property
     def training(self) -> Any:

@@ -48,17 +48,11 @@ Listener = Callable[[dict[str, Any]], None]
 
 
 class Session:
-    """One labelling; log and answer go to `folder`, which exists.
+    """One labelling; log and answer go to `folder`, which exists."""
 
-    `unlabelled` are words that mean "no label".
-    """
-
-    def __init__(
-        self, refit: Refit, thumbnails: Thumbnails, folder: Path, unlabelled: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, refit: Refit, thumbnails: Thumbnails, folder: Path) -> None:
         self.refit, self.thumbnails, self.folder = refit, thumbnails, folder
         self.data = refit.fitting.data
-        self._unlabelled = unlabelled
         given = [None if name is None else str(name) for name in self.data.labels]
         self.history = History(self.data.ids, given)
         self.log = LabelLog(folder / NAME, self.data)
@@ -212,7 +206,7 @@ class Session:
         """A class by its name, a known one (`but` one) by all ways to write it."""
         if isinstance(name, str) and name in self.history.counts:
             return name
-        text = checked_class(name, self._unlabelled)
+        text = checked_class(name, self.refit.unlabelled)
         return as_known(text, (known for known in self.history.counts if known != but))
 
     def _ids(self, rows: object) -> list[str]:
