@@ -73,14 +73,6 @@ def test_bisection_is_the_least_of_all_cuts_along_the_eigenvector(seed):
     assert model.ncut_ >= min(everything) - 1e-12
 
 
-def test_two_cliques_are_cut_at_their_one_edge():
-    pairs = [(i, j) for i in range(6) for j in range(i)]
-    graph = Graph(12, [*pairs, *[(i + 6, j + 6) for i, j in pairs], (5, 6)])
-    model = NormalizedCutClustering(2).fit(graph)
-    np.testing.assert_array_equal(model.labels_, np.repeat([0, 1], 6))
-    assert model.ncut_ == pytest.approx(2 / 31)
-
-
 def test_parts_without_connection_are_the_clusters():
     one = grid_graph(3, 3)
     graph = Graph(22, np.concatenate([one.edges, one.edges + 9, [[18, 19], [19, 20]]]))

@@ -246,12 +246,14 @@ def test_a_result_knows_labels_that_the_data_may_overrule(tmp_path):
 
 
 def test_points_of_a_result_are_named_by_id_or_row(case):
-    ids = [f"cell{k}" for k in range(237)]
-    result = Result.of(case.result, ids)
+    result = Result.of(case.result, [f"cell{k}" for k in range(237)])
     for point in ("cell100", 100, -137):
         assert result.plot_profile(point).get_title("left").startswith("point cell100: ")
     with pytest.raises(InvalidInputError, match="an id such as 'cell0' or a row number from 0 to"):
         result.plot_profile("cell237")
+    for point in (237, -238, 1.5, "a"):
+        with pytest.raises(InvalidInputError, match="is none of the 237 points"):
+            case.result.plot_profile(point)
 
 
 def legend(axis):
@@ -285,12 +287,6 @@ def test_many_classes_leave_room_for_the_picture():
         assert box.y0 >= 0
         assert box.x1 <= axis.figure.bbox.x1
     assert {"1", "2"} <= set(legend(fitted.plot_profile(3)))  # its likely classes
-
-
-@pytest.mark.parametrize("point", [237, -238, 1.5, "a"])
-def test_wrong_point_is_named(case, point):
-    with pytest.raises(InvalidInputError, match="is none of the 237 points"):
-        case.result.plot_profile(point)
 
 
 def test_unfitted_has_no_picture(tmp_path):
