@@ -84,9 +84,10 @@ def test_their_methods_are_described(name):
 
 
 def unspoken(value, text: str) -> list[str]:
-    """Arguments that a text does not name."""
+    """Arguments that a text does not name; `path` and `seed` speak for themselves."""
     words = text.lower().replace("_", " ")
-    names = [name.lstrip("*").lower().replace("_", " ") for name in arguments(value)]
+    taken = [name.lstrip("*") for name in arguments(value) if name not in ("path", "seed")]
+    names = [name.lower().replace("_", " ") for name in taken]
     return ["no summary"] if not text.strip() else [name for name in names if name not in words]
 
 

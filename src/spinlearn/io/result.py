@@ -172,7 +172,7 @@ class Result(Answer, Pictures):
         layout: FloatArray | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Self:
-        """The result of a `PottsClassifier` after `fit`, with `ids`, a name for every point.
+        """The result of a fitted `PottsClassifier`, with `ids`, a name for every point.
 
         `layout` (n, 2) is where to draw the points; without it, points with features are drawn by
         these. `settings` say how it was made.
