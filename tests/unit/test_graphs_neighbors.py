@@ -68,24 +68,17 @@ def test_neighbours_match_brute_force(metric, d):
     np.testing.assert_array_equal(
         adjacency(Radius(radius=radius, metric=metric).build(X)), expected
     )
-
-
-@pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("d", DIMENSIONS)
-def test_attached_neighbours_match_brute_force(metric, d):
-    X, X_new = points(200, d), points(50, d, seed=1)
+    # ... and so do those of unseen points
+    X_new, own = points(50, d, seed=1), np.sort(distances + np.diag(np.full(200, np.inf)), axis=1)
     distances = cdist(X_new, X, metric)
     expected = np.zeros(distances.shape, dtype=bool)
     np.put_along_axis(expected, nearest_by_sorting(distances, 7, False), True, axis=1)
-    mutual = MutualKNN(n_neighbors=7, metric=metric)
-    np.testing.assert_array_equal(mutual.attach(X_new, X).toarray() > 0, expected)
-    own = np.sort(cdist(X, X, metric) + np.diag(np.full(200, np.inf)), axis=1)
-    expected |= distances < own[:, 6]  # or it would be among theirs
-    knn = KNN(n_neighbors=7, metric=metric)
-    np.testing.assert_array_equal(knn.attach(X_new, X).toarray() > 0, expected)
-    radius = np.quantile(distances, 0.1)
-    attached = Radius(radius=radius, metric=metric).attach(X_new, X)
-    np.testing.assert_array_equal(attached.toarray() > 0, distances <= radius)
+    builders = [(MutualKNN(n_neighbors=7, metric=metric), expected)]
+    either = expected | (distances < own[:, 6])  # or it would be among theirs
+    builders += [(KNN(n_neighbors=7, metric=metric), either)]
+    builders += [(Radius(radius=radius, metric=metric), distances <= radius)]
+    for builder, links in builders:
+        np.testing.assert_array_equal(builder.attach(X_new, X).toarray() > 0, links)
 
 
 @pytest.mark.parametrize("d", [2, 11])
@@ -146,36 +139,27 @@ def test_permuting_points_permutes_the_graph(builder):
     np.testing.assert_allclose(permuted.weights[by_place], graph.weights, rtol=1e-9)
 
 
-def test_weights_follow_their_formulas():
-    X = points(60, 3)
-    distances = cdist(X, X)
-    graph = KNN(n_neighbors=5, weights="gaussian").build(X)
-    u, v = graph.edges.T
-    lengths = distances[u, v]
-    np.testing.assert_allclose(graph.weights, np.exp(-((lengths / lengths.mean()) ** 2)))
-    graph = KNN(n_neighbors=5, weights="local").build(X)
-    own = [distances[i, adjacency(graph)[i]].mean() for i in range(60)]
-    np.testing.assert_allclose(
-        graph.weights, np.exp(-(lengths**2) / np.take(own, u) / np.take(own, v))
-    )
-    assert np.all(KNN(weights="constant").build(X).weights == 1)
-
-
-def test_attached_weights_reuse_the_scales_of_the_training_graph():
+def test_weights_follow_their_formulas_and_attached_ones_reuse_the_scales():
     X, X_new = points(60, 3), points(10, 3, seed=1)
     lengths, new_lengths = cdist(X, X), cdist(X_new, X)
-    graph = KNN(n_neighbors=5).build(X)
-    mean = lengths[tuple(graph.edges.T)].mean()
+    graphs = {w: KNN(n_neighbors=5, weights=w) for w in ("gaussian", "local", "constant")}
+    graph = graphs["gaussian"].build(X)
+    u, v = graph.edges.T
+    mean = lengths[u, v].mean()
     own = np.array([lengths[i, adjacency(graph)[i]].mean() for i in range(60)])
-    new, old = KNN(n_neighbors=5).attach(X_new, X).nonzero()
+    np.testing.assert_allclose(graph.weights, np.exp(-((lengths[u, v] / mean) ** 2)))
+    local = np.exp(-(lengths[u, v] ** 2) / own[u] / own[v])
+    np.testing.assert_allclose(graphs["local"].build(X).weights, local)
+    assert np.all(graphs["constant"].build(X).weights == 1)
+
+    attached = {w: builder.attach(X_new, X).toarray() for w, builder in graphs.items()}
+    new, old = np.nonzero(attached["constant"])
     d = new_lengths[new, old]
-    gaussian = KNN(n_neighbors=5, weights="gaussian").attach(X_new, X)
-    np.testing.assert_allclose(gaussian.toarray()[new, old], np.exp(-((d / mean) ** 2)))
+    np.testing.assert_allclose(attached["gaussian"][new, old], np.exp(-((d / mean) ** 2)))
     new_own = np.bincount(new, d) / np.bincount(new)
-    local = KNN(n_neighbors=5, weights="local").attach(X_new, X)
-    np.testing.assert_allclose(local.toarray()[new, old], np.exp(-(d**2) / new_own[new] / own[old]))
-    constant = KNN(n_neighbors=5, weights="constant").attach(X_new, X)
-    assert set(constant.data) == {1.0}
+    local = np.exp(-(d**2) / new_own[new] / own[old])
+    np.testing.assert_allclose(attached["local"][new, old], local)
+    assert set(attached["constant"][new, old]) == {1.0}
 
 
 @pytest.mark.parametrize("weights", ["gaussian", "local"])
@@ -235,23 +219,19 @@ def test_too_many_neighbours_mean_all_others(n, d):
 
 
 def test_points_beyond_the_radius_are_isolated():
-    X = [[0.0], [1.0], [10.0]]
-    graph = Radius(radius=1.0, weights="local").build(X)
-    assert graph.edges.tolist() == [[0, 1]]
-    attached = Radius(radius=1.0, weights="local").attach([[10.5], [50.0]], X)
-    assert attached.shape == (2, 3)
-    assert attached.nonzero()[1].tolist() == [2]
-    lonely = Radius(radius=0.1).build(X)
-    assert lonely.n_edges == 0
+    X, near = [[0.0], [1.0], [10.0]], Radius(radius=1.0, weights="local")
+    assert near.build(X).edges.tolist() == [[0, 1]]
+    attached = near.attach([[10.5], [50.0]], X)
+    assert (attached.shape, attached.nonzero()[1].tolist()) == ((2, 3), [2])
+    assert Radius(radius=0.1).build(X).n_edges == 0
     assert Radius(radius=0.1).attach([[0.05]], X).data.tolist() == [1.0]
 
 
-def test_a_radius_that_joins_everything_is_refused(monkeypatch):
+@pytest.mark.parametrize("d", [2, 12])
+def test_a_radius_that_joins_everything_is_refused(monkeypatch, d):
     monkeypatch.setattr(search, "MAX_EDGES", 1000)
     with pytest.raises(InvalidInputError, match=r"1,000 pairs.*smaller radius"):
-        Radius(radius=100.0).build(points(100, 2))
-    with pytest.raises(InvalidInputError, match=r"1,000 pairs.*smaller radius"):
-        Radius(radius=100.0).build(points(100, 12))
+        Radius(radius=100.0).build(points(100, d))
 
 
 @pytest.mark.parametrize("builder", [KNN(), MutualKNN(), Radius(radius=1.0)])

@@ -1,9 +1,4 @@
-"""Graphs from other libraries' types, and a summary of any graph.
-
-Graphs from other libraries' types.
-
-GraphSummary: what a graph looks like, in a few numbers.
-"""
+"""Graphs from other libraries' types, and a summary of any graph in a few numbers."""
 
 from __future__ import annotations
 
@@ -55,19 +50,18 @@ def from_networkx(graph: Any, weight: str | None = "weight") -> tuple[Graph, lis
     number = {name: position for position, name in enumerate(names)}
     edges, weights = [], []
     for one, other, attributes in graph.edges(data=True):
-        edges.append((number[one], number[other]))
-        weights.append(1.0 if weight is None else attributes.get(weight, 1.0))
-    for (one, other), value in zip(edges, weights, strict=True):
+        value = 1.0 if weight is None else attributes.get(weight, 1.0)
         if not _is_usable(value):
             shown = value.item() if isinstance(value, np.generic) else value
             what = "NaN or infinite" if isinstance(shown, float) else "no real number"
             raise InvalidInputError(
-                f"the edge ({names[one]!r}, {names[other]!r}) of the networkx graph has "
-                f"{weight}={shown!r}, which is {what}: set it to a number, remove the attribute "
-                "for weight 1, or use from_networkx(graph, weight=None) for weight 1 everywhere"
+                f"the edge ({one!r}, {other!r}) of the networkx graph has {weight}={shown!r}, "
+                f"which is {what}: set it to a number, remove the attribute for weight 1, or use "
+                "from_networkx(graph, weight=None) for weight 1 everywhere"
             )
-    ends = np.array(edges, dtype=np.int64)
-    return Graph(len(names), ends, weights, duplicates="sum"), names
+        edges.append((number[one], number[other]))
+        weights.append(value)
+    return Graph(len(names), np.array(edges, np.int64), weights, duplicates="sum"), names
 
 
 def _is_usable(value: Any) -> bool:

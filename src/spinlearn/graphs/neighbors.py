@@ -268,14 +268,18 @@ def _not_negative(distances: FloatArray, name: str) -> FloatArray:
 
 
 def _point_scales(
-    weights: str, n_points: int, ends: Any, lengths: FloatArray, otherwise: float
+    weights: str, n_points: int, ends: Ids, distances: FloatArray, scale: float
 ) -> FloatArray:
-    """Length scale of every point; `lengths` are those of edges at the points `ends`."""
+    """Length scale of every point, from edges of which one or two `ends` are among the points.
+
+    `scale` is that of the graph, infinite for "constant" and where there are no edges.
+    """
     if weights != "local":
-        return np.full(n_points, otherwise)
-    counts = np.bincount(ends, minlength=n_points)
-    sums = np.bincount(ends, weights=lengths, minlength=n_points)
-    return np.where(counts > 0, sums / np.maximum(counts, 1), otherwise)
+        return np.full(n_points, scale)
+    lengths = np.repeat(distances, ends.ndim)
+    counts = np.bincount(ends.ravel(), minlength=n_points)
+    sums = np.bincount(ends.ravel(), weights=lengths, minlength=n_points)
+    return np.where(counts > 0, sums / np.maximum(counts, 1), scale)
 
 
 def _similarity(distances: FloatArray, left: FloatArray, right: FloatArray) -> FloatArray:
@@ -307,8 +311,10 @@ class PointBuilder(Settings):
         _, points, _ = self.reduced(points)
         space = self._space(points, None if callback is None else partial(_tell, callback))
         edges, distances = self._edges(space)
-        scales = self._scales(space.n_points, edges, distances)[1]
         self.recall_ = space.recall
+        scaled = self.weights != "constant" and len(distances) > 0
+        scale = float(np.mean(distances)) if scaled else np.inf
+        scales = _point_scales(self.weights, space.n_points, edges, distances, scale)
         return Graph(space.n_points, edges, _similarity(distances, *scales[edges].T))
 
     def attach(self, X_new: Any, X: Any) -> Any:
@@ -329,20 +335,11 @@ class PointBuilder(Settings):
         edges, lengths = np.empty((0, 2), dtype=np.int64), np.empty(0)
         if self.weights != "constant":
             edges, lengths = self._edges(space)
-        scale, scales = self._scales(space.n_points, edges, lengths)
+        scale = float(np.mean(lengths)) if len(lengths) else np.inf
+        scales = _point_scales(self.weights, space.n_points, edges, lengths, scale)
         new_scales = _point_scales(self.weights, len(unseen), new, distances, scale)
         values = _similarity(distances, new_scales[new], scales[points])
         return csr_array((values, (new, points)), shape=(len(unseen), space.n_points))
-
-    def _scales(self, n_points: int, edges: Ids, distances: FloatArray) -> tuple[float, FloatArray]:
-        """The length scale of a graph, from its edges (m, 2), and those of its points.
-
-        Infinite for "constant" and for a graph without edges.
-        """
-        known = self.weights != "constant" and len(distances) > 0
-        scale = float(np.mean(distances)) if known else np.inf
-        lengths = np.repeat(distances, 2)
-        return scale, _point_scales(self.weights, n_points, edges.ravel(), lengths, scale)
 
     def reduced(self, points: FloatArray) -> tuple[Self, FloatArray, Reduction | None]:
         """The builder and the `points` (n, d) in the space in which neighbours are looked for.

@@ -28,15 +28,13 @@ def checked_points(X: Any, name: str = "X", metric: str = "euclidean") -> FloatA
     An array-like or a data frame with at least one row and one column; booleans, integers and
     objects that are numbers will do. Errors call it `name`.
     """
-    if hasattr(X, "tocoo") and metric == PRECOMPUTED:
+    if hasattr(X, "tocoo"):
         raise InvalidInputError(
             "the precomputed distance matrix is sparse, so that an absent entry could mean far "
             "away or unknown: pass a dense matrix, or turn the entries into similarities and use "
             "as_graph"
-        )
-    if hasattr(X, "tocoo"):
-        raise InvalidInputError(
-            f"{name} is sparse, but neighbours are searched among dense points: pass "
+            if metric == PRECOMPUTED
+            else f"{name} is sparse, but neighbours are searched among dense points: pass "
             f"{name}.toarray(), reduce the dimension first, or, if it already holds the "
             "similarities of a graph, use as_graph"
         )
@@ -54,8 +52,8 @@ def checked_points(X: Any, name: str = "X", metric: str = "euclidean") -> FloatA
             f"{name} must be 2-D, one row per point, got shape {array.shape}: for points on a "
             "line pass X.reshape(-1, 1), for a single point X.reshape(1, -1)"
         )
-    if array.shape[0] == 0 or array.shape[1] == 0:
-        missing = "points" if array.shape[0] == 0 else "features"
+    if array.size == 0:
+        missing = "points" if len(array) == 0 else "features"
         raise InvalidInputError(
             f"{name} has no {missing} (shape {array.shape}): at least one is needed"
         )
@@ -81,9 +79,8 @@ def refuse_lost_distances(points: FloatArray, relative: float = SQUARES_VANISH) 
     least = largest * relative
     if not np.any((points < least) & (points > -least) & (points != 0)):
         return  # the usual case, without a copy
-    left = np.rint(points / least)
     n_distinct = len(np.unique(points, axis=0))
-    n_left = len(np.unique(left, axis=0))
+    n_left = len(np.unique(np.rint(points / least), axis=0))
     if 2 * n_left <= n_distinct:
         row, column = np.argwhere(np.abs(points) == largest)[0]
         raise InvalidInputError(

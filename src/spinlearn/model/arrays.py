@@ -1,10 +1,6 @@
-"""Arrays of the types: one layout and dtype each; the intervals of a grid.
-
-One way to make the arrays of the core types: C-contiguous, one dtype each, read-only.
+"""Arrays of the core types: C-contiguous, one dtype each, read-only; the intervals of a grid.
 
 A single layout buys safety (no aliasing surprises) and one Numba signature per kernel.
-
-Cells of a temperature grid: the range that each of its temperatures stands for.
 """
 
 from __future__ import annotations
@@ -94,14 +90,11 @@ def integer_array(values: Any, name: str) -> npt.NDArray[np.int64]:
         raise InvalidInputError(f"{name} must be whole numbers: {error}") from error
     if array.dtype == object:
         array = float_array(array, name)
-    if array.dtype.kind in "ui":
-        if array.size and array.max() > np.iinfo(np.int64).max:
-            raise InvalidInputError(f"{name} holds values too large for a 64-bit integer")
-        return array.astype(np.int64)
-    if array.dtype.kind == "b" or (array.size == 0 and array.dtype.kind == "f"):
-        return array.astype(np.int64)
-    whole = array.dtype.kind == "f" and np.all(array == np.rint(array))
-    if whole and np.all(np.abs(array) < 2.0**63):
+    kind = array.dtype.kind
+    if kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InvalidInputError(f"{name} holds values too large for a 64-bit integer")
+    whole = kind == "f" and np.all((array == np.rint(array)) & (np.abs(array) < 2.0**63))
+    if kind in "uib" or whole:
         return array.astype(np.int64)
     raise InvalidInputError(f"{name} must be whole numbers, got dtype {array.dtype}")
 

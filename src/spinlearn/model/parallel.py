@@ -15,7 +15,7 @@ from spinlearn.errors import ClusterError
 
 Shared = TypeVar("Shared")
 Item = TypeVar("Item")
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 RETRIES = 3  # of a task whose worker is lost
 LOOK_SECONDS = 1.0  # between two looks whether there are workers
@@ -38,7 +38,7 @@ class SentOnce:
         """The objects on the workers."""
         if self._client is not client:
             self._futures = [
-                client.submit(_unpacked, _held(client, _NOTHING.packed(thing)), [], pure=False)
+                client.submit(_unpacked, _held(client, SentOnce().packed(thing)), [], pure=False)
                 for thing in self.objects
             ]
             self._client = client
@@ -61,9 +61,6 @@ class SentOnce:
         return buffer.getvalue()
 
 
-_NOTHING = SentOnce()
-
-
 def _unpacked(packed: bytes, objects: Sequence[Any]) -> Any:
     import io
     from pickle import Unpickler
@@ -76,19 +73,19 @@ def _unpacked(packed: bytes, objects: Sequence[Any]) -> Any:
 
 
 def _call_beside(
-    function: Callable[[Any, Any], Found], packed: bytes, item: Any, objects: list[Any]
-) -> Found:
+    function: Callable[[Any, Any], Result], packed: bytes, item: Any, objects: list[Any]
+) -> Result:
     return function(_unpacked(packed, objects), item)
 
 
 def each(
-    function: Callable[[Shared, Item], Found],
+    function: Callable[[Shared, Item], Result],
     shared: Shared,
     items: Sequence[Item],
     *,
     n_jobs: int = 1,
     beside: SentOnce | None = None,
-) -> list[Found]:
+) -> list[Result]:
     """function(shared, item) of every item: it depends on nothing but its arguments.
 
     `n_jobs` are threads, where there is no cluster; `beside` parts of `shared` that other calls
@@ -123,11 +120,11 @@ def active_client() -> Any:
 
 def _on_cluster(
     client: Any,
-    function: Callable[..., Found],
+    function: Callable[..., Result],
     shared: Any,
     items: Sequence[Any],
     beside: SentOnce,
-) -> list[Found]:
+) -> list[Result]:
     from distributed import KilledWorker
 
     objects = beside.futures(client)
@@ -136,11 +133,11 @@ def _on_cluster(
         client.submit(_call_beside, function, sent, item, objects, pure=False, retries=RETRIES)
         for item in items
     ]
-    found: list[Found] = []
+    results: list[Result] = []
     try:
-        while len(found) < len(futures):
+        while len(results) < len(futures):
             try:
-                found.append(futures[len(found)].result(timeout=LOOK_SECONDS))
+                results.append(futures[len(results)].result(timeout=LOOK_SECONDS))
             except (TimeoutError, UnboundLocalError):
                 # The second: Dask's own, where what waits is cancelled at the moment it ends.
                 try:  # or tasks would wait for a worker forever
@@ -150,7 +147,7 @@ def _on_cluster(
                         f"no worker came within {WAIT_SECONDS:.0f} s: start some, or check the "
                         "address"
                     ) from error
-        return found
+        return results
     except KilledWorker as error:
         raise ClusterError(
             f"{RETRIES + 1} workers were lost with the same task, which most likely needs more "
@@ -170,8 +167,4 @@ def _held(client: Any, packed: bytes) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # that it is large
-        return client.submit(_same, packed, pure=False, retries=RETRIES)
-
-
-def _same(packed: bytes) -> bytes:
-    return packed
+        return client.submit(bytes, packed, pure=False, retries=RETRIES)

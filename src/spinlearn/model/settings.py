@@ -18,7 +18,6 @@ from spinlearn.errors import InvalidInputError
 
 AUTO = "auto"
 WORDS = {"none": None, "true": True, "false": False}
-NUMBERS: dict[str, Any] = {"int": int, "float": (int, float)}
 
 
 class Settings:
@@ -85,12 +84,12 @@ def made(kind: str, known: Mapping[str, Any], spec: Any, example: str) -> Any:
 def _value(text: str, field: Field[Any], where: str) -> Any:
     """The value of a setting from its text."""
     value = value_of(text)
-    wanted, _, none = str(field.type).partition(" | ")
-    number = is_number(value) and value == value and isinstance(value, NUMBERS.get(wanted, object))
-    if wanted in NUMBERS and not number and not (none == "None" and value is None):
-        what = "a whole number" if wanted == "int" else "a number"
+    kind, _, none = str(field.type).partition(" | ")
+    number = is_number(value) and value == value and (kind != "int" or isinstance(value, int))
+    if kind in ("int", "float") and not number and not (none == "None" and value is None):
+        what = "a whole number" if kind == "int" else "a number"
         raise InvalidInputError(f"{where}: {field.name}={text!r} is not {what}: write one")
-    if wanted == "bool" and not isinstance(value, bool):
+    if kind == "bool" and not isinstance(value, bool):
         raise InvalidInputError(f"{where}: {field.name}={text!r} is neither true nor false")
     return value
 
