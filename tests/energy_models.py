@@ -28,6 +28,14 @@ def random_graph(rng: np.random.Generator, n: int, density: float = 0.5) -> Grap
     return Graph(n, edges, rng.uniform(0.2, 1.5, len(edges)))
 
 
+def dense(graph: Graph) -> np.ndarray:
+    """The weights of a graph as a symmetric matrix."""
+    matrix = np.zeros((graph.n_nodes, graph.n_nodes))
+    u, v = graph.edges.T
+    matrix[u, v] = matrix[v, u] = graph.weights
+    return matrix
+
+
 def random_labels(rng: np.random.Generator, n: int, q: int) -> np.ndarray:
     """About a third of the nodes labelled, at least one."""
     labels = np.where(rng.random(n) < 0.3, rng.integers(0, q, n), -1)

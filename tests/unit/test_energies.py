@@ -30,7 +30,7 @@ from spinlearn.engines.checkpoint import fingerprint
 from spinlearn.engines.sampling.samplers import Metropolis, SwendsenWang, Tempering
 from spinlearn.errors import InvalidInputError, UnsupportedModelError
 from spinlearn.model.phases import temperature_grid
-from tests.energy_models import random_graph, random_labels
+from tests.energy_models import dense, random_graph, random_labels
 
 N, Q = 9, 3
 
@@ -42,10 +42,7 @@ def case():
     labels = random_labels(rng, N, Q)
     states = rng.integers(0, Q, (40, N))
     states[:, labels >= 0] = labels[labels >= 0]
-    matrix = np.zeros((N, N))
-    u, v = graph.edges.T
-    matrix[u, v] = matrix[v, u] = graph.weights
-    return graph, labels, states, matrix
+    return graph, labels, states, dense(graph)
 
 
 def cut_of(matrix: np.ndarray, s: np.ndarray) -> float:
@@ -60,12 +57,9 @@ def test_lgc_is_zhous_cost_at_labellings(case):
     y = np.zeros((N, Q))
     y[labels >= 0, labels[labels >= 0]] = 1
     costs = []
-    for s in states:
-        f = np.eye(Q)[s]
-        smooth = sum(
-            w[i, j] * np.sum((f[i] / np.sqrt(d[i]) - f[j] / np.sqrt(d[j])) ** 2)
-            for i in range(N) for j in range(N) if w[i, j]
-        )  # fmt: skip
+    for f in np.eye(Q)[states]:
+        g = f / np.sqrt(np.where(d > 0, d, 1))[:, None]
+        smooth = np.sum(w[:, :, None] * (g[:, None] - g[None]) ** 2)
         costs.append(0.5 * (smooth + mu * np.sum((f - y) ** 2)))
     assert np.ptp(np.array(costs) - model.energy(states)) < 1e-12
 
@@ -150,22 +144,19 @@ def test_ratio_forms_are_cuts_over_sizes(case, energy):
 
 def test_ratio_forms_equal_the_cut_when_classes_are_equally_large():
     ring = Graph(6, [(i, (i + 1) % 6) for i in range(6)])
-    s = [0, 0, 1, 1, 2, 2]
+    grid = temperature_grid(MinCut()(ring, np.full(6, -1), 3))
     for energy in (NormalizedCut(), RatioCut()):
         model = energy(ring, np.full(6, -1), 3)
-        assert model.energy(s) == pytest.approx(3.0)
+        assert model.energy([0, 0, 1, 1, 2, 2]) == pytest.approx(3.0)
         assert model.effective_couplings == pytest.approx(np.ones(6))
-        np.testing.assert_allclose(
-            temperature_grid(model), temperature_grid(MinCut()(ring, np.full(6, -1), 3)), rtol=1e-6
-        )
+        np.testing.assert_allclose(temperature_grid(model), grid, rtol=1e-6)
 
 
 def test_an_empty_class_costs_as_much_as_the_worst_one():
     pair = Graph(3, [(0, 1), (1, 2)])
     model = RatioCut()(pair, [-1, -1, -1], 2)
-    alone = model.energy([0, 1, 0])  # the middle node, degree 2, against the rest
     assert model.energy([0, 0, 0]) == pytest.approx(3 / 4 * 2.0)
-    assert alone == pytest.approx(3 / 4 * (2 / 1 + 2 / 2))
+    assert model.energy([0, 1, 0]) == pytest.approx(3 / 4 * (2 / 1 + 2 / 2))  # the middle node
     chosen = ClassPenalty.ratio(pair, np.ones(3), n_states=2, empty=7.0)
     assert model.replace(class_penalty=chosen).energy([0, 0, 0]) == 7.0
 
@@ -184,14 +175,11 @@ def test_custom_arrays_are_taken_as_they_are(case):
     rng = np.random.default_rng(0)
     half, fields = rng.normal(size=(Q, Q)), rng.normal(size=(N, Q))
     couplings, table = rng.normal(size=graph.n_edges), rng.normal(size=(Q, N + 1))
-    energy = Custom(
-        couplings=couplings, pair_cost=half + half.T, fields=fields, class_penalty=table
-    )
-    model = energy(graph, labels, Q)
-    u, v = graph.edges.T
-    for s, value in zip(states, model.energy(states), strict=True):
-        expected = np.sum(couplings * (half + half.T)[s[u], s[v]])
-        expected += fields[np.arange(N), s].sum()
+    cost = half + half.T
+    energy = Custom(couplings=couplings, pair_cost=cost, fields=fields, class_penalty=table)
+    values, (u, v) = energy(graph, labels, Q).energy(states), graph.edges.T
+    for s, value in zip(states, values, strict=True):
+        expected = np.sum(couplings * cost[s[u], s[v]]) + fields[np.arange(N), s].sum()
         expected += sum(table[c, np.sum(s == c)] for c in range(Q))
         assert value == pytest.approx(expected)
 

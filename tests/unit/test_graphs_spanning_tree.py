@@ -62,13 +62,6 @@ def calls(monkeypatch):
     return counts
 
 
-@pytest.mark.parametrize("d", [1, 3, 12])
-@pytest.mark.parametrize("k", [1, 10])
-def test_random_points(d, k):
-    X = np.random.default_rng(d).random((400, d))
-    assert_minimum_spanning_tree(X, tree_of(X, k=k))
-
-
 @pytest.mark.parametrize("d", [2, 12])
 def test_small_clusters_need_longer_lists(d, calls):
     X = blobs([20] * 20, d, spread=0.1)
@@ -98,7 +91,8 @@ def test_bridge_in_a_dense_region_beats_listed_edges_in_a_sparse_one():
 @pytest.mark.parametrize("seed", range(8))
 def test_uneven_densities(seed):
     rng = np.random.default_rng(seed)
-    X = blobs(rng.integers(1, 60, size=12), 2, spread=np.exp(rng.normal()), seed=seed)
+    d = (1, 2, 3, 12)[seed % 4]
+    X = blobs(rng.integers(1, 60, size=12), d, spread=np.exp(rng.normal()), seed=seed)
     assert_minimum_spanning_tree(X, tree_of(X, k=int(rng.integers(1, 9))))
 
 

@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_wine, make_blobs
 
-from spinlearn import (
-    KNN,
-    Graph,
-    MutualKNN,
-    PottsClassifier,
-    Result,
-    TemperatureRule,
-    compare,
-)
+from spinlearn import KNN, Graph, MutualKNN, PottsClassifier, Result, TemperatureRule, compare
 from spinlearn.baselines import HarmonicFields
 from spinlearn.energies import ENERGIES, MinCut
 from spinlearn.engines import JunctionTree
@@ -28,14 +20,7 @@ from spinlearn.errors import GraphWarning, InvalidInputError
 from spinlearn.minimizers import minimize
 from tests.classifiers import classifier
 from tests.end_to_end.tool import spinlearn_here
-from tests.energy_models import random_graph
-
-
-def matrix_of(graph: Graph) -> np.ndarray:
-    dense = np.zeros((graph.n_nodes, graph.n_nodes))
-    u, v = graph.edges.T
-    dense[u, v] = dense[v, u] = graph.weights
-    return dense
+from tests.energy_models import dense, random_graph
 
 
 def signed_graph(seed: int, n: int = 12) -> Graph:
@@ -53,7 +38,7 @@ def test_they_are_the_definition_in_any_unit(seed, power):
     graph = signed_graph(seed)
     if graph.n_edges == 0:
         return
-    w = matrix_of(graph)
+    w = dense(graph)
     d = np.abs(w).sum(axis=1)
     u, v = graph.edges.T
     expected = w[u, v] / np.sqrt(d[u] * d[v])
@@ -65,8 +50,8 @@ def test_they_are_the_definition_in_any_unit(seed, power):
 
 def test_the_roots_of_the_degrees_are_the_perron_vector():
     graph = random_graph(np.random.default_rng(7), 10)
-    roots = np.sqrt(matrix_of(graph).sum(axis=1))
-    image = matrix_of(graph.homogeneous()) @ roots
+    roots = np.sqrt(dense(graph).sum(axis=1))
+    image = dense(graph.homogeneous()) @ roots
     value = (image / np.where(roots > 0, roots, 1))[roots > 0]
     np.testing.assert_allclose(value, value[0], rtol=1e-12)  # |J| has one scale in all parts
 
@@ -127,7 +112,7 @@ def test_the_paper_takes_the_weights_and_the_default_makes_them_homogeneous():
 
 def test_every_kind_of_graph_becomes_homogeneous_and_graph_stays_the_similarities():
     built = MutualKNN().build(X)
-    matrix = sparse.csr_array(matrix_of(built))
+    matrix = sparse.csr_array(dense(built))
     for given_ in (X, built, matrix, nx.from_scipy_sparse_array(matrix)):
         fitted = fit(given_)
         np.testing.assert_array_equal(fitted.graph_.weights, built.weights)

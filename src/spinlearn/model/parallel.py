@@ -97,7 +97,7 @@ def each(
     return in_threads([partial(function, shared, item) for item in items], n_jobs)
 
 
-def in_threads(calls: Sequence[Callable[[], Found]], n_jobs: int) -> list[Found]:
+def in_threads(calls: Sequence[Callable[[], Result]], n_jobs: int) -> list[Result]:
     """What all calls return, made by so many threads of this process."""
     if n_jobs == 1 or len(calls) < 2:
         return [call() for call in calls]
