@@ -37,65 +37,47 @@ def matrix_spanning_tree(distances: FloatArray) -> Ids:
 
 def points_spanning_tree(search: Search, neighbors: Neighbors) -> Ids:
     """Edges (n - 1, 2) of the minimum spanning tree, given some nearest points of each point."""
-    lists = _Lists(search, neighbors)
-    n_components = len(search.points)
-    component = np.arange(n_components)
+    ids, lengths = (array.copy() for array in neighbors)
+    reach = lengths[:, -1].copy()  # of every list: it holds all points that are nearer
+    everyone, n_components = np.arange(len(ids)), len(ids)
+    component = everyone
     tree = [np.empty((0, 2), dtype=np.int64)]
     while n_components > 1:
-        found, outsiders, lengths = lists.nearest_outsiders(component)
-        best, chosen = _shortest(n_components, component, np.where(found, lengths, np.inf))
-        limit, _ = _shortest(n_components, component, np.where(found, np.inf, lists.reach))
+        foreign = component[ids] != component[:, None]
+        first = foreign.argmax(axis=1)
+        found, outsiders = foreign[everyone, first], ids[everyone, first]
+        nearest = np.where(found, lengths[everyone, first], np.inf)
+        best, chosen = _shortest(n_components, component, nearest)
+        limit, _ = _shortest(n_components, component, np.where(found, np.inf, reach))
         certain = chosen[(best <= limit) & np.isfinite(best)]
         if len(certain):
             edges = np.column_stack([certain, outsiders[certain]])
-            kept, label = _forest(n_components, component[edges], lengths[certain])
+            kept, label = _forest(n_components, component[edges], nearest[certain])
             tree.append(edges[kept])
             component, n_components = label[component], int(label.max()) + 1
-        else:
-            doubtful = ~found & (lists.reach < best[component])
-            lists.extend(component, doubtful, best)
-    return np.concatenate(tree)
-
-
-class _Lists:
-    """Nearest neighbours of every point, as far as they are known: all up to its `reach`."""
-
-    def __init__(self, search: Search, neighbors: Neighbors) -> None:
-        self._search = search
-        self._ids, self._lengths = (array.copy() for array in neighbors)
-        self.reach = self._lengths[:, -1].copy()
-
-    def nearest_outsiders(self, component: Ids) -> tuple[BoolArray, Ids, FloatArray]:
-        """Whether each list holds an outsider, and if so the nearest one and its distance."""
-        foreign = component[self._ids] != component[:, None]
-        everyone, first = np.arange(len(foreign)), foreign.argmax(axis=1)
-        return foreign[everyone, first], self._ids[everyone, first], self._lengths[everyone, first]
-
-    def extend(self, component: Ids, doubtful: BoolArray, best: FloatArray) -> None:
-        """Extend doubtful lists until some component, or all but the largest, are certain.
-
-        The lists of every component include doubtful ones; none of them holds an outsider, and
-        what is farther than the component's best edge does not matter.
-        """
-        sizes = np.bincount(component)
+            continue
+        # No list of a component's doubtful ones holds an outsider, and what is farther than its
+        # best edge does not matter: extend them until some component is certain, or all but the
+        # largest are.
+        doubtful, sizes = ~found & (reach < best[component]), np.bincount(component)
         if sizes.min() <= _MAX_LIST:
-            depth = min(2 * int(sizes.min()), _MAX_LIST, len(component) - 1)
+            depth = min(2 * int(sizes.min()), _MAX_LIST, len(ids) - 1)
             rows = np.flatnonzero(doubtful & (sizes[component] <= depth))
-            ids, distances = self._search.nearest(self._search.points[rows], depth, own=rows)
+            longer = search.nearest(search.points[rows], depth, own=rows)
             # Insiders stay insiders: keep the nearest outsiders only, in lists of the same width.
-            width = self._ids.shape[1]
-            inside = component[ids] == component[rows, None]
-            order = np.argsort(inside, axis=1, kind="stable")[:, :width]
-            self._ids[rows] = np.take_along_axis(ids, order, axis=1)
-            self._lengths[rows] = np.take_along_axis(distances, order, axis=1)
-            full = np.count_nonzero(~inside, axis=1) >= width
-            self.reach[rows] = np.where(full, self._lengths[rows, -1], distances[:, -1])
-            return
-        for one in np.delete(np.arange(len(sizes)), np.argmax(sizes)):
-            rows, outside = np.flatnonzero(doubtful & (component == one)), component != one
-            found, distances = _nearest_outside(self._search.points, outside, rows, best[one])
-            self._ids[rows, 0], self._lengths[rows, 0] = found, distances
-            self.reach[rows] = distances
+            inside = component[longer.ids] == component[rows, None]
+            order = np.argsort(inside, axis=1, kind="stable")[:, : ids.shape[1]]
+            ids[rows] = np.take_along_axis(longer.ids, order, axis=1)
+            lengths[rows] = np.take_along_axis(longer.distances, order, axis=1)
+            full = np.count_nonzero(~inside, axis=1) >= ids.shape[1]
+            reach[rows] = np.where(full, lengths[rows, -1], longer.distances[:, -1])
+        else:
+            for one in np.delete(np.arange(len(sizes)), np.argmax(sizes)):
+                rows, outside = np.flatnonzero(doubtful & (component == one)), component != one
+                near = _nearest_outside(search.points, outside, rows, best[one])
+                ids[rows, 0], lengths[rows, 0] = near
+                reach[rows] = near[1]
+    return np.concatenate(tree)
 
 
 def _nearest_outside(
