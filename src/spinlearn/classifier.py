@@ -10,6 +10,8 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from inspect import Parameter, Signature
+from operator import attrgetter
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,12 +21,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from spinlearn.answers.answer import Answer, Averages, one_temperature
-from spinlearn.answers.labels import (
-    UNKNOWN,
-    LabelCode,
-    encode_outcomes,
-    parse_labels,
-)
+from spinlearn.answers.labels import UNKNOWN, LabelCode, encode_outcomes
 from spinlearn.answers.proposal import ACCEPT, REJECT, Proposal, Word, proposed
 from spinlearn.answers.stopping import StoppingRule
 from spinlearn.answers.unseen import unseen_average, unseen_laws, unseen_outcomes
@@ -36,7 +33,6 @@ from spinlearn.engines import BeliefPropagation, make_engine
 from spinlearn.engines.messages.approximation import approximate_grid
 from spinlearn.engines.messages.cooling import cooled_averages
 from spinlearn.errors import (
-    ContradictionWarning,
     GraphWarning,
     InvalidInputError,
     StoppedError,
@@ -46,11 +42,11 @@ from spinlearn.errors import (
 from spinlearn.graphs import KNN, MutualKNN, describe
 from spinlearn.inputs import (
     LabelledScore,
-    contradiction,
     joining,
     read_graph,
     similarities,
     training_labels,
+    warn_of_contradiction,
 )
 from spinlearn.model.arrays import BoolArray, FloatArray, temperature_array
 from spinlearn.model.equilibrium import Equilibrium
@@ -60,11 +56,10 @@ from spinlearn.model.protocols import Callback, Progress, SamplesLevels, seed_se
 from spinlearn.model.settings import is_open
 from spinlearn.settings import (
     CLASSIFIER,
+    PARAMETERS,
     check,
     class_proportions,
     make_rule,
-    parameters_text,
-    signature,
 )
 from spinlearn.viz.notebook import as_html
 from spinlearn.viz.pictures import Pictures
@@ -73,16 +68,6 @@ PLANNED = ("method", "energy", "label_noise", "proportions", "novelty")  # setti
 QUICK = 3_000  # points beyond which the answer to accepted and rejected proposals is a quick one
 HASTY_TOL = 1e-3  # of messages: marginals are then right to about 1e-2 where they move most
 HASTY_SWEEPS = 25
-
-
-def _of_answer(name: str, text: str) -> Any:
-    """A property that the answer has under this name."""
-
-    def value(self: PottsClassifier) -> Any:
-        return getattr(self._answer, name)
-
-    value.__doc__ = text
-    return property(value)
 
 
 class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
@@ -191,13 +176,19 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             known = ", ".join(one.name for one in CLASSIFIER)
             raise TypeError(f"PottsClassifier has no parameter {next(iter(settings))!r}: {known}")
 
-    __init__.__signature__ = signature()  # type: ignore[attr-defined]
+    __init__.__signature__ = Signature(  # type: ignore[attr-defined]
+        [
+            Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
+            *(Parameter(s.name, Parameter.KEYWORD_ONLY, default=s.default) for s in CLASSIFIER),
+        ]
+    )
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...  # the settings
 
     _feature_names: Any = None  # of whoever fits an array whose columns have names
     _couplings = "homogeneous"  # of the default energy, unless the graph has them already
+    _graph_choices: tuple[Choice, ...] = ()
 
     # -- fitting -------------------------------------------------------------------------------
 
@@ -227,42 +218,47 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         builder = self.graph
         if is_open(builder):
             builder = MutualKNN() if asked.method == "paper" else KNN(n_components="auto")
-        self._training = read_graph(self, X, builder, asked.callback)
-        self.graph_ = self._training.graph
+        training = read_graph(self, X, builder, asked.callback)
+        self._training, self.graph_ = training, training.graph
         self.graph_summary_ = describe(self.graph_)
-        if self._training.nodes is not None:
-            self.nodes_ = self._training.nodes
+        if training.nodes is not None:
+            self.nodes_ = training.nodes
+        self._graph_choices = ()
+        if training.points is not None and is_open(self.graph):
+            n_points, n_used = training.points.shape
+            value = f"{getattr(training.builder, 'n_neighbors', None)} nearest neighbours"
+            why = f"{n_used} features are few enough for {n_points} points"
+            if asked.method == "paper":
+                value, why = value.replace("nearest", "mutual nearest"), "the paper's"
+            elif training.reduction is not None:
+                value += f" in {n_used} principal components"
+                why = (
+                    f"{self.n_features_in_} features for {n_points} points; the components hold "
+                    f"{100 * training.reduction.explained:.0f} % of the variance"
+                )
+            recall = getattr(training.builder, "recall_", None)
+            if recall is not None:
+                why += f"; found by faiss with a measured recall of {recall:.3f}"
+            self._graph_choices = (Choice("graph", value, why),)
         self.__dict__.pop("plan_", None)
         y = np.full(self.graph_.n_nodes, None) if y is None else y
-        return self._follow(training_labels(y, self._training), (), asked)
+        return self._classify(training_labels(y, training), (), asked)
 
     def relabel(
         self, y: Any, *, words: tuple[Word, ...] = (), callback: Callback | None = None
     ) -> Self:
-        """Classify the points of the last `fit` again from other labels.
+        """Classify the points of the last `fit` again from labels `y`; `callback` is as for `fit`.
 
-        The answer is that of `fit` with these labels; the graph is not built again.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,), or mapping
-            As for `fit`.
-        words : tuple of Word
-            What was said about proposals before: rejected groups are not proposed again. Labels
-            that came of it are in y.
-        callback : callable, optional
-            As for `fit`.
-
-        Returns
-        -------
-        self
+        The answer is that of `fit` with these labels; the graph is not built again. `words` are
+        what was said about proposals before: rejected groups are not proposed again. Labels that
+        came of it are in `y`.
         """
         check_is_fitted(self, "graph_")
         code = training_labels(y, self._training)
-        return self._follow(code, tuple(words), self._asked(callback))
+        return self._classify(code, tuple(words), self._asked(callback))
 
     def _asked(self, callback: Callback | None) -> Asked:
-        """What the plan has to know, checked."""
+        """The settings, checked and made into what the plan takes."""
         values = self.get_params(deep=False)
         check(values)
         if callback is not None and not callable(callback):
@@ -285,21 +281,39 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             **{name: values[name] for name in PLANNED},
         ).for_engine()
 
-    def _follow(self, code: LabelCode, words: tuple[Word, ...], asked: Asked) -> Self:
+    def _classify(self, code: LabelCode, words: tuple[Word, ...], asked: Asked) -> Self:
         """Classify by labels, knowing what was said about proposals."""
-        asked = self._told(code, words, asked)
-        self._warn()
+        asked = self._with_labels(code, words, asked)
+        summary, training = self.graph_summary_, self._training
+        if len(self.classes_) and summary.n_components > 1:
+            apart = int(np.sum(~reached(self.graph_, code.states >= 0)))
+            if apart:
+                warnings.warn(
+                    f"the graph has {summary.n_components} parts and {apart} points are in parts "
+                    f"without any label: no label says anything of them; {joining(training)}",
+                    GraphWarning,
+                    stacklevel=3,
+                )
+        if training.points is not None and np.sum(code.states >= 0) > 1:
+            remedy = "both are kept; with label_noise the data may overrule them"
+            warn_of_contradiction(training.points, code, remedy)
         earlier = getattr(self, "plan_", None)
         chosen = plan(self.graph_, code.states, len(code.classes), asked, earlier)
-        self._take(chosen, asked)
+        self.choices_ = [*self._graph_choices, *chosen.choices]
+        self.plan_, self.model_, callback = chosen, chosen.model, asked.callback
+        if isinstance(callback, Clock):  # the engine, which may run much later, has its own
+            inner = callback.callback
+            callback = inner if _has_limit(chosen.engine) else Clock(self.time_limit, inner)
+        run = partial(chosen.engine.run, chosen.model, seed=self.random_state, callback=callback)
         if chosen.parts is not None:
-            self.answer_ = self._averaged(chosen, asked)
+            grid = temperature_array(chosen.temperatures)
+            self.answer_ = self._averaged(chosen, partial(run, grid))
         else:
             answer_of = partial(self._answer_from, chosen)
-            self.answer_ = answer_of(self._equilibrium(chosen, asked, answer_of))
+            self.answer_ = answer_of(self._equilibrium(chosen, asked, run, answer_of))
         return self
 
-    def _told(self, code: LabelCode, words: tuple[Word, ...], asked: Asked) -> Asked:
+    def _with_labels(self, code: LabelCode, words: tuple[Word, ...], asked: Asked) -> Asked:
         """What is asked, with what follows from the labels."""
         self._label_code, self.classes_, self.words_ = code, code.classes, words
         training, given = self._training, self.features
@@ -322,13 +336,9 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             rejected=tuple(word.points for word in words if word.do == REJECT),
         )
 
-    def _averaged(
-        self, chosen: Plan, asked: Asked, run: Callable[[], Equilibrium] | None = None
-    ) -> Answer:
-        """The answer of an average; the engine is asked now only if the law needs it."""
+    def _averaged(self, chosen: Plan, run: Callable[[], Equilibrium]) -> Answer:
+        """The answer of an average; the engine runs now only if the law needs it."""
         assert chosen.parts is not None
-        if run is None:
-            run = partial(self._runner(chosen, asked), temperature_array(chosen.temperatures))
         averages = Averages(chosen.model, run)
         needed = averages.equilibrium if chosen.parts.phase is None else None
         law, groups = chosen.parts.law(needed)
@@ -358,37 +368,6 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             words=self.words_,
         )
 
-    def _runner(self, chosen: Plan, asked: Asked) -> Callable[..., Equilibrium]:
-        """The engine's run, which may begin long after the fit: its time counts from there."""
-        callback = asked.callback
-        if isinstance(callback, Clock):
-            inner = callback.callback
-            callback = inner if _has_limit(chosen.engine) else Clock(self.time_limit, inner)
-        return partial(chosen.engine.run, chosen.model, seed=self.random_state, callback=callback)
-
-    def _take(self, chosen: Plan, asked: Asked) -> None:
-        """Go by this plan."""
-        self.choices_, self.plan_, self.model_ = list(chosen.choices), chosen, chosen.model
-        training = self._training
-        if training.points is None or not is_open(self.graph):
-            return
-        n_points, n_used = training.points.shape
-        mutual = "mutual " if asked.method == "paper" else ""
-        value = f"{getattr(training.builder, 'n_neighbors', None)} {mutual}nearest neighbours"
-        why = f"{n_used} features are few enough for {n_points} points"
-        if asked.method == "paper":
-            why = "the paper's"
-        elif training.reduction is not None:
-            value += f" in {n_used} principal components"
-            why = (
-                f"{self.n_features_in_} features for {n_points} points; the components hold "
-                f"{100 * training.reduction.explained:.0f} % of the variance"
-            )
-        recall = getattr(training.builder, "recall_", None)
-        if recall is not None:
-            why += f"; found by faiss with a measured recall of {recall:.3f}"
-        self.choices_.insert(0, Choice("graph", value, why))
-
     def _answer_from(
         self, chosen: Plan, equilibrium: Equilibrium, temperature: float | None = None
     ) -> Answer:
@@ -409,6 +388,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         self,
         chosen: Plan,
         asked: Asked,
+        run: Callable[..., Equilibrium],
         answer_of: Callable[[Equilibrium, float | None], Answer],
     ) -> Equilibrium:
         """Averages over the grid asked for, or over one that covers the three phases."""
@@ -418,7 +398,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         def with_own(grid: FloatArray) -> FloatArray:
             return np.unique(np.concatenate([grid, own]))
 
-        run, engine = self._runner(chosen, asked), chosen.engine
+        engine = chosen.engine
         one_by_one = isinstance(engine, SamplesLevels) and engine.keeps_levels(self.model_)
         if one_by_one:
             run = partial(run, until=StoppingRule(answer_of))
@@ -441,66 +421,23 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             return coarse
         return finer if len(finer.temperatures) == len(grid) else coarse
 
-    def _warn(self) -> None:
-        """Say what is legal but probably not meant."""
-        states = self._label_code.states
-        summary = self.graph_summary_
-        if len(self.classes_) and summary.n_components > 1:
-            joined = reached(self.graph_, states >= 0)
-            if not np.all(joined):
-                warnings.warn(
-                    f"the graph has {summary.n_components} parts and "
-                    f"{int(np.sum(~joined))} points are in parts without any label: no label "
-                    f"says anything of them; {joining(self._training)}",
-                    GraphWarning,
-                    stacklevel=3,
-                )
-        points = self._training.points
-        if points is not None and np.sum(states >= 0) > 1:
-            clash = contradiction(points, states)
-            if clash is not None:
-                first, second = (str(self.classes_[states[p]]) for p in clash)
-                remedy = "both are kept; with label_noise the data may overrule them"
-                warnings.warn(ContradictionWarning(clash, (first, second), remedy), stacklevel=3)
-
     # -- what the user says about proposals ------------------------------------------------------
 
     def accept(self, group: str, name: Any, *, callback: Callback | None = None) -> Self:
-        """Make a proposal a class of its own.
+        """Make a proposal, the `group` "new:1" for instance, a class of its own.
 
         Its most typical points become labels, as many as a class has in the mean, and the answer
-        follows. Of more than 3,000 points what left-out labels taught is kept from before.
-
-        Parameters
-        ----------
-        group : str
-            Name of the proposal, "new:1".
-        name : str, or int where labels are whole numbers
-            Of the class; one that is known makes the group part of it.
-        callback : callable, optional
-            As for `fit`.
-
-        Returns
-        -------
-        self
+        follows. `name` is that of the class, a whole number where labels are; one that is known
+        makes the group part of it. `callback` is as for `fit`. Of more than 3,000 points what
+        left-out labels taught is kept from before.
         """
         return self._say(ACCEPT, group, name, callback)
 
     def reject(self, group: str, *, callback: Callback | None = None) -> Self:
-        """Say that a proposal is no class of its own, but part of the named class beside it.
+        """Say that a proposal, `group`, is part of the named class beside it.
 
         Its most typical points become labels of that class, and it is not proposed again.
-
-        Parameters
-        ----------
-        group : str
-            Name of the proposal, "new:1".
-        callback : callable, optional
-            As for `fit`.
-
-        Returns
-        -------
-        self
+        `callback` is as for `fit`.
         """
         return self._say(REJECT, group, None, callback)
 
@@ -520,15 +457,14 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             raise InvalidInputError(
                 f"{name!r} is no whole number, but all labels are: give the class a number"
             ) from None
-        new = parse_labels(given, len(given))
         word = Word(do, group, str(name), chosen.points, labelled)
         words = (*self.words_, word)
         if len(given) > QUICK:
-            quick = self._quickly(new, words, self.plan_, callback)
+            quick = self.quickly_relabelled(given, self.plan_, callback, words)
             if quick is not None:
                 self.__dict__.update(quick.__dict__)
                 return self
-        return self._follow(new, words, self._asked(callback))
+        return self.relabel(given, words=words, callback=callback)
 
     def quickly_relabelled(
         self,
@@ -537,39 +473,22 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         callback: Callback | None = None,
         words: tuple[Word, ...] = (),
     ) -> Self | None:
-        """A copy with a quick answer to other labels, for someone who labels and waits.
+        """A copy with a quick answer to other labels `y`, for someone who labels and waits.
 
-        The average is that of an earlier answer, and so are the trees that offer new classes.
-        Messages of the most probable resolution are cooled once and in haste. On ten blobs of 2,000
-        and 20,000 points all calls were those of settled messages, in a fifth of their time.
-
-        Parameters
-        ----------
-        y : array-like of shape (n,), or mapping
-            As for `fit`.
-        earlier : Plan
-            `plan_` of a classifier with the same settings and graph.
-        callback : callable, optional
-            As for `fit`.
-        words : tuple of Word
-            What was said about proposals.
-
-        Returns
-        -------
-        PottsClassifier or None
-            None where the earlier plan left nothing to keep: a model of your own, or the paper's.
+        `earlier` is the `plan_` of a classifier with the same settings and graph. The average is
+        that of its answer, and so are the trees that offer new classes. Messages of the most
+        probable resolution are cooled once and in haste. On ten blobs of 2,000 and 20,000 points
+        all calls were those of settled messages, in a fifth of their time. None where the earlier
+        plan left nothing to keep: a model of your own, or the paper's. `callback` and `words` are
+        as for `relabel`.
         """
-        return self._quickly(training_labels(y, self._training), words, earlier, callback)
-
-    def _quickly(
-        self, code: LabelCode, words: tuple[Word, ...], earlier: Plan, callback: Callback | None
-    ) -> Self | None:
-        quick = copy.copy(self)
-        asked = quick._told(code, words, self._asked(callback))
+        quick, code = copy.copy(self), training_labels(y, self._training)
+        asked = quick._with_labels(code, words, self._asked(callback))
         chosen = replanned(self.graph_, code.states, len(code.classes), asked, earlier)
         if chosen is None or not isinstance(chosen.engine, BeliefPropagation):
             return None
-        quick._take(chosen, asked)
+        quick.choices_ = [*self._graph_choices, *chosen.choices]
+        quick.plan_, quick.model_ = chosen, chosen.model
         wanted = temperature_array(chosen.temperatures)
         if not isinstance(chosen.temperature, str):
             wanted = np.append(wanted, float(chosen.temperature))
@@ -579,9 +498,10 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         hasty = BeliefPropagation(tol=HASTY_TOL, max_sweeps=HASTY_SWEEPS)
         root = np.random.SeedSequence(0)
         run = partial(cooled_averages, hasty, chosen.model, wanted, root, callback)
-        quick.answer_ = quick._answer_from(chosen, run()) if chosen.parts is None else (
-            quick._averaged(chosen, asked, run)
-        )  # fmt: skip
+        if chosen.parts is None:
+            quick.answer_ = quick._answer_from(chosen, run())
+        else:
+            quick.answer_ = quick._averaged(chosen, run)
         return quick
 
     # -- answers -------------------------------------------------------------------------------
@@ -592,40 +512,45 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         return self.answer_
 
     def decide(self, temperature: float | str) -> Answer:
-        """The answer at another temperature, from the equilibrium already found.
+        """The answer at another `temperature`, from the equilibrium already found.
 
-        Parameters
-        ----------
-        temperature : float or str
-            A number, in the unit of the couplings, or the name of a rule, as for the parameter
-            `temperature`.
-
-        Returns
-        -------
-        Answer
+        It is a number, in the unit of the couplings, or the name of a rule, as for the parameter.
         """
         return self._answer.at(temperature)
 
-    equilibrium_ = _of_answer("equilibrium", "All thermal averages over the grid.")
-    profile_ = _of_answer("profile", "The outcome of every point at every temperature of the grid.")
-    temperature_ = _of_answer("temperature", "Temperature of the answer.")
-    transduction_ = _of_answer("calls", "The call of every point.")
-    names_ = _of_answer("names", "The call of every point in words.")
-    status_ = _of_answer("status", "How every point came by its call.")
-    label_distributions_ = _of_answer(
-        "probabilities", "Probability of every named class, (n, n_classes)."
+    equilibrium_ = property(
+        attrgetter("_answer.equilibrium"), doc="All thermal averages over the grid."
     )
-    new_probability_ = _of_answer(
-        "new_probability", "Probability of being in none of the named classes, (n,)."
+    profile_ = property(
+        attrgetter("_answer.profile"),
+        doc="The outcome of every point at every temperature of the grid.",
     )
-    confidence_ = _of_answer("confidence", "Probability of the call, (n,).")
-    expected_accuracy_ = _of_answer(
-        "expected_accuracy",
-        "Share of the calls that are expected to be right, and its standard deviation.",
+    temperature_ = property(attrgetter("_answer.temperature"), doc="Temperature of the answer.")
+    transduction_ = property(attrgetter("_answer.calls"), doc="The call of every point.")
+    names_ = property(attrgetter("_answer.names"), doc="The call of every point in words.")
+    status_ = property(attrgetter("_answer.status"), doc="How every point came by its call.")
+    label_distributions_ = property(
+        attrgetter("_answer.probabilities"),
+        doc="Probability of every named class, (n, n_classes).",
     )
-    forced_labels_ = _of_answer("forced_labels", "The most probable named class of every point.")
-    new_classes_ = _of_answer("new_classes", "Members of every new class, by its name.")
-    proposals_ = _of_answer("proposals", "Groups that may be a class of their own, best first.")
+    new_probability_ = property(
+        attrgetter("_answer.new_probability"),
+        doc="Probability of being in none of the named classes, (n,).",
+    )
+    confidence_ = property(attrgetter("_answer.confidence"), doc="Probability of the call, (n,).")
+    expected_accuracy_ = property(
+        attrgetter("_answer.expected_accuracy"),
+        doc="Share of the calls that are expected to be right, and its standard deviation.",
+    )
+    forced_labels_ = property(
+        attrgetter("_answer.forced_labels"), doc="The most probable named class of every point."
+    )
+    new_classes_ = property(
+        attrgetter("_answer.new_classes"), doc="Members of every new class, by its name."
+    )
+    proposals_ = property(
+        attrgetter("_answer.proposals"), doc="Groups that may be a class of their own, best first."
+    )
 
     @property
     def class_shares_(self) -> FloatArray:
@@ -641,55 +566,28 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         return np.column_stack([p.mean(axis=0), np.sqrt(variance)])
 
     def name_of(self, outcome: int) -> str:
-        """An outcome of `profile_` in words, for instance ``A``, ``new:1`` or ``confused:A|B``.
-
-        Parameters
-        ----------
-        outcome : int
-            As in ``profile_.outcomes``.
-
-        Returns
-        -------
-        str
-        """
+        """An `outcome` of `profile_` in words, for instance ``A``, ``new:1``, ``confused:A|B``."""
         return self._answer.name_of(outcome)
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Probability of the named classes for unseen points.
+        """Probability of the named classes for unseen points X, (n_new, n_classes).
 
-        An average is carried on as it is: the mean of what the graph says of the point's
-        neighbours, and what its own features say. An answer at one temperature follows from the
-        point's couplings to training points, made as theirs were. As in `label_distributions_`,
-        what a row lacks is the probability of new classes and of other states without a name. All
-        are equally probable where a point resembles no training point.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, d)
-            Unseen points; after fitting a graph, their similarities to its nodes, (n_new, n).
-
-        Returns
-        -------
-        float array (n_new, n_classes)
+        X holds their features, (n_new, d), or after fitting a graph their similarities to its
+        nodes, (n_new, n). An average is carried on as it is: the mean of what the graph says of
+        the point's neighbours, and what its own features say. An answer at one temperature follows
+        from the point's couplings to training points, made as theirs were. As in
+        `label_distributions_`, what a row lacks is the probability of new classes and of other
+        states without a name. All are equally probable where a point resembles no training point.
         """
         return self._unseen(X)[1][:, : len(self.classes_)]
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Calls of unseen points, written as in `transduction_`.
+        """Calls of unseen points X, (n_new,), written as in `transduction_`.
 
-        A point takes its most probable class, or new class. By the paper's rule it does so when the
-        first two differ by more than tau, and otherwise takes the outcome that prevails among its
-        neighbours. A point that resembles no training point, or by the paper's rule those of
-        several outcomes equally, is unknown (-1 or 'unknown').
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, d)
-            Unseen points; after fitting a graph, their similarities to its nodes, (n_new, n).
-
-        Returns
-        -------
-        array (n_new,)
+        X is as for `predict_proba`. A point takes its most probable class, or new class. By the
+        paper's rule it does so when the first two differ by more than tau, and otherwise takes the
+        outcome that prevails among its neighbours. A point that resembles no training point, or by
+        the paper's rule those of several outcomes equally, is unknown (-1 or 'unknown').
         """
         answer, (similarity, laws, reached) = self._answer, self._unseen(X)
         if answer.law is None:
@@ -719,17 +617,15 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         return answer, None, {"points": training.points, "pixels": training.pixels}
 
     def _repr_html_inner(self) -> str:
-        return str(super()._repr_html_inner()) + self._answer_html()
+        """Scikit-learn's picture of the settings and, once fitted, the answer."""
+        answer = as_html(self.answer_) if hasattr(self, "answer_") else ""
+        return str(super()._repr_html_inner()) + answer
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         bundle = super()._repr_mimebundle_(**kwargs)
         if "text/html" in bundle:
-            bundle["text/html"] += self._answer_html()
+            bundle["text/html"] = self._repr_html_inner()
         return bundle
-
-    def _answer_html(self) -> str:
-        """What scikit-learn's picture of the settings does not show: the answer, once fitted."""
-        return as_html(self.answer_) if hasattr(self, "answer_") else ""
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -757,4 +653,4 @@ class Clock:
 
 
 if PottsClassifier.__doc__:
-    PottsClassifier.__doc__ = PottsClassifier.__doc__.replace("<parameters>", parameters_text())
+    PottsClassifier.__doc__ = PottsClassifier.__doc__.replace("<parameters>", PARAMETERS)

@@ -2,7 +2,7 @@
 
 X is either points, from which a builder makes the graph, or a graph already (spinlearn, SciPy
 sparse, networkx). Unseen points are attached to the training graph by their similarities A to its
-nodes; rivals give them the mean over their neighbours, sum_j A_ij p_j / sum_j A_ij.
+nodes.
 """
 
 from __future__ import annotations
@@ -13,17 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from spinlearn.answers.labels import LabelCode, as_array, parse_labels
-from spinlearn.answers.unseen import NEGLIGIBLE
-from spinlearn.errors import InvalidInputError, LabelWarning
+from spinlearn.errors import ContradictionWarning, InvalidInputError, LabelWarning
 from spinlearn.graphs import PixelGrid, as_graph, make_builder
 from spinlearn.graphs.neighbors import PointBuilder
 from spinlearn.graphs.points import Reduction, checked_points
-from spinlearn.model.arrays import BoolArray, FloatArray, IntArray, frozen, restore
+from spinlearn.model.arrays import FloatArray, IntArray, frozen, restore
 from spinlearn.model.graph import Graph
 from spinlearn.model.protocols import Callback, GraphBuilder
 
@@ -58,23 +56,14 @@ class LabelledScore(ClassifierMixin):
     """A classifier whose `score` knows that y may have points without a label."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of the labelled points among X that are given their label; others do not count.
+        """Share of the labelled points among X that are given their label, from 0 to 1.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            Points, as for `predict`.
-        y : array-like of shape (n,)
-            True classes; -1 (None, NaN, "") where unknown.
-        sample_weight : array-like of shape (n,), optional
-            How much each point counts.
-
-        Returns
-        -------
-        float
-            From 0 to 1.
+        y are true classes, -1 (None, NaN, "") where unknown; these points do not count.
+        `sample_weight`, (n,), says how much each point counts.
         """
-        refuse_other_order(y, index_of(X))
+        index = index_of(X)
+        if index is not None:
+            refuse_other_order(y, index)
         given = read_labels(y, len(y))
         known = given.states >= 0
         if not np.any(known):
@@ -124,35 +113,28 @@ def read_graph(
     return TrainingGraph(graph, points, plain, reduction=reduction, index=index_of(X))
 
 
-def require_labels(y: Any) -> None:
-    """Refuse y = None before any work starts: a rival needs labels."""
-    if y is None:
-        raise InvalidInputError(
-            "requires y to be passed, but the target y is None: give one label per point, "
-            "-1 where there is none"
-        )
-
-
 def training_labels(y: Any, training: TrainingGraph) -> LabelCode:
     """Labels of the training points; for an image, y may be one of the same shape.
 
     A mapping holds the labels of those that have one: by node, by the index of a data frame, or by
     row number. A pandas Series whose index is nodes of a networkx graph is such a mapping.
     """
-    refuse_other_order(y, training.index)
-    y = labels_by_row(y, training.graph.n_nodes, training.nodes, training.index)
-    if training.pixels is None:
-        return read_labels(y, training.graph.n_nodes)
-    image = as_array(y)
-    if image.ndim < 2 or image.shape == (training.graph.n_nodes, 1) != training.shape:
-        return read_labels(y, training.graph.n_nodes)
+    n_points = training.graph.n_nodes
+    if training.index is not None:
+        refuse_other_order(y, training.index)
+    if isinstance(y, Mapping) or training.nodes is not None:
+        y = labels_by_row(y, n_points, training.nodes, training.index)
+    image = None if training.pixels is None else as_array(y)
+    if image is None or image.ndim < 2 or image.shape == (n_points, 1) != training.shape:
+        return read_labels(y, n_points)
     if image.shape != training.shape:
         turned = ", turned (y.T)" if image.shape[::-1] == training.shape else ""
         raise InvalidInputError(
             f"the image of labels y has shape {image.shape}, but the mask {training.shape}: give "
             f"one label per pixel of the mask{turned}, or one per True pixel as a list"
         )
-    inside = read_labels(image[tuple(training.pixels.T)], training.graph.n_nodes)
+    assert training.pixels is not None
+    inside = read_labels(image[tuple(training.pixels.T)], n_points)
     outside = int(np.sum(read_labels(image.ravel(), image.size).states >= 0))
     outside -= int(np.sum(inside.states >= 0))
     if outside:
@@ -184,27 +166,11 @@ def similarities(estimator: Any, X: Any, training: TrainingGraph) -> tuple[Any, 
             "dense array; after fitting a graph, their similarities to its nodes, (n_new, n)"
         )
     if training.builder is None:
-        return _similarity_rows(X, training.graph.n_nodes, type(estimator).__name__), None
+        return _similarity_rows(estimator, X, training.graph.n_nodes), None
     unseen = _checked(estimator, X, reset=False)
     if training.reduction is not None:
         unseen = training.reduction.apply(unseen)
     return training.builder.attach(unseen, training.points), unseen
-
-
-def mean_over_neighbors(
-    similarity: Any, values: FloatArray, graph: Graph, otherwise: float
-) -> tuple[FloatArray, BoolArray]:
-    """Mean of the training points' values (n, k) for unseen points, and where it means anything.
-
-    Weights never vanish, so a point counts as reached by training points only where they sum to
-    more than a rounding error of the couplings; the others get the value `otherwise`.
-    """
-    total = np.asarray(similarity.sum(axis=1)).ravel()
-    means = similarity @ values
-    reached = total > NEGLIGIBLE * np.abs(graph.weights).max(initial=0.0)
-    means[reached] /= total[reached, None]
-    means[~reached] = otherwise
-    return means, reached
 
 
 def is_graph(X: Any) -> bool:
@@ -212,17 +178,19 @@ def is_graph(X: Any) -> bool:
     return isinstance(X, Graph) or hasattr(X, "tocoo") or hasattr(X, "is_directed")
 
 
-def contradiction(points: FloatArray, states: npt.NDArray[Any]) -> tuple[int, int] | None:
-    """Two identical points with different labels, if there are any."""
-    labelled = np.flatnonzero(states >= 0)
+def warn_of_contradiction(points: FloatArray, code: LabelCode, remedy: str) -> None:
+    """Say that two identical points have different labels, if there are any."""
+    labelled = np.flatnonzero(code.states >= 0)
     _, group = np.unique(points[labelled], axis=0, return_inverse=True)
     order = np.lexsort((labelled, group.ravel()))
-    same = group.ravel()[order][1:] == group.ravel()[order][:-1]
-    nodes = labelled[order]
-    clash = np.flatnonzero(same & (states[nodes[1:]] != states[nodes[:-1]]))
-    if len(clash) == 0:
-        return None
-    return int(nodes[clash[0]]), int(nodes[clash[0] + 1])
+    nodes, group = labelled[order], group.ravel()[order]
+    states = code.states[nodes]
+    clash = np.flatnonzero((group[1:] == group[:-1]) & (states[1:] != states[:-1]))
+    if len(clash):
+        pair = slice(clash[0], clash[0] + 2)
+        first, second = map(int, nodes[pair])
+        labels = str(code.classes[states[pair][0]]), str(code.classes[states[pair][1]])
+        warnings.warn(ContradictionWarning((first, second), labels, remedy), stacklevel=4)
 
 
 def _checked(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
@@ -273,7 +241,7 @@ def _checked(estimator: Any, X: Any, *, reset: bool) -> FloatArray:
     return checked_points(points)
 
 
-def _similarity_rows(X: Any, n_nodes: int, estimator_name: str) -> Any:
+def _similarity_rows(estimator: Any, X: Any, n_nodes: int) -> Any:
     """Non-negative similarities of unseen points to the nodes of a fitted graph."""
     from scipy.sparse import csr_array
 
@@ -288,8 +256,9 @@ def _similarity_rows(X: Any, n_nodes: int, estimator_name: str) -> Any:
         )
     if matrix.shape[1] != n_nodes:
         raise InvalidInputError(
-            f"X has {matrix.shape[1]} features, but {estimator_name} is expecting {n_nodes}: after "
-            "fitting a graph, give the similarities of the new points to each of its nodes"
+            f"X has {matrix.shape[1]} features, but {type(estimator).__name__} is expecting "
+            f"{n_nodes}: after fitting a graph, give the similarities of the new points to each of "
+            "its nodes"
         )
     if matrix.nnz and (not np.all(np.isfinite(matrix.data)) or matrix.data.min() < 0):
         raise InvalidInputError(
@@ -311,15 +280,14 @@ def index_of(table: Any) -> Any:
 
 
 def refuse_other_order(y: Any, index: Any) -> None:
-    """Refuse a y that names the same rows as X (its index is given), but in another order."""
+    """Refuse a y that names the same rows as the `index` of X, but in another order."""
     own = index_of(y)
-    if own is None or index is None or len(own) != len(index):
-        return
-    if not (own.is_unique and index.is_unique):
+    if own is None or len(own) != len(index) or not (own.is_unique and index.is_unique):
         return
     place = own.get_indexer(index)
-    if np.all(place >= 0) and np.any(place != np.arange(len(place))):
-        row = int(np.argmax(place != np.arange(len(place))))
+    moved = place != np.arange(len(place))
+    if np.all(place >= 0) and np.any(moved):
+        row = int(np.argmax(moved))
         raise InvalidInputError(
             f"y and X have the same index in different orders (row {row} is {own[row]!r} in y, "
             f"{index[row]!r} in X), and labels go by position: pass y.loc[X.index], or y.to_numpy()"

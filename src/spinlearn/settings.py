@@ -6,16 +6,15 @@ features first, and from `READING`, what the user says about a file. Stored answ
 logs hold the same names. A new setting is one entry here, and what it does where it is used.
 
 Graphs, energies, engines and temperature rules have settings of their own, which a text can give:
-"knn:10,n_components=20", "min_cut:label_strength=2", "paper:grid=0:2:21" (`core.settings.made`).
+"knn:10,n_components=20", "min_cut:label_strength=2", "paper:grid=0:2:21" (`model.settings.made`).
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from inspect import Parameter, Signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,12 +73,7 @@ class TemperatureRule(Settings):
     eta_min: float | None = None
 
     def temperatures(self) -> Any:
-        """The grid as numbers, or "auto".
-
-        Returns
-        -------
-        "auto" or float array
-        """
+        """The grid as numbers, or "auto"."""
         return self.grid if is_open(self.grid) else read_grid(self.grid)
 
 
@@ -196,16 +190,6 @@ def _listed(names: Sequence[str], most: int = 10) -> str:
 # -- checks ----------------------------------------------------------------------------------------
 
 
-def _within(name: str, low: float, high: float, what: str, *, none: bool = False) -> Any:
-    """A check that a value is a number from `low` to below `high`."""
-
-    def check(value: Any) -> None:
-        if not ((none and value is None) or (is_number(value) and low <= value < high)):
-            raise InvalidInputError(f"{name}={value!r} is not {what}")
-
-    return check
-
-
 def _check_engine(value: Any) -> None:
     """Even settings that an exact answer would never look at."""
     engine = make_engine(value)
@@ -228,6 +212,8 @@ class Setting(NamedTuple):
     kind: str  # what it may be, in the classifier's docstring
     help: str  # what it means, for the docstring and the command's help
     check: Callable[[Any], object] | None = None  # refuses a value that makes no sense
+    # what a number must be: no less, below, in words; None is as good if it is the default
+    between: tuple[float, float, str] | None = None
     written: str = ""  # how it is written on the command line, if that is not plain
     text: Any = str  # what the command line makes of it first
     option: str = ""  # its name there, where that is another
@@ -277,8 +263,8 @@ CLASSIFIER = (
         "label_noise", None, "float or None",
         "Share of the labels that may be wrong, below 0.5: labels become finite fields that the "
         "data can overrule. None or 0: they hold.",
-        _within("label_noise", 0, 0.5, "a share of wrong labels: use a number from 0 to below 0.5, "
-                "or None where no label is wrong", none=True),
+        between=(0, 0.5, "a share of wrong labels: use a number from 0 to below 0.5, or None where "
+                 "no label is wrong"),
         text=float, first=True,
     ),
     Setting(
@@ -286,8 +272,8 @@ CLASSIFIER = (
         "Share of all classes that you expect to have no label, for the method messages: prior of "
         "the probability that a point is in none of the named ones. 0: every class has a label. "
         "The paper's rule has its own.",
-        _within("novelty", 0, 1, "a share of classes without label: use a number from 0, never, to "
-                f"below 1; the default is {NOVELTY}"),
+        between=(0, 1, "a share of classes without label: use a number from 0, never, to below 1; "
+                 f"the default is {NOVELTY}"),
         text=float, first=True,
     ),
     Setting(
@@ -309,15 +295,14 @@ CLASSIFIER = (
     Setting(
         "tau", 0.1, "float",
         "A point is confused where its two largest probabilities differ by no more than this.",
-        _within("tau", 0, 1, "a confidence threshold: use 0 <= tau < 1"),
+        between=(0, 1, "a confidence threshold: use 0 <= tau < 1"),
         text=float,
     ),
     Setting(
         "time_limit", None, "float or None",
         "Seconds after which the fit ends with what there is: a sampling engine with the accuracy "
         "reached, any other as if a callback had stopped it.",
-        _within("time_limit", np.nextafter(0, 1), np.inf, "a time: use seconds > 0, or None",
-                none=True),
+        between=(np.nextafter(0, 1), np.inf, "a time: use seconds > 0, or None"),
         text=float, first=True,
     ),
     Setting(
@@ -360,27 +345,15 @@ READING = (
 )  # fmt: skip
 
 
-def signature() -> Signature:
-    """That of the classifier: keywords, with their defaults."""
-    return Signature(
-        [
-            Parameter("self", Parameter.POSITIONAL_OR_KEYWORD),
-            *(Parameter(s.name, Parameter.KEYWORD_ONLY, default=s.default) for s in CLASSIFIER),
-        ]
+# A section of the classifier's docstring, from its second line on indented as in a class.
+PARAMETERS = "\n".join(
+    f"    {one.name} : {one.kind}, default {one.default!r}\n".replace("'", '"')
+    + textwrap.fill(
+        one.help, 100, initial_indent=8 * " ", subsequent_indent=8 * " ",
+        break_long_words=False, break_on_hyphens=False,
     )
-
-
-def parameters_text(settings: Iterable[Setting] = CLASSIFIER) -> str:
-    """The section Parameters of a docstring, indented as in a class."""
-    lines: list[str] = []
-    for one in settings:
-        default = one.default if one.default is None else repr(one.default).replace("'", '"')
-        lines.append(f"    {one.name} : {one.kind}, default {default}")
-        lines += textwrap.wrap(
-            one.help, 100, initial_indent=8 * " ", subsequent_indent=8 * " ",
-            break_long_words=False, break_on_hyphens=False,
-        )  # fmt: skip
-    return "\n".join(lines).strip()
+    for one in CLASSIFIER
+).strip()  # fmt: skip
 
 
 def complete(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -400,8 +373,13 @@ def check(values: Mapping[str, Any]) -> None:
         )
     own = None if is_open(values["energy"]) else make_energy(values["energy"])
     for setting in CLASSIFIER:
+        value = values[setting.name]
         if setting.check is not None:
-            setting.check(values[setting.name])
+            setting.check(value)
+        elif setting.between is not None and not (value is None and setting.default is None):
+            low, high, meant = setting.between
+            if not (is_number(value) and low <= value < high):
+                raise InvalidInputError(f"{setting.name}={value!r} is not {meant}")
     strength = getattr(own, "label_strength", np.inf)
     noise = values["label_noise"]
     if noise and np.any(np.isfinite(np.asarray(strength, dtype=np.float64))):

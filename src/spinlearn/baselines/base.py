@@ -20,16 +20,15 @@ from sklearn.utils._param_validation import InvalidParameterError, validate_para
 from sklearn.utils.validation import check_is_fitted
 
 from spinlearn.answers.labels import UNKNOWN, encode_outcomes
-from spinlearn.errors import ContradictionWarning, GraphWarning, InvalidInputError
+from spinlearn.answers.unseen import NEGLIGIBLE
+from spinlearn.errors import GraphWarning, InvalidInputError
 from spinlearn.inputs import (
     LabelledScore,
-    contradiction,
     joining,
-    mean_over_neighbors,
     read_graph,
-    require_labels,
     similarities,
     training_labels,
+    warn_of_contradiction,
 )
 from spinlearn.model.arrays import TIE, BoolArray, FloatArray, IntArray
 from spinlearn.model.graph import Graph, reached
@@ -152,7 +151,11 @@ class GraphClassifier(LabelledScore, GraphEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Classify the points of `X` from the few labels in `y`, both as for `PottsClassifier`."""
-        require_labels(y)
+        if y is None:
+            raise InvalidInputError(
+                "requires y to be passed, but the target y is None: give one label per point, "
+                "-1 where there is none"
+            )
         self._check_settings()
         self._training = read_graph(self, X, self.graph)
         self.graph_ = self._training.graph
@@ -191,14 +194,20 @@ class GraphClassifier(LabelledScore, GraphEstimator):
         return self._named(*self._attached(X))
 
     def _attached(self, X: Any) -> tuple[FloatArray, BoolArray]:
-        """Soft labels of unseen points, and where they mean anything."""
+        """Soft labels of unseen points, and where they mean anything.
+
+        They are means over neighbours, sum_j A_ij p_j / sum_j A_ij. Weights never vanish, so a
+        point counts as reached by training points only where they sum to more than a rounding
+        error of the couplings.
+        """
         check_is_fitted(self, "label_distributions_")
-        return mean_over_neighbors(
-            similarities(self, X, self._training)[0],
-            self.label_distributions_,
-            self.graph_,
-            1 / len(self.classes_),
-        )
+        similarity, _ = similarities(self, X, self._training)
+        total = np.asarray(similarity.sum(axis=1)).ravel()
+        means: FloatArray = similarity @ self.label_distributions_
+        known = total > NEGLIGIBLE * np.abs(self.graph_.weights).max(initial=0.0)
+        means[known] /= total[known, None]
+        means[~known] = 1 / len(self.classes_)
+        return means, known
 
     def _named(self, distributions: FloatArray, known: BoolArray) -> npt.NDArray[Any]:
         """The class of the largest entry of every row, in the user's labels."""
@@ -219,12 +228,12 @@ class GraphClassifier(LabelledScore, GraphEstimator):
                 GraphWarning,
                 stacklevel=3,
             )
-        points = self._training.points
-        clash = None if points is None else contradiction(points, states)
-        if clash is not None:
-            first, second = (str(self.classes_[states[p]]) for p in clash)
-            remedy = "both are used; correct or drop one of them"
-            warnings.warn(ContradictionWarning(clash, (first, second), remedy), stacklevel=3)
+        if self._training.points is not None:
+            warn_of_contradiction(
+                self._training.points,
+                self._label_code,
+                "both are used; correct or drop one of them",
+            )
 
 
 class GraphClusterer(ClusterMixin, GraphEstimator):
