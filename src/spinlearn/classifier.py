@@ -518,39 +518,20 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         """
         return self._answer.at(temperature)
 
-    equilibrium_ = property(
-        attrgetter("_answer.equilibrium"), doc="All thermal averages over the grid."
-    )
-    profile_ = property(
-        attrgetter("_answer.profile"),
-        doc="The outcome of every point at every temperature of the grid.",
-    )
-    temperature_ = property(attrgetter("_answer.temperature"), doc="Temperature of the answer.")
+    # Described above, among the attributes.
+    equilibrium_ = property(attrgetter("_answer.equilibrium"), doc="All thermal averages.")
+    profile_ = property(attrgetter("_answer.profile"), doc="Outcomes at all temperatures.")
+    temperature_ = property(attrgetter("_answer.temperature"), doc="That of the answer.")
     transduction_ = property(attrgetter("_answer.calls"), doc="The call of every point.")
     names_ = property(attrgetter("_answer.names"), doc="The call of every point in words.")
     status_ = property(attrgetter("_answer.status"), doc="How every point came by its call.")
-    label_distributions_ = property(
-        attrgetter("_answer.probabilities"),
-        doc="Probability of every named class, (n, n_classes).",
-    )
-    new_probability_ = property(
-        attrgetter("_answer.new_probability"),
-        doc="Probability of being in none of the named classes, (n,).",
-    )
-    confidence_ = property(attrgetter("_answer.confidence"), doc="Probability of the call, (n,).")
-    expected_accuracy_ = property(
-        attrgetter("_answer.expected_accuracy"),
-        doc="Share of the calls that are expected to be right, and its standard deviation.",
-    )
-    forced_labels_ = property(
-        attrgetter("_answer.forced_labels"), doc="The most probable named class of every point."
-    )
-    new_classes_ = property(
-        attrgetter("_answer.new_classes"), doc="Members of every new class, by its name."
-    )
-    proposals_ = property(
-        attrgetter("_answer.proposals"), doc="Groups that may be a class of their own, best first."
-    )
+    label_distributions_ = property(attrgetter("_answer.probabilities"), doc="(n, n_classes).")
+    new_probability_ = property(attrgetter("_answer.new_probability"), doc="Of no named class.")
+    confidence_ = property(attrgetter("_answer.confidence"), doc="Probability of the call.")
+    expected_accuracy_ = property(attrgetter("_answer.expected_accuracy"), doc="And its error.")
+    forced_labels_ = property(attrgetter("_answer.forced_labels"), doc="Named classes only.")
+    new_classes_ = property(attrgetter("_answer.new_classes"), doc="Their members, by name.")
+    proposals_ = property(attrgetter("_answer.proposals"), doc="Groups that may be a class.")
 
     @property
     def class_shares_(self) -> FloatArray:

@@ -100,17 +100,7 @@ class ContradictionWarning(LabelWarning):
         super().__init__(self.naming(str(points[0]), str(points[1])))
 
     def naming(self, first: str, second: str) -> str:
-        """The message with the points' names in place of their row numbers.
-
-        Parameters
-        ----------
-        first, second : str
-            Names of the two points.
-
-        Returns
-        -------
-        str
-        """
+        """The message with the points' names, `first` and `second`, for their row numbers."""
         return (
             f"points {first} and {second} are identical but labelled {self._labels[0]} and "
             f"{self._labels[1]}: {self._remedy}"

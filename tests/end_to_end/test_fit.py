@@ -72,11 +72,7 @@ def forced_accuracy(rows: list[dict[str, str]], truth: list[str]) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "per_class", "n_points", "least"),
-    [
-        ("wine", 8, None, 0.85),
-        ("digits", 3, 250, 0.75),
-    ],
+    ("name", "per_class", "n_points", "least"), [("wine", 8, None, 0.85), ("digits", 3, 250, 0.75)]
 )
 def test_fit_classifies_scikit_learns_sets(tmp_path, name, per_class, n_points, least):
     frame, truth = written(tmp_path, name, per_class, n_points)
@@ -218,9 +214,8 @@ def test_explore_answers_at_other_temperatures_without_the_data(tmp_path):
         "explore", "out", "--temperatures", "0.2,0.4", "--temperature", 0.4, "--out", "other",
         cwd=tmp_path,
     )  # fmt: skip
-    assert read_rows(tmp_path / "other" / "labels.csv") == read_rows(
-        tmp_path / "direct" / "labels.csv"
-    )
+    other, direct = (read_rows(tmp_path / out / "labels.csv") for out in ("other", "direct"))
+    assert other == direct
 
 
 def layouts_of(report: Path) -> list[dict]:
@@ -248,39 +243,11 @@ def test_the_maps_are_neighbours_and_principal_components_and_can_be_made_again(
     report.unlink()
     worked("explore", "out", cwd=tmp_path)
     assert report.read_bytes() == before
-
-
-def test_two_features_are_drawn_as_they_are(tmp_path):
-    frame, _ = written(tmp_path, "iris", 3)
-    worked(
-        "fit", "data.csv", "--labels", "label", "--features", "x2,x3",
-        "--temperature", "auto:grid=0.5",
-        "--out", "out", cwd=tmp_path,
-    )  # fmt: skip
-    assert len(layouts_of(tmp_path / "out" / "report.html")) == 1
-    np.testing.assert_array_equal(
-        Result.load(tmp_path / "out").layout, frame[["x2", "x3"]].to_numpy()
-    )
-
-
-def test_a_hidden_class_that_the_cut_misses_is_found_at_a_higher_temperature(tmp_path):
-    X, truth = datasets.make_blobs(120, centers=4, cluster_std=0.8, random_state=1)
-    frame = pd.DataFrame(X, columns=["x", "y"])
-    frame.insert(0, "label", "")
-    for c in range(3):  # nobody labels the fourth blob
-        frame.loc[np.flatnonzero(truth == c)[:2], "label"] = "ABC"[c]
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    fit = ("fit", "data.csv", "--labels", "label", "--method", "paper", "--temperature")
-    grid = "grid=0,0.2,0.3,0.4,small_groups=outlier"  # stray points of other blobs join no class
-    worked(*fit, f"0:{grid}", "--out", "my answer", cwd=tmp_path)
-    assert {r["status"] for r in read_rows(tmp_path / "my answer" / "labels.csv")} == {
-        "labelled", "confident",
-    }  # fmt: skip
-    # Where classes have formed it stands.
-    spinlearn_here(*fit, f"0.3:{grid}", "--out", "found", cwd=tmp_path)
-    calls = np.array([r["call"] for r in read_rows(tmp_path / "found" / "labels.csv")])
-    assert np.mean(calls[truth == 3] == "new:1") > 0.9
-    assert not np.any(calls[truth != 3] == "new:1")
+    frame.to_csv(tmp_path / "data.csv", index=False)  # two features are drawn as they are
+    worked("fit", "data.csv", "--labels", "label", "--features", "x2,x3", *quick, cwd=tmp_path)
+    assert len(layouts_of(report)) == 1
+    drawn = Result.load(tmp_path / "out").layout
+    np.testing.assert_array_equal(drawn, frame[["x2", "x3"]].to_numpy())
 
 
 @pytest.mark.slow

@@ -145,14 +145,12 @@ def test_a_lock_that_nobody_holds_keeps_nobody_off(tmp_path, left):
     assert leftovers(tmp_path) == set()
 
 
-def test_a_lock_that_is_no_file_is_told_and_left(tmp_path):
-    (tmp_path / ".out.lock").symlink_to("nowhere")
+def test_a_lock_that_is_no_file_or_another_s_is_left(tmp_path):
+    lock = tmp_path / ".out.lock"
+    lock.symlink_to("nowhere")
     refusal(tmp_path, r"cannot be written .*\.out\.lock")
     assert leftovers(tmp_path) == {".out.lock"}
-
-
-def test_the_lock_of_another_is_not_removed(tmp_path):
-    lock = tmp_path / ".out.lock"
+    lock.unlink()
     with only_run(tmp_path / "out"):
         lock.unlink()
         lock.write_text("another's", encoding="utf-8")
@@ -211,18 +209,14 @@ def test_a_run_that_is_kept_stays_what_it_is_when_going_on_is_refused(table):
         assert (table / ".out.finished.npz").read_bytes() == saved
 
 
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
-def test_once_the_answer_stands_nobody_is_told_that_there_is_none(table, monkeypatch, kind):
-    monkeypatch.setattr("spinlearn.cli.fit.print_summary", lambda *_: signal.raise_signal(kind))
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM, None])
+def test_once_the_answer_stands_nothing_undoes_it(table, monkeypatch, kind):
+    """Neither a signal while it is printed, nor output that cannot be."""
+    ends = no_room if kind is None else lambda *_: signal.raise_signal(kind)
+    monkeypatch.setattr("spinlearn.cli.fit.print_summary", ends)
     done = spinlearn_here(*command(*SHORT), cwd=table)
-    assert done.returncode == 128 + kind
-    assert done.stderr == ""
-    assert leftovers(table) == ALL_OF_IT
-
-
-def test_output_that_cannot_be_printed_makes_no_interrupted_run(table, monkeypatch):
-    monkeypatch.setattr("spinlearn.cli.fit.print_summary", no_room)
-    assert spinlearn_here(*command(*SHORT), cwd=table).returncode == 2
+    assert done.returncode == (2 if kind is None else 128 + kind)
+    assert kind is None or done.stderr == ""  # nobody is told that there is none
     assert leftovers(table) == ALL_OF_IT
 
 

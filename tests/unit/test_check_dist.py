@@ -71,17 +71,18 @@ def test_a_whole_wheel_passes(files, sdist):
     check(files, sdist)
 
 
-@pytest.mark.parametrize(
-    ("line", "instead", "complaint"),
-    [
-        ("Author: The spinlearn developers\n", "", "the author is not named"),
-        ("Provides-Extra: dask\n", "", "the extras are"),
-        ("Classifier: Typing :: Typed\n", "", "classifiers are missing: {'Typing :: Typed'}"),
-        ("License-Expression: BSD-3-Clause\n", "", "the licence is not named"),
-        (spinlearn.__version__, "9.9.9", r"CHANGELOG\.md has no section 9\.9\.9"),
-    ],
-)
-def test_wrong_metadata_are_named(files, sdist, line, instead, complaint):
+WRONG = {
+    "Author: The spinlearn developers\n": ("", "the author is not named"),
+    "Provides-Extra: dask\n": ("", "the extras are"),
+    "Classifier: Typing :: Typed\n": ("", "classifiers are missing: {'Typing :: Typed'}"),
+    "License-Expression: BSD-3-Clause\n": ("", "the licence is not named"),
+    spinlearn.__version__: ("9.9.9", r"CHANGELOG\.md has no section 9\.9\.9"),
+}
+
+
+@pytest.mark.parametrize("line", WRONG)
+def test_wrong_metadata_are_named(files, sdist, line):
+    instead, complaint = WRONG[line]
     files[f"{INFO}/METADATA"] = metadata().replace(line, instead)
     with pytest.raises(SystemExit, match=complaint):
         check(files, sdist)

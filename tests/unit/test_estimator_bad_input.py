@@ -68,20 +68,12 @@ def changed(row, column, value):
 
 BAD_POINTS = [
     (changed(3, 1, np.nan), "1 NaN or infinite values, the first at row 3, column 1.*impute"),
-    (pd.DataFrame(changed(3, 1, np.nan)), "1 NaN or infinite values, the first at row 3"),
-    (X[:, 0], "2D array, got 1D array.*[Rr]eshape"),
-    (X[None], "dim 3, while dim <= 2"),
-    (None, "2D array"),
-    (np.empty((0, 2)), r"0 sample\(s\).*minimum of 1"),
-    (np.empty((16, 0)), r"0 feature\(s\).*minimum of 1"),
     ([["a", "b"]] * 16, "could not convert.*table of numbers"),
     (np.full((16, 2), "a"), "real numbers.*<U1.*encode"),
     (np.zeros((16, 2), dtype="datetime64[s]"), "real numbers.*datetime"),
-    (X + 1j, "Complex data"),
     ([[1.0, 2.0], [3.0]], "sequence.*one row of equal length per point"),
     (np.ma.masked_greater(X, 3), "masked values: fill them in or drop"),
     (pd.DataFrame({"size": X[:, 0], "town": "x"}), r"1 non-numeric columns \(town\).*encode"),
-    ([["1_000", "2"]] * 16, "the text '1_000' at row 0, column 0.*without _"),
     ([[1.0, 2.0]] * 15 + [[1.0, "1_000"]], "the text '1_000' at row 15, column 1"),
     (np.array([["1_0", "2"]] * 16, dtype=np.dtypes.StringDType()), "real numbers.*StringDType"),
     ({"a": X[:, 0], "b": X[:, 1]}, r"X is a mapping.*pandas\.DataFrame\(X\)"),
@@ -102,11 +94,8 @@ def test_bad_points_are_refused(points, message):
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        (changed(3, 1, np.nan), "1 NaN or infinite values, the first at row 3"),
-        (X[:, 0], "2D array, got 1D array"),
         (X[:, :1], "X has 1 features, but PottsClassifier is expecting 2"),
         (sparse.csr_array(X), "csr_array: pass their features as a dense array"),
-        (nx.path_graph(4), "Graph: pass their features as a dense array"),
         (Graph(4, []), "Graph: pass their features"),
     ],
 )
@@ -152,25 +141,20 @@ def test_names_of_features_are_remembered_and_checked():
     frame = pd.DataFrame(X, columns=["length", "width"])
     model = fit(frame)
     assert model.feature_names_in_.tolist() == ["length", "width"]
-    np.testing.assert_array_equal(model.predict(frame), TRUTH)
     with pytest.raises(InvalidInputError, match="feature names should match"):
         model.predict(frame[["width", "length"]])
-    assert not hasattr(fit(X), "feature_names_in_")
 
 
 # -- labels --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("y", "message"),
-    [
-        (Y[:-1], r"y has shape \(15,\), but there are 16 points"),
-        ([0, "a", *Y[2:].tolist()], r"mixes labels of different kinds \(number, text\)"),
-    ],
-)
-def test_bad_labels_are_refused(y, message):
-    with pytest.raises(InvalidInputError, match=message):
-        fit(y=y)
+def test_bad_labels_are_refused():
+    with pytest.raises(InvalidInputError, match=r"y has shape \(15,\), but there are 16 points"):
+        fit(y=Y[:-1])
+    with pytest.raises(
+        InvalidInputError, match=r"mixes labels of different kinds \(number, text\)"
+    ):
+        fit(y=[0, "a", *Y[2:].tolist()])
 
 
 @pytest.mark.parametrize("column", [Y[:, None], pd.DataFrame({"y": Y})])
@@ -227,10 +211,10 @@ def test_without_labels_the_clusters_are_new_classes(nothing):
 def test_all_points_labelled(classes):
     model = fit(y=classes[TRUTH])
     assert set(model.status_) == {"labelled"}
-    np.testing.assert_array_equal(model.transduction_, classes[TRUTH])
     assert model.transduction_.dtype.kind == classes.dtype.kind
     np.testing.assert_array_equal(model.label_distributions_, np.eye(2)[TRUTH])
-    np.testing.assert_array_equal(model.predict(X + 0.01), classes[TRUTH])
+    for calls in (model.transduction_, model.predict(X + 0.01)):
+        np.testing.assert_array_equal(calls, classes[TRUTH])
 
 
 def test_contradictory_labels_on_identical_points_are_kept_with_a_warning():
@@ -240,9 +224,6 @@ def test_contradictory_labels_on_identical_points_are_kept_with_a_warning():
         model = fit(points, TEXT)
     assert model.names_[[0, SIZE]].tolist() == ["a", "b"]
     assert model.status_[[0, SIZE]].tolist() == ["labelled"] * 2
-
-
-def test_zero_and_minus_zero_are_identical():
     with pytest.warns(LabelWarning, match="points 0 and 2 are identical but labelled 4 and 6"):
         fit([[0.0, 1.0], [3.0, 1.0], [-0.0, 1.0]], [4, -1, 6])
 
@@ -252,7 +233,7 @@ def test_identical_points_with_the_same_label_are_no_contradiction():
     points[1:3] = points[0]
     y = Y.copy()
     y[1] = 0
-    model = fit(points, y)  # a warning would be an error here
+    model = fit(points, y)  # without a warning, which would be an error here
     np.testing.assert_array_equal(model.transduction_, TRUTH)
     # The unlabelled copy of two labelled points.
     assert model.label_distributions_[2, 0] > 0.99
@@ -319,12 +300,6 @@ def test_points_in_parts_without_a_label_are_new_never_the_first_class():
     np.testing.assert_array_equal(model.predict(points), model.transduction_)
 
 
-def test_parts_with_labels_need_no_warning():
-    model = fit(graph=KNN(n_neighbors=3))
-    assert model.graph_summary_.n_components == 2
-    np.testing.assert_array_equal(model.transduction_, TRUTH)
-
-
 @pytest.mark.parametrize(
     ("small_groups", "calls"), [("outlier", [-1, -1]), ("join", [-1, -1]), ("new", [-3, -2])]
 )
@@ -350,14 +325,8 @@ def as_networkx(matrix):
 
 
 FORMS = [
-    sparse.csr_array,
-    sparse.csr_matrix,
-    sparse.coo_array,
-    sparse.coo_matrix,
-    sparse.csc_array,
-    sparse.lil_matrix,
-    Graph.from_sparse,
-    as_networkx,
+    *(sparse.csr_array, sparse.csr_matrix, sparse.coo_array, sparse.coo_matrix, sparse.csc_array),
+    *(sparse.lil_matrix, Graph.from_sparse, as_networkx),
 ]
 
 
@@ -373,30 +342,22 @@ def test_every_form_of_a_graph_gives_the_same_answer(form):
 def test_self_loops_and_stored_zeros_change_nothing():
     expected = fit(CHAIN, CHAIN_LABELS)
     loops = CHAIN + 5 * sparse.eye_array(4)
-    rows, columns = CHAIN.tocoo().coords
-    stored = sparse.coo_array(
-        (
-            np.append(CHAIN.tocoo().data, [0.0, 0.0]),
-            (np.append(rows, [0, 3]), np.append(columns, [3, 0])),
-        ),
-        shape=(4, 4),
-    )
+    (u, v), weights = CHAIN.tocoo().coords, CHAIN.tocoo().data
+    pairs = np.append(u, [0, 3]), np.append(v, [3, 0])
+    stored = sparse.coo_array((np.append(weights, [0.0, 0.0]), pairs), shape=(4, 4))
     for matrix in (loops, stored):
         model = fit(matrix, CHAIN_LABELS)
         assert model.graph_.n_edges == 3
         np.testing.assert_array_equal(model.label_distributions_, expected.label_distributions_)
 
 
-def test_negative_weights_push_apart():
-    model = fit(-CHAIN, CHAIN_LABELS)
-    assert "negative weights" in str(model.choices_[0])
-    assert model.transduction_.tolist() == ["a", "b", "a", "b"]
-
-
-def test_weights_of_zero_are_no_edges():
+def test_weights_may_be_negative_or_zero():
+    apart = fit(-CHAIN, CHAIN_LABELS)
+    assert "negative weights" in str(apart.choices_[0])
+    assert apart.transduction_.tolist() == ["a", "b", "a", "b"]
     with pytest.warns(GraphWarning, match="4 parts and 2 points"):
-        model = fit(0 * CHAIN, CHAIN_LABELS)
-    assert model.status_.tolist() == ["labelled", "outlier", "outlier", "labelled"]
+        none = fit(0 * CHAIN, CHAIN_LABELS)
+    assert none.status_.tolist() == ["labelled", "outlier", "outlier", "labelled"]
 
 
 @pytest.mark.parametrize(
@@ -404,10 +365,8 @@ def test_weights_of_zero_are_no_edges():
     [
         (sparse.triu(CHAIN), r"not symmetric.*\(W \+ W.T\) / 2"),
         (CHAIN * np.nan, "graph matrix holds 6 NaN or infinite values.*correct or drop"),
-        (CHAIN * np.inf, "graph matrix holds 6 NaN or infinite values"),
         (CHAIN * (1 + 1j), "graph matrix must be real numbers.*complex"),
         (CHAIN[:3], r"square, got shape \(3, 4\).*toarray"),
-        (sparse.coo_array(np.ones(4)), r"square, got shape \(4,\)"),
         (sparse.csr_array((0, 0)), "whole number >= 1"),
         (nx.DiGraph([(0, 1), (1, 2), (2, 3)]), "directed.*to_undirected"),
         (nx.Graph(), "no nodes"),
@@ -430,59 +389,38 @@ def test_bad_graphs_are_refused(graph, message):
         ({"graph": "radius"}, r"lacks a setting.*'radius:0.5'"),
         ({"graph": "knn:n=3"}, "'n' is not a setting of knn; it has n_neighbors=..., metric="),
         ({"graph": "knn:ten"}, "n_neighbors='ten' is not a whole number"),
-        ({"graph": "mutual_knn:spanning_tree=1"}, "'1' is neither true nor false"),
-        ({"graph": KNN(n_components=0)}, "n_components=0 is not a number of components"),
         ({"graph": KNN(n_components=2, metric="precomputed")}, "takes distances: leave one"),
         ({"graph": KNN}, r"KNN is not a graph builder.*an instance such as KNN\(n_neighbors=5\)"),
-        ({"graph": None}, "NoneType is not a graph builder"),
         ({"graph": KNN(n_neighbors=0)}, "n_neighbors=0.*whole number >= 1"),
         ({"graph": PixelGrid()}, "mask must be True or False at every pixel.*a comparison such as"),
         ({"engine": "foo"}, "'foo' is unknown: use one of .*'junction_tree'"),
         ({"engine": JunctionTree}, r"not an engine.*an instance such as JunctionTree\(\)"),
-        ({"engine": None}, "None is not an engine"),
         ({"energy": "foo"}, "'foo' is unknown: use one of 'min_cut'"),
         ({"engine": "junction_tree:tol=1"}, "'tol' is not a setting of junction_tree; it has"),
-        ({"energy": None}, "energy=None is unknown"),
         ({"energy": ["min_cut"]}, "energy=.* is unknown"),
         ({"temperatures": "foo"}, "temperatures 'foo' cannot be read: write auto, numbers >= 0"),
-        ({"temperatures": "0:1"}, "temperatures '0:1' cannot be read: .*a range such as 0:2:21"),
-        ({"temperatures": "0:1:100000"}, "how many, at most 10000"),
         ({"temperatures": []}, "non-empty"),
         ({"temperatures": [-1]}, "temperatures must be >= 0"),
-        ({"temperatures": [0.1, np.nan]}, "not NaN"),
         ({"temperatures": [[1, 2], [3, 4]]}, r"list of numbers, got shape \(2, 2\)"),
-        ({"temperatures": ["0.1"]}, "temperatures must be real numbers"),
         ({"temperatures": None}, "temperatures must be real numbers: got None"),
-        ({"temperatures": np.array([1j])}, "temperatures must be real numbers"),
         (
             {"temperature": "foo"},
             "temperature='foo' is unknown: use 'auto', 'calibrated', 'paper' or a number >= 0",
         ),
-        *[
-            ({"small_groups": what}, "small_groups=.*use one of 'join', 'outlier', 'new'")
-            for what in ("old", None, 3)
-        ],
+        ({"small_groups": "old"}, "small_groups=.*use one of 'join', 'outlier', 'new'"),
         ({"temperature": -1}, ">= 0"),
-        ({"temperature": np.nan}, "not NaN"),
         ({"temperature": None}, "must be real numbers: got None"),
         ({"temperature": [0.1, 0.2]}, "one number, got 2: give a grid as `temperatures`"),
         ({"temperature": []}, "non-empty"),
-        *[({"tau": tau}, "tau=.*use 0 <= tau < 1") for tau in (-1, 1, 1.5, "a", None, np.nan, [0])],
+        *[({"tau": tau}, "tau=.*use 0 <= tau < 1") for tau in (-1, 1, "a", None, np.nan, [0])],
         *[
             ({"eta_min": eta, "temperature": "auto"}, "eta_min=.*use None or a number >= 0")
             for eta in (-1, np.nan, "a", [1.0], [1, 2])
         ],
-        *[
-            ({"label_strength": strength}, "label_strength.*>= 0.*inf clamps")
-            for strength in (-1, np.nan, np.full(16, -0.1))
-        ],
-        *[
-            ({"label_strength": strength}, "label_strength.*one per point")
-            for strength in ([1, 2], np.ones((16, 1)), [1.0])
-        ],
+        ({"label_strength": np.full(16, -0.1)}, "label_strength.*>= 0.*inf clamps"),
+        ({"label_strength": np.ones((16, 1))}, "label_strength.*one per point"),
         ({"label_strength": "a"}, "label_strength must be real numbers"),
         ({"label_strength": 1e12}, "drowns the couplings.*use inf"),
-        ({"n_states": 1}, "n_states=1 is out of range"),
         *[({"time_limit": t}, "time_limit=.*use seconds > 0") for t in (0, -1, np.nan, "a")],
         *[({"novelty": n}, "novelty=.*from 0, never, to below 1") for n in (-0.1, 1, "a", None)],
         *[({"label_noise": n}, "label_noise=.*below 0.5, or None") for n in (-0.1, 0.5, "a")],
@@ -490,15 +428,11 @@ def test_bad_graphs_are_refused(graph, message):
         ({"proportions": [1, 1], "method": "paper"}, "proportions belong to the energy"),
         ({"proportions": {"2": 1}}, "'2' is not a class among the labels.*'0', '1'"),
         ({"proportions": {"1": 1}}, "nothing is said of '0'"),
-        ({"proportions": [1.0]}, "1 numbers for 2 classes: give one for each, in the order"),
-        ({"proportions": "0=0.4,1=x"}, "'x' is not a share"),
-        ({"proportions": "0=0.4,0=0.6"}, "'0=0.6' is not NAME=SHARE of another class"),
         ({"proportions": [0.5, 0.5], "energy": "min_cut"}, "give them to that"),
         ({"method": "magic"}, "method='magic' is unknown"),
         ({"features": "on"}, "features='on' is unknown"),
         ({"n_states": 128}, "n_states=128 is out of range.*at most 127"),
         ({"n_states": 2.5}, "n_states must be a whole number"),
-        ({"n_states": "3"}, "n_states must be a whole number"),
         ({"callback": 3}, "callback=3 cannot be called: pass a function"),
     ],
 )
@@ -507,12 +441,9 @@ def test_bad_settings_are_refused(settings, message):
         fit(**settings)
 
 
-def test_fewer_states_than_classes_are_refused():
+def test_numbers_of_states_that_cannot_be_are_refused():
     with pytest.raises(InvalidInputError, match="n_states=2 is fewer than the 16 classes"):
         fit(y=np.arange(2 * SIZE), n_states=2)
-
-
-def test_too_many_states_for_the_exact_engine_are_refused_with_a_remedy():
     with pytest.raises(UnsupportedModelError, match=r"127 states.*a sparser graph"):
         fit(n_states=127, engine="junction_tree")
 
@@ -525,18 +456,14 @@ def test_settings_that_need_the_run_are_refused_before_it():
     assert calls == []
 
 
-def test_grid_is_sorted_without_repetitions():
-    np.testing.assert_array_equal(
-        fit(temperatures=[0.3, 0.1, 0.3]).profile_.temperatures, [0.1, 0.3]
-    )
+def test_the_grid_is_sorted_without_repetitions_and_holds_the_answer():
+    sort = fit(temperatures=[0.3, 0.1, 0.3])
+    np.testing.assert_array_equal(sort.profile_.temperatures, [0.1, 0.3])
     one = fit(temperatures=0.5, temperature="auto")
     assert one.profile_.temperatures.tolist() == [0.5]
-
-
-def test_an_answer_off_the_grid_is_one_more_row():
     model = fit(temperatures=[0.5], temperature=0.1)
-    assert model.profile_.temperatures.tolist() == [0.1, 0.5]
-    assert model.equilibrium_.temperatures.tolist() == [0.1, 0.5]
+    for temperatures in (model.profile_.temperatures, model.equilibrium_.temperatures):
+        assert temperatures.tolist() == [0.1, 0.5]
     assert model.temperature_ == 0.1
     np.testing.assert_array_equal(model.label_distributions_, model.equilibrium_.marginals[0])
 
@@ -616,7 +543,6 @@ def test_unseen_points_of_a_graph_are_rows_of_similarities(form):
     ("rows", "message"),
     [
         (np.ones((1, 5)), "X has 5 features.*expecting 4.*similarities of the new points"),
-        ([[1.0, -1.0, 0, 0]], "finite and >= 0"),
         (sparse.csr_array([[1.0, -1.0, 0, 0]]), "finite and >= 0"),
         ([[1.0, np.nan, 0, 0]], "1 NaN or infinite"),
         (np.ones(4), "2-D"),
@@ -645,11 +571,7 @@ def test_an_unseen_point_equally_similar_to_both_classes_is_not_the_first():
     [
         ("warm", "rule 'warm' is unknown for a profile: use one of 'auto', 'paper'"),
         (-0.1, ">= 0"),
-        (np.nan, "not NaN"),
-        (None, "got None"),
         ([0.1, 0.2], "one number, got 2"),
-        ([], "non-empty"),
-        ([[0.1]], "shape"),
     ],
 )
 def test_decide_refuses(temperature, message):
@@ -676,41 +598,26 @@ def test_clone_copies_nested_settings_and_no_results():
         again.set_params(graph__n_neighbours=7)
 
 
-def test_grid_search_reaches_nested_settings():
+def test_grid_search_and_pipelines_reach_nested_settings():
     points = np.concatenate([X, X + 0.05])
-    model = PottsClassifier(
-        graph=KNN(n_neighbors=5), temperature=TemperatureRule(name=0.1, grid=GRID)
-    )
+    rule = TemperatureRule(name=0.1, grid=GRID)
+    model = PottsClassifier(graph=KNN(n_neighbors=5), temperature=rule)
     grid = {"graph__n_neighbors": [1, 3], "tau": [0.05, 0.2]}
-    search = GridSearchCV(model, grid, cv=2, error_score="raise")
-    search.fit(points, np.tile(TRUTH, 2))
+    search = GridSearchCV(model, grid, cv=2, error_score="raise").fit(points, np.tile(TRUTH, 2))
     tried = [(p["graph__n_neighbors"], p["tau"]) for p in search.cv_results_["params"]]
     assert sorted(tried) == [(1, 0.05), (1, 0.2), (3, 0.05), (3, 0.2)]
     best = search.best_estimator_
     assert (best.graph.n_neighbors, best.tau) == tuple(search.best_params_.values())
     assert search.best_score_ == 1.0
     assert model.graph.n_neighbors == 5
-
-
-def test_pipeline_is_the_same_as_its_steps_by_hand():
     stretched = X * [1.0, 100.0]
-    pipeline = make_pipeline(
-        StandardScaler(), PottsClassifier(temperature=TemperatureRule(name=0.1, grid=GRID))
-    )
-    pipeline.fit(stretched, Y)
-    scaled = StandardScaler().fit_transform(stretched)
-    np.testing.assert_array_equal(
-        pipeline[-1].label_distributions_, fit(scaled).label_distributions_
-    )
-    np.testing.assert_array_equal(pipeline.predict(stretched), TRUTH)
+    pipeline = make_pipeline(StandardScaler(), PottsClassifier(temperature=rule)).fit(stretched, Y)
+    by_hand = fit(StandardScaler().fit_transform(stretched)).label_distributions_
+    np.testing.assert_array_equal(pipeline[-1].label_distributions_, by_hand)
     assert pipeline.score(stretched, TRUTH) == 1.0
 
 
-def pickled(thing):
-    return pickle.loads(pickle.dumps(thing))
-
-
-@pytest.mark.parametrize("way", [pickled, copy.deepcopy])
+@pytest.mark.parametrize("way", [lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy])
 @pytest.mark.parametrize("source", ["points", "graph"])
 def test_copies_of_a_fitted_model_give_the_same_answers(way, source):
     model = fit(y=TEXT) if source == "points" else fit(CHAIN, CHAIN_LABELS)
@@ -749,41 +656,23 @@ LABELS = np.append(Y, [-1] * SIZE)
 APART = KNN(n_neighbors=3)  # no link joins the blobs
 
 
-@pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
-def test_permuting_the_points_permutes_the_answer():
-    expected = fit(POINTS, LABELS, graph=APART)
-    assert set(expected.transduction_) == {0, 1, -2}
-    for seed in range(3):
-        order = np.random.default_rng(seed).permutation(len(POINTS))
-        model = fit(POINTS[order], LABELS[order], graph=APART)
-        np.testing.assert_array_equal(model.transduction_, expected.transduction_[order])
-        np.testing.assert_array_equal(model.status_, expected.status_[order])
-        whole = fit(POINTS, LABELS).label_distributions_  # links join the blobs
-        moved = fit(POINTS[order], LABELS[order]).label_distributions_
-        np.testing.assert_allclose(moved, whole[order], rtol=0, atol=1e-12)
-        reached = np.flatnonzero(order < 2 * SIZE)  # of the others no label says anything
-        np.testing.assert_allclose(
-            model.label_distributions_[reached],
-            expected.label_distributions_[order[reached]],
-            rtol=0,
-            atol=1e-12,
-        )
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
 @pytest.mark.parametrize("names", [[-9, 12], [1, 0]])
-def test_renaming_the_classes_renames_the_answer(names):
+def test_renaming_classes_and_permuting_points_do_the_same_to_the_answer(names):
     expected = fit(POINTS, LABELS, graph=APART)
+    assert set(expected.transduction_) == {0, 1, -2}
+    points = np.random.default_rng(sum(names)).permutation(len(POINTS))
     table = np.array([*names, -1])
-    model = fit(POINTS, table[LABELS], graph=APART)
-    named = expected.transduction_ >= 0
-    np.testing.assert_array_equal(model.transduction_[named], table[expected.transduction_[named]])
-    assert set(model.transduction_[~named]) == {min(-1, *names) - 1}
-    np.testing.assert_array_equal(model.status_, expected.status_)
-    order = np.argsort(names)
+    model = fit(POINTS[points], table[LABELS][points], graph=APART)
+    calls = expected.transduction_[points]
+    np.testing.assert_array_equal(model.transduction_[calls >= 0], table[calls[calls >= 0]])
+    assert set(model.transduction_[calls < 0]) == {min(-1, *names) - 1}
+    np.testing.assert_array_equal(model.status_, expected.status_[points])
+    laws = expected.label_distributions_[points][:, np.argsort(names)]
+    reached = points < 2 * SIZE  # of the others no label says anything
     np.testing.assert_allclose(
-        model.label_distributions_, expected.label_distributions_[:, order], rtol=0, atol=1e-12
+        model.label_distributions_[reached], laws[reached], rtol=0, atol=1e-12
     )
 
 
@@ -840,17 +729,13 @@ def test_given_labels_are_kept_at_every_temperature(temperature):
 @pytest.mark.parametrize("kind", [PottsClassifier, LocalGlobalConsistency])
 @pytest.mark.parametrize("names", [[4, 6], ["a", "b"]])
 def test_score_counts_points_with_a_label_only(names, kind):
-    rng = np.random.default_rng(0)
-    truth = np.arange(40) % 2
-    X = rng.normal(scale=0.3, size=(40, 2)) + 5 * truth[:, None]
-    y = np.array([names[k] for k in truth], dtype=object)
-    known = np.arange(40) < 10
-    y[~known] = None
+    y = np.array([names[k] for k in TRUTH], dtype=object)
+    y[::2] = None
     model = kind().fit(X, y)
     assert model.score(X, y) == 1
     wrong = y.copy()
-    wrong[0] = names[1]
-    assert model.score(X, wrong) == pytest.approx(0.9)
-    assert model.score(X, wrong, sample_weight=np.arange(40)) == 1  # the first weighs nothing
+    wrong[1] = names[1]
+    assert model.score(X, wrong) == pytest.approx(1 - 1 / SIZE)
+    assert model.score(X, wrong, sample_weight=np.arange(2 * SIZE) > 1) == 1
     with pytest.raises(InvalidInputError, match="nothing can be scored"):
-        model.score(X, np.full(40, -1))
+        model.score(X, np.full(2 * SIZE, -1))

@@ -23,7 +23,7 @@ from spinlearn.answers.labels import (
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.inputs import read_labels
 from spinlearn.io.dataset import Dataset
-from spinlearn.workflows.fitting import fit_dataset
+from spinlearn.workflows.fitting import Fitting
 
 TEXT = [
     ["a", None, "b", "a"],
@@ -341,6 +341,6 @@ def test_other_labels_from_which_nothing_is_learned_are_not(labels):
 
 def test_doubts_about_names_are_among_the_notes_of_a_file():
     data = dataset(["T cell", "t cell", "unknown", *[None] * 5])
-    _, notes = fit_dataset(data, {"method": "paper", "temperature": "0.3:grid=0.3"})
+    _, notes = Fitting(data, {"method": "paper", "temperature": "0.3:grid=0.3"}).result(data.labels)
     assert sum("'T cell' and 't cell' are the same but for case" in note for note in notes) == 1
     assert sum("--unlabelled 'unknown'" in note for note in notes) == 1

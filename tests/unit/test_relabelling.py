@@ -13,7 +13,7 @@ from spinlearn.classifier import PottsClassifier
 from spinlearn.errors import StoppedError
 from spinlearn.io.dataset import Dataset
 from spinlearn.labelling.refit import CENTRAL, Refit, doubted, new_groups, next_points
-from spinlearn.workflows.fitting import Fitting, fit_dataset
+from spinlearn.workflows.fitting import Fitting
 
 pytestmark = pytest.mark.slow
 
@@ -94,7 +94,7 @@ def test_the_loop_gives_the_answer_of_fit():
     data = loop.fitting.data
     given = labels(*firsts(2), 0)
     parts = {"source": data.source, "ids": data.ids, "points": X, "feature_names": list("abcde")}
-    fitted, _ = fit_dataset(Dataset(**parts, labels=given, table=True), {})
+    fitted, _ = Fitting(Dataset(**parts, labels=given, table=True)).result(given)
     assert shown.kind == "fit"
     assert shown.result.table(data.ids).csv() == fitted.table(data.ids).csv()
     plain = [dict(r.settings, seconds=0, diagnostics=0) for r in (shown.result, fitted)]

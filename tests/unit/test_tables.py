@@ -11,8 +11,7 @@ import pytest
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import ReadOptions
 from spinlearn.io.reading import read_dataset
-from spinlearn.settings import complete
-from spinlearn.workflows.fitting import prepared_points
+from spinlearn.workflows.fitting import Fitting
 
 N = 30
 RNG = np.random.default_rng(5)
@@ -384,7 +383,7 @@ def test_words_are_left_out_unless_named_and_become_columns_of_zero_and_one(writ
     )
     note = said(data, "'where' is used as a column of 0 and 1 for each of its 3 values")
     assert note.endswith("'Biscoe', 'Dream', 'Torgersen'")
-    points, _ = prepared_points(data, complete({}))  # all of them weigh as much as one number
+    points = Fitting(data).points  # all of them weigh as much as one number
     np.testing.assert_allclose(points[:, 0].var(), 1.0)
     np.testing.assert_allclose(points[:, 1:].var(axis=0).sum(), 1.0)
     two = FRAME.assign(sex=["f", "m"] * (N // 2))

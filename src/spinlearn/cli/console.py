@@ -7,6 +7,7 @@ import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from types import FrameType
@@ -59,6 +60,7 @@ def say(screen: Console, text: str, style: str | None = None) -> None:
     screen.print(printable(text), style=style, markup=False, soft_wrap=True)
 
 
+@dataclass
 class Watch:
     """A callback for engines: moves the bar, and asks the engine to stop after Ctrl-C.
 
@@ -66,12 +68,13 @@ class Watch:
     says that the answer stands: Ctrl-C then only cuts short what is printed.
     """
 
-    def __init__(self, bar: Progress) -> None:
-        self._bar = bar
-        self._task: TaskID = bar.add_task("graph", total=1.0, error="")
-        self.stopped = False
-        self.exit_code = 0
-        self._interrupted = self._writing = self._written = False
+    _bar: Progress
+    _task: TaskID
+    stopped: bool = False
+    exit_code: int = 0
+    _interrupted: bool = False
+    _writing: bool = False
+    _written: bool = False
 
     def __call__(self, report: Report) -> bool:
         """What an engine calls between blocks."""
@@ -123,7 +126,7 @@ def watched(screen: Console, quiet: bool = False) -> Iterator[Watch]:
         TextColumn("{task.fields[error]}"),
     )
     with Progress(*columns, console=screen, transient=True, disable=quiet) as bar:
-        watch = Watch(bar)
+        watch = Watch(bar, bar.add_task("graph", total=1.0, error=""))
         # Batch systems and `timeout` send SIGTERM before they kill.
         before = {s: signal.signal(s, watch.interrupt) for s in (signal.SIGINT, signal.SIGTERM)}
         try:
@@ -134,9 +137,13 @@ def watched(screen: Console, quiet: bool = False) -> Iterator[Watch]:
 
 
 def print_summary(
-    screen: Console, result: Result, folder: Path, messages: Sequence[str] = ()
+    screen: Console,
+    result: Result,
+    folder: Path,
+    messages: Sequence[str] = (),
+    files: Sequence[Path] = (),
 ) -> None:
-    """Print what a result says; `folder` is where it can be explored.
+    """Print what a result says; `folder` is where it can be explored, `files` were written.
 
     First why it is not to be trusted, if so, and how good it is; then what was chosen, the calls,
     the phases, proposals, what happened on the way.
@@ -169,6 +176,8 @@ def print_summary(
         )
     for message in messages:
         say(screen, f"note: {message}", "yellow")
+    for path in files:
+        say(screen, f"wrote {path}")
 
 
 def _calls(result: Result) -> Table:

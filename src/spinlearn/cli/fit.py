@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -96,13 +96,7 @@ def fit(
     from spinlearn.files.atomic_write import leftovers
     from spinlearn.io.folder import check_name
     from spinlearn.io.reading import read_dataset
-    from spinlearn.workflows.fitting import (
-        configured_engine,
-        fit_dataset,
-        more_time_helps,
-        predicted_cost,
-        saves_its_runs,
-    )
+    from spinlearn.workflows.fitting import Fitting, configured_engine, predicted_cost
 
     if (blocks is not None and scheduler is None) or (parts is not None and blocks is None):
         raise InvalidInputError(
@@ -116,8 +110,8 @@ def fit(
     checkpoint = whole.with_name(f".{whole.name}.checkpoint.npz")
     finished = whole.with_name(f".{whole.name}.finished.npz")
     engine = configured_engine(settings["engine"], checkpoint, blocks, parts)
+    screen = console()
     with _alone(out), on_cluster(scheduler):
-        screen = console()
         for left in leftovers(checkpoint):
             left.unlink(missing_ok=True)
         if checkpoint.exists() and not resume:
@@ -126,7 +120,7 @@ def fit(
                 "it"
             )
         saved = checkpoint if checkpoint.exists() else finished
-        if resume and not saves_its_runs(engine):
+        if resume and not hasattr(engine, "checkpoint"):
             refuse_existing(saved, f"engine {settings['engine']}")
         dataset = read_dataset(data, read)
         if dataset.n_points > MANY and settings["method"] != "paper":
@@ -145,26 +139,29 @@ def fit(
                 "yellow",
             )
 
-        def answer(watch: Watch) -> tuple[Result, Sequence[str]]:
+        with watched(screen, quiet) as watch:
             try:
                 with _from_saved(saved if resume else checkpoint, checkpoint):
-                    return fit_dataset(dataset, settings, watch, watch.tell, engine)
+                    dataset.check_labels()
+                    fitting = Fitting(dataset, settings, engine)
+                    result, messages = fitting.result(dataset.labels, watch, watch.tell)
             except StoppedError as error:
                 if not checkpoint.exists():
                     raise
                 say(screen, "stopped before anything was measured; --resume goes on", "yellow")
                 raise typer.Exit(watch.exit_code) from error
-
-        def keep(watch: Watch, result: Result) -> None:
-            if watch.stopped:
-                return
-            finished.unlink(missing_ok=True)  # of an earlier answer in the same folder
-            if not more_time_helps(result.equilibrium):
-                checkpoint.unlink(missing_ok=True)
-            elif checkpoint.exists():
-                checkpoint.replace(finished)
-
-        watch, _ = _write(out, quiet, answer, keep, profile=profile)
+            files = _write(out, watch, result, profile=profile)
+            # Before a word is printed: nothing that goes wrong in printing is to make the next run
+            # think that this one was interrupted.
+            if not watch.stopped:
+                finished.unlink(missing_ok=True)  # of an earlier answer in the same folder
+                run = result.equilibrium
+                if not run.can_continue or run.converged.all():
+                    checkpoint.unlink(missing_ok=True)
+                elif checkpoint.exists():
+                    checkpoint.replace(finished)
+            watch.written()
+            print_summary(screen, result, out, messages, files)
         if watch.stopped:
             if checkpoint.exists():
                 say(screen, "stopped early; --resume goes on from here", "yellow")
@@ -206,6 +203,7 @@ def cluster(
     from spinlearn.io.reading import read_dataset
     from spinlearn.workflows.fitting import Fitting
 
+    screen = console()
     with _alone(out):
         dataset = read_dataset(data, replace(read, for_labelling=True))
         if dataset.n_points < 2:
@@ -214,7 +212,11 @@ def cluster(
             )
         none = np.full(dataset.n_points, None, dtype=object)
         fitting = Fitting(dataset, settings)
-        _write(out, quiet, lambda watch: fitting.result(none, watch, watch.tell))
+        with watched(screen, quiet) as watch:
+            result, messages = fitting.result(none, watch, watch.tell)
+            files = _write(out, watch, result)
+            watch.written()
+            print_summary(screen, result, out, messages, files)
 
 
 Group = Annotated[str, typer.Argument(help="A proposal, for example new:1.")]
@@ -260,14 +262,17 @@ def _decide(do: str, folder: Path, group: str, name: str, out: Path, quiet: bool
     from spinlearn.workflows.fitting import decided
 
     check_name(out)
-    result = Result.load(folder)
-    with _alone(out):
-        _, again = _write(out, quiet, lambda watch: (decided(result, do, group, name, watch), ()))
+    result, screen = Result.load(folder), console()
+    with _alone(out), watched(screen, quiet) as watch:
+        again = decided(result, do, group, name, watch)
+        files = _write(out, watch, again)
+        watch.written()
+        print_summary(screen, again, out, (), files)
     word = again.words[-1]
     what = "a class" if do == "accept" else "part of"
     labelled = ", ".join(again.ids[k] for k in word.labelled.tolist())
     now = "is a label" if len(word.labelled) == 1 else "are labels"
-    say(console(), f"{group} is {what} {word.name}: {labelled} {now} now")
+    say(screen, f"{group} is {what} {word.name}: {labelled} {now} now")
 
 
 @contextmanager
@@ -281,32 +286,13 @@ def _alone(out: Path) -> Iterator[None]:
         yield
 
 
-def _write(
-    out: Path,
-    quiet: bool,
-    answer: Callable[[Watch], tuple[Result, Sequence[str]]],
-    then: Callable[[Watch, Result], None] = lambda watch, result: None,
-    **how: Any,
-) -> tuple[Watch, Result]:
-    """Find an answer, write its folder and say what is in it.
-
-    `then` is called as soon as the files stand, before a word is printed: nothing that goes
-    wrong then is to make the next run think that this one was interrupted.
-    """
+def _write(out: Path, watch: Watch, result: Result, **how: Any) -> list[Path]:
+    """Write the folder of an answer; its files."""
     from spinlearn.io.folder import new_folder, write_answer
 
-    screen = console()
-    with watched(screen, quiet) as watch:
-        result, messages = answer(watch)
-        watch.writing()
-        with new_folder(out) as folder:
-            files = write_answer(folder, result, **how)
-        then(watch, result)
-        watch.written()
-        print_summary(screen, result, out, messages)
-        for path in files:
-            say(screen, f"wrote {out / path.name}")
-    return watch, result
+    watch.writing()
+    with new_folder(out) as folder:
+        return [out / path.name for path in write_answer(folder, result, **how)]
 
 
 @contextmanager

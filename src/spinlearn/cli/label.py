@@ -87,14 +87,9 @@ def label(
     thumbnails = Thumbnails(dataset, images=images, pixels=pixels)
     folder = Path(f"{data.name.partition('.')[0] or 'data'}-labels") if out is None else out
     under_way = Labelling(
-        dataset,
-        thumbnails,
-        folder,
-        settings=settings,
-        unlabelled=read.unlabelled,
-        who=who,
+        dataset, thumbnails, folder, settings=settings, unlabelled=read.unlabelled, who=who,
         port=port,
-    )
+    )  # fmt: skip
     try:
         for note in under_way.session.log.notes:
             say(screen, note, "yellow")
@@ -104,24 +99,16 @@ def label(
         sys.stdout.flush()
         if show:
             webbrowser.open(under_way.address)
-        _wait()
+        ended, signals = threading.Event(), (signal.SIGINT, signal.SIGTERM)
+        before = {kind: signal.signal(kind, lambda *_: ended.set()) for kind in signals}
+        try:
+            while not ended.wait(LOOK_SECONDS):
+                pass
+        finally:
+            for kind, handler in before.items():
+                signal.signal(kind, handler)
     finally:
         _end(screen, under_way, data, folder)
-
-
-def _wait() -> None:
-    """Until Ctrl-C or word to end."""
-    ended = threading.Event()
-    before = {
-        kind: signal.signal(kind, lambda number, frame: ended.set())
-        for kind in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        while not ended.wait(LOOK_SECONDS):
-            pass
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
 
 
 def _end(screen: Console, under_way: Labelling, data: Path, folder: Path) -> None:

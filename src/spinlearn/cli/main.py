@@ -34,21 +34,10 @@ app = typer.Typer(
 )
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
-        print(__version__)
-        raise typer.Exit()
-
-
 @app.callback()
 def main(
     debug: Annotated[bool, typer.Option("--debug", help="Show where an error came from.")] = False,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", help="Print the version.", callback=_print_version, is_eager=True
-        ),
-    ] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
     """Classification from a handful of labels by statistical physics.
 
@@ -85,6 +74,9 @@ def run() -> None:
             stream.reconfigure(errors="backslashreplace")
     debug = "--debug" in sys.argv[1:]
     sys.argv[1:] = [a for a in sys.argv[1:] if a != "--debug"] or ["--help"]
+    if sys.argv[1] == "--version":
+        print(__version__)
+        raise SystemExit(0)
     try:
         raise SystemExit(app(standalone_mode=False) or 0)  # a command that ends returns None
     except UsageError as error:
@@ -96,21 +88,15 @@ def run() -> None:
     except SpinlearnError as error:
         _leave(str(error), BAD_INPUT, debug)
     except MemoryError:
-        _leave(
-            "not enough memory: use fewer points, a sparser graph or fewer temperatures",
-            BAD_INPUT,
-            debug,
-        )
+        remedy = "use fewer points, a sparser graph or fewer temperatures"
+        _leave(f"not enough memory: {remedy}", BAD_INPUT, debug)
     except OSError as error:
         where = f": {error.filename}" if error.filename else " (in writing what is printed here?)"
         _leave(f"{error.strerror or error}{where}", BAD_INPUT, debug)
     except Exception as error:
-        _leave(
-            f"unexpected {type(error).__name__}: {error} (an error of the program; --debug shows "
-            "where, please report it)",
-            BUG,
-            debug,
-        )
+        what = f"unexpected {type(error).__name__}: {error}"
+        remedy = "an error of the program; --debug shows where, please report it"
+        _leave(f"{what} ({remedy})", BUG, debug)
 
 
 def _leave(message: str, code: int, debug: bool) -> None:

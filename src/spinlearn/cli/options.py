@@ -58,7 +58,18 @@ def with_settings(
         def run(**given: Any) -> None:
             read = {s.name: given.pop("read_" + s.name) for s in reading}
             settings = {s.name: given.pop("fit_" + s.name) for s in fitting}
-            command(**given, read=read_options(**read), settings=settings)
+            columns, no_label = read["features"] or (), read.get("unlabelled") or ()
+            for text in columns:
+                if not text.strip(" ,"):
+                    raise InvalidInputError(
+                        f"--features {text!r} names no column: name some, or leave it out to use "
+                        "all"
+                    )
+            read["features"] = tuple(columns)
+            names = (name for text in no_label for name in (text, *text.split(",")))
+            read["unlabelled"] = tuple(map(str.strip, names))
+            read["delimiter"] = {"\\t": "\t", "tab": "\t"}.get(read["delimiter"], read["delimiter"])
+            command(**given, read=ReadOptions(**read), settings=settings)
 
         run.__signature__ = inspect.Signature([*first, *made, *last])  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in (*first, *made, *last)}
@@ -70,9 +81,7 @@ def with_settings(
 def _option(setting: Setting, prefix: str) -> inspect.Parameter:
     """The option of a setting, as typer reads it off a signature."""
     kind: Any = list[str] if setting.text is list else setting.text
-    default = complete({}).get(setting.name, setting.default) if prefix == "fit_" else (
-        setting.default
-    )  # fmt: skip
+    default = complete({})[setting.name] if prefix == "fit_" else setting.default
     info = typer.Option(
         "--" + (setting.option or setting.name).replace("_", "-"),
         help=setting.help,
@@ -84,26 +93,4 @@ def _option(setting: Setting, prefix: str) -> inspect.Parameter:
         inspect.Parameter.KEYWORD_ONLY,
         default=default or None if setting.text is list else default,
         annotation=Annotated[kind if default is not None else kind | None, info],
-    )
-
-
-def read_options(
-    features: list[str] | None = None,
-    unlabelled: list[str] | None = None,
-    delimiter: str | None = None,
-    **others: Any,
-) -> ReadOptions:
-    """The reading options as one value."""
-    for text in features or ():
-        if not text.strip(" ,"):
-            raise InvalidInputError(
-                f"--features {text!r} names no column: name some, or leave it out to use all"
-            )
-    return ReadOptions(
-        features=tuple(features or ()),
-        unlabelled=tuple(
-            name.strip() for text in unlabelled or () for name in (text, *text.split(","))
-        ),
-        delimiter={"\\t": "\t", "tab": "\t"}.get(delimiter or "", delimiter),
-        **others,
     )

@@ -1,9 +1,4 @@
-"""The short commands: explore, suggest, suspects, demo, reproduce, doctor.
-
-The short commands: explore, suggest, suspects, reproduce, demo.
-
-`spinlearn doctor`: whether the installation is sound.
-"""
+"""The short commands: explore, suggest, suspects, reproduce, demo, doctor."""
 
 from __future__ import annotations
 
@@ -84,9 +79,7 @@ def explore(
     else:
         with new_folder(out) as side:
             written = [out / path.name for path in write_answer(side, result)]
-    print_summary(screen, result, folder if out is None else out)
-    for path in written:
-        say(screen, f"wrote {path}")
+    print_summary(screen, result, folder if out is None else out, files=written)
 
 
 def suggest(

@@ -1,21 +1,4 @@
-"""annotate: classify the cells of an AnnData object from the few labels in one column of obs.
-
-Scanpy's neighbour graph is used where there is one. Everything is written back into the object, in
-forms that h5ad files can hold:
-
-    obs["spinlearn_call"]          class, 'new:1'; by the paper's rule also 'confused:A|B'
-    obs["spinlearn_status"]        the confidence in a word
-    obs["spinlearn_confidence"]    probability of the call
-    obs["spinlearn_second"]        the most probable other class
-    obs["spinlearn_new_class"]     'new:1', ... for the cells of a new class, else missing
-    obs["spinlearn_new"]           probability of being in no named class
-    obsm["spinlearn_probability"]  one column per class, in the order of uns["spinlearn"]["classes"]
-    obsm["spinlearn_std_error"]    likewise, where averages are sampled
-    uns["spinlearn"]               classes, accuracy, engine, settings; choices, what was chosen
-                                   with its reason; proposals, groups that may be a type of their
-                                   own, with the genes of adata.X by which they differ; notes, in
-                                   words: how the answer was found, the choices, the proposals
-"""
+"""annotate: classify the cells of an AnnData object from the few labels in one column of obs."""
 
 from __future__ import annotations
 
@@ -49,11 +32,20 @@ def annotate(
 ) -> Any:
     """Classify all cells of an AnnData object and write the answer into it.
 
-    Scanpy's neighbour graph is used where there is one. The answer is in the columns
-    ``spinlearn_call``, ``spinlearn_status``, ``spinlearn_confidence``, ``spinlearn_second`` and
-    ``spinlearn_new_class`` of obs, in ``spinlearn_probability`` of obsm, where averages are sampled
-    with ``spinlearn_std_error``, and in ``uns["spinlearn"]``, where the choices and notes stand in
-    words.
+    Scanpy's neighbour graph is used where there is one. The answer is written in forms that h5ad
+    files can hold:
+
+    - ``obs["spinlearn_call"]``: class, "new:1"; by the paper's rule also "confused:A|B"
+    - ``obs["spinlearn_status"]``: the confidence in a word
+    - ``obs["spinlearn_confidence"]``: probability of the call
+    - ``obs["spinlearn_second"]``: the most probable other class
+    - ``obs["spinlearn_new_class"]``: "new:1", ... for the cells of a new class, else missing
+    - ``obs["spinlearn_new"]``: probability of being in no named class
+    - ``obsm["spinlearn_probability"]``: one column per class, as in ``uns["spinlearn"]["classes"]``
+    - ``obsm["spinlearn_std_error"]``: likewise, where averages are sampled
+    - ``uns["spinlearn"]``: classes, accuracy, engine, settings; choices with their reasons;
+      proposals, groups that may be a type of their own, with the genes of adata.X by which they
+      differ; notes, how the answer was found, in words
 
     Parameters
     ----------

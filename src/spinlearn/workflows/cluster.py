@@ -1,18 +1,10 @@
-"""Belief propagation in blocks on a Dask cluster, as an engine.
+"""Belief propagation over a model in parts, on the workers of the Dask cluster joblib was given.
 
-BlockPropagation: belief propagation in blocks on a cluster, as an engine like any other.
-
-The model is written in parts, the workers of the Dask cluster that joblib was given pass messages
-(`spinlearn.workflows.cluster`), and averages come back. One cooled start, as for all large
-models.
-
-Belief propagation over a model in parts: blocks of nodes live on the workers of a Dask cluster.
-
-Every worker reads its own block and keeps its messages. A sweep is one task per block; what leaves
-one block goes to the worker of the other without passing by here, and only a few numbers come back.
-If a worker is lost, all blocks are read again, on the workers that are left, and the way down
-begins anew; after MOST_LOSSES such losses the run ends with a ClusterError. Nothing is written
-before the end.
+Every worker reads its own blocks of nodes and keeps their messages. A sweep is one task per block;
+what leaves one block goes to the worker of the other without passing by here, and only a few
+numbers come back. There is one cooled start, as for all large models. If a worker is lost, all
+blocks are read again, on the workers that are left, and cooling begins anew; after MOST_LOSSES such
+losses the run ends with a ClusterError. Nothing is written before the end.
 """
 
 from __future__ import annotations

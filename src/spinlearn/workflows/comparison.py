@@ -1,19 +1,8 @@
-"""compare: methods side by side on one graph.
-
-Every method sees the same graph and the same labels; each energy is sampled at T* as well as
-minimised. A row counts
-
-    errors         points that are wrong by the rule of `answers.scoring`: a point left without a
-                   class is wrong, a new class is right where it stands for a class without label
-    forced_errors  the same when every point must take its most probable named class
-    abstentions    points left without a class
-    energy_reached E of the forced labelling, in the energy that the comparison is about
-"""
+"""compare: methods side by side on one graph."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -41,15 +30,13 @@ COLUMNS = ["method", "energy", "temperature", "errors", "forced_errors", "absten
            "new_classes", "seconds", "energy_reached"]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Answer:
+class _Calls(NamedTuple):
     """What a method said about the points, in class numbers."""
 
     outcomes: IntArray  # class, n_classes + new class, or -1
     forced: IntArray | None  # named classes only; None where a method names none
     energy: str = ""
     temperature: float = np.nan
-    supervised: bool = True
 
 
 class _Common(NamedTuple):
@@ -71,10 +58,7 @@ def compare(
     random_state: int | None = None,
     **settings: Any,
 ) -> Any:
-    """Run several methods on one graph and tabulate what they did.
-
-    Every method sees the same graph and the same labels. Each energy is sampled at T* as well as
-    minimised.
+    """Run several methods on one graph and labels, and tabulate what they did.
 
     Parameters
     ----------
@@ -86,9 +70,7 @@ def compare(
         True classes; without them nothing is said about errors.
     energy : energy or list of energies, default "min_cut"
         Names ("balanced_cut") or settings (``BalancedCut(strength=3)``), as for
-        `PottsClassifier`. Each gives two rows,
-        "sampled" at T* and "minimised". The column ``energy_reached`` is in the first of them for
-        all methods.
+        `PottsClassifier`. Each gives two rows, "sampled" at T* and "minimised".
     methods : list or dict, optional
         Further methods: names of `spinlearn.baselines.BASELINES`; "messages", "paper" or "auto" for
         the `PottsClassifier` of that method; or estimators (scikit-learn's ``LabelSpreading`` too,
@@ -104,10 +86,11 @@ def compare(
     Returns
     -------
     pandas.DataFrame
-        Columns method, energy, temperature, errors, forced_errors, abstentions, new_classes,
-        seconds, energy_reached; one row per method, in the order asked for. An abstention is a
-        point left without a class; it counts as an error, but not in forced_errors, where every
-        point takes its most probable named class.
+        One row per method, in the order asked for. Columns: method; energy; temperature; errors,
+        points that are wrong, as is a point left without a class, while a new class is right where
+        it stands for a class without label; forced_errors, the same when every point takes its
+        most probable named class; abstentions, points left without a class; new_classes, how many;
+        seconds; energy_reached, that of the forced labelling in the first of the energies.
 
     Examples
     --------
@@ -142,10 +125,10 @@ def compare(
     for name, estimator in _chosen(methods, own).items():
         runs.append((name, (_fitted, estimator, y)))
 
-    found = each(_timed, _Common(shared, code, models), [run for _, run in runs])
+    answers = each(_timed, _Common(shared, code, models), [run for _, run in runs])
     table = pd.DataFrame(
         {"method": name, **_row(answer, code, true, models[0]), "seconds": seconds}
-        for (name, _), (answer, seconds) in zip(runs, found, strict=True)
+        for (name, _), (answer, seconds) in zip(runs, answers, strict=True)
     )
     for column in ("errors", "forced_errors"):
         table[column] = table[column].astype("Int64")
@@ -155,47 +138,42 @@ def compare(
 # -- the methods -----------------------------------------------------------------------------------
 
 
-def _timed(common: _Common, task: tuple[Any, ...]) -> tuple[_Answer, float]:
+def _timed(common: _Common, task: tuple[Any, ...]) -> tuple[_Calls, float]:
     """What one method says, and the seconds that it takes."""
     run, *arguments = task
     began = perf_counter()
-    answer: _Answer = run(common, *arguments)
+    answer: _Calls = run(common, *arguments)
     return answer, perf_counter() - began
 
 
-def _sampled(common: _Common, classifier: PottsClassifier, y: Any) -> _Answer:
+def _sampled(common: _Common, classifier: PottsClassifier, y: Any) -> _Calls:
     """The thermal answer at T*."""
     graph, code, _ = common
     classifier.fit(graph, y)
     answer = classifier.answer_
-    forced = np.searchsorted(code.classes, answer.forced_labels) if code.n_classes else None
+    forced: Any = np.searchsorted(code.classes, answer.forced_labels) if code.n_classes else None
     outcomes = np.where(answer.decision.outcomes < 0, CONFUSED, answer.decision.outcomes)
-    return _Answer(
-        outcomes=outcomes.astype(np.int32),
-        forced=None if forced is None else forced.astype(np.int32),
-        energy="" if is_open(classifier.energy) else energy_name(classifier.energy),
-        temperature=answer.temperature,
-        supervised=code.n_classes > 0,
-    )
+    energy = "" if is_open(classifier.energy) else energy_name(classifier.energy)
+    return _Calls(outcomes.astype(np.int32), forced, energy, answer.temperature)
 
 
-def _minimised(common: _Common, spec: Any, which: int, seed: int | None) -> _Answer:
+def _minimised(common: _Common, spec: Any, which: int, seed: int | None) -> _Calls:
     """The labelling of least energy; points whose class is arbitrary have none."""
-    found = minimize(common.models[which], seed=seed)
-    labels = found.labels.astype(np.int32)
-    outcomes = np.where(found.undecided, CONFUSED, labels).astype(np.int32)
-    return _Answer(outcomes, labels, energy_name(spec), 0.0)
+    minimum = minimize(common.models[which], seed=seed)
+    labels = minimum.labels.astype(np.int32)
+    outcomes = np.where(minimum.undecided, CONFUSED, labels).astype(np.int32)
+    return _Calls(outcomes, labels, energy_name(spec), 0.0)
 
 
-def _fitted(common: _Common, estimator: Any, y: Any) -> _Answer:
+def _fitted(common: _Common, estimator: Any, y: Any) -> _Calls:
     """Any estimator with `transduction_` (classifiers) or `labels_` (clusterings) after fit."""
-    graph, code, _ = common
     from sklearn.base import clone
 
+    graph, code, _ = common
     chosen = clone(estimator)
-    takes_graphs = isinstance(chosen, (GraphClassifier, GraphClusterer))
     if isinstance(chosen, PottsClassifier):
         return _sampled(common, chosen, y)
+    takes_graphs = isinstance(chosen, (GraphClassifier, GraphClusterer))
     given: Any = graph
     if not takes_graphs:  # scikit-learn's, with kernel='precomputed'
         given = np.zeros((graph.n_nodes, graph.n_nodes))
@@ -206,15 +184,15 @@ def _fitted(common: _Common, estimator: Any, y: Any) -> _Answer:
     if hasattr(chosen, "transduction_"):
         known = code.classes if takes_graphs else np.arange(code.n_classes)
         number = {label: k for k, label in enumerate(known.tolist())}
-        said = np.asarray(chosen.transduction_).tolist()
-        outcomes = np.array([number.get(label, CONFUSED) for label in said], dtype=np.int32)
+        calls = np.asarray(chosen.transduction_).tolist()
+        outcomes = np.array([number.get(label, CONFUSED) for label in calls], dtype=np.int32)
         forced = outcomes
         if hasattr(chosen, "label_distributions_"):
             forced = np.argmax(chosen.label_distributions_, axis=1).astype(np.int32)
-        return _Answer(outcomes, forced)
+        return _Calls(outcomes, forced)
     if hasattr(chosen, "labels_"):
         _, clusters = np.unique(chosen.labels_, return_inverse=True)
-        return _Answer((code.n_classes + clusters).astype(np.int32), None, supervised=False)
+        return _Calls((code.n_classes + clusters).astype(np.int32), None)
     raise InvalidInputError(
         f"{type(chosen).__name__} has neither transduction_ nor labels_ after fit, so there is "
         "nothing to compare: pass a semi-supervised classifier or a clustering"
@@ -261,40 +239,35 @@ def _chosen(methods: Any, own: Mapping[str, PottsClassifier]) -> dict[str, Any]:
 
 
 def _row(
-    answer: _Answer, code: LabelCode, true: IntArray | None, model: PottsModel
+    answer: _Calls, code: LabelCode, true: IntArray | None, model: PottsModel
 ) -> dict[str, Any]:
+    outcomes, forced, n_classes = answer.outcomes, answer.forced, code.n_classes
     wrong = forced_wrong = None
     if true is not None:
-        labelled = np.arange(code.n_classes if answer.supervised else 0)
-        decision = _decision(answer.outcomes, code)
+        decision = Decision(
+            temperature=np.nan,
+            outcomes=outcomes,
+            status=np.full(len(outcomes), Status.CONFIDENT, dtype=np.int8),
+            margin=np.zeros(len(outcomes)),
+            n_classes=n_classes,
+            confused_sets=(tuple(range(n_classes)),),
+        )
+        labelled = np.arange(0 if forced is None else n_classes)
         wrong = int(misclassified(decision, true, labelled_classes=labelled).sum())
-        if answer.forced is not None:
-            forced_wrong = int(misclassified(_decision(answer.forced, code), true).sum())
+        forced_wrong = None if forced is None else int(np.sum(forced != true))
     energy = np.nan
-    if answer.forced is not None:  # labels are put back where a method has moved them
+    if forced is not None:  # labels are put back where a method has moved them
         held = model.clamped >= 0
-        energy = float(model.energy(np.where(held, model.clamped, answer.forced)))
+        energy = float(model.energy(np.where(held, model.clamped, forced)))
     return {
         "energy": answer.energy,
         "temperature": answer.temperature,
         "errors": wrong,
         "forced_errors": forced_wrong,
-        "abstentions": int(np.sum(answer.outcomes == CONFUSED)),
-        "new_classes": len(np.unique(answer.outcomes[answer.outcomes >= code.n_classes])),
+        "abstentions": int(np.sum(outcomes == CONFUSED)),
+        "new_classes": len(np.unique(outcomes[outcomes >= n_classes])),
         "energy_reached": energy,
     }
-
-
-def _decision(outcomes: IntArray, code: LabelCode) -> Decision:
-    everything = tuple(range(code.n_classes))
-    return Decision(
-        temperature=np.nan,
-        outcomes=outcomes,
-        status=np.full(len(outcomes), Status.CONFIDENT, dtype=np.int8),
-        margin=np.zeros(len(outcomes)),
-        n_classes=code.n_classes,
-        confused_sets=(everything,),
-    )
 
 
 def _coded_truth(truth: Any, code: LabelCode, n_points: int) -> IntArray:
@@ -306,7 +279,5 @@ def _coded_truth(truth: Any, code: LabelCode, n_points: int) -> IntArray:
             "compare on those that have one"
         )
     number = {label: k for k, label in enumerate(code.classes.tolist())}
-    numbers = []
-    for label in given.classes.tolist():
-        numbers.append(number.setdefault(label, len(number)))
+    numbers = [number.setdefault(label, len(number)) for label in given.classes.tolist()]
     return np.array(numbers, dtype=np.int32)[given.states]

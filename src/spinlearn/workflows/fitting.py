@@ -1,10 +1,4 @@
-"""Fit a file, follow what a user says about proposals, tell what a run will cost.
-
-From a dataset to a result: one run as its settings describe it.
-
-A stored answer after somebody's word about one of its proposals.
-
-What a large set will cost, said before the work begins.
+"""From a dataset to a result, from a user's word about a proposal to the next, and what it costs.
 
 Bytes are counted over the arrays that stand at the peak, while messages are passed
 (`spinlearn.engines.messages.potts`): the messages, packed, with where they lie; the graph, with
@@ -55,28 +49,12 @@ from spinlearn.settings import CLASSIFIER, TemperatureRule, check, complete
 from spinlearn.workflows.cluster import BlockPropagation
 
 
-def fit_dataset(
-    data: Dataset,
-    settings: Mapping[str, Any],
-    callback: Callback | None = None,
-    tell: Callable[[str], None] | None = None,
-    engine: Any = None,
-) -> tuple[Result, list[str]]:
-    """Classify a dataset; the result and the warnings on the way.
-
-    `tell` hears at once that the run could not be saved: whoever waits for its end learns too late.
-    """
-    data.check_labels()
-    return Fitting(data, settings, engine).result(data.labels, callback, tell)
-
-
 class Fitting:
     """One dataset that may be classified several times, with other labels each time.
 
-    What does not depend on labels, above all the graph, is found once. Every result is the one that
-    `fit_dataset` gives with the same labels. `settings` are those that are not the usual ones, by
-    name (`spinlearn.settings`, CLASSIFIER and PREPARING); an `engine` takes the place of the one
-    that they name, for instance one that saves its run.
+    What does not depend on labels, above all the graph, is found once. `settings` are those that
+    differ from their defaults, by name (`spinlearn.settings`, CLASSIFIER and PREPARING); an
+    `engine` takes the place of the one that they name, for instance one that saves its run.
     """
 
     def __init__(
@@ -97,18 +75,32 @@ class Fitting:
             self._options["engine"] = engine
         self.fitted: PottsClassifier | None = None  # the first, which holds the graph
         self.last: PottsClassifier | None = None
+        self.feature_names: Sequence[str] | None = None  # of the points, once they are prepared
 
     @cached_property
-    def _prepared(self) -> tuple[Any, Sequence[str] | None]:
-        """What is classified, the graph of the file or its points; and names of the features."""
-        if self.data.graph is not None:
-            return self.data.graph, None
-        return prepared_points(self.data, self.settings)
-
-    @property
     def points(self) -> Any:
-        """What is classified: the graph of the file, or its points as they are prepared."""
-        return self._prepared[0]
+        """What is classified: the graph of the file, or its points as the settings prepare them."""
+        data, settings = self.data, self.settings
+        if data.graph is not None:
+            return data.graph
+        assert data.points is not None
+        scale, clip = settings["scale"], settings["clip"]
+        if scale == "auto":
+            scale = "standard" if data.table else "none"
+        if isinstance(clip, str):
+            clip = value_of(clip)
+        if clip is not None and np.shape(clip) != (2,):
+            raise InvalidInputError(
+                f"clip {settings['clip']!r} cannot be read: write LOW,HIGH, for example 100,16000"
+            )
+        points, names = prepared(
+            data.points, data.feature_names, clip=clip, log2=settings["log2"],
+            top_variance=settings["top_variance"], scale=scale,
+        )  # fmt: skip
+        if scale == "standard" and data.shared:
+            points = points / np.sqrt([data.shared.get(name, 1) for name in names])
+        self.feature_names = names
+        return points
 
     def classifier(
         self,
@@ -118,9 +110,9 @@ class Fitting:
     ) -> PottsClassifier:
         """A classifier fitted to these labels, and to what was said about proposals."""
         if self.fitted is None:
-            found = PottsClassifier(**self._options)
-            found._feature_names = self._prepared[1]
-            self.last = self.fitted = found.fit(self.points, labels, callback=callback)
+            first, points = PottsClassifier(**self._options), self.points
+            first._feature_names = self.feature_names
+            self.last = self.fitted = first.fit(points, labels, callback=callback)
             if not words:
                 return self.last
         self.last = copy(self.fitted).relabel(labels, words=words, callback=callback)
@@ -133,7 +125,10 @@ class Fitting:
         tell: Callable[[str], None] | None = None,
         words: tuple[Word, ...] = (),
     ) -> tuple[Result, list[str]]:
-        """The answer to these labels and words, and the warnings on the way."""
+        """The answer to these labels and words, and the warnings on the way.
+
+        `tell` hears at once that the run could not be saved: at its end it would be too late.
+        """
         data = self.data
         began = perf_counter()
         with warnings.catch_warnings(record=True) as caught:
@@ -194,7 +189,7 @@ def _messages(
     imprecise = settled & ~equilibrium.converged
     if np.any(imprecise) and equilibrium.std_error is not None:
         bad = equilibrium.temperatures[imprecise]
-        remedy = "give more time (--time-limit), " if more_time_helps(equilibrium) else ""
+        remedy = "give more time (--time-limit), " if equilibrium.can_continue else ""
         messages.append(
             f"the standard error is above the tolerance (up to "
             f"{equilibrium.std_error[imprecise].max():.2g}) at {len(bad)} of {n_rows} "
@@ -202,35 +197,6 @@ def _messages(
             "(--engine auto:tol=0.03), or ask for higher temperatures"
         )
     return messages
-
-
-def more_time_helps(equilibrium: Equilibrium) -> bool:
-    """Whether a longer run would reach the accuracy that this one has not."""
-    return equilibrium.can_continue and not bool(equilibrium.converged.all())
-
-
-def prepared_points(
-    data: Dataset, settings: Mapping[str, Any]
-) -> tuple[npt.NDArray[np.float64], Sequence[str]]:
-    """The points of a dataset, prepared as the settings say, and the names of their features."""
-    assert data.points is not None  # the caller has no graph
-    scale = settings["scale"]
-    if scale == "auto":
-        scale = "standard" if data.table else "none"
-    clip = settings["clip"]
-    if isinstance(clip, str):
-        clip = value_of(clip)
-    if clip is not None and np.shape(clip) != (2,):
-        raise InvalidInputError(
-            f"clip {settings['clip']!r} cannot be read: write LOW,HIGH, for example 100,16000"
-        )
-    points, names = prepared(
-        data.points, data.feature_names, clip=clip, log2=settings["log2"],
-        top_variance=settings["top_variance"], scale=scale,
-    )  # fmt: skip
-    if scale == "standard" and data.shared:
-        points = points / np.sqrt([data.shared.get(name, 1) for name in names])
-    return points, names
 
 
 def _plain(values: Any) -> Any:
@@ -260,14 +226,9 @@ def configured_engine(
             )
         return BlockPropagation(n_blocks=n_blocks, folder=parts)
     engine: Any = make_engine(spec)
-    if saves_its_runs(engine):
+    if hasattr(engine, "checkpoint"):
         engine.checkpoint = checkpoint
     return engine  # type: ignore[no-any-return]
-
-
-def saves_its_runs(engine: Any) -> bool:
-    """Whether an engine can go on from a checkpoint."""
-    return "checkpoint" in getattr(engine, "get_params", dict)()
 
 
 KEPT = ("label_noise", "novelty", "random_state")  # as they were
