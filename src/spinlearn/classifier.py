@@ -268,7 +268,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             )
         engine: Any = make_engine(self.engine)
         rule = make_rule(self.temperature)
-        if self.time_limit is not None and _has_limit(engine) and engine.max_seconds is None:
+        if self.time_limit is not None and getattr(engine, "max_seconds", 0) is None:
             engine = replace(engine, max_seconds=self.time_limit)
         seed = self.random_state
         return Asked(
@@ -303,7 +303,8 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         self.plan_, self.model_, callback = chosen, chosen.model, asked.callback
         if isinstance(callback, Clock):  # the engine, which may run much later, has its own
             inner = callback.callback
-            callback = inner if _has_limit(chosen.engine) else Clock(self.time_limit, inner)
+            ends_itself = hasattr(chosen.engine, "max_seconds")
+            callback = inner if ends_itself else Clock(self.time_limit, inner)
         run = partial(chosen.engine.run, chosen.model, seed=self.random_state, callback=callback)
         if chosen.parts is not None:
             grid = temperature_array(chosen.temperatures)
@@ -343,14 +344,14 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         needed = averages.equilibrium if chosen.parts.phase is None else None
         law, groups = chosen.parts.law(needed)
         code, training = self._label_code, self._training
-        found: tuple[Proposal, ...] = ()
+        offered: tuple[Proposal, ...] = ()
         if groups:
             measured = None
             if training.points is not None:
                 names = getattr(self, "feature_names_in_", self._feature_names)
                 measured = Measured(training.points, training.reduction, names)
             assert chosen.forest is not None
-            found = proposals(groups, law, chosen.forest, code.states, code.classes, measured)
+            offered = proposals(groups, law, chosen.forest, code.states, code.classes, measured)
         rule = make_rule(self.temperature)
         return Answer(
             classes=code.classes,
@@ -364,7 +365,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             eta_min=rule.eta_min,
             new_groups=chosen.new_groups,
             choices=tuple(map(str, self.choices_)),
-            proposals=found,
+            proposals=offered,
             words=self.words_,
         )
 
@@ -393,24 +394,24 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
     ) -> Equilibrium:
         """Averages over the grid asked for, or over one that covers the three phases."""
         # With the temperature asked for, which might not be had later.
-        own = [] if isinstance(asked.temperature, str) else [one_temperature(asked.temperature)]
+        one = [] if isinstance(asked.temperature, str) else [one_temperature(asked.temperature)]
 
-        def with_own(grid: FloatArray) -> FloatArray:
-            return np.unique(np.concatenate([grid, own]))
+        def with_one(grid: FloatArray) -> FloatArray:
+            return np.unique(np.concatenate([grid, one]))
 
         engine = chosen.engine
         one_by_one = isinstance(engine, SamplesLevels) and engine.keeps_levels(self.model_)
         if one_by_one:
             run = partial(run, until=StoppingRule(answer_of))
         if not isinstance(chosen.temperatures, str):
-            return run(with_own(temperature_array(chosen.temperatures)))
+            return run(with_one(temperature_array(chosen.temperatures)))
         if one_by_one:
-            return run(with_own(approximate_grid(self.model_, asked.callback)))
-        grid = with_own(temperature_grid(self.model_, COARSE_SIZE))
+            return run(with_one(approximate_grid(self.model_, asked.callback)))
+        grid = with_one(temperature_grid(self.model_, COARSE_SIZE))
         coarse = run(grid)
         if len(coarse.temperatures) < len(grid):  # stopped
             return coarse
-        grid = with_own(refined_grid(coarse))
+        grid = with_one(refined_grid(coarse))
         try:
             if coarse.other_temperatures:
                 finer = coarse.at(grid, callback=asked.callback)
@@ -431,7 +432,7 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         makes the group part of it. `callback` is as for `fit`. Of more than 3,000 points what
         left-out labels taught is kept from before.
         """
-        return self._say(ACCEPT, group, name, callback)
+        return self._decide_on(ACCEPT, group, name, callback)
 
     def reject(self, group: str, *, callback: Callback | None = None) -> Self:
         """Say that a proposal, `group`, is part of the named class beside it.
@@ -439,9 +440,9 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         Its most typical points become labels of that class, and it is not proposed again.
         `callback` is as for `fit`.
         """
-        return self._say(REJECT, group, None, callback)
+        return self._decide_on(REJECT, group, None, callback)
 
-    def _say(self, do: str, group: str, name: Any, callback: Callback | None) -> Self:
+    def _decide_on(self, do: str, group: str, name: Any, callback: Callback | None) -> Self:
         answer, code = self._answer, self._label_code
         chosen = proposed(answer.proposals, group)
         if do == REJECT:
@@ -612,11 +613,6 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False  # a sparse X is a graph, not features
         return tags
-
-
-def _has_limit(engine: Any) -> bool:
-    """Whether an engine ends by itself when its time is over."""
-    return "max_seconds" in getattr(engine, "get_params", dict)()
 
 
 class Clock:

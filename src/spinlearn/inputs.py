@@ -281,15 +281,15 @@ def index_of(table: Any) -> Any:
 
 def refuse_other_order(y: Any, index: Any) -> None:
     """Refuse a y that names the same rows as the `index` of X, but in another order."""
-    own = index_of(y)
-    if own is None or len(own) != len(index) or not (own.is_unique and index.is_unique):
+    names = index_of(y)
+    if names is None or len(names) != len(index) or not (names.is_unique and index.is_unique):
         return
-    place = own.get_indexer(index)
+    place = names.get_indexer(index)
     moved = place != np.arange(len(place))
     if np.all(place >= 0) and np.any(moved):
         row = int(np.argmax(moved))
         raise InvalidInputError(
-            f"y and X have the same index in different orders (row {row} is {own[row]!r} in y, "
+            f"y and X have the same index in different orders (row {row} is {names[row]!r} in y, "
             f"{index[row]!r} in X), and labels go by position: pass y.loc[X.index], or y.to_numpy()"
             " if their order is right as it is"
         )
@@ -302,19 +302,19 @@ def labels_by_row(y: Any, n_points: int, nodes: Sequence[Hashable] | None, index
     of a data frame are named by its index.
     """
     if not isinstance(y, Mapping):
-        own = index_of(y)
-        if own is None or nodes is None:
+        index_of_y = index_of(y)
+        if index_of_y is None or nodes is None:
             return y
         known = set(nodes)
-        found = [name in known for name in own]
+        is_node = [name in known for name in index_of_y]
         # An index that names no node, or is a mere count of rows, does not say whose labels are.
-        counts = len(own) == n_points and list(own) == list(range(n_points))
-        if not (all(found) or (any(found) and not counts)):
+        counts = len(is_node) == n_points and list(index_of_y) == list(range(n_points))
+        if not (all(is_node) or (any(is_node) and not counts)):
             return y
-        if not own.is_unique:
-            twice = own[own.duplicated()][0]
+        if not index_of_y.is_unique:
+            twice = index_of_y[index_of_y.duplicated()][0]
             raise InvalidInputError(f"y has more than one label for the node {twice!r}: keep one")
-        y = dict(zip(own, np.asarray(y, dtype=object).ravel(), strict=True))
+        y = dict(zip(index_of_y, np.asarray(y, dtype=object).ravel(), strict=True))
     names: Any = nodes if nodes is not None else range(n_points) if index is None else index
     if index is not None and not index.is_unique:
         raise InvalidInputError(

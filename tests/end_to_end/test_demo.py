@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
 
 import pytest
+
+from tests.end_to_end.tool import spinlearn
 
 
 @pytest.mark.slow
 def test_demo_command(tmp_path):
     out = tmp_path / "out"
-    done = subprocess.run(
-        [sys.executable, "-m", "spinlearn", "demo", "--out", str(out)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = spinlearn("demo", "--out", out, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "T* = 0." in done.stdout
     for name in ("figure1.png", "figure2.png"):

@@ -49,25 +49,16 @@ def _nodes(*kinds: type) -> Iterator[tuple[Path, Any]]:
                 yield path, node
 
 
-def _text_mode(call: ast.Call) -> str | None:
-    """The mode in which a call opens a file of text, if it does."""
-    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    if name in ("read_text", "write_text", "TextIOWrapper"):
-        return "w" if name == "write_text" else "r"
-    if name not in ("open", "fdopen"):
-        return None
-    method = name == "open" and isinstance(call.func, ast.Attribute)  # of a path, or another's
-    given = [k.value for k in call.keywords if k.arg == "mode"] + call.args[not method :][:1]
-    if not given:
-        return None if method else "r"
-    mode = str(getattr(given[0], "value", ""))
-    return mode if set(mode) <= set("rwaxt+") and mode else None
-
-
 def unnamed(call: ast.Call) -> set[str]:
-    """What a call leaves to the machine: the encoding, the ends of lines it writes."""
-    mode = _text_mode(call)
-    if mode is None:
+    """What a call that opens a file of text leaves to the machine: encoding, ends of lines."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    mode = {"read_text": "r", "TextIOWrapper": "r", "write_text": "w"}.get(name, "")
+    if name in ("open", "fdopen"):
+        method = name == "open" and isinstance(call.func, ast.Attribute)  # of a path, or another's
+        given = [k.value for k in call.keywords if k.arg == "mode"] + call.args[not method :][:1]
+        mode = "" if method else "r"
+        mode = str(getattr(given[0], "value", "")) if given else mode
+    if not mode or not set(mode) <= set("rwaxt+"):
         return set()
     needed = {"encoding", "newline"} if set(mode) & set("wax+") else {"encoding"}
     return needed - {k.arg for k in call.keywords}

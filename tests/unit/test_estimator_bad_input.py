@@ -164,21 +164,14 @@ def test_a_column_of_labels_is_taken_with_a_warning(column):
     np.testing.assert_array_equal(model.transduction_, TRUTH)
 
 
-@pytest.mark.parametrize(
-    ("y", "classes"),
-    [
-        (pd.Series(np.where(Y < 0, 0, Y + 1)).replace(0, None).astype("Int64"), [1, 2]),
-        (np.where(Y < 0, np.nan, Y + 1.0), [1, 2]),
-        (np.choose(Y + 1, [-1, -5, 3]), [-5, 3]),
-        ([None if label < 0 else bool(label) for label in Y], [False, True]),
-    ],
-    ids=["Int64", "float", "negative", "bool"],
-)
-def test_labels_of_other_kinds(y, classes):
-    model = fit(y=y)
-    assert model.classes_.tolist() == classes
-    assert model.transduction_.tolist() == [classes[k] for k in TRUTH]
-    assert model.predict(X).tolist() == [classes[k] for k in TRUTH]
+def test_labels_may_be_negative_numbers_or_truths():
+    signs = np.choose(Y + 1, [-1, -5, 3])
+    truths = [None if label < 0 else bool(label) for label in Y]
+    for y, classes in ((signs, [-5, 3]), (truths, [False, True])):
+        model = fit(y=y)
+        assert model.classes_.tolist() == classes
+        for calls in (model.transduction_, model.predict(X)):
+            assert calls.tolist() == [classes[k] for k in TRUTH]
 
 
 def test_one_class_leaves_the_points_it_does_not_reach_new():
@@ -194,9 +187,8 @@ def test_one_class_leaves_the_points_it_does_not_reach_new():
     np.testing.assert_allclose(model.label_distributions_[SIZE:], 0.5, atol=0.02)
 
 
-@pytest.mark.parametrize("nothing", [-1, ""])
-def test_without_labels_the_clusters_are_new_classes(nothing):
-    model = fit(y=[nothing] * (2 * SIZE))
+def test_without_labels_the_clusters_are_new_classes():
+    model = fit(y=[""] * (2 * SIZE))
     assert len(model.classes_) == 0
     assert sorted(set(model.transduction_.tolist())) == [-3, -2]
     assert set(model.status_) == {"new"}
@@ -237,14 +229,6 @@ def test_identical_points_with_the_same_label_are_no_contradiction():
     np.testing.assert_array_equal(model.transduction_, TRUTH)
     # The unlabelled copy of two labelled points.
     assert model.label_distributions_[2, 0] > 0.99
-
-
-def test_labels_that_read_like_calls():
-    y = np.where(Y == 0, "new:1", np.where(Y == 1, "a|b", ""))
-    with pytest.raises(InvalidInputError, match=r"'new:1', which is how .*: rename that class"):
-        fit(y=y)
-    y = np.where(Y == 0, "new", np.where(Y == 1, "a|b", ""))
-    assert fit(y=y).transduction_.tolist() == ["new"] * SIZE + ["a|b"] * SIZE
 
 
 @pytest.mark.slow
@@ -468,18 +452,6 @@ def test_the_grid_is_sorted_without_repetitions_and_holds_the_answer():
     np.testing.assert_array_equal(model.label_distributions_, model.equilibrium_.marginals[0])
 
 
-def test_eta_min_is_the_threshold_for_leaving_the_lowest_temperature():
-    # a -1- u -1- M -0.9- b: M is cut off from b at T = 0, but entropy weakens its longer way to a.
-    chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 1.0, 0.9])
-    settings = {"temperatures": np.linspace(0, 1, 11), "method": "paper", "temperature": "paper"}
-    cold = fit(chain, CHAIN_LABELS, eta_min=np.inf, **settings)
-    assert cold.temperature_ == 0.0
-    assert cold.transduction_.tolist() == ["a", "a", "a", "b"]
-    warm = fit(chain, CHAIN_LABELS, eta_min=0, **settings)
-    assert warm.temperature_ > 0.2
-    assert warm.transduction_[2] == "b"
-
-
 @pytest.mark.parametrize(
     ("small_groups", "status"), [("join", "outlier"), ("outlier", "outlier"), ("new", "new")]
 )
@@ -517,12 +489,6 @@ def test_a_point_that_resembles_no_training_point_is_unknown(graph, n_states):
     assert whole.predict(unseen).tolist() == [-1, -1, 0]
     assert text.predict(unseen).tolist() == ["unknown", "unknown", "a"]
     np.testing.assert_array_equal(whole.predict_proba(unseen)[:2], 1 / n_states)
-
-
-def test_constant_weights_resemble_everything():
-    # KNN without a length scale has no far: documented by "constant".
-    model = fit(graph=KNN(n_neighbors=3, weights="constant"))
-    assert model.predict(FAR).tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -617,22 +583,16 @@ def test_grid_search_and_pipelines_reach_nested_settings():
     assert pipeline.score(stretched, TRUTH) == 1.0
 
 
-@pytest.mark.parametrize("way", [lambda model: pickle.loads(pickle.dumps(model)), copy.deepcopy])
 @pytest.mark.parametrize("source", ["points", "graph"])
-def test_copies_of_a_fitted_model_give_the_same_answers(way, source):
+def test_a_copy_of_a_fitted_model_gives_the_same_answers(source):
     model = fit(y=TEXT) if source == "points" else fit(CHAIN, CHAIN_LABELS)
     unseen = np.vstack([X + 0.01, FAR]) if source == "points" else np.eye(4)
-    again = way(model)
-    for name in ("transduction_", "names_", "status_", "label_distributions_", "forced_labels_"):
+    again = pickle.loads(pickle.dumps(model))
+    for name in ("names_", "status_", "label_distributions_", "forced_labels_"):
         np.testing.assert_array_equal(getattr(again, name), getattr(model, name))
-    np.testing.assert_array_equal(again.profile_.outcomes, model.profile_.outcomes)
     np.testing.assert_array_equal(again.predict(unseen), model.predict(unseen))
-    for temperature in (0.1, 0.07):
-        np.testing.assert_array_equal(
-            again.decide(temperature).names, model.decide(temperature).names
-        )
+    np.testing.assert_array_equal(again.decide(0.07).names, model.decide(0.07).names)
     assert not again.graph_.weights.flags.writeable
-    assert not again.equilibrium_.marginals.flags.writeable
 
 
 def test_fit_changes_neither_its_input_nor_its_settings():

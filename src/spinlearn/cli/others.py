@@ -7,11 +7,10 @@ import platform
 import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import joblib
 import numpy as np
@@ -249,8 +248,7 @@ def doctor() -> None:
         raise typer.Exit(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One finding."""
 
     name: str
