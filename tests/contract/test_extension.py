@@ -46,9 +46,6 @@ class MeanFieldish:
 class Majority(GraphClassifier):
     """Every point takes the class with most labels."""
 
-    def __init__(self, *, graph="mutual_knn"):
-        self.graph = graph
-
     def _solve(self, graph, states, n_classes):
         votes = np.bincount(states[states >= 0], minlength=n_classes)
         return np.tile(votes.astype(float), (graph.n_nodes, 1))

@@ -243,24 +243,3 @@ def test_resume_goes_on_after_the_time_limit_and_with_another_tolerance(table, m
     assert leftovers(table) == {"data.csv", "out", *(f"out/{n}" for n in ANSWER)}
     again = fit(table, *SAMPLED, "--engine", "multicanonical:tol=0.05", "--resume")
     assert "nothing to resume" in again.stdout
-
-
-def test_an_implausible_model_file_is_refused(table):
-    fit(table)
-    path = table / "out" / "model.npz"
-    with np.load(path) as archive:
-        arrays = dict(archive)
-    whole = np.full_like(arrays["marginals"], 5.0)
-    for changes in (
-        {"marginals": whole},
-        {"marginals": whole * np.nan},
-        {"n_nodes": np.array(10**12)},
-        {"profile_temperatures": np.full(3, np.nan)},
-        {n: arrays[n][:0] for n in arrays if n.startswith("profile_")},
-        {"header": np.array(str(arrays["header"]).replace('"n_classes": 2', '"n_classes": 99'))},
-    ):
-        np.savez(path, **{**arrays, **changes})
-        for command in ("explore", "suggest"):
-            done = spinlearn_here(command, "out", cwd=table)
-            assert done.returncode == 2, (list(changes), done.stderr)
-            assert done.stderr.count("\n") == 1
