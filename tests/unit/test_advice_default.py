@@ -55,6 +55,7 @@ def test_new_classes_have_no_label_yet():
     assert len(anchors) > 0
     everything = suggest(fitted, int(np.sum(y < 0)))
     assert sorted(s.point for s in everything) == np.flatnonzero(y < 0).tolist()
+    assert blob[everything[0].point] == 1  # one label is enough to ask
     with pytest.raises(InvalidInputError, match="1 to that many"):
         suggest(fitted, int(np.sum(y < 0)) + 1)
 
@@ -65,29 +66,15 @@ def test_a_batch_without_any_label_takes_one_point_of_every_large_group():
     assert {int(blob[s.point]) for s in suggest(fitted, 3)} == {0, 1, 2}  # the largest
 
 
-def test_one_label_is_enough_to_ask():
-    X, blob = blobs(distance=9.0)
-    found = suggest(PottsClassifier().fit(X, labels_in(blob, {0: 0})), 3)
-    assert blob[found[0].point] == 1
-
-
-def test_the_same_advice_every_time():
-    X, blob = blobs()
-    fitted = PottsClassifier().fit(X, labels_in(blob, {0: 0, 1: 1}))
-    assert suggest(fitted, 5) == suggest(fitted, 5) == suggest(fitted.answer_, 5, seed=0)
-
-
-def test_labels_that_may_be_wrong_are_not_asked_for_again():
+def test_the_same_advice_every_time_and_never_what_has_a_label():
     X, blob = blobs()
     y = labels_in(blob, {0: 0, 1: 1})
-    fitted = PottsClassifier(label_noise=0.1).fit(X, y)
-    asked = {s.point for s in suggest(fitted, len(X) - 2)}
-    assert asked == set(np.flatnonzero(y < 0).tolist())
-
-
-def test_named_temperatures_draw_labellings():
-    X, blob = blobs()
-    fitted = PottsClassifier().fit(X, labels_in(blob, {0: 0, 1: 1}))
+    fitted = PottsClassifier().fit(X, y)
+    assert suggest(fitted, 5) == suggest(fitted, 5) == suggest(fitted.answer_, 5, seed=0)
+    doubtful = PottsClassifier(label_noise=0.1).fit(X, y)  # not of a label that may be wrong either
+    advised = {s.point for s in suggest(doubtful, len(X) - 2)}
+    assert advised == set(np.flatnonzero(y < 0).tolist())
+    # Named temperatures draw labellings.
     drawn = suggest(fitted, 2, temperatures=[fitted.temperature_], n_samples=32)
     assert len({s.point for s in drawn}) == 2
 

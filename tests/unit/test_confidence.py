@@ -39,10 +39,18 @@ def answer(graph, y=Y, temperature=0.0, temperatures=TEMPERATURES, n_states=2, *
     return Answer.from_equilibrium(run, code, temperature=temperature, **settings)
 
 
-@pytest.mark.parametrize("temperature", [0.0, 0.2, 2.0, "auto"])
+SHORT = ([0.0], [0.3], [np.inf], [0.0, np.inf])
+
+
+@pytest.mark.parametrize(
+    ("temperature", "grid"),
+    [*((t, TEMPERATURES) for t in (0.0, 0.2, 2.0, "auto")), *(("auto", grid) for grid in SHORT)],
+)
 @pytest.mark.parametrize("small_groups", ["join", "outlier", "new"])
-def test_range_labelled_and_undecided(temperature, small_groups):
-    found = answer(two_clusters(), temperature=temperature, small_groups=small_groups)
+def test_range_labelled_and_undecided(temperature, grid, small_groups):
+    found = answer(
+        two_clusters(), temperature=temperature, temperatures=grid, small_groups=small_groups
+    )
     assert found.confidence.shape == (BRIDGE + 1,)
     assert np.all((found.confidence >= 0) & (found.confidence <= 1))
     np.testing.assert_array_equal(found.confidence[Y >= 0], 1.0)
@@ -62,6 +70,8 @@ def test_at_zero_temperature_the_bridge_is_less_sure_than_the_cores():
     assert cold.calls.tolist() == [0] * SIZE + [1] * SIZE + [0]
     cores = np.delete(cold.confidence, BRIDGE)
     assert cold.confidence[BRIDGE] < cores.min() - 0.1
+    more = answer(two_clusters(), n_states=3).confidence  # a state without a name changes no order
+    assert more[BRIDGE] < np.delete(more, BRIDGE).min()
     # Better tied, it is surer.
     surer = [answer(two_clusters((w, 0.5))).confidence[BRIDGE] for w in (0.55, 0.7, 1.0)]
     assert surer[0] < surer[1] < surer[2]
@@ -101,12 +111,6 @@ def test_names_of_classes_order_of_points_and_units_change_nothing(temperature):
     np.testing.assert_allclose(scaled.confidence, plain.confidence, atol=1e-9)
 
 
-def test_a_nameless_state_changes_no_order():
-    plain, more = (answer(two_clusters(), n_states=q).confidence for q in (2, 3))
-    assert more[BRIDGE] < np.delete(more, BRIDGE).min()
-    assert plain[BRIDGE] < np.delete(plain, BRIDGE).min()
-
-
 def test_a_class_that_takes_everything_is_not_sure_of_it():
     """The minimum cut sets one label aside and gives all the rest to the other class."""
     size = 5
@@ -133,13 +137,6 @@ def test_members_of_a_new_class_are_sure_as_far_as_no_label_reaches_them():
     assert set(found.status[8:]) == {"new"}
     np.testing.assert_allclose(third, 1.0)
     assert np.all(found.confidence[[1, 2, 3, 5, 6, 7]] > 0.5)
-
-
-@pytest.mark.parametrize("temperatures", [[0.0], [0.3], [np.inf], [0.0, np.inf]])
-def test_grids_of_one_temperature(temperatures):
-    found = answer(two_clusters(), temperature="auto", temperatures=temperatures)
-    assert np.all((found.confidence >= 0) & (found.confidence <= 1))
-    assert np.all(found.confidence[Y >= 0] == 1)
 
 
 @pytest.mark.slow

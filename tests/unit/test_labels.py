@@ -90,12 +90,6 @@ def test_truth_values_stay_truth_values(y):
     assert encode_outcomes(np.array([1, 2, 0]), code.classes, ()).tolist() == [True, "new:1", False]
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, bool])
-def test_kinds_without_minus_one_have_no_unlabelled_points(dtype):
-    code = parse_labels(np.array([1, 0, 1], dtype=dtype), 3)
-    assert code.states.tolist() == [1, 0, 1]
-
-
 def test_other_sortable_labels_are_kept():
     days = [datetime.date(2020, 1, 2), None, datetime.date(2020, 1, 1)]
     code = parse_labels(days, 3)
@@ -104,6 +98,11 @@ def test_other_sortable_labels_are_kept():
     dates = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[D]")
     assert parse_labels(dates, 3).states.tolist() == [1, -1, 0]
     assert parse_labels(np.array([b"z", b"", b"-1", b"a"]), 4).states.tolist() == [1, -1, -1, 0]
+    for dtype in (np.uint8, np.uint16, bool):  # there is no -1 among these
+        assert parse_labels(np.array([1, 0, 1], dtype=dtype), 3).states.tolist() == [1, 0, 1]
+    # In a one-character dtype "-1" shrinks to "-", which is a label.
+    with pytest.warns(LabelWarning, match="named '-'"):
+        assert parse_labels(np.array(["-", "a", ""]), 3).states.tolist() == [0, 1, -1]
 
 
 @pytest.mark.parametrize("one", ["1", "+1"])
@@ -126,40 +125,12 @@ def test_no_labels_at_all(y):
     assert encode_outcomes(np.array([0, 1]), code.classes, ()).tolist() == [-2, -3]
 
 
-@pytest.mark.filterwarnings("ignore:a class is named '-':spinlearn.errors.LabelWarning")
-def test_one_character_labels_are_no_prefix_of_the_mark():
-    # In a one-character dtype "-1" shrinks to "-", which is a label.
-    assert parse_labels(np.array(["-", "a", ""]), 3).states.tolist() == [0, 1, -1]
-
-
 @pytest.mark.parametrize("dtype", [np.int64, object, "Int64"])
 def test_large_whole_numbers_are_not_rounded(dtype):
     y = pd.Series([2**60, 2**60 + 1, -1], dtype=dtype)
     assert parse_labels(y, 3).states.tolist() == [0, 1, -1]
     gap = pd.Series([2**60, 2**60 + 1, None], dtype="Int64")
     assert parse_labels(gap, 3).classes.tolist() == [2**60, 2**60 + 1]
-
-
-@pytest.mark.parametrize(
-    "y",
-    [
-        [10**30, 0],
-        [1e300, 0.0],
-        np.array([2**63 + 5, 1], dtype=np.uint64),
-        np.array([-(2**63), 1]),
-        [LARGEST + 1, 0],
-    ],
-    ids=repr,
-)
-def test_whole_numbers_that_do_not_fit_are_refused(y):
-    with pytest.raises(InvalidInputError, match=r"whole numbers beyond .* give smaller ones"):
-        parse_labels(y, 2)
-
-
-def test_new_classes_below_the_largest_label_do_not_wrap():
-    code = parse_labels([-LARGEST, LARGEST], 2)
-    labels = encode_outcomes(np.array([0, 1, 2, 3, -1]), code.classes, ((0, 1),)).tolist()
-    assert labels == [-LARGEST, LARGEST, -LARGEST - 1, -LARGEST - 2, -1]
 
 
 @pytest.mark.parametrize(
@@ -183,6 +154,17 @@ def test_new_classes_below_the_largest_label_do_not_wrap():
         ("ab", r"y has shape \(\)"),
         ({0: 1, 1: 0}, r"y has shape \(\)"),
         ((label for label in (0, 1)), r"y has shape \(\)"),
+        ([10**30, 0], "whole numbers beyond .* give smaller ones"),
+        ([1e300, 0.0], "whole numbers beyond"),
+        (np.array([2**63 + 5, 1], dtype=np.uint64), "whole numbers beyond"),
+        (np.array([-(2**63), 1]), "whole numbers beyond"),
+        ([LARGEST + 1, 0], "whole numbers beyond"),
+        # names of calls
+        (["A", "new:1"], "which is how spinlearn names .* rename that"),
+        (["A", "new:12"], "a label is 'new:12'"),
+        (["A", "confused:A|B"], "which is how spinlearn names"),
+        (["A", "confused:a\nb|c"], "which is how spinlearn names"),
+        (["A", "outlier"], "which is how spinlearn names"),
     ],
 )
 def test_labels_that_cannot_be_used_are_refused(y, message):
@@ -190,23 +172,18 @@ def test_labels_that_cannot_be_used_are_refused(y, message):
         parse_labels(y, 2)
 
 
-@pytest.mark.parametrize("name", ["nan", "NaN", "<NA>"])
-def test_text_that_was_a_missing_value_is_kept_with_a_warning(name):
-    # np.array(["a", np.nan]) holds the text 'nan'; nobody can tell whether it was meant.
-    with pytest.warns(LabelWarning, match=f"named {name}.*None, NaN or ''"):
-        code = parse_labels(np.array(["a", name]), 2)
-    assert code.n_classes == 2
+WORDS = ["Unknown", "?", "-", "TBD", "n/a", "None", " ", "-1.0", "to do", "not_labeled"]
 
 
-@pytest.mark.parametrize(
-    "name", ["Unknown", "?", "-", "TBD", "n/a", "None", " ", "-1.0", "to do", "not_labeled"]
-)
+@pytest.mark.parametrize("name", [*WORDS, "nan", "NaN", "<NA>"])
 def test_a_word_for_nothing_is_a_class_with_a_warning(name):
-    said = f"named {name!r}, .* taken as a class.*-1, None or NaN.*--unlabelled {name!r}"
-    with pytest.warns(LabelWarning, match=said.replace("?", r"\?")):
+    told = f"named {name!r}, .* taken as a class.*-1, None or NaN.*--unlabelled {name!r}"
+    if name not in WORDS:  # np.array(["a", np.nan]) holds the text 'nan'
+        told = f"named {name}.*None, NaN or ''"
+    with pytest.warns(LabelWarning, match=told.replace("?", r"\?")):
         code = parse_labels(["a", name, None], 3)
-    assert code.states.tolist() == [code.classes.tolist().index("a"), *code.states[1:2], -1]
-    assert code.n_classes == 2
+    assert code.classes[code.states[:2]].tolist() == ["a", name]
+    assert code.states[2] == -1
 
 
 @pytest.mark.parametrize(
@@ -232,56 +209,46 @@ def test_classes_that_look_the_same_are_kept_with_a_warning_that_names_both(one,
     assert "spell them alike" in said
 
 
-def test_ordinary_names_are_given_no_warning():
-    names = ["other", "new", "1", "10", "a-b", "a b c", "abd", "na\u00efve", "nothing else", "no"]
-    assert parse_labels([*names, None], 11).n_classes == 10  # a warning would be an error here
+@pytest.mark.parametrize(
+    "names",
+    [  # a warning would be an error here
+        ["other", "new", "1", "10", "a-b", "a b c", "abd", "na\u00efve", "nothing else", "no"],
+        ["New:1", "a|b", "confused:x", "new", "new:A", "newer:1", "outliers"],  # no names of calls
+    ],
+)
+def test_ordinary_names_are_given_no_warning(names):
+    code = read_labels([*names, None], len(names) + 1)
+    assert code.classes[code.states[:-1]].tolist() == names
 
 
-CONFUSED = ((0, 1), (0, 1, 2), ())  # the last one: outliers
+# Named classes, three of which points are undecided between, outliers, new classes, unknown.
+CONFUSED = ((0, 1), (0, 1, 2), ())
+BELOW = -LARGEST - 1
+OUTCOMES = np.array([2, 0, 1, -1, -2, -3, 3, 5, UNKNOWN])
 
 
-def test_outcomes_of_whole_number_labels():
-    code = parse_labels([4, 0, 2, -1], 4)
-    outcomes = np.array([2, 0, 1, -1, -2, -3, 3, 5, UNKNOWN])
-    expected = [4, 0, 2, -1, -1, -1, -2, -4, -1]
-    assert encode_outcomes(outcomes, code.classes, CONFUSED).tolist() == expected
-
-
-def test_new_classes_are_numbered_below_negative_labels():
-    code = parse_labels([-5, 3, -1], 3)
-    labels = encode_outcomes(np.array([0, 1, 2, 3, -1]), code.classes, ((0, 1),))
-    assert labels.tolist() == [-5, 3, -6, -7, -1]
-    code = parse_labels(np.array([200, 3], dtype=np.uint8), 2)
-    labels = encode_outcomes(np.array([1, 2, -1]), code.classes, ((0, 1),))
-    assert labels.tolist() == [200, -2, -1]
-
-
-def test_outcomes_of_text_labels():
-    code = parse_labels(["b", "a", "c", ""], 4)
-    outcomes = np.array([2, 0, -1, -2, -3, 3, 5, UNKNOWN])
-    expected = ["c", "a", "confused:a|b", "confused:a|b|c", "outlier", "new:1", "new:3", "unknown"]
-    encoded = encode_outcomes(outcomes, code.classes, CONFUSED)
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        (["b", "a", "c"], ["c", "a", "b", "confused:a|b", "confused:a|b|c", "outlier", "new:1",
+                           "new:3", "unknown"]),
+        ([4, 0, 2], [4, 0, 2, -1, -1, -1, -2, -4, -1]),
+        # New classes are numbered below negative labels, and do not wrap.
+        ([-5, 3, 4], [4, -5, 3, -1, -1, -1, -6, -8, -1]),
+        ([-LARGEST, 1, LARGEST], [LARGEST, -LARGEST, 1, -1, -1, -1, BELOW, BELOW - 2, -1]),
+        (np.array([200, 3, 7], dtype=np.uint8), [200, 3, 7, -1, -1, -1, -2, -4, -1]),
+    ],
+)  # fmt: skip
+def test_outcomes_are_written_in_the_kind_of_the_labels(labels, expected):
+    classes = parse_labels(labels, 3).classes
+    encoded = encode_outcomes(OUTCOMES, classes, CONFUSED)
     assert encoded.tolist() == expected
-    assert {type(label) for label in encoded} == {str}
-    assert [outcome_name(int(o), code.classes, CONFUSED) for o in outcomes] == expected
-    assert outcome_names(outcomes, code.classes, CONFUSED).tolist() == expected
-
-
-def test_nothing_but_named_classes_keep_their_dtype():
-    code = parse_labels(["bb", "a", ""], 3)
-    assert encode_outcomes(np.array([1, 0, 0]), code.classes, ()).dtype == code.classes.dtype
-
-
-@pytest.mark.parametrize("name", ["new:1", "new:12", "confused:A|B", "confused:a\nb|c", "outlier"])
-def test_labels_that_read_like_calls_are_refused(name):
-    with pytest.raises(InvalidInputError, match=r"which is how spinlearn names .* rename that"):
-        read_labels(["A", name, ""], 3)
-
-
-def test_labels_that_only_resemble_calls_are_labels():
-    labels = ["New:1", "a|b", "confused:x", "new", "new:A", "newer:1", "outliers"]
-    code = read_labels([*labels, ""], 8)
-    assert code.classes.tolist() == labels
+    if classes.dtype.kind == "U":
+        assert {type(label) for label in encoded} == {str}
+        assert [outcome_name(int(o), classes, CONFUSED) for o in OUTCOMES] == expected
+        assert outcome_names(OUTCOMES, classes, CONFUSED).tolist() == expected
+        # Nothing but named classes keeps its dtype.
+        assert encode_outcomes(OUTCOMES[:3], classes, ()).dtype == classes.dtype
 
 
 def as_they_went_in(code):
@@ -325,18 +292,14 @@ def dataset(labels):
         (["a", "b", "unknown"], "every point has a label.*say --unlabelled 'unknown'"),
         (["a", "?", "unknown", "unknown"], r"'unknown' \(2 of 4\) means none"),
         (["unknown"] * 3, "every point has a label.*'unknown' .3 of 3. .*--unlabelled 'unknown'"),
+        (["a", "a", None], "^(?!.*--unlabelled)"),
+        (["a", "b", "c"], "^(?!.*--unlabelled)"),
+        ([1, 2, 1], "^(?!.*--unlabelled)"),
     ],
 )
 def test_files_whose_labels_are_words_for_nothing_are_told_of_unlabelled(labels, said):
     with pytest.raises(InvalidInputError, match=said):
         dataset(labels).check_labels()
-
-
-@pytest.mark.parametrize("labels", [["a", "a", None], ["a", "b", "c"], [1, 2, 1]])
-def test_other_labels_from_which_nothing_is_learned_are_not(labels):
-    with pytest.raises(InvalidInputError) as refused:
-        dataset(labels).check_labels()
-    assert "--unlabelled" not in str(refused.value)
 
 
 def test_doubts_about_names_are_among_the_notes_of_a_file():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -51,6 +52,8 @@ def test_without_noise_the_first_look_settles_it():
     assert verdict.settled
     assert verdict.changing == 0
     assert verdict.temperatures.tolist() == [1.0]
+    untrusted = StoppingRule(partial(answer_of, trusted=False))
+    assert not untrusted(Ladders(margins(rng), 0.0, rng), 1).settled
 
 
 @pytest.mark.parametrize("noise", [0.002, 0.01, 0.05])
@@ -92,15 +95,6 @@ def test_a_choice_of_temperature_that_wavers_is_not_settled():
     verdict = StoppingRule(two_answers)(Ladders(truth, 0.01, rng), 1)
     assert not verdict.settled
     assert verdict.temperatures.tolist() == [1.0, 2.0]
-
-
-def test_what_is_not_trusted_is_not_settled():
-    rng = np.random.default_rng(4)
-
-    def untrusted(values, temperature):
-        return answer_of(values, temperature, trusted=False)
-
-    assert not StoppingRule(untrusted)(Ladders(margins(rng), 0.0, rng), 1).settled
 
 
 def test_one_point_that_wavers_is_waited_for_but_not_for_ever():

@@ -37,33 +37,20 @@ def dense_law(graph: Graph, labels: np.ndarray, point: int, n_states: int) -> np
     return shares / shares.sum()
 
 
-def small_problem() -> tuple[Graph, np.ndarray]:
+def test_the_left_out_law_is_that_of_the_data_without_the_label():
     rng = np.random.default_rng(0)
     edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6), (6, 7), (7, 0), (1, 4), (2, 5)]
     graph = Graph(8, edges, rng.uniform(0.2, 1.5, len(edges)))
-    return graph, np.array([0, -1, 1, 1, 2, 2, -1, 0])
-
-
-def test_the_left_out_law_is_that_of_the_data_without_the_label():
-    graph, labels = small_problem()
+    labels = np.array([0, -1, 1, 1, 2, 2, -1, 0])
     points = np.flatnonzero(labels >= 0)
-    laws = LeftOut(graph, points, labels[points], 4).laws()
-    for law, point in zip(laws, points, strict=True):
-        rest = labels.copy()
-        rest[point] = -1
-        np.testing.assert_allclose(law, dense_law(graph, rest, point, 4), atol=1e-6)
-
-
-def test_a_silenced_label_is_as_if_it_had_not_been_given():
-    graph, labels = small_problem()
-    points = np.flatnonzero(labels >= 0)
-    others = LeftOut(graph, points, labels[points], 3)
-    others.silence(1)
-    others.silence(4)
-    for law, point in zip(others.laws(), points, strict=True):
-        rest = labels.copy()
-        rest[[points[1], points[4], point]] = -1
-        np.testing.assert_allclose(law, dense_law(graph, rest, point, 3), atol=1e-6)
+    others = LeftOut(graph, points, labels[points], 4)
+    for silenced in ([], [1], [1, 4]):  # as if they had not been given
+        if silenced:
+            others.silence(silenced[-1])
+        for law, point in zip(others.laws(), points, strict=True):
+            rest = labels.copy()
+            rest[[*points[silenced], point]] = -1
+            np.testing.assert_allclose(law, dense_law(graph, rest, point, 4), atol=1e-6)
 
 
 def two_regions() -> tuple[Graph, np.ndarray]:
@@ -111,11 +98,8 @@ def test_the_wrong_label_of_two_is_dropped_and_the_last_of_a_class_spared():
     labels[[40, 47, 66, 70]] = -1
     labels[[14, 58]] = 1  # one in the wrong region, one alone in the right one
     assert [s.point for s in suspect_labels(graph, labels, 2)] == [14]
-
-
-def test_two_labels_against_each_other_are_both_spared():
     labels = np.full(16, -1)
-    labels[[5, 10]] = [0, 1]
+    labels[[5, 10]] = [0, 1]  # against each other
     assert suspect_labels(grid_graph(4, 4), labels, 2, margin=0.0) == []
 
 
@@ -140,15 +124,14 @@ def test_one_class_has_no_rival_and_edges_that_repel_carry_nothing():
 
 
 def test_bad_settings_are_refused():
-    graph = grid_graph(2, 2)
-    with pytest.raises(InvalidInputError, match="2 or more"):
-        suspect_labels(graph, [0, -1, -1, -1], 2)
-    with pytest.raises(InvalidInputError, match="margin"):
-        suspect_labels(graph, [0, 1, -1, -1], 2, margin=1.0)
-    with pytest.raises(InvalidInputError, match="shape"):
-        suspect_labels(graph, [0, 1, -1], 2)
-    with pytest.raises(InvalidInputError, match="states 0 to 1"):
-        suspect_labels(graph, [0, 1, 2, -1], 2)
+    for labels, margin, message in (
+        ([0, -1, -1, -1], 0.5, "2 or more"),
+        ([0, 1, -1, -1], 1.0, "margin"),
+        ([0, 1, -1], 0.5, "shape"),
+        ([0, 1, 2, -1], 0.5, "states 0 to 1"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            suspect_labels(grid_graph(2, 2), labels, 2, margin=margin)
 
 
 @pytest.mark.slow

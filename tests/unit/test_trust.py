@@ -104,8 +104,10 @@ def test_a_cooled_run_answers_with_a_warning(temperature):
     assert cooled.at(1.0).warning is None
 
 
-def test_not_a_number_is_no_small_error():
+def test_not_a_number_is_no_small_error_and_rows_are_ascending():
     assert trusted_rows(run([0.0, np.nan, 0.0, 0.0])).tolist() == [True, False, True, True]
+    swapped = run([0.3, 0.0, 0.0, 0.0]).take([3, 2, 1, 0])
+    assert trusted_rows(swapped).tolist() == [False, True, True, True]
 
 
 def test_an_approximation_is_trusted_where_it_converged():
@@ -117,11 +119,6 @@ def test_an_approximation_is_trusted_where_it_converged():
     assert "the engine did not converge" in found.at(2.0).warning
     lost = answer(None, converged=np.zeros(4, bool))
     assert lost.warning.startswith("nothing here can be trusted: the engine did not converge")
-
-
-def test_rows_are_ascending_whatever_the_order_of_the_run():
-    swapped = run([0.3, 0.0, 0.0, 0.0]).take([3, 2, 1, 0])
-    assert trusted_rows(swapped).tolist() == [False, True, True, True]
 
 
 def test_exact_answers_carry_no_warning():
