@@ -27,7 +27,7 @@ from spinlearn.answers.stopping import StoppingRule
 from spinlearn.answers.unseen import unseen_average, unseen_laws, unseen_outcomes
 from spinlearn.default import Choice, Plan, plan, replanned
 from spinlearn.default.features import Features, GivenLaw, is_classifier
-from spinlearn.default.new_classes import Measured, proposals
+from spinlearn.default.new_classes import proposals
 from spinlearn.default.plan import Asked
 from spinlearn.engines import BeliefPropagation, make_engine
 from spinlearn.engines.messages.approximation import approximate_grid
@@ -344,14 +344,11 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         needed = averages.equilibrium if chosen.parts.phase is None else None
         law, groups = chosen.parts.law(needed)
         code, training = self._label_code, self._training
+        names = getattr(self, "feature_names_in_", self._feature_names)
+        about = training.points, training.reduction, names
         offered: tuple[Proposal, ...] = ()
-        if groups:
-            measured = None
-            if training.points is not None:
-                names = getattr(self, "feature_names_in_", self._feature_names)
-                measured = Measured(training.points, training.reduction, names)
-            assert chosen.forest is not None
-            offered = proposals(groups, law, chosen.forest, code.states, code.classes, measured)
+        if groups and chosen.forest is not None:
+            offered = proposals(groups, law, chosen.forest, code.states, code.classes, *about)
         rule = make_rule(self.temperature)
         return Answer(
             classes=code.classes,

@@ -39,23 +39,23 @@ def test_an_engine_without_null_models_means_the_paper_unless_a_method_is_named(
 def test_a_sample_takes_as_many_labels_of_each_class():
     n = 2 * MOST_LABELS
     labels = np.where(np.arange(n) < 3 * n // 4, 0, 1)
-    found = subsample(ring(n, reach=2), labels, size=2)
-    taken = np.bincount(labels[found.points])
+    points, _ = subsample(ring(n, reach=2), labels, size=2)
+    taken = np.bincount(labels[points])
     assert np.all(abs(taken - MOST_LABELS // 2) <= 2)  # two more were drawn
     few = np.full(n, -1)
     few[:5] = 0
-    found = subsample(ring(n, reach=2), few, size=100)
-    assert set(range(5)) <= set(found.points.tolist())
+    points, _ = subsample(ring(n, reach=2), few, size=100)
+    assert set(range(5)) <= set(points.tolist())
 
 
 def test_points_of_a_sample_are_linked_to_those_that_walks_meet_first():
-    found = subsample(ring(400, reach=3), np.full(400, -1), size=400)
-    assert len(found.points) == 400
-    apart = np.abs(np.diff(found.graph.edges, axis=1)).ravel()
+    points, graph = subsample(ring(400, reach=3), np.full(400, -1), size=400)
+    assert len(points) == 400
+    apart = np.abs(np.diff(graph.edges, axis=1)).ravel()
     apart = np.minimum(apart, 400 - apart)
     assert apart.min() == 1  # never to itself
     assert apart.max() <= NEIGHBORS // 2 + 1  # ten of the nearest
-    assert np.all(found.graph.degrees >= NEIGHBORS)
+    assert np.all(graph.degrees >= NEIGHBORS)
 
 
 @pytest.mark.parametrize(

@@ -156,19 +156,17 @@ def suggest(
             f"cannot suggest {n} points: {len(free)} are without a label, ask for 1 to that many"
         )
     root = seed_sequence(seed)
+    generator = np.random.default_rng(root)
     p = _approximate_law(answer) if temperatures is None else None
     if p is not None:
         # A point in a class without a name counts as an error: its class is not known.
         errors = np.where(labels >= 0, 0.0, 1 - p.max(axis=1, initial=0.0))
         graph = model.graph.with_weights(model.couplings)
-        generator = np.random.default_rng(root)
         return gaussian_batch(graph, labels >= 0, errors, n, generator, stop)
-    wanted = temperatures
-    if wanted is None:
-        equilibrium = answer.equilibrium if isinstance(answer, Answer) else answer
-        wanted = telling_temperatures(equilibrium)
-    labellings = draw_labellings(model, wanted, n_samples, seed=root)
-    generator = np.random.default_rng(root)
+    if temperatures is None:
+        run = answer.equilibrium if isinstance(answer, Answer) else answer
+        temperatures = telling_temperatures(run)
+    labellings = draw_labellings(model, temperatures, n_samples, seed=root)
     candidates = _some(free, max(MAX_CANDIDATES, n), generator)
     targets = _some(free, MAX_TARGETS, generator)
     gains = np.mean(
@@ -180,10 +178,8 @@ def suggest(
 def _approximate_law(answer: Answer | Equilibrium) -> FloatArray | None:
     """Probabilities of the named classes where they are an approximation, (n, k), else None."""
     if isinstance(answer, Answer):
-        averaged = answer.law is not None
-        if averaged or answer.equilibrium.kind is Kind.APPROXIMATE:
-            return answer.probabilities
-        return None
+        sampled = answer.law is None and answer.equilibrium.kind is not Kind.APPROXIMATE
+        return None if sampled else answer.probabilities
     if answer.kind is not Kind.APPROXIMATE:
         return None
     whole = answer.ascending()
@@ -193,16 +189,10 @@ def _approximate_law(answer: Answer | Equilibrium) -> FloatArray | None:
 
 def telling_temperatures(equilibrium: Equilibrium, count: int = N_TEMPERATURES) -> FloatArray:
     """Positive temperatures spread over the part of the grid where points are ordered."""
-    found = phases(equilibrium)
-    usable = np.array(
-        [
-            0 < t < np.inf and phase is not Phase.PARAMAGNETIC
-            for t, phase in zip(found.temperatures, found.phases, strict=True)
-        ]
-    )
-    grid = found.temperatures[usable]
-    if len(grid) == 0:
-        grid = found.temperatures[(found.temperatures > 0) & np.isfinite(found.temperatures)]
+    known = phases(equilibrium)
+    positive = (known.temperatures > 0) & np.isfinite(known.temperatures)
+    ordered = positive & [phase is not Phase.PARAMAGNETIC for phase in known.phases]
+    grid = known.temperatures[ordered if np.any(ordered) else positive]
     if len(grid) == 0:
         raise InvalidInputError("the result holds no positive temperature: fit with some")
     # Near the top nothing hangs together any more, far below all is frozen.
@@ -264,8 +254,7 @@ def gaussian_batch(
     those that are looked at. `stop` is asked between blocks of columns.
     """
     free = np.flatnonzero(~labelled)
-    most = max(min(MAX_POINTS, MAX_VALUES // graph.n_nodes), n)
-    points = _some(free, most, generator)
+    points = _some(free, max(min(MAX_POINTS, MAX_VALUES // graph.n_nodes), n), generator)
     each = len(free) / len(points)  # points that one stands for
     walks = RandomWalks(graph, ~labelled, TOLERANCE)
     blocks = []

@@ -109,10 +109,10 @@ def suspects(answer: Answer | PottsClassifier, *, margin: float = MARGIN) -> lis
     >>> [s.point for s in suspects(clf)]
     [5]
     """
-    found = answer.answer_ if isinstance(answer, PottsClassifier) else answer
-    model = found.model
+    whole = answer.answer_ if isinstance(answer, PottsClassifier) else answer
+    model = whole.model
     graph = model.graph.with_weights(model.couplings)
-    return suspect_labels(graph, found.labels, model.n_states, margin=margin)
+    return suspect_labels(graph, whole.labels, model.n_states, margin=margin)
 
 
 def suspect_labels(
@@ -163,20 +163,18 @@ def suspect_labels(
         )
     others = LeftOut(graph, labelled, given[labelled], n_states)
     while True:
-        by = np.where(others.heard, others.margins(), -1.0)
-        worst = int(np.argmax(by))
-        if by[worst] <= margin:
+        by, instead = others.margins()
+        worst = int(np.argmax(np.where(others.heard, by, -1.0)))
+        if not others.heard[worst] or by[worst] <= margin:
             break
         others.silence(worst)
-    laws, by = others.laws(), others.margins()
-    found = []
+    laws = others.laws()
+    listed = []
     for k in np.flatnonzero(~others.heard & (by > margin)):
-        own = int(given[labelled[k]])
-        other = int(np.argmax(np.where(np.arange(n_states) == own, -1.0, laws[k])))
-        found.append(
-            Suspect(int(labelled[k]), own, other, float(laws[k, own]), float(laws[k, other]))
-        )
-    return sorted(found, key=lambda s: s.p_given - s.p_instead)
+        own, other = int(given[labelled[k]]), int(instead[k])
+        p_own, p_other = float(laws[k, own]), float(laws[k, other])
+        listed.append(Suspect(int(labelled[k]), own, other, p_own, p_other))
+    return sorted(listed, key=lambda s: s.p_given - s.p_instead)
 
 
 class LeftOut:
@@ -210,20 +208,21 @@ class LeftOut:
     def laws(self) -> FloatArray:
         """P_k(c), (L, q); zero for classes that have no other label."""
         mass, known = self._other_mass()
-        shares = np.zeros_like(mass)
-        np.divide(self._arriving, mass, out=shares, where=known)
-        values = (np.maximum(shares * self._n_points, 0.0) + FAINT) ** SHARPNESS
-        values = np.where(known, values, 0.0)
+        shares = np.divide(self._arriving, mass, out=np.zeros_like(mass), where=known)
+        values = (np.maximum(shares * self._n_points, 0.0) + FAINT) ** SHARPNESS * known
         total = values.sum(axis=1, keepdims=True)
         return np.asarray(values / np.where(total > 0, total, 1.0))
 
-    def margins(self) -> FloatArray:
-        """How much more probable the best other class is than the given one, (L,); -1: no judge."""
+    def margins(self) -> tuple[FloatArray, npt.NDArray[np.intp]]:
+        """How much more probable the best other class is than the given one, and which, both (L,).
+
+        -1 where nothing is known of the given class without the label.
+        """
         laws = self.laws()
         own = laws[self._rows, self._states].copy()
         laws[self._rows, self._states] = -1.0
         judged = self._other_mass()[1][self._rows, self._states]
-        return np.where(judged, laws.max(axis=1) - own, -1.0)
+        return np.where(judged, laws.max(axis=1) - own, -1.0), laws.argmax(axis=1)
 
     def _other_mass(self) -> tuple[FloatArray, npt.NDArray[np.bool_]]:
         """sum_l sum_i G_il and whether there is any such l, both (L, q)."""

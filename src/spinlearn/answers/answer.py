@@ -236,7 +236,7 @@ class Answer(NotebookTable):
         status = np.full(n, Status.GROWN, dtype=np.int8)
         status[first >= SURE] = Status.CONFIDENT
         status[margin <= self.tau + TIE] = Status.CONFUSED
-        status[~label_reach(self.model, n_classes)] = Status.OUTLIER
+        status[~label_reach(self.model, n_classes)[1]] = Status.OUTLIER
         status[outcomes >= n_classes] = Status.NEW
         unknown = first == 0
         outcomes[unknown], status[unknown] = -1, Status.OUTLIER

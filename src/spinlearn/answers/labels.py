@@ -209,7 +209,16 @@ def parse_labels(y: Any, n_points: int) -> LabelCode:
             f"y has shape {values.shape}, but there are {n_points} points: give one label per "
             "point, -1 where there is none"
         )
-    known = ~_unlabelled(values)
+    kind = values.dtype.kind
+    known = np.ones(n_points, dtype=bool)
+    if kind in "iuf":
+        known = ~np.asarray((values == UNLABELLED) | (values != values))  # nan is not itself
+    elif kind in "US":
+        known = np.asarray(values != np.zeros((), dtype=values.dtype))
+    elif kind in "mM":
+        known = ~np.isnat(values)
+    elif kind == "O":
+        known = ~np.array([_is_nothing(value) for value in values], dtype=bool)
     given = values[known]
     if given.dtype.kind in "OUS":
         minus = _reads(given, "-1", b"-1")
@@ -254,26 +263,14 @@ def as_array(y: Any) -> npt.NDArray[Any]:
     return values.astype(object) if values.dtype.kind == "T" else values
 
 
-def _unlabelled(values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    kind = values.dtype.kind
-    if kind in "iuf":
-        return np.asarray((values == UNLABELLED) | (values != values))  # nan is not itself
-    if kind in "US":
-        return np.asarray(values == np.zeros((), dtype=values.dtype))
-    if kind in "mM":
-        return np.asarray(np.isnat(values))
-    if kind != "O":
-        return np.zeros(len(values), dtype=bool)
-    empty = [
-        v is None
-        or v is np.ma.masked
-        or type(v).__name__ in ("NAType", "NaTType")
-        or (isinstance(v, str) and v == "")
-        or (isinstance(v, (float, np.floating)) and np.isnan(v))
-        or (isinstance(v, (int, float, np.number)) and v == UNLABELLED)
-        for v in values
-    ]
-    return np.array(empty, dtype=bool)
+def _is_nothing(value: Any) -> bool:
+    if value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(value, (float, np.floating)) and np.isnan(value):
+        return True
+    return value == "" if isinstance(value, str) else (
+        isinstance(value, (int, float, np.number)) and bool(value == UNLABELLED)
+    )  # fmt: skip
 
 
 def _reads(values: npt.NDArray[Any], *texts: str | bytes) -> npt.NDArray[np.bool_]:

@@ -17,7 +17,6 @@ from spinlearn.answers.rule import (
     Decision,
     Status,
     decision_rule,
-    label_holders,
     label_reach,
 )
 from spinlearn.errors import InvalidInputError
@@ -285,7 +284,7 @@ def profile(
         rows = max(warmer - 1, 0), min(warmer, len(reference.temperatures) - 1)
         previous, after = (reference.outcomes[row] - named for row in rows)
         fresh = max(int(reference.outcomes.max()) - named + 1, 0)
-    reached = label_reach(equilibrium.model, named)
+    holders, reached = label_reach(equilibrium.model, named)
     ruled = []
     for k in order:
         here = decision_rule(
@@ -304,7 +303,7 @@ def profile(
         margin=np.array([r.margin for r in ruled]),
         n_classes=named,
         confused_sets=tuple(sets),
-        n_labels=int(label_holders(equilibrium.model, named).sum()),
+        n_labels=int(holders.sum()),
     )
 
 

@@ -243,40 +243,31 @@ def _small(components: IntArray, classified: BoolArray) -> BoolArray:
     return np.asarray((~named & (sizes < LEAST_NEW))[components])
 
 
-def label_reach(model: PottsModel, n_classes: int) -> BoolArray:
-    """Points in a connected part with a label of a named class, hard or soft, (n,).
+def label_reach(model: PottsModel, n_classes: int) -> tuple[BoolArray, BoolArray]:
+    """Points with a label of a named class, hard or soft, and points in connected parts with one.
 
-    Elsewhere a class-level term or a prior may prefer a class, but no label says so. Fields that
-    differ within a part are the user's own evidence and count as labels; so does the field of a
-    point alone, if it is not the usual one.
+    Labels are clamped points and free ones with a field of their own. A field that most points
+    share, up to a constant, is a prior of the classes and no label; nor are fields labels where
+    most free points have one of their own (diffused labels).
+
+    Where no label reaches, a class-level term or a prior may prefer a class, but no label says so.
+    Fields that differ within a part are the user's own evidence and reach it as labels do; so does
+    the field of a point alone, if it is not the usual one.
     """
+    free = model.clamped == FREE
+    own = model.fields - model.fields[:, :1]
+    tie = TIE * float(np.abs(own).max(initial=0.0))
+    unusual = np.any(np.abs(own - np.median(own, axis=0)) > tie, axis=1)
+    soft = free & unusual
+    if 2 * soft.sum() > free.sum():
+        soft[:] = False
+    holders = soft | (~free & (model.clamped < n_classes))
     part = connected_parts(model.n_nodes, model.graph.edges[model.couplings != 0])
-    own, tie, unusual = _own_fields(model)
     one = np.empty((int(part.max(initial=-1)) + 1, own.shape[1]))
     one[part] = own  # of any one point of each part
     differs = np.any(np.abs(own - one[part]) > tie, axis=1)
     alone = (np.bincount(part)[part] == 1) & np.any(np.abs(own) > tie, axis=1) & unusual
-    return np.isin(part, part[label_holders(model, n_classes) | differs | alone])
-
-
-def label_holders(model: PottsModel, n_classes: int) -> BoolArray:
-    """Clamped points, and free ones with a field of their own: soft labels, (n,).
-
-    A field that most points share, up to a constant, is a prior of the classes and no label; nor
-    are fields labels where most free points have one of their own (diffused labels).
-    """
-    free = model.clamped == FREE
-    soft = free & _own_fields(model)[2]
-    if 2 * soft.sum() > free.sum():
-        soft[:] = False
-    return np.asarray(soft | (~free & (model.clamped < n_classes)))
-
-
-def _own_fields(model: PottsModel) -> tuple[FloatArray, float, BoolArray]:
-    """Fields up to a constant, (n, q); what rounding is; points whose field is not the median."""
-    own = np.asarray(model.fields - model.fields[:, :1])
-    tie = TIE * float(np.abs(own).max(initial=0.0))
-    return own, tie, np.any(np.abs(own - np.median(own, axis=0)) > tie, axis=1)
+    return holders, np.isin(part, part[holders | differs | alone])
 
 
 def misclassified(

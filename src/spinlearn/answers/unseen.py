@@ -203,7 +203,7 @@ def unseen_outcomes(
     held = np.flatnonzero(model.clamped >= n_classes)[::-1]  # in new classes
     codes[model.clamped[held]] = answer.decision.outcomes[held]
     codes[:n_classes] = np.arange(n_classes)
-    heard = rows @ label_reach(model, n_classes).astype(np.float64) > 0
+    heard = rows @ label_reach(model, n_classes)[1].astype(np.float64) > 0
     step = max(1, CHUNK // model.n_states)
     for start in range(0, len(laws), step):
         one = slice(start, start + step)

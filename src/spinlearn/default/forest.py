@@ -66,7 +66,7 @@ class SplitTree:
         if len(self.log_kappa) == 0:
             return USUAL
         smaller = self.sizes[self.tree.children].min(axis=1)
-        least = PART_OF_A_CLASS * float(self.sizes[-1]) / max(n_classes, 2)
+        least = PART_OF_A_CLASS * float(self.sizes[-1]) / n_classes
         values = np.sort(self.log_kappa[smaller >= max(FEWEST, least)])
         values = np.concatenate([values[n_borders:], np.full(n_usual, USUAL)])
         return float(np.median(values)) if len(values) else USUAL
@@ -89,7 +89,7 @@ class Forest:
         mean = float(weights[weights > 0].mean()) if np.any(weights > 0) else 1.0
         graph = graph.with_weights(weights / mean)
         self.member: npt.NDArray[np.intp] = np.arange(graph.n_nodes)
-        inner: FloatArray | None = None
+        inner: FloatArray | None = None  # coupling inside of nodes
         if graph.n_nodes > SAMPLE:
             model = PottsModel(graph, 2)
             generator = np.random.default_rng(seed)
@@ -128,10 +128,10 @@ def _contracted(graph: Graph, member: npt.NDArray[np.intp]) -> tuple[Graph, Floa
     apart = ends[:, 0] != ends[:, 1]
     inner = np.bincount(ends[~apart, 0], weights=graph.weights[~apart], minlength=k)
     pairs = np.sort(ends[apart], axis=1)
-    summed = coo_array((graph.weights[apart], (pairs[:, 0], pairs[:, 1])), shape=(k, k)).tocsr()
-    found = summed.tocoo()
-    edges = np.column_stack([found.row, found.col])
-    return Graph(k, edges, found.data), np.asarray(inner, dtype=np.float64)
+    summed = coo_array((graph.weights[apart], (pairs[:, 0], pairs[:, 1])), shape=(k, k))
+    summed = summed.tocsr().tocoo()
+    edges = np.column_stack([summed.row, summed.col])
+    return Graph(k, edges, summed.data), np.asarray(inner, dtype=np.float64)
 
 
 def weakest_cut(matrix: csr_array, points: npt.NDArray[np.intp]) -> float:

@@ -114,29 +114,27 @@ def new_classes(
 ) -> NewClasses:
     """The probability of every point to be in none of the named classes, and groups that may be.
 
-    Without a forest there are none. Rows of the `law` (n, k) of the named classes sum to one, or
-    are zeros where no label reaches; `novelty` is in (0, 1), and groups of points that were
+    Without a forest there are none. Rows of the `law` (n, k) of two named classes or more sum to
+    one, or are zeros where no label reaches; `novelty` is in (0, 1), and groups of points that were
     `rejected` are no class of their own.
     """
     if forest is None:
         return NewClasses(np.zeros(len(law)), [], np.full(len(law), -1, dtype=np.int32))
     n_nodes, member = forest.n_nodes, forest.member
     held = np.flatnonzero(labels >= 0)
-    refused = [
-        np.bincount(member[points], minlength=n_nodes).astype(np.float64) for points in rejected
-    ]
+    refused = [np.bincount(member[rows], minlength=n_nodes).astype(float) for rows in rejected]
     masses = np.empty((n_nodes, law.shape[1]))
     for c, column in enumerate(law.T):
         masses[:, c] = np.bincount(member, weights=column, minlength=n_nodes)
     seen = _Seen(member[held], labels[held], masses, novelty, refused)
-    found = [_new_pieces(one, seen) / len(forest.trees) for one in forest.trees]
+    offered = [_new_pieces(one, seen) / len(forest.trees) for one in forest.trees]
     total = np.zeros(n_nodes)
-    for one, pieces in zip(forest.trees, found, strict=True):
+    for one, pieces in zip(forest.trees, offered, strict=True):
         steps = np.zeros(n_nodes + 1)
         np.add.at(steps, one.tree.begin, pieces)
         np.add.at(steps, one.tree.end, -pieces)
         total[one.tree.order] += np.cumsum(steps[:-1])
-    groups, support, group = _proposed(forest, found)
+    groups, support, group = _proposed(forest, offered)
     probability = np.clip(total[member], 0.0, 1.0)
     probability[held] = 0.0
     free = labels < 0
@@ -155,7 +153,7 @@ def _new_pieces(one: SplitTree, seen: _Seen) -> FloatArray:
     tree, n_modules = one.tree, one.tree.n_modules
     children, n_classes = tree.children, seen.masses.shape[1]
     log_pure, share_new = _pure(one, seen)
-    size = one.sizes[n_modules:] * max(n_classes, 2) / one.sizes[-1]
+    size = one.sizes[n_modules:] * n_classes / one.sizes[-1]
     weakness = one.usual(n_classes, n_classes, N_USUAL) - one.log_kappa
     logit = (SPLIT + PER_WEAKNESS * weakness + PER_SIZE * np.log(size))[:, None] + OFFSET
     splits, stays = -np.logaddexp(0, -logit), -np.logaddexp(0, logit)
@@ -192,9 +190,8 @@ def _pure(one: SplitTree, seen: _Seen) -> tuple[FloatArray, FloatArray]:
     counts = _sums(marks, np.searchsorted(places, tree.begin), np.searchsorted(places, tree.end))
     n_labels, inside = marks.sum(axis=0), counts.sum(axis=1)
     labelled = inside > 0
-    most = counts.argmax(axis=1) if n_classes else np.zeros(len(sizes), dtype=np.intp)
-    own = counts[np.arange(len(sizes)), most] if n_classes else np.zeros(len(sizes))
-    of_class = n_labels[most] if n_classes else np.zeros(len(sizes))
+    most = counts.argmax(axis=1)
+    own, of_class = counts[np.arange(len(sizes)), most], n_labels[most]
     share = np.where(labelled, own / np.maximum(of_class, 1.0), 1.0)
     spread = np.maximum(sizes / np.where(share > 0, share, 1.0), of_class)
     placed = share * (_log_choose(n, of_class) - _log_choose(spread, of_class))
@@ -234,7 +231,7 @@ def _sums(rows: FloatArray, begin: npt.NDArray[np.intp], end: npt.NDArray[np.int
 
 
 def _proposed(
-    forest: Forest, found: list[FloatArray]
+    forest: Forest, offered: list[FloatArray]
 ) -> tuple[list[BoolArray], FloatArray, npt.NDArray[np.intp]]:
     """Groups of all trees that differ, best first, with their probabilities.
 
@@ -243,11 +240,10 @@ def _proposed(
     """
     pairs = [
         (float(pieces[v]), one.tree.group(int(v)))
-        for one, pieces in zip(forest.trees, found, strict=True)
+        for one, pieces in zip(forest.trees, offered, strict=True)
         for v in np.flatnonzero(pieces > FAINT_GROUP)
     ]
-    pairs.sort(key=lambda pair: -pair[0])
-    pairs = pairs[:CANDIDATES]
+    pairs = sorted(pairs, key=lambda pair: -pair[0])[:CANDIDATES]
     inside = np.zeros((len(pairs), forest.n_nodes), dtype=np.float32)
     for row, (_, nodes) in zip(inside, pairs, strict=True):
         row[nodes] = 1.0
@@ -320,63 +316,58 @@ def _rejoined(
     return [nodes for nodes, kept in zip(pieces, alive, strict=True) if kept]
 
 
-class Measured(NamedTuple):
-    """Features of all points and what they are called."""
-
-    points: FloatArray  # (n, d), as neighbours are looked for
-    reduction: Reduction | None  # by which they were made of the features
-    names: Sequence[object] | None  # of the features; None: their numbers
-
-
 def proposals(
     groups: list[Group],
     law: Law,
     forest: Forest,
     labels: Labels,
-    classes: Sequence[Any] | npt.NDArray[Any],
-    measured: Measured | None,
+    classes: npt.NDArray[Any],
+    points: FloatArray | None,
+    reduction: Reduction | None,
+    feature_names: Sequence[object] | None,
 ) -> tuple[Proposal, ...]:
-    """What there is to say about each of the groups that a forest offers, best first."""
-    if not groups:
-        return ()
+    """What there is to say about each of the groups that a forest offers, best first.
+
+    `points` (n, d) are the features as neighbours are looked for, if there are any, `reduction`
+    that by which they were made of named ones.
+    """
     named = law.probabilities[:, : len(classes)]
     new = np.clip(1 - named.sum(axis=1), 0.0, 1.0)
     called = named.argmax(axis=1)
     called[labels >= 0] = labels[labels >= 0]
     names: Sequence[object] = []
-    if measured is not None:
-        reduction = measured.reduction
-        spread = measured.points.std(axis=0) if reduction is None else reduction.spread
-        names = [] if measured.names is None else measured.names
+    if points is not None:
+        spread = points.std(axis=0) if reduction is None else reduction.spread
+        names = [] if feature_names is None else feature_names
         if len(names) != len(spread):
             names = [f"feature {k}" for k in range(len(spread))]
-    found = []
-    for number, (points, probability) in enumerate(groups, start=1):
-        beside = int(named[points].sum(axis=0).argmax())
+    listed = []
+    for number, (members, probability) in enumerate(groups, start=1):
+        beside = int(named[members].sum(axis=0).argmax())
         inside = np.zeros(len(labels), dtype=bool)
-        inside[points] = True
+        inside[members] = True
         others = np.flatnonzero((called == beside) & ~inside & ((new < 0.5) | (labels >= 0)))
-        ours = np.unique(forest.member[points])
+        ours = np.unique(forest.member[members])
         theirs = np.setdiff1d(forest.member[others], ours)
         # Coupling of the group to the class over that of the class's own weakest cut.
         cut = weakest_cut(forest.matrix, theirs) if len(theirs) else 0.0
         apart = float(forest.matrix[ours][:, theirs].sum()) / cut if cut > 0 else np.nan
         features: tuple[tuple[str, float], ...] = ()
-        if measured is not None and len(others):
-            gap = measured.points[points].mean(axis=0) - measured.points[others].mean(axis=0)
+        if points is not None and len(others):
+            gap = points[members].mean(axis=0) - points[others].mean(axis=0)
             if reduction is not None:  # as far as the components show the features
                 gap = gap @ reduction.components
             features = largest_differences(gap, spread, names)
-        found.append(
+        listed.append(
             Proposal(
                 name=f"new:{number}",
-                points=points,
+                points=members,
                 probability=probability,
                 beside=str(classes[beside]),
                 apart=apart,
-                typical=forest.central(points)[:MOST_TYPICAL],
+                typical=forest.central(members)[:MOST_TYPICAL],
                 features=features,
                 n_features=len(names) if len(others) else 0,
             )
         )
-    return tuple(found)
+    return tuple(listed)

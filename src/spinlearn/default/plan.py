@@ -247,12 +247,12 @@ class Mixture:
         graph, labels, features = self.graph, self.labels, asked.features
         if n > SAMPLE:
             self.report("drawing a sample", 0.0)
-            sample = subsample(graph, labels, SAMPLE, asked.seed)
-            graph, labels = COUPLINGS[asked.couplings](sample.graph), labels[sample.points]
+            points, sample = subsample(graph, labels, SAMPLE, asked.seed)
+            graph, labels = COUPLINGS[asked.couplings](sample), labels[points]
             what = f"{len(labels)} of {n} points"
             why = "the average is learnt on it; it holds all labels"
             self.choices.append(Choice("sample", what, why))
-            features = None if features is None else features.taken(sample.points)
+            features = None if features is None else features.taken(points)
         average = learnt(
             self._models(graph),
             labels,
@@ -310,7 +310,7 @@ class Mixture:
         if averaged:
             # The most probable, for the profile, which needs one.
             temperature = self.temperatures[int(np.argmax(average.phase.sum(axis=0)))]
-            self.reached = label_reach(model, self.n_classes)
+            _, self.reached = label_reach(model, self.n_classes)
             solve = by_messages and not quick and graph.n_nodes <= SAMPLE
             self._average(average, models, fields, solve)
         elif is_open(temperature):

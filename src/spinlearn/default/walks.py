@@ -1,6 +1,4 @@
-"""Random walks from the labels; and the sample of a large graph on which they are weighed.
-
-Random walks on a graph: how much of what starts at one point comes by another.
+"""Random walks on a graph: how much of what starts at one point comes by another.
 
     G = (I - alpha S)^-1,    S = D^-1/2 W D^-1/2,
 
@@ -24,23 +22,20 @@ mass of a class's walks says little about its size; with many labels it says mor
   harmonic law (Zhu, Ghahramani & Lafferty 2003). Messages below their ordering temperature are sure
   wherever a domain reaches; this law is unsure wherever labels of several classes are equally far.
 
-A sample of a large graph that stands for it where only choices are to be made.
-
-Which energy and temperature explain the labels, and whether a group stands apart, shows in a sample
-of the points as well: what decides is the labels, which are all in it. Two points of the sample are
-joined if either is among the NEIGHBORS of the other that random walks from it meet most often,
+*A sample of a large graph* stands for it where only choices are to be made. Which energy and
+temperature explain the labels, and whether a group stands apart, shows in a sample of the points as
+well: what decides is the labels, which are all in it. Two points of the sample are joined if either
+is among the NEIGHBORS of the other that random walks from it meet most often,
 
     v = sum_{h=1}^{hops} P^h,    P = D^-1 W,
 
-with as many hops as it takes to meet that many points of the sample. It needs the graph alone,
-built or given. On 70,000 images and on a mixture of ten Gaussians a sample of 20,000 leads to the
-same strength of the null model, within what labels can tell, and the same factor of temperature as
-all points do, in an eighth of the time.
+with as many hops as it takes to meet that many points of the sample. On 70,000 images and on a
+mixture of ten Gaussians a sample of 20,000 leads to the same strength of the null model, within
+what labels can tell, and the same factor of temperature as all points do, in an eighth of the time.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -190,16 +185,13 @@ NEIGHBORS = 10
 BLOCK = 500  # points from which walks start at a time
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Subsample:
-    """A sample of a graph: its `points`, ascending, and a graph of weights one over them."""
+def subsample(
+    graph: Graph, labels: Labels, size: int, seed: int = 0
+) -> tuple[npt.NDArray[np.intp], Graph]:
+    """About `size` points, ascending, the labelled ones (others: -1) among them, and their graph.
 
-    points: npt.NDArray[np.intp]
-    graph: Graph
-
-
-def subsample(graph: Graph, labels: Labels, size: int, seed: int = 0) -> Subsample:
-    """A sample of about `size` points with the labelled ones (others: -1) among them."""
+    Its weights are one.
+    """
     generator = np.random.default_rng(seed)
     n = graph.n_nodes
     drawn = generator.choice(n, min(size, n), replace=False)
@@ -218,27 +210,24 @@ def subsample(graph: Graph, labels: Labels, size: int, seed: int = 0) -> Subsamp
     hops = max(1, int(np.ceil(np.log(met) / np.log(max(2 * graph.n_edges / n, 2.0)))))
     place = np.full(n, -1, dtype=np.int32)
     place[points] = np.arange(len(points))
-    pairs = [
-        _most_met(walk, points[begin : begin + BLOCK], hops, place)
-        for begin in range(0, len(points), BLOCK)
-    ]
-    edges = np.concatenate(pairs)
-    return Subsample(points, Graph(len(points), edges, np.ones(len(edges)), duplicates="first"))
+    blocks = range(0, len(points), BLOCK)
+    edges = np.concatenate([_most_met(walk, points[k : k + BLOCK], hops, place) for k in blocks])
+    return points, Graph(len(points), edges, np.ones(len(edges)), duplicates="first")
 
 
 def _most_met(
     walk: object, starts: npt.NDArray[np.intp], hops: int, place: IntArray
 ) -> npt.NDArray[np.int64]:
     """Pairs (start, point of the sample) of those that walks from each start meet most often."""
-    reached = met = walk[starts]  # type: ignore[index]
+    step = met = walk[starts]  # type: ignore[index]
     for _ in range(hops - 1):
-        reached = reached @ walk
-        met = met + reached
-    found = met.tocoo()
-    column, row = place[found.col], found.row
+        step = step @ walk
+        met = met + step
+    met = met.tocoo()
+    column, row = place[met.col], met.row
     own = place[starts]
     kept = (column >= 0) & (column != own[row])
-    row, column, value = row[kept], column[kept], found.data[kept]
+    row, column, value = row[kept], column[kept], met.data[kept]
     order = np.lexsort((column, -value, row))
     row, column = row[order], column[order]
     rank = np.arange(len(row)) - np.searchsorted(row, row)

@@ -29,7 +29,7 @@ from spinlearn.answers.answer import Answer, Averages
 from spinlearn.answers.law import Law
 from spinlearn.answers.profile import Profile
 from spinlearn.answers.proposal import Proposal, Word
-from spinlearn.answers.rule import Status, label_holders
+from spinlearn.answers.rule import Status, label_reach
 from spinlearn.engines import run_exactly
 from spinlearn.errors import (
     ConvergenceWarning,
@@ -529,7 +529,7 @@ def _profile(header: dict[str, Any], arrays: Arrays, model: PottsModel, n_classe
     outcomes = parts["outcomes"]
     # A new class has a point at least, at one temperature or another.
     within("profile_outcomes", outcomes, -len(sets), n_classes + outcomes.size - 1)
-    n_labels = int(label_holders(model, n_classes).sum())
+    n_labels = int(label_reach(model, n_classes)[0].sum())
     return Profile(**parts, n_classes=n_classes, confused_sets=sets, n_labels=n_labels)
 
 
