@@ -10,11 +10,10 @@ from spinlearn.answers.labels import outcome_name
 from spinlearn.answers.profile import Profile, decide, profile
 from spinlearn.answers.rule import Status, misclassified
 from spinlearn.answers.temperature import answer_temperature, information, stability
-from spinlearn.engines import Enumeration, JunctionTree
+from spinlearn.engines import Enumeration
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.arrays import frozen
 from spinlearn.model.graph import Graph
-from spinlearn.model.potts import PottsModel
 from tests.hand_made import CHAIN, equilibrium
 
 
@@ -304,28 +303,6 @@ def test_a_piece_that_the_labels_may_have_missed_by_chance_is_no_reason_to_go_ho
     assert scores[0] < scores[1] < scores[2]
 
 
-def test_soft_labels_count_as_labels_and_priors_do_not():
-    from dataclasses import replace
-
-    graph = Graph(6, [(i, i + 1) for i in range(5)])
-    fields = np.tile([0.3, 0.0], (6, 1))
-    clamped = [0, -1, -1, -1, -1, -1]
-    run = replace(
-        equilibrium(6, graph.edges, [(1.0, [1.0, *(5 * [0.5])], [0.5] * 5)], clamped=clamped),
-        model=PottsModel(graph, 2, fields=fields, clamped=clamped),
-    )
-    assert profile(run).n_labels == 1
-    fields[[3, 5]] += [[0.0, 2.0], [2.0, 0.0]]
-    soft = replace(run, model=PottsModel(graph, 2, fields=fields, clamped=clamped))
-    assert profile(soft).n_labels == 3
-    everywhere = replace(run, model=PottsModel(graph, 2, fields=fields + np.arange(6)[:, None]))
-    assert profile(everywhere).n_labels == 2  # a constant per point decides nothing
-    fields[1:, 0] = np.arange(5)
-    diffused = replace(run, model=PottsModel(graph, 2, fields=fields, clamped=clamped))
-    assert profile(diffused).n_labels == 1
-    assert profile(run, n_classes=0).n_labels == 0
-
-
 def test_without_labels_every_new_class_counts():
     edges = [(0, 1), (1, 2), (2, 3), (3, 4), (4, 5)]
     rows = [(1.0, 6 * [0.5], [0.9, 0.9, 0.5, 0.9, 0.9]), (2.0, 6 * [0.5], 5 * [0.9])]
@@ -348,43 +325,6 @@ def test_information_takes_the_coldest_of_equals_and_knows_its_limits():
         InvalidInputError, match="rule 'best' is unknown for a profile: use one of 'auto'"
     ):
         answer_temperature(found, "best")
-
-
-def test_information_does_not_depend_on_the_names_of_classes_or_points():
-    rng = np.random.default_rng(1)
-    edges = [(i, i + 1) for i in range(11)]
-    p, c = rng.random((5, 12)), rng.random((5, 11))
-    p[:, 0], p[:, 11] = 1.0, 0.0
-    clamped = np.full(12, -1)
-    clamped[[0, 11]] = 0, 1
-    rows = [(0.2 * k, p[k], c[k]) for k in range(5)]
-    plain = information(profile(equilibrium(12, edges, rows, clamped=clamped)))
-    renamed = [(t, 1 - first, agree) for t, first, agree in rows]
-    swapped = np.where(clamped >= 0, 1 - clamped, -1)
-    other = information(profile(equilibrium(12, edges, renamed, clamped=swapped)))
-    np.testing.assert_allclose(other, plain)
-    mirrored = [(t, first[::-1], agree[::-1]) for t, first, agree in rows]
-    back = information(profile(equilibrium(12, edges, mirrored, clamped=clamped[::-1])))
-    np.testing.assert_allclose(back, plain)
-
-
-@pytest.mark.slow
-def test_separated_blobs_without_labels_come_out_as_blobs():
-    rng = np.random.default_rng(0)
-    from spinlearn.graphs import MutualKNN
-
-    centres = np.array([[0, 0], [12, 0], [0, 12]])
-    X = np.concatenate([c + rng.normal(size=(30, 2)) for c in centres])
-    truth = np.repeat([0, 1, 2], 30)
-    graph = MutualKNN(n_neighbors=5).build(X)
-    # Joined by the spanning tree only, the blobs are one component of the graph.
-    run = JunctionTree().run(PottsModel(graph, 2), np.linspace(0.02, 0.6, 30))
-    counts = [
-        misclassified(profile(run, n_classes=0).decision(k), truth, labelled_classes=[]).sum()
-        for k in range(30)
-    ]
-    assert min(counts) <= 2
-    assert counts[0] == 60 or counts[0] <= 2  # one ferromagnetic cluster, or split already
 
 
 def test_errors_are_counted_as_in_the_paper():

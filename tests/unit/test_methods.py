@@ -32,7 +32,6 @@ from spinlearn.default.new_classes import OFFSET, THETA
 from spinlearn.default.walks import walk_fields, walk_law
 from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import JunctionTree
-from spinlearn.engines.messages.propagation import quick_marginals
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs.points import Reduction, checked_components
 from spinlearn.linear import weight_matrix
@@ -59,16 +58,6 @@ def some_labels(truth: np.ndarray, per_class: int, seed: int = 0, hidden: int = 
 
 
 # -- messages and evidence -----------------------------------------------------------------------
-
-
-def test_quick_messages_are_exact_on_a_tree():
-    labels = np.array([0, -1, -1, -1, -1, -1, 1, -1])
-    model = MinCut()(chain(8), labels, 2)
-    exact = JunctionTree().run(model, [0.9]).marginals[0]
-    found = quick_marginals(model, [0.9])[0]
-    np.testing.assert_allclose(found, exact, atol=1e-3)
-    through = quick_marginals(model, [1.8, 0.9])[1]
-    np.testing.assert_allclose(through, exact, atol=1e-3)
 
 
 def test_the_cavity_is_exact_on_a_tree():
@@ -394,7 +383,12 @@ def test_labels_that_could_not_have_missed_a_group_make_it_new():
 
 
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
-def test_a_hidden_group_is_found_and_nothing_else():
+def test_hidden_groups_are_found_and_nothing_else():
+    X, truth = blobs(360, centers=6)
+    fitted = PottsClassifier().fit(X, np.where(truth < 2, some_labels(truth, 4), -1))
+    groups = {tuple(points) for points in fitted.new_classes_.values()}
+    assert groups == {tuple(np.flatnonzero(truth == c)) for c in (2, 3, 4, 5)}
+    assert np.all(fitted.transduction_[truth == 0] == 0)
     X, truth = blobs(240)
     for hidden in range(4):
         fitted = PottsClassifier().fit(X, some_labels(truth, 3, hidden=hidden))
@@ -461,20 +455,6 @@ def test_a_proposal_tells_by_which_features_it_differs():
         assert value == pytest.approx(expected[name], abs=0.05)
     assert first.name in first.text()
     assert f"part of {beside}" not in first.text()
-
-
-@pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")
-def test_several_hidden_groups_become_classes_of_their_own():
-    X, truth = blobs(360, centers=6)
-    labels = np.full(len(truth), -1)
-    for c in (0, 1):
-        labels[np.flatnonzero(truth == c)[:4]] = c
-    fitted = PottsClassifier().fit(X, labels)
-    groups = [set(points) for points in fitted.new_classes_.values()]
-    expected = [set(np.flatnonzero(truth == c)) for c in (2, 3, 4, 5)]
-    assert all(group in expected for group in groups)
-    assert len(groups) == 4
-    assert np.all(fitted.transduction_[truth == 0] == 0)
 
 
 def test_a_long_band_is_no_new_class():

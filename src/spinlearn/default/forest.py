@@ -169,6 +169,8 @@ def _cut(
             normal = np.zeros((size, size))
             normal[rows, columns] = values
             found, vectors = eigh(normal, subset_by_index=[size - 2] * 2, check_finite=False)
+            if len(found) == 0:  # LAPACK may lose one of many equal eigenvalues
+                found, vectors = (part[..., -2:] for part in eigh(normal, check_finite=False))
         else:
             sparse = csr_array((values, (rows, columns)), shape=(size, size))
             start = np.sqrt(degrees) * (1 + 0.1 * np.cos(np.arange(size)))
