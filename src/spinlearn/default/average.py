@@ -177,7 +177,7 @@ class Average:
         )
 
 
-def flat(n_states: int, resolutions: tuple[float, ...] = RESOLUTIONS) -> Average:
+def flat(n_states: int, resolutions: tuple[float, ...]) -> Average:
     """The average before any label is looked at."""
     shape = (len(resolutions), len(FACTORS))
     phase = np.full(shape, 0.5 / (shape[0] * shape[1]))
@@ -236,8 +236,8 @@ def learnt(
     # Threads, or workers elsewhere, change nothing but the time.
     n_jobs = -1 if len(labels) > MANY else 1
     task = (phase, labels, features, resolutions)
-    found = each(_without, task, groups, n_jobs=n_jobs, beside=SentOnce(graph))
-    return _weighed(labels, groups, found, features is not None, resolutions, cavity, beliefs)
+    left_out = each(_without, task, groups, n_jobs=n_jobs, beside=SentOnce(graph))
+    return _weighed(labels, groups, left_out, features is not None, resolutions, cavity, beliefs)
 
 
 def _without(
@@ -268,7 +268,7 @@ def _without(
 def _weighed(
     labels: Labels,
     groups: list[IntArray],
-    found: list[tuple[FloatArray, FloatArray]],
+    left_out: list[tuple[FloatArray, FloatArray]],
     has_features: bool,
     resolutions: tuple[float, ...],
     cavity: FloatArray,
@@ -283,16 +283,12 @@ def _weighed(
     odds = np.repeat(cavity.reshape(-1, 1), len(shares), axis=1)
     n_right, evidence, chance = 0, 0.0, False
     given = np.concatenate([labels[group] for group in groups]) if groups else labels[:0]
-    laws = np.concatenate([one for one, _ in found], axis=1) if groups else np.empty((0, 0, 0))
     if groups:
+        laws = np.concatenate([one for one, _ in left_out], axis=1)
         own = laws[:, np.arange(len(given)), given]
         other = shares[:, 1:] @ own[n_phases:]
-        likely = np.array(
-            [
-                np.log(np.maximum(shares[:, :1] * own[k] + other, LEAST)).sum(axis=1)
-                for k in range(n_phases)
-            ]
-        )
+        each_law = shares[:, :1] * own[:n_phases, None] + other  # (phases, shares, labels)
+        likely = np.log(np.maximum(each_law, LEAST)).sum(axis=2)
         odds = odds + likely - shares[:, -1] / SHARE_STEP
         counts = np.bincount(labels[labels >= 0])
         guessing = float(np.log(counts[given] / counts.sum()).sum())
@@ -302,15 +298,15 @@ def _weighed(
     weights /= weights.sum()
     phase = weights @ shares[:, 0]
     rest = weights.sum(axis=0) @ shares[:, 1:]
-    if groups:
-        mean = np.tensordot(np.concatenate([phase, rest]), laws, axes=1)
-        n_right = int(np.sum(mean[np.arange(len(given)), given] >= mean.max(axis=1)))
     by_phase = weights.sum(axis=1)
     means = np.einsum("rtnc->rtc", beliefs).reshape(n_phases, -1) / beliefs.shape[2]
     mean_share = by_phase @ means
     spread = by_phase @ (means - mean_share) ** 2
-    if len(groups) > 1:  # delete-a-group jackknife
-        left = np.array([by_phase @ share.reshape(n_phases, -1) for _, share in found])
+    if groups:
+        mean = np.tensordot(np.concatenate([phase, rest]), laws, axes=1)
+        n_right = int(np.sum(mean[np.arange(len(given)), given] >= mean.max(axis=1)))
+        # Delete-a-group jackknife; there are two groups at the least.
+        left = np.array([by_phase @ share.reshape(n_phases, -1) for _, share in left_out])
         spread = spread + (len(groups) - 1) * left.var(axis=0)
     return Average(
         resolutions=resolutions,
