@@ -287,8 +287,9 @@ def _weighed(
         laws = np.concatenate([one for one, _ in left_out], axis=1)
         own = laws[:, np.arange(len(given)), given]
         other = shares[:, 1:] @ own[n_phases:]
-        each_law = shares[:, :1] * own[:n_phases, None] + other  # (phases, shares, labels)
-        likely = np.log(np.maximum(each_law, LEAST)).sum(axis=2)
+        likely = np.array([
+            np.log(np.maximum(shares[:, :1] * p + other, LEAST)).sum(axis=1) for p in own[:n_phases]
+        ])  # fmt: skip
         odds = odds + likely - shares[:, -1] / SHARE_STEP
         counts = np.bincount(labels[labels >= 0])
         guessing = float(np.log(counts[given] / counts.sum()).sum())
