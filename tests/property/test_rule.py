@@ -133,6 +133,7 @@ OWN = np.array([[0.0, 0.0], [0.0, 1.0], [0.0, 0.0]])  # fields, not equal
         (np.array([[0.0, 3.0], [0.0, 1.0], [0.0, 2.0]]), [(0, 1)], [FREE] * 3, [], [0, 1]),
         # of points alone, those whose field is not the usual one
         (np.array([[0.0, 5.0], [0.0, 1.0], [0.0, 1.0]]), [], [FREE] * 3, [0], [0]),
+        (np.array([[0.0, 3.0], [0.0, 1.0], [0.0, 2.0]]), [], [FREE] * 3, [], [0, 1]),
     ],
 )
 def test_what_counts_as_a_label_and_how_far_it_reaches(fields, edges, clamped, holders, reach):
