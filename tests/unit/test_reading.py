@@ -252,23 +252,18 @@ def test_a_list_of_edges_that_is_read_as_a_table_is_recognised(tmp_path):
 # -- ids ---------------------------------------------------------------------------------------
 
 
-def test_whole_numbers_that_pandas_wrote_with_a_point_are_the_same_ids(tmp_path):
-    labels = tmp_path / "k.csv"
-    labels.write_text("num,kind\n1.0,x\n3.0,y\n")
-    content = "num,a\n1,1\n2,2\n3,3\n"
-    data = read(tmp_path / "d.csv", content, labels="kind", labels_file=labels, id="num")
-    assert data.labels.tolist() == ["x", None, "y"]
-
-
 def test_ids_must_be_somewhere(tmp_path):
-    labels = tmp_path / "labels.csv"
-    labels.write_text("key,kind\n1,x\n2,y\n")
-    content = "name,a\np,1\nq,2\nr,3\n"
-    path = tmp_path / "d.csv"
-    assert read(path, content, labels_file=labels, id="key").ids == ["1", "2", "3"]
-    assert "no column 'nope'" in refused(path, labels_file=labels, id="nope")
+    path, labels = tmp_path / "d.csv", tmp_path / "labels.csv"
+    labels.write_text("key,kind\n1.0,x\n2.0,y\n")  # as pandas writes 1 and 2
+    data = read(path, "name,a\np,1\nq,2\nr,3\n", labels_file=labels, id="key")
+    assert data.ids == ["1", "2", "3"]
+    assert data.labels.tolist() == ["x", "y", None]
     np.savez(tmp_path / "d.npz", X=np.eye(3), y=["A", "B", ""])
-    assert "no column 'nope'" in refused(tmp_path / "d.npz", id="nope")
+    for refusal in (
+        refused(path, labels_file=labels, id="nope"),
+        refused(tmp_path / "d.npz", id="nope"),
+    ):
+        assert "no column 'nope'" in refusal
     with pytest.raises(InvalidInputError, match="no column 'nope'"):
         read_graph(tmp_path, EDGES, id="nope")
 

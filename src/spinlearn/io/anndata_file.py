@@ -235,7 +235,7 @@ def read_h5ad_data(path: Path, options: ReadOptions, label_table: Table | None) 
         raise InvalidInputError(f"{path} cannot be read as an AnnData file: {error}") from error
     obs = Table(path=path, cells=adata.obs)
     label = options.labels if options.labels_file is None else None
-    if label in adata.var and label not in obs.columns:
+    if label in adata.var and label not in obs.cells:
         raise rows_are_features(path, f"var has {options.labels!r}, obs has not", options)
     labels = own_labels(obs, options, adata.n_obs)
     key = None if options.id is None else id_column(obs, options, label_table)[0]

@@ -113,6 +113,7 @@ def read_features(
     Given are points (n, d), NaN where a value is missing, names of features, notes on what became
     of every column, and by name how many features stem from the same column, where that is not one.
     """
+    columns = list(table.cells)
     chosen = bool(options.features)  # the user named the columns: then none may be left out
     points: dict[str, FloatArray] = {}  # by column, (n, k)
     groups: dict[str, list[str]] = {}  # names of these k
@@ -139,7 +140,7 @@ def read_features(
             if column.whole and not chosen:
                 many = len(column.given) >= FEWEST_ROWS
                 whole[name] = _share_of_different(column) if many else 0.0, column.counts_rows
-    reasons, more = _serials(whole, len(points), table.columns)
+    reasons, more = _serials(whole, len(points), columns)
     left_out |= reasons
     points = {name: values for name, values in points.items() if name not in reasons}
     remarks += [*more, *_far_values(points)]
@@ -154,14 +155,13 @@ def read_features(
     if chosen and points:
         said = (*names, options.labels, options.id, *options.exclude)
         left_out |= dict.fromkeys(
-            (c for c in table.columns if c not in said), "not named with --features"
+            (c for c in columns if c not in said), "not named with --features"
         )
     by_reason: dict[str, list[str]] = {}
     for name, reason in left_out.items():
         by_reason.setdefault(reason, []).append(name)
     notes = [
-        f"left out {named(group, table.columns, repr)}: {reason}"
-        for reason, group in by_reason.items()
+        f"left out {named(group, columns, repr)}: {reason}" for reason, group in by_reason.items()
     ]
     if not points:
         raise InvalidInputError(
@@ -174,7 +174,7 @@ def read_features(
         raise InvalidInputError(
             f"{table.path} would have two features {twice!r}, one of them a word: rename a column"
         )
-    notes += [*remarks, f"{len(used)} features: {named(used, table.columns)}"]
+    notes += [*remarks, f"{len(used)} features: {named(used, columns)}"]
     shared = {n: len(group) for group in groups.values() for n in group if len(group) > 1}
     return np.concatenate(list(points.values()), axis=1), used, tuple(notes), shared
 

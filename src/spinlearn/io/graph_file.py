@@ -50,10 +50,12 @@ WORD = re.compile(r"\D*[^\W\d_]\D*")
 ATTRIBUTES = re.compile(
     r"""\{\s*((?P<quote>['"])weight(?P=quote)\s*:\s*(np\.\w+\()?(?P<weight>[-+.\deE]+)\)?\s*)?\}"""
 )
-MAGIC = b"%%MatrixMarket"
+MATRIX_MARKET = re.compile(
+    rb"%%MatrixMarket\s+(?i:matrix\s+(coordinate|array)"
+    rb"\s+(real|double|integer|unsigned-integer|pattern)"
+    rb"\s+(general|symmetric|skew-symmetric|hermitian))(?!\S)"
+)
 LONGEST_LINE = 1 << 16  # of a Matrix Market file, as far as it is looked at
-FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
-SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
 
 
 def read_graph_data(path: Path, options: ReadOptions, label_table: Table | None) -> Dataset:
@@ -246,18 +248,14 @@ def _read_matrix_market(path: Path) -> tuple[Graph, tuple[str, ...]]:
 def _mtx_heading(path: Path, file: IO[bytes]) -> tuple[str, str, str, tuple[int, int], int, int]:
     """Format, field, symmetry, shape, number of entries, and the line before the first of them."""
     first = _line(file)
-    if not first.startswith(MAGIC):
+    words = MATRIX_MARKET.match(first)
+    if words is None:
         raise InvalidInputError(
-            f"{path} is not a Matrix Market file: it does not begin with %%MatrixMarket"
+            f"{path} begins with {first[:60].decode('latin-1').strip()!r}, which is not a graph: "
+            "write '%%MatrixMarket matrix coordinate', then real, integer or pattern, then "
+            "symmetric or general"
         )
-    words = first.decode("ascii", errors="replace").lower().split()[1:]
-    kind, field, symmetry = (*words[1:], "", "", "")[:3]
-    known = words[:1] == ["matrix"] and kind in ("coordinate", "array")
-    if not known or field not in FIELDS or symmetry not in SYMMETRIES:
-        raise InvalidInputError(
-            f"{path} begins with {' '.join(words)!r}, which is not a graph: write 'matrix "
-            "coordinate', then real, integer or pattern, then symmetric or general"
-        )
+    kind, field, symmetry = (word.decode().lower() for word in words.groups())
     line, text = 1, b"%"
     while text and (text.startswith(b"%") or not text.strip()):
         line, text = line + 1, _line(file)

@@ -47,8 +47,8 @@ def own_labels(table: Table, options: ReadOptions, n_points: int) -> npt.NDArray
     """The labels beside the points, unless they are in a second file."""
     if options.labels_file is not None or options.labels is None:
         return np.full(n_points, None, dtype=object)
-    if options.labels not in table.columns:
-        raise MissingColumnError(table.path, options.labels, table.columns)
+    if options.labels not in table.cells:
+        raise MissingColumnError(table.path, options.labels, list(table.cells))
     return clean_labels(table.cells[options.labels], options.unlabelled, str(table.path))
 
 
@@ -98,7 +98,7 @@ def labels_elsewhere(
         return clean_labels(cells, options.unlabelled, str(path))
     cells = clean_labels(table.cells[label], options.unlabelled, str(path))
     wanted = options.id if data.id_column is None else data.id_column
-    key = wanted if wanted is not None and wanted in table.columns else own
+    key = wanted if wanted is not None and wanted in table.cells else own
     if key != options.id and NAMELESS.fullmatch(key) and data.ids == row_numbers(n_points):
         raise InvalidInputError(
             f"{path} has no column of ids but pandas' index {key!r}, which counts from 0 where row "
@@ -135,9 +135,9 @@ def _label_and_key(table: Table, options: ReadOptions) -> tuple[str, str | None]
 
     pandas' index comes after all others.
     """
-    named = [name for name in table.columns if name not in table.index]
-    label = (named or table.columns)[-1] if options.labels is None else options.labels
-    columns = (*named, *(name for name in table.columns if name in table.index))
+    columns = sorted(table.cells, key=lambda name: name in table.index)  # keeps their order
+    n_named = len(columns) - len(table.index.intersection(columns))
+    label = columns[n_named - 1] if options.labels is None else options.labels
     return label, next((name for name in columns if name != label), None)
 
 
@@ -150,13 +150,15 @@ def id_column(
     they would be counted otherwise, although both files say which row is which.
     """
     if options.id is not None:
-        if options.id in table.columns:
+        if options.id in table.cells:
             return options.id, ()
-        if label_table is None or options.id not in label_table.columns:
-            raise MissingColumnError(table.path, options.id, table.columns)
+        if label_table is None or options.id not in label_table.cells:
+            raise MissingColumnError(table.path, options.id, list(table.cells))
         return None, ()  # the second file may have it alone
     key = None if label_table is None else _label_and_key(label_table, options)[1]
-    if label_table is None or key not in table.columns or key in (*table.index, *options.features):
+    if label_table is None or key is None or key not in table.cells:
+        return None, ()
+    if key in (*table.index, *options.features):
         return None, ()
     cells = [str(cell).strip() for cell in table.cells[key]]
     if len(set(cells)) < len(cells) or any(map(is_missing, cells)):

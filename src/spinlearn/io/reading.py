@@ -71,7 +71,7 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
     if options.labels is None and options.labels_file is None and not options.for_labelling:
         raise InvalidInputError(f"{path}: which column holds the labels? Name it with --labels")
     labels = [options.labels] if options.labels is not None and options.labels_file is None else []
-    elsewhere = label_table is not None and options.id in label_table.columns
+    elsewhere = label_table is not None and options.id in label_table.cells
     ids = [] if options.id is None or elsewhere else [options.id]
     read = partial(read_table, path, delimiter=options.delimiter, encoding=options.encoding)
     try:
@@ -82,39 +82,40 @@ def read_table_data(path: Path, options: ReadOptions, label_table: Table | None)
             raise rows_are_features(path, f"a row is named {error.column!r}", options) from error
         raise
     alone = options.labels_file is not None and not options.features
-    if alone and is_edge_heading(table.columns):
+    names = list(table.cells)
+    if alone and is_edge_heading(names):
         raise InvalidInputError(
-            f"{path} has the columns {listed(table.columns)}, as a list of edges has: read "
+            f"{path} has the columns {listed(names)}, as a list of edges has: read "
             "it as one with --edges, or name the features with --features"
         )
     if table.n_rows == 0:
         raise InvalidInputError(f"{path} has a heading but no rows: give at least 2 points")
     key, joined = id_column(table, options, label_table)
     others = {options.labels, options.id, key, *options.exclude}
-    columns = chosen_columns(table.columns, options)
+    columns = chosen_columns(names, options)
     if not options.features:
-        columns = [name for name in table.columns if name not in others]
+        columns = [name for name in names if name not in others]
     if options.labels in columns and options.labels_file is None:
         raise InvalidInputError(
             f"{path}: {options.labels!r} holds the labels: leave it out of --features"
         )
     given = own_labels(table, options, table.n_rows)
-    points, names, notes, shared = read_features(
+    points, used, notes, shared = read_features(
         table if options.decimal == "." else table_with_points(table, columns),
         columns,
         replace(options, id=key or options.id),
         np.array([label is not None for label in given], dtype=bool),
     )
-    others = {*names, options.labels, key or options.id}
+    others = {*used, options.labels, key or options.id}
     # What else a row says.
-    beside = [c for c in table.columns if c not in others] if options.for_labelling else []
+    beside = [name for name in names if name not in others] if options.for_labelling else []
     return Dataset(
         source=path,
         ids=row_numbers(table.n_rows) if key is None else ids_of(table, key),
         id_column=key if joined else None,
         labels=given,
         points=points,
-        feature_names=names,
+        feature_names=used,
         shared=shared,
         table=True,
         notes=(*table.notes, *joined, *notes),

@@ -65,11 +65,6 @@ class Table:
     notes: tuple[str, ...] = ()  # what the user should know about the reading
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        return tuple(self.cells)
-
-    @property
     def n_rows(self) -> int:
         """Number of rows."""
         return len(next(iter(self.cells.values()), ()))
