@@ -45,7 +45,7 @@ def averages(messages, temperatures, model):
         assert messages.settle(temperature).settled
         p = np.empty((model.n_nodes, model.n_states), dtype=np.float32)
         c = np.empty(model.graph.n_edges, dtype=np.float32)
-        reading = messages.read(p, c)
+        reading = messages.messages.read(p, c)
         yield p, c, [reading.energy, reading.log_partition(temperature)]
 
 

@@ -92,7 +92,7 @@ class StopAfter:
 @pytest.fixture
 def every_sweep(monkeypatch):
     """Reports after every sweep, so that a run can be stopped anywhere."""
-    monkeypatch.setattr("spinlearn.engines.messages.run.REPORT_SECONDS", 0.0)
+    monkeypatch.setattr("spinlearn.engines.messages.belief_propagation.REPORT_SECONDS", 0.0)
 
 
 @pytest.mark.usefixtures("every_sweep")

@@ -56,7 +56,7 @@ from spinlearn.default.features import Features, GivenLaw
 from spinlearn.default.walks import Labels, walk_fields, walk_law
 from spinlearn.energies import MinCut, Modularity
 from spinlearn.engines import JunctionTree
-from spinlearn.engines.messages.propagation import quick_marginals
+from spinlearn.engines.messages.cooling import quick_marginals
 from spinlearn.model.arrays import FloatArray, IntArray
 from spinlearn.model.graph import Graph
 from spinlearn.model.parallel import SentOnce, each

@@ -23,9 +23,9 @@ import numpy.typing as npt
 
 from spinlearn.engines import BeliefPropagation
 from spinlearn.engines.messages.block import MessageBlock, Swept
-from spinlearn.engines.messages.cooling import COARSE_TOL, energy_slopes
+from spinlearn.engines.messages.cooling import COARSE_TOL, energy_slopes, follow, way_down
 from spinlearn.engines.messages.layout import is_two_valued
-from spinlearn.engines.messages.propagation import Settled, Settling, cool, way_down
+from spinlearn.engines.messages.propagation import Settled, Settling
 from spinlearn.errors import ClusterError, InvalidInputError, StoppedError, UnsupportedModelError
 from spinlearn.io.message_parts import MessageParts, write_message_parts
 from spinlearn.model.arrays import FloatArray, temperature_array
@@ -97,7 +97,6 @@ def propagate_parts(
 class _BlockMessages:
     """One attempt: the messages of all blocks, on the workers that are there now."""
 
-    stopped = False  # a stop is an error here
     coarsest_tol = 0.0
 
     def __init__(
@@ -128,7 +127,7 @@ class _BlockMessages:
         agreement: list[FloatArray] = []
         found: list[Settled] = []
         way = np.unique(np.concatenate([wanted, through]))[::-1].tolist()
-        for step, (temperature, settled) in enumerate(cool(self, way, way), 1):
+        for step, (temperature, settled) in enumerate(follow(self, way, way), 1):
             self.done = step / len(way)
             if temperature not in wanted:
                 continue

@@ -103,7 +103,7 @@ class MessageBlock:
     def n_bytes(self) -> int:
         """Memory that the graph and the messages take here."""
         a = self.layout
-        held = [a.indptr, a.neighbors, a.reverse, a.at_u, a.couplings, a.strength, a.fields]
+        held = [a.indptr, a.neighbors, a.reverse, a.at_u, a.couplings, a.stiffness, a.fields]
         held += [a.sizes, *vars(self).values(), *vars(self.messages).values()]
         return sum(v.nbytes for v in held if isinstance(v, np.ndarray))
 

@@ -1,37 +1,121 @@
-"""One cooled start of belief propagation through a large model, with nothing kept on the way.
+"""Messages taken along a way of temperatures: one driver, `follow`, for all who do that.
 
-Where messages take gigabytes there is no room for copies of them, and no time to come back to a
-rung of a ladder. The temperatures asked for are passed on the way down, with steps between them
-where they are far apart. Of each stay, in single precision: probabilities and agreements, energy
-and ln Z. The heat capacity is the slope of the energy to the temperature above.
+Messages are cooled from above the mean-field temperature, where nothing is ordered. The run of the
+engine is in `belief_propagation`, blocks on a cluster in `spinlearn.workflows.cluster`; here are
+
+`quick_marginals`: one start in haste, for choices between models;
+
+`cooled_averages`: one start through a large model, with nothing kept on the way. Where messages
+take gigabytes there is no room for copies of them, and no time to come back to a rung of a ladder.
+The temperatures asked for are passed on the way down, with steps between them where they are far
+apart. Of each stay, in single precision: probabilities and agreements, energy and ln Z. The heat
+capacity is the slope of the energy to the temperature above.
 """
 
 from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from spinlearn.engines.messages.layout import MessageLayout
 from spinlearn.engines.messages.potts import Reading
-from spinlearn.engines.messages.propagation import Propagation, Settled, Settling, cool, way_down
+from spinlearn.engines.messages.propagation import (
+    HASTY_SWEEPS,
+    HASTY_TOL,
+    Propagation,
+    Settled,
+    Settling,
+)
 from spinlearn.errors import StoppedError
 from spinlearn.model.arrays import FloatArray
 from spinlearn.model.equilibrium import Equilibrium, Kind
+from spinlearn.model.phases import mean_field_temperature
 from spinlearn.model.potts import PottsModel
 from spinlearn.model.protocols import Callback, Progress
 
 if TYPE_CHECKING:
     from spinlearn.engines.messages.belief_propagation import BeliefPropagation
 
+ABOVE = 1.1  # the mean-field temperature, where nothing is ordered
+STEP = 1.5  # most, between neighbouring temperatures on the way down
+NEAR = 1.1  # in haste no step closer than this above a temperature that is wanted
 COARSE_TOL = 1e-5  # of messages: marginals are then right to 1e-3 where they move most
 PARTIAL = 4  # sweeps that visit some of the nodes only count as a quarter
 REPORT_SECONDS = 0.1
 SMALL = 1e9  # bytes of rows that stay in memory
 SPARE = 1.1  # times what is needed must be free on the disk
+
+
+class Settleable(Protocol):
+    """Messages that follow the temperature, here or on a cluster."""
+
+    settling: Settling
+
+    def settle(self, temperature: float, *, hasty: bool = False) -> Settled:
+        """Sweep at this temperature until messages are settled; if hasty, less well."""
+
+
+def follow(
+    messages: Settleable, way: Iterable[float], wanted: Sequence[float] = ()
+) -> Iterator[tuple[float, Settled]]:
+    """Take messages along a way, in haste where it is not wanted, until they are stopped.
+
+    Between two steps messages may settle elsewhere, if they are then put back.
+    """
+    for temperature in way:
+        settled = messages.settle(temperature, hasty=temperature not in wanted)
+        if messages.settling.stopped:
+            return
+        yield temperature, settled
+
+
+def way_down(model: PottsModel, wanted: Sequence[float]) -> list[float]:
+    """The falling temperatures, from the disordered phase, with no finite step above STEP."""
+    finite = [temperature for temperature in wanted if np.isfinite(temperature)]
+    way = [temperature for temperature in wanted if not np.isfinite(temperature)]
+    if not finite:
+        return way
+    above = max(ABOVE * mean_field_temperature(model), finite[0])
+    if finite[0] * STEP < above:
+        way.append(above)
+    for temperature in finite:
+        steps = int(np.ceil(np.log(max(above / temperature, 1.0)) / np.log(STEP) - 1e-9))
+        between = above * (temperature / above) ** (np.arange(1, steps) / max(steps, 1))
+        way += [*between.tolist(), temperature]
+        above = temperature
+    return way
+
+
+def quick_marginals(
+    model: PottsModel, temperatures: Sequence[float], seed: int = 0
+) -> list[FloatArray]:
+    """Probabilities (n, q) at falling temperatures, of one start that is cooled in haste.
+
+    For choices, where several models are compared; `spinlearn.engines.BeliefPropagation` gives
+    averages that are settled. States that are alike stay as one of them won, which the seed
+    decides. A class-level term must be quadratic.
+    """
+    way: list[float] = []
+    step = ABOVE * mean_field_temperature(model)
+    for temperature in temperatures:
+        while step > NEAR * temperature:
+            way.append(step)
+            step /= STEP
+        way.append(temperature)
+        step = min(step, temperature / STEP)
+    propagation = Propagation(MessageLayout.of(model), Settling(HASTY_TOL, HASTY_SWEEPS))
+    propagation.start(seed)
+    return [
+        propagation.marginals(averaged=False)
+        for temperature, _ in follow(propagation, way)
+        if temperature in temperatures
+    ]
 
 
 def cooled_averages(
@@ -58,21 +142,21 @@ def cooled_averages(
         max(float(settings.tol), COARSE_TOL), int(settings.max_sweeps) * PARTIAL,
         settings.schedule, stop,
     )  # fmt: skip
-    messages = Propagation.lean(model, falling[-1], settling)
-    messages.start(root)
+    propagation = Propagation.lean(model, falling[-1], settling)
+    propagation.start(root)
     marginals = SpilledRows(len(falling), (model.n_nodes, model.n_states))
     agreement = SpilledRows(len(falling), (model.graph.n_edges,))
     found: list[tuple[float, Settled, Reading]] = []
-    for temperature, settled in cool(messages, way, falling):
+    for temperature, settled in follow(propagation, way, falling):
         done += 1
         if temperature in falling:
-            reading = messages.read(marginals.next(), agreement.next())
+            reading = propagation.messages.read(marginals.next(), agreement.next())
             marginals.keep()
             agreement.keep()
             found.append((temperature, settled, reading))
     if not found:
         raise StoppedError("stopped before messages settled at any temperature")
-    del messages  # freed before the rows come back
+    del propagation  # freed before the rows come back
     temperatures = np.array([t for t, *_ in found])
     energies = np.array([reading.energy for *_, reading in found])
     return Equilibrium(

@@ -24,7 +24,7 @@ Potts, ordinal and clock costs have.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -190,7 +190,7 @@ class MessageLayout:
     at_v: IntArray
     couplings: FloatArray  # of the edges, in units of `factor`
     factor: float
-    strength: FloatArray  # summed |couplings| to other free nodes, (n,)
+    strength: InitVar[FloatArray]  # summed |couplings| to other free nodes, (n,)
     fields: npt.NDArray[Any]  # with those of clamped neighbours, (n, lanes); infinite if no state
     term: ClassTerm
     sizes: FloatArray  # a_i of the class term, (n,)
@@ -199,6 +199,8 @@ class MessageLayout:
     n_slots: int = field(init=False)  # messages into them
     lanes: int = field(init=False)  # of a row of states
     lean: bool = field(init=False)  # whether all is kept in single precision
+    # The largest difference in energy that anything can make at a node, if pairs have two costs
+    stiffness: FloatArray = field(init=False)
     # Of a whole model only:
     model: PottsModel = field(init=False)
     order: IntArray = field(init=False)  # free nodes in the order of sweeps, (n,)
@@ -248,21 +250,15 @@ class MessageLayout:
         layout.symmetry, layout.constant = symmetry, constant
         return layout
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, strength: FloatArray) -> None:
         self.n_nodes, self.lanes = map(int, self.fields.shape)
         self.n_slots, self.lean = len(self.reverse), bool(self.fields.dtype == np.float32)
-
-    def stiffness(self, spread: float) -> FloatArray:
-        """Largest difference in energy that anything can make at a node, (n,).
-
-        `spread` is that of pair costs, per unit of a coupling.
-        """
         term, q = self.term, self.n_states
         total = float(term.total + term.held.sum() + np.abs(term.targets).max(initial=0.0))
-        stiffness = self.strength * spread + abs(term.coefficient) * self.sizes * total
+        in_sizes = abs(term.coefficient) * self.sizes * total
+        self.stiffness = strength * abs(self.factor) + in_sizes
         for rows in blocks(self.n_nodes):
-            stiffness[rows] += np.ptp(self.fields[rows, :q], axis=1)
-        return stiffness
+            self.stiffness[rows] += np.ptp(self.fields[rows, :q], axis=1)
 
     def slot_couplings(self) -> FloatArray:
         """Coupling of every slot, (slots,)."""

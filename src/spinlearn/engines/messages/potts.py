@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.engines.messages.layout import MessageLayout, blocks
+from spinlearn.engines.messages.layout import MessageLayout, blocks, is_two_valued
 from spinlearn.model.arrays import BoolArray, FloatArray
 
 LARGEST_EXPONENT = 600.0  # of a product of messages that is no danger to the range of floats
@@ -56,17 +56,23 @@ class PottsMessages:
     `packed` ones take no memory for lanes that are no states; default if the layout is lean.
     """
 
+    state = ("messages", "beliefs")  # all that is needed to go on at a known temperature
+
     def __init__(self, layout: MessageLayout, packed: bool | None = None) -> None:
         n, q, lanes = layout.n_nodes, layout.n_states, layout.lanes
         packed = layout.lean if packed is None else packed
         self.layout = layout
         self.lanes, self.columns = (0,) * lanes, (0,) * (q if packed else lanes)
         single = layout.lean or layout.n_rows * lanes > LARGE
-        self.messages = _aligned_ones(
-            layout.n_rows, len(self.columns), np.float32 if single else np.float64
-        )
+        # Ones that begin with a line of the cache, so that rows straddle no more lines than they
+        # must: half the memory traffic of a sweep.
+        kind = np.dtype(np.float32 if single else np.float64)
+        size = layout.n_rows * len(self.columns)
+        whole: npt.NDArray[Any] = np.ones(size + CACHE_LINE // kind.itemsize, dtype=kind)
+        first = -whole.ctypes.data % CACHE_LINE // kind.itemsize
+        self.messages = whole[first : first + size].reshape(layout.n_rows, len(self.columns))
         self.coarsest_tol = COARSE_TOL if single else 0.0
-        kind = self.messages.dtype if packed else np.dtype(np.float64)
+        kind = kind if packed else np.dtype(np.float64)
         self.unlike, self.slope = (np.empty(layout.n_slots, dtype=kind) for _ in range(2))
         self.beliefs: npt.NDArray[Any] = np.zeros((n, lanes), dtype=layout.fields.dtype)
         self.beliefs[:, :q] = 1 / q
@@ -76,15 +82,9 @@ class PottsMessages:
         # One more for all nodes that are elsewhere.
         self.pending: FloatArray = np.full(n + (layout.n_rows > layout.n_slots), np.inf)
         self.movement = np.zeros(2)
-        self.stiffness = layout.stiffness(abs(layout.factor))
         self.heavy: BoolArray = np.zeros(n, dtype=bool)
         self.temperature, self.beta = np.inf, TINY
         self.recount()
-
-    @property
-    def most_pending(self) -> float:
-        """Largest change of a message that has not been passed on."""
-        return float(self.pending[: self.layout.n_nodes].max(initial=0.0))
 
     def set_temperature(self, temperature: float) -> None:
         """Go on at this temperature with the messages that there are."""
@@ -98,7 +98,7 @@ class PottsMessages:
             unlike, slope = np.where(attractive, w, 1.0), np.where(attractive, rest, -w)
             for at in (a.at_u[rows][inner], a.at_v[rows][inner]):
                 self.unlike[at], self.slope[at] = unlike, slope
-        self.heavy = self.stiffness / temperature > LARGEST_EXPONENT
+        self.heavy = a.stiffness / temperature > LARGEST_EXPONENT
         self.temperature = temperature
         # Not 0 at infinity: lanes that are no states have an infinite field.
         self.beta = max(1 / temperature, TINY)
@@ -137,6 +137,8 @@ class PottsMessages:
             self.volumes[0] += self.layout.sizes[rows] @ beliefs
         self.volumes[0, : self.layout.n_states] += self.layout.term.held
         self.pending[:] = np.inf
+        # Largest change of a message that has not been passed on.
+        self.most_pending = float(self.pending[: self.layout.n_nodes].max(initial=0.0))
 
     def sweep(self, forth: bool, tol: float, damping: float, threshold: float) -> None:
         """Pass messages once; `movement` tells how far they moved."""
@@ -149,6 +151,7 @@ class PottsMessages:
             self.targets, self.volumes, self.messages, self.beliefs, self.work, damping,
             self.pending, threshold, self.movement,
         )  # fmt: skip
+        self.most_pending = float(self.pending[: a.n_nodes].max(initial=0.0))
 
     def node_laws(self) -> tuple[npt.NDArray[Any], FloatArray]:
         """Beliefs of the nodes in the order of sweeps, (n, lanes), and their ln Z_i."""
@@ -169,14 +172,33 @@ class PottsMessages:
 
     def read(self, marginals: Any, agreement: Any) -> Reading:
         """What the messages say of all nodes (N, q) and edges (m,), written to arrays."""
+        from spinlearn.kernels.messages import edge_sums
+
         a, q = self.layout, self.layout.n_states
         beliefs, node_logs = self.node_laws()
         laws = beliefs[:, :q]
         broken = a.write_marginals(laws, marginals)
         cut = least = edge_logs = alike = in_fields = 0.0
         for rows in blocks(len(a.at_u)):
-            sums = self._read_edges(rows, beliefs, marginals, agreement)
-            cut, least, edge_logs, alike = np.add((cut, least, edge_logs, alike), sums).tolist()
+            edges, free = a.model.graph.edges[rows], a.at_u[rows] >= 0
+            u, v = np.ascontiguousarray(a.place[edges[free]].T)
+            same, logs = np.empty(len(u)), np.empty(len(u))
+            edge_sums(
+                self.lanes, self.columns, a.at_u[rows][free], a.at_v[rows][free], u, v,
+                self.unlike, self.slope, self.messages, beliefs, same, logs,
+            )  # fmt: skip
+            one, other = edges[~free].T
+            part = np.empty(len(edges), dtype=agreement.dtype)
+            part[free] = same
+            # At least one end is clamped, so the two ends are independent.
+            part[~free] = np.sum(marginals[one] * marginals[other], axis=1)
+            agreement[rows] = part
+            bare = a.couplings[rows][free]
+            couplings = bare * a.factor
+            cut += float(np.sum(couplings * (1 - same)))
+            least += float(np.minimum(couplings, 0.0).sum())
+            edge_logs += float(logs.sum())
+            alike += float(bare.sum())
         for rows in blocks(a.n_nodes):
             own = laws[rows].astype(np.float64, copy=False)
             in_fields += float(np.sum(own * a.fields[rows, :q]))
@@ -189,31 +211,6 @@ class PottsMessages:
             log_count=float(node_logs.sum()) - edge_logs,
             broken=broken,
         )
-
-    def _read_edges(
-        self, rows: slice, beliefs: Any, marginals: Any, agreement: Any
-    ) -> tuple[float, float, float, float]:
-        """Agreements of some edges; sums of their mean and least costs, ln Z_e, couplings."""
-        from spinlearn.kernels.messages import edge_sums
-
-        a, edges = self.layout, self.layout.model.graph.edges[rows]
-        free = a.at_u[rows] >= 0
-        u, v = np.ascontiguousarray(a.place[edges[free]].T)
-        same, logs = np.empty(len(u)), np.empty(len(u))
-        edge_sums(
-            self.lanes, self.columns, a.at_u[rows][free], a.at_v[rows][free], u, v, self.unlike,
-            self.slope, self.messages, beliefs, same, logs,
-        )  # fmt: skip
-        one, other = edges[~free].T
-        part = np.empty(len(edges), dtype=agreement.dtype)
-        part[free] = same
-        # At least one end is clamped, so the two ends are independent.
-        part[~free] = np.sum(marginals[one] * marginals[other], axis=1)
-        agreement[rows] = part
-        bare = a.couplings[rows][free]
-        couplings = bare * a.factor
-        cut, least = np.sum(couplings * (1 - same)), np.minimum(couplings, 0.0).sum()
-        return float(cut), float(least), float(logs.sum()), float(bare.sum())
 
     def pair_laws(self, edges: Sequence[int]) -> list[FloatArray]:
         """p(s_u, s_v) of edges between free nodes, (q, q) each."""
@@ -234,34 +231,18 @@ class PottsMessages:
         logs: FloatArray = np.log(self.messages[:, : self.layout.n_states], dtype=np.float64)
         return logs
 
-    def arrays(self) -> dict[str, Any]:
-        """What a later `restore` needs to go on from here."""
-        return {"messages": self.messages.copy(), "beliefs": self.beliefs.copy()}
-
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """Go on from `arrays`."""
-        self.messages[:], self.beliefs[:] = arrays["messages"], arrays["beliefs"]
-        self.recount()
-
 
 def coldest(layout: MessageLayout) -> float:
-    """Temperature below which messages leave the range of floats, or fields their precision."""
-    strongest = max(
-        (float(np.abs(layout.couplings[rows][layout.at_u[rows] >= 0]).max(initial=0.0))
-         for rows in blocks(len(layout.at_u))),
-        default=0.0,
-    )  # fmt: skip
-    spread = abs(layout.factor)
-    limit = LARGEST_SINGLE if layout.lean else LARGEST_EXPONENT
-    stiffness = float(layout.stiffness(spread).max(initial=0.0))
-    return max(strongest * spread / limit, stiffness / LARGEST_FIELD)
+    """Temperature below which messages leave the range of floats, or fields their precision.
 
-
-def _aligned_ones(rows: int, columns: int, dtype: Any) -> npt.NDArray[Any]:
-    """Ones (rows, columns) that begin with a line of the cache, so that rows straddle no more lines
-    than they must: half the memory traffic of a sweep.
+    Infinite where pairs have more than two costs.
     """
-    spare = CACHE_LINE // np.dtype(dtype).itemsize
-    whole = np.ones(rows * columns + spare, dtype=dtype)
-    first = -whole.ctypes.data % CACHE_LINE // whole.itemsize
-    return whole[first : first + rows * columns].reshape(rows, columns)
+    if not is_two_valued(layout.model):
+        return np.inf
+    strongest = 0.0
+    for rows in blocks(len(layout.at_u)):
+        couplings = layout.couplings[rows][layout.at_u[rows] >= 0]
+        strongest = max(strongest, float(np.abs(couplings).max(initial=0.0)))
+    limit = LARGEST_SINGLE if layout.lean else LARGEST_EXPONENT
+    stiffness = float(layout.stiffness.max(initial=0.0))
+    return max(strongest * abs(layout.factor) / limit, stiffness / LARGEST_FIELD)

@@ -3,22 +3,20 @@
 Sweeps go through the nodes forth, then back. Damping sets in only where messages keep moving. The
 "residual" schedule updates only nodes whose incoming messages have changed by at least a tenth of
 the largest change (after Elidan, McGraw & Koller 2006), and ends with whole sweeps as a check.
-Messages are cooled from above the mean-field temperature, where nothing is ordered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from spinlearn.engines.messages.layout import MessageLayout, is_two_valued
-from spinlearn.engines.messages.potts import PottsMessages, Reading, coldest
+from spinlearn.engines.messages.potts import PottsMessages, coldest
 from spinlearn.engines.messages.tables import TableMessages
 from spinlearn.model.arrays import FloatArray
-from spinlearn.model.phases import mean_field_temperature
 from spinlearn.model.potts import FREE, PottsModel
 
 SCHEDULES = ("sequential", "residual")
@@ -30,9 +28,6 @@ HASTY_SWEEPS = 100  # on the way to other temperatures
 HASTY_TOL = 1e-4  # of messages from which only ln Z is read, which is stationary
 SURE = 0.9  # of a node's state, in messages made from a labelling
 NOISE = 1e-3  # in the first messages where states are alike, so that one of them can win
-ABOVE = 1.1  # the mean-field temperature, where nothing is ordered
-STEP = 1.5  # most, between neighbouring temperatures on the way down
-NEAR = 1.1  # in haste no step closer than this above a temperature that is wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +49,7 @@ class Sweeping(Protocol):
 
     coarsest_tol: float
     movement: Any
-
-    @property
-    def most_pending(self) -> float:
-        """Largest change of a message that has not been passed on."""
+    most_pending: float  # largest change of a message that has not been passed on
 
     def sweep(self, forth: bool, tol: float, damping: float, threshold: float) -> None:
         """Pass messages once, from the first node to the last or backwards."""
@@ -108,40 +100,33 @@ class Propagation:
     """Messages of a model that follow the temperature; in single precision to `coldest` only."""
 
     messages: PottsMessages | TableMessages
+    sweeps = 0  # in all
 
     def __init__(self, layout: MessageLayout, settling: Settling) -> None:
         self.layout, self.settling = layout, settling
-        self.coldest = coldest(layout) if is_two_valued(layout.model) else np.inf
+        self.coldest = coldest(layout)
 
     @classmethod
     def lean(cls, model: PottsModel, temperature: float, settling: Settling) -> Propagation:
         """In single precision and little memory, where that leads down to this temperature."""
         if is_two_valued(model):
-            found = cls(MessageLayout.of(model, np.float32), settling)
-            if temperature > found.coldest:
-                return found
+            lean = cls(MessageLayout.of(model, np.float32), settling)
+            if temperature > lean.coldest:
+                return lean
         return cls(MessageLayout.of(model), settling)
 
-    def _fresh(self, temperature: float) -> PottsMessages | TableMessages:
-        """Uniform messages, of the kind that this temperature needs."""
-        return (PottsMessages if temperature > self.coldest else TableMessages)(self.layout)
+    def start(self, seed: Any = 0, labels: Any = None, temperature: float = np.inf) -> None:
+        """Begin with uniform messages, with noise where states are alike.
 
-    @property
-    def stopped(self) -> bool:
-        """Whether `settle` ended early."""
-        return self.settling.stopped
-
-    def start(self, seed: Any = 0) -> None:
-        """Uniform messages; with noise where states are alike."""
-        self.messages = self._fresh(np.inf)
-        if self.layout.symmetry.exists:
+        With `labels` of all nodes, begin with messages of that labelling at `temperature`.
+        """
+        kind = PottsMessages if temperature > self.coldest else TableMessages
+        self.messages = kind(self.layout)
+        if labels is not None:
+            self.messages.set_temperature(temperature)
+            self.messages.point_to(labels, SURE)
+        elif any(map(len, self.layout.symmetry.exchanges)):
             self.messages.disturb(np.random.default_rng(seed), NOISE)
-
-    def start_from(self, labels: Any, temperature: float) -> None:
-        """Messages of a labelling of all nodes, at this temperature."""
-        self.messages = self._fresh(temperature)
-        self.messages.set_temperature(temperature)
-        self.messages.point_to(labels, SURE)
 
     def settle(self, temperature: float, *, hasty: bool = False) -> Settled:
         """Sweep at this temperature until messages are settled; if hasty, less well."""
@@ -155,18 +140,17 @@ class Propagation:
             self.messages = PottsMessages(self.layout)
             self.messages.take(old.log_messages(), old.beliefs)
         self.messages.set_temperature(temperature)
-        return self.settling.settle(self.messages, hasty=hasty)
-
-    def read(self, marginals: Any, agreement: Any) -> Reading:
-        """What the messages say of all nodes (N, q) and edges (m,), written to arrays."""
-        return self.messages.read(marginals, agreement)
+        settled = self.settling.settle(self.messages, hasty=hasty)
+        self.sweeps += settled.sweeps
+        return settled
 
     def marginals(self, *, averaged: bool = True) -> FloatArray:
         """Probabilities of all nodes, (N, q); if averaged, over states that are alike."""
         model, q = self.layout.model, self.layout.n_states
-        found = np.empty((model.n_nodes, q))
-        self.layout.write_marginals(self.messages.node_laws()[0][:, :q], found, averaged=averaged)
-        return found
+        marginals = np.empty((model.n_nodes, q))
+        laws = self.messages.node_laws()[0][:, :q]
+        self.layout.write_marginals(laws, marginals, averaged=averaged)
+        return marginals
 
     def pair_laws(self, edge_ids: Any) -> FloatArray:
         """p(s_u, s_v) of edges of the model, (ids, q, q), averaged over states that are alike."""
@@ -176,81 +160,22 @@ class Propagation:
         laws: FloatArray = single[u][:, :, None] * single[v][:, None, :]
         inner = np.flatnonzero(layout.at_u[edge_ids] >= 0).tolist()
         number = np.cumsum(layout.model.clamped == FREE) - 1  # of a node among the free ones
-        found = self.messages.pair_laws([int(edge_ids[k]) for k in inner])
-        for k, law in zip(inner, found, strict=True):
+        tables = self.messages.pair_laws([int(edge_ids[k]) for k in inner])
+        for k, law in zip(inner, tables, strict=True):
             laws[k] = layout.symmetry.averaged_pair(law, int(number[u[k]]))
         return laws
 
-    def restore(self, arrays: dict[str, Any], temperature: float) -> None:
-        """Go on from `messages.arrays()` of this temperature."""
-        kind = PottsMessages if "messages" in arrays else TableMessages
+    def state(self) -> dict[str, Any]:
+        """What `restore` needs to go on from here."""
+        return {name: getattr(self.messages, name).copy() for name in self.messages.state}
+
+    def restore(self, state: dict[str, Any], temperature: float) -> None:
+        """Go on from the `state` of this temperature."""
+        kind = PottsMessages if "messages" in state else TableMessages
         if not isinstance(getattr(self, "messages", None), kind):
             self.messages = kind(self.layout)
         if np.isfinite(temperature):
             self.messages.set_temperature(temperature)
-        self.messages.restore(arrays)
-
-
-class Settleable(Protocol):
-    """Messages that follow the temperature, here or on a cluster."""
-
-    @property
-    def stopped(self) -> bool:
-        """Whether `settle` ended early."""
-
-    def settle(self, temperature: float, *, hasty: bool = False) -> Settled:
-        """Sweep at this temperature until messages are settled; if hasty, less well."""
-
-
-def cool(
-    messages: Settleable, way: Sequence[float], wanted: Sequence[float] = ()
-) -> Iterator[tuple[float, Settled]]:
-    """Take messages down a way, in haste where it is not wanted, until they are stopped."""
-    for temperature in way:
-        settled = messages.settle(temperature, hasty=temperature not in wanted)
-        if messages.stopped:
-            return
-        yield temperature, settled
-
-
-def way_down(model: PottsModel, wanted: Sequence[float]) -> list[float]:
-    """The falling temperatures, from the disordered phase, with no finite step above STEP."""
-    finite = [temperature for temperature in wanted if np.isfinite(temperature)]
-    way = [temperature for temperature in wanted if not np.isfinite(temperature)]
-    if not finite:
-        return way
-    above = max(ABOVE * mean_field_temperature(model), finite[0])
-    if finite[0] * STEP < above:
-        way.append(above)
-    for temperature in finite:
-        steps = int(np.ceil(np.log(max(above / temperature, 1.0)) / np.log(STEP) - 1e-9))
-        between = above * (temperature / above) ** (np.arange(1, steps) / max(steps, 1))
-        way += [*between.tolist(), temperature]
-        above = temperature
-    return way
-
-
-def quick_marginals(
-    model: PottsModel, temperatures: Sequence[float], seed: int = 0
-) -> list[FloatArray]:
-    """Probabilities (n, q) at falling temperatures, of one start that is cooled in haste.
-
-    For choices, where several models are compared; `spinlearn.engines.BeliefPropagation` gives
-    averages that are settled. States that are alike stay as one of them won, which the seed
-    decides. A class-level term must be quadratic.
-    """
-    way: list[float] = []
-    step = ABOVE * mean_field_temperature(model)
-    for temperature in temperatures:
-        while step > NEAR * temperature:
-            way.append(step)
-            step /= STEP
-        way.append(temperature)
-        step = min(step, temperature / STEP)
-    messages = Propagation(MessageLayout.of(model), Settling(HASTY_TOL, HASTY_SWEEPS))
-    messages.start(seed)
-    return [
-        messages.marginals(averaged=False)
-        for temperature, _ in cool(messages, way)
-        if temperature in temperatures
-    ]
+        for name, values in state.items():
+            getattr(self.messages, name)[:] = values
+        self.messages.recount()

@@ -23,6 +23,7 @@ from spinlearn.model.arrays import FloatArray
 class TableMessages:
     """The messages of a model at one temperature, for any table of pair costs."""
 
+    state = ("energies", "logs", "beliefs")  # all that is needed to go on
     coarsest_tol = 0.0
     most_pending = 0.0  # no node is passed over
 
@@ -138,13 +139,3 @@ class TableMessages:
     def log_messages(self) -> FloatArray:
         """ln m by slot, (slots, q); T > 0."""
         return np.asarray(self.logs - self.beta * self.energies)
-
-    def arrays(self) -> dict[str, Any]:
-        """What a later `restore` needs to go on from here."""
-        return {name: getattr(self, name).copy() for name in ("energies", "logs", "beliefs")}
-
-    def restore(self, arrays: dict[str, Any]) -> None:
-        """Go on from `arrays`."""
-        self.energies[:], self.logs[:] = arrays["energies"], arrays["logs"]
-        self.beliefs[:] = arrays["beliefs"]
-        self.recount()
