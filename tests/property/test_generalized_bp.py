@@ -31,34 +31,25 @@ def assert_exact(model, tolerance=1e-9, **options):
     np.testing.assert_allclose(run.heat_capacity, exact.heat_capacity, rtol=0.1, atol=1e-3)
 
 
-def random_tree(rng, n, integer):
-    edges = [(i, int(rng.integers(0, i))) for i in range(1, n)]
-    weights = rng.choice([-1.0, 1.0, 2.0], n - 1) if integer else rng.normal(size=n - 1)
-    return Graph(n, edges, weights)
-
-
 @settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.booleans(), st.integers(2, 4))
 def test_trees_are_exact_at_all_temperatures(seed, integer, q):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 25))
+    edges = [(i, int(rng.integers(0, i))) for i in range(1, n)]
+    weights = rng.choice([-1.0, 1.0, 2.0], n - 1) if integer else rng.normal(size=n - 1)
     fields = rng.integers(-1, 2, (n, q)) if integer else rng.normal(size=(n, q))
     clamped = np.where(rng.random(n) < 0.2, rng.integers(0, q, n), -1)
-    assert_exact(PottsModel(random_tree(rng, n, integer), q, fields=fields, clamped=clamped))
+    assert_exact(PottsModel(Graph(n, edges, weights), q, fields=fields, clamped=clamped))
 
 
 @pytest.mark.parametrize(("length", "q"), [(3, 2), (4, 5), (25, 3)])
 def test_a_ring_of_any_length_is_exact(length, q):
     rng = np.random.default_rng(length)
     edges = [(i, (i + 1) % length) for i in range(length)]
-    table = rng.normal(size=(q, q))
-    model = PottsModel(
-        Graph(length, edges, rng.normal(size=length)),
-        q,
-        fields=rng.normal(size=(length, q)),
-        pair_cost=table + table.T,
-    )
-    assert_exact(model)
+    table, fields = rng.normal(size=(q, q)), rng.normal(size=(length, q))
+    graph = Graph(length, edges, rng.normal(size=length))
+    assert_exact(PottsModel(graph, q, fields=fields, pair_cost=table + table.T))
 
 
 def test_loops_that_form_a_tree_are_exact():
@@ -88,15 +79,12 @@ def test_counting_numbers_sum_to_one_for_every_node_and_edge(model, max_loop, ma
 
 
 def solved(model, beta, double):
-    free = ConditionedModel.of(model)
-    loops = loop_basis(len(free.nodes), free.edges, 4)
-    q = model.n_states
-    regions = RegionGraph.of(len(free.nodes), free.edges, loop_regions(loops, q, 512), q)
-    solver = RegionSolver(free, regions)
+    free, q = ConditionedModel.of(model), model.n_states
+    loops = loop_regions(loop_basis(len(free.nodes), free.edges, 4), q, 512)
+    solver = RegionSolver(free, RegionGraph.of(len(free.nodes), free.edges, loops, q))
     solver.beta = beta
     loop = solver.double_loop if double else solver.plain_loop
-    settled = loop(1e-10, 5000, lambda: False)
-    return solver, settled
+    return solver, loop(1e-10, 5000, lambda: False)
 
 
 def test_double_loop_agrees_with_the_plain_one_where_both_settle():
@@ -125,11 +113,9 @@ def test_regions_agree_on_what_they_share_and_the_free_energy_is_stationary():
             places = regions.maps[regions.link_map[link] :][: len(table)]
             np.testing.assert_allclose(np.bincount(places, table), law, atol=1e-9)
     # At a stationary point d ln Z / d beta = -<E>.
-    step = 1e-4
-    values = []
+    step, values = 1e-4, []
     for beta in (1.0 - step, 1.0 + step):
-        other, _ = solved(model, beta, True)
-        _, _, energy, entropy = other.averages()
+        _, _, energy, entropy = solved(model, beta, True)[0].averages()
         values.append(entropy - beta * energy)
     slope = (values[1] - values[0]) / (2 * step)
     np.testing.assert_allclose(slope, -solver.averages()[2], atol=1e-5)
@@ -193,23 +179,22 @@ def test_any_small_model_gives_probabilities(model):
     np.testing.assert_allclose(run.marginals[-2], exact.marginals[-2], atol=0.2)
 
 
+def complete_model(n, q):
+    """One state is favoured a little; all triangles of the basis share one node."""
+    graph = Graph(n, [(i, j) for i in range(n) for j in range(i)])
+    return PottsModel(graph, q, fields=np.tile(np.r_[-0.1, np.zeros(q - 1)], (n, 1)))
+
+
 @pytest.mark.parametrize(("n", "q"), [(5, 4), (7, 5)])
 def test_no_state_dies_out_where_it_is_hot(n, q):
-    # All triangles of the basis share one node, which is then counted more than once: messages
-    # that are passed on at once settle where a state of it has vanished.
-    graph = Graph(n, [(i, j) for i in range(n) for j in range(i)])
-    fields = np.zeros((n, q))
-    fields[:, 0] = -0.1
-    run = GeneralizedBP().run(PottsModel(graph, q, fields=fields), [50.0])
+    # The node in all triangles is counted more than once: messages that are passed on at once
+    # settle where a state of it has vanished.
+    run = GeneralizedBP().run(complete_model(n, q), [50.0])
     np.testing.assert_allclose(run.marginals, 1 / q, rtol=0, atol=0.01)
 
 
 def test_a_run_that_lost_its_way_finds_back():
-    graph = Graph(10, [(i, j) for i in range(10) for j in range(i)])
-    fields = np.zeros((10, 2))
-    fields[:, 0] = -0.1
-    model = PottsModel(graph, 2, fields=fields)
-    temperatures = [0.2, 0.5, 1.0, 2.0]
+    model, temperatures = complete_model(10, 2), [0.2, 0.5, 1.0, 2.0]
     exact = Enumeration().run(model, temperatures)
     run = GeneralizedBP().run(model, temperatures)
     wrong = np.abs(run.marginals - exact.marginals).max(axis=(1, 2))

@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 
 from spinlearn import Graph, PottsClassifier, Result, TemperatureRule
-from spinlearn.engines import (
-    Enumeration,
-    Equilibrium,
-    JunctionTree,
-    Kind,
-    Multicanonical,
-)
+from spinlearn.engines import Enumeration, JunctionTree, Kind, Multicanonical
 from spinlearn.errors import InvalidInputError
 from tests.hand_made import CHAIN, equilibrium
 
@@ -23,20 +17,13 @@ ROWS = [(1.0, [0.5] * 4, [0.5] * 3), (2.0, [0.5] * 4, [0.5] * 3)]
 ERRORS = np.zeros((2, 4, 2))
 
 
-def test_who_does_not_say_is_never_exact():
-    silent = equilibrium(4, CHAIN, ROWS)
-    assert silent.kind is Kind.APPROXIMATE
-    assert not silent.exact
-    assert not silent.has_errors
-    with_errors = equilibrium(4, CHAIN, ROWS, std_error=ERRORS)
-    assert with_errors.kind is Kind.SAMPLED
-    assert not with_errors.exact
-    assert with_errors.has_errors
-    for plain in (silent, with_errors):
-        assert not (plain.other_temperatures)
-        assert not (plain.reweights)
-        assert not (plain.can_continue)
-        assert not (plain.annealed)
+@pytest.mark.parametrize(("errors", "kind"), [(None, Kind.APPROXIMATE), (ERRORS, Kind.SAMPLED)])
+def test_who_does_not_say_is_never_exact(errors, kind):
+    silent = equilibrium(4, CHAIN, ROWS, std_error=errors)
+    assert silent.kind is kind
+    assert silent.has_errors == (errors is not None)
+    for claim in ("exact", "other_temperatures", "reweights", "can_continue", "annealed"):
+        assert not getattr(silent, claim)
 
 
 @pytest.mark.parametrize("kind", list(Kind))
@@ -51,12 +38,9 @@ def test_who_says_is_believed(kind, errors):
             assert copied.kind is kind
 
 
-def test_another_kind_is_refused():
+def test_what_is_not_there_is_refused():
     with pytest.raises(ValueError, match="guessed"):
         equilibrium(4, CHAIN, ROWS, kind="guessed")
-
-
-def test_only_what_can_be_evaluated_answers_elsewhere():
     silent = equilibrium(4, CHAIN, ROWS)
     assert silent.at([2.0]).temperatures.tolist() == [2.0]
     with pytest.raises(InvalidInputError, match="cannot be evaluated at others: ask for one of"):
@@ -69,14 +53,10 @@ def test_engines_say_what_they_are():
         run = engine.run(model, [0.5, 1.0])
         assert run.exact
         assert run.other_temperatures
-        assert not (run.has_errors)
-        assert not (run.reweights)
-        assert not (run.annealed)
+        assert not any((run.has_errors, run.reweights, run.annealed))
     run = Multicanonical(tol=0.1, max_sweeps=500).run(model, [0.5, 1.0], seed=0)
     assert run.kind is Kind.SAMPLED
-    assert run.has_errors
-    assert run.other_temperatures
-    assert run.reweights
+    assert all((run.has_errors, run.other_temperatures, run.reweights))
 
 
 # -- an engine from outside ----------------------------------------------------------------------
@@ -104,18 +84,14 @@ class Outside:
         if self.error is not None:
             free = (model.clamped < 0)[:, None]
             errors = np.where(free, self.error, 0.0) * np.ones(exact.marginals.shape)
-        return Equilibrium(
-            model=model,
-            temperatures=exact.temperatures,
-            marginals=exact.marginals,
-            edge_agreement=exact.edge_agreement,
-            mean_energy=exact.mean_energy,
-            heat_capacity=exact.heat_capacity,
-            converged=exact.converged,
-            engine=self.name,
-            kind=self.kind,
-            std_error=errors,
-        )
+        claims = {"engine": self.name, "kind": self.kind, "std_error": errors, "evaluate": None}
+        return replace(exact, **claims, log_partition=None, diagnostics={})
+
+
+def fit(rule=None, **claims):
+    """The paper's answer of an outside engine."""
+    temperature = {} if rule is None else {"temperature": TemperatureRule(**rule)}
+    return PottsClassifier(method="paper", engine=Outside(**claims), **temperature).fit(GRAPH, Y)
 
 
 EDGES = [(a + i, a + j) for a in (0, 5) for i in range(5) for j in range(i + 1, 5)] + [(1, 6)]
@@ -136,15 +112,18 @@ def stored(fitted, folder):
     return again
 
 
+def exact_at(model, temperature):
+    return JunctionTree().run(model, [temperature]).marginals[0]
+
+
 @pytest.mark.parametrize(("error", "said", "kind"), KINDS)
 def test_an_outside_engine_works_on_the_automatic_grid(error, said, kind, tmp_path):
-    engine = Outside(error=error, kind=said)
-    fitted = PottsClassifier(method="paper", engine=engine).fit(GRAPH, Y)
+    fitted = fit(error=error, kind=said)
     assert fitted.equilibrium_.kind == kind
     assert fitted.transduction_.tolist() == [0] * 5 + [1] * 5
     assert f"{kind} by outside" in " ".join(fitted.answer_.notes())
-    assert len(engine.asked) == 2  # a coarse grid, then the one it was refined to
-    assert engine.asked[1] == fitted.profile_.temperatures.tolist()
+    assert len(fitted.engine.asked) == 2  # a coarse grid, then the one it was refined to
+    assert fitted.engine.asked[1] == fitted.profile_.temperatures.tolist()
     again = stored(fitted, tmp_path)
     assert again.equilibrium.engine == "outside"
     assert again.equilibrium.kind == kind
@@ -153,25 +132,17 @@ def test_an_outside_engine_works_on_the_automatic_grid(error, said, kind, tmp_pa
 @pytest.mark.parametrize(("error", "said", "kind"), KINDS)
 @pytest.mark.parametrize("temperatures", ["auto", [0.2, 0.5, 0.8]])
 def test_its_answer_may_be_off_the_grid(error, said, kind, temperatures, tmp_path):
-    fitted = PottsClassifier(
-        method="paper",
-        engine=Outside(error=error, kind=said),
-        temperature=TemperatureRule(name=0.37, grid=temperatures),
-    ).fit(GRAPH, Y)
+    fitted = fit({"name": 0.37, "grid": temperatures}, error=error, kind=said)
     assert fitted.temperature_ == 0.37
     assert np.sum(fitted.profile_.temperatures == 0.37) == 1
-    exact = JunctionTree().run(fitted.model_, [0.37]).marginals[0]
+    exact = exact_at(fitted.model_, 0.37)
     np.testing.assert_allclose(fitted.label_distributions_, exact, atol=1e-12)
     np.testing.assert_allclose(stored(fitted, tmp_path).probabilities, exact, atol=1e-6)
 
 
 @pytest.mark.parametrize("error", [None, 0.01])
 def test_after_loading_it_is_interpolated_and_its_errors_say_so(error, tmp_path):
-    grid = np.linspace(0.2, 2.0, 7)
-    engine = Outside(error=error)
-    fitted = PottsClassifier(
-        method="paper", engine=engine, temperature=TemperatureRule(grid=grid)
-    ).fit(GRAPH, Y)
+    fitted = fit({"grid": np.linspace(0.2, 2.0, 7)}, error=error)
     with pytest.raises(InvalidInputError, match="cannot be evaluated at others"):
         fitted.decide(0.9)
     again = stored(fitted, tmp_path)
@@ -180,8 +151,7 @@ def test_after_loading_it_is_interpolated_and_its_errors_say_so(error, tmp_path)
         there = again.at(temperature)
         assert not there.equilibrium.exact
         assert there.equilibrium.engine == "outside"
-        exact = JunctionTree().run(again.model, [temperature]).marginals[0]
-        wrong = np.abs(there.probabilities - exact)
+        wrong = np.abs(there.probabilities - exact_at(again.model, temperature))
         off.append(wrong.max())
         assert np.all(wrong <= there.std_error + 1e-6)
         if error is not None:  # not less than that of the run itself
@@ -194,32 +164,23 @@ def test_after_loading_it_is_interpolated_and_its_errors_say_so(error, tmp_path)
 
 
 def test_an_exact_one_is_computed_anew_after_loading(tmp_path):
-    grid = np.linspace(0.2, 2.0, 7)
-    engine = Outside(kind="exact")
-    fitted = PottsClassifier(
-        method="paper", engine=engine, temperature=TemperatureRule(grid=grid)
-    ).fit(GRAPH, Y)
-    again = stored(fitted, tmp_path)
+    again = stored(fit({"grid": np.linspace(0.2, 2.0, 7)}, kind="exact"), tmp_path)
     for temperature in (0.0, 0.05, 0.77, 5.0):  # also beyond its grid
         there = again.at(temperature)
         assert there.equilibrium.exact
         assert there.std_error is None
-        exact = JunctionTree().run(again.model, [temperature]).marginals[0]
+        exact = exact_at(again.model, temperature)
         np.testing.assert_allclose(there.probabilities, exact, atol=1e-12)
 
 
-def test_a_name_makes_nobody_exact(tmp_path):
+def test_a_name_makes_nobody_exact(tmp_path, monkeypatch):
     """Not even that of the junction tree."""
-    false = type("False", (Outside,), {"name": "junction_tree"})
-    fitted = PottsClassifier(
-        method="paper", engine=false(), temperature=TemperatureRule(grid=[0.2, 1.0, 2.0])
-    )
-    fitted.fit(GRAPH, Y)
+    monkeypatch.setattr(Outside, "name", "junction_tree")
+    fitted = fit({"grid": [0.2, 1.0, 2.0]})
     assert fitted.equilibrium_.engine == "junction_tree"
     again = stored(fitted, tmp_path).at(0.6)
     assert not again.equilibrium.exact
-    exact = JunctionTree().run(again.model, [0.6]).marginals[0]
-    assert np.abs(again.probabilities - exact).max() > 1e-3  # interpolated
+    assert np.abs(again.probabilities - exact_at(again.model, 0.6)).max() > 1e-3  # interpolated
 
 
 def test_joined_error_bars_are_kept():

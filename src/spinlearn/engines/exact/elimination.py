@@ -25,7 +25,7 @@ import numpy.typing as npt
 from spinlearn.engines.exact.order import BucketTree, bucket_tree
 from spinlearn.engines.limits import TimeLimit
 from spinlearn.errors import StoppedError, UnsupportedModelError
-from spinlearn.model.arrays import FloatArray, IntArray, StateArray
+from spinlearn.model.arrays import FloatArray, StateArray
 from spinlearn.model.potts import ConditionedModel
 
 GIB = 2.0**30
@@ -48,16 +48,37 @@ class EliminationCost:
     tree: BucketTree
     width: int
     clique_states: float
+    stack_at: npt.NDArray[np.int64]  # where each bucket's message stands on the stack, (n,)
+    stack_size: int
     bytes_per_temperature: float
     fixed_bytes: float
 
     @classmethod
     def of(cls, tree: BucketTree, q: int) -> EliminationCost:
-        """The cost of eliminating the nodes of q states in this order."""
-        sizes = np.array([float(q) ** len(s) for s in tree.separators])
-        stack_size = _message_stack(tree, q)[1]
-        messages = (q - 1) * sizes.sum() + 3 * stack_size + 2 * len(tree.separators) * q
-        return cls(tree, tree.width, tree.cost(q), 8.0 * messages, 8.0 * stack_size)
+        """The cost of eliminating the nodes of q states in this order.
+
+        Messages stand on a stack with two ends: those of buckets of even depth are stacked from the
+        front and those of odd depth from the back, so that a bucket is written while its children,
+        on the other end, are still read.
+        """
+        n = len(tree.separators)
+        odd = np.zeros(n, dtype=bool)
+        for b in range(n - 1, -1, -1):
+            if tree.separators[b]:
+                odd[b] = not odd[tree.separators[b][0]]
+        at, freed = np.zeros(n, dtype=np.int64), [0] * n  # freed by consuming the children
+        heights, size = [0, 0], 0
+        for b, separator in enumerate(tree.separators):
+            length, side = q ** len(separator), int(odd[b])
+            at[b] = heights[side] if not side else -heights[side] - length
+            heights[side] += length
+            size = max(size, sum(heights))
+            heights[1 - side] -= freed[b]
+            if separator:
+                freed[separator[0]] += length
+        at[odd] += size
+        messages = (q - 1) * sum(float(q) ** len(s) for s in tree.separators) + 3 * size + 2 * n * q
+        return cls(tree, tree.width, tree.cost(q), at, size, 8.0 * messages, 8.0 * size)
 
     def bytes(self, block: int) -> float:
         """Memory of a pass over `block` temperatures."""
@@ -149,34 +170,6 @@ def _state_seconds(block: int) -> float:
     return STATE_SECONDS + LANE_SECONDS * block
 
 
-def _message_stack(tree: BucketTree, q: int) -> tuple[npt.NDArray[np.int64], int]:
-    """Where each bucket's message stands on a stack with two ends, and the size of the stack.
-
-    Buckets of even depth are stacked from the front and those of odd depth from the back, so that a
-    bucket is written while its children, on the other end, are still read.
-    """
-    n = len(tree.separators)
-    odd = np.zeros(n, dtype=bool)
-    freed = np.zeros(n, dtype=np.int64)  # by consuming the children
-    for b in range(n - 1, -1, -1):
-        if tree.separators[b]:
-            odd[b] = not odd[tree.separators[b][0]]
-    at = np.zeros(n, dtype=np.int64)
-    heights = [0, 0]
-    size = 0
-    for b, separator in enumerate(tree.separators):
-        length = q ** len(separator)
-        side = int(odd[b])
-        at[b] = heights[side] if not side else -heights[side] - length
-        heights[side] += length
-        size = max(size, sum(heights))
-        heights[1 - side] -= int(freed[b])
-        if separator:
-            freed[separator[0]] += length
-    at[odd] += size
-    return at, size
-
-
 class Averages(NamedTuple):
     """Averages over the free nodes for a block of temperatures (first axis)."""
 
@@ -188,29 +181,24 @@ class Averages(NamedTuple):
     variance: FloatArray
     ground_energy: float
 
-    @classmethod
-    def joined(cls, parts: list[Averages], n_done: int) -> Averages:
-        """The blocks one after another, without what pads the last one."""
-        by_kind = zip(*(part[:-1] for part in parts), strict=True)
-        arrays = [np.concatenate(blocks)[:n_done] for blocks in by_kind]
-        return cls._make([*arrays, parts[0].ground_energy])
-
-
-class _Tables(NamedTuple):
-    """What the downward pass sums up: buckets and links in kernel order, temperatures last."""
-
-    marginals: FloatArray
-    agreement: FloatArray
-    pairs: FloatArray
-
 
 class EliminationSolver:
-    """The large arrays are allocated once: fresh pages cost as much as the arithmetic on them."""
+    """Both passes over blocks of `n_temperatures`, with the laws of `pair_edges` if there are any.
 
-    def __init__(self, free: ConditionedModel, tree: BucketTree, n_temperatures: int) -> None:
+    The large arrays are allocated once: fresh pages cost as much as the arithmetic on them.
+    """
+
+    def __init__(
+        self,
+        free: ConditionedModel,
+        cost: EliminationCost,
+        n_temperatures: int,
+        pair_edges: npt.NDArray[np.integer] | None = None,
+    ) -> None:
         from spinlearn.kernels.elimination import Buckets
 
-        self.free, self.tree, self.q = free, tree, free.model.n_states
+        tree = cost.tree
+        self.tree, self.q = tree, free.model.n_states
         self.resolution = free.model.energy_resolution
         self.n = n = len(tree.order)
         bucket_of = np.empty(n, dtype=np.int64)
@@ -219,11 +207,10 @@ class EliminationSolver:
         for b, separator in enumerate(tree.separators):
             if separator:
                 children[separator[0]].append(b)
-        self.roots = [b for b, separator in enumerate(tree.separators) if not separator]
-        at, stack_size = _message_stack(tree, self.q)
+        roots = [b for b, separator in enumerate(tree.separators) if not separator]
+        self.at_roots = cost.stack_at[roots]
         sizes = np.array([self.q ** len(s) for s in tree.separators], dtype=np.int64)
         conditional_at = np.concatenate([[0], np.cumsum((self.q - 1) * sizes)])
-        self.work = np.concatenate([[0.0], np.cumsum(sizes * float(self.q))])
         # Every edge belongs to the bucket of its end that is eliminated first.
         ends = np.sort(bucket_of[free.edges], axis=1).reshape(-1, 2)
         self.link_edge = np.lexsort((ends[:, 1], ends[:, 0]))
@@ -231,6 +218,10 @@ class EliminationSolver:
         digits = [tree.separators[b].index(o) for b, o in zip(owners, others, strict=True)]
         # Is the first end of the edge (u, v) the one eliminated first?
         self.link_forward = bucket_of[free.edges[self.link_edge, 0]] == owners
+        # Number of the pair table each link fills, or -1; tables follow the free edges wanted.
+        wanted = np.isin(free.edge_ids, [] if pair_edges is None else pair_edges)
+        numbers = np.where(wanted, np.cumsum(wanted) - 1, -1)
+        self.pair_slots = numbers[self.link_edge].astype(np.int32)
         self.buckets = Buckets(
             self.q,
             free.model.pair_cost,
@@ -240,69 +231,79 @@ class EliminationSolver:
             link_ptr=np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=n))]),
             link_digit=np.array(digits, dtype=np.int64),
             link_coupling=np.ascontiguousarray(free.couplings[self.link_edge]),
-            at=at,
+            at=cost.stack_at,
             conditional_at=conditional_at,
         )
+        self.lanes = (0,) * n_temperatures  # its length is part of the kernels' signature
+        self.steps = self._steps(sizes)
         self.conditional = np.empty((int(conditional_at[-1]), n_temperatures))
-        self.messages = np.empty((stack_size, 3, n_temperatures))
-        self.min_energy = np.empty(stack_size)
+        self.messages = np.empty((cost.stack_size, 3, n_temperatures))
+        self.min_energy = np.empty(cost.stack_size)
 
     def compile(self) -> None:
         """Compile the kernels for this number of temperatures, or load them, without any work."""
         from spinlearn.kernels.elimination import Step
 
-        n_t, nothing = self.messages.shape[2], Step(0, 0, 0, 0)
-        self._eliminate(np.zeros(n_t), nothing)
-        slots = self._pair_slots(None)
-        self._spread(self.messages.reshape(-1, n_t), slots, self._tables(n_t, slots), nothing)
+        steps, self.steps = self.steps, [Step(0, 0, 0, 0)]
+        self._upward(np.zeros(len(self.lanes)), lambda _: False)
+        self._downward(lambda _: False)
+        self.steps = steps
 
-    def averages(
-        self, betas: FloatArray, watch: Watch, pair_edges: npt.NDArray[np.integer] | None
-    ) -> Averages | None:
+    def averages(self, betas: FloatArray, watch: Watch) -> Averages | None:
         """Both passes for a block of temperatures; None when the watcher says stop."""
-        n_t = len(betas)
-        steps = self._steps(n_t)
         if not self._upward(betas, watch):
             return None
-        at_roots = self.buckets.at[self.roots]
         # Kernel messages of one block are summed over the parts of a disconnected graph.
-        thermal = self.messages[at_roots].sum(axis=0)
-        ground_energy = float(self.min_energy[at_roots].sum())
-
-        separator = self.messages.reshape(-1, n_t)  # the messages have been used up
-        separator[at_roots] = 1.0
-        slots = self._pair_slots(pair_edges)
-        tables = self._tables(n_t, slots)
-        for k, step in enumerate(reversed(steps)):
-            self._spread(separator, slots, tables, step)
-            if watch(0.6 + 0.4 * (k + 1) / len(steps)):
-                return None
-        by_node_and_edge = self._by_temperature(tables, slots)
-        return Averages._make([*by_node_and_edge, *thermal, ground_energy])
+        thermal = self.messages[self.at_roots].sum(axis=0)
+        ground_energy = float(self.min_energy[self.at_roots].sum())
+        tables = self._downward(watch)
+        if tables is None:
+            return None
+        # Kernel order (buckets, links; T last) to model order (free nodes, edges; T first).
+        marginals, agreement, pairs = tables
+        n_t = len(betas)
+        by_node = np.empty((n_t, self.n, self.q))
+        by_node[:, self.tree.order] = np.moveaxis(marginals, 2, 0)
+        by_node /= by_node.sum(axis=2, keepdims=True)  # removes the rounding of long sums
+        by_edge = np.empty((n_t, len(self.link_edge)))
+        by_edge[:, self.link_edge] = np.clip(agreement.T, 0.0, 1.0)
+        by_pair = np.empty((n_t, *pairs.shape[:3]))
+        for link in np.flatnonzero(self.pair_slots >= 0):
+            table = pairs[self.pair_slots[link]]
+            if not self.link_forward[link]:
+                table = table.swapaxes(0, 1)
+            by_pair[:, self.pair_slots[link]] = np.moveaxis(table, 2, 0)
+        return Averages._make([by_node, by_edge, by_pair, *thermal, ground_energy])
 
     def _upward(self, betas: FloatArray, watch: Watch) -> bool:
         """Eliminate all nodes; False when the watcher says stop."""
-        steps = self._steps(len(betas))
-        for k, step in enumerate(steps):
-            self._eliminate(betas, step)
-            if watch(0.6 * (k + 1) / len(steps)):
+        from spinlearn.kernels.elimination import upward
+
+        for k, step in enumerate(self.steps):
+            upward(
+                self.lanes, step, betas, self.resolution, self.buckets, self.min_energy,
+                self.messages, self.conditional,
+            )  # fmt: skip
+            if watch(0.6 * (k + 1) / len(self.steps)):
                 return False
         return True
 
-    def _eliminate(self, betas: FloatArray, step: Sequence[int]) -> None:
-        from spinlearn.kernels.elimination import upward
-
-        lanes = (0,) * len(betas)  # its length is part of the kernels' signature
-        upward(lanes, step, betas, self.resolution, self.buckets, self.min_energy, self.messages,
-               self.conditional)  # fmt: skip
-
-    def _spread(
-        self, separator: FloatArray, slots: IntArray, tables: _Tables, step: Sequence[int]
-    ) -> None:
+    def _downward(self, watch: Watch) -> tuple[FloatArray, FloatArray, FloatArray] | None:
+        """Probabilities of nodes, edges and pairs in kernel order, temperatures last, or None."""
         from spinlearn.kernels.elimination import downward
 
-        lanes = (0,) * separator.shape[1]
-        downward(lanes, step, self.buckets, slots, self.conditional, separator, *tables)
+        n_t, q, slots = len(self.lanes), self.q, self.pair_slots
+        separator = self.messages.reshape(-1, n_t)  # the messages have been used up
+        separator[self.at_roots] = 1.0
+        n_pairs = int(slots.max(initial=-1)) + 1
+        tables = (
+            np.zeros((self.n, q, n_t)), np.zeros((len(slots), n_t)), np.zeros((n_pairs, q, q, n_t))
+        )  # fmt: skip
+        for k, step in enumerate(reversed(self.steps)):
+            downward(self.lanes, step, self.buckets, slots, self.conditional, separator, *tables)
+            if watch(0.6 + 0.4 * (k + 1) / len(self.steps)):
+                return None
+        return tables
 
     def labellings(
         self, betas: FloatArray, n_samples: int, generator: np.random.Generator, watch: Watch
@@ -328,51 +329,24 @@ class EliminationSolver:
         drawn[:, self.tree.order] = by_bucket.T
         return drawn
 
-    def _tables(self, n_t: int, slots: IntArray) -> _Tables:
-        n_pairs, q = int(slots.max(initial=-1)) + 1, self.q
-        shapes = ((self.n, q, n_t), (len(slots), n_t), (n_pairs, q, q, n_t))
-        return _Tables(*(np.zeros(shape) for shape in shapes))
-
-    def _by_temperature(self, tables: _Tables, slots: IntArray) -> _Tables:
-        """Kernel order (buckets, links; T last) to model order (free nodes, edges; T first)."""
-        n_t = tables.agreement.shape[1]
-        by_node = np.empty((n_t, self.n, self.q))
-        by_node[:, self.tree.order] = np.moveaxis(tables.marginals, 2, 0)
-        by_node /= by_node.sum(axis=2, keepdims=True)  # removes the rounding of long sums
-        by_edge = np.empty((n_t, len(self.link_edge)))
-        by_edge[:, self.link_edge] = np.clip(tables.agreement.T, 0.0, 1.0)
-        by_pair = np.empty((n_t, *tables.pairs.shape[:3]))
-        for link in np.flatnonzero(slots >= 0):
-            table = tables.pairs[slots[link]]
-            if not self.link_forward[link]:
-                table = table.swapaxes(0, 1)
-            by_pair[:, slots[link]] = np.moveaxis(table, 2, 0)
-        return _Tables(by_node, by_edge, by_pair)
-
-    def _pair_slots(self, pair_edges: npt.NDArray[np.integer] | None) -> IntArray:
-        """Number of the pair table each link fills, or -1; tables follow the free edges wanted."""
-        wanted = np.isin(self.free.edge_ids, [] if pair_edges is None else pair_edges)
-        numbers = np.cumsum(wanted) - 1
-        return np.where(wanted, numbers, -1)[self.link_edge].astype(np.int32)
-
-    def _steps(self, n_t: int) -> list[Sequence[int]]:
+    def _steps(self, sizes: npt.NDArray[np.int64]) -> list[Sequence[int]]:
         """Kernel calls of bounded work, so that progress, limits and Ctrl-C come through.
 
-        Runs of whole buckets; those that are too large by themselves in parts.
+        Runs of whole buckets, which have `sizes` states of their separators; those that are too
+        large by themselves in parts.
         """
         from spinlearn.kernels.elimination import Step
 
         if self.n == 0:
             return []
-        q = self.q
-        states = np.diff(self.work)  # of a clique
+        q, n_t = self.q, len(self.lanes)
+        states = sizes * float(q)  # of a clique
         large = states * n_t > BLOCK_STATES
-        marks = np.floor(self.work[1:] * n_t / BLOCK_STATES)
+        marks = np.floor(np.cumsum(states) * n_t / BLOCK_STATES)
         cuts = np.flatnonzero(np.diff(marks) + large[1:] + large[:-1]) + 1
         steps: list[Sequence[int]] = []
         for first, last in pairwise([0, *cuts.tolist(), self.n]):
-            whole = int(states[first]) // q
-            length = whole
+            length = whole = int(sizes[first])
             while length > 1 and length * q * n_t > BLOCK_STATES and last - first == 1:
                 length //= q  # a power of q: whole tiles of the kernels
             if length == whole:

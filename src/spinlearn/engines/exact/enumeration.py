@@ -74,23 +74,19 @@ class Enumeration(Settings):
             raise UnsupportedModelError(reason)
         n, q = model.n_nodes, model.n_states
         n_states = q ** len(model.free_nodes)
+        chunks = range(0, n_states, CHUNK)
         energies = np.concatenate(
-            [
-                np.atleast_1d(model.energy(_labellings(model, begin)))
-                for begin in range(0, n_states, CHUNK)
-            ]
+            [np.atleast_1d(model.energy(_labellings(model, begin))) for begin in chunks]
         )
         ground = float(energies.min())
         excess = energies - ground
         excess[excess < model.energy_resolution] = 0.0
         betas = inverse_temperatures(values, model)
-        totals = np.zeros(len(values))
-        first = np.zeros(len(values))
-        second = np.zeros(len(values))
+        totals, first, second = np.zeros((3, len(values)))
         marginals = np.zeros((len(values), n, q))
         agreement = np.zeros((len(values), model.graph.n_edges))
         u, v = model.graph.edges.T
-        for begin in range(0, n_states, CHUNK):
+        for begin in chunks:
             states = _labellings(model, begin)
             part = excess[begin : begin + CHUNK]
             weights = np.exp(-betas[:, None] * part)

@@ -79,18 +79,7 @@ class JunctionTree(Settings):
     def plan(self, model: PottsModel, n_temperatures: int = 1) -> EliminationCost:
         """Width, memory and cost of the exact answer, found without computing it.
 
-        Parameters
-        ----------
-        model : PottsModel
-            The model to be treated.
-        n_temperatures : int, default 1
-            Number of temperatures.
-
-        Returns
-        -------
-        EliminationCost
-            With the attributes ``width``, ``clique_states`` and others. UnsupportedModelError if
-            the budget does not suffice.
+        UnsupportedModelError if the budget does not suffice.
         """
         return self._planned(model, n_temperatures, TimeLimit(self.max_seconds))[1]
 
@@ -126,18 +115,9 @@ class JunctionTree(Settings):
     def pair_marginals(
         self, model: PottsModel, temperatures: npt.ArrayLike, edge_ids: npt.ArrayLike
     ) -> FloatArray:
-        """Joint probabilities p_uv(s_u, s_v; T) of the ends of edges.
+        """Joint probabilities p_uv(s_u, s_v; T) of the ends of edges, (T, ids, q, q).
 
-        Parameters
-        ----------
-        model, temperatures
-            As for `run`.
-        edge_ids : array-like of int
-            Rows of ``model.graph.edges``.
-
-        Returns
-        -------
-        float array (T, ids, q, q)
+        `edge_ids` are rows of ``model.graph.edges``; the rest is as for `run`.
         """
         wanted = np.atleast_1d(np.asarray(edge_ids))
         n_edges = model.graph.n_edges
@@ -145,57 +125,35 @@ class JunctionTree(Settings):
             raise InvalidInputError(
                 f"edge_ids must be whole numbers from 0 to {n_edges - 1}, the rows of graph.edges"
             )
-        found, free, free_pairs = self._solve(model, temperature_array(temperatures), None, wanted)
+        run, free, free_pairs = self._solve(model, temperature_array(temperatures), None, wanted)
         # Pairs of free nodes come from the solver, others are independent.
         slot = {int(e): k for k, e in enumerate(free.edge_ids[np.isin(free.edge_ids, wanted)])}
         q = model.n_states
-        tables = np.empty((len(found.temperatures), len(wanted), q, q))
+        tables = np.empty((len(run.temperatures), len(wanted), q, q))
         for k, e in enumerate(wanted.tolist()):
             u, v = model.graph.edges[e]
             if e in slot:
                 tables[:, k] = free_pairs[:, slot[e]]
             else:
-                tables[:, k] = found.marginals[:, u, :, None] * found.marginals[:, v, None, :]
+                tables[:, k] = run.marginals[:, u, :, None] * run.marginals[:, v, None, :]
         return tables
 
     def draw(
         self, model: PottsModel, temperature: float, n_samples: int, *, seed: Seed = None
     ) -> StateArray:
-        """Independent labellings from the exact law at one temperature.
-
-        Parameters
-        ----------
-        model : PottsModel
-            The model.
-        temperature : float
-            In the unit of the couplings.
-        n_samples : int
-            How many labellings, S.
-        seed : int, SeedSequence or None
-            Of random numbers.
-
-        Returns
-        -------
-        int8 array (S, n)
-        """
+        """`n_samples` independent labellings from the exact law at one temperature, int8 (S, n)."""
         limit = TimeLimit(self.max_seconds)
         free, plan = self._planned(model, 1, limit)
         betas = inverse_temperatures(temperature_array([temperature]), model)
-        solver = self._solver(free, plan, 1, limit)
+        solver = EliminationSolver(free, plan, 1)
+        if self.max_seconds is not None:
+            with limit.left_out():
+                solver.compile()
         states = np.tile(model.clamped, (n_samples, 1))
         generator = np.random.default_rng(seed_sequence(seed))
         watch = partial(_report, None, limit, 0.0, 1.0)
         states[:, free.nodes] = solver.labellings(betas, n_samples, generator, watch)
         return states
-
-    def _solver(
-        self, free: ConditionedModel, plan: EliminationCost, block: int, limit: TimeLimit
-    ) -> EliminationSolver:
-        solver = EliminationSolver(free, plan.tree, block)
-        if self.max_seconds is not None:
-            with limit.left_out():
-                solver.compile()
-        return solver
 
     def _solve(
         self,
@@ -209,20 +167,26 @@ class JunctionTree(Settings):
         free, plan = self._planned(model, len(temperatures), limit)
         block = plan.block(len(temperatures), self.max_memory_gb * GIB)
         betas = inverse_temperatures(temperatures, model)
-        solver = self._solver(free, plan, block, limit)
+        solver = EliminationSolver(free, plan, block, pair_edges)
+        if self.max_seconds is not None:
+            with limit.left_out():
+                solver.compile()
         parts: list[Averages] = []
         for begin in range(0, len(betas), block):
             done, share = begin / len(betas), min(block, len(betas) - begin) / len(betas)
             watch = partial(_report, callback, limit, done, share)
             padded = np.resize(betas[begin : begin + block], block)
-            part = solver.averages(padded, watch, pair_edges)
+            part = solver.averages(padded, watch)
             if part is None:
                 break
             parts.append(part)
         if not parts:
             raise StoppedError("stopped before the first temperature was finished")
         n_done = min(len(parts) * block, len(temperatures))
-        averages = Averages.joined(parts, n_done)
+        # The blocks one after another, without what pads the last one.
+        by_kind = zip(*(part[:-1] for part in parts), strict=True)
+        arrays = [np.concatenate(blocks)[:n_done] for blocks in by_kind]
+        averages = Averages._make([*arrays, parts[0].ground_energy])
         marginals = free.full_marginals(averages.marginals)
         ground = free.constant + averages.ground_energy
         equilibrium = Equilibrium(

@@ -47,12 +47,8 @@ class BucketTree:
         return float(sum(float(q) ** (len(s) + 1) for s in self.separators))
 
 
-def _never() -> bool:
-    return False
-
-
 def bucket_tree(
-    n: int, edges: npt.NDArray[np.int32], q: int, max_width: int, stop: Stop = _never
+    n: int, edges: npt.NDArray[np.int32], q: int, max_width: int, stop: Stop = lambda: False
 ) -> BucketTree | None:
     """The cheapest elimination found, or None when every one is wider than `max_width`.
 
@@ -82,7 +78,7 @@ def _check(stop: Stop) -> None:
         raise StoppedError("stopped before an elimination order was found")
 
 
-def _wider_than(adjacency: list[set[int]], max_width: int, stop: Stop = _never) -> bool:
+def _wider_than(adjacency: list[set[int]], max_width: int, stop: Stop) -> bool:
     """Whether a lower bound shows that no order is narrow enough, in a fraction of their time.
 
     No minor of a graph is wider than it, and every graph is at least as wide as its least degree.
@@ -114,6 +110,9 @@ def _wider_than(adjacency: list[set[int]], max_width: int, stop: Stop = _never) 
 
 def _candidate_orders(adjacency: list[set[int]], max_width: int, stop: Stop) -> Iterator[list[int]]:
     """Greedy elimination as far as it goes, and the same cut short and finished by a sweep."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+
     n = len(adjacency)
     small = n <= MAX_NODES_FOR_FILL
     for ties in (list(range(n)), _depths(adjacency)) if small else (list(range(n)),):
@@ -127,7 +126,14 @@ def _candidate_orders(adjacency: list[set[int]], max_width: int, stop: Stop) -> 
                 _check(stop)
                 _remove(graph, v)
             done = mark
-            yield prefix[:mark] + _sweep(graph)
+            # What remains in reverse Cuthill-McKee order: a narrow frontier moving through.
+            nodes = sorted(graph)
+            number = {v: i for i, v in enumerate(nodes)}
+            indices = [number[u] for v in nodes for u in sorted(graph[v])]
+            indptr = np.concatenate([[0], np.cumsum([len(graph[v]) for v in nodes])])
+            core = csr_array((np.ones(len(indices)), indices, indptr), shape=(len(nodes),) * 2)
+            swept = reverse_cuthill_mckee(core, symmetric_mode=True)
+            yield prefix[:mark] + [nodes[i] for i in swept]
 
 
 def _depths(adjacency: list[set[int]]) -> list[int]:
@@ -135,21 +141,20 @@ def _depths(adjacency: list[set[int]]) -> list[int]:
     depth = [-1] * len(adjacency)
     for root in range(len(adjacency)):
         if depth[root] < 0:
-            far_end = _breadth_first(adjacency, root)[-1][0]
-            for v, distance in _breadth_first(adjacency, far_end):
+            far_end = list(_distances(adjacency, root))[-1]
+            for v, distance in _distances(adjacency, far_end).items():
                 depth[v] = distance
     return depth
 
 
-def _breadth_first(adjacency: list[set[int]], start: int) -> list[tuple[int, int]]:
-    """Nodes reached from `start` with their distances, nearest first."""
-    reached = [(start, 0)]
-    seen = {start}
-    for v, distance in reached:
-        fresh = sorted(adjacency[v] - seen)
-        seen.update(fresh)
-        reached.extend((u, distance + 1) for u in fresh)
-    return reached
+def _distances(adjacency: list[set[int]], start: int) -> dict[int, int]:
+    """Distances of the nodes reached from `start`, nearest first."""
+    distance, queue = {start: 0}, [start]
+    for v in queue:
+        fresh = sorted(adjacency[v] - distance.keys())
+        distance.update(dict.fromkeys(fresh, distance[v] + 1))
+        queue.extend(fresh)
+    return distance
 
 
 def _greedy(
@@ -210,27 +215,12 @@ def _remove(graph: dict[int, set[int]], v: int) -> list[int]:
     nbrs = graph.pop(v)
     changed = []
     for u in nbrs:
-        own = graph[u]
-        degree = len(own)
-        own.discard(v)
-        own |= nbrs
-        own.discard(u)
-        if len(own) >= degree:
+        degree = len(graph[u])
+        graph[u] |= nbrs
+        graph[u] -= {u, v}
+        if len(graph[u]) >= degree:
             changed.append(u)
     return changed
-
-
-def _sweep(core: dict[int, set[int]]) -> list[int]:
-    """The remaining nodes in reverse Cuthill-McKee order: a narrow frontier moving through."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import reverse_cuthill_mckee
-
-    nodes = sorted(core)
-    number = {v: i for i, v in enumerate(nodes)}
-    indices = [number[u] for v in nodes for u in sorted(core[v])]
-    indptr = np.concatenate([[0], np.cumsum([len(core[v]) for v in nodes])])
-    matrix = csr_array((np.ones(len(indices)), indices, indptr), shape=(len(nodes), len(nodes)))
-    return [nodes[i] for i in reverse_cuthill_mckee(matrix.tocsr(), symmetric_mode=True)]
 
 
 def _eliminate(
@@ -247,10 +237,9 @@ def _eliminate(
     """
     n = len(order)
     position = {v: b for b, v in enumerate(order)}
-    later: list[set[int]] = [set() for _ in range(n)]
-    for b, v in enumerate(order):
-        later[b] = {position[u] for u in adjacency[v] if position[u] > b}
-    parents = np.full(n, -1)
+    later = [{position[u] for u in adjacency[v] if position[u] > b} for b, v in enumerate(order)]
+    children: list[list[int]] = [[] for _ in range(n)]
+    roots: list[int] = []
     cost = 0.0
     for b in range(n):
         _check(stop)
@@ -261,15 +250,13 @@ def _eliminate(
             return None
         if later[b]:
             parent = min(later[b])
-            parents[b] = parent
+            children[parent].append(b)
             later[parent] |= later[b]
             later[parent].discard(parent)
-    children: list[list[int]] = [[] for _ in range(n)]
-    for b in range(n):
-        if parents[b] >= 0:
-            children[parents[b]].append(b)
+        else:
+            roots.append(b)
     post_order: list[int] = []
-    for root in np.flatnonzero(parents < 0).tolist():
+    for root in roots:
         stack = [root]
         begin = len(post_order)
         while stack:  # pre-order with reversed children, then reversed: a post-order

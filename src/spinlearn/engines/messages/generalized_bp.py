@@ -25,7 +25,6 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.engines.limits import log_partition
 from spinlearn.engines.messages.region_solver import Iterated, RegionSolver
 from spinlearn.engines.messages.regions import RegionGraph, loop_basis, loop_regions, star_regions
 from spinlearn.errors import (
@@ -125,7 +124,18 @@ class GeneralizedBP(Settings):
             raise UnsupportedModelError(reason)
         free = ConditionedModel.of(model)
         loops = loop_basis(len(free.nodes), free.edges, self.max_loop)
-        regions = self._regions(free, loops)
+        # The largest regions that fit the budget of a sweep: stars, else loops, else edges.
+        single = loop_regions(loops, model.n_states, self.max_region_states)
+        stars = star_regions(loops, model.n_states, self.max_region_states)
+        for chosen in ([*single, *stars], single, []):
+            regions = RegionGraph.of(len(free.nodes), free.edges, chosen, model.n_states)
+            # Stars if no child is counted more than once, as on grids of any shape.
+            regular = bool(np.all(np.abs(regions.counting) <= 1))
+            affordable = regions.operations <= self.max_operations
+            if affordable and (regular or chosen == single or not chosen):
+                break
+        if not affordable:
+            raise UnsupportedModelError(_too_expensive(regions.operations, self.max_operations))
         cooling = _Cooling(self, free, RegionSolver(free, regions), callback)
         wanted = np.unique(values)[::-1]
         found = cooling.down(wanted)
@@ -135,12 +145,13 @@ class GeneralizedBP(Settings):
         points = [found[float(t)] for t in kept]
         marginals = free.full_marginals(np.array([p.marginals for p in points]))
         agreement = free.full_agreement(np.array([p.agreement for p in points]), marginals)
+        energies, entropies = (
+            np.array([getattr(p, n) for p in points]) for n in ("energy", "entropy")
+        )
         # ln Z = S - <E>/T, with its limit at T = 0.
-        rounded = [0.0 if abs(p.energy) <= model.energy_resolution else p.energy for p in points]
-        log_z = [
-            log_partition(energy, np.array([p.entropy]), np.array([p.temperature]))
-            for p, energy in zip(points, rounded, strict=True)
-        ]
+        ground = np.where(np.abs(energies) <= model.energy_resolution, 0.0, energies)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_z = np.where(ground == 0.0, entropies, -ground / kept + entropies)
         settled = [p.settled for p in points]
         apart = [s.residual for s in settled if s.residual > self.tol]
         if apart:
@@ -155,9 +166,9 @@ class GeneralizedBP(Settings):
             temperatures=kept,
             marginals=marginals,
             edge_agreement=agreement,
-            mean_energy=np.array([p.energy for p in points]),
+            mean_energy=energies,
             heat_capacity=np.array([p.heat_capacity for p in points]),
-            log_partition=np.concatenate(log_z),
+            log_partition=log_z,
             converged=np.array([s.residual <= self.tol for s in settled]),
             engine=self.name,
             kind=Kind.APPROXIMATE,
@@ -170,24 +181,11 @@ class GeneralizedBP(Settings):
                 "iterations": [s.sweeps for s in settled],
                 "residual": [s.residual for s in settled],
                 "double_loop": [s.double_loop for s in settled],
-                "entropy": [p.entropy for p in points],
+                "entropy": entropies.tolist(),
                 "seconds": perf_counter() - started,
             },
             evaluate=partial(self.run, model),
         )
-
-    def _regions(self, free: ConditionedModel, loops: list[tuple[int, ...]]) -> RegionGraph:
-        """The largest regions that fit the budget of a sweep: stars, else loops, else edges."""
-        q, limit = free.model.n_states, self.max_region_states
-        single = loop_regions(loops, q, limit)
-        stars = star_regions(loops, q, limit)
-        for chosen in ([*single, *stars], single, []):
-            regions = RegionGraph.of(len(free.nodes), free.edges, chosen, q)
-            if regions.operations <= self.max_operations and (
-                regions.is_regular or chosen == single or not chosen
-            ):
-                return regions
-        raise UnsupportedModelError(_too_expensive(regions.operations, self.max_operations))
 
     def _check(self) -> None:
         whole, real = (int, np.integer), (int, float, np.number)
@@ -233,37 +231,36 @@ class _Cooling:
     ) -> None:
         self.settings, self.solver, self.callback = settings, solver, callback
         # Above the largest energy of a node all laws are nearly uniform.
-        model = free.model
         strength = np.abs(free.fields).max(axis=1, initial=0.0)
-        spread = float(np.ptp(model.pair_cost))
+        spread = float(np.ptp(free.model.pair_cost))
         for end in range(2):
             np.add.at(strength, free.edges[:, end], np.abs(free.couplings) * spread)
         self.scale = float(np.max(strength, initial=0.0)) or 1.0
-        self.done, self.total = 0.0, 1.0
+        self.done = 0.0  # share of the temperatures
         # The most probable states of all nodes where it was a little hotter.
         self.likely: IntArray = free.fields.argmin(axis=1).astype(np.int32)
 
     def down(self, wanted: FloatArray) -> dict[float, _Point]:
         """Points of the descending temperatures, those finished before the callback said stop."""
-        found: dict[float, _Point] = {}
-        self.total = float(len(wanted))
+        points: dict[float, _Point] = {}
         here = 4 * self.scale
         for number, temperature in enumerate(wanted.tolist()):
-            self.done = number
             try:
-                point = self._limit(here) if temperature == 0 else self._point(here, temperature)
+                if np.isinf(temperature):
+                    point = self._solve(temperature)
+                else:
+                    point = self._cooled(here, temperature) if temperature else self._limit(here)
             except StoppedError:
                 break
-            found[temperature] = point
-            if self._tell(number + 1.0):
+            points[temperature] = point
+            self.done = (number + 1) / len(wanted)
+            if self._stops():
                 break
             here = min(here, temperature)
-        return found
+        return points
 
-    def _point(self, here: float, temperature: float) -> _Point:
+    def _cooled(self, here: float, temperature: float) -> _Point:
         """The averages at T > 0, cooled from `here`."""
-        if not np.isfinite(temperature):
-            return self._solve(temperature)
         warmer = temperature * (1 + HEAT_STEP)
         steps = int(np.ceil(np.log(max(here / warmer, 1.0)) / np.log(COOLING)))
         for step in range(1, steps):
@@ -275,25 +272,20 @@ class _Cooling:
     def _limit(self, here: float) -> _Point:
         """The averages as T goes to 0: halved until the law stands still."""
         temperature = min(here, self.scale)
-        last = None
-        while True:
-            point = self._solve(temperature)
-            still = (
-                last is not None and np.max(np.abs(point.marginals - last), initial=0) < SAME_LAW
-            )
-            if still or temperature < COLDEST * self.scale:
-                return replace(point, temperature=0.0)
-            last = point.marginals
+        point = self._solve(temperature)
+        while temperature >= COLDEST * self.scale:
             temperature /= COOLING
+            last, point = point, self._solve(temperature)
+            if np.max(np.abs(point.marginals - last.marginals), initial=0) < SAME_LAW:
+                break
+        return replace(point, temperature=0.0)
 
     def _solve(self, temperature: float) -> _Point:
         """Settle at a temperature; StoppedError when the callback says stop."""
         settings = self.settings
         beta = 1.0 / temperature if np.isfinite(temperature) else 0.0
         for attempt in range(2):
-            settled = self.solver.solve(
-                beta, settings.tol, settings.max_iterations, lambda: self._tell(self.done)
-            )
+            settled = self.solver.solve(beta, settings.tol, settings.max_iterations, self._stops)
             if settled.stopped:
                 raise StoppedError("stopped while messages settled")
             point = _Point(temperature, *self.solver.averages(), settled)
@@ -306,10 +298,10 @@ class _Cooling:
                 self.solver.restart()
         return replace(point, settled=replace(settled, residual=np.inf))
 
-    def _tell(self, done: float) -> bool:
-        if self.callback is None:
-            return False
-        return bool(self.callback(Progress(phase="messages", fraction=done / self.total)))
+    def _stops(self) -> bool:
+        """Tell how far it is; whether the callback says stop."""
+        progress = Progress(phase="messages", fraction=self.done)
+        return self.callback is not None and bool(self.callback(progress))
 
 
 def _too_expensive(operations: float, budget: float) -> str:

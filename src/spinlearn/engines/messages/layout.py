@@ -1,7 +1,6 @@
 """The memory layout of messages, and the states that cannot be told apart.
 
-MessageLayout: the free part of a model, or a block of it, as message-passing kernels read it.
-
+`MessageLayout` is the free part of a model, or a block of it, as message-passing kernels read it.
 A *slot* is one direction of one edge: slots of node i, indptr[i] to indptr[i + 1], hold the
 messages into i; `reverse` is the slot of the opposite direction. Clamped nodes are left out by
 number, and are part of the fields of their neighbours. Nodes are renumbered so that neighbours lie
@@ -10,33 +9,33 @@ makes one sweep forth with one sweep back exact on a tree, and in single precisi
 millions of nodes, by `spinlearn.model.graph.near_order`. There nothing of the model is copied: what
 belongs to an edge is looked up in it. Axes: N nodes, n of them free, m edges, q states.
 
-States that a model cannot tell apart, and what follows for its averages.
-
-If exchanging states leaves the energy of a part of the graph unchanged, their probabilities are
-equal at every node of it. Messages break such a symmetry below the ordering temperature: their
-fixed point is one of several equivalent ones, and would look like knowledge. Agreements of pairs
-are the same in all of them; probabilities are not, and are averaged over the *orbit*, the states
-that an exchange reaches.
-
-Looked for are exchanges of two states, the reversal of their order, and their cyclic shift: what
-Potts, ordinal and clock costs have.
+`Symmetry`: if exchanging states leaves the energy of a part of the graph unchanged, their
+probabilities are equal at every node of it. Messages break such a symmetry below the ordering
+temperature: their fixed point is one of several equivalent ones, and would look like knowledge.
+Agreements of pairs are the same in all of them; probabilities are not, and are averaged over the
+*orbit*, the states that an exchange reaches. Looked for are exchanges of two states, the reversal
+of their order, and their cyclic shift: what Potts, ordinal and clock costs have.
 """
 
 from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from spinlearn.model.arrays import BoolArray, FloatArray, IntArray
-from spinlearn.model.graph import near_order
+from spinlearn.model.graph import connected_parts, near_order
 from spinlearn.model.potts import FREE, ConditionedModel, PottsModel
 
 BROKEN = 1e-3  # difference in probability of states in one orbit that counts as breaking
+BLOCK = 1 << 20  # nodes or edges that are treated at a time
+STEPS = 30  # of power iteration
+LEAST = 1e-12  # keeps its vector positive where messages end in a leaf
 
 Indices = npt.NDArray[np.intp]
 
@@ -63,16 +62,24 @@ class Symmetry:
         class term that have to be equal, too. With `swaps_only` only exchanges of two states count.
         """
         model, (n, q) = free.model, free.fields.shape
-        part: Indices = np.zeros(n, dtype=np.intp)
+        part: IntArray = np.zeros(n, dtype=np.int32)
         if not tied:
-            u, v = free.edges[free.couplings != 0].T
-            part = components(n, u, v)
+            part = connected_parts(n, free.edges[free.couplings != 0])
         count = int(part.max(initial=0)) + 1
-        own = np.zeros((0, q)) if sizes is None else sizes
+        identity = np.arange(q)
+        permutations = [identity[::-1], np.roll(identity, 1)]
+        for a, b in combinations(range(q), 2):
+            exchanged = identity.copy()
+            exchanged[[a, b]] = b, a
+            permutations.append(exchanged)
+        cost = model.pair_cost if len(free.edges) else np.zeros((q, q))
+        equal = np.zeros((0, q)) if sizes is None else sizes
         allowed = [
             p
-            for p in _permutations(model.pair_cost if len(free.edges) else np.zeros((q, q)))
-            if np.array_equal(own, own[:, p]) and not (swaps_only and np.sum(p != np.arange(q)) > 2)
+            for p in permutations
+            if np.array_equal(cost, cost[np.ix_(p, p)])
+            and np.array_equal(equal, equal[:, p])
+            and not (swaps_only and np.sum(p != identity) > 2)
         ]
         holds = np.zeros((count, len(allowed)), dtype=np.bool_)
         sums = np.stack([np.bincount(part, column, minlength=count) for column in free.fields.T], 1)
@@ -81,7 +88,7 @@ class Symmetry:
                 np.abs(sums - sums[:, permutation]).max(axis=1) > n * model.energy_resolution
             ):
                 continue  # most permutations change the sum of fields already
-            changed = np.flatnonzero(permutation != np.arange(q))
+            changed = np.flatnonzero(permutation != identity)
             gap = np.abs(free.fields[:, changed] - free.fields[:, permutation[changed]])
             worst = np.zeros(count)
             np.maximum.at(worst, part, gap.max(axis=1, initial=0.0))
@@ -89,11 +96,6 @@ class Symmetry:
         kinds, kind_of_part = np.unique(holds, axis=0, return_inverse=True)
         table = np.array(allowed, dtype=np.intp).reshape(-1, q)
         return cls(kind_of_part.ravel()[part], [table[kind] for kind in kinds])
-
-    @property
-    def exists(self) -> bool:
-        """Whether any two states are alike anywhere."""
-        return any(map(len, self.exchanges))
 
     def averaged(self, marginals: FloatArray) -> tuple[FloatArray, BoolArray]:
         """Probabilities (n, q) equal within orbits, and the nodes at which they were not."""
@@ -115,7 +117,7 @@ class Symmetry:
         means = np.bincount(orbits, law.ravel()) / np.bincount(orbits)
         return np.asarray(means[orbits].reshape(law.shape))
 
-    def orbits(self, pattern: int, n_nodes: int = 1) -> Indices:
+    def orbits(self, pattern: int, n_nodes: int = 1) -> IntArray:
         """Number of the orbit of every joint state of some nodes, (q ** n_nodes,)."""
         exchanges = self.exchanges[pattern]
         q = exchanges.shape[1]
@@ -123,31 +125,8 @@ class Symmetry:
         images = np.zeros((len(exchanges), len(states)), dtype=np.intp)
         for k in range(n_nodes):
             images += exchanges[:, states // q**k % q] * q**k
-        return components(len(states), np.tile(states, len(exchanges)), images.ravel())
-
-
-def components(n: int, one: Any, other: Any) -> Indices:
-    """Number of the connected part of every node."""
-    links = coo_array((np.ones(len(one)), (one, other)), shape=(n, n))
-    return np.asarray(connected_components(links, directed=False)[1], dtype=np.intp)
-
-
-def _permutations(pair_cost: FloatArray) -> list[Indices]:
-    """Permutations of states, of those that are looked for, which leave the pair cost unchanged."""
-    q = len(pair_cost)
-    identity = np.arange(q)
-    candidates = [identity[::-1], np.roll(identity, 1)]
-    for a in range(q):
-        for b in range(a + 1, q):
-            exchanged = identity.copy()
-            exchanged[[a, b]] = b, a
-            candidates.append(exchanged)
-    return [p for p in candidates if np.array_equal(pair_cost, pair_cost[np.ix_(p, p)])]
-
-
-BLOCK = 1 << 20  # nodes or edges that are treated at a time
-STEPS = 30  # of power iteration
-LEAST = 1e-12  # keeps its vector positive where messages end in a leaf
+        links = np.column_stack([np.tile(states, len(exchanges)), images.ravel()])
+        return connected_parts(len(states), links)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -221,17 +200,20 @@ class MessageLayout:
             free, tied=term.coefficient != 0.0, sizes=np.stack([term.targets, term.held])
         )
         fields = np.full((n, lanes_for(q)), np.inf, dtype=dtype)
-        if fields.dtype == np.float64:
-            near = _narrow_order(free)
+        constant, narrow = free.constant, fields.dtype == np.float64
+        if narrow:
+            u, v = free.edges.T
+            ends = np.concatenate([u, v]), np.concatenate([v, u])
+            links = csr_array((np.ones(slots), ends), shape=(n, n))
+            near = reverse_cuthill_mckee(links, symmetric_mode=True) if n else np.arange(0)
             order: IntArray = free.nodes[near].astype(np.int32)
             fields[:, :q] = free.fields[near]
-        constant = free.constant
         del free  # a copy of half the model
-        if fields.dtype != np.float64:
+        if not narrow:
             order = near_order(graph.indptr, graph.neighbors, model.clamped != FREE)
         place: IntArray = np.full(model.n_nodes, -1, dtype=np.int32)
         place[order] = np.arange(n, dtype=np.int32)
-        if fields.dtype != np.float64:
+        if not narrow:
             _fill_fields(model, order, place, fields[:, :q])
         indptr: IntArray = np.empty(n + 1, dtype=np.int32)
         neighbors, reverse = (np.empty(slots, dtype=np.int32) for _ in range(2))
@@ -293,7 +275,7 @@ class MessageLayout:
         They are averaged over states that are alike; at how many nodes they differed is returned.
         """
         model, broken = self.model, 0
-        if averaged and self.symmetry.exists:
+        if averaged and any(map(len, self.symmetry.exchanges)):
             nodes = np.flatnonzero(model.clamped == FREE)
             marginals[nodes], unequal = self.symmetry.averaged(laws[self.place[nodes]])
             broken = int(unequal.sum())
@@ -303,14 +285,6 @@ class MessageLayout:
         marginals[held] = 0.0
         marginals[held, model.clamped[held]] = 1.0
         return broken
-
-
-def _narrow_order(free: ConditionedModel) -> npt.NDArray[np.intp]:
-    """Free nodes by reverse Cuthill-McKee."""
-    n, (u, v) = len(free.nodes), free.edges.T
-    ends = np.concatenate([u, v]), np.concatenate([v, u])
-    links = csr_array((np.ones(len(ends[0])), ends), shape=(n, n))
-    return np.asarray(reverse_cuthill_mckee(links, symmetric_mode=True) if n else [], dtype=np.intp)
 
 
 def _fill_fields(model: PottsModel, order: IntArray, place: IntArray, fields: Any) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from spinlearn.engines.messages.layout import Indices, Symmetry
+from spinlearn.engines.messages.layout import Symmetry
 from spinlearn.engines.messages.regions import RegionGraph
 from spinlearn.model.arrays import FloatArray, IntArray
 from spinlearn.model.potts import ConditionedModel
@@ -92,11 +92,8 @@ class RegionSolver:
     """Beliefs of the regions of a model's free part."""
 
     def __init__(self, free: ConditionedModel, regions: RegionGraph) -> None:
-        model = free.model
         self.free, self.regions = free, regions
-        self.energy = regions.share_energies(
-            free.edges, free.couplings, model.pair_cost, free.fields
-        )
+        self.energy = regions.share_energies(free)
         self.multiplier = np.zeros(int(regions.link_at[-1]))
         self.table = np.zeros(int(regions.parent_at[-1]))
         self.child_law = np.zeros(int(regions.child_at[-1]))
@@ -109,7 +106,23 @@ class RegionSolver:
         )
         entries = [np.tile(np.arange(begin, end), n_parents) for begin, end, n_parents in ranges]
         self.child_entry = np.concatenate([np.empty(0, dtype=np.int64), *entries])
-        self.alike, self.orbits = _multiplier_orbits(free, regions)
+        # Multipliers of parts with equal states, and the orbit that each is averaged over. If they
+        # were averaged over the reversal of ordered states, too, they would not settle.
+        symmetry = Symmetry.of(free, swaps_only=True)
+        alike, orbits = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
+        known: dict[tuple[int, int], IntArray] = {}
+        total = 0
+        for b, child in enumerate(regions.children):
+            key = int(symmetry.pattern[child[0]]), len(child)
+            if len(symmetry.exchanges[key[0]]) == 0:
+                continue
+            if key not in known:
+                known[key] = symmetry.orbits(*key)
+            for link in range(int(regions.link_ptr[b]), int(regions.link_ptr[b + 1])):
+                alike.append(int(regions.link_at[link]) + np.arange(len(known[key])))
+                orbits.append(known[key].astype(np.intp) + total)
+                total += int(known[key].max()) + 1
+        self.alike, self.orbits = np.concatenate(alike), np.concatenate(orbits)
         starts = regions.parent_at[:-1]
         self.range = 0.0  # of the energies in one table
         if len(starts):
@@ -118,7 +131,7 @@ class RegionSolver:
         self.beta = 0.0
         self.cold = False
         # The iteration without held laws exists where n_b + c_b > 0 for all children.
-        self.hard = bool(np.any(regions.n_parents_of + regions.counting <= 0))
+        self.hard = bool(np.any(np.diff(regions.link_ptr) + regions.counting <= 0))
         self.bare = False  # without extrapolation
         self._fill()
 
@@ -220,7 +233,7 @@ class RegionSolver:
 
         r = self.regions
         n = len(r.children)
-        divisor = r.n_parents_of + r.counting + held
+        divisor = np.diff(r.link_ptr) + r.counting + held
         step = max(1, int(n * min(1.0, BLOCK_ENTRIES / max(r.operations, 1.0))))
         blocks = [(first, min(first + step, n)) for first in range(0, n, step)]
         worst = 0.0
@@ -260,29 +273,9 @@ class RegionSolver:
         region_messages.entropies(self.child_law, r.child_at, of_children)
         entropy = float(of_parents.sum() + np.dot(r.counting, of_children))
         tables = np.exp(self.table)
-        nodes = r.node_laws(tables, len(free.nodes))
+        nodes = r.node_laws(tables)
         pairs = r.pair_laws(tables, free.edges)
         energy = free.constant + float(np.sum(free.fields * nodes))
         energy += float(np.sum(free.couplings[:, None, None] * free.model.pair_cost * pairs))
         agreement: FloatArray = np.trace(pairs, axis1=1, axis2=2)
         return nodes, agreement, energy, entropy
-
-
-def _multiplier_orbits(free: ConditionedModel, regions: RegionGraph) -> tuple[Indices, Indices]:
-    """The multipliers of parts with equal states, and the orbit that each is averaged over."""
-    # Multipliers that are averaged over the reversal of ordered states, too, do not settle.
-    symmetry = Symmetry.of(free, swaps_only=True)
-    entries, orbits = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
-    known: dict[tuple[int, int], Indices] = {}
-    total = 0
-    for b, child in enumerate(regions.children):
-        key = int(symmetry.pattern[child[0]]), len(child)
-        if len(symmetry.exchanges[key[0]]) == 0:
-            continue
-        if key not in known:
-            known[key] = symmetry.orbits(*key)
-        for link in range(int(regions.link_ptr[b]), int(regions.link_ptr[b + 1])):
-            entries.append(int(regions.link_at[link]) + np.arange(len(known[key])))
-            orbits.append(known[key] + total)
-            total += int(known[key].max()) + 1
-    return np.concatenate(entries), np.concatenate(orbits)
