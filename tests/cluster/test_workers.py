@@ -46,16 +46,16 @@ def two_workers():
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
         ) as cluster,
-        distributed.Client(cluster) as found,
+        distributed.Client(cluster) as client,
     ):
-        yield found
+        yield client
 
 
 @pytest.fixture(scope="module")
 def cluster_of_two():
     """Shared by the tests that leave both workers alive."""
-    with two_workers() as found:
-        yield found
+    with two_workers() as client:
+        yield client
 
 
 @pytest.fixture
@@ -71,8 +71,8 @@ def client(cluster_of_two):
 @pytest.fixture
 def mortal():
     """Who talks to two workers of this test's own, of which it kills one."""
-    with two_workers() as found:
-        yield found
+    with two_workers() as client:
+        yield client
 
 
 def kill_a_worker(client) -> int:
@@ -109,10 +109,10 @@ def fatal_square(once: Path, item: int) -> int:
 
 def test_independent_work_runs_on_both_workers_and_in_order(client):
     with parallel_config("dask", client=client):
-        found = each(slow_square, 3, [1, 2, 3, 4])
-    assert [value for value, _ in found] == [3, 12, 27, 48]
-    assert len({process for _, process in found}) == 2
-    assert os.getpid() not in {process for _, process in found}
+        values, processes = zip(*each(slow_square, 3, [1, 2, 3, 4]), strict=True)
+    assert values == (3, 12, 27, 48)
+    assert len(set(processes)) == 2
+    assert os.getpid() not in processes
 
 
 def test_a_task_whose_worker_is_killed_is_computed_again(mortal, tmp_path):
@@ -160,10 +160,9 @@ def test_what_calls_have_in_common_is_sent_once(client):
 
 
 def ladder_model():
-    """A model with a null model, and one without, both small."""
+    """A part of the clouds, without their null model."""
     whole = clouds()
-    keep = np.arange(60)
-    inside = np.all(np.isin(whole.graph.edges, keep), axis=1)
+    inside = np.all(whole.graph.edges < 60, axis=1)
     graph = Graph(60, whole.graph.edges[inside], whole.graph.weights[inside])
     return PottsModel(graph, whole.n_states, clamped=np.array(whole.clamped[:60]))
 
@@ -263,22 +262,12 @@ def test_blocks_as_an_engine_give_all_averages(client, alone):
     assert np.allclose(shared.mean_energy, alone.mean_energy, rtol=1e-6)
 
 
-def test_blocks_without_workers_are_one_clear_line():
-    with pytest.raises(ClusterError, match="--scheduler"):
-        BlockPropagation(n_blocks=2).run(clouds(), [1.0])
-
-
 def test_workers_are_not_lost_when_the_client_forgets_to_list_them(client, parts, monkeypatch):
     # The client refreshes its picture of the scheduler with a list of no workers, at any moment.
     monkeypatch.setattr(client, "scheduler_info", lambda n_workers=5: {"workers": {}})
     found = propagate_parts(parts, TEMPERATURES[:1], client)
     assert found.losses == 0
     assert len(found.worker_bytes) == 2
-
-
-def test_parts_without_a_header_are_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match="write_message_parts"):
-        MessageParts.open(Path(tmp_path))
 
 
 def fitted_labels(out: Path, *arguments: str) -> str:
@@ -331,13 +320,14 @@ def test_the_command_passes_messages_in_blocks_also_if_a_worker_is_killed(
     assert killed
 
 
-def test_blocks_need_a_scheduler(tmp_path):
+def test_what_is_missing_is_said_in_one_clear_line(tmp_path, monkeypatch):
     run = CliRunner().invoke(app, ["fit", *edge_files(tmp_path), "--blocks", "2"])
     assert run.exit_code != 0
     assert "--scheduler" in str(run.exception)
-
-
-def test_a_scheduler_that_does_not_answer_is_one_clear_line(monkeypatch):
+    with pytest.raises(ClusterError, match="--scheduler"):
+        BlockPropagation(n_blocks=2).run(clouds(), [1.0])
+    with pytest.raises(InvalidInputError, match="write_message_parts"):
+        MessageParts.open(tmp_path)
     monkeypatch.setattr(fit_command, "CONNECT_SECONDS", 1)
     with (
         pytest.raises(ClusterError, match="dask scheduler"),

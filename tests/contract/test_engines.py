@@ -69,11 +69,6 @@ def error_of(run, name="std_error"):
     return APPROXIMATION if run.kind is Kind.APPROXIMATE else getattr(run, name)
 
 
-def test_protocol_and_name(engine):
-    assert isinstance(engine, Engine)
-    assert ENGINES[engine.name] is type(engine)
-
-
 @pytest.fixture(scope="module")
 def ran():
     """One run of every engine, which changes no input, with what it said on its way."""
@@ -127,6 +122,8 @@ def test_same_seed_same_result_also_of_copies(engine, model, temperatures, ran):
     run, _ = ran(engine, model, temperatures)
     twin = pickle.loads(pickle.dumps(copy.deepcopy(clone(engine))))
     assert twin == engine
+    assert isinstance(twin, Engine)
+    assert ENGINES[twin.name] is type(engine)
     again = twin.run(model, temperatures, seed=0)
     np.testing.assert_array_equal(run.marginals, again.marginals)
     np.testing.assert_array_equal(run.edge_agreement, again.edge_agreement)

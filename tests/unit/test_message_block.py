@@ -44,20 +44,13 @@ def test_blocks_reach_the_fixed_point_of_the_whole(tmp_path, n_blocks):
     assert np.abs(whole_marginals(model, found) - whole.marginals).max() < 1e-8
 
 
-def test_large_blocks_are_packed_and_say_the_same(tmp_path, monkeypatch):
-    model = clouds()
-    parts = write_message_parts(model, tmp_path / "parts", 2)
+def test_large_blocks_are_packed_and_say_the_same_but_not_without_exchange(tmp_path, monkeypatch):
+    parts = write_message_parts(clouds(), tmp_path / "parts", 2)
     usual = settled(parts)
-    monkeypatch.setattr("spinlearn.engines.messages.potts.LARGE", 10_570)  # between the two of them
-    sizes = [parts.read(b).n_bytes for b in range(2)]
-    assert np.abs(settled(parts) - usual).max() < 1e-5
-    monkeypatch.setattr("spinlearn.engines.messages.potts.LARGE", 10)
-    packed = [parts.read(b).n_bytes for b in range(2)]
-    assert np.abs(settled(parts) - usual).max() < 1e-5
-    assert sum(packed) < sum(sizes)
-
-
-def test_without_exchange_they_do_not(tmp_path):
-    model = clouds()
-    parts = write_message_parts(model, tmp_path / "parts", 2)
-    assert np.abs(settled(parts) - settled(parts, exchange=False)).max() > 1e-3
+    assert np.abs(usual - settled(parts, exchange=False)).max() > 1e-3
+    n_bytes = []
+    for limit in (10_570, 10):  # between the two of them, below both
+        monkeypatch.setattr("spinlearn.engines.messages.potts.LARGE", limit)
+        n_bytes.append(sum(parts.read(b).n_bytes for b in range(2)))
+        assert np.abs(settled(parts) - usual).max() < 1e-5
+    assert n_bytes[1] < n_bytes[0]

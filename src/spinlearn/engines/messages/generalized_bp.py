@@ -138,16 +138,14 @@ class GeneralizedBP(Settings):
             raise UnsupportedModelError(_too_expensive(regions.operations, self.max_operations))
         cooling = _Cooling(self, free, RegionSolver(free, regions), callback)
         wanted = np.unique(values)[::-1]
-        found = cooling.down(wanted)
-        if not found:
+        reached = cooling.down(wanted)
+        if not reached:
             raise StoppedError("stopped before the first temperature was finished")
-        kept = values if len(found) == len(wanted) else wanted[: len(found)]
-        points = [found[float(t)] for t in kept]
+        kept = values if len(reached) == len(wanted) else wanted[: len(reached)]
+        points = [reached[float(t)] for t in kept]
         marginals = free.full_marginals(np.array([p.marginals for p in points]))
         agreement = free.full_agreement(np.array([p.agreement for p in points]), marginals)
-        energies, entropies = (
-            np.array([getattr(p, n) for p in points]) for n in ("energy", "entropy")
-        )
+        energies, entropies = np.array([(p.energy, p.entropy) for p in points]).T
         # ln Z = S - <E>/T, with its limit at T = 0.
         ground = np.where(np.abs(energies) <= model.energy_resolution, 0.0, energies)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -286,8 +284,6 @@ class _Cooling:
         beta = 1.0 / temperature if np.isfinite(temperature) else 0.0
         for attempt in range(2):
             settled = self.solver.solve(beta, settings.tol, settings.max_iterations, self._stops)
-            if settled.stopped:
-                raise StoppedError("stopped while messages settled")
             point = _Point(temperature, *self.solver.averages(), settled)
             bound = self.solver.log_partition_bound(self.likely)
             if point.entropy - beta * point.energy >= bound - SLACK * (1 + abs(bound)):

@@ -17,6 +17,7 @@ import numpy as np
 
 from spinlearn.engines.messages.layout import Symmetry
 from spinlearn.engines.messages.regions import RegionGraph
+from spinlearn.errors import StoppedError
 from spinlearn.model.arrays import FloatArray, IntArray
 from spinlearn.model.potts import ConditionedModel
 
@@ -42,7 +43,6 @@ class Iterated:
     sweeps: int
     residual: float
     double_loop: bool
-    stopped: bool = False
 
 
 class Extrapolation:
@@ -101,11 +101,10 @@ class RegionSolver:
         most = int(np.max(np.diff(regions.link_ptr), initial=0))
         self.scratch = np.empty((most + 1, widest))
         # The child state that each multiplier acts on.
-        ranges = zip(
-            regions.child_at, regions.child_at[1:], np.diff(regions.link_ptr), strict=False
-        )
-        entries = [np.tile(np.arange(begin, end), n_parents) for begin, end, n_parents in ranges]
-        self.child_entry = np.concatenate([np.empty(0, dtype=np.int64), *entries])
+        begins = np.repeat(regions.child_at[:-1], np.diff(regions.link_ptr))
+        lengths = np.diff(regions.link_at)
+        places = np.arange(len(self.multiplier)) - np.repeat(regions.link_at[:-1], lengths)
+        self.child_entry = places + np.repeat(begins, lengths)
         # Multipliers of parts with equal states, and the orbit that each is averaged over. If they
         # were averaged over the reversal of ordered states, too, they would not settle.
         symmetry = Symmetry.of(free, swaps_only=True)
@@ -154,13 +153,16 @@ class RegionSolver:
         return float(least - self.beta * free.constant)
 
     def solve(self, beta: float, tol: float, max_sweeps: int, watch: Watch) -> Iterated:
-        """Iterate at 1/T = beta until neighbouring regions agree to `tol` everywhere."""
+        """Iterate at 1/T = beta until neighbouring regions agree to `tol` everywhere.
+
+        StoppedError when `watch` says so.
+        """
         start = self.multiplier.copy(), self.child_law.copy()
         self.beta, self.cold = beta, beta * self.range > SAFE_RANGE
         plain = Iterated(0, np.inf, False)
         if not self.hard:
             plain = self.plain_loop(tol, max_sweeps, watch)
-            if plain.residual <= tol or plain.stopped or plain.sweeps >= max_sweeps:
+            if plain.residual <= tol or plain.sweeps >= max_sweeps:
                 return plain
             self.multiplier[:], self.child_law[:] = start
             self.hard = True  # what does not settle here will not where it is colder
@@ -174,7 +176,7 @@ class RegionSolver:
         self._fill()
         for sweep in range(1, max_sweeps + 1):
             residual = self._sweep(held, self.child_law, sweep % 2 == 0, watch)
-            if residual <= tol or np.isnan(residual):
+            if residual <= tol:
                 break
             since += 1
             if residual < PROGRESS * best:
@@ -184,9 +186,7 @@ class RegionSolver:
             if sweep % REFILL == 0:
                 self._fill()
         self._fill()
-        return Iterated(
-            sweep, np.inf if np.isnan(residual) else residual, False, np.isnan(residual)
-        )
+        return Iterated(sweep, residual, False)
 
     def double_loop(self, tol: float, max_sweeps: int, watch: Watch) -> Iterated:
         """Sweeps with laws held for a few at a time, extrapolated over many."""
@@ -204,11 +204,8 @@ class RegionSolver:
             old = self.child_law.copy()
             apart = self._sweep(held, old, False, watch)
             for inner in range(1, HELD_SWEEPS):
-                again = self._sweep(held, old, inner % 2 == 1, watch)
-                apart = again if np.isnan(again) else apart
+                self._sweep(held, old, inner % 2 == 1, watch)
             sweep += HELD_SWEEPS
-            if np.isnan(apart):
-                return Iterated(sweep, np.inf, True, True)
             moved = np.max(np.abs(np.exp(self.child_law) - np.exp(old)), initial=0.0)
             residual = max(apart, float(moved))
             if residual <= tol:
@@ -228,7 +225,7 @@ class RegionSolver:
         return Iterated(sweep, residual, True)
 
     def _sweep(self, held: FloatArray, old: FloatArray, backward: bool, watch: Watch) -> float:
-        """One visit to every child; the largest disagreement met, NaN when told to stop."""
+        """One visit to every child; the largest disagreement met."""
         from spinlearn.kernels import messages as region_messages
 
         r = self.regions
@@ -244,7 +241,7 @@ class RegionSolver:
                 self.child_law, self.multiplier, self.table, self.scratch,
             ))  # fmt: skip
             if watch():
-                return np.nan
+                raise StoppedError("stopped while messages settled")
         return worst
 
     def _fill(self) -> None:
