@@ -1,10 +1,6 @@
-"""Limits: T = 0 and infinity, and the seconds a run may take.
-
-The limits of the temperature, zero or infinite, in one place for all engines.
+"""Limits of all engines: T = 0 and infinity, and the seconds a run may take.
 
 T = 0 is the uniform law over the ground states, T = infinity that over all states.
-
-TimeLimit: seconds that a run may take, and how many have passed.
 """
 
 from __future__ import annotations

@@ -38,10 +38,10 @@ def rough_messages(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            found = engine.run(model, temperatures, callback=lambda _: stop())
+            rough = engine.run(model, temperatures, callback=lambda _: stop())
     except StoppedError:
         return None
-    return found if len(found.temperatures) == len(temperatures) else None
+    return rough if len(rough.temperatures) == len(temperatures) else None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,8 +56,8 @@ class Approximation:
     def of(cls, model: PottsModel, betas: FloatArray, stop: Callable[[], bool]) -> Self | None:
         """None where messages cannot carry the model, or `stop` says yes before they are done."""
         with np.errstate(divide="ignore"):
-            found = rough_messages(model, 1 / betas, stop)
-        return None if found is None else cls(betas, found.mean_energy, found.marginals)
+            rough = rough_messages(model, 1 / betas, stop)
+        return None if rough is None else cls(betas, rough.mean_energy, rough.marginals)
 
     def draw(self, betas: FloatArray, random: np.random.Generator) -> StateArray:
         """Labellings by the law at the nearest temperature, node by node, int8 (levels, n)."""
@@ -74,6 +74,6 @@ def approximate_grid(model: PottsModel, callback: Callback | None = None) -> Flo
     Where messages cannot carry the model it ends where mean-field theory says.
     """
     coarse = temperature_grid(model, COARSE_SIZE)
-    said = Progress(phase="temperatures", fraction=0.0)
-    found = rough_messages(model, coarse, lambda: callback is not None and bool(callback(said)))
-    return temperature_grid(model) if found is None else refined_grid(found)
+    start = Progress(phase="temperatures", fraction=0.0)
+    rough = rough_messages(model, coarse, lambda: callback is not None and bool(callback(start)))
+    return temperature_grid(model) if rough is None else refined_grid(rough)

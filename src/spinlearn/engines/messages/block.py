@@ -88,13 +88,13 @@ class MessageBlock:
         self.nodes, self.receivers = nodes, receivers
         # By the other block: rows that go there and rows that come from there, in the order of the
         # pair (sender, receiver), on which both agree.
-        senders = nodes[receivers[outer]]
-        self.leaving = {
-            b: slots + rows for b, rows in _by_block(block[outer], other[outer], senders).items()
-        }
-        self.arriving = {
-            b: outer[rows] for b, rows in _by_block(block[outer], senders, other[outer]).items()
-        }
+        here, there = nodes[receivers[outer]], other[outer]
+        self.leaving: dict[int, Ids] = {}
+        self.arriving: dict[int, Ids] = {}
+        for b in np.unique(block[outer]).tolist():
+            rows = np.flatnonzero(block[outer] == b)
+            self.leaving[b] = slots + rows[np.lexsort((there[rows], here[rows]))]
+            self.arriving[b] = outer[rows[np.lexsort((here[rows], there[rows]))]]
         # Edges are told of by the end with the lower number.
         self.lower = np.flatnonzero(nodes[receivers] < other)
         self.other_ends = other[self.lower]
@@ -153,8 +153,8 @@ class MessageBlock:
         J >= 0, and m = 1 - (1 - w) h for J < 0.
         """
         m, q = self.messages, self.layout.n_states
-        found = np.empty(len(self.lower))
-        for begin in range(0, len(found), BLOCK):
+        agreements = np.empty(len(self.lower))
+        for begin in range(0, len(agreements), BLOCK):
             rows = self.lower[begin : begin + BLOCK]
             attractive = m.slope[rows] >= 0
             w = np.where(attractive, m.unlike[rows], -m.slope[rows])
@@ -165,14 +165,6 @@ class MessageBlock:
                 laws.append(h / h.sum(axis=1, keepdims=True))
             same = np.sum(laws[0] * laws[1], axis=1)
             like, differ = np.where(attractive, 1.0, w), np.where(attractive, w, 1.0)
-            found[begin : begin + BLOCK] = same * like / (same * like + (1 - same) * differ)
-        return np.column_stack([self.nodes[self.receivers[self.lower]], self.other_ends]), found
-
-
-def _by_block(block: Ids, receiver: Ids, sender: Ids) -> dict[int, Ids]:
-    """Row numbers by block, in the order of (sender, receiver)."""
-    rows = {}
-    for b in np.unique(block).tolist():
-        of = np.flatnonzero(block == b)
-        rows[b] = of[np.lexsort((receiver[of], sender[of]))]
-    return rows
+            agreements[begin : begin + BLOCK] = same * like / (same * like + (1 - same) * differ)
+        ends = np.column_stack([self.nodes[self.receivers[self.lower]], self.other_ends])
+        return ends, agreements

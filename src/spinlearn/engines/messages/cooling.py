@@ -77,8 +77,8 @@ def follow(
 
 def way_down(model: PottsModel, wanted: Sequence[float]) -> list[float]:
     """The falling temperatures, from the disordered phase, with no finite step above STEP."""
-    finite = [temperature for temperature in wanted if np.isfinite(temperature)]
-    way = [temperature for temperature in wanted if not np.isfinite(temperature)]
+    finite = [t for t in wanted if np.isfinite(t)]
+    way = [t for t in wanted if not np.isfinite(t)]
     if not finite:
         return way
     above = max(ABOVE * mean_field_temperature(model), finite[0])
@@ -146,19 +146,19 @@ def cooled_averages(
     propagation.start(root)
     marginals = SpilledRows(len(falling), (model.n_nodes, model.n_states))
     agreement = SpilledRows(len(falling), (model.graph.n_edges,))
-    found: list[tuple[float, Settled, Reading]] = []
+    stays: list[tuple[float, Settled, Reading]] = []
     for temperature, settled in follow(propagation, way, falling):
         done += 1
         if temperature in falling:
             reading = propagation.messages.read(marginals.next(), agreement.next())
             marginals.keep()
             agreement.keep()
-            found.append((temperature, settled, reading))
-    if not found:
+            stays.append((temperature, settled, reading))
+    if not stays:
         raise StoppedError("stopped before messages settled at any temperature")
     del propagation  # freed before the rows come back
-    temperatures = np.array([t for t, *_ in found])
-    energies = np.array([reading.energy for *_, reading in found])
+    temperatures = np.array([t for t, *_ in stays])
+    energies = np.array([reading.energy for *_, reading in stays])
     return Equilibrium(
         model=model,
         temperatures=temperatures,
@@ -166,17 +166,17 @@ def cooled_averages(
         edge_agreement=agreement.stacked(),
         mean_energy=energies,
         heat_capacity=energy_slopes(temperatures, energies),
-        log_partition=np.array([reading.log_partition(t) for t, _, reading in found]),
-        converged=np.array([settled.settled for _, settled, _ in found]),
+        log_partition=np.array([reading.log_partition(t) for t, _, reading in stays]),
+        converged=np.array([settled.settled for _, settled, _ in stays]),
         engine=settings.name,
         kind=Kind.APPROXIMATE,
         diagnostics={
-            "start": ["cooled"] * len(found),
-            "residual": [settled.residual for _, settled, _ in found],
-            "sweeps": [settled.sweeps for _, settled, _ in found],
-            "damped": [settled.damped for _, settled, _ in found],
-            "broken_symmetry": [reading.broken for *_, reading in found],
-            "cut_short": len(found) < len(falling),
+            "start": ["cooled"] * len(stays),
+            "residual": [settled.residual for _, settled, _ in stays],
+            "sweeps": [settled.sweeps for _, settled, _ in stays],
+            "damped": [settled.damped for _, settled, _ in stays],
+            "broken_symmetry": [reading.broken for *_, reading in stays],
+            "cut_short": len(stays) < len(falling),
             "seconds": perf_counter() - started,
         },
     )
@@ -187,12 +187,12 @@ def energy_slopes(temperatures: FloatArray, energies: FloatArray) -> FloatArray:
 
     At infinite temperature it is zero.
     """
-    found = np.zeros(len(temperatures))
+    capacities = np.zeros(len(temperatures))
     finite = np.flatnonzero(np.isfinite(temperatures))
     if len(finite) > 1:
         slopes = np.diff(energies[finite]) / np.diff(temperatures[finite])
-        found[finite] = np.maximum(np.concatenate([slopes[:1], slopes]), 0.0)
-    return found
+        capacities[finite] = np.maximum(np.concatenate([slopes[:1], slopes]), 0.0)
+    return capacities
 
 
 class SpilledRows:

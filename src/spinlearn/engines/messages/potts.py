@@ -20,12 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from spinlearn.engines.messages.layout import MessageLayout, blocks, is_two_valued
+from spinlearn.engines.messages.layout import MessageLayout, blocks
 from spinlearn.model.arrays import BoolArray, FloatArray
 
 LARGEST_EXPONENT = 600.0  # of a product of messages that is no danger to the range of floats
-LARGEST_SINGLE = 80.0  # J/T of a message that single precision can still hold, e^-87
-LARGEST_FIELD = 1e6  # over T, beyond which the rounding errors of fields would show in ln Z
 LARGE = 4_000_000  # numbers in messages from which they are kept in float32
 TINY = 1e-300
 COARSE_TOL = 1e-6  # that float32 allows
@@ -230,19 +228,3 @@ class PottsMessages:
         """ln m by slot, (slots, q)."""
         logs: FloatArray = np.log(self.messages[:, : self.layout.n_states], dtype=np.float64)
         return logs
-
-
-def coldest(layout: MessageLayout) -> float:
-    """Temperature below which messages leave the range of floats, or fields their precision.
-
-    Infinite where pairs have more than two costs.
-    """
-    if not is_two_valued(layout.model):
-        return np.inf
-    strongest = 0.0
-    for rows in blocks(len(layout.at_u)):
-        couplings = layout.couplings[rows][layout.at_u[rows] >= 0]
-        strongest = max(strongest, float(np.abs(couplings).max(initial=0.0)))
-    limit = LARGEST_SINGLE if layout.lean else LARGEST_EXPONENT
-    stiffness = float(layout.stiffness.max(initial=0.0))
-    return max(strongest * abs(layout.factor) / limit, stiffness / LARGEST_FIELD)

@@ -13,13 +13,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spinlearn.engines.messages.layout import MessageLayout, is_two_valued
-from spinlearn.engines.messages.potts import PottsMessages, coldest
+from spinlearn.engines.messages.layout import MessageLayout, blocks, is_two_valued
+from spinlearn.engines.messages.potts import LARGEST_EXPONENT, PottsMessages
 from spinlearn.engines.messages.tables import TableMessages
 from spinlearn.model.arrays import FloatArray
 from spinlearn.model.potts import FREE, PottsModel
 
 SCHEDULES = ("sequential", "residual")
+LARGEST_SINGLE = 80.0  # J/T of a message that single precision can still hold, e^-87
+LARGEST_FIELD = 1e6  # over T, beyond which the rounding errors of fields would show in ln Z
 PATIENCE = 40  # sweeps after which messages should have moved less than before, by
 PROGRESS = 0.7  # this factor, or else they are damped
 DAMPING = 0.5
@@ -97,14 +99,23 @@ class Settling:
 
 
 class Propagation:
-    """Messages of a model that follow the temperature; in single precision to `coldest` only."""
+    """Messages of a model that follow the temperature: `PottsMessages` while above `coldest`."""
 
     messages: PottsMessages | TableMessages
     sweeps = 0  # in all
 
     def __init__(self, layout: MessageLayout, settling: Settling) -> None:
         self.layout, self.settling = layout, settling
-        self.coldest = coldest(layout)
+        # Colder, messages leave the range of floats, or fields their precision.
+        self.coldest = np.inf
+        if is_two_valued(layout.model):
+            strongest = 0.0
+            for rows in blocks(len(layout.at_u)):
+                couplings = layout.couplings[rows][layout.at_u[rows] >= 0]
+                strongest = max(strongest, float(np.abs(couplings).max(initial=0.0)))
+            limit = LARGEST_SINGLE if layout.lean else LARGEST_EXPONENT
+            stiffness = float(layout.stiffness.max(initial=0.0))
+            self.coldest = max(strongest * abs(layout.factor) / limit, stiffness / LARGEST_FIELD)
 
     @classmethod
     def lean(cls, model: PottsModel, temperature: float, settling: Settling) -> Propagation:
