@@ -281,8 +281,10 @@ def downward(lanes, step, buckets, pair_slot, conditional, separator, marginals,
 @njit(cache=True, nogil=True)
 def _scratch(first, last, q, sep_ptr, child_ptr):
     """Digits of a separator and of tile states; strides, index and tile offsets of the children."""
-    k = max(1, np.diff(sep_ptr[first : last + 1]).max())
-    n_children = max(1, np.diff(child_ptr[first : last + 1]).max())
+    k = n_children = 1
+    for b in range(first, last):  # none if the caller only compiles
+        k = max(k, sep_ptr[b + 1] - sep_ptr[b])
+        n_children = max(n_children, child_ptr[b + 1] - child_ptr[b])
     return (
         np.empty(k, np.int64),
         np.empty((TILE_STATES, k), np.int64),
