@@ -54,9 +54,6 @@ def any_name(request):
     return request.param
 
 
-# -- classifiers: right answers ------------------------------------------------------------------
-
-
 def test_two_blobs(name):
     model = make(name).fit(X, Y)
     np.testing.assert_array_equal(model.transduction_, TRUTH)
@@ -157,9 +154,6 @@ def test_permuting_points_and_classes_permutes_the_answer(name):
     )
 
 
-# -- clusterers: right answers -------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", CLUSTERERS)
 def test_two_blobs_are_two_clusters(name):
     X, truth = np.concatenate([blobs(), blobs() + 0.03]), np.tile(TRUTH, 2)
@@ -169,9 +163,6 @@ def test_two_blobs_are_two_clusters(name):
     assert adjusted_rand_score(truth[clustered], model.labels_[clustered]) == 1.0
     np.testing.assert_array_equal(make(name).fit_predict(X), model.labels_)
     assert model.n_features_in_ == 2
-
-
-# -- bad input: that of the base -----------------------------------------------------------------
 
 
 NEGATIVE = r"3 edges have a negative weight.*PottsClassifier"
@@ -241,9 +232,6 @@ def test_bad_settings_are_refused_by_their_name(method):
         for value in values:
             with pytest.raises(InvalidInputError, match=named):
                 make(method, **{setting: value}).fit(X, Y)
-
-
-# -- scikit-learn's tools ------------------------------------------------------------------------
 
 
 def test_same_settings_same_answer_and_no_change_of_input(any_name):

@@ -44,9 +44,6 @@ def loopy_model(rng, *, signs: bool = True, fields: float = 0.5) -> PottsModel:
     return PottsModel(graph, 3, fields=fields * rng.normal(size=(30, 3)), clamped=clamped)
 
 
-# -- forests -------------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @settings(max_examples=150)
 @given(small_models(max_states=10**5))
@@ -109,9 +106,6 @@ def test_strong_repulsion_keeps_small_probabilities():
     np.testing.assert_allclose(run.marginals, exact.marginals, rtol=1e-9)
 
 
-# -- schedules -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("temperature", [0.6, 1.5])
 def test_both_schedules_and_both_kernels_find_the_same_fixed_point(temperature):
     model = loopy_model(np.random.default_rng(1), signs=False)
@@ -152,9 +146,6 @@ def test_messages_in_single_precision_say_the_same(monkeypatch):
     assert coarse.converged.all()
     np.testing.assert_allclose(coarse.marginals, fine.marginals, rtol=0, atol=2e-5)
     assert not np.array_equal(coarse.marginals, fine.marginals)
-
-
-# -- loops ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("penalty", [False, True])
@@ -242,9 +233,6 @@ def test_a_ferromagnet_has_one_fixed_point_above_its_bethe_temperature():
     layout = MessageLayout.of(PottsModel(grid_graph(30, 30), 2))
     assert has_one_fixed_point(layout, 1.5)
     assert not has_one_fixed_point(layout, 1.3)
-
-
-# -- several valleys, symmetries -----------------------------------------------------------------
 
 
 def test_the_better_of_two_valleys_is_kept():

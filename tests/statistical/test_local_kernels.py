@@ -105,9 +105,6 @@ def unpacked(spins, q):
     return states
 
 
-# -- moves: of a model and the beta of every walker a function of states (R, n) and a stream -------
-
-
 def bit_sweeps(model, betas, count=1, q_used=None):
     q, (values, levels) = model.n_states, np.unique(betas, return_inverse=True)
     planes = planes_of(values, levels, int(model.graph.degrees.max()))
@@ -180,9 +177,6 @@ def swaps(model, betas, count=8, wrong_outside=None, q_used=None):
 
     move.accepted = np.zeros(len(arrays[0]) - 1, np.int64)
     return move
-
-
-# -- laws ----------------------------------------------------------------------------------------
 
 
 def moved(make, model, groups, size, seed, beta_error=1.0, twins=False, **planted):
@@ -270,9 +264,6 @@ def test_bits_planes_hold_the_digits_of_every_walkers_probabilities():
     np.testing.assert_allclose(probabilities, expected, rtol=0, atol=2.0**-32)
 
 
-# -- levels and sums -----------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("q", [2, 3])
 @pytest.mark.parametrize("error", [1.0, 1.1])
 def test_draw_levels_gives_the_joint_law(q, error):
@@ -323,9 +314,6 @@ def test_accumulate_counts_like_numpy(q):
 def test_unpacking_inverts_packing(q):
     states = np.random.default_rng(q).integers(0, q, (256, 37), dtype=np.int8)
     np.testing.assert_array_equal(unpacked(bits.pack_states(states, q), q), states)
-
-
-# -- energies ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("q", [2, 7])
@@ -382,9 +370,6 @@ def test_quantize_is_accurate_and_cannot_overflow():
     assert unit / 2 <= np.add.reduceat(np.abs(couplings), starts).max() * 2.0**-22
     for limb in (high, low):
         assert np.add.reduceat(np.abs(limb.astype(int)), starts).max() < 2**15
-
-
-# -- clamps and streams --------------------------------------------------------------------------
 
 
 def half_clamped(q):

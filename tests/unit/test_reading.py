@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
+import os
+
 import networkx as nx
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from scipy import sparse
 
 from spinlearn.answers.labels import clean_labels
 from spinlearn.errors import InvalidInputError
 from spinlearn.graphs import make_builder
+from spinlearn.io import table
 from spinlearn.io.dataset import ReadOptions, prepared
 from spinlearn.io.reading import read_dataset
 from spinlearn.settings import read_grid
@@ -28,11 +34,7 @@ EDGES = "a\tb\nb\tc\nc\td\n"
 
 def write(frame: pd.DataFrame, path) -> None:
     """A frame with its index, as pandas writes it."""
-    if path.suffix == ".csv":
-        frame.to_csv(path)
-    else:
-        pytest.importorskip("pyarrow")
-        frame.to_parquet(path)
+    (frame.to_csv if path.suffix == ".csv" else frame.to_parquet)(path)
 
 
 def read(path, content: str | None = None, **options):
@@ -62,9 +64,6 @@ def edges_of(data) -> set[tuple[str, str, float]]:
     return {(data.ids[u], data.ids[v], w) for (u, v), w in pairs}
 
 
-# -- columns -----------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("kind", "index", "column"),
     [("csv", None, ""), ("parquet", None, "__index_level_0__"), ("parquet", "key", "key")],
@@ -79,15 +78,14 @@ def test_pandas_index_is_no_feature_but_may_be_the_ids(tmp_path, kind, index, co
     assert read(path, labels="lab", id=column).ids == ["0", "1", "2", "4", "5"]
 
 
-@pytest.mark.parametrize("length", [2, "any"])
-def test_a_column_of_lists_is_no_feature(tmp_path, length):
+def test_a_column_of_lists_is_no_feature(tmp_path):
     path = tmp_path / "d.parquet"
-    lists = [[1.0] * (k if length == "any" else length) for k in range(6)]
-    write(FRAME.assign(lists=lists), path)
-    data = read(path, labels="lab")
-    assert data.feature_names == ["a", "b"]
-    assert "left out 'lists': neither numbers nor words" in data.notes
-    assert "'lists'" in refused(path, labels="lab", features=("lists",))
+    for lengths in ([2] * 6, range(6)):
+        write(FRAME.assign(lists=[[1.0] * length for length in lengths]), path)
+        data = read(path, labels="lab")
+        assert data.feature_names == ["a", "b"]
+        assert "left out 'lists': neither numbers nor words" in data.notes
+        assert "'lists'" in refused(path, labels="lab", features=("lists",))
 
 
 @pytest.mark.parametrize(
@@ -125,24 +123,18 @@ def test_tables_of_both_kinds_are_read_alike(tmp_path, kind):
 
 
 def test_twin_columns_and_infinite_labels_of_parquet_are_refused(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    table = pa.Table.from_arrays([pa.array([1, 2])] * 3, names=["lab", "a", "a"])
-    parquet.write_table(table, tmp_path / "d.parquet")
+    twins = pa.Table.from_arrays([pa.array([1, 2])] * 3, names=["lab", "a", "a"])
+    parquet.write_table(twins, tmp_path / "d.parquet")
     assert "twice, for example 'a'" in refused(tmp_path / "d.parquet", labels="lab")
     write(FRAME.assign(lab=[0, 1, np.inf, 1, 0, 0]), tmp_path / "d.parquet")
     assert "label in row 3 is infinite" in refused(tmp_path / "d.parquet", labels="lab")
 
 
-def test_comments_before_a_heading_are_skipped(tmp_path):
+def test_comments_are_skipped_but_a_heading_may_begin_like_one(tmp_path):
     content = "# made today, by hand\n#\nlab,a\nA,1\n,2\n"
     data = read(tmp_path / "d.csv", content, labels="lab")
     assert data.points[:, 0].tolist() == [1, 2]
     assert "skipped 2 lines of comments before the heading" in data.notes
-
-
-def test_a_heading_may_begin_like_a_comment(tmp_path):
     content = "#key,lab,a\nx,A,1\ny,,2\n"
     assert read(tmp_path / "d.csv", content, labels="lab", id="#key").ids == ["x", "y"]
     labels = tmp_path / "labels.csv"
@@ -154,12 +146,7 @@ def test_a_heading_may_begin_like_a_comment(tmp_path):
 def test_names_of_features_may_hold_commas(tmp_path):
     content = 'lab,a,"b,c",c\nA,1,2,3\n,4,5,6\n'
     path = tmp_path / "d.csv"
-    for features, used in (
-        (("a,c",), ["a", "c"]),
-        (("b,c",), ["b,c"]),
-        (("a", "b,c"), ["a", "b,c"]),
-        (("a, c", "b,c"), ["a", "c", "b,c"]),
-    ):
+    for features, used in ((("b,c",), ["b,c"]), (("a, c", "b,c"), ["a", "c", "b,c"])):
         assert read(path, content, labels="lab", features=features).feature_names == used
     assert "no column 'd'" in refused(path, labels="lab", features=("a,d",))
 
@@ -169,9 +156,6 @@ def test_huge_features_are_named_before_they_overflow():
     for how in ({"scale": "standard"}, {"top_variance": 1}, {}):
         with pytest.raises(InvalidInputError, match="'b' holds values up to 1e\\+308"):
             prepared(points, ["a", "b"], **how)
-
-
-# -- labels ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -195,16 +179,15 @@ def test_labels_are_whole_numbers_if_all_are(cells, nothing, labels):
     assert clean_labels(cells, nothing).tolist() == labels
 
 
-@pytest.mark.parametrize("mark", [",", ";", "\t", " ", "parquet"])
-def test_a_labels_file_shows_its_own_delimiter(tmp_path, mark):
-    path = tmp_path / ("k.parquet" if mark == "parquet" else "k.csv")
-    if mark == "parquet":
-        write(pd.DataFrame({"id": ["a", "d"], "kind": ["x", "y"]}), path)
-    else:
-        path.write_text("id,kind\na,x\nd,y\n".replace(",", mark))
-    options = {"delimiter": " ", "labels": "kind", "labels_file": path}
-    data = read(tmp_path / "g.edges", EDGES.replace("\t", " "), **options)
-    assert data.labels.tolist() == ["x", None, None, "y"]
+def test_a_labels_file_shows_its_own_delimiter(tmp_path):
+    write(pd.DataFrame({"id": ["a", "d"], "kind": ["x", "y"]}), tmp_path / "k.parquet")
+    for mark in (",", ";", "\t", " ", "parquet"):
+        path = tmp_path / ("k.parquet" if mark == "parquet" else "k.csv")
+        if mark != "parquet":
+            path.write_text("id,kind\na,x\nd,y\n".replace(",", mark))
+        options = {"delimiter": " ", "labels": "kind", "labels_file": path}
+        data = read(tmp_path / "g.edges", EDGES.replace("\t", " "), **options)
+        assert data.labels.tolist() == ["x", None, None, "y"]
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -225,31 +208,23 @@ def test_pandas_index_beside_labels_is_neither_label_nor_id(tmp_path, kind):
     assert data.labels.tolist() == [None, "x", None, "y"]
 
 
-def test_other_labels_files_are_refused_for_what_they_are(tmp_path):
+def test_labels_files_that_do_not_fit_are_refused_for_what_they_are(tmp_path):
     np.savez(tmp_path / "k.npz", y=np.zeros(4))
-    for name, words in (("k.npz", "labels are read from"), (".", "is a folder"), ("no", "exist")):
+    (tmp_path / "k.csv").write_text("id,kind\na,x\ne,y\n")
+    for name, words in (
+        ("k.npz", "labels are read from"), (".", "is a folder"), ("no", "exist"),
+        ("k.csv", r"labels 'e' in line 3, .* whose ids are 'a', "),
+    ):  # fmt: skip
         with pytest.raises(InvalidInputError, match=words):
-            read(tmp_path / "g.edges", EDGES, labels_file=tmp_path / name)
-
-
-def test_an_annotation_table_may_list_more_points_than_there_are(tmp_path):
-    labels = tmp_path / "k.csv"
-    labels.write_text("id,kind\na,x\nd,y\ne,\n")
-    data = read(tmp_path / "g.edges", EDGES, labels="kind", labels_file=labels)
+            read(tmp_path / "g.edges", EDGES, labels="kind", labels_file=tmp_path / name)
+    # A list of edges that is read as a table is recognised.
+    content = "source\ttarget\tweight\na\tb\t1\nb\te\t2\n"
+    options = {"labels": "kind", "labels_file": tmp_path / "k.csv"}
+    assert "--edges" in refused(tmp_path / "g.tsv", content, **options)
+    # An annotation table may list more points than there are.
+    (tmp_path / "k.csv").write_text("id,kind\na,x\nd,y\ne,\n")
+    data = read(tmp_path / "g.edges", EDGES, **options)
     assert data.labels.tolist() == ["x", None, None, "y"]
-    labels.write_text("id,kind\na,x\ne,y\n")
-    with pytest.raises(InvalidInputError, match=r"labels 'e' in line 3, .* whose ids are 'a', "):
-        read(tmp_path / "g.edges", EDGES, labels="kind", labels_file=labels)
-
-
-def test_a_list_of_edges_that_is_read_as_a_table_is_recognised(tmp_path):
-    labels = tmp_path / "k.csv"
-    labels.write_text("id,kind\na,x\nb,y\n")
-    content = "source\ttarget\tweight\na\tb\t1\nb\tc\t2\n"
-    assert "--edges" in refused(tmp_path / "g.tsv", content, labels="kind", labels_file=labels)
-
-
-# -- ids ---------------------------------------------------------------------------------------
 
 
 def test_ids_must_be_somewhere(tmp_path):
@@ -259,16 +234,10 @@ def test_ids_must_be_somewhere(tmp_path):
     assert data.ids == ["1", "2", "3"]
     assert data.labels.tolist() == ["x", "y", None]
     np.savez(tmp_path / "d.npz", X=np.eye(3), y=["A", "B", ""])
-    for refusal in (
-        refused(path, labels_file=labels, id="nope"),
-        refused(tmp_path / "d.npz", id="nope"),
-    ):
-        assert "no column 'nope'" in refusal
+    assert "no column 'nope'" in refused(path, labels_file=labels, id="nope")
+    assert "no column 'nope'" in refused(tmp_path / "d.npz", id="nope")
     with pytest.raises(InvalidInputError, match="no column 'nope'"):
         read_graph(tmp_path, EDGES, id="nope")
-
-
-# -- arrays ------------------------------------------------------------------------------------
 
 
 def test_arrays_that_cannot_be_features_are_refused(tmp_path):
@@ -294,30 +263,13 @@ def test_a_sparse_matrix_is_a_graph_without_features_or_labels(tmp_path):
     assert "CSR, CSC or COO" in refused(path)
 
 
-# -- AnnData -----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def cells(tmp_path):
-    """An AnnData object, and how to write it."""
+def test_features_of_cells_are_x_obsm_or_a_layer(tmp_path):
     anndata = pytest.importorskip("anndata")
-    adata = anndata.AnnData(np.arange(12.0).reshape(4, 3))
-    adata.obs_names = [f"c{k}" for k in range(4)]
-    adata.obs["kind"] = ["A", "B", "", ""]
-    adata.layers["counts"] = sparse.csr_matrix(np.ones((4, 3)))
-    adata.obsm["X_pca"] = np.eye(4)
-    return adata
-
-
-def test_cells_whose_names_repeat_are_numbered(tmp_path, cells):
-    cells.obs_names = ["c", "c", "d", "e"]
-    cells.write_h5ad(tmp_path / "c.h5ad")
-    data = read(tmp_path / "c.h5ad", labels="kind")
-    assert data.ids == ["1", "2", "3", "4"]
-    assert "obs_names repeat: ids are row numbers" in data.notes
-
-
-def test_features_of_cells_are_x_obsm_or_a_layer(tmp_path, cells):
+    cells = anndata.AnnData(np.arange(12.0).reshape(4, 3))
+    cells.obs_names = [f"c{k}" for k in range(4)]
+    cells.obs["kind"] = ["A", "B", "", ""]
+    cells.layers["counts"] = sparse.csr_matrix(np.ones((4, 3)))
+    cells.obsm["X_pca"] = np.eye(4)
     cells.obsm["words"] = pd.DataFrame({"w": list("pqrs")}, index=cells.obs_names)
     cells.obsm["cube"] = np.ones((4, 2, 2))
     cells.obsm["nothing"] = np.ones((4, 0))
@@ -331,11 +283,12 @@ def test_features_of_cells_are_x_obsm_or_a_layer(tmp_path, cells):
     ):  # fmt: skip
         assert said in refused(path, labels="kind", features=(name,))
     cells.obsp["connectivities"] = np.ones((4, 4))  # a dense neighbour graph
+    cells.obs_names = ["c", "c", "d", "e"]  # which repeat
     cells.write_h5ad(path)
-    assert read(path, labels="kind").graph.n_edges == 6
-
-
-# -- graphs ------------------------------------------------------------------------------------
+    data = read(path, labels="kind")
+    assert data.graph.n_edges == 6
+    assert data.ids == ["1", "2", "3", "4"]
+    assert "obs_names repeat: ids are row numbers" in data.notes
 
 
 @pytest.mark.parametrize(
@@ -359,9 +312,7 @@ def test_lists_of_edges(tmp_path, content):
     data = read_graph(tmp_path, content)
     assert edges_of(data) == {("a", "b", 1.0), ("b", "c", 1.0), ("c", "d", 1.0)}
     assert data.labels.tolist() == ["left", None, None, "right"]
-
-
-def test_an_edge_between_nodes_of_such_names_is_no_heading(tmp_path):
+    # An edge between nodes of such names is no heading.
     assert ("u", "v", 1.0) in edges_of(read_graph(tmp_path, "u\tv\nv\ta\na\td\n"))
 
 
@@ -406,35 +357,26 @@ def test_weights_of_networkx_and_of_entries_given_twice(tmp_path):
 
 
 def test_a_line_that_fills_the_memory_is_refused(tmp_path, monkeypatch):
-    import gzip
-
-    from spinlearn.io import table
-
     monkeypatch.setattr(table, "LONGEST_LINE", 1 << 16)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a" * (1 << 20)))
     assert "a line of more than" in refused(path, labels="lab")
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-32", "undefined", "hex"])
-def test_a_wrong_encoding_is_told(tmp_path, encoding):
+def test_a_wrong_encoding_is_told_and_empty_rows_at_the_end_are_skipped(tmp_path):
     (tmp_path / "t.csv").write_bytes("a,b,lab\n1,2,ö\n".encode("latin-1"))
-    with pytest.raises(InvalidInputError, match="encoding"):
-        read(tmp_path / "t.csv", labels="lab", encoding=encoding)
-
-
-def test_empty_rows_at_the_end_are_skipped(tmp_path):
+    for encoding in ("utf-16", "utf-32", "undefined", "hex"):
+        with pytest.raises(InvalidInputError, match="encoding"):
+            read(tmp_path / "t.csv", labels="lab", encoding=encoding)
     data = read(tmp_path / "t.csv", "a,lab\n1,x\n2,y\n,\n , \n", labels="lab")
     assert data.n_points == 2
     assert "skipped 2 empty rows at the end" in data.notes
 
 
 def test_checksums_of_parquet_are_compared(tmp_path):
-    from pyarrow import Table, parquet
-
-    table = Table.from_pandas(pd.DataFrame({"lab": ["x", "y", ""] * 4, "a": np.arange(12.0)}))
+    frame = pd.DataFrame({"lab": ["x", "y", ""] * 4, "a": np.arange(12.0)})
     settings = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
-    parquet.write_table(table, tmp_path / "t.parquet", **settings)
+    parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "t.parquet", **settings)
     assert read(tmp_path / "t.parquet", labels="lab").n_points == 12
     damaged = bytearray((tmp_path / "t.parquet").read_bytes())
     damaged[damaged.index(np.arange(3.0, 8.0).tobytes()) + 6] ^= 1  # 3 becomes another number
@@ -443,8 +385,6 @@ def test_checksums_of_parquet_are_compared(tmp_path):
 
 
 def test_a_pipe_is_refused_at_once(tmp_path):
-    import os
-
     if not hasattr(os, "mkfifo"):
         pytest.skip("no pipes in this file system")
     os.mkfifo(tmp_path / "t.csv")

@@ -105,9 +105,6 @@ def run_example(found: PublicName, said: list[str]) -> doctest.TestResults:
     return doctest.DocTestRunner(optionflags=OPTIONS).run(examples, out=said.append)
 
 
-# -- the checks can fail -----------------------------------------------------------------------
-
-
 def half_described(one: int, two: int) -> int:
     """Add.
 

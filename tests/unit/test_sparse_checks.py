@@ -33,8 +33,6 @@ def edges_of(data) -> set[tuple[int, int, float]]:
     return {(u + 1, v + 1, w) for (u, v), w in pairs}
 
 
-# -- Matrix Market -----------------------------------------------------------------------------
-
 NUMBERS = ["3.5E-", "1e+", "-", "+.", "1_0", "0x1", "1,5", "nan", "inf", "1.0D0", "1e999"]
 MALFORMED = [
     *[(f"{REAL}% a remark\n3 3 2\n2 1 1.5\n3 2 {n}", f"'3 2 {n}' in line 5") for n in NUMBERS],
@@ -104,9 +102,6 @@ def test_what_scipy_writes_is_read(tmp_path, symmetry, field, dense):
     u, v = np.nonzero(np.triu(matrix))
     np.testing.assert_array_equal(graph.edges, np.column_stack([u, v]))
     np.testing.assert_array_equal(graph.weights, matrix[u, v])
-
-
-# -- places of values --------------------------------------------------------------------------
 
 
 def changed(array, place, value):
@@ -198,9 +193,6 @@ def test_a_representation_does_not_claim_more_than_it_holds(cells):
         file["obsm/X_pca"].attrs["shape"] = [N, 10**7]
     with pytest.raises(InvalidInputError, match="claims 120000000 numbers, of which 48 are stored"):
         read_dataset(cells, ReadOptions(features=("X_pca",), for_labelling=True))
-
-
-# -- the process that tries HDF5 ---------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -51,9 +51,6 @@ def said(data, start: str) -> str:
     return note
 
 
-# -- columns that number the rows --------------------------------------------------------------
-
-
 TWICE = np.concatenate([RINGS[1:2], RINGS[1:]])
 USED = [
     (FRAME[["lab", "a"]].assign(ring=RINGS, weight=RINGS[::-1]), "'ring', 'weight'", "if one only"),
@@ -112,21 +109,16 @@ def test_numbers_that_measure_nothing_are_no_feature_unless_named(written, name,
     assert written(frame, features=("a", name), missing="drop").feature_names == ["a", name]
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        *[(name, CODES) for name in ("amyloid", "rapid", "identity", "zipper")],
-        *[(name, CODES + 990) for name in ("yearly_rainfall", "light_years")],
-        ("light", 1.7e9 + RNG.random(N) * 1e6),
-        ("weight", YEARS),
-    ],
-)
-def test_numbers_of_another_name_are_features(written, name, values):
-    data = written(FRAME.assign(**{name: values}), missing="drop")
-    assert data.feature_names == ["a", "b", name]
-
-
-def test_few_rows_say_nothing_about_repetition(written):
+def test_numbers_of_another_name_or_of_few_rows_are_features(written):
+    for values, *names in (
+        (CODES, "amyloid", "rapid", "identity", "zipper"),
+        (CODES + 990, "yearly_rainfall", "light_years"),
+        (1.7e9 + RNG.random(N) * 1e6, "light"),
+        (YEARS, "weight"),
+    ):
+        for name in names:
+            data = written(FRAME.assign(**{name: values}), missing="drop")
+            assert data.feature_names == ["a", "b", name]
     assert written(FRAME.assign(ring=RINGS)[:8]).feature_names == ["a", "b", "ring"]
 
 
@@ -139,8 +131,6 @@ def test_many_columns_of_such_numbers_are_counts_unless_beside_measurements(writ
     start, reason = ("left out", "as serial") if measured else ("used", "if one only numbers the")
     assert reason in said(data, f"{start} 'g0', 'g1', 'g2', 'g3'")
 
-
-# -- what is refused ---------------------------------------------------------------------------
 
 COMMAS = FRAME.assign(a=[f"{x:.3f}".replace(".", ",") for x in FRAME.a])
 MARKS = {
@@ -176,6 +166,12 @@ REFUSED = [
     ],
     (FRAME.assign(where=[f"place {chr(65 + k)}" for k in range(N)]), {"features": ("a", "where")},
      "30 different values in 30 rows: encode it"),
+    *[  # all that can be learned from would be dropped
+        (FRAME.assign(a=FRAME.a.mask((FRAME.lab == "") == (which == "without"))),
+         {"features": ("a", "b"), "missing": "drop"},
+         f"in all rows {which} a label.*--missing median")
+        for which in ("with", "without")
+    ],
     # Left out like words, a measure would be lost with a misleading reason.
     *[
         (marked(form), {}, rf"has {what} beside the numbers of column 'a'")
@@ -229,9 +225,6 @@ def test_files_of_another_form_are_recognised(tmp_path, name, content, labels, m
         read_dataset(tmp_path / name, options)
 
 
-# -- what is said ------------------------------------------------------------------------------
-
-
 def test_every_column_is_named_with_what_became_of_it(written):
     more = {f"m{k}": RNG.normal(size=N) for k in range(20)}
     remarks = [f"remark {k}" for k in range(N)]
@@ -243,18 +236,13 @@ def test_every_column_is_named_with_what_became_of_it(written):
     assert " more" not in text
     assert said(data, "left out 'note'").endswith("text, with 30 different values in 30 rows")
     assert said(data, "left out 'empty'").endswith("it is empty")
-
-
-def test_very_many_columns_are_named_as_ranges_that_hide_none(written):
+    # Very many are named as ranges that hide none.
     genes = pd.DataFrame(RNG.normal(size=(N, 300)), columns=[f"g{k}" for k in range(300)])
     frame = pd.concat([FRAME, genes], axis=1)
-    frame.insert(100, "remark", [f"r{k}" for k in range(N)])
-    data = written(frame)
-    line = said(data, "302 features: ")
+    frame.insert(100, "remark", remarks)
+    line = said(written(frame), "302 features: ")
     assert "a to g96 (the 99 columns from one to the other), g97 to g299 (the 203 columns" in line
 
-
-# -- dates -------------------------------------------------------------------------------------
 
 ROUND = [*range(N - 1), 0]
 
@@ -294,16 +282,10 @@ def test_dates_that_may_be_read_in_two_ways_are_not_guessed(written, date):
         written(frame, features=("day",))
 
 
-# -- values that are none ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("value", [-999.0, 1e12])
-def test_a_value_far_from_all_others_is_named(written, value):
-    data = written(FRAME.assign(a=[value, value, *FRAME.a[2:]]))
-    assert "if that stands for a missing value" in said(data, f"'a' is {value:g} in 2 rows")
-
-
-def test_values_with_long_tails_are_not_called_far(written):
+def test_a_value_far_from_all_others_is_named_but_not_a_long_tail(written):
+    for value in (-999.0, 1e12):
+        data = written(FRAME.assign(a=[value, value, *FRAME.a[2:]]))
+        assert "if that stands for a missing value" in said(data, f"'a' is {value:g} in 2 rows")
     tails = {f"t{k}": np.exp(RNG.normal(size=N)) for k in range(20)}
     assert not [note for note in written(FRAME.assign(**tails)).notes if "far from" in note]
 
@@ -315,9 +297,6 @@ def test_a_column_that_tells_who_is_labelled_is_left_out(written, elsewhere):
     assert data.feature_names == ["a", "b"]
     assert "tells them apart" in said(data, "left out 'code'")
     assert "code" in written(FRAME.assign(code=[1.0] * (N - 1) + [0.0])).feature_names
-
-
-# -- gaps --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=["table", "npy", "npz"])
@@ -351,9 +330,6 @@ def test_gaps_are_filled_with_the_median_or_their_rows_dropped(gaps):
     assert said(data, "dropped 2 of 30 rows, which lack a value in ").endswith(": 4, 8")
 
 
-# -- words -------------------------------------------------------------------------------------
-
-
 def test_words_are_left_out_unless_named_and_become_columns_of_zero_and_one(written):
     frame = FRAME.assign(where=ISLANDS)
     plain = written(frame)
@@ -373,20 +349,14 @@ def test_words_are_left_out_unless_named_and_become_columns_of_zero_and_one(writ
     assert said(data, "left out 'b'").endswith("not named with --features")
     two = FRAME.assign(sex=["f", "m"] * (N // 2))
     assert written(two, features=("a", "sex")).feature_names == ["a", "sex=m"]
-
-
-def test_an_empty_category_is_a_gap(written):
-    where = ["Dream", "Dream", "", *ISLANDS[3:]]
-    frame, wanted = FRAME.assign(where=where), ("a", "where")
+    # An empty one is a gap.
+    frame = FRAME.assign(where=["Dream", "Dream", "", *ISLANDS[3:]])
     with pytest.raises(InvalidInputError, match=r"lacks 1 feature values, .* column 'where'"):
-        written(frame, features=wanted)
-    assert written(frame, features=wanted, missing="drop").n_points == N - 1
-    data = written(frame, features=wanted, missing="median")  # the most frequent word
+        written(frame, features=("a", "where"))
+    assert written(frame, features=("a", "where"), missing="drop").n_points == N - 1
+    data = written(frame, features=("a", "where"), missing="median")  # the most frequent word
     assert data.points[2, 1:].tolist() == [0.0, 1.0, 0.0]  # Biscoe, Dream, Torgersen
     assert said(data, "filled 1 missing values")
-
-
-# -- numbers with something beside them ---------------------------------------------------------
 
 
 def test_names_with_numbers_in_them_are_words(written):
@@ -404,19 +374,12 @@ def test_underscores_make_no_numbers(tmp_path, kind):
         read_dataset(path, ReadOptions(labels="lab"))
 
 
-# -- decimal commas ----------------------------------------------------------------------------
-
-
 def test_decimal_commas_are_decimal_points_if_one_says_so(written):
     day = [f"{k % 28 + 1:02}.11.2024" for k in range(N)]  # no numbers
-    data = written(COMMAS.assign(day=day), decimal=",")
-    np.testing.assert_array_equal(data.points, written(FRAME).points)
-
-
-def test_labels_and_ids_keep_their_commas(written):
     frame = COMMAS.assign(lab=["1,5", "2,5"] + [""] * (N - 2), key=[f"{k},0" for k in range(N)])
-    data = written(frame, decimal=",", id="key")
-    assert list(data.labels[:2]) == ["1,5", "2,5"]
+    data = written(frame.assign(day=day), decimal=",", id="key")
+    np.testing.assert_array_equal(data.points, written(FRAME).points)
+    assert list(data.labels[:2]) == ["1,5", "2,5"]  # labels and ids keep theirs
     assert data.ids[:2] == ["0,0", "1,0"]
 
 
@@ -431,10 +394,7 @@ def test_weights_may_have_decimal_commas(tmp_path):
         read_dataset(tmp_path / "g.edges", options)
 
 
-# -- genes as rows -----------------------------------------------------------------------------
-
-
-def test_arrays_with_a_label_per_column_are_recognised(tmp_path):
+def test_features_as_rows_of_arrays_and_cells_are_recognised(tmp_path):
     np.savez(tmp_path / "g.npz", X=np.ones((5, 3)), y=["A", "B", ""])
     with pytest.raises(InvalidInputError, match=r"save X\.T instead of X"):
         read_dataset(tmp_path / "g.npz", ReadOptions())
@@ -442,17 +402,11 @@ def test_arrays_with_a_label_per_column_are_recognised(tmp_path):
     np.save(tmp_path / "y.npy", np.array(["A", "B", ""]))
     with pytest.raises(InvalidInputError, match=r"numpy\.load\('g\.npy'\)\.T"):
         read_dataset(tmp_path / "g.npy", ReadOptions(labels_file=tmp_path / "y.npy"))
-
-
-def test_genes_as_observations_are_recognised(tmp_path):
     anndata = pytest.importorskip("anndata")
     cells = anndata.AnnData(np.ones((3, 2)), obs=pd.DataFrame({"kind": list("ABA")}, list("pqr")))
     cells.T.write_h5ad(tmp_path / "c.h5ad")
     with pytest.raises(InvalidInputError, match="var has 'kind', obs has not"):
         read_dataset(tmp_path / "c.h5ad", ReadOptions(labels="kind"))
-
-
-# -- neighbour graphs of cells -----------------------------------------------------------------
 
 
 def test_another_neighbour_graph_of_a_file_can_be_named(tmp_path):
@@ -497,8 +451,6 @@ def test_the_remedy_for_genes_as_rows_works(tmp_path, monkeypatch, name):
     assert list(data.labels[:3]) == ["A", "B", None]
 
 
-# -- labels in a second file -------------------------------------------------------------------
-
 BIRDS = RNG.permutation(N) + 1
 
 
@@ -515,26 +467,11 @@ def test_labels_are_looked_up_by_a_column_that_both_files_have(tmp_path):
         assert "are looked up by 'bird', which both files have" in said(data, "labels of")
 
 
-# -- rows with gaps, dropped -------------------------------------------------------------------
-
-
 def test_labels_that_go_with_dropped_rows_are_counted(written):
     frame = FRAME.assign(lab=["A", "B", "C", "B"] + [""] * (N - 4))
     frame.loc[2, "a"] = np.nan
     note = said(written(frame, missing="drop"), "dropped 1 of 30 rows")
     assert note.endswith("; 1 of them labelled, so that no label is left of C")
-
-
-@pytest.mark.parametrize("which", ["with", "without"])
-def test_dropping_all_that_can_be_learned_from_is_refused(written, which):
-    labelled = (FRAME.lab != "").to_numpy()
-    gone = labelled if which == "with" else ~labelled
-    frame = FRAME.assign(a=np.where(gone, np.nan, FRAME.a))
-    with pytest.raises(InvalidInputError, match=f"in all rows {which} a label.*--missing median"):
-        written(frame, features=("a", "b"), missing="drop")
-
-
-# -- spreadsheets ------------------------------------------------------------------------------
 
 
 def read_text(path, *lines: str, **options):
@@ -550,14 +487,11 @@ def test_cells_without_a_name_in_the_heading(tmp_path):
     assert "no name in the heading" in said(read_text(path, "lab,a,", *LINES), "left out ''")
 
 
-@pytest.mark.parametrize("first", ["sep=;", "SEP=;", '"sep=;"'])
-def test_the_delimiter_that_excel_is_told_is_understood(tmp_path, first):
-    lines = [line.replace(",", ";") for line in (first, "lab,a,b", *LINES)]
-    assert read_text(tmp_path / "d.csv", *lines).feature_names == ["a", "b"]
-
-
-def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
+def test_the_delimiter_that_excel_is_told_and_a_byte_order_mark_are_understood(tmp_path):
     path = tmp_path / "d.csv"
+    for first in ("sep=;", "SEP=;", '"sep=;"'):
+        lines = [line.replace(",", ";") for line in (first, "lab,a,b", *LINES)]
+        assert read_text(path, *lines).feature_names == ["a", "b"]
     path.write_bytes(("\ufeff" + "\n".join(["lab,a,b", *LINES])).encode("utf-16-le"))
     data = read_dataset(path, ReadOptions(labels="lab", encoding="utf-16-le"))
     assert data.feature_names == ["a", "b"]

@@ -145,9 +145,6 @@ def test_without_labels_the_three_classes_are_one_cluster():
         assert len(found.decision(k).new_classes()) == 1
 
 
-# -- rivals --------------------------------------------------------------------------------------
-
-
 def errors(method, toy) -> int:
     return int(np.sum(method.fit(toy.graph(), toy.labels).transduction_ != toy.truth))
 

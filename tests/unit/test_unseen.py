@@ -37,9 +37,6 @@ def fitted(graph, y, temperature, **settings):
     return classifier(**given).fit(graph, y)
 
 
-# -- exact answers -------------------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0.0, 0.01, 0.3, 1.0, 5.0, np.inf])
 @pytest.mark.parametrize("label_strength", [np.inf, 0.7])
@@ -107,9 +104,6 @@ def test_very_strong_couplings_stay_in_the_range_of_floats():
     )
 
 
-# -- couplings -----------------------------------------------------------------------------------
-
-
 def test_couplings_follow_those_of_training():
     g = np.random.default_rng(0)
     graph = KNN(n_neighbors=5).build(g.normal(size=(60, 2)))
@@ -159,9 +153,6 @@ def test_the_class_term_is_that_of_a_training_point():
     law = model.predict_proba(row)[0]
     np.testing.assert_allclose(law, expected / expected.sum(), atol=1e-6)
     assert law[1] > law[0]  # the smaller class
-
-
-# -- the whole -----------------------------------------------------------------------------------
 
 
 def expected_calibration_error(p, truth):
