@@ -90,8 +90,7 @@ def busy_seconds(driver):
     """Time that the processor has worked for the page so far."""
     driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
     found = driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
-    (seconds,) = [entry["value"] for entry in found if entry["name"] == "TaskDuration"]
-    return seconds
+    return next(entry["value"] for entry in found if entry["name"] == "TaskDuration")
 
 
 def map_sizes(driver):
@@ -137,14 +136,13 @@ def screen(driver, width, height, *, mobile=False):
         driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
-def click_point(driver, point):
+def over_point(driver, point):
+    """The mouse on its way to a point."""
     settle(driver)
     canvas = driver.find_element("id", "map")
     x, y = driver.execute_script("return window.spinlearnExplorer.placeOf(arguments[0])", point)
-    middle_x, middle_y = canvas.size["width"] / 2, canvas.size["height"] / 2
-    ActionChains(driver).move_to_element_with_offset(
-        canvas, round(x - middle_x), round(y - middle_y)
-    ).click().perform()
+    right, down = round(x - canvas.size["width"] / 2), round(y - canvas.size["height"] / 2)
+    return ActionChains(driver).move_to_element_with_offset(canvas, right, down)
 
 
 def touch(driver, kind, *places):
@@ -233,7 +231,7 @@ def test_click_shows_the_profile_the_call_and_the_neighbours(page, blocks):
     content = blocks.content
     row = content.answer.row
     point = int(np.flatnonzero(content.answer.profile.status[row] == 1)[10])
-    click_point(page, point)
+    over_point(page, point).click().perform()
     assert text(page, "#point-id") == content.ids[point]
     table = blocks.table(row)
     line = dict(zip(table.columns, table.rows[point], strict=True))
@@ -310,7 +308,7 @@ def test_outliers_have_a_name_a_mark_and_a_card(page, blocks):
         page.execute_script(COLOUR_AT, point, place) for place in ([0, 0], [0.2, 0], [0.2, 0.2])
     )
     assert middle == arm == "#8C8C8C" != corner  # a plus
-    click_point(page, point)
+    over_point(page, point).click().perform()
     assert text(page, "#point-outcome") == text(page, "#point-status") == "outlier"
     assert text(page, "#point-confidence") == "confidence 0.50"
     count = int(np.sum(found.status[row] == Status.OUTLIER))
@@ -347,11 +345,7 @@ def test_confidence_is_the_second_colouring(page, blocks):
 
 def test_the_tip_tells_call_status_and_confidence(page, blocks):
     point, row = 100, blocks.content.answer.row
-    canvas = page.find_element("id", "map")
-    x, y = page.execute_script("return window.spinlearnExplorer.placeOf(arguments[0])", point)
-    ActionChains(page).move_to_element_with_offset(
-        canvas, round(x - canvas.size["width"] / 2), round(y - canvas.size["height"] / 2)
-    ).perform()
+    over_point(page, point).perform()
     name, call, status, sure = blocks.table(row).rows[point][:4]
     until(lambda: page.find_element("id", "tip").is_displayed())
     assert text(page, "#tip").split("\n") == [
@@ -368,17 +362,14 @@ def test_calls_come_before_the_curves(page, blocks):
         page.execute_script(SET_ROW, row)
         names = [r[1] for r in blocks.table(row).rows]
         rows = page.find_elements("css selector", "#calls button")
-        listed = {}
-        for button in rows:
-            name, size, confidence = button.text.split("\n")
-            listed[name] = (int(size), float(confidence))
-        assert set(listed) == set(names)
-        for name, (size, confidence) in listed.items():
+        listed = [button.text.split("\n") for button in rows]
+        assert {name for name, *_ in listed} == set(names)
+        for name, size, confidence in listed:
             members = np.array(names) == name
-            assert size == members.sum()
+            assert int(size) == members.sum()
             judged = members & (content.answer.profile.status[row] != Status.LABELLED)
             expected = content.confidence[row, judged if judged.any() else members].mean()
-            assert confidence == pytest.approx(expected, abs=0.0051)
+            assert float(confidence) == pytest.approx(expected, abs=0.0051)
     rows[1].click()
     assert text(page, "#group-name") == "right"
     page.find_element("css selector", ".close").click()
@@ -387,12 +378,9 @@ def test_calls_come_before_the_curves(page, blocks):
 
 def calls_of(driver):
     """Calls of the answer as the page has them, with the sizes that it tells."""
-    rows = list(csv.DictReader(io.StringIO(labels_csv(driver))))
-    told = {}
-    for button in driver.find_elements("css selector", "#calls button"):
-        name, size, _ = button.text.split("\n")
-        told[name] = int(size)
-    calls = np.array([r["call"] for r in rows])
+    calls = np.array([r["call"] for r in csv.DictReader(io.StringIO(labels_csv(driver)))])
+    buttons = driver.find_elements("css selector", "#calls button")
+    told = {name: int(size) for name, size, _ in (b.text.split("\n") for b in buttons)}
     assert told == dict(zip(*np.unique(calls, return_counts=True), strict=True))
     return calls
 
@@ -465,8 +453,9 @@ def test_the_top_says_how_far_to_trust_the_answer(driver, blocks, tmp_path):
     driver.execute_script(SET_ROW, row + 1)
     assert not driver.find_element("id", "warning").is_displayed()
     assert driver.find_elements("css selector", "#notice p")[0].text == lines[0]
-    # A run that is trusted warns of single temperatures only.
-    show(driver, write_explorer(tmp_path / "trusted.html", case.content))
+    # A run that is trusted warns of single temperatures only. A preference for dark is followed.
+    show(driver, write_explorer(tmp_path / "trusted.html", case.content), dark=True)
+    assert driver.execute_script("return document.documentElement.dataset.theme") == "dark"
     assert not driver.find_elements("css selector", "#notice .distrust")
     driver.execute_script(SET_ROW, 0)
     assert "did not reach the accuracy" in text(driver, "#warning")
@@ -509,6 +498,7 @@ def test_the_keyboard_is_not_thrown_out_of_the_panel(page, blocks):
     press(page, Keys.ESCAPE)
     press(page, "/")
     press(page, blocks.content.ids[100], Keys.ENTER)
+    assert text(page, "#point-id") == blocks.content.ids[100]
     assert focused()[2] == "map"
     link = "#point-neighbours button"
     page.execute_script(f"document.querySelector('{link}').focus()")
@@ -573,12 +563,16 @@ def test_a_swipe_over_a_curve_scrolls_and_leaves_the_temperature(driver, blocks,
         assert text(driver, "#now") == before
 
 
-def test_search_filter_theme_and_keys(page, blocks):
-    wanted = blocks.content.ids[100]
-    press(page, "/")
-    press(page, wanted, Keys.ENTER)
-    assert text(page, "#point-id") == wanted
-    press(page, Keys.ESCAPE)
+def test_filter_theme_and_keys(page, blocks):
+    page.execute_script("document.activeElement.blur()")
+    # Every control is reached by Tab.
+    seen = {}
+    for _ in range(40):
+        press(page, Keys.TAB)
+        seen[page.execute_script("return document.activeElement.id")] = True
+    order = ["search", "download", "theme", "help", "zoom-in", "map", "play", "slider"]
+    assert [name for name in seen if name in order] == order
+    page.execute_script("document.activeElement.blur()")
     # Filter: without confident points the colour of a confident one is gone.
     row = blocks.content.answer.row
     point = int(np.flatnonzero(blocks.content.answer.profile.status[row] == 1)[10])
@@ -657,23 +651,6 @@ def test_a_change_of_room_takes_away_no_button(page):
     assert text(page, "#point-id") == chosen
 
 
-def test_every_control_is_reached_by_tab(page):
-    page.execute_script("document.activeElement.blur()")
-    seen = []
-    for _ in range(40):
-        press(page, Keys.TAB)
-        seen.append(page.execute_script("return document.activeElement.id"))
-    reached = [name for name in seen if name]
-    order = ["search", "download", "theme", "help", "zoom-in", "map", "play", "slider"]
-    assert [name for name in dict.fromkeys(reached) if name in order] == order
-
-
-def test_dark_preference_is_followed(driver, blocks, tmp_path):
-    show(driver, write_explorer(tmp_path / "report.html", blocks.content), dark=True)
-    assert driver.execute_script("return document.documentElement.dataset.theme") == "dark"
-    assert complaints(driver) == []
-
-
 def test_hostile_ids_and_names_are_text(page, blocks):
     assert text(page, "h1") == page.title == "<i>blocks</i> & {{data}}"
     for point in (0, 1):
@@ -712,7 +689,7 @@ def test_twenty_thousand_points_repaint_in_100_ms_of_work(driver, tmp_path):
     row = large.content.answer.row
     driver.execute_script(SET_ROW, row)
     assert labels_csv(driver) == large.table(row).csv()
-    click_point(driver, 7)
+    over_point(driver, 7).click().perform()
     assert "±" in text(driver, "#point-bars")
     assert complaints(driver) == []
     assert requests_made(driver) == [path.as_uri()]
@@ -763,6 +740,6 @@ def test_degenerate_results_open_without_complaint(driver, tmp_path, X, y, tempe
     for row in range(len(temperatures)):
         driver.execute_script(SET_ROW, row)
         assert len(labels_csv(driver).splitlines()) == len(X) + 1
-    click_point(driver, 0)
+    over_point(driver, 0).click().perform()
     assert text(driver, "#point-id") == "0"
     assert complaints(driver) == []

@@ -47,27 +47,15 @@ def _closed():
 
 
 def test_profile_draws_the_marginals(case):
-    point = 100
-    axis = case.result.plot_profile(point)
-    finite = np.isfinite(case.content.answer.profile.temperatures)
+    axis, answer = case.result.plot_profile(100), case.content.answer
+    finite = np.isfinite(answer.profile.temperatures)
     for state, container in enumerate(axis.containers[:2]):
-        line = container.lines[0]
-        marginals = case.content.answer.equilibrium.marginals[:, point, state]
-        np.testing.assert_allclose(line.get_ydata(), marginals)
-        np.testing.assert_allclose(
-            line.get_xdata()[finite], case.content.answer.profile.temperatures[finite]
-        )
+        x, y = container.lines[0].get_data()
+        np.testing.assert_allclose(y, answer.equilibrium.marginals[:, 100, state])
+        np.testing.assert_allclose(x[finite], answer.profile.temperatures[finite])
     assert axis.get_title("left").startswith("point 100: ")
     assert [t.get_text() for t in axis.get_xticklabels()][-1] == "∞"
     axis.figure.canvas.draw()
-
-
-def test_profile_of_a_sampled_result_has_error_bars():
-    case = many_points(300, n_temperatures=5)
-    axis = Drawn(case).plot_profile(5)
-    bars = axis.containers[0].lines[2][0].get_segments()
-    reach = np.array([(b[1, 1] - b[0, 1]) / 2 for b in bars])
-    np.testing.assert_allclose(reach, case.result.equilibrium.std_error[:, 5, 0], atol=1e-9)
 
 
 def test_plots_use_the_given_axes(case):
@@ -79,41 +67,38 @@ def test_plots_use_the_given_axes(case):
 
 
 def test_phases_draw_susceptibility_and_heat_capacity(case):
-    axis = case.result.plot_phases()
+    axis, answer = case.result.plot_phases(), case.content.answer
     lines = {line.get_label(): np.asarray(line.get_ydata()) for line in axis.get_lines()}
-    content = case.content
-    np.testing.assert_allclose(
-        lines["susceptibility"], content.answer.grid_phases.susceptibility / 237
-    )
-    heat = content.answer.equilibrium.heat_capacity
+    np.testing.assert_allclose(lines["susceptibility"], answer.grid_phases.susceptibility / 237)
+    heat = answer.equilibrium.heat_capacity
     np.testing.assert_allclose(lines["heat capacity"], heat / heat.max())
     names = axis.get_legend_handles_labels()[1]
     assert {"super-paramagnetic", "paramagnetic", "T* = 0.55"} <= set(names)
 
 
+def drawn(axis):
+    """Places of the points of a map."""
+    return np.concatenate([c.get_offsets().data for c in axis.collections])
+
+
+def in_order(places):
+    return places[np.lexsort(places.T)]
+
+
 @pytest.mark.parametrize("temperature", [None, 0.0, 0.42, 1.6, np.inf])
 def test_map_draws_every_point_once(case, temperature):
-    axis = case.result.plot_map(temperature, coordinates=case.content.layouts[0].coordinates)
-    drawn = np.concatenate([c.get_offsets().data for c in axis.collections])
-    assert len(drawn) == len(case.content.ids)
-    order = np.lexsort(drawn.T)
     expected = case.content.layouts[0].coordinates
-    np.testing.assert_array_equal(drawn[order], expected[np.lexsort(expected.T)])
+    axis = case.result.plot_map(temperature, coordinates=expected)
+    np.testing.assert_array_equal(in_order(drawn(axis)), in_order(expected))
     axis.figure.canvas.draw()
 
 
 def test_pixels_are_drawn_as_squares_in_their_places(case):
     places = case.content.layouts[0].coordinates
-    rows_columns = np.column_stack([-places[:, 1], places[:, 0]])
-    axis = case.result.plot_map(pixels=rows_columns)
+    axis = case.result.plot_map(pixels=np.column_stack([-places[:, 1], places[:, 0]]))
     squares = [c for c in axis.collections if isinstance(c, PolyCollection)]
-    corners = np.concatenate(
-        [[p.vertices[:4].mean(axis=0) for p in c.get_paths()] for c in squares]
-    )
-    assert len(corners) == len(case.content.ids)
-    np.testing.assert_allclose(
-        corners[np.lexsort(corners.T)], places[np.lexsort(places.T)], atol=1e-12
-    )
+    middles = [p.vertices[:4].mean(axis=0) for c in squares for p in c.get_paths()]
+    np.testing.assert_allclose(in_order(np.array(middles)), in_order(places), atol=1e-12)
     low, high = axis.get_ylim()
     assert low <= places[:, 1].min() - 0.5
     assert high >= places[:, 1].max() + 0.5
@@ -139,9 +124,8 @@ def test_two_features_are_the_map_and_rows_of_a_result_keep_their_layout(case):
     )
     ids = [str(k) for k in range(30)]
     given, own = Result.of(fitted, ids, layout=-X), Result.of(fitted, ids)
-    for drawn, expected in ((fitted, X), (given, -X), (own, X)):
-        places = np.concatenate([c.get_offsets().data for c in drawn.plot_map().collections])
-        np.testing.assert_array_equal(np.sort(places, axis=0), np.sort(expected, axis=0))
+    for of, expected in ((fitted, X), (given, -X), (own, X)):
+        np.testing.assert_array_equal(in_order(drawn(of.plot_map())), in_order(expected))
 
 
 def test_every_class_is_seen_on_a_map_of_many_points():
@@ -153,9 +137,6 @@ def test_every_class_is_seen_on_a_map_of_many_points():
     for state in range(8):
         colour = 255 * np.array(to_rgb(palette.class_colour(state)))
         assert np.sum(np.abs(pixels - colour).max(axis=2) < 40) > 200, f"class {state}"
-
-
-# -- all profiles ------------------------------------------------------------------------------
 
 
 def test_all_profiles_are_one_picture_of_the_calls(case):
@@ -190,8 +171,11 @@ def test_markers_of_all_profiles_lie_on_their_call(case):
             np.testing.assert_allclose(colour, to_rgb(palette.class_colour(state)))
 
 
-def test_many_points_and_a_single_temperature_are_drawn_too(monkeypatch):
+def test_sampled_and_many_points_and_a_single_temperature_are_drawn_too(monkeypatch):
     case = many_points(300, n_temperatures=5)
+    bars = Drawn(case).plot_profile(5).containers[0].lines[2][0].get_segments()
+    reach = [(b[1, 1] - b[0, 1]) / 2 for b in bars]  # standard errors
+    np.testing.assert_allclose(reach, case.result.equilibrium.std_error[:, 5, 0], atol=1e-9)
     monkeypatch.setattr("spinlearn.viz.pictures.MAX_ROWS", 50)
     axis = Drawn(case).plot_profile(name="many $points")
     assert axis.get_ylim() == (300, 0)
@@ -205,26 +189,16 @@ def test_many_points_and_a_single_temperature_are_drawn_too(monkeypatch):
     assert [t.get_text() for t in axis.get_xticklabels()] == ["0.3"]
 
 
-# -- results -----------------------------------------------------------------------------------
-
-
 def test_a_stored_result_draws_what_the_classifier_draws(case, tmp_path):
     Result.of(case.result, list(case.content.ids)).save(tmp_path / "model.npz")
     stored = Result.load(tmp_path)
-    line = stored.plot_profile(100).containers[0].lines[0]
-    np.testing.assert_array_equal(
-        line.get_ydata(), case.result.plot_profile(100).containers[0].lines[0].get_ydata()
-    )
+    lines = [of.plot_profile(100).containers[0].lines[0] for of in (stored, case.result)]
+    np.testing.assert_array_equal(*(line.get_ydata() for line in lines))
     stored.plot_profile().figure.canvas.draw()
     stored.plot_phases().figure.canvas.draw()
     places = case.content.layouts[0].coordinates
-    drawn = [
-        np.concatenate(
-            [c.get_offsets().data for c in which.plot_map(coordinates=places).collections]
-        )
-        for which in (stored, case.result)
-    ]
-    np.testing.assert_array_equal(*drawn)
+    maps = [drawn(which.plot_map(coordinates=places)) for which in (stored, case.result)]
+    np.testing.assert_array_equal(*maps)
     page = stored.explore(tmp_path / "a.html", coordinates=places).read_bytes()
     case.result.explore(tmp_path / "b.html", ids=case.content.ids, coordinates=places)
     assert page == (tmp_path / "b.html").read_bytes()
