@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from shlex import quote
 from types import FrameType
@@ -39,9 +40,7 @@ class _Screen(Console):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def console() -> Console:
-    """Where results go."""
-    return _Screen(highlight=False)
+console = partial(_Screen, highlight=False)  # where results go
 
 
 def printable(text: str) -> str:

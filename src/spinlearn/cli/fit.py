@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -141,7 +141,7 @@ def fit(
 
         with watched(screen, quiet) as watch:
             try:
-                with _from_saved(saved if resume else checkpoint, checkpoint):
+                with _from_saved(saved, checkpoint) if resume else nullcontext():
                     dataset.check_labels()
                     fitting = Fitting(dataset, settings, engine)
                     result, messages = fitting.result(dataset.labels, watch, watch.tell)
