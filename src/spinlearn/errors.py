@@ -29,12 +29,10 @@ class SpinlearnError(Exception):
     Examples
     --------
     >>> from spinlearn import Graph
-    >>> from spinlearn.errors import SpinlearnError
-    >>> try:
-    ...     Graph(2, [(0, 5)])
-    ... except SpinlearnError as error:
-    ...     print(error)
-    edges name node 5, but the graph has nodes 0 to 1
+    >>> Graph(2, [(0, 5)])
+    Traceback (most recent call last):
+    ...
+    spinlearn.errors.InvalidInputError: edges name node 5, but the graph has nodes 0 to 1
     """
 
 

@@ -109,10 +109,7 @@ def suggest(
     seed: Seed = 0,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[Suggestion]:
-    """The next points to label, most useful first.
-
-    A point is useful if to know its class is expected to remove many errors, its own and those of
-    the points that it is bound to.
+    """The next points to label: those whose class, once known, is expected to remove most errors.
 
     Parameters
     ----------
@@ -126,7 +123,6 @@ def suggest(
     n_samples : int, default 256
         Labellings at each of them.
     seed : int, SeedSequence or None, default 0
-        Of random numbers.
     stop : callable, optional
         Asked now and then; if true, nothing is suggested (`spinlearn.errors.StoppedError`).
 

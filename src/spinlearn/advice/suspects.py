@@ -56,14 +56,10 @@ class Suspect:
     ----------
     point : int
         Row number.
-    given : int
-        Class of its label, a position in the classifier's ``classes_``.
-    instead : int
-        The class that the others make most probable.
-    p_given : float
-        Probability of the class given, without this label and those of the other suspects.
-    p_instead : float
-        The same of the other class.
+    given, instead : int
+        Class of its label, and the most probable one to the others: positions in ``classes_``.
+    p_given, p_instead : float
+        Their probabilities without this label and those of the other suspects.
 
     Examples
     --------
@@ -82,8 +78,7 @@ class Suspect:
 def suspects(answer: Answer | PottsClassifier, *, margin: float = MARGIN) -> list[Suspect]:
     """Given labels of an answer that are probably wrong, the most suspect first.
 
-    Every label is left out in turn, and its point is judged by what random walks carry from the
-    others.
+    Every label in turn is left out and judged by what random walks carry from the others.
 
     Parameters
     ----------
@@ -102,11 +97,8 @@ def suspects(answer: Answer | PottsClassifier, *, margin: float = MARGIN) -> lis
     >>> from spinlearn import PottsClassifier, suspects
     >>> X = np.r_[np.linspace(0, 1, 20), np.linspace(5, 6, 20)][:, None]
     >>> y = np.full(40, -1)
-    >>> y[[2, 8, 14]] = 0
-    >>> y[[22, 28, 34]] = 1
-    >>> y[5] = 1  # wrong
-    >>> clf = PottsClassifier(method="paper").fit(X, y)
-    >>> [s.point for s in suspects(clf)]
+    >>> y[[2, 8, 14]], y[[5, 22, 28, 34]] = 0, 1  # that of point 5 is wrong
+    >>> [s.point for s in suspects(PottsClassifier(method="paper").fit(X, y))]
     [5]
     """
     whole = answer.answer_ if isinstance(answer, PottsClassifier) else answer
@@ -133,7 +125,7 @@ def suspect_labels(
     n_states : int
         Number of classes.
     margin : float, default 0.5
-        By how much the other class must be more probable, 0 <= margin < 1.
+        As for `suspects`.
 
     Returns
     -------
@@ -141,14 +133,11 @@ def suspect_labels(
 
     Examples
     --------
-    Two groups of five; the label of point 1 contradicts the others of its group:
-
     >>> from spinlearn import Graph
     >>> from spinlearn.advice import suspect_labels
     >>> edges = [(i + k, j + k) for k in (0, 5) for i in range(5) for j in range(i)]
-    >>> graph = Graph(10, edges + [(0, 9)])
-    >>> found = suspect_labels(graph, [0, 1, 0, 0, -1, 1, 1, 1, -1, -1], n_states=2)
-    >>> [(s.point, s.given, s.instead) for s in found]
+    >>> found = suspect_labels(Graph(10, edges), [0, 1, 0, 0, -1, 1, 1, 1, -1, -1], n_states=2)
+    >>> [(s.point, s.given, s.instead) for s in found]  # two groups of five
     [(1, 1, 0)]
     """
     given = checked_labels(graph, labels, n_states)
@@ -214,10 +203,7 @@ class LeftOut:
         return np.asarray(values / np.where(total > 0, total, 1.0))
 
     def margins(self) -> tuple[FloatArray, npt.NDArray[np.intp]]:
-        """How much more probable the best other class is than the given one, and which, both (L,).
-
-        -1 where nothing is known of the given class without the label.
-        """
+        """By how much the best other class is more probable, -1 of a class's last label, and which."""
         laws = self.laws()
         own = laws[self._rows, self._states].copy()
         laws[self._rows, self._states] = -1.0

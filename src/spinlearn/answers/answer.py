@@ -79,25 +79,19 @@ class Answer(NotebookTable):
     labels : int array (n,)
         Position in `classes` of every label given, -1 where there is none.
     averages : Averages
-        Thermal averages at all temperatures of the profile, that of the answer among them; computed
-        when they are first looked at.
+        Thermal averages at all temperatures of the profile; computed when they are first looked at.
     temperature : float
         Of the answer; of an average, the most probable one.
     law : Law, optional
-        The probabilities of all points where they are an average, see `spinlearn.answers.law`; None
-        where the answer is that of one temperature, by the paper's rule.
+        Probabilities of all points where they are an average; None: by the paper's rule, at one T.
     known_profile : Profile, optional
         The outcome of every point at every temperature, where it is known already.
     rule : str, default "given"
-        How it was chosen: one of `TEMPERATURE_RULES`, or "given".
+        How the temperature was chosen: one of `TEMPERATURE_RULES`, or "given".
     tau : float, default 0.1
         Confidence threshold of the decision.
-    small_groups : {"join", "outlier", "new"}, default "join"
-        What became of groups of one or two points in which none is classified.
-    eta_min : float, optional
-        Of the paper's rule, see `answer_temperature`.
-    new_groups : bool, default True
-        Whether points that agree with no class may be a new one, see `spinlearn.answers.profile`.
+    small_groups, new_groups, eta_min
+        Of the paper's rule, see `profile` and `answer_temperature`.
     choices : tuple of str
         What was chosen for the user before, each with its reason.
     proposals : tuple of Proposal
@@ -168,8 +162,7 @@ class Answer(NotebookTable):
     def profile(self) -> Profile:
         """The outcome of every point at every temperature by the paper's rule.
 
-        A new class has one number at all of them. The row of an average's temperature is the
-        average itself.
+        A new class has one number at all of them. An average's row is the average itself.
         """
         if self.known_profile is not None:
             return self.known_profile
@@ -379,10 +372,7 @@ class Answer(NotebookTable):
 
     @property
     def forced_labels(self) -> npt.NDArray[Any]:
-        """The most probable named class, for those who need one everywhere.
-
-        Where no label reaches a point all are equally probable and this is the first.
-        """
+        """The most probable named class everywhere; the first where no label reaches a point."""
         if len(self.classes) == 0:
             return np.empty(0, dtype=self.classes.dtype)
         largest = self.probabilities.max(axis=1, keepdims=True)
@@ -545,10 +535,7 @@ class Answer(NotebookTable):
         return replace(self, known_profile=self.profile.numbered_from(self.row))
 
     def on(self, temperatures: npt.ArrayLike) -> Self:
-        """The answer over another grid of `temperatures`, without sampling again.
-
-        It is where it was asked for before: at that temperature, or by the same rule.
-        """
+        """The answer over another grid of `temperatures`, at the same one or by the same rule."""
         wanted = np.unique(temperature_array(temperatures))
         if self.law is not None:
             whole = self.equilibrium.at(np.union1d(wanted, [self.temperature]))

@@ -1,10 +1,8 @@
 """Labels as users write them: parsed, named, and names that look like a mistake.
 
-- `parse_labels`: y, as `fit` is given it, to the named classes with the state of every point.
-  Unlabelled is -1 (scikit-learn's convention), None, NaN, pandas' NA, and for text also "". The
-  text "-1" is so too, unless "1" is a label and other points are empty: then it is a class.
-- `clean_labels`: the cells of a file to such a y. Words for nothing (NA, nan, null ...) mean no
-  label too there, and so does what the user says.
+Unlabelled is -1 (scikit-learn's convention), None, NaN, pandas' NA, and for text also "". The text
+"-1" is so too, unless "1" is a label and other points are empty: then it is a class. In files words
+for nothing (NA, nan, null ...) and what the user says mean no label too.
 
 The outcome of a point is one integer: 0 .. n_classes-1 a named class, n_classes + k the new class
 number k + 1, -1 - k the k-th set of classes between which a point is undecided. The empty set is
@@ -46,11 +44,10 @@ def outcome_name(outcome: int, classes: Classes, confused_sets: ConfusedSets) ->
     Parameters
     ----------
     outcome : int
-        As in `Decision`.
     classes : sequence
         Names of the classes.
     confused_sets : sequence of tuples of int
-        As in `Decision`.
+        As in `Decision`, like the outcome.
 
     Returns
     -------

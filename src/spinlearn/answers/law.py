@@ -7,13 +7,10 @@ is within tau of the first, *grown* between the two: ahead, but carried by its n
 *new* where a class without label is the most probable, and its point an *outlier* where no label
 reaches it: then the commonest class is called. Axes: n points, k named classes.
 
-How sure an answer is: the probability of every call, and a warning where no call means anything.
-
 The probability of a call that the paper's rule made is that of what is called:
 
 - A class: its probability at the temperature of the answer; 1 for a given label that holds.
-- Several classes (*confused*), or none for want of neighbours (*outlier*): the largest of their
-  probabilities.
+- Several classes (*confused*), or none (*outlier*): the largest of their probabilities.
 - A *new* class that holds a state of the model: the probability of that state. A group that only
   agrees among itself is new as far as no label reaches it. With p_i(c) = P(i hangs together with a
   label of c) + P(i with none)/q in the bonds of Fortuin & Kasteleyn, that has a probability of at
@@ -22,10 +19,9 @@ The probability of a call that the paper's rule made is that of what is called:
 At T = 0 probabilities are 0 or 1 and say nothing. There we take the mean over all temperatures up
 to the one where classes melt, each weighed by the range that it stands for.
 
-With few effective samples every marginal looks certain and every point decided. A sampled
-temperature is trusted where it has reached equilibrium and all standard errors are at most
-MAX_STD_ERROR, one of an approximation where the engine says that it converged too, an exact one
-always.
+With few effective samples every marginal looks certain. A sampled temperature is trusted where it
+has reached equilibrium and all standard errors are at most MAX_STD_ERROR, one of an approximation
+where the engine says that it converged too, an exact one always.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Profile: the decisions at all temperatures, the paper's classification profile.
-
-Axes: T temperatures, n points.
-"""
+"""Profile: the decisions at all T temperatures for n points, the paper's classification profile."""
 
 from __future__ import annotations
 
@@ -38,18 +35,16 @@ class Interval:
 
     Attributes
     ----------
-    low : float
-        Where it begins, in the unit of the couplings.
-    high : float
-        Where it ends.
+    low, high : float
+        Where it begins and ends, in the unit of the couplings.
     outcome : int
         As in `Decision`.
 
     Examples
     --------
     >>> from spinlearn.answers import Interval  # as `Profile.intervals` lists them
-    >>> Interval(low=0.35, high=2.85, outcome=2)
-    Interval(low=0.35, high=2.85, outcome=2)
+    >>> Interval(low=0.35, high=2.85, outcome=2).outcome
+    2
     """
 
     low: float
@@ -68,17 +63,12 @@ class Profile(NotebookTable):
     ----------
     temperatures : float array (T,)
         Ascending, in the unit of the couplings.
-    outcomes : int array (T, n)
-        0 to n_classes - 1 are named classes, n_classes + k is the new class number k + 1, and -1 -
-        k is the k-th of `confused_sets`.
-    status : int8 array (T, n)
-        Values of `Status`.
-    margin : float array (T, n)
-        Difference between a point's two largest probabilities.
+    outcomes, status, margin : arrays (T, n)
+        As in `Decision`.
     n_classes : int
         Number of named classes.
     confused_sets : tuple of tuples of int
-        Classes of the k-th confused set; the empty one is that of outliers.
+        As in `Decision`.
     n_labels : int or None
         Number of labels, held or not; None: the points that are labelled.
 
@@ -224,7 +214,10 @@ def profile(
     new_groups: bool = True,
     reference: Profile | None = None,
 ) -> Profile:
-    """Apply the paper's decision rule at every temperature of an equilibrium.
+    """Apply the paper's decision rule at every temperature.
+
+    G. Getz, N. Shental and E. Domany, Semi-supervised learning - a statistical physics approach,
+    ICML 2005, section 5.
 
     Parameters
     ----------
@@ -242,22 +235,15 @@ def profile(
         Whether unconfident points that agree among themselves, and with no class, are a new class
         (the paper's rule), or undecided between the classes that are about as probable.
     reference : Profile, optional
-        Take the numbers of new classes and confused sets over from the rows of this profile around
-        the lowest temperature, so that outcomes at another one can be compared with it.
+        Take the numbers of new classes and confused sets over from this profile's rows around the
+        lowest temperature, so that outcomes at another one can be compared with it.
 
     Returns
     -------
     Profile
 
-    References
-    ----------
-    G. Getz, N. Shental and E. Domany, Semi-supervised learning - a statistical physics approach,
-    ICML 2005, section 5.
-
     Examples
     --------
-    A triangle without a label between two labelled points:
-
     >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
@@ -318,23 +304,15 @@ def decide(
         Thermal averages.
     temperature : float
         In the unit of the couplings.
-    tau : float, default 0.1
-        Confidence threshold, 0 <= tau < 1.
-    small_groups : {"join", "outlier", "new"}, default "join"
-        What becomes of groups of one or two points in which none is classified.
+    tau, small_groups
+        As for `profile`.
 
     Returns
     -------
     Decision
 
-    See Also
-    --------
-    profile : The rule at all temperatures, with its parameters explained.
-
     Examples
     --------
-    A triangle without a label between two labelled points:
-
     >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])

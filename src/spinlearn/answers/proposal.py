@@ -41,10 +41,9 @@ class Proposal:
     typical : int array
         Its most central points, the first first.
     features : tuple of (str, float)
-        Features by which it differs most from the class beside it, with the difference of the means
-        in units of the spread of all points.
+        Features, of `n_features` compared, by which it differs most from the class beside it, with
+        the difference of the means in units of the spread of all points.
     n_features : int
-        How many were compared.
 
     Examples
     --------
@@ -115,10 +114,8 @@ class Word:
         Name of the proposal when it was said.
     name : str
         The new class, or the named one that the group is part of.
-    points : int array
-        Members.
-    labelled : int array
-        Those that became labels.
+    points, labelled : int arrays
+        Members, and those of them that became labels.
 
     Examples
     --------

@@ -4,17 +4,15 @@ With p1 >= p2 the two largest marginals of a point and C_ij the pair agreement:
 
 1. A point with p1 - p2 > tau is *confident* and takes the class of p1. Points that are held are
    *labelled*. A point that no label reaches is never confident, whatever its marginals.
-2. Edges with C_ij < (1 + 1/q)/2, half way between random and perfect agreement, are deleted. The
-   connected components of what is left are found. A point that is not confident follows its
-   component: it is *grown* if all classified points there are of one class, *confused* between
-   these classes if they are of several, *new* if there is none. Each component without a classified
-   point is a new class. A state without a name in which a point is held is a new class like a named
-   one: points that are confident of it are *new*.
-3. A component of fewer than LEAST_NEW points, none of them classified, is too small for a class.
-   What becomes of it is a setting. "join" gives it to the larger component with which it agrees
-   most over all its edges (after the last step of Blatt, Wiseman & Domany's clustering); where
-   there is none, its points are *outliers*. "outlier" makes them outliers at once. "new" makes it a
-   new class all the same, as in the paper.
+2. Edges with C_ij < (1 + 1/q)/2, half way between random and perfect agreement, are deleted. A
+   point that is not confident follows its connected component: it is *grown* if all classified
+   points there are of one class, *confused* between these classes if they are of several, *new* if
+   there is none. Each component without a classified point is a new class. A state without a name
+   in which a point is held is a new class like a named one: points confident of it are *new*.
+3. A component of fewer than LEAST_NEW points, none of them classified, is too small for a class:
+   "join" gives it to the larger component with which it agrees most over all its edges (after the
+   last step of Blatt, Wiseman & Domany's clustering), or makes it *outliers* if there is none,
+   "outlier" makes it outliers at once, "new" a new class all the same, as in the paper.
 
 Measured (`benchmarks/answers.py`, share of wrong calls with "join" / "outlier" / "new"), when the
 strongest single edge decided which component a small group joins: with a hidden class, three labels
@@ -23,9 +21,7 @@ pancreas cells 0.22/0.28/0.28; with labels of all classes, breast cancer 0.41/0.
 0.10, iris 0.16/0.17/0.17, wine 0.11.
 
 Without labels every marginal is 1/q, every point is *new*, and the components are the clusters of
-Blatt, Wiseman & Domany. Outcomes are coded as in `spinlearn.answers.labels`.
-
-`misclassified` is the counting rule of the paper's figures, written down.
+Blatt, Wiseman & Domany.
 """
 
 from __future__ import annotations
@@ -106,8 +102,6 @@ class Decision(NotebookTable):
 
     Examples
     --------
-    A triangle without a label between two labelled points:
-
     >>> from spinlearn import Graph
     >>> from spinlearn.answers import decide
     >>> from spinlearn.energies import MinCut
@@ -247,12 +241,10 @@ def label_reach(model: PottsModel, n_classes: int) -> tuple[BoolArray, BoolArray
     """Points with a label of a named class, hard or soft, and points in connected parts with one.
 
     Labels are clamped points and free ones with a field of their own. A field that most points
-    share, up to a constant, is a prior of the classes and no label; nor are fields labels where
-    most free points have one of their own (diffused labels).
-
-    Where no label reaches, a class-level term or a prior may prefer a class, but no label says so.
-    Fields that differ within a part are the user's own evidence and reach it as labels do; so does
-    the field of a point alone, if it is not the usual one.
+    share, up to a constant, is a prior and no label; nor are fields labels where most free points
+    have one of their own (diffused labels). Where no label reaches, a class-level term or a prior
+    may prefer a class, but no label says so. Fields that differ within a part are the user's own
+    evidence and reach it as labels do; so does the unusual field of a point alone.
     """
     free = model.clamped == FREE
     own = model.fields - model.fields[:, :1]
@@ -276,17 +268,14 @@ def misclassified(
     """Which points are wrong, counted as in the paper's figures.
 
     A point is right if it carries the name of its true class, or if it is in the new class that
-    stands for its true class and nobody labelled that class. All else is wrong: another name, a
-    further new class, a point left undecided. New classes are assigned to unlabelled true classes
-    one to one, so that most points are right.
+    stands for its true class and nobody labelled that class. All else is wrong. New classes are
+    assigned to unlabelled true classes one to one, so that most points are right.
 
     Parameters
     ----------
     decision : Decision
-        What was decided.
     truth : array-like of int, shape (n,)
-        True classes; 0 to n_classes - 1 are the decision's named classes, further numbers are
-        classes that have no name in it.
+        True classes; from n_classes on those that have no name in the decision.
     labelled_classes : array-like of int, optional
         The classes of which a label was given (default: all named ones; an empty list when nothing
         was labelled). Only the others can be discovered.

@@ -7,13 +7,13 @@ Columns, for the named classes A, B, ...:
 *call* is a class or 'new:1'; by the paper's rule also 'confused:A|B' or 'outlier'. *confidence* is
 the probability of the call, *status* the same in a word, *second* the most probable other class. p
 is the probability of each class, p:new that of another class without label; the standard errors se
-are there where averages are sampled. Numbers are rounded to whole steps of 0.0001 before they
-become text, so that the explorer, which holds those whole numbers, writes the very same characters.
+are there where averages are sampled. Numbers are whole steps of 0.0001 before they become text, so
+that the explorer, which holds those whole numbers, writes the very same characters.
 
 A name that a spreadsheet would run as a formula, because it begins with = + - @, be it after
-blanks, tabs or line ends, and is no number, gets an apostrophe in front, as spreadsheets mark text.
-To undo it, take one apostrophe away where apostrophes lead to such a beginning: a name that had
-apostrophes there before got one more, so that no two names become one.
+blanks, tabs or line ends, and is no number, gets an apostrophe in front. To undo it, take one
+apostrophe away where apostrophes lead to such a beginning: a name that had some there before got
+one more, so that no two names become one.
 """
 
 from __future__ import annotations

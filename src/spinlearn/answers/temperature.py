@@ -3,11 +3,8 @@
 - "calibrated": where the probabilities of belief propagation are about right. Neighbours in a graph
   of similar points are neighbours of each other, so that messages count what they say more than
   once. Too low a temperature makes that worse, too high a one leaves nothing decided. The unit is
-
-      T = (mean summed coupling of a point) / NEIGHBOURS;
-
-  it also stays below the transition, where the mean energy rises fastest with temperature: ten
-  classes order abruptly and later than two.
+  T = (mean summed coupling of a point) / NEIGHBOURS; it also stays below the transition, where the
+  mean energy rises fastest with temperature: ten classes order abruptly and later than two.
 - "paper": T* of the paper's section 6.1, see `stability`.
 - "auto": "calibrated" for an approximation; for exact and sampled averages the lowest T at which
   the decision says nearly most about the points, see `information`. For the minimum cut on
@@ -119,8 +116,6 @@ def answer_temperature(
 
     Examples
     --------
-    A triangle without a label between two labelled points:
-
     >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.answers import answer_temperature, profile
     >>> from spinlearn.engines import Enumeration
@@ -158,7 +153,10 @@ def stability(found: Profile, *, strict: bool = False) -> FloatArray:
 
     eta(T) is the number of points that are confidently classified at T with another outcome than at
     the lowest temperature of the grid, times the mean length of the temperature range around T over
-    which their outcomes stay the same.
+    which their outcomes stay the same. The paper's ground state is one minimum cut, which names
+    every point. Where several ground states name a point differently, the coldest row leaves it
+    open, and no call at a higher temperature is the same as there. G. Getz, N. Shental and E.
+    Domany, Semi-supervised learning - a statistical physics approach, ICML 2005.
 
     Parameters
     ----------
@@ -175,21 +173,8 @@ def stability(found: Profile, *, strict: bool = False) -> FloatArray:
     float array (T,)
         In points times temperature; zero at an infinite temperature.
 
-    Notes
-    -----
-    The paper's ground state is one minimum cut, which names every point. Where several ground
-    states name a point differently, the coldest row leaves it open, and no call at a higher
-    temperature is the same as there.
-
-    References
-    ----------
-    G. Getz, N. Shental and E. Domany, Semi-supervised learning - a statistical physics approach,
-    ICML 2005, section 6.1.
-
     Examples
     --------
-    A triangle without a label between two labelled points:
-
     >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.answers import profile, stability
     >>> from spinlearn.engines import Enumeration

@@ -1,12 +1,9 @@
 """Points that were not there in `fit`: their couplings, laws and calls.
 
-What an answer says about unseen points.
-
 An average of laws is carried on law by law: the phase is the mean over the point's neighbours j,
 weighed by similarity, walks go on by one step, and the features are the point's own. An answer at
-one temperature is carried on by one cavity step.
-
-A point x that is joined to training points j by couplings J_xj changes nothing among them, so
+one temperature is carried on by one cavity step: a point x that is joined to training points j by
+couplings J_xj changes nothing among them, so
 
     P_x(s) ~ exp(-f_x(s)/T) prod_j (w_j + (1 - w_j) p_j(s)),    w_j = exp(-J_xj/T),
 
@@ -18,12 +15,10 @@ J_xj, which is one more step of these walks. Of a quadratic class term, c a_x (V
 mean sizes V of the classes, for a size a_x found as those of the training points: from its summed
 coupling, or the same for all.
 
-At T = 0 it is the mean of p_j weighted by J_xj, the share of the votes. The limit of the product
-would let the least of all minima of equal energy decide: a state that one neighbour has in none of
-them, however seldom the others have theirs, would be impossible. So it is where no such step is
-known: couplings that follow no law of the similarities, class terms that are not quadratic.
-
-Rows of neighbours are taken in chunks: memory is linear in points times states.
+At T = 0 it is the mean of p_j weighted by J_xj, the share of the votes: the limit of the product
+would make impossible a state that one neighbour has in no minimum, however seldom the others have
+theirs. So it is where no such step is known: couplings that follow no law of the similarities,
+class terms that are not quadratic.
 
 *Couplings* of unseen points follow the law that the training couplings J follow, so that it is
 theirs whatever the energy and the unit. With similarities w it is one of two,
@@ -32,7 +27,8 @@ theirs whatever the energy and the unit. With similarities w it is one of two,
     by degree      J_ij = c w_ij / sqrt(d_i d_j),    d_i = sum_j |w_ij|
 
 The first is that of the minimum cut on weights, the second of homogeneous couplings and of lgc. An
-unseen point x would have been in the sum of its neighbour j, so that w_xj counts in d_j.
+unseen point x would have been in the sum of its neighbour j, so that w_xj counts in d_j. Rows of
+neighbours are taken in chunks: memory is linear in points times states.
 """
 
 from __future__ import annotations
@@ -112,10 +108,10 @@ FAINTEST = 1e-290  # of a factor, below which it is that of an impossible state
 
 
 def unseen_laws(answer: Answer, graph: Graph, similarity: Any) -> tuple[FloatArray, BoolArray]:
-    """Probabilities of all states of unseen points, (n_new, q), from similarities >= 0, (n_new, n).
+    """Probabilities of all states of unseen points, (n_new, q), and which points resemble any.
 
-    Beside them, whether each point resembles any training point; states are equally probable where
-    it does not. `graph` holds the similarities of the training points.
+    `similarity` (n_new, n) >= 0 is to the training points, `graph` holds theirs. States are equally
+    probable where a point resembles none.
     """
     rows, _, reached = _similarities(graph, similarity)
     model, p, t = answer.model, answer.equilibrium.marginals[answer.row], answer.temperature
@@ -154,10 +150,10 @@ def unseen_average(
     """Probabilities of unseen points by an average of laws, (n_new, k + new).
 
     Beside them, whether each point resembles any training point; where it does not, all are equally
-    probable. What a row lacks to one is the probability of another class without label: of that
-    and of new classes, the point has the mean of its neighbours. `phase` and `walk` (n, k), `law`
-    and `graph` are of the training points, `features` (n_new, k) what those of the unseen points
-    say. In a `clustering` all classes are groups of points without label.
+    probable. What a row lacks to one is the probability of another class without label: of that and
+    of new classes, the point has the mean of its neighbours. `phase` and `walk` (n, k), `law` and
+    `graph` are of the training points, `features` (n_new, k) what those of the unseen points say.
+    In a `clustering` all classes are groups of points without label.
     """
     k = walk.shape[1]
     rows, total, reached = _similarities(graph, similarity)
@@ -301,10 +297,7 @@ class _ClassCost:
 def _prevailing(
     called: IntArray, n_classes: int, rows: Any, reached: BoolArray
 ) -> tuple[IntArray, BoolArray]:
-    """The outcome that has most of the similarity among training points; UNKNOWN if tied.
-
-    Beside it, whether that is a named class, or a tie of such.
-    """
+    """The outcome of most similarity, UNKNOWN if tied; and whether that is, or all are, named."""
     from scipy.sparse import csr_array
 
     codes, members = np.unique(called, return_inverse=True)

@@ -1,9 +1,4 @@
-"""What all rival methods share; each adds only how it solves its problem.
-
-GraphClassifier: graph of similar points -> states of the labels -> soft labels F (n, n_classes),
-F >= 0 -> probabilities, rows of F divided by their sums. A row of zeros says that no label reaches
-the point. GraphClusterer: graph of similar points -> clusters.
-"""
+"""What all rival methods share; each adds only how it solves its problem."""
 
 from __future__ import annotations
 
@@ -38,8 +33,8 @@ from spinlearn.model.graph import Graph, reached
 class GraphEstimator(BaseEstimator, ABC):
     """Base of all rivals: one input, one check of settings, one text for what they share.
 
-    Settings are the fields of a dataclass. A docstring describes only the parameters and attributes
-    of its own class; those of its base are added to it.
+    Settings are the fields of a dataclass. What a base describes is added to the docstrings below
+    it.
 
     Parameters
     ----------
@@ -113,9 +108,10 @@ def _with_entries(text: str, base: str) -> str:
 class GraphClassifier(LabelledScore, GraphEstimator):
     """Base of the rival classifiers: it reads the input and the labels and keeps the answer.
 
-    A subclass stores settings of its own in ``__init__`` (keyword-only, beside `graph`; or is a
-    dataclass) and implements ``_solve(graph, states, n_classes)``, which returns soft labels of
-    shape (n, n_classes).
+    A subclass is a dataclass, or stores its settings in ``__init__`` (keyword-only, beside
+    `graph`). Its ``_solve(graph, states, n_classes)`` returns soft labels (n, n_classes) >= 0; rows
+    divided by their sums are probabilities, and a row of zeros says that no label reaches the
+    point.
 
     Attributes
     ----------
@@ -129,11 +125,9 @@ class GraphClassifier(LabelledScore, GraphEstimator):
 
     Examples
     --------
-    A method that gives every point the class with most labels:
-
     >>> import numpy as np
     >>> from spinlearn.baselines import GraphClassifier
-    >>> class Majority(GraphClassifier):
+    >>> class Majority(GraphClassifier):  # every point is of the class with most labels
     ...     def _solve(self, graph, states, n_classes):
     ...         votes = np.bincount(states[states >= 0], minlength=n_classes)
     ...         return np.tile(votes.astype(float), (graph.n_nodes, 1))
@@ -143,10 +137,9 @@ class GraphClassifier(LabelledScore, GraphEstimator):
 
     @abstractmethod
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
-        """Soft labels (n, n_classes), non-negative; a row of zeros where no label reaches a point.
+        """Soft labels; weights of the graph are positive, every class has a point.
 
-        The weights of the graph are positive; `states` (n,) are class numbers of labelled points,
-        -1 of the others. Every class has at least one point.
+        `states` (n,) are class numbers of labelled points, -1 of the others.
         """
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -189,7 +182,7 @@ class GraphClassifier(LabelledScore, GraphEstimator):
         """Classes (n_new,) of unseen points `X`, as for `predict_proba`, by the largest soft label.
 
         -1 ('unknown' among text labels) where a point resembles no training point, or two classes
-        equally.
+        alike.
         """
         return self._named(*self._attached(X))
 
@@ -249,11 +242,9 @@ class GraphClusterer(ClusterMixin, GraphEstimator):
 
     Examples
     --------
-    Clusters by the number of neighbours:
-
     >>> import numpy as np
     >>> from spinlearn.baselines import GraphClusterer
-    >>> class Degree(GraphClusterer):
+    >>> class Degree(GraphClusterer):  # by the number of neighbours
     ...     def _cluster(self, graph):
     ...         return np.diff(graph.indptr)
     >>> Degree().fit([[0.0], [1.0], [2.0]]).labels_.tolist()

@@ -1,12 +1,9 @@
 """Classifiers that cut the graph: the paper's energy at T = 0, with the labels held.
 
-- Minimum cut (Blum & Chawla, ICML 2001), exact for two classes. Several cuts may share the least
-  weight, which is one of the paper's reasons to sample instead: both extreme ones are reported, and
-  points between them are undecided. More classes are NP-hard; they are approximated by
-  alpha-expansion, as in the paper's section 6.1, and `minimum_.exact` is False.
-- Moves that are minimum cuts (Boykov, Veksler & Zabih, ICCV 1999), for any number of classes:
-  expansion, which ends within twice the least weight, and swap.
-- The vote of minimum cuts under noise (Blum, Lafferty, Rwebangira & Reddy, ICML 2004).
+Several minimum cuts into two classes may share the least weight, which is one of the paper's
+reasons to sample instead: both extreme ones are reported, and points between them are undecided.
+More classes are NP-hard; they are approximated by alpha-expansion, as in the paper's section 6.1,
+which ends within twice the least weight, and `minimum_.exact` is False.
 """
 
 from __future__ import annotations
@@ -144,9 +141,7 @@ class AlphaExpansion(_MoveClassifier):
 
 
 class AlphaBetaSwap(_MoveClassifier):
-    """Classification by a cut that no exchange of points between two classes improves.
-
-    Of the same authors as `AlphaExpansion`.
+    """As `AlphaExpansion`, of the same authors, by exchanges of points between two classes.
 
     Examples
     --------
@@ -176,7 +171,6 @@ class RandomizedMinCut(GraphClassifier):
     min_balance : float, default 0.1
         A cut votes only if its smallest class has at least this share of n / n_classes points.
     random_state : int or None, default None
-        Seed of the noise.
 
     Attributes
     ----------

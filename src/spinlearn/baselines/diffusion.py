@@ -94,9 +94,8 @@ class _LinearClassifier(GraphClassifier):
 class HarmonicFields(_LinearClassifier):
     """Harmonic functions on the graph: every point is the mean of its neighbours, labels are held.
 
-    With few labels in large sets the solution is nearly constant away from them, and one class
-    takes most points. X. Zhu, Z. Ghahramani and J. Lafferty, Semi-supervised learning using
-    Gaussian fields and harmonic functions, ICML 2003.
+    With few labels in large sets one class takes most points. X. Zhu, Z. Ghahramani and J.
+    Lafferty, Semi-supervised learning using Gaussian fields and harmonic functions, ICML 2003.
 
     Parameters
     ----------

@@ -137,7 +137,6 @@ class NormalizedCutClustering(GraphClusterer):
     Parameters
     ----------
     n_clusters : int, default 2
-        Number of clusters.
 
     Attributes
     ----------

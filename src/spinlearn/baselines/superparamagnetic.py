@@ -1,11 +1,7 @@
 """Super-paramagnetic clustering, the paper's method without labels, and the tree of its clusters.
 
-Blatt, Wiseman & Domany, PRL 76, 3251 (1996); Neural Computation 9, 1805 (1997).
-
 A q-state Potts model without fields; at every temperature points that agree more often than not,
-C_ij > 1/2, share a cluster, and every point also joins the neighbour it agrees with most. Between
-the ferromagnetic phase (all agree) and the paramagnetic one (none do) the clusters of the data
-live.
+C_ij > 1/2, share a cluster, and every point also joins the neighbour it agrees with most.
 
 The temperature chosen is the most stable one, in the sense of the paper's section 6.1: eta(T) =
 |c(T)| times the mean length of the interval of temperatures over which the clusters of c(T) live.
@@ -143,10 +139,10 @@ SPAN = 200.0
 class SuperparamagneticClustering(GraphClusterer):
     """Clusters of points that agree in the thermal equilibrium of a Potts model without labels.
 
-    Between the cold phase, in which all points agree, and the hot one, in which none do, the
-    clusters of the data stand out. The temperature at which they are most stable is chosen. M.
-    Blatt, S. Wiseman and E. Domany, Phys. Rev. Lett. 76, 3251 (1996); Neural Computation 9, 1805
-    (1997).
+    Between the cold (ferromagnetic) phase, in which all points agree, and the hot (paramagnetic)
+    one, in which none do, the clusters of the data stand out. The temperature at which they are
+    most stable is chosen. M. Blatt, S. Wiseman and E. Domany, Phys. Rev. Lett. 76, 3251 (1996);
+    Neural Computation 9, 1805 (1997).
 
     Parameters
     ----------
@@ -164,7 +160,6 @@ class SuperparamagneticClustering(GraphClusterer):
     callback : callable or None, default None
         Called with a progress report now and then; a true answer stops the run.
     random_state : int or None, default None
-        Seed of sampling engines.
 
     Attributes
     ----------

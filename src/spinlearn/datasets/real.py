@@ -1,12 +1,9 @@
 """Measured gene-expression data of the paper (sections 6.2, 6.3), read from files of the user.
 
-The files are not part of the package. They are looked for
-
-1. at an explicit path (the file, or the folder that holds it),
-2. in the folder named by the environment variable SPINLEARN_DATA,
-
-and otherwise an error names the file, where its values are published, and its checksum. A file
-whose SHA-256 differs is refused: results are comparable only between equal numbers.
+They are looked for at an explicit path (the file or its folder), then in the folder named by the
+environment variable SPINLEARN_DATA; an error names the file, where its values are published, and
+its checksum. A file whose SHA-256 differs is refused: results are comparable only between equal
+numbers.
 """
 
 from __future__ import annotations
@@ -95,14 +92,13 @@ class Leukemia:
     def points(
         self, n_genes: int = 200, *, floor: float | None = 20.0, log: bool = True
     ) -> FloatArray:
-        """Standardised expression of the `n_genes` genes of largest variance.
+        """Standardised expression of the `n_genes` genes of largest variance, (n, n_genes).
 
-        The paper: 200 genes of largest variance, each with mean 0 and standard deviation 1. It does
-        not say how values below the noise were treated; the defaults are the usual ones for this
-        array (Affymetrix average differences): clip to [20, 16000], take log2, and only then rank
-        the genes by variance. On raw values the ranking is decided by a few outliers. The array's
-        control probes (AFFX...) are no genes. Values below `floor` become it, unless it is None;
-        `log` needs a floor above 0. Given are floats (n, n_genes).
+        The paper does not say how values below the noise were treated; the defaults are the usual
+        ones for this array (Affymetrix average differences): clip to [20, 16000], take log2, and
+        only then rank the genes by variance, which on raw values a few outliers would decide. The
+        array's control probes (AFFX...) are no genes. Values below `floor` become it, unless it is
+        None; `log` needs a floor above 0.
         """
         if log and not (floor is not None and floor > 0):
             raise InvalidInputError(
@@ -127,11 +123,9 @@ class Yeast:
     ----------
     expression : float array (n, 18)
         Log ratios; NaN where a reading is missing.
-    known_phase : int array (n,)
-        Phase of the cell cycle where it was established before, else -1: 0 to 4 are M/G1, G1, S,
-        S/G2 and G2/M.
-    peak_phase : int array (n,)
-        The same for the genes on the authors' own list.
+    known_phase, peak_phase : int arrays (n,)
+        Phase of the cell cycle, 0 to 4 for M/G1, G1, S, S/G2 and G2/M, else -1: where it was
+        established before, and of the genes on the authors' own list.
     orfs : tuple of str
         Systematic names.
 
@@ -166,9 +160,7 @@ class Yeast:
     def points(self) -> FloatArray:
         """Every gene's readings with mean 0 and standard deviation 1 over its time points, (n, 18).
 
-        That is the protocol of the paper's section 6.2 read literally ("the expression level of
-        each gene is normalized by subtracting its mean over all samples, and divided by its
-        standard deviation"). Missing readings take the gene's mean, 0.
+        That is the paper's section 6.2 read literally. Missing readings take the mean, 0.
         """
         values = self.expression
         if np.any(np.all(np.isnan(values), axis=1)):
@@ -187,8 +179,7 @@ def load_leukemia(path: str | Path | None = None, *, split: str | None = "train"
     Parameters
     ----------
     path : path, optional
-        The file armstrong2002_mll.csv.gz or its folder; default: the folder that the environment
-        variable SPINLEARN_DATA names.
+        The file armstrong2002_mll.csv.gz or its folder; default: in SPINLEARN_DATA.
     split : {"train", "test", None}, default "train"
         The paper's 57 samples ("train": 20 ALL, 20 AML, 17 MLL), the other 15, or all.
 
@@ -223,8 +214,7 @@ def load_yeast(path: str | Path | None = None) -> Yeast:
     Parameters
     ----------
     path : path, optional
-        The file spellman1998_alpha.csv.gz (6178 genes) or its folder; default: the folder that the
-        environment variable SPINLEARN_DATA names.
+        The file spellman1998_alpha.csv.gz (6178 genes) or its folder; default: in SPINLEARN_DATA.
 
     Returns
     -------

@@ -32,10 +32,8 @@ class ToySet:
     ----------
     mask : bool array (height, width)
         Which pixels are points; they are numbered row by row, n in all.
-    truth : int array (n,)
-        True class of every pixel.
-    labels : int array (n,)
-        The fixed labels, -1 where there is none.
+    truth, labels : int arrays (n,)
+        True class of every pixel, and the fixed labels, -1 where there is none.
     label_region : bool array (n,)
         Where `draw_labels` may put a label.
 
@@ -45,8 +43,6 @@ class ToySet:
     >>> toy = two_bands()
     >>> toy.n_points, toy.mask.shape, int((toy.labels >= 0).sum())
     (1360, (30, 72), 7)
-    >>> toy.graph()
-    Graph(n_nodes=1360, n_edges=2532)
     """
 
     mask: BoolArray
@@ -76,10 +72,7 @@ class ToySet:
     def draw_labels(
         self, n_labels: int, *, classes: npt.ArrayLike, seed: int | np.random.Generator
     ) -> IntArray:
-        """Labels (n,) of `n_labels` points drawn from `label_region`, -1 where there is none.
-
-        Drawn uniformly, with at least one for each of `classes`.
-        """
+        """Labels (n,) of `n_labels` points of `label_region`, -1 elsewhere; of all `classes`."""
         wanted = np.unique(np.asarray(classes))
         pool = np.flatnonzero(self.label_region & np.isin(self.truth, wanted))
         if not len(wanted) <= n_labels <= len(pool):
@@ -119,7 +112,6 @@ def two_bands(n_labels: int = 7) -> ToySet:
     Parameters
     ----------
     n_labels : {7, 10}, default 7
-        Number of labels.
 
     Returns
     -------
@@ -127,13 +119,12 @@ def two_bands(n_labels: int = 7) -> ToySet:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from spinlearn import PottsClassifier
     >>> from spinlearn.datasets import two_bands
     >>> toy = two_bands()
     >>> clf = PottsClassifier(method="paper", temperature="paper:grid=0,0.7")
     >>> clf = clf.fit(toy.graph(), toy.labels)
-    >>> [int(np.sum(clf.decide(t).calls != toy.truth)) for t in (0.0, 0.7)]  # errors
+    >>> [int((clf.decide(t).calls != toy.truth).sum()) for t in (0.0, 0.7)]  # errors
     [677, 8]
     """
     if n_labels not in (7, 10):
@@ -167,13 +158,6 @@ def three_waves() -> ToySet:
     class 2, above both, is a block with four wings that stands on two legs of either. Labels of the
     lower classes come from the rectangle around their blocks, those of class 2 from anywhere in it.
 
-    Returns
-    -------
-    ToySet
-        Without fixed labels.
-
-    Notes
-    -----
     Arms and wings hang by bridges, edges that lie on no cycle. By Griffiths' inequality no edge of
     a ferromagnet agrees less than a bridge; for q = 2 those reach 3/4 at T = 1/ln 3 = 0.910. Below,
     no edge is cut and all is one cluster; above, every arm and wing is on its own before the legs
@@ -183,15 +167,20 @@ def three_waves() -> ToySet:
     With labels of the lower classes only, class 2 follows either for half of the time, so its
     marginals are near 1/2, and a border lies below it for the other half. A leg is two pixels wide
     and touches class 2 with one of them, beside a notch. That one edge is the cheapest place of the
-    border, all others cost two edges or more, and the agreement there is 0.50 at T = 0, 0.58 at 0.3
-    and 0.72 at 0.5: class 2 is a new class. Beyond T of about 0.5 the border leaves that edge, the
-    pixels of class 2 next to the legs prefer the class they stand on, and it is confused. The
-    uniform law over the ground states has the new class as well, one minimum cut never does.
+    border, and the agreement there is 0.50 at T = 0, 0.58 at 0.3 and 0.72 at 0.5: class 2 is a new
+    class. Beyond T of about 0.5 the border leaves that edge, the pixels of class 2 next to the legs
+    prefer the class they stand on, and it is confused. The uniform law over the ground states has
+    the new class as well, one minimum cut never does.
 
     The border costs 2 at the legs and 4 at the threads, a lone label 4: with one label of a class
     the minimum cut gives everything to the other. From T of about 0.35 entropy, seven places on
     every thread, moves the border there. Of 20 labellings with M = 5, 18 have fewer than 40 errors
     at some T; with M = 10, 15 and 20 all have at most 4, from T = 0 to 0.5.
+
+    Returns
+    -------
+    ToySet
+        Without fixed labels.
 
     Examples
     --------

@@ -1,19 +1,11 @@
 """Energies with a term in whole classes, which keeps one class from taking over.
 
-    balanced_cut     cut(s) + (strength <J> / 2N) sum_c (V_c - N p_c)^2
-    diffused_cut     the same - (gamma <J> / m) sum_i (P_i(s_i) - 1/k)
-    modularity       cut(s) + (gamma / 4W) sum_c (V_c - 2W p_c)^2
-    normalized_cut   (A / 2q) sum_c cut_c / vol_c        vol_c = summed degree of class c
-    ratio_cut        (A / 2q) sum_c cut_c / n_c          n_c = number of points of class c
+The factor A/2q of the ratio forms makes them equal to the cut when all classes are equally large,
+so that temperatures mean the same for all energies: the unit is that of the couplings.
 
-plus the label term of min_cut. <J> is the mean coupling, V_c = n_c or vol_c scaled to sum to N; A
-is the summed size of all points. The factor A/2q makes the ratio forms equal to the cut when all
-classes are equally large, so that temperatures mean the same for all energies: the unit is that of
-the couplings. Shi & Malik (2000); Hagen & Kahng (1992).
-
-N and V_c count the points that may be of one of the q classes: all of them where a state has no
-label. Where every state has one, parts of the graph without label count for no class, because they
-are never called by a name.
+The number of points N and the class sizes V_c count the points that may be of one of the q classes:
+all where a state has no label. Where every state has one, parts of the graph without label count
+for no class, because they are never called by a name.
 
 The diffused cut is for very few labels: with one label a class, a labelling in which two classes
 have changed places costs the cut only the edges of two labelled points. P_i(c) is what reaches
@@ -21,9 +13,8 @@ point i of the labels of class c in random walks (Zhou et al. 2004 with alpha ne
 
     G = (I - alpha S)^-1 Y,    S = D^-1/2 W D^-1/2,    P_i(c) = G_ic / g_c / sum_c' G_ic' / g_c',
 
-g_c = sum_i G_ic, so that all classes carry the same mass however well their labels are placed. k is
-the number of labelled classes; a state without label has no field. m is the mean over the
-unlabelled points of the largest minus the second largest P_i, so that gamma is the usual field
+g_c = sum_i G_ic, so that all classes carry the same mass however well their labels are placed. A
+state without label has no field. Because of the division by m, `diffusion` is the usual field
 difference of a point in units of <J>, whatever alpha and the graph: at 0.2 a single neighbour
 outweighs it at one point, while a group of a hundred points feels twenty.
 
@@ -169,24 +160,18 @@ class DiffusedCut(BalancedCut):
 class Modularity(MinCut):
     """The cut beside a null model, so that no class gains by taking everything.
 
-    ``E = cut(s) + (gamma / 4W) sum_c V_c^2`` plus the label term of `MinCut`. W is the weight of
-    all edges, V_c the summed degree of the points of class c. In a random graph with the same
-    degrees the second term is gamma times the weight inside the classes. With Newman's modularity Q
-    and gamma = 1, E = W (1 - Q). Weights must be positive.
+    ``E = cut(s) + (gamma / 4W) sum_c (V_c - 2W p_c)^2`` plus the label term of `MinCut`. W is the
+    weight of all edges, V_c the summed degree of the points of class c, p_c its expected share (0
+    where all are equal, which adds a constant). Weights must be positive. J. Reichardt and S.
+    Bornholdt, Statistical mechanics of community detection, Phys. Rev. E 74, 016110 (2006).
 
     Parameters
     ----------
     resolution : float, default 1
         gamma, >= 0; 0 is the minimum cut, and larger values make more and smaller classes.
     proportions : array-like of shape (q,), optional
-        Expected shares of the classes in the volume (the summed degree), all equal by default; they
-        are scaled to sum to one.
+        Expected shares of the classes in the summed degree, scaled to sum to one; default: equal.
     <shared>
-
-    References
-    ----------
-    J. Reichardt and S. Bornholdt, Statistical mechanics of community detection, Phys. Rev. E 74,
-    016110 (2006).
 
     Examples
     --------
@@ -229,22 +214,14 @@ class Modularity(MinCut):
 class NormalizedCut(Energy):
     """The cut of every class over its volume.
 
-    ``E = (A / 2q) sum_c cut_c / vol_c`` plus the label term of `MinCut`. cut_c is the weight of
-    the edges that leave class c, vol_c the summed degree of its points, A the volume of all. The
-    factor makes the energy that of the cut where all classes are equally large, so that
-    temperatures mean the same for both. Weights must be positive.
+    ``E = (A / 2q) sum_c cut_c / vol_c`` plus the label term of `MinCut`. cut_c is the weight of the
+    edges that leave class c, vol_c the summed degree of its points, A the volume of all. Weights
+    must be positive. J. Shi and J. Malik, Normalized cuts and image segmentation, IEEE PAMI 22, 888
+    (2000); its method, without labels: `spinlearn.baselines.NormalizedCutClustering`.
 
     Parameters
     ----------
     <shared>
-
-    See Also
-    --------
-    spinlearn.baselines.NormalizedCutClustering : The spectral method, without labels.
-
-    References
-    ----------
-    J. Shi and J. Malik, Normalized cuts and image segmentation, IEEE PAMI 22, 888 (2000).
 
     Examples
     --------
@@ -270,17 +247,13 @@ class RatioCut(NormalizedCut):
     """The cut of every class over its number of points.
 
     ``E = (n / 2q) sum_c cut_c / n_c`` plus the label term of `MinCut`. cut_c is the weight of the
-    edges that leave class c, n_c its number of points. Where all classes are equally large this is
-    the cut. Weights must be positive.
+    edges that leave class c, n_c its number of points. Weights must be positive. L. Hagen and A. B.
+    Kahng, New spectral methods for ratio cut partitioning and clustering, IEEE Trans. CAD 11, 1074
+    (1992).
 
     Parameters
     ----------
     <shared>
-
-    References
-    ----------
-    L. Hagen and A. B. Kahng, New spectral methods for ratio cut partitioning and clustering, IEEE
-    Trans. CAD 11, 1074 (1992).
 
     Examples
     --------

@@ -1,14 +1,7 @@
 """Energies that are sums over edges, with a term for every labelled point; arrays of one's own.
 
-    min_cut    sum_<ij> w_ij (1 - delta(s_i, s_j)) + sum_k h_k (1 - delta(s_k, c_k))
-    harmonic   sum_<ij> w_ij |x(s_i) - x(s_j)|^2 + the same label term
-    lgc        sum_<ij> 2 w_ij / sqrt(d_i d_j) (1 - delta(s_i, s_j)) + the same with h = mu
-    custom     sum_e couplings[e] pair_cost[s_u, s_v] + sum_i fields[i, s_i] + class penalty + ...
-    prior      any energy - strength <J> sum_{i unlabelled} ln prior[s_i]
-
-min_cut is eq. 2 of the paper. The next two are quadratic costs over real functions, taken at
-labellings: harmonic that of Zhu, Ghahramani & Lafferty (2003), with the classes at points x(c), by
-default the unit vectors, where it is twice the min-cut cost; lgc that of Zhou et al. (2004),
+Harmonic and lgc are quadratic costs over real functions, taken at labellings: the first that of
+Zhu, Ghahramani & Lafferty (2003), lgc that of Zhou et al. (2004),
 
     Q(F) = 1/2 (sum_ij w_ij |F_i/sqrt(d_i) - F_j/sqrt(d_j)|^2 + mu sum_i |F_i - Y_i|^2),
 
@@ -38,15 +31,12 @@ class MinCut(Energy):
 
     ``E = sum_<ij> w_ij [s_i != s_j] + sum_k h_k [s_k != c_k]``, eq. 2 of the paper, with the
     labelled points k, their classes c_k and h_k the strength of their labels. Weights may be of
-    either sign. Give it to ``PottsClassifier(energy=...)``, or call it as below.
+    either sign. Give it to ``PottsClassifier(energy=...)``, or call it as below. A. Blum and S.
+    Chawla, Learning from labeled and unlabeled data using graph mincuts, ICML 2001.
 
     Parameters
     ----------
     <shared>
-
-    References
-    ----------
-    A. Blum and S. Chawla, Learning from labeled and unlabeled data using graph mincuts, ICML 2001.
 
     Examples
     --------
@@ -65,7 +55,10 @@ class Harmonic(Energy):
 
     ``E = sum_<ij> w_ij |x(s_i) - x(s_j)|^2`` plus the label term of `MinCut`, with the classes at
     points x(c): the quadratic cost of harmonic functions, taken at labellings. For unit vectors,
-    the default, that is twice the energy of the minimum cut. Weights may be of either sign.
+    the default, that is twice the energy of the minimum cut. Weights may be of either sign. X. Zhu,
+    Z. Ghahramani and J. Lafferty, Semi-supervised learning using Gaussian fields and harmonic
+    functions, ICML 2003. The method that minimises this cost over real numbers:
+    `spinlearn.baselines.HarmonicFields`.
 
     Parameters
     ----------
@@ -74,24 +67,12 @@ class Harmonic(Energy):
         ones cost less, or points. Default: unit vectors, all classes equally far apart.
     <shared>
 
-    See Also
-    --------
-    spinlearn.baselines.HarmonicFields : The method that minimises this cost over real numbers.
-
-    References
-    ----------
-    X. Zhu, Z. Ghahramani and J. Lafferty, Semi-supervised learning using Gaussian fields and
-    harmonic functions, ICML 2003.
-
     Examples
     --------
-    Three grades: a step of two costs four times as much as a step of one.
-
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import Harmonic
-    >>> pair = Graph(2, [(0, 1)])
-    >>> grades = Harmonic(class_values=[0, 1, 2])
-    >>> grades(pair, [0, -1], n_states=3).energy([[0, 1], [0, 2]]).tolist()
+    >>> grades = Harmonic(class_values=[0, 1, 2])  # a step of two costs four times one of one
+    >>> grades(Graph(2, [(0, 1)]), [0, -1], n_states=3).energy([[0, 1], [0, 2]]).tolist()
     [1.0, 4.0]
     """
 
@@ -117,7 +98,9 @@ class LGC(Energy):
     ``E = sum_<ij> 2 w_ij / sqrt(d_i d_j) [s_i != s_j]`` plus the label term of `MinCut`: the cost
     of learning with local and global consistency, taken at labellings. d_i is the summed weight of
     the edges of point i, so that a point with many neighbours is bound no more tightly than one
-    with few. Weights must be positive.
+    with few. Weights must be positive. D. Zhou, O. Bousquet, T. N. Lal, J. Weston and B.
+    Schoelkopf, Learning with local and global consistency, NIPS 2003. The linear method:
+    `spinlearn.baselines.LocalGlobalConsistency`.
 
     Parameters
     ----------
@@ -126,15 +109,6 @@ class LGC(Energy):
         method. Its usual value 0.01 is nothing beside the couplings, which sum to about 2 at every
         point; therefore the default takes the labels as `label_strength` says.
     <shared>
-
-    See Also
-    --------
-    spinlearn.baselines.LocalGlobalConsistency : The linear method.
-
-    References
-    ----------
-    D. Zhou, O. Bousquet, T. N. Lal, J. Weston and B. Schoelkopf, Learning with local and global
-    consistency, NIPS 2003.
 
     Examples
     --------
@@ -158,16 +132,16 @@ class LGC(Energy):
 class Custom(Energy):
     """An energy from arrays of your own; the labels are added to them.
 
-    The arrays are those of `spinlearn.PottsModel`: n points, m edges, q classes. `couplings` may be
-    an array of shape (m,) too: the strength of every edge, in the order of ``graph.edges``, of
-    either sign.
+    The arrays are those of `spinlearn.PottsModel`, for n points, m edges, q classes. `couplings`
+    may be of shape (m,) too: the strength of every edge in the order of ``graph.edges``, of either
+    sign.
 
     Parameters
     ----------
     pair_cost : array-like of shape (q, q), optional
         Symmetric table of the cost of two neighbouring classes. Default: 0 if equal, else 1.
     fields : array-like of shape (n, q), optional
-        Cost of every class at every point. Default: none.
+        Cost of every class at every point.
     class_penalty : ClassPenalty or array-like of shape (q, n + 1), optional
         A term in whole classes; a table gives the cost of every number of points for every class.
     <shared>
@@ -202,9 +176,9 @@ class Custom(Energy):
 
 @dataclass(kw_only=True)
 class ClassPrior(Settings):
-    """Another energy with a field that favours likely classes at every unlabelled point.
+    """Another energy plus ``-strength <J> sum_i ln prior[s_i]`` over the unlabelled points.
 
-    The field is ``-strength <J> ln prior[s_i]``, with <J> the mean coupling of that energy.
+    It favours likely classes; <J> is the mean coupling of that energy.
 
     Parameters
     ----------
@@ -220,9 +194,8 @@ class ClassPrior(Settings):
     --------
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import ClassPrior
-    >>> pair = Graph(2, [(0, 1)])
     >>> rare = ClassPrior(prior=[0.99, 0.01])
-    >>> rare(pair, [-1, -1], n_states=2).fields.round(2).tolist()
+    >>> rare(Graph(2, [(0, 1)]), [-1, -1], n_states=2).fields.round(2).tolist()
     [[0.0, 4.6], [0.0, 4.6]]
     """
 

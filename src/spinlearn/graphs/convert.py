@@ -113,12 +113,8 @@ class GraphSummary:
 
     Attributes
     ----------
-    n_nodes : int
-        Number of nodes.
-    n_edges : int
-        Number of edges.
-    n_components : int
-        Parts of the graph that no edge joins.
+    n_nodes, n_edges, n_components : int
+        Number of nodes, of edges, and of parts that no edge joins.
     n_isolated : int
         Nodes without an edge; each is a component of its own.
     component_sizes : tuple of int

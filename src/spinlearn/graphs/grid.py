@@ -1,9 +1,4 @@
-"""Pixels of an image mask as a graph of adjacent ones, joined by how alike they are.
-
-    w_ij = exp(-|v_i - v_j|^2 / (2 contrast^2))              (Boykov & Jolly, ICCV 2001)
-
-with the values v of the image, of one channel or several.
-"""
+"""Pixels of an image mask as a graph of adjacent ones (weights: Boykov & Jolly, ICCV 2001)."""
 
 from __future__ import annotations
 
@@ -29,16 +24,15 @@ class PixelGrid(Settings):
     """Join adjacent pixels of a mask, all alike or by how alike they look.
 
     As ``graph=PixelGrid()`` of a classifier it takes the mask as X and, as y, an image of labels of
-    the same shape or one label per True pixel. With the image itself, weights are exp(-(v_i -
-    v_j)^2 / (2 contrast^2)).
+    the same shape or one label per True pixel. With the image itself, of one channel or several,
+    weights are exp(-|v_i - v_j|^2 / (2 contrast^2)).
 
     Parameters
     ----------
     connectivity : {4, 8}, default 4
         4 joins pixels that share a side, 8 also those that share a corner.
     values : array of shape (height, width) or (height, width, channels), optional
-        The image itself: pixels of like values hold together, and borders follow its edges. None
-        joins all alike.
+        The image itself: borders follow its edges. None joins all alike.
     contrast : float, optional
         The difference of values that counts as one. Default: the root of the mean square over all
         pairs of adjacent pixels.

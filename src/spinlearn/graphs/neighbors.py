@@ -1,19 +1,9 @@
 """Graph builders from points or distances, the metrics, and the weights of edges.
 
-KNN         i and j are joined if either is among the k nearest neighbours of the other; so is an
-            unseen point with training points, whose own neighbours stay those in training.
-MutualKNN   ... if each is among those of the other, plus the minimum spanning tree, which keeps
-            the graph in one piece (Blatt, Wiseman & Domany, Neural Computation 9, 1805, 1997).
-Radius      ... if they are at most a given distance apart.
-
-Ties are broken by index; a point is never its own neighbour, however many copies it has.
-
-constant   W_ij = 1
-gaussian   W_ij = exp(-d_ij^2 / a^2)         a: mean distance over the edges of the graph
-local      W_ij = exp(-d_ij^2 / (a_i a_j))   a_i: mean distance of point i to its neighbours
-
-All three are exp(-(d / a_i)(d / a_j)) with a scale per point: infinite for "constant", common to
-all for "gaussian".
+Ties are broken by index; a point is never its own neighbour, however many copies it has. An unseen
+point is joined to training points as these are, but their own neighbours stay those in training.
+All weights are exp(-(d / a_i)(d / a_j)) with a scale per point: infinite for "constant", common to
+all for "gaussian", the mean distance of point i to its neighbours for "local".
 
 Metrics are Euclidean geometry, so that one exact search serves them all.
 
@@ -80,11 +70,10 @@ _BLOCK = 2**22  # numbers held at a time, 32 MB
 
 
 class PointSpace:
-    """Points (n, d) under the metric "euclidean", "cosine" or "correlation".
+    """Points (n, d) as coordinates whose Euclidean distances order them as the metric does.
 
-    They become coordinates whose Euclidean distances order points as the metric does. The unit of
-    length is a power of two near the largest coordinate of the training points, lest squares
-    overflow or vanish; 1 for "cosine" and "correlation".
+    The unit of length is a power of two near the largest coordinate of the training points, lest
+    squares overflow or vanish; 1 for "cosine" and "correlation".
     """
 
     def __init__(
@@ -302,9 +291,9 @@ class PointBuilder(Settings):
     def build(self, X: Any, callback: Callback | None = None, *, checked: bool = False) -> Graph:
         """The graph of points; its weights are similarities in (0, 1].
 
-        `X` (n, d) are points, as an array or a data frame; with metric="precomputed" a symmetric
-        matrix (n, n) of distances. A `checked` X is an array of finite numbers: it is not looked at
-        again. The `callback` is told of the progress; a true answer stops with a StoppedError.
+        `X` (n, d) is an array or data frame; with metric="precomputed" symmetric distances (n, n).
+        A `checked` X is an array of finite numbers: it is not looked at again. The `callback` is
+        told of the progress; a true answer stops with a StoppedError.
         """
         self._check()
         points = X if checked else checked_points(X, metric=self.metric)
@@ -416,9 +405,9 @@ class KNN(PointBuilder):
         edges; exp(-d^2 / (a_i a_j)) with the mean distances of the two points' own edges; or 1.
     search : {"auto", "exact", "faiss"} or transformer, default "auto"
         How neighbours are found: exactly; by faiss (``pip install 'spinlearn[ann]'``), which misses
-        some of them; or by a neighbour transformer in scikit-learn's style, which is given
-        coordinates whose Euclidean distances order points as the metric does. "auto" is exact up to
-        50,000 points, or where faiss is not installed.
+        some; or by a neighbour transformer in scikit-learn's style, given coordinates whose
+        Euclidean distances order points as the metric does. "auto": exact up to 50,000 points or
+        without faiss.
     n_components : int, "auto" or None, default None
         Principal components in which neighbours are looked for; None: all features. "auto" reduces
         where features outnumber what the points support.
@@ -426,8 +415,7 @@ class KNN(PointBuilder):
     Attributes
     ----------
     recall_ : float or None
-        After `build`: the measured share of the true neighbours that were found, None where all
-        are.
+        After `build`: the measured share of the true neighbours found; None where all are.
 
     Examples
     --------
@@ -466,24 +454,20 @@ class KNN(PointBuilder):
 class MutualKNN(PointBuilder):
     """Join points that are among each other's k nearest neighbours.
 
+    M. Blatt, S. Wiseman and E. Domany, Data clustering using a model granular magnet, Neural
+    Computation 9, 1805 (1997).
+
     Parameters
     ----------
     n_neighbors, metric, weights, n_components
         As for `KNN`.
     spanning_tree : bool, default True
-        Whether to add the minimum spanning tree of all points, so that the graph is in one piece.
-
-    References
-    ----------
-    M. Blatt, S. Wiseman and E. Domany, Data clustering using a model granular magnet, Neural
-    Computation 9, 1805 (1997).
+        Whether to add the minimum spanning tree of all points: the graph is in one piece then.
 
     Examples
     --------
     >>> from spinlearn import MutualKNN
     >>> points = [[0.0], [1.0], [3.0], [3.5]]
-    >>> MutualKNN(n_neighbors=1).build(points).edges.tolist()
-    [[0, 1], [1, 2], [2, 3]]
     >>> MutualKNN(n_neighbors=1, spanning_tree=False).build(points).edges.tolist()
     [[0, 1], [2, 3]]
     """

@@ -25,8 +25,8 @@ SQUARES_VANISH = 1e-150  # of a unit: the squares of smaller lengths are no norm
 def checked_points(X: Any, name: str = "X", metric: str = "euclidean") -> FloatArray:
     """Rows of `X` as points: float64, finite, C-contiguous, (n, d), not necessarily a copy.
 
-    An array-like or a data frame with at least one row and one column; booleans, integers and
-    objects that are numbers will do. Errors call it `name`.
+    An array-like or a data frame with a row and a column at least, of numbers of any type. Errors
+    call it `name`.
     """
     if hasattr(X, "tocoo"):
         raise InvalidInputError(
@@ -71,9 +71,8 @@ def checked_points(X: Any, name: str = "X", metric: str = "euclidean") -> FloatA
 def refuse_lost_distances(points: FloatArray, relative: float = SQUARES_VANISH) -> None:
     """Refuse points most of which coincide once the largest value sets the scale.
 
-    Lengths are measured in units of the largest coordinate, lest squares overflow; one value of
-    1e300 then leaves nothing of the differences between the others, which are lost below the part
-    `relative` of it.
+    Lengths are in units of the largest coordinate, lest squares overflow: one value of 1e300 leaves
+    nothing of the differences between the others, lost below the part `relative` of it.
     """
     largest = max(points.max(), -points.min())
     least = largest * relative
@@ -148,10 +147,7 @@ class Reduction:
 
 
 def checked_components(asked: Any, n_points: int, n_features: int) -> int | None:
-    """How many components to keep, None for all features.
-
-    `asked` is "auto", None for all features, or a number.
-    """
+    """How many components to keep, None for all; `asked` is that, or "auto"."""
     if asked is None:
         return None
     if isinstance(asked, str) and asked == "auto":

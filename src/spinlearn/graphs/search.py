@@ -6,13 +6,12 @@ candidates' coordinates, and a row is settled once its k-th distance lies below 
 others are asked again with more candidates. So neither rounding in |x|^2 + |y|^2 - 2 x.y nor the
 order in which a tree meets tied points can change a result.
 
-`FaissSearch` asks an inverted file of faiss: points are listed by the nearest of some thousand
-centres, and a query looks through the lists of its nearest centres, as many as it takes until the
-measured recall, the share of true neighbours that are found for a sample of the points, reaches
-RECALL; if it takes too many, as it may with many features, all points are looked at.
-`TransformerSearch` asks any neighbour transformer in scikit-learn's style, such as
-`KNeighborsTransformer` or pynndescent's. Only a neighbour that neither lists can make a difference:
-distances are recomputed in double precision and ties broken by index in every search.
+`FaissSearch` asks an inverted file: points are listed by the nearest of some thousand centres, and
+a query looks through the lists of its nearest centres, as many as it takes until the measured
+recall, the share of true neighbours found for a sample of the points, reaches RECALL; if it takes
+too many, as it may with many features, all points are looked at. Of it and `TransformerSearch`
+(`KNeighborsTransformer`, pynndescent ...) only candidates are taken: distances are recomputed in
+double precision and ties broken by index in every search.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""Minimisers: labellings of least energy, the limit T = 0.
+"""Minimisers: labellings of least energy, the limit T = 0; a new one is one file and one line here.
 
-A new one is one file and one line here. `minimize` takes the best that the model allows: a minimum
-cut (exact) for two states, alpha-expansion or swaps for more, annealing where neighbours repel; for
-energies with a class-level term annealing of modules (`multilevel`) if that is quadratic, else of
-clusters (`class_annealing`).
+`minimize` takes the best that the model allows: a minimum cut (exact) for two states,
+alpha-expansion or swaps for more, annealing where neighbours repel; for energies with a class-level
+term `multilevel` if that is quadratic, else `class_annealing`.
 """
 
 from __future__ import annotations
@@ -82,7 +81,6 @@ def minimize(model: PottsModel, method: str = "auto", seed: int | None = None) -
     Parameters
     ----------
     model : PottsModel
-        The energy.
     method : str, default "auto"
         "min_cut", "expansion", "swap", "annealing", "multilevel", "hasty" (the same with a sixth of
         the effort), "class_annealing", or "auto": the first of them that the model allows.

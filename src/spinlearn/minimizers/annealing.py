@@ -1,15 +1,14 @@
 """Annealing: of pairwise models by single nodes, of any energy by clusters where they are valid.
 
-annealing        The fallback for energies that no cut minimises, the best labelling kept. T falls
-                 geometrically, from where the stiffest node moves freely (its cost / ln 2) to where
-                 a weak bond is almost never broken (its cost / ln 100), by single-node Metropolis
-                 moves; then descent to the nearest local minimum.
-class_annealing  Class-level terms included. Several walkers cool geometrically from the mean-field
-                 bound of the ordering temperature, above which nothing is ordered, to a sixtieth of
-                 it; the best labelling of each is taken down to the nearest that no single node can
-                 improve. Where the class term depends on class sizes only, walkers move by
-                 Swendsen-Wang clusters and exchanges of two classes (`kernels.clusters`), else by
-                 heat bath and corrected Wolff flips (`kernels.nodes`).
+`annealing`: T falls geometrically, from where the stiffest node moves freely (its cost / ln 2) to
+where a weak bond is almost never broken (its cost / ln 100), by single-node Metropolis moves; then
+descent to the nearest local minimum. The best labelling is kept.
+
+`class_annealing`: class-level terms included. Several walkers cool geometrically from the
+mean-field bound of the ordering temperature, above which nothing is ordered, to a sixtieth of it;
+the best labelling of each is taken down to the nearest that no single node can improve. Where the
+class term depends on class sizes only, walkers move by Swendsen-Wang clusters and exchanges of two
+classes (`kernels.clusters`), else by heat bath and corrected Wolff flips (`kernels.nodes`).
 
 Kirkpatrick, Gelatt & Vecchi, Science 220, 671 (1983). Axes: n nodes, q states, R runs.
 """
@@ -60,12 +59,9 @@ def annealing(
     ----------
     model : PottsModel
         Without a term in whole classes.
-    n_sweeps : int, default 500
-        Temperatures of a run, one sweep each.
-    n_runs : int, default 4
-        Runs from random labellings.
+    n_sweeps, n_runs : int, default 500, 4
+        Temperatures of a run, one sweep each; runs, from random labellings.
     seed : int, optional
-        Of random numbers; the same seed gives the same labelling.
 
     Returns
     -------
@@ -73,12 +69,10 @@ def annealing(
 
     Examples
     --------
-    A ring of three points that repel each other cannot have all its wishes: one edge stays unhappy.
-
     >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.minimizers import annealing
     >>> ring = PottsModel(Graph(3, [(0, 1), (1, 2), (0, 2)], [-1, -1, -1]), n_states=2)
-    >>> annealing(ring, seed=0).energy
+    >>> annealing(ring, seed=0).energy  # of three points that repel each other two are alike
     -2.0
     """
     refuse(class_level_reason(model), n_sweeps, n_runs)
@@ -137,12 +131,9 @@ def class_annealing(
     ----------
     model : PottsModel
         Any: with or without a term in whole classes, any pair cost, couplings of either sign.
-    n_sweeps : int, default 300
-        Temperatures of a run, one sweep each.
-    n_runs : int, default 16
-        Runs from random labellings.
+    n_sweeps, n_runs : int, default 300, 16
+        Temperatures of a run, one sweep each; runs, from random labellings.
     seed : int, optional
-        Of random numbers; the same seed gives the same labelling.
 
     Returns
     -------
@@ -210,10 +201,9 @@ def annealed(
 def descend_walkers(
     states: StateArray, model: PottsModel, kernel: KernelModel, stream: npt.NDArray[np.uint64]
 ) -> int:
-    """Single nodes by heat bath at T = 0 until no labelling (R, n) gains; the number of sweeps.
+    """Single nodes by heat bath until no labelling (R, n) gains, in place; the number of sweeps.
 
-    In place, for every energy, at a temperature so low that only the lowest states have weight;
-    ties are drawn.
+    T is so low that only the lowest states have weight; ties are drawn.
     """
     scale = max(model.energy_scale, 1e-200)
     cold = np.full(len(states), 1e12 / scale)

@@ -1,34 +1,31 @@
 """Minimum cuts: exact ground states for two states, moves by cuts and their bound for more.
 
-minimum_cut      E(s) of two states with J (2 V(0,1) - V(0,0) - V(1,1)) >= 0 is the weight of a cut
-                 between a source (state 0) and a sink (state 1), clamped nodes folded into terminal
-                 capacities; by the theorem of Ford and Fulkerson the maximum flow is a lower bound
-                 that the minimum cut attains (Blum & Chawla 2001).
-alpha_expansion  Every node keeps its state or takes alpha, all at once. For alpha = 0, 1, ... in
-                 turn, until q moves in a row gain nothing. For the Potts cost the result is at most
-                 twice the least energy (all terms >= 0), for a metric V at most
-                 2 max V / min_{a != b} V times.
-alpha_beta_swap  All nodes in state alpha or beta choose anew between the two. Weaker for a metric
-                 cost, but any semi-metric will do. (Boykov, Veksler & Zabih, ICCV (1999), IEEE PAMI
-                 23, 1222 (2001), for both: every move is the best of exponentially many, and the
-                 energy never rises.)
-isolation_bound  With x^a_i = [s_i = a], an edge between two different states is cut in exactly two
-                 of the q binary problems "a against the rest", and field_i(s_i) counts once if
-                 state a of node i costs twice that in problem a:
+`minimum_cut`: E(s) of two states with J (2 V(0,1) - V(0,0) - V(1,1)) >= 0 is the weight of a cut
+between a source (state 0) and a sink (state 1), clamped nodes folded into terminal capacities; by
+the theorem of Ford and Fulkerson the maximum flow is a lower bound that the minimum cut attains
+(Blum & Chawla 2001).
 
-                     E(s) = 1/2 sum_a ( sum_e J_e |x^a_u - x^a_v| + 2 sum_i field_i(a) x^a_i )
-                          >= 1/2 sum_a min_x ( ... )
+`alpha_expansion`: every node keeps its state or takes alpha, all at once. For alpha = 0, 1, ... in
+turn, until q moves in a row gain nothing. For the Potts cost the result is at most twice the least
+energy (all terms >= 0), for a metric V at most 2 max V / min_{a != b} V times. `alpha_beta_swap`:
+all nodes in state alpha or beta choose anew between the two, for any semi-metric. (Boykov, Veksler
+& Zabih, ICCV (1999), IEEE PAMI 23, 1222 (2001), for both: every move is the best of exponentially
+many, and the energy never rises.)
 
-                 each minimum a cut (Dahlhaus et al., SIAM J. Comput. 23, 864 (1994), for clamps
-                 only). Fields are counted from their least value at every node, which makes the
-                 bound tighter.
-randomized_cut   A single minimum cut is one of possibly many, chosen by accident, and often
-                 lopsided. Blum, Lafferty, Rwebangira & Reddy (ICML 2004) add noise of small
-                 magnitude to the weights, cut again and again, drop the cuts that give almost all
-                 points to one class, and let the rest vote; the margin of the vote is the
-                 confidence. Here the noise is uniform on [0, noise] in units of the mean coupling.
+`isolation_bound`: with x^a_i = [s_i = a], an edge between two different states is cut in exactly
+two of the q binary problems "a against the rest", and field_i(s_i) counts once if state a of node i
+costs twice that in problem a:
 
-See `kernels.cuts` for the networks and the flow.
+    E(s) = 1/2 sum_a ( sum_e J_e |x^a_u - x^a_v| + 2 sum_i field_i(a) x^a_i )
+         >= 1/2 sum_a min_x ( ... )
+
+each minimum a cut (Dahlhaus et al., SIAM J. Comput. 23, 864 (1994), for clamps only). Fields are
+counted from their least value at every node, which makes the bound tighter.
+
+`randomized_cut`: a single minimum cut is one of possibly many, and often lopsided. Blum, Lafferty,
+Rwebangira & Reddy (ICML 2004) add small noise to the weights, here uniform on [0, noise] in units
+of the mean coupling, cut again and again, drop the cuts that give almost all points to one class,
+and let the rest vote; the margin of the vote is the confidence.
 """
 
 from __future__ import annotations
@@ -224,8 +221,8 @@ def alpha_expansion(model: PottsModel, *, bound: bool = False, stop: Stop | None
     bound : bool, default False
         Also compute a lower bound, by q more cuts; the result is `exact` if it attains it.
     stop : callable, optional
-        Asked before every cut; once it says true, the best labelling so far is returned, without a
-        bound unless that was ready.
+        Asked before every cut; if true, the best labelling so far is returned, without a late
+        bound.
 
     Returns
     -------
@@ -255,10 +252,9 @@ def alpha_beta_swap(model: PottsModel, *, stop: Stop | None = None) -> Minimum:
     Parameters
     ----------
     model : PottsModel
-        Couplings >= 0, and a pair cost that is a semi-metric: the triangle inequality is not
-        needed.
+        Couplings >= 0, and a pair cost that is a semi-metric: no triangle inequality is needed.
     stop : callable, optional
-        Asked before every cut; once it says true, the best labelling so far is returned.
+        Asked before every cut; if true, the best labelling so far is returned.
 
     Returns
     -------
@@ -331,7 +327,7 @@ def _by_moves(
 
 
 def isolation_bound(model: PottsModel, *, stop: Stop | None = None) -> float | None:
-    """A lower bound of the energy of all labellings, from q minimum cuts.
+    """A lower bound of all energies, from q minimum cuts; None if it does not apply.
 
     It applies to couplings >= 0 and pair costs that are zero for equal states and positive for
     different ones; the smallest of these takes the place of Potts' 1.
@@ -339,9 +335,8 @@ def isolation_bound(model: PottsModel, *, stop: Stop | None = None) -> float | N
     Parameters
     ----------
     model : PottsModel
-        The energy.
     stop : callable, optional
-        Asked before every cut; once it says true, the result is None.
+        Asked before every cut; if true, the result is None.
 
     Returns
     -------
@@ -424,14 +419,12 @@ def randomized_cut(
     model : PottsModel
         Couplings >= 0; two states are cut by `minimum_cut`, more by `alpha_expansion`.
     n_cuts : int, default 100
-        Cuts to be made.
     noise : float, default 0.2
         Largest noise, in units of the mean coupling.
     min_balance : float, default 0.1
         A cut counts only if its smallest class has at least this share of n / q nodes; 0.1 asks for
         5 % of the points on either side of a cut in two, as the authors do.
     seed : int, optional
-        Of random numbers; the same seed gives the same labelling.
 
     Returns
     -------
@@ -439,13 +432,11 @@ def randomized_cut(
 
     Examples
     --------
-    Equal weights: no edge of the chain is better than another, and the noise decides.
-
     >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.minimizers import randomized_cut
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> vote = randomized_cut(PottsModel(chain, 2, clamped=[0, -1, -1, 1]), seed=0)
-    >>> bool(vote.shares[1, 0] > vote.shares[2, 0] > 0)  # the nearer label gets more votes
+    >>> chain = PottsModel(Graph(4, [(0, 1), (1, 2), (2, 3)]), 2, clamped=[0, -1, -1, 1])
+    >>> shares = randomized_cut(chain, seed=0).shares  # of equal weights, the noise decides
+    >>> bool(shares[1, 0] > shares[2, 0] > 0)  # the nearer label gets more votes
     True
     """
     if isinstance(n_cuts, bool) or not isinstance(n_cuts, (int, np.integer)) or n_cuts < 1:

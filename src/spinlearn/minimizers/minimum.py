@@ -40,9 +40,8 @@ class Minimum:
     method : str
         Name of the minimiser.
     undecided : bool array (n,)
-        Nodes whose state is arbitrary: another minimum, found without further work, gives them
-        another state. Nodes that no label and no field reaches are always among them, and take
-        state 0 (in annealing: any).
+        Nodes to which another minimum, found without further work, gives another state; among them
+        always those that no label and no field reaches, which take state 0 (in annealing: any).
     lower_bound : float or None
         No labelling has less energy than this; None where the method gives no bound.
     sweeps : int
@@ -100,11 +99,9 @@ class MinimumCut(Minimum):
 
     Examples
     --------
-    A chain with equal weights can be cut at any of its three edges:
-
     >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.minimizers import minimum_cut
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
+    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])  # it can be cut at any edge
     >>> cut = minimum_cut(PottsModel(chain, 2, clamped=[0, -1, -1, 1]))
     >>> cut.fewest_zeros.tolist(), cut.fewest_ones.tolist(), cut.n_blocks
     ([0, 1, 1, 1], [0, 0, 0, 1], 2)
@@ -210,9 +207,8 @@ def unreachable(model: PottsModel) -> BoolArray:
     """Nodes whose part of the graph has no clamp, no field and no preferred state, (n,).
 
     Parts are joined by couplings other than zero, under a class-level term by any edge. All states
-    of a part tie if the pair cost treats them alike, as Potts does, or if one state throughout
-    costs least, whichever it is. Where the pair cost prefers a state, only nodes without neighbours
-    are left.
+    of a part tie if the pair cost treats them alike, or if one state throughout costs least,
+    whichever it is. Where it prefers a state, only nodes without neighbours are left.
     """
     decided = (model.clamped != FREE) | (np.ptp(model.fields, axis=1) > 0)
     if model.class_penalty is not None:

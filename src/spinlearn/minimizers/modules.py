@@ -1,20 +1,19 @@
 """Trees of modules, and the partition of a graph into blocks.
 
-ModuleTree  Which groups of a graph hold together, and how well. Small modules are joined two at a
-            time, those with the largest
+`ModuleTree`: which groups of a graph hold together, and how well. Small modules are joined two at a
+time, first those with the largest coupling over what chance would put between them,
 
-                rho(A, B) = 2W J(A, B) / (V_A V_B)
+    rho(A, B) = 2W J(A, B) / (V_A V_B).
 
-            first: the coupling between two groups over what chance would put there. Joining while
-            rho exceeds gamma is greedy optimisation of modularity at resolution gamma, so that one
-            tree holds the modules of all resolutions. Parts of the graph that nothing couples are
-            joined last, the smallest first.
-partition   Blocks of nodes that few edges join: what workers share out among themselves. Small
-            modules are ordered by Fiedler's vector, the second eigenvector of the normalised
-            adjacency of the contracted graph, and cut into ranges of about equally many nodes. On
-            neighbour graphs of 10,000 and 70,000 points 2 % of the edges then join two halves; in
-            reverse Cuthill-McKee order it is 10 to 12 %. Beyond MANY nodes modules would take too
-            long: ranges of an order in which neighbours are close do instead.
+Joining while rho exceeds gamma is greedy optimisation of modularity at resolution gamma, so that
+one tree holds the modules of all resolutions. Parts that nothing couples are joined last, the
+smallest first.
+
+`partition`: blocks of nodes that few edges join, for workers to share. Small modules are ordered by
+Fiedler's vector, the second eigenvector of the normalised adjacency of the contracted graph, and
+cut into ranges of about equally many nodes. On neighbour graphs of 10,000 and 70,000 points 2 % of
+the edges then join two halves; in reverse Cuthill-McKee order it is 10 to 12 %. Beyond MANY nodes
+modules would take too long: ranges of an order in which neighbours are close do instead.
 """
 
 from __future__ import annotations
@@ -91,13 +90,12 @@ def _second_vector(graph: Graph, member: IntArray) -> FloatArray:
 
 
 class ModuleTree:
-    """The tree of one graph, of which weights >= 0 count.
+    """The tree of one graph, of which weights >= 0 count; nodes that are modules hold `inner`.
 
-    Groups are numbered: the k modules from 0, then what was joined, the whole graph last. `inner`
-    is the summed coupling inside every node, where nodes are modules themselves. `children[i]` are
-    the two groups of which group k + i was made, `crossing[i]` the coupling between them,
-    `heights[i]` the least rho up to there. `order` are nodes in an order in which every group is a
-    run, from `begin` to `end`.
+    Groups are numbered: the k modules from 0, then what was joined, the whole graph last.
+    `children[i]` are the two groups of which group k + i was made, `crossing[i]` the coupling
+    between them, `heights[i]` the least rho up to there. `order` are nodes in an order in which
+    every group is a run, from `begin` to `end`.
     """
 
     def __init__(self, graph: Graph, seed: int = 0, inner: FloatArray | None = None) -> None:

@@ -3,16 +3,16 @@
 Where whole clusters sit in the wrong class, node moves are hopeless and cluster moves rare. So
 nodes are joined into small modules, modules into larger ones while there are too many, the model of
 the modules is annealed by `class_annealing`, and its labellings are taken back level by level, at
-each down to the nearest that no single node can improve. This is done with modules of several
-resolutions. Then all labellings are laid over each other: nodes on which they agree, whatever the
-class, become one module each, and the model of those, a few dozen, is annealed too. Every labelling
-so far is a labelling of it, so that good parts of different ones are put together.
+each down to the nearest that no single node can improve. This is done for several resolutions. Then
+all labellings are laid over each other: nodes on which they agree, whatever the class, become one
+module each, and the model of those, a few dozen, is annealed too: it puts good parts of different
+labellings together.
 
 A labelling that is constant on modules has the same energy in the contracted model: couplings
-between two modules, fields and sizes add up, and an edge inside a module becomes a field, what it
-costs when both its ends are in one state. Modules come from greedy moves at high resolution
-(`spinlearn.kernels.graph_tools`): small ones, a dozen nodes each, that hardly ever straddle a
-border of the least energy, while a whole cluster is left in few enough pieces to be moved at once.
+between two modules, fields and sizes add up, and an edge inside a module becomes a field. Modules
+come from greedy moves at high resolution (`spinlearn.kernels.graph_tools`): small ones, a dozen
+nodes each, that hardly ever straddle a border of the least energy, while a whole cluster is left in
+few enough pieces to be moved at once.
 
 Blondel et al. (2008) for modules; Karypis & Kumar, SIAM J. Sci. Comput. 20, 359 (1998), for levels;
 Houdayer & Martin, Phys. Rev. Lett. 83, 1030 (1999), for laying labellings over each other.
@@ -61,10 +61,10 @@ def modules(
 ) -> IntArray:
     """Module of every node, numbered from 0, (n,).
 
-    Clamped nodes are not moved, others may join them: no module holds two of them. The higher the
+    Clamped nodes are not moved, others may join them: no module holds two. The higher the
     resolution of modularity's null model, the smaller the modules. Nodes that are modules
-    themselves have for `mass` the sum of what they hold, the couplings inside them included;
-    default: `masses`. The generator draws the order in which nodes take their turn.
+    themselves have for `mass` the sum of what they hold, couplings inside them included (default:
+    `masses`). The generator draws the order in which nodes take their turn.
     """
     graph, n = model.graph, model.n_nodes
     weights = (model.couplings * likeness(model))[graph.edge_ids]
@@ -110,8 +110,7 @@ def likeness(model: PottsModel) -> float:
 def contracted(model: PottsModel, member: IntArray) -> PottsModel:
     """The model of the modules: E(coarse states) = E(coarse states[member]).
 
-    Modules `member` are numbered from 0 without gaps; clamped nodes of one module are alike. A
-    class term must be quadratic.
+    Modules are numbered from 0 without gaps; their clamped nodes are alike, a class term quadratic.
     """
     k, q = int(member.max()) + 1, model.n_states
     ends = member[model.graph.edges]
@@ -158,12 +157,10 @@ def multilevel(
         Its term in whole classes, if any, is quadratic; any pair cost, couplings of either sign.
     resolutions : sequence of float, default (2, 4, 8)
         One try for each, with modules at that resolution: the higher, the smaller they are.
-    n_sweeps : int, default 100
-        Temperatures of an annealing run, one sweep each.
-    n_runs : int, default 12
-        Annealing runs of every try; fewer where more than 2000 modules are left.
+    n_sweeps, n_runs : int, default 100, 12
+        Temperatures of an annealing run, one sweep each; runs of every try, fewer where more than
+        2000 modules are left.
     seed : int, optional
-        Of random numbers; the same seed gives the same labelling.
 
     Returns
     -------
