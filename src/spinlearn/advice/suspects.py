@@ -203,7 +203,7 @@ class LeftOut:
         return np.asarray(values / np.where(total > 0, total, 1.0))
 
     def margins(self) -> tuple[FloatArray, npt.NDArray[np.intp]]:
-        """By how much the best other class is more probable, -1 of a class's last label, and which."""
+        """By how much the best other class is more probable, -1 for the last label, and which."""
         laws = self.laws()
         own = laws[self._rows, self._states].copy()
         laws[self._rows, self._states] = -1.0
