@@ -57,3 +57,10 @@ def grid_graph(height: int, width: int, weights: np.ndarray | None = None) -> Gr
     right = np.column_stack([number[:, :-1].ravel(), number[:, 1:].ravel()])
     down = np.column_stack([number[:-1].ravel(), number[1:].ravel()])
     return Graph(height * width, np.concatenate([right, down]), weights)
+
+
+def cliques(*sizes: int, links=()) -> Graph:
+    """Complete graphs of these sizes side by side, and links between their nodes."""
+    part = np.repeat(np.arange(len(sizes)), sizes)
+    inside = np.argwhere(np.triu(part[:, None] == part, 1)).tolist()
+    return Graph(len(part), [*inside, *links])

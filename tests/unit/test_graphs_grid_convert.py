@@ -9,15 +9,11 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from spinlearn import PottsClassifier, TemperatureRule
+from spinlearn import PottsClassifier
 from spinlearn.baselines import LocalGlobalConsistency
 from spinlearn.errors import InvalidInputError, LabelWarning
 from spinlearn.graphs import PixelGrid, as_graph, describe, from_networkx
 from spinlearn.model.graph import Graph
-
-
-def edge_set(graph):
-    return set(map(tuple, graph.edges.tolist()))
 
 
 @pytest.mark.parametrize("shape", [(1, 6), (6, 1), (5, 7)])
@@ -38,7 +34,7 @@ def test_pixel_grid_matches_networkx(shape, connectivity, share):
     assert places.tolist() == sorted(map(list, lattice.nodes))
     number = {tuple(place): i for i, place in enumerate(places.tolist())}
     expected = {tuple(sorted((number[a], number[b]))) for a, b in lattice.edges}
-    assert edge_set(graph) == expected
+    assert set(map(tuple, graph.edges.tolist())) == expected
     assert graph.n_nodes == mask.sum()
     assert np.all(graph.weights == 1)
     np.testing.assert_array_equal(clone(grid).build(mask.astype(int)).edges, graph.edges)
@@ -60,10 +56,7 @@ def test_bad_masks_are_refused(mask, message):
 
 
 def test_from_networkx_keeps_names_and_weights():
-    source = nx.Graph()
-    source.add_edge("c", "a", weight=2.5)
-    source.add_edge("a", ("b", 1))
-    source.add_edge("a", "a", weight=9.0)
+    source = nx.Graph([("c", "a", {"weight": 2.5}), ("a", ("b", 1)), ("a", "a", {"weight": 9.0})])
     source.add_node("alone")
     graph, names = from_networkx(source)
     assert names == list(source.nodes) == ["c", "a", ("b", 1), "alone"]
@@ -87,7 +80,6 @@ def test_from_networkx_keeps_names_and_weights():
             (nx.Graph([("a", "b", {"weight": 1}), ("b", "c", {"weight": bad})]), said)
             for bad, said in [
                 ("2.5", r"edge \('b', 'c'\) .* has weight='2.5', which is no real.*weight=None"),
-                ([1.0], r"edge \('b', 'c'\) .* has weight=\[1.0\]"),
                 (np.float32("inf"), r"edge \('b', 'c'\) .* has weight=inf, which is NaN or inf"),
                 (10**400, r"edge \('b', 'c'\)"),
             ]
@@ -140,22 +132,15 @@ def test_a_classifier_takes_the_mask_of_an_image():
         PixelGrid().attach(mask, mask)
 
 
-@pytest.mark.parametrize(
-    ("shape", "said"),
-    [
+def test_strokes_of_another_size_than_the_mask_are_refused():
+    for shape, said in (
         ((9, 13), r"y has shape \(9, 13\), but the mask \(6, 11\): give one label per pixel"),
         ((11, 6), r"y has shape \(11, 6\), but the mask \(6, 11\).*turned \(y\.T\)"),
         ((6, 11, 3), r"y has shape \(6, 11, 3\), but the mask \(6, 11\)"),
-    ],
-)
-def test_strokes_of_another_size_than_the_mask_are_refused(shape, said):
-    strokes = np.full(shape, -1)
-    strokes[0, 0], strokes[-1, -1] = 0, 1
-    with pytest.raises(InvalidInputError, match=said):
-        PottsClassifier(graph=PixelGrid()).fit(np.ones((6, 11), dtype=bool), strokes)
-
-
-# -- what the image shows ----------------------------------------------------------------------
+    ):
+        strokes = np.arange(np.prod(shape)).reshape(shape)
+        with pytest.raises(InvalidInputError, match=said):
+            PottsClassifier(graph=PixelGrid()).fit(np.ones((6, 11), dtype=bool), strokes)
 
 
 @pytest.mark.slow
@@ -167,15 +152,15 @@ def test_strokes_fill_what_the_image_shows_and_not_what_lies_near():
     strokes = np.full(truth.shape, -1)
     strokes[12, 10:14] = 1
     strokes[1, 2:-2] = 0
-    share = []
-    for values in (image, None):
-        rule = TemperatureRule(name=0.2, grid=[0.2])
-        clf = PottsClassifier(
-            method="paper", graph=PixelGrid(values=values), random_state=0, temperature=rule
-        ).fit(np.ones(truth.shape, dtype=bool), strokes)
-        share.append(np.mean(clf.forced_labels_ == truth.ravel()))
-    assert share[0] > 0.99
-    assert share[1] < 0.9
+    paper = PottsClassifier(method="paper", random_state=0, temperature="0.2:grid=0.2")
+    shown, near = (
+        paper.set_params(graph=PixelGrid(values=values))
+        .fit(np.ones(truth.shape, dtype=bool), strokes)
+        .forced_labels_
+        for values in (image, None)
+    )
+    assert np.mean(shown == truth.ravel()) > 0.99
+    assert np.mean(near == truth.ravel()) < 0.9
 
 
 def test_weights_are_those_of_the_formula():
@@ -206,9 +191,6 @@ def test_weights_are_those_of_the_formula():
 def test_images_that_do_not_fit_are_refused(settings, said):
     with pytest.raises(InvalidInputError, match=said):
         PixelGrid(**settings).build(np.ones((2, 2), dtype=bool))
-
-
-# -- labels that come with the names of their points ---------------------------------------------
 
 
 NODES = ["a", "b", "c", "d", "e", "f"]
@@ -278,9 +260,9 @@ def test_labels_with_the_rows_of_a_data_frame_in_another_order_are_refused():
     assert found.relabel(shuffled.loc[frame.index]).forced_labels_.tolist() == [7, 7, 9, 9]
 
 
-@pytest.mark.parametrize("rows", [list("wxxz"), [0, 1, 2, 3]])
-@pytest.mark.parametrize("others", [list("wxyt"), [5, 6, 7, 8]])
-def test_labels_with_other_rows_go_by_position(rows, others):
-    frame = pd.DataFrame(POINTS, index=rows, columns=["size"])
-    found = clone(QUICK).fit(frame, pd.Series([7, -1, -1, 9], index=others))
-    assert found.forced_labels_.tolist() == [7, 7, 9, 9]
+def test_labels_with_other_rows_go_by_position():
+    for rows in (list("wxxz"), [0, 1, 2, 3]):
+        for others in (list("wxyt"), [5, 6, 7, 8]):
+            frame = pd.DataFrame(POINTS, index=rows, columns=["size"])
+            found = clone(QUICK).fit(frame, pd.Series([7, -1, -1, 9], index=others))
+            assert found.forced_labels_.tolist() == [7, 7, 9, 9]

@@ -10,7 +10,6 @@ from scipy.spatial.distance import cdist
 
 from spinlearn.graphs import MutualKNN, describe, spanning_tree
 from spinlearn.graphs.neighbors import PointSpace
-from spinlearn.graphs.search import Search
 
 
 def tree_of(X, metric="euclidean", k=8):
@@ -38,43 +37,25 @@ def assert_minimum_spanning_tree(X, tree, metric="euclidean"):
 
 def blobs(sizes, d, spread, seed=0):
     rng = np.random.default_rng(seed)
-    return np.concatenate(
-        [rng.normal(size=d) * 10 + spread * rng.normal(size=(s, d)) for s in sizes]
-    )
+    blob = [rng.normal(size=d) * 10 + spread * rng.normal(size=(s, d)) for s in sizes]
+    return np.concatenate(blob)
 
 
-@pytest.fixture
-def calls(monkeypatch):
-    """How often each of the slower paths was taken."""
-    counts = {"longer lists": 0, "outside": 0}
-    nearest, outside = Search.nearest, spanning_tree._nearest_outside
-
-    def counted_nearest(self, queries, k, own=None, report=None):
-        counts["longer lists"] += own is not None and len(queries) < len(self.points)
-        return nearest(self, queries, k, own, report)
-
-    def counted_outside(*arguments):
-        counts["outside"] += 1
-        return outside(*arguments)
-
-    monkeypatch.setattr(Search, "nearest", counted_nearest)
-    monkeypatch.setattr(spanning_tree, "_nearest_outside", counted_outside)
-    return counts
-
-
-@pytest.mark.parametrize("d", [2, 12])
-def test_small_clusters_need_longer_lists(d, calls):
-    X = blobs([20] * 20, d, spread=0.1)
-    assert_minimum_spanning_tree(X, tree_of(X))
-    assert calls["longer lists"] > 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("d", [2, 8, 12])
-def test_large_clusters_are_searched_one_by_one(d, calls):
-    X = blobs([300, 200, 150, 400], d, spread=0.3)
-    assert_minimum_spanning_tree(X, tree_of(X))
-    assert calls["outside"] >= 3
+@pytest.mark.parametrize(
+    ("sizes", "d", "spread", "metric"),
+    [
+        *(([20] * 20, d, 0.1, "euclidean") for d in (2, 12)),  # need longer lists
+        *(([300, 200, 150, 400], d, 0.3, "euclidean") for d in (2, 8, 12)),  # searched one by one
+        *(
+            ([200, 30, 100], d, 0.3, metric)
+            for d in (4, 14)
+            for metric in ("cosine", "correlation")
+        ),
+    ],
+)
+def test_clusters(sizes, d, spread, metric):
+    X = blobs(sizes, d, spread)
+    assert_minimum_spanning_tree(X, tree_of(X, metric), metric)
 
 
 def test_bridge_in_a_dense_region_beats_listed_edges_in_a_sparse_one():
@@ -102,13 +83,6 @@ def test_lattice_points_and_copies(values, d):
     assert_minimum_spanning_tree(X, tree_of(X))
     X = np.repeat(np.random.default_rng(0).random((6, 3)), values**2, axis=0)
     assert_minimum_spanning_tree(X, tree_of(X))
-
-
-@pytest.mark.parametrize("metric", ["cosine", "correlation"])
-@pytest.mark.parametrize("d", [4, 14])
-def test_other_metrics(metric, d):
-    X = blobs([200, 30, 100], d, spread=0.3)
-    assert_minimum_spanning_tree(X, tree_of(X, metric), metric)
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 200])

@@ -24,18 +24,12 @@ PATH = Graph(3, [(0, 1), (1, 2)], [2.0, 3.0])
 
 
 def energy_by_hand(model, states):
-    """E(s) of the module's docstring, by a loop over all pairs of nodes."""
-    strength = {}
-    for k in range(model.graph.n_edges):
-        u, v = (int(node) for node in model.graph.edges[k])
-        strength[u, v] = strength[v, u] = float(model.couplings[k])
-    total = 0.0
-    for i in range(model.n_nodes):
-        if model.clamped[i] != -1 and model.clamped[i] != states[i]:
-            return float("inf")
-        total += float(model.fields[i, states[i]])
-        for j in range(i):
-            total += strength.get((i, j), 0.0) * float(model.pair_cost[states[i], states[j]])
+    """E(s) of the module's docstring, by a loop over nodes and edges."""
+    if any(c not in (-1, s) for c, s in zip(model.clamped.tolist(), states, strict=True)):
+        return float("inf")
+    total = sum(float(model.fields[i, s]) for i, s in enumerate(states))
+    for (u, v), coupling in zip(model.graph.edges.tolist(), model.couplings, strict=True):
+        total += float(coupling * model.pair_cost[states[u], states[v]])
     return total
 
 
@@ -48,24 +42,17 @@ def test_energy_is_the_formula(model, seed):
     expected = [energy_by_hand(model, s) for s in samples.tolist()]
     np.testing.assert_allclose(model.energy(samples), expected, rtol=1e-12, atol=1e-12)
     assert np.isfinite(expected[0])
+    assert np.all(np.abs(expected[:3]) <= model.energy_scale * (1 + 1e-12))
     one = model.energy(samples[0].tolist())
     assert isinstance(one, float)
     np.testing.assert_allclose(one, expected[0], rtol=1e-12, atol=1e-12)
-
-
-@given(small_models())
-def test_energy_scale_bounds_the_energy(model):
-    states = np.random.default_rng(0).integers(0, model.n_states, (20, model.n_nodes))
-    energies = model.energy(states)
-    bound = model.energy_scale * (1 + 1e-12)
-    assert np.all(np.abs(energies[np.isfinite(energies)]) <= bound)
 
 
 def test_couplings_and_pair_cost_replace_the_defaults():
     states = [0, 1, 2]
     assert PottsModel(PATH, 3).energy(states) == 5.0
     assert PottsModel(PATH, 3, couplings=[10.0, -1.0]).energy(states) == 9.0
-    distance = np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0)))
+    distance = [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
     assert PottsModel(PATH, 3, pair_cost=distance).energy([0, 2, 1]) == 2 * 2.0 + 1 * 3.0
 
 
@@ -119,26 +106,16 @@ def test_bad_arguments_are_refused(changes, message):
         PottsModel(**arguments)
 
 
-@pytest.mark.parametrize(
-    ("states", "message"),
-    [
+def test_energy_refuses():
+    for states, message in (
         ([0, 1], r"states have shape \(2,\), expected \(3,\) or \(S, 3\)"),
-        (np.zeros((2, 4), int), r"states have shape \(2, 4\)"),
         ([0, 1, 2], "states must lie in 0 to 1"),
         ([0, 1, -1], "states must lie in 0 to 1"),
         ([0, 1, 0.5], "states must be whole numbers"),
         ([[0, 1, 0], [0]], "states must be whole numbers"),
-    ],
-)
-def test_energy_refuses(states, message):
-    with pytest.raises(InvalidInputError, match=message):
-        PottsModel(PATH, 2).energy(states)
-
-
-def test_127_states_fit_in_a_byte():
-    model = PottsModel(PATH, 127, clamped=[126, -1, -1])
-    assert model.energy([126, 126, 0]) == 3.0
-    assert JunctionTree().run(model, [0.0]).marginals[0, 2, 126] == pytest.approx(1)
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            PottsModel(PATH, 2).energy(states)
 
 
 ARRAYS = {
@@ -149,10 +126,8 @@ ARRAYS = {
 
 
 def full_model():
-    cost = np.array([[0.0, 2.0], [2.0, 1.0]])
-    return PottsModel(
-        PATH, 2, couplings=[1.0, -1.0], pair_cost=cost, fields=np.ones((3, 2)), clamped=[1, -1, -1]
-    )
+    terms = {"pair_cost": [[0.0, 2.0], [2.0, 1.0]], "fields": np.ones((3, 2))}
+    return PottsModel(PATH, 2, couplings=[1.0, -1.0], clamped=[1, -1, -1], **terms)
 
 
 @pytest.fixture(params=sorted(ARRAYS))
@@ -211,10 +186,9 @@ def test_a_replaced_model_is_checked_where_it_changed_and_nowhere_else(monkeypat
     other = model.replace(clamped=[-1, -1, 0])
     assert checked == ["clamped"]
     assert other.fields is model.fields
-    again = PottsModel(PATH, 2, couplings=model.couplings, pair_cost=model.pair_cost,
-                       fields=model.fields, clamped=[-1, -1, 0])  # fmt: skip
     states = [[0, 1, 0], [1, 1, 0], [0, 0, 1]]
-    np.testing.assert_array_equal(other.energy(states), again.energy(states))
+    expected = [energy_by_hand(other, s) for s in states]
+    np.testing.assert_allclose(other.energy(states), expected, rtol=1e-12)
 
 
 def test_the_elimination_order_is_found_once(monkeypatch):
