@@ -1,28 +1,25 @@
 """Which points to label next: those whose label is expected to remove most errors.
 
-Classifying point j by its most probable class is wrong with probability 1 - max_s p_j(s). Once the
-class of point i is known it is wrong with probability 1 - sum_c max_s p_ij(c, s), so that asking
-for i removes
+Classifying point j by its most probable class is wrong with probability 1 - max_s p_j(s), and once
+the class of point i is known with 1 - sum_c max_s p_ij(c, s), so that asking for i removes
 
     gain(i, j) = sum_c max_s p_ij(c, s) - max_s p_j(s)  >= 0
 
 errors at j. The pair marginals p_ij of points that are no neighbours come from whole labellings,
 drawn at several temperatures of the ordered phases over which the gain is averaged: which regions
 hang together shows at some temperatures more than at others. Which s is best for each c is found on
-one half of the labellings and its success counted on the other, and the other way round: with few
-labellings the largest of noisy numbers would promise gains where there are none.
+one half of the labellings and its success counted on the other, and the other way round: the
+largest of noisy numbers would promise gains where there are none.
 
 A batch B of drawn labellings is worth sum_j max_{i in B} gain(i, j): a second point in a region
-that the first has settled adds nothing, so that the points of a batch are spread. The sum is
-submodular, and adding the best point at a time comes within 1 - 1/e of the best batch (Nemhauser,
-Wolsey & Fisher 1978).
+that the first has settled adds nothing. The sum is submodular, and adding the best point at a time
+comes within 1 - 1/e of the best batch (Nemhauser, Wolsey & Fisher 1978).
 
-That needs labellings that are drawn from the whole law. An approximate answer, such as that of
-belief propagation, stands for models in which they are not had in seconds. There the classes of the
-points are taken for a Gaussian field with covariance C = G^2, G that of random walks on the graph
-(`walks`) which end at labelled points: a point with a label has nothing left to explain. The square
-makes the field smooth, so that a point speaks for the group around it. Knowing point i explains the
-share
+An approximate answer, such as that of belief propagation, stands for models of which labellings are
+not drawn in seconds. There the classes of the points are taken for a Gaussian field with covariance
+C = G^2, G that of random walks on the graph (`walks`) which end at labelled points: a point with a
+label has nothing left to explain. The square makes the field smooth, so that a point speaks for the
+group around it. Knowing point i explains the share
 
     rho_ij^2 = C_ij^2 / (C_ii C_jj)
 
@@ -246,8 +243,8 @@ def gaussian_batch(
 ) -> list[Suggestion]:
     """The n points without a label that explain most, one after the other.
 
-    `errors` (n,) are expected at the points, in [0, 1]. Where points are many, the generator draws
-    those that are looked at. `stop` is asked between blocks of columns.
+    `errors` (n,) are expected at the points, in [0, 1]. Of many points the `generator` draws those
+    that are looked at. `stop` is asked between blocks of columns.
     """
     free = np.flatnonzero(~labelled)
     points = _some(free, max(min(MAX_POINTS, MAX_VALUES // graph.n_nodes), n), generator)

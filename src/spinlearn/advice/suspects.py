@@ -5,24 +5,24 @@ A label is a finite field here, that of Zhou et al. (2004): the classes F of all
     1/2 sum_ij W_ij |F_i / sqrt(d_i) - F_j / sqrt(d_j)|^2 + (1/alpha - 1) sum_i |F_i - Y_i|^2 ,
 
 so that label l adds to its class the column G_.l of G = (I - alpha S)^-1, S = D^-1/2 W D^-1/2: what
-random walks carry from l (`walks`). Leaving label k out takes one column away, and one set of
-columns leaves out every label in turn, exactly. What the others say of point k is
+random walks carry from l (`walks`). One set of columns leaves out every label in turn, exactly.
+What the others say of point k is
 
     P_k(c) ~ (r_kc + FAINT / n)^SHARPNESS,    r_kc = sum_l G_kl / sum_l sum_i G_il,
 
 both sums over the labels l != k of class c: the share of the class's own walks that come by, so
 that a class with more or better placed labels weighs no more than another. Where hardly any walk
-comes by, FAINT leaves all classes alike: such a point has no opinion. Shares are blunter than
-probabilities, for walks blur borders; the power makes up for part of that, on the careful side.
+comes by, FAINT leaves all classes alike. Shares are blunter than probabilities, for walks blur
+borders; the power makes up for part of that, on the careful side.
 
 A label is suspect where another class is more probable than its own by more than `margin`. A wrong
 label also makes right ones around it suspect, so the most suspect label alone is left out for good,
 then the others are judged anew without it, until none is suspect. The last label of a class is
 never suspect: nothing is known of the class without it.
 
-Sampled labellings of the cut energy, with the same labels left out, find fewer: at temperatures at
-which the regions of single labels are ordered a wrong label carries its region, and at higher ones
-the law of a point is spread over many classes.
+Sampled labellings of the cut energy find fewer: at temperatures at which the regions of single
+labels are ordered a wrong label carries its region, and at higher ones the law of a point is spread
+over many classes.
 """
 
 from __future__ import annotations

@@ -66,11 +66,10 @@ class Averages:
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Answer(NotebookTable):
-    """What was found about every point: calls, probabilities, confidence, and what is not to be
-    trusted.
+    """What was found about every point: calls, probabilities, and how far they are to be trusted.
 
     A fitted `spinlearn.PottsClassifier` holds one as ``answer_``. Axes are n points, k named
-    classes, T temperatures; temperatures are in the unit of the couplings.
+    classes, T temperatures in the unit of the couplings.
 
     Parameters
     ----------
@@ -106,10 +105,8 @@ class Answer(NotebookTable):
     >>> X = np.r_[np.linspace(0, 1, 10), np.linspace(3, 4, 10)][:, None]
     >>> y = np.array(["", "", "left"] + 10 * [""] + ["right"] + 6 * [""], dtype=object)
     >>> answer = PottsClassifier(method="paper").fit(X, y).answer_
-    >>> answer.names[[0, 19]].tolist(), str(answer.status[2])
-    (['left', 'right'], 'labelled')
-    >>> answer.probabilities.shape, answer.new_classes
-    ((20, 2), {})
+    >>> answer.names[[0, 19]].tolist(), str(answer.status[2]), answer.probabilities.shape
+    (['left', 'right'], 'labelled', (20, 2))
     """
 
     classes: npt.NDArray[Any]
@@ -136,10 +133,9 @@ class Answer(NotebookTable):
         temperature: float | str = "auto",
         **settings: Any,
     ) -> Self:
-        """The answer that an `equilibrium` gives to the labels in `code`.
+        """The answer that an `equilibrium` gives to the labels in `code`, at one `temperature`.
 
-        It is that at one `temperature`, a number or the name of a rule; further `settings` are
-        parameters of `Answer`.
+        That is a number or the name of a rule; `settings` are further parameters of `Answer`.
         """
         averages = Averages.of(equilibrium)
         answer = cls(
@@ -277,8 +273,8 @@ class Answer(NotebookTable):
     def table_states(self, points: slice | IntArray = slice(None)) -> FloatArray:
         """Probability of the named classes, then of the new ones of an average, of some `points`.
 
-        Shape (points, k + new); the last column of an average is that of another class without
-        label, where any point has one.
+        (points, k + new); an average's last column is another class without label, if any is in
+        one.
         """
         if self.law is None:
             return self.probabilities[points]
@@ -332,9 +328,9 @@ class Answer(NotebookTable):
     def expected_accuracy(self) -> tuple[float, float]:
         """Share of the calls that are expected to be right, and its standard deviation.
 
-        Of N calls with probabilities p_i, A = mean p_i are expected to be right. What the labels
-        teach of that is worth M trials, M the number of labels: the standard deviation is that of a
-        Beta law with A M + 1 successes and (1 - A) M + 1 failures.
+        Of N calls with probabilities p_i, A = mean p_i are expected to be right. M labels teach of
+        that what M trials do: the deviation is that of a Beta law with A M + 1 successes and (1 -
+        A) M + 1 failures.
         """
         calls = self.labels < 0
         if not np.any(calls):

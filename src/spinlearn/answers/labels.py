@@ -245,8 +245,7 @@ def parse_labels(y: Any, n_points: int) -> LabelCode:
 def as_array(y: Any) -> npt.NDArray[Any]:
     """y as an array, without NumPy's conversions that lose what the caller wrote.
 
-    It would make text of ['a', nan] and [1, 'a'], floats of pandas' integers with gaps, and forget
-    the mask of a masked array.
+    It makes text of ['a', nan] and [1, 'a'], floats of pandas' integers with gaps, forgets masks.
     """
     if isinstance(y, np.ma.MaskedArray):
         unmasked: npt.NDArray[Any] = y.data.astype(object)

@@ -74,19 +74,13 @@ class Profile(NotebookTable):
 
     Examples
     --------
-    A triangle without a label between two labelled points follows one of them when it is cold; at
-    T = 0.7 it is a class of its own:
-
     >>> from spinlearn import Graph, PottsModel
     >>> from spinlearn.answers import profile
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.3, 1, 1, 1, 0.2])
     >>> run = Enumeration().run(PottsModel(graph, 2, clamped=[0, -1, -1, -1, 1]), [0.0, 0.7, 5.0])
-    >>> whole = profile(run)
-    >>> whole.outcomes[:, [0, 2, 4]].tolist()  # 2 is the first new class, -1 an outlier
+    >>> profile(run).outcomes[:, [0, 2, 4]].tolist()  # 2 is the first new class, -1 an outlier
     [[0, 0, 1], [0, 2, 1], [0, -1, 1]]
-    >>> [(i.low, i.high, i.outcome) for i in whole.intervals(2)]
-    [(0.0, 0.35, 0), (0.35, 2.85, 2), (2.85, 5.0, -1)]
     """
 
     temperatures: FloatArray
@@ -136,9 +130,7 @@ class Profile(NotebookTable):
         ]
 
     def interval_lengths(self) -> FloatArray:
-        """Length of the range of temperatures over which a point keeps the outcome it has here, (T,
-        n).
-        """
+        """Range of temperature (T, n) over which a point keeps the outcome it has here."""
         ends, n_rows = cell_ends(self.temperatures), len(self.temperatures)
         low, high = np.empty(self.outcomes.shape), np.empty(self.outcomes.shape)
         low[0], high[-1] = ends[0], ends[-1]
@@ -166,7 +158,7 @@ class Profile(NotebookTable):
     def with_decision(self, row: int, decision: Decision) -> Profile:
         """The profile with another `decision`, without confused sets, at one `row`.
 
-        New classes get the numbers that they have in the decision, where the two share points.
+        New classes get the numbers they have in the decision, where the two share points.
         """
         named = self.n_classes
         here, outcomes = self.outcomes[row], self.outcomes.copy()

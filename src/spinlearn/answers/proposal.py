@@ -1,8 +1,7 @@
-"""Proposals: groups of points that may be a class of their own, for someone to say so.
+"""Proposals: groups of points that may be a class of their own, for someone to say so, in a `Word`.
 
-What somebody says is a `Word`: a group is a class, or is none. Either makes its most typical points
-labels, of the new class or of the named one that they would be part of; a group that is none is not
-proposed again.
+Whether a group is a class or is none, its most typical points become labels, of the new class or of
+the named one that they would be part of; a group that is none is not proposed again.
 """
 
 from __future__ import annotations
@@ -48,14 +47,13 @@ class Proposal:
     Examples
     --------
     >>> import numpy as np
+    >>> import warnings
     >>> from spinlearn import PottsClassifier
     >>> X = np.concatenate([np.linspace(k, k + 1, 20) for k in (0, 3, 6)])[:, None]
     >>> y = np.full(60, -1)
     >>> y[[3, 8, 15]], y[[23, 28, 35]] = 0, 1  # nobody labels the last twenty
-    >>> import warnings
     >>> with warnings.catch_warnings(action="ignore"):  # no link leads to them
-    ...     clf = PottsClassifier().fit(X, y)
-    >>> first = clf.proposals_[0]
+    ...     first = PottsClassifier().fit(X, y).proposals_[0]
     >>> first.name, first.points.min(), len(first.points), first.apart_text()
     ('new:1', np.int64(40), 20, 'not coupled to 1 at all')
     """

@@ -286,8 +286,6 @@ def misclassified(
 
     Examples
     --------
-    A triangle between two labelled points is a class that nobody labelled:
-
     >>> from spinlearn import Graph
     >>> from spinlearn.answers import decide, misclassified
     >>> from spinlearn.energies import MinCut

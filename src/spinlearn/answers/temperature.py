@@ -217,12 +217,12 @@ def information(found: Profile) -> FloatArray:
         w_k = 1 for a named class, (1 - x_k) / (1 + x_k) for a new one, x_k = (1 - f_k)^M.
 
     The weight w_k tells hidden classes from pieces of labelled ones. x_k is the chance that M
-    labels, drawn from all points, miss the k-th new class, as they must if it is hidden. At even
-    odds beforehand it is hidden with probability 1 / (1 + x_k), and w_k is that less the
-    probability that it is a piece; without any labels w_k = 1. Undecided points count for nothing,
-    and so do new classes below three points, and those below LEAST_SHARE of the points, of which
-    labels leave many by chance. That is not so where labels are many: of the 1/f_k pieces of that
-    size, M labels miss x_k / f_k, and a class counts if that is at most BY_CHANCE.
+    labels, drawn from all points, miss the k-th new class. At even odds beforehand it is hidden
+    with probability 1 / (1 + x_k), and w_k is that less the probability that it is a piece.
+    Undecided points count for nothing, and so do new classes below three points, and those below
+    LEAST_SHARE of the points, of which labels leave many by chance. That is not so where labels are
+    many: of the 1/f_k pieces of that size, M labels miss x_k / f_k, and a class counts if that is
+    at most BY_CHANCE.
 
     Known weakness: a large piece of a thin, curved class that no label fell on looks like a hidden
     class; there the paper's rule is better. One label per class is too few to see most hidden ones.

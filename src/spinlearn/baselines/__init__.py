@@ -1,7 +1,4 @@
-"""BASELINES: the methods the paper compares with, by name.
-
-A new one is one file, with one line here.
-"""
+"""BASELINES: the methods the paper compares with, by name; a new one is one file and one line here."""
 
 from __future__ import annotations
 

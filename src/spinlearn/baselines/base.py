@@ -187,11 +187,10 @@ class GraphClassifier(LabelledScore, GraphEstimator):
         return self._named(*self._attached(X))
 
     def _attached(self, X: Any) -> tuple[FloatArray, BoolArray]:
-        """Soft labels of unseen points, and where they mean anything.
+        """Soft labels of unseen points, sum_j A_ij p_j / sum_j A_ij, and where they mean anything.
 
-        They are means over neighbours, sum_j A_ij p_j / sum_j A_ij. Weights never vanish, so a
-        point counts as reached by training points only where they sum to more than a rounding
-        error of the couplings.
+        Weights never vanish: points are reached only where they sum to more than a rounding error
+        of the couplings.
         """
         check_is_fitted(self, "label_distributions_")
         similarity, _ = similarities(self, X, self._training)

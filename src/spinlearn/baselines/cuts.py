@@ -74,10 +74,9 @@ class MinCutClassifier(CutClassifier):
     Parameters
     ----------
     ties : {"unknown", "lowest"}, default "unknown"
-        Points on which the minimum cuts into two classes disagree: "unknown" shares them equally
-        between both classes (`transduction_` -1 or 'unknown'), "lowest" gives them to the class
-        that sorts first, as one minimum cut among others does. Points that no label reaches are
-        unknown in either case.
+        Points on which the minimum cuts into two classes disagree: shared equally between both
+        (`transduction_` -1 or 'unknown'), or given to the class that sorts first, as one minimum
+        cut does. Points that no label reaches are unknown in either case.
 
     Examples
     --------

@@ -72,10 +72,8 @@ class _LinearClassifier(GraphClassifier):
 
     Attributes
     ----------
-    n_iter_ : int
-        Steps taken.
-    residual_ : float
-        Relative residual reached.
+    n_iter_, residual_ : int, float
+        Steps taken, and the relative residual reached.
     """
 
     tol: float = 1e-10

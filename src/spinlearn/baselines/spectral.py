@@ -2,8 +2,7 @@
 
 Its null space is known: one vector D^1/2 1_part for every connected part, so these are written
 down, and only what comes after them is computed: densely for small graphs, by shift-invert where
-the matrix is narrow enough to be factorised, else by Lanczos on D^-1/2 W D^-1/2. A point without
-an edge is a part of its own.
+the matrix is narrow enough to be factorised, else by Lanczos. A point without an edge is a part.
 
 Normalised cut (Shi & Malik, IEEE PAMI 22, 888, 2000), unsupervised:
 
@@ -26,12 +25,11 @@ that the answer does not depend on the basis). With G = diag(1, 4, ...) + c V'CV
 
     minimise w'Gw - 2b'w on |w|^2 = n:    w = (G - lambda I)^-1 b,    |w|^2 = n,
 
-lambda below the least eigenvalue of G. In the basis of G this is one secular equation; Joachims
-finds the same lambda as the least eigenvalue of [[G, -I], [-b b'/n, G]].
+lambda below the least eigenvalue of G, by one secular equation in the basis of G; Joachims finds
+it as the least eigenvalue of [[G, -I], [-b b'/n, G]].
 
 The threshold of the paper is half way between gamma- and gamma+. Classes are compared by
-(z_c - gamma-)/(gamma+ - gamma-), one at positive labels and zero at negative ones; for two classes
-that is the threshold.
+(z_c - gamma-)/(gamma+ - gamma-), which for two classes is that threshold.
 """
 
 from __future__ import annotations
@@ -142,10 +140,8 @@ class NormalizedCutClustering(GraphClusterer):
     ----------
     ncut_ : float
         Sum over clusters of cut(A, rest) / vol(A).
-    eigenvalues_ : float array (n_clusters,)
-        Least eigenvalues of the normalised Laplacian.
-    embedding_ : float array (n, n_clusters)
-        D^-1/2 times its eigenvectors.
+    eigenvalues_, embedding_ : float arrays (n_clusters,), (n, n_clusters)
+        Least eigenvalues of the normalised Laplacian; D^-1/2 times its eigenvectors.
 
     Examples
     --------
@@ -322,10 +318,9 @@ class SpectralGraphTransducer(GraphClassifier):
 
 
 def on_the_sphere(matrix: FloatArray, b: FloatArray, square: float) -> FloatArray:
-    """w that minimises w'Gw - 2b'w on |w|^2 = square.
+    """w that minimises w'Gw - 2b'w on |w|^2 = square; where two opposite ones do, their mean.
 
-    Where b has no part along the least eigenvectors of G and the rest is too short, two opposite
-    vectors are equally good; their mean is returned.
+    That is where b has no part along the least eigenvectors of G and the rest is too short.
     """
     from scipy.optimize import brentq
 

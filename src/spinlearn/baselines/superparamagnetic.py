@@ -52,9 +52,9 @@ NO_PARENT = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterTree:
-    """Clusters over ascending temperatures, c in all.
+    """Clusters over ascending temperatures, c in all; each lives from `low` to `high`.
 
-    A cluster lives from `low` to `high`, half way to the next temperature of the grid.
+    These are half way to the next temperature of the grid.
     """
 
     temperatures: FloatArray  # (T,)
@@ -163,24 +163,19 @@ class SuperparamagneticClustering(GraphClusterer):
 
     Attributes
     ----------
-    temperature_ : float
-        Temperature of `labels_`.
-    temperatures_ : float array (T,)
-        The grid, ascending.
+    temperature_, temperatures_ : float, float array (T,)
+        Temperature of `labels_`, and the grid, ascending.
     tree_ : ClusterTree
         The dendrogram over T: members of the clusters at every temperature, parents, life times.
     stability_ : float array (T,)
         eta(T), in points times temperature.
     susceptibility_ : float array (T,)
-        Mean size of the cluster of a point, in units of all points; it falls in steps where
-        clusters break up.
+        Mean size of a point's cluster, as a share of all points; it falls where clusters break up.
     phases_ : Phases
         Where the ferromagnetic, super-paramagnetic and paramagnetic phases lie.
-    equilibrium_ : Equilibrium
-        With the default engine its agreements are rough, as their errors say, and few temperatures
-        count as converged.
-    model_ : PottsModel
-        What was sampled.
+    model_, equilibrium_ : PottsModel, Equilibrium
+        What was sampled, and its averages. With the default engine the agreements are rough, as
+        their errors say, and few temperatures count as converged.
 
     Examples
     --------
@@ -271,8 +266,7 @@ def _stability(tree: ClusterTree, cores: list[IntArray], smallest: int) -> Float
 def _spells(tree: ClusterTree) -> IntArray:
     """Clusters (T, n) as in the tree, under another number from where a large part split off.
 
-    The tree follows what is more than half of a cluster; but of two clusters that were one at a
-    lower temperature, neither has lived there.
+    The tree follows what is more than half of a cluster; of two that were one, neither lived there.
     """
     born = _rows_of_life(tree.members, tree.n_clusters)[0]
     # Half as long as the rest, at least: what comes off shortly before all melts is a fragment.

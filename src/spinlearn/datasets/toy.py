@@ -1,8 +1,7 @@
-"""The toy sets of the paper (figures 1, 3), drawn from scratch.
+"""The toy sets of the paper (figures 1, 3), drawn from scratch: adjacent pixels have similarity 1.
 
-Every pixel of a mask is a point, adjacent pixels have similarity 1. The paper prints pictures, not
-coordinates; these shapes have its pixel counts (1360 and 1306) and are made so that what it reports
-happens: see the docstrings of the two functions.
+The paper prints pictures, not coordinates; these shapes have its pixel counts (1360 and 1306) and
+are made so that what it reports happens.
 """
 
 from __future__ import annotations
@@ -101,13 +100,12 @@ def two_bands(n_labels: int = 7) -> ToySet:
 
     The bridge is 14 pixels wide and 2 high. The upper class has three labels, so that isolating
     them costs 12 while the bridge costs 14: the minimum cut gives everything to the lower class.
-    From T of about 0.55 up to the ordering temperature entropy moves the border to the bridge,
-    where it belongs.
+    From T of about 0.55 up to the ordering temperature entropy moves the border to the bridge.
 
     Seven labels are spread evenly, and methods that look at the distance to the labels, such as LGC
-    and the spectral graph transducer, do well. With ten, again three of the upper class but seven
-    of the lower, some close to the upper band, those fail as well, by more than a hundred pixels
-    each, while the marginals are right from T = 0.6 to 0.85.
+    and the spectral graph transducer, do well. With ten, three of the upper class but seven of the
+    lower, some close to the upper band, those fail by more than a hundred pixels each, while the
+    marginals are right from T = 0.6 to 0.85.
 
     Parameters
     ----------

@@ -1,8 +1,4 @@
-"""Energies as data: from a labelled graph to a PottsModel.
-
-Each is a class of settings; ENERGIES holds those that need none, by name. COUPLINGS are the ways
-from similarities to couplings.
-"""
+"""Energies as data, each a class of settings: from a labelled graph to a PottsModel."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Energy: from a labelled graph to a PottsModel. What all energies share.
 
-Couplings are the weights of the graph, or made homogeneous, w_ij / sqrt(d_i d_j) scaled to mean 1
-(`Graph.homogeneous`). Labels add h_k (1 - delta(s_k, c_k)) for the labelled points k: a field, or
-for h_k = inf a clamp (eq. 2 of the paper).
+Labels add h_k (1 - delta(s_k, c_k)) for the labelled points k: a field, or for h_k = inf a clamp
+(eq. 2 of the paper).
 """
 
 from __future__ import annotations
@@ -28,11 +27,10 @@ UNLABELLED = -1
 MAX_STRENGTH = 1e8
 SHARED = """label_strength : float or array-like of shape (n,), default inf
         Cost of leaving a label, >= 0, in the unit of the couplings. Infinite holds the point in its
-        class, a finite value lets the neighbours overrule it. Entries of unlabelled points are
-        ignored.
+        class, a finite value lets the neighbours overrule it.
     couplings : {"weights", "homogeneous"}, default "weights"
-        What is taken from the graph: its weights, or weights that bind points of dense and sparse
-        regions alike, see `spinlearn.Graph.homogeneous`.
+        The weights of the graph, or such as bind points of dense and sparse regions alike, see
+        `spinlearn.Graph.homogeneous`.
     n_states : int or None, default None
         Number of states, q, up to 127; those beyond the labels stand for classes without a name.
         None: as many as there are classes, at least 2."""
@@ -43,8 +41,7 @@ COUPLINGS: dict[str, Callable[[Graph], Graph]] = {
 }
 """The ways from similarities to couplings, by name: functions from a graph to a graph.
 
-"weights" takes the weights as they are, "homogeneous" makes them bind all points about equally
-(see `spinlearn.Graph.homogeneous`).
+"homogeneous" makes weights bind all points about equally, see `spinlearn.Graph.homogeneous`.
 
 Examples
 --------
@@ -79,7 +76,7 @@ class Energy(Settings):
         *,
         label_strength: npt.ArrayLike | None = None,
     ) -> PottsModel:
-        """The model of this energy: the energy of every labelling, in the unit of the couplings.
+        """The model of this energy, in the unit of the couplings.
 
         `labels` (n,) hold the class of every labelled point of the `graph`, from 0, and -1 for the
         others. The setting `n_states` overrides the argument, the argument `label_strength` the
@@ -135,9 +132,9 @@ class Energy(Settings):
         return PottsModel(graph, q, clamped=np.where(hard, states, FREE), **terms)
 
     def _terms(self, graph: Graph, states: Labels, q: int) -> dict[str, Any]:
-        """What the model of a `graph`, its weights the couplings, has besides labels.
+        """What the model has besides labels, as arguments of `PottsModel` or a `label_strength`.
 
-        Arguments of `PottsModel`, and perhaps a `label_strength` in place of the setting.
+        The weights of the `graph` are the couplings.
         """
         return {}
 

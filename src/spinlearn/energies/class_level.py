@@ -51,8 +51,8 @@ class BalancedCut(MinCut):
     """The cut plus a penalty on classes of unequal size.
 
     ``E = cut(s) + (strength <J> / 2N) sum_c (V_c - N p_c)^2`` plus the label term of `MinCut`: <J>
-    is the mean coupling, N the number of points, V_c the size of class c and p_c its expected
-    share. Where all shares are equal, p_c = 0 is used, which adds a constant.
+    is the mean coupling, N the number of points, V_c the size of class c, scaled to sum to N, and
+    p_c its expected share (0 where all are equal, which adds a constant).
 
     Parameters
     ----------
@@ -175,13 +175,10 @@ class Modularity(MinCut):
 
     Examples
     --------
-    Without a label in the second class the cut alone would be least where all points are in one:
-
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import Modularity
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> model = Modularity(resolution=1)(chain, [0, -1, -1, -1], n_states=2)
-    >>> model.energy([[0, 0, 0, 0], [0, 0, 1, 1]]).round(2).tolist()
+    >>> model = Modularity()(Graph(4, [(0, 1), (1, 2), (2, 3)]), [0, -1, -1, -1], n_states=2)
+    >>> model.energy([[0, 0, 0, 0], [0, 0, 1, 1]]).round(2).tolist()  # a cut alone would not pay
     [3.0, 2.5]
     """
 

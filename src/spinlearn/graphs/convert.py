@@ -26,10 +26,8 @@ def from_networkx(graph: Any, weight: str | None = "weight") -> tuple[Graph, lis
 
     Returns
     -------
-    graph : Graph
-        The same edges between numbers.
-    names : list
-        Name of every node, in the order of their numbers.
+    graph, names : Graph, list
+        The same edges between numbers, and the names of the nodes in that order.
 
     Examples
     --------

@@ -41,12 +41,10 @@ class PixelGrid(Settings):
     --------
     >>> import numpy as np
     >>> from spinlearn.graphs import PixelGrid
-    >>> mask = np.array([[True, True], [True, False]])
-    >>> PixelGrid().build(mask).edges.tolist()
-    [[0, 1], [0, 2]]
-    >>> image = np.array([[0.0, 0.1], [0.9, 0.0]])
-    >>> PixelGrid(values=image, contrast=0.5).build(mask).weights.round(2).tolist()
-    [0.98, 0.2]
+    >>> mask, image = np.array([[1, 1], [1, 0]]), np.array([[0.0, 0.1], [0.9, 0.0]])
+    >>> graph = PixelGrid(values=image, contrast=0.5).build(mask)
+    >>> graph.edges.tolist(), graph.weights.round(2).tolist()
+    ([[0, 1], [0, 2]], [0.98, 0.2])
     """
 
     connectivity: int = 4

@@ -261,7 +261,7 @@ def _point_scales(
 ) -> FloatArray:
     """Length scale of every point, from edges of which one or two `ends` are among the points.
 
-    `scale` is that of the graph, infinite for "constant" and where there are no edges.
+    `scale` is the graph's, infinite for "constant" and where there are no edges.
     """
     if weights != "local":
         return np.full(n_points, scale)
@@ -309,9 +309,9 @@ class PointBuilder(Settings):
     def attach(self, X_new: Any, X: Any) -> Any:
         """Similarities of unseen points to training points, csr_array (n_new, n).
 
-        `X_new` (n_new, d) are the unseen points; with metric="precomputed" their distances to the
-        training points, (n_new, n). `X` is what was given to `build`, whose graph sets the length
-        scales. Row i holds the similarities of unseen point i to its neighbours in training.
+        `X_new` (n_new, d) are the unseen points, or with metric="precomputed" their distances to
+        the training points, (n_new, n); `X` is what was given to `build`, whose graph sets the
+        length scales.
         """
         from scipy.sparse import csr_array
 

@@ -81,10 +81,10 @@ class Search:
         own: Ids | None = None,
         report: Report | None = None,
     ) -> Neighbors:
-        """The k nearest points of every query, (n_queries, d).
+        """The k nearest points of every query, (n_queries, d); `report` is told the share done.
 
         `own` are the queries' own ids where they are points themselves: no point is its own
-        neighbour, and k is at most n - 1 then. `report` is told the share done now and then.
+        neighbour, and k is at most n - 1 then.
         """
         from scipy.spatial import KDTree
 

@@ -83,10 +83,10 @@ def points_spanning_tree(search: Search, neighbors: Neighbors) -> Ids:
 def _nearest_outside(
     points: FloatArray, outside: BoolArray, rows: Ids, bound: float
 ) -> tuple[Ids, FloatArray]:
-    """For every row the nearest outsider and its distance, if that is at most `bound`.
+    """For every row the nearest outsider within `bound`, else the row, and how far.
 
-    If it is more, the row itself and the bound. An infinite bound is lowered to the length of some
-    edge that leads outside, which is as good: nothing longer is wanted.
+    An infinite bound is lowered to the length of some edge that leads outside: nothing longer
+    counts.
     """
     insiders, outsiders = points[rows], np.flatnonzero(outside)
     centre = insiders.mean(axis=0, keepdims=True)
@@ -117,8 +117,7 @@ def _shortest(n_groups: int, group: Ids, lengths: FloatArray) -> tuple[FloatArra
 def _forest(n_nodes: int, edges: Ids, lengths: FloatArray) -> tuple[Ids, Ids]:
     """Positions of the edges in the minimum spanning forest, and every node's component.
 
-    Edges may be listed twice and may have length zero, which SciPy would take for no edge: it is
-    given ranks instead.
+    Edges may be listed twice and have length zero, no edge for SciPy: it is given ranks instead.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components, minimum_spanning_tree

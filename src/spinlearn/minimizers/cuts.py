@@ -73,10 +73,9 @@ Turn = TypeVar("Turn")
 
 
 class Cut(NamedTuple):
-    """The minimum cut of a move, over the nodes that had a choice.
+    """The minimum cut of a move, over the nodes that had a choice, as in `kernels.cuts`.
 
-    `gain` is the energy of all members at zero minus the least energy, by the maximum flow: an
-    upper bound of what any choice gains. The residual network is that of `kernels.cuts`.
+    `gain` is the energy of all members at zero minus the least energy, by the maximum flow.
     """
 
     members: IntArray  # (k,), their numbers in the model
@@ -290,10 +289,9 @@ def _by_moves(
     stop: Stop | None,
     with_bound: bool = False,
 ) -> Minimum:
-    """The labelling after moves in turn until none gains.
+    """The labelling after moves in turn until none gains, from the one state that costs least.
 
-    All free nodes begin in the one state that costs least. A `move` says between which two states
-    every node chooses in this turn; ties take the first.
+    A `move` says between which two states every node chooses in this turn; ties take the first.
     """
     work = BinaryMoves(model)
     constant = [choices(model, state) for state in range(model.n_states)]

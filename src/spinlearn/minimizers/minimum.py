@@ -91,11 +91,10 @@ class MinimumCut(Minimum):
         As of `Minimum`; the labels are `fewest_ones`, the bound is the maximum flow.
     fewest_zeros, fewest_ones : int8 arrays (n,)
         The minimum cuts in which class 0, or class 1, is smallest.
-    n_blocks : int
-        Groups of undecided nodes that keep together in every minimum cut.
-    n_parts : int
-        Groups of blocks that choose independently of each other. The number of minimum cuts is at
-        least 2 ** n_parts and at most 2 ** n_blocks; to count them exactly is #P-complete.
+    n_blocks, n_parts : int
+        Groups of undecided nodes that keep together in every minimum cut, and groups of blocks that
+        choose independently of each other. The number of minimum cuts is at least 2 ** n_parts and
+        at most 2 ** n_blocks; to count them exactly is #P-complete.
 
     Examples
     --------

@@ -231,7 +231,7 @@ def _by_levels(
 ) -> tuple[StateArray, int]:
     """Labellings from modules of modules, annealed and taken back, and the number of sweeps.
 
-    The modules of the first level may be given; further levels follow where there are many.
+    `first` are the modules of the first level; further levels follow where there are many.
     """
     generator = np.random.default_rng(seed.spawn(1)[0])
     fine = [model]
@@ -267,8 +267,7 @@ def _anneal_nodes(
 ) -> tuple[StateArray, int]:
     """What node moves from a low temperature make of a labelling, (1, n), and their sweeps.
 
-    On 70,000 points that gains 0.3 to 1 % for a fifth of the time; where one level of modules was
-    enough, nothing.
+    On 70,000 points that gains 0.3 to 1 % for a fifth of the time; after one level only, nothing.
     """
     couplings = np.abs(model.couplings * likeness(model))
     unit = float(couplings.sum()) / max(len(couplings), 1)
