@@ -85,10 +85,8 @@ class ContradictionWarning(LabelWarning):
 
     Parameters
     ----------
-    points : tuple of two int
-        Row numbers.
-    labels : tuple of two str
-        What they are labelled.
+    points, labels : tuple of two int, tuple of two str
+        Row numbers, and what they are labelled.
     remedy : str
         What to do about it.
     """

@@ -80,7 +80,7 @@ class Suggestion:
     point : int
         Row number.
     gain : float
-        Expected number of errors, among all unlabelled points, that its label removes beyond those
+        Errors, among all unlabelled points, that its label is expected to remove beyond those
         removed by the suggestions before it.
     reach : int
         Number of points whose most probable class the label bears on noticeably.
@@ -115,8 +115,7 @@ def suggest(
     n : int, default 5
         How many points.
     temperatures : array-like of float, optional
-        Where to draw labellings, in the unit of the couplings; default: some in the ordered phases,
-        and none where the answer is an approximation.
+        Where to draw labellings; default: some in the ordered phases, none for an approximation.
     n_samples : int, default 256
         Labellings at each of them.
     seed : int, SeedSequence or None, default 0

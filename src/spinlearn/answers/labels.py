@@ -332,10 +332,7 @@ def is_missing(cell: str) -> bool:
 def clean_labels(
     cells: Sequence[Any], unlabelled: Sequence[str] = (), source: str = "the labels"
 ) -> npt.NDArray[np.object_]:
-    """Labels as text, or as whole numbers if all are; None where there is none.
-
-    `unlabelled` are further values that mean "no label"; messages name the `source`.
-    """
+    """Text, or whole numbers if all are; None where `unlabelled`. Errors name the `source`."""
     labels = np.full(len(cells), None, dtype=object)
     for k, cell in enumerate(cells):
         if isinstance(cell, (float, np.floating)) and np.isinf(cell):

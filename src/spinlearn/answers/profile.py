@@ -218,7 +218,7 @@ def profile(
     tau : float, default 0.1
         Confidence threshold, 0 <= tau < 1; the paper uses 0.1.
     n_classes : int, optional
-        The first `n_classes` of the q states are named classes (default: all). A point that prefers
+        How many of the q states, the first, are named classes (default: all). A point that prefers
         a nameless state is never confident.
     small_groups : {"join", "outlier", "new"}, default "join"
         What becomes of groups of one or two points in which none is classified: part of the larger
@@ -227,8 +227,8 @@ def profile(
         Whether unconfident points that agree among themselves, and with no class, are a new class
         (the paper's rule), or undecided between the classes that are about as probable.
     reference : Profile, optional
-        Take the numbers of new classes and confused sets over from this profile's rows around the
-        lowest temperature, so that outcomes at another one can be compared with it.
+        A profile from whose rows around the lowest temperature new classes and confused sets take
+        their numbers.
 
     Returns
     -------

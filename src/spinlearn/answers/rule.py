@@ -59,8 +59,8 @@ class Status(IntEnum):
     """How a point came by its outcome.
 
     LABELLED: its label was given. CONFIDENT: one class is clearly more probable than the others.
-    GROWN: it follows neighbours of one class with which it agrees. CONFUSED: it is bound to several
-    classes. NEW: it is in a group that agrees with no class. OUTLIER: it agrees with no others.
+    GROWN: it follows neighbours of one class. CONFUSED: it is bound to several classes. NEW: it is
+    in a group that agrees with no class. OUTLIER: it agrees with no others.
 
     Examples
     --------
@@ -108,9 +108,8 @@ class Decision(NotebookTable):
     >>> from spinlearn.engines import Enumeration
     >>> graph = Graph(5, [(0, 1), (1, 2), (1, 3), (2, 3), (3, 4)], [0.2, 1, 1, 1, 0.2])
     >>> run = Enumeration().run(MinCut()(graph, [0, -1, -1, -1, 1], n_states=2), [0.6])
-    >>> decision = decide(run, 0.6)
-    >>> decision.outcomes.tolist(), decision.new_classes()[1].tolist()
-    ([0, 2, 2, 2, 1], [1, 2, 3])
+    >>> decide(run, 0.6).new_classes()[1].tolist()
+    [1, 2, 3]
     """
 
     temperature: float
@@ -159,8 +158,7 @@ def decision_rule(
 ) -> RuleOutcome:
     """The rule at one temperature; its settings are those of `profile`.
 
-    `reached` are the points that labels reach, see `label_reach`. `sets` are the numbers of the
-    confused sets so far; new ones are added.
+    `reached` are the points that labels reach; numbers of new confused sets are added to `sets`.
     """
     model = equilibrium.model
     n, q = model.n_nodes, model.n_states

@@ -6,17 +6,17 @@ B ladders of walkers are independent, so with x_b the averages of one of them an
 
 is as far from x as the truth is, typically, and off in the same directions. The answer is found
 anew from each of K such moved averages, temperature and all, and f_k is the share of points whose
-call differs. The mean of the f_k estimates the share of calls that an endless run would change,
-their spread says how well: the run is settled when
+call differs. The mean of the f_k estimates the share of calls that an endless run would change: the
+run is settled when
 
     mean f + t s / sqrt(K) <= LIMIT,
 
 s the standard deviation of the f_k and t the quantile of Student's t with B - 1 degrees of freedom
 at 1 - a_l, where the l-th look spends a_l = (1 - CONFIDENCE) / (l (l + 1)): over all looks together
-the rule errs with probability 1 - CONFIDENCE at most, as far as the K moves are independent. Calls
-are whole: LIMIT is rounded down to a number of points, but no lower than to l / PATIENCE of one at
-the l-th look. (Gandy, Hahn & Ding, Scand. J. Statist. 2020, stop on the side of a threshold in this
-spirit: what is undecided for long is too close to matter.)
+the rule errs with probability 1 - CONFIDENCE at most, as far as the K moves are independent. LIMIT
+is rounded down to a number of points, but no lower than to l / PATIENCE of one at the l-th look.
+(Gandy, Hahn & Ding, Scand. J. Statist. 2020, stop on the side of a threshold in this spirit: what
+is undecided for long is too close to matter.)
 """
 
 from __future__ import annotations

@@ -100,14 +100,14 @@ def answer_temperature(
     trusted : bool array (T,), optional
         The rows to choose from; default all, also where none is trusted.
     eta_min : float, optional
-        With "paper", the smallest stability, in points times temperature, for which another
-        temperature than the lowest is chosen (the paper's eta_0). Default: that of one point in a
-        hundred that holds its outcome over the whole grid.
+        With "paper", the smallest stability, in points times temperature, that may win over the
+        lowest temperature (the paper's eta_0); default: that of 1 % of the points over the whole
+        grid.
     alone : Profile, optional
         The same without joined groups, see `small_groups` of `profile`; default `found`. A point
         that has joined others counts half for "auto" and not at all for "paper".
     strict : bool, default False
-        Read the paper's rule strictly, see `stability`.
+        As for `stability`.
 
     Returns
     -------
@@ -163,10 +163,9 @@ def stability(found: Profile, *, strict: bool = False) -> FloatArray:
     found : Profile
         The outcomes at all temperatures.
     strict : bool, default False
-        Whether only points with one clearly most probable class are confidently classified.
-        Otherwise grown points and members of new classes of at least three points are, too: the
-        paper's figures 4 and 5 show temperatures at which a new class was found, and strictly
-        counted no such temperature can win.
+        Whether only points with one clearly most probable class count. Otherwise grown points and
+        members of new classes of at least three points do, too: the paper's figures 4 and 5 show
+        temperatures at which a new class was found, none of which can win if counted strictly.
 
     Returns
     -------

@@ -120,8 +120,7 @@ class GraphClassifier(LabelledScore, GraphEstimator):
     label_distributions_ : float array (n, n_classes)
         Soft labels, rows sum to one; equal where no label reaches a point.
     transduction_ : array (n,)
-        The class of the largest soft label; -1 (text labels: 'unknown') where no label reaches the
-        point or the largest two are equal.
+        The class of the largest soft label; -1 (text labels: 'unknown') if none reaches, or a tie.
 
     Examples
     --------
@@ -137,10 +136,7 @@ class GraphClassifier(LabelledScore, GraphEstimator):
 
     @abstractmethod
     def _solve(self, graph: Graph, states: IntArray, n_classes: int) -> FloatArray:
-        """Soft labels; weights of the graph are positive, every class has a point.
-
-        `states` (n,) are class numbers of labelled points, -1 of the others.
-        """
+        """Soft labels on a `graph` of weights > 0; `states` are class numbers, -1 for no label."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Classify the points of `X` from the few labels in `y`, both as for `PottsClassifier`."""

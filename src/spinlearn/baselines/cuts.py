@@ -37,8 +37,7 @@ class CutClassifier(GraphClassifier):
     Attributes
     ----------
     minimum_ : Minimum
-        The labelling in states, its energy, whether it is exact, which points are undecided; a
-        minimum cut into two classes has both extreme cuts and bounds of their number.
+        The labelling in states; of two classes with both extreme cuts and bounds of their number.
     energy_ : float
         Its energy: the weight of the edges cut.
     """
@@ -51,10 +50,7 @@ class CutClassifier(GraphClassifier):
         *,
         keeps_ties: bool = True,
     ) -> FloatArray:
-        """Soft labels of a minimum; all zero where the class is arbitrary.
-
-        `model` has two states at least: a class without labels loses nothing and gains nothing.
-        """
+        """Soft labels of a minimum of `model`, q >= 2; all zero where the class is arbitrary."""
         self.minimum_ = minimize(model)
         self.energy_ = self.minimum_.energy
         decided = ~self.minimum_.undecided
@@ -80,10 +76,8 @@ class MinCutClassifier(CutClassifier):
 
     Examples
     --------
-    >>> from spinlearn import Graph
     >>> from spinlearn.baselines import MinCutClassifier
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1, 1, 0.1])
-    >>> MinCutClassifier().fit(chain, [0, -1, -1, 1]).transduction_.tolist()
+    >>> MinCutClassifier().fit([[0], [1], [2], [9]], [0, -1, -1, 1]).transduction_.tolist()
     [0, 0, 0, 1]
     """
 
@@ -129,10 +123,8 @@ class AlphaExpansion(_MoveClassifier):
 
     Examples
     --------
-    >>> from spinlearn import Graph
     >>> from spinlearn.baselines import AlphaExpansion
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1, 1, 0.1])
-    >>> AlphaExpansion().fit(chain, [0, -1, -1, 1]).transduction_.tolist()
+    >>> AlphaExpansion().fit([[0], [1], [2], [9]], [0, -1, -1, 1]).transduction_.tolist()
     [0, 0, 0, 1]
     """
 
@@ -144,10 +136,8 @@ class AlphaBetaSwap(_MoveClassifier):
 
     Examples
     --------
-    >>> from spinlearn import Graph
     >>> from spinlearn.baselines import AlphaBetaSwap
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1, 1, 0.1])
-    >>> AlphaBetaSwap().fit(chain, [0, -1, -1, 1]).transduction_.tolist()
+    >>> AlphaBetaSwap().fit([[0], [1], [2], [9]], [0, -1, -1, 1]).transduction_.tolist()
     [0, 0, 0, 1]
     """
 
@@ -178,11 +168,9 @@ class RandomizedMinCut(GraphClassifier):
 
     Examples
     --------
-    >>> from spinlearn import Graph
     >>> from spinlearn.baselines import RandomizedMinCut
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1, 0.1, 1])
-    >>> model = RandomizedMinCut(n_cuts=20, random_state=0).fit(chain, [0, -1, -1, 1])
-    >>> model.transduction_.tolist()
+    >>> model = RandomizedMinCut(n_cuts=20, random_state=0)
+    >>> model.fit([[0], [1], [8], [9]], [0, -1, -1, 1]).transduction_.tolist()
     [0, 0, 1, 1]
     """
 

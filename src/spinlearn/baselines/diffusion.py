@@ -7,10 +7,9 @@ the labelled points,
     L_uu f_u = W_ul Y_l
 
 so f_i is the mean of its neighbours, and f_ic the probability that a random walk from i meets a
-label of class c first. This is the converged solution. At few labels it degenerates: f is almost
-constant away from the labels, and one class takes nearly all points; codes that stop after a few
-dozen averaging steps look better there than the method is. Class mass normalisation scales class c
-to its prior p_c,
+label of class c first. At few labels f is almost constant away from them, and one class takes
+nearly all points; codes that stop after a few dozen averaging steps look better there than the
+method is. Class mass normalisation scales class c to its prior p_c,
 
     f_ic  ->  f_ic p_c / sum_{j in u} f_jc .
 
@@ -23,11 +22,10 @@ S = D^-1/2 W D^-1/2 and Y the labels as unit vectors, F minimises
 
     1/2 sum_ij W_ij |F_i / sqrt(d_i) - F_j / sqrt(d_j)|^2 + (1/alpha - 1) sum_i |F_i - Y_i|^2
 
-and solves (I - alpha S) F = (1 - alpha) Y; a point takes the class of its largest entry. The paper
-iterates F <- alpha S F + (1 - alpha) Y; here the limit is computed by conjugate gradients. F falls
-off exponentially with the distance from the labels, and a residual of `tol` says nothing about
-entries below it. Points that far away are solved for again with their solved neighbours as
-right-hand side, in its own scale, and so on outwards.
+and solves (I - alpha S) F = (1 - alpha) Y, here by conjugate gradients; a point takes the class of
+its largest entry. F falls off exponentially with the distance from the labels, and a residual of
+`tol` says nothing about entries below it. Points that far away are solved for again with their
+solved neighbours as right-hand side, in its own scale, and so on outwards.
 """
 
 from __future__ import annotations
@@ -92,8 +90,8 @@ class _LinearClassifier(GraphClassifier):
 class HarmonicFields(_LinearClassifier):
     """Harmonic functions on the graph: every point is the mean of its neighbours, labels are held.
 
-    With few labels in large sets one class takes most points. X. Zhu, Z. Ghahramani and J.
-    Lafferty, Semi-supervised learning using Gaussian fields and harmonic functions, ICML 2003.
+    X. Zhu, Z. Ghahramani and J. Lafferty, Semi-supervised learning using Gaussian fields and
+    harmonic functions, ICML 2003. With few labels in large sets one class takes most points.
 
     Parameters
     ----------
@@ -164,10 +162,8 @@ class LocalGlobalConsistency(_LinearClassifier):
 
     Examples
     --------
-    >>> from spinlearn import Graph
     >>> from spinlearn.baselines import LocalGlobalConsistency
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> LocalGlobalConsistency().fit(chain, [0, -1, -1, 1]).transduction_.tolist()
+    >>> LocalGlobalConsistency().fit([[0], [1], [2], [3]], [0, -1, -1, 1]).transduction_.tolist()
     [0, 0, 1, 1]
     """
 

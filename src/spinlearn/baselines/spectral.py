@@ -59,10 +59,7 @@ ACCURACY = 1e-11  # of the eigenpairs
 
 
 class Spectrum(NamedTuple):
-    """Ascending eigenvalues (k,) and orthonormal eigenvectors (n, k); the first n_parts are zero.
-
-    Eigenvectors of the parts come largest part first.
-    """
+    """Ascending eigenvalues (k,), orthonormal eigenvectors (n, k); those of parts by size."""
 
     values: FloatArray
     vectors: FloatArray
@@ -145,10 +142,8 @@ class NormalizedCutClustering(GraphClusterer):
 
     Examples
     --------
-    >>> from spinlearn import Graph
     >>> from spinlearn.baselines import NormalizedCutClustering
-    >>> chain = Graph(5, [(0, 1), (1, 2), (2, 3), (3, 4)], weights=[1, 1, 0.1, 1])
-    >>> NormalizedCutClustering(2).fit(chain).labels_.tolist()
+    >>> NormalizedCutClustering(2).fit([[0], [1], [2], [8], [9]]).labels_.tolist()
     [0, 0, 0, 1, 1]
     """
 
@@ -265,10 +260,8 @@ class SpectralGraphTransducer(GraphClassifier):
 
     Examples
     --------
-    >>> from spinlearn import Graph
     >>> from spinlearn.baselines import SpectralGraphTransducer
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> SpectralGraphTransducer().fit(chain, [0, -1, -1, 1]).transduction_.tolist()
+    >>> SpectralGraphTransducer().fit([[0], [1], [2], [3]], [0, -1, -1, 1]).transduction_.tolist()
     [0, 0, 1, 1]
     """
 

@@ -52,10 +52,7 @@ NO_PARENT = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClusterTree:
-    """Clusters over ascending temperatures, c in all; each lives from `low` to `high`.
-
-    These are half way to the next temperature of the grid.
-    """
+    """Clusters over rising temperatures, c in all; from `low` to `high`, half way to the next."""
 
     temperatures: FloatArray  # (T,)
     members: IntArray  # (T, n), cluster of every point at every temperature

@@ -133,8 +133,8 @@ class Yeast:
     --------
     >>> import numpy as np
     >>> from spinlearn.datasets import Yeast
-    >>> gene = np.array([[0.1, np.nan, 0.3]])
-    >>> Yeast(gene, np.array([1]), np.array([-1]), ("YAL001C",)).readings().tolist()
+    >>> yeast = Yeast(np.array([[0.1, np.nan, 0.3]]), np.array([1]), np.array([-1]), ("YAL001C",))
+    >>> yeast.readings().tolist()
     [2]
     """
 

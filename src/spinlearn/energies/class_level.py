@@ -68,10 +68,9 @@ class BalancedCut(MinCut):
     --------
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import BalancedCut
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> model = BalancedCut(strength=3)(chain, [0, -1, -1, 1], n_states=2)
-    >>> model.energy([[0, 0, 1, 1], [0, 1, 1, 1]]).round(2).tolist()
-    [4.0, 4.75]
+    >>> model = BalancedCut(strength=3)(Graph(3, [(0, 1), (1, 2)]), [0, -1, -1], n_states=2)
+    >>> model.energy([[0, 0, 0], [0, 0, 1]]).round(2).tolist()
+    [4.5, 3.5]
     """
 
     strength: float = 2.0
@@ -115,9 +114,8 @@ class DiffusedCut(BalancedCut):
     alpha : float, default 0.999
         Reach of the random walks from the labels, 0 < alpha < 1: about 1/(1 - alpha) steps.
     strength : float, optional
-        Of the balance, in units of the mean coupling. Default: the mean degree in that unit, which
-        is the mean number of neighbours; then ``size="volume"`` and ``diffusion=0`` make the energy
-        that of `Modularity`.
+        Of the balance, in units of the mean coupling. Default: the mean degree in that unit; then
+        ``size="volume"`` and ``diffusion=0`` make the energy that of `Modularity`.
     size, proportions
         As for `BalancedCut`.
     <shared>
@@ -127,8 +125,7 @@ class DiffusedCut(BalancedCut):
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import DiffusedCut
     >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> model = DiffusedCut(diffusion=0.5)(chain, [0, -1, -1, 1], n_states=2)
-    >>> model.fields[1:3].round(2).tolist()  # cost of either class at the two points between
+    >>> DiffusedCut(diffusion=0.5)(chain, [0, -1, -1, 1], n_states=2).fields[1:3].round(2).tolist()
     [[-0.25, 0.25], [0.25, -0.25]]
     """
 
@@ -224,8 +221,8 @@ class NormalizedCut(Energy):
     --------
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import NormalizedCut
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> NormalizedCut()(chain, [0, -1, -1, 1], n_states=2).energy([0, 0, 1, 1])
+    >>> model = NormalizedCut()(Graph(4, [(0, 1), (1, 2), (2, 3)]), [0, -1, -1, 1], n_states=2)
+    >>> model.energy([0, 0, 1, 1])
     1.0
     """
 
@@ -256,9 +253,8 @@ class RatioCut(NormalizedCut):
     --------
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import RatioCut
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)])
-    >>> RatioCut()(chain, [0, -1, -1, 1], n_states=2).energy([0, 0, 1, 1])
-    1.0
+    >>> RatioCut()(Graph(3, [(0, 1), (1, 2)]), [0, -1, 1], n_states=2).energy([0, 0, 1])
+    1.125
     """
 
     _by_degree = False

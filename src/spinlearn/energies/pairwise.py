@@ -42,9 +42,8 @@ class MinCut(Energy):
     --------
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import MinCut
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], [1.0, 0.5, 1.0])
-    >>> model = MinCut()(chain, [0, -1, -1, 1], n_states=2)
-    >>> model.energy([[0, 0, 1, 1], [0, 1, 1, 1]]).tolist()  # the first cuts the weak edge
+    >>> model = MinCut()(Graph(3, [(0, 1), (1, 2)], [1.0, 0.5]), [0, -1, 1], n_states=2)
+    >>> model.energy([[0, 0, 1], [0, 1, 1]]).tolist()  # the first cuts the weak edge
     [0.5, 1.0]
     """
 
@@ -105,17 +104,15 @@ class LGC(Energy):
     Parameters
     ----------
     mu : float, optional
-        The cost of leaving a label, in place of `label_strength`: mu = 1/alpha - 1 of the linear
-        method. Its usual value 0.01 is nothing beside the couplings, which sum to about 2 at every
-        point; therefore the default takes the labels as `label_strength` says.
+        The cost of leaving a label, in place of `label_strength`: 1/alpha - 1 of the linear method,
+        whose usual 0.01 is nothing beside the couplings, which sum to about 2 at every point.
     <shared>
 
     Examples
     --------
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import LGC
-    >>> star = Graph(3, [(0, 1), (0, 2)])
-    >>> LGC()(star, [0, -1, -1], n_states=2).couplings.round(2).tolist()
+    >>> LGC()(Graph(3, [(0, 1), (0, 2)]), [0, -1, -1], n_states=2).couplings.round(2).tolist()
     [1.41, 1.41]
     """
 
@@ -150,9 +147,8 @@ class Custom(Energy):
     --------
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import Custom
-    >>> pair = Graph(2, [(0, 1)])
     >>> tilted = Custom(fields=[[0, 0], [0.0, 0.25]])
-    >>> tilted(pair, [0, -1], n_states=2).energy([[0, 0], [0, 1]]).tolist()
+    >>> tilted(Graph(2, [(0, 1)]), [0, -1], n_states=2).energy([[0, 0], [0, 1]]).tolist()
     [0.0, 1.25]
     """
 
@@ -187,8 +183,8 @@ class ClassPrior(Settings):
     energy : str or energy, default "min_cut"
         What the prior is added to: one of the names in `ENERGIES`, or another energy.
     strength : float, default 1
-        In units of the mean coupling. At T = strength times the mean coupling a point without
-        neighbours has exactly the prior as its law.
+        In units of the mean coupling: at that T a point without neighbours has the prior as its
+        law.
 
     Examples
     --------

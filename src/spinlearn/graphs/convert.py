@@ -88,8 +88,7 @@ def as_graph(graph: Any) -> Graph:
     --------
     >>> from scipy.sparse import coo_array
     >>> from spinlearn.graphs import as_graph
-    >>> weights = coo_array(([0.5, 0.5], ([0, 1], [1, 0])), shape=(2, 2))
-    >>> as_graph(weights)
+    >>> as_graph(coo_array(([0.5, 0.5], ([0, 1], [1, 0])), shape=(2, 2)))
     Graph(n_nodes=2, n_edges=1)
     """
     if isinstance(graph, Graph):
@@ -111,10 +110,8 @@ class GraphSummary:
 
     Attributes
     ----------
-    n_nodes, n_edges, n_components : int
-        Number of nodes, of edges, and of parts that no edge joins.
-    n_isolated : int
-        Nodes without an edge; each is a component of its own.
+    n_nodes, n_edges, n_components, n_isolated : int
+        Number of nodes, of edges, of parts that no edge joins, and of those of a single node.
     component_sizes : tuple of int
         Number of nodes in each component, largest first.
     mean_degree : float

@@ -333,7 +333,7 @@ class PointBuilder(Settings):
     def reduced(self, points: FloatArray) -> tuple[Self, FloatArray, Reduction | None]:
         """The builder and the `points` (n, d) in the space in which neighbours are looked for.
 
-        The Reduction leads from the features to that space; None where it is that of the features.
+        The Reduction leads there from the features; None where that space is theirs.
         """
         if self.n_components is None:
             return self, points, None
@@ -390,9 +390,7 @@ class PointBuilder(Settings):
 
 @dataclass(kw_only=True)
 class KNN(PointBuilder):
-    """Join every point to its k nearest neighbours.
-
-    Two points are joined if either is among the neighbours of the other.
+    """Join every point to its k nearest neighbours: two points if either is among the other's.
 
     Parameters
     ----------

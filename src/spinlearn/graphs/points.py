@@ -1,8 +1,8 @@
 """Points as users have them: whatever the caller has, as a finite array; fewer features.
 
-Distances between points with thousands of features are all alike: noise of features that say
-nothing adds up. Of more features than POINTS_PER_COMPONENT points support each, within bounds, as
-many leading principal components are kept.
+Distances between points with thousands of features are all alike, by noise that adds up. Of more
+features than POINTS_PER_COMPONENT points support each, within bounds, as many leading principal
+components are kept.
 """
 
 from __future__ import annotations

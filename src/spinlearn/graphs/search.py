@@ -120,10 +120,7 @@ class Search:
         return result
 
     def within(self, queries: FloatArray, radii: FloatArray) -> Links:
-        """All pairs of a query and a point at most so far apart, give or take rounding.
-
-        `radii` are those of the points, (n,), or one for all, ().
-        """
+        """Pairs of a query and a point at most `radii`, (n,) or (), apart, up to rounding."""
         from scipy.spatial import KDTree
 
         one = radii.ndim == 0

@@ -144,8 +144,8 @@ def class_annealing(
     >>> from spinlearn import Graph
     >>> from spinlearn.energies import NormalizedCut
     >>> from spinlearn.minimizers import class_annealing
-    >>> chain = Graph(4, [(0, 1), (1, 2), (2, 3)], weights=[1.0, 0.5, 1.0])
-    >>> class_annealing(NormalizedCut()(chain, [0, -1, -1, 1], 2), seed=0).labels.tolist()
+    >>> model = NormalizedCut()(Graph(4, [(0, 1), (1, 2), (2, 3)]), [0, -1, -1, 1], n_states=2)
+    >>> class_annealing(model, seed=0).labels.tolist()
     [0, 0, 1, 1]
     """
     refuse(None, n_sweeps, n_runs)

@@ -124,7 +124,7 @@ class BinaryMoves:
     def cut(self, zero: StateArray, one: StateArray) -> Cut | None:
         """The best choice between zero[i] and one[i] of all nodes; None if all of them are equal.
 
-        Arrays of the answer are views into the work space: the next cut overwrites them.
+        Its arrays are views into the work space: the next cut overwrites them.
         """
         local, members, queue, orphans = self._node_work
         k, all_zero = build_network(
@@ -220,8 +220,7 @@ def alpha_expansion(model: PottsModel, *, bound: bool = False, stop: Stop | None
     bound : bool, default False
         Also compute a lower bound, by q more cuts; the result is `exact` if it attains it.
     stop : callable, optional
-        Asked before every cut; if true, the best labelling so far is returned, without a late
-        bound.
+        Asked before every cut; if true, the best labelling so far is returned.
 
     Returns
     -------
@@ -325,7 +324,7 @@ def _by_moves(
 
 
 def isolation_bound(model: PottsModel, *, stop: Stop | None = None) -> float | None:
-    """A lower bound of all energies, from q minimum cuts; None if it does not apply.
+    """A lower bound of all energies, from q minimum cuts; None where it does not apply.
 
     It applies to couplings >= 0 and pair costs that are zero for equal states and positive for
     different ones; the smallest of these takes the place of Potts' 1.

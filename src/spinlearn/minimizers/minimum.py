@@ -81,9 +81,9 @@ class Minimum:
 class MinimumCut(Minimum):
     """A minimum cut and the two extreme ones, between which all others lie.
 
-    Minimum cuts form a lattice: a node is in class 0 in every minimum cut if it is in class 0 in
-    `fewest_zeros`, and in class 1 in every one if it is so in `fewest_ones`. The nodes between fall
-    into blocks that keep together in all minimum cuts.
+    Minimum cuts form a lattice: a node is in class 0 in every one if it is so in `fewest_zeros`,
+    and in class 1 if it is so in `fewest_ones`. The nodes between fall into blocks that keep
+    together.
 
     Attributes
     ----------

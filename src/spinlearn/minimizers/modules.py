@@ -49,10 +49,7 @@ def partition(graph: Graph, n_blocks: int, seed: int = 0) -> npt.NDArray[np.intp
 
 
 def small_modules(graph: Graph, seed: int, inner: FloatArray | None = None) -> IntArray:
-    """Number of the module of every node; they are joined while more than MOST_MODULES.
-
-    Nodes that are modules themselves have the coupling `inner` inside them.
-    """
+    """Module of every node, at most MOST_MODULES; `inner` couplings are inside the nodes."""
     generator = np.random.default_rng(seed)
     model = PottsModel(graph, 2)
     mass = masses(model) if inner is None else masses(model) + 2 * inner
