@@ -31,11 +31,7 @@ from spinlearn.answers.profile import Profile
 from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.answers.rule import Status, label_reach
 from spinlearn.engines import run_exactly
-from spinlearn.errors import (
-    ConvergenceWarning,
-    InvalidInputError,
-    UnreachedTemperatureError,
-)
+from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnreachedTemperatureError
 from spinlearn.files.arrays import Arrays, read_npz, within, write_npz
 from spinlearn.files.atomic_write import atomic_write
 from spinlearn.graphs.points import Reduction
@@ -172,10 +168,10 @@ class Result(Answer, Pictures):
         layout: FloatArray | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Self:
-        """The result of a fitted `PottsClassifier`, with `ids`, a name for every point.
+        """The result of a fitted classifier, with `ids`, a name for every point.
 
-        `layout` (n, 2) is where to draw the points; without it, points with features are drawn by
-        these. `settings` say how it was made.
+        `layout` (n, 2) is where to draw the points, default by features; `settings` say how it was
+        made.
         """
         answer: Answer = fitted.answer_
         names = getattr(fitted, "feature_names_in_", fitted._feature_names)
@@ -270,10 +266,7 @@ class Result(Answer, Pictures):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; anything else, pickled objects above all, is refused.
-
-        `path` is the folder that ``spinlearn fit --out`` made, or the file model.npz in it.
-        """
+        """Read what `save` wrote from model.npz or its folder, `path`; anything else is refused."""
         file = Path(path)
         if file.is_dir():
             file = file / "model.npz"

@@ -90,10 +90,7 @@ def unpack_states(spins, n_planes, states):
 
 
 def acceptance_digits(betas, max_degree):
-    """int32 [T * max_degree], the 32 binary digits of exp(-betas[t] dE), dE = 1 ... max_degree.
-
-    For `bits_planes`; betas [T] >= 0 in units of 1 / J.
-    """
+    """int32 [T * max_degree]: binary digits of exp(-beta dE), beta in 1 / J, dE = 1, 2, ..."""
     p = np.exp(-np.asarray(betas)[:, None] * np.arange(1, max_degree + 1))
     scaled = np.minimum(p * 2.0**PRECISION, 2.0**PRECISION - 1).astype(np.uint32)
     return scaled.view(np.int32).ravel()
@@ -199,8 +196,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
                 if skips(counter):
                     continue
             i = np.int64(free_nodes[visit])
-            begin = np.int64(indptr[i])
-            end = np.int64(indptr[i + 1])
+            begin, end = np.int64(indptr[i]), np.int64(indptr[i + 1])
             degree = end - begin
             a0 = load_u64x4(spins, stride * i)
             m0 = m1 = m2 = m3 = m4 = zero
@@ -228,8 +224,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
                 b0, b1, b2, valid = propose_planes(q, offset, a0, a1, a2, direction)
                 for edge in range(begin, end):
                     at = stride * np.int64(neighbors[edge])
-                    x0 = load_u64x4(spins, at)
-                    x1 = load_u64x4(spins, at + 4)
+                    x0, x1 = load_u64x4(spins, at), load_u64x4(spins, at + 4)
                     if three_planes:
                         x2 = load_u64x4(spins, at + 8)
                     equals_a = ~((x0 ^ a0) | (x1 ^ a1) | (x2 ^ a2))
@@ -250,8 +245,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
             accepted = ~undecided
             at = (first - 1) * PRECISION * WORDS
             if n_chosen == 2 * WORDS:
-                class0 = load_u64x4(chosen, 0)
-                class1 = load_u64x4(chosen, 4)
+                class0, class1 = load_u64x4(chosen, 0), load_u64x4(chosen, 4)
                 for _digit in range(PRECISION):
                     draw, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
                     p = (class0 & load_u64x4(planes, at)) | (
@@ -263,10 +257,8 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
                     if not any_bit(undecided):
                         break
             elif n_chosen == 4 * WORDS:
-                class0 = load_u64x4(chosen, 0)
-                class1 = load_u64x4(chosen, 4)
-                class2 = load_u64x4(chosen, 8)
-                class3 = load_u64x4(chosen, 12)
+                class0, class1 = load_u64x4(chosen, 0), load_u64x4(chosen, 4)
+                class2, class3 = load_u64x4(chosen, 8), load_u64x4(chosen, 12)
                 for _digit in range(PRECISION):
                     draw, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
                     p = (class0 & load_u64x4(planes, at)) | (
@@ -303,11 +295,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
 
 @njit(cache=True, nogil=True)
 def bits_planes(digits, n_levels, levels, planes):
-    """Acceptance `planes` of the 256 walkers, each at its level int32 [256] of a ladder.
-
-    Bit r of word [dE - 1, b] of uint64 [max_degree * 32 * 4] is binary digit b of exp(-beta_r dE),
-    most significant first; `digits` are from `acceptance_digits`.
-    """
+    """Bit r of the word [dE - 1, b] of `planes` is binary digit b of exp(-beta_r dE)."""
     max_degree = digits.size // n_levels
     octets = planes.view(np.uint8)
     width = splat_i32x8(max_degree)
@@ -421,10 +409,7 @@ def quantize(couplings, indptr, fields=None):
 
 @njit(cache=True, nogil=True)
 def exp2_f32x8(y):
-    """2**y for -126 <= y <= 0, relative error below 2e-7.
-
-    Minimax polynomial of degree 5 on the rounded remainder.
-    """
+    """2**y, -126 <= y <= 0, to 2e-7: minimax polynomial of degree 5 on the rounded remainder."""
     whole = f32x8_to_i32x8(y - 0.5)
     f = y - i32x8_to_f32x8(whole)
     f2 = f * f
@@ -453,30 +438,26 @@ def lockstep_metropolis(
     states, n_replicas, q, indptr, neighbors, high, low, low_bits, fields, free_nodes,
     log2_rates, stream, n_sweeps,
 ):  # fmt: skip
-    """Metropolis sweeps of R walkers, each at its own temperature, with real couplings and fields.
+    """Metropolis sweeps of R walkers, each at its own temperature.
 
-    `states` int8 change in place; graph and `free_nodes` are uint32, couplings and `fields` in
-    units from `quantize`, `log2_rates` float32 [R] = -beta_r * unit * log2(e).
+    Couplings and `fields` are from `quantize`, `log2_rates` float32 [R] = -beta_r * unit * log2(e).
     """
     s0, s1, s2, s3 = load_generators(stream)
     counter = stream[16]
     has_fields = fields.size > 0
     pair = np.empty(64, np.int8)  # of a block of 32 walkers: states, then proposals
-    changes = np.empty(32, np.int32)
-    masks = np.empty(32, np.int32)
+    changes, masks = np.empty(32, np.int32), np.empty(32, np.int32)
     n_states = splat_i8x32(q)
     for _ in range(n_sweeps):
         for visit in range(free_nodes.size):
             i = np.int64(free_nodes[visit])
-            begin = np.int64(indptr[i])
-            end = np.int64(indptr[i + 1])
+            begin, end = np.int64(indptr[i]), np.int64(indptr[i + 1])
             row = splat_i32x8(i * q)
             counter += GOLDEN
             offset = 1 + below_at(counter, q - 1)
             if q == 2 and skips(counter):
                 offset = 0  # proposes the state itself; a branch around the loop was slower
-            up = splat_i8x32(offset)
-            down = splat_i8x32(q - offset)
+            up, down = splat_i8x32(offset), splat_i8x32(q - offset)
             for at in range(0, n_replicas, 32):
                 a = load_i8x32(states, i * n_replicas + at)
                 b = a + up

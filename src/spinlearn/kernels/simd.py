@@ -107,11 +107,7 @@ def _in_lanes(context, builder, vec, kinds, values):
 
 
 def _define_operator(op, build, result):
-    """Define an operator of Vecs, of which one may be a number.
-
-    `result(vec)` is the type of what it gives, None where there is no such operator, and
-    `build(builder, vec, a, b)` makes it.
-    """
+    """Define an operator: the type `result(vec)`, or None, and `build(builder, vec, a, b)`."""
 
     @type_callable(op)
     def typing(context):
@@ -466,10 +462,7 @@ def row_of(typingctx, lanes, array, row):
 
 @intrinsic
 def packed_row(typingctx, lanes, columns, array, row):
-    """Row number ``row`` of an array (..., columns), ones in the lanes beyond.
-
-    The tuples ``lanes`` and ``columns`` have the lengths of a vector and of a row.
-    """
+    """Row number ``row`` of an array (..., len(columns)), ones in the lanes beyond."""
     vec, n_columns = Vec("f", 64, len(lanes)), len(columns)
 
     def codegen(context, builder, sig, args):

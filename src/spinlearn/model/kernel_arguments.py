@@ -53,10 +53,7 @@ class KernelModel(NamedTuple):
 
 
 class ClusterModel(NamedTuple):
-    """The free nodes of a model without its class term; arguments of `spinlearn.kernels.clusters`.
-
-    Weights are in CSR order, couplings in that of the edges; field nodes are those with fields.
-    """
+    """The free nodes without class term; weights in CSR order, couplings in that of edges."""
 
     indptr: IntArray
     neighbors: IntArray
@@ -107,8 +104,7 @@ def class_term(model: PottsModel, nodes: npt.NDArray[np.intp] | None = None) -> 
     penalty = model.class_penalty
     if penalty is None:
         q = model.n_states
-        nothing = frozen(np.empty(0), np.float64)
-        zeros = frozen(np.zeros(q), np.float64)
+        nothing, zeros = frozen(np.empty(0), np.float64), frozen(np.zeros(q), np.float64)
         return ClassTerm(0, nothing, 0.0, zeros, frozen(np.empty((q, 0)), np.float64), 0.0, 0.0)
     return ClassTerm(
         penalty.code,

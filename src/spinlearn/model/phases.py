@@ -88,10 +88,9 @@ class Phases:
 def grains(
     equilibrium: Equilibrium, row: int, threshold: float, *, join_all: bool = False
 ) -> IntArray:
-    """Number of the grain of every node at the row-th temperature: edges agree by `threshold`.
+    """Number of every node's grain at the row-th temperature: edges agree by `threshold`.
 
-    `join_all` joins every point to the neighbour with which it agrees most; of several equally good
-    ones, to that of the strongest coupling.
+    `join_all` joins each point to the neighbour it agrees with most, of equals the most coupled.
     """
     graph = equilibrium.model.graph
     agreement = equilibrium.edge_agreement[row]
@@ -225,11 +224,9 @@ def tracked(
     fresh: int,
     after: IntArray | None = None,
 ) -> tuple[IntArray, int]:
-    """Numbers of clusters, taken over from `previous` where more than half of the union is shared.
+    """Numbers of clusters, from `previous`, else `after`, where they share over half of the union.
 
-    Points that are not `new` get -1, as those without a number before; `fresh` is the first number
-    not yet used, also of the answer. `after` are numbers at the temperature after, if they are
-    known, for clusters that have none before.
+    Points that are not `new` get -1; `fresh` is the first number not yet used.
     """
     numbers = np.full(len(components), -1, dtype=np.int32)
     if not np.any(new):

@@ -112,10 +112,7 @@ def pixel_panels(
     panel_size: tuple[float, float] | None = None,
     fontsize: int = 9,
 ) -> Any:
-    """A figure with one map of the mask per panel: (title, class per pixel), labels marked.
-
-    Class -1 is unlabelled, -2 confused. `panel_size` is in inches, default by the mask's shape.
-    """
+    """Maps of the mask, (title, class per pixel), labels marked; -1 unlabelled, -2 confused."""
     plt = pyplot()
     from matplotlib.colors import ListedColormap
 

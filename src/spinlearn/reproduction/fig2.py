@@ -179,11 +179,7 @@ def _curve(run: Equilibrium, labelled: bool) -> dict[str, Any]:
 
 
 def _phase_intervals(run: Equilibrium, labelled: bool) -> list[dict[str, Any]]:
-    """Phases by the largest outcome of the decision, with the thresholds of `analysis.phases`.
-
-    Without labels outcomes are grains, and this is the usual definition. With labels the spins of a
-    class are aligned by its labels, so what overtakes the system, or dissolves, is a class.
-    """
+    """Phases by the largest outcome: of grains, or with labels, which align them, of classes."""
     profile = paper_profile(run, 2 if labelled else 0)
     n = profile.outcomes.shape[1]
     intervals: list[dict[str, Any]] = []

@@ -81,11 +81,7 @@ blockquote { margin: 0; color: #333 }
 
 @dataclass(slots=True)
 class Reproduction:
-    """What was run and written.
-
-    `seconds` are of this call: finished cells of earlier calls cost nothing. `skipped` has the
-    reason why an experiment was not run.
-    """
+    """What was run (`skipped`: why not), its `seconds` in this call, and what was written."""
 
     scale: Scale
     seed: int

@@ -201,10 +201,7 @@ def neighbour_map(graph: Graph, start: FloatArray) -> FloatArray:
 
 
 def umap_layout(graph: Graph, start: FloatArray) -> FloatArray | None:
-    """UMAP's layout of the graph, (n, 2), from a `start` in the unit square.
-
-    None where umap-learn is missing or not worth loading.
-    """
+    """UMAP's layout (n, 2) from a `start` in the unit square; None if missing or not worth it."""
     n = graph.n_nodes
     if n < LEAST_UMAP or graph.n_edges == 0:
         return None

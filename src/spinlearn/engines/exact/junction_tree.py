@@ -77,10 +77,7 @@ class JunctionTree(Settings):
     treats_class_terms: ClassVar[bool] = False
 
     def plan(self, model: PottsModel, n_temperatures: int = 1) -> EliminationCost:
-        """Width, memory and cost of the exact answer, found without computing it.
-
-        UnsupportedModelError if the budget does not suffice.
-        """
+        """Width, memory and cost of the exact answer; UnsupportedModelError beyond the budget."""
         return self._planned(model, n_temperatures, TimeLimit(self.max_seconds))[1]
 
     def _planned(
@@ -115,10 +112,7 @@ class JunctionTree(Settings):
     def pair_marginals(
         self, model: PottsModel, temperatures: npt.ArrayLike, edge_ids: npt.ArrayLike
     ) -> FloatArray:
-        """Joint probabilities p_uv(s_u, s_v; T) of the ends of edges, (T, ids, q, q).
-
-        `edge_ids` are rows of ``model.graph.edges``; the rest is as for `run`.
-        """
+        """Joint laws p_uv(s_u, s_v; T) of the edges `edge_ids`, (T, ids, q, q)."""
         wanted = np.atleast_1d(np.asarray(edge_ids))
         n_edges = model.graph.n_edges
         if wanted.dtype.kind not in "iu" or np.any((wanted < 0) | (wanted >= n_edges)):
