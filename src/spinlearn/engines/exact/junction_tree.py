@@ -77,7 +77,7 @@ class JunctionTree(Settings):
     treats_class_terms: ClassVar[bool] = False
 
     def plan(self, model: PottsModel, n_temperatures: int = 1) -> EliminationCost:
-        """Width, memory and cost of the exact answer; UnsupportedModelError beyond the budget."""
+        """Width, memory, cost of a `model` at `n_temperatures`; UnsupportedModelError beyond the budget."""
         return self._planned(model, n_temperatures, TimeLimit(self.max_seconds))[1]
 
     def _planned(
@@ -112,7 +112,10 @@ class JunctionTree(Settings):
     def pair_marginals(
         self, model: PottsModel, temperatures: npt.ArrayLike, edge_ids: npt.ArrayLike
     ) -> FloatArray:
-        """Joint laws p_uv(s_u, s_v; T) of the edges `edge_ids`, (T, ids, q, q)."""
+        """Joint laws p_uv(s_u, s_v; T) of a model at temperatures, (T, ids, q, q).
+
+        `edge_ids` are rows of ``model.graph.edges``.
+        """
         wanted = np.atleast_1d(np.asarray(edge_ids))
         n_edges = model.graph.n_edges
         if wanted.dtype.kind not in "iu" or np.any((wanted < 0) | (wanted >= n_edges)):
@@ -135,7 +138,7 @@ class JunctionTree(Settings):
     def draw(
         self, model: PottsModel, temperature: float, n_samples: int, *, seed: Seed = None
     ) -> StateArray:
-        """`n_samples` independent labellings from the exact law at one temperature, int8 (S, n)."""
+        """`n_samples` labellings by the exact law of a model at one temperature, int8 (S, n)."""
         limit = TimeLimit(self.max_seconds)
         free, plan = self._planned(model, 1, limit)
         betas = inverse_temperatures(temperature_array([temperature]), model)

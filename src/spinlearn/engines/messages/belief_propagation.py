@@ -165,7 +165,10 @@ class BeliefPropagation(Settings):
         *,
         seed: Seed = None,
     ) -> FloatArray:
-        """Joint laws p_uv(s_u, s_v; T) of the edges `edge_ids`, (T, ids, q, q)."""
+        """Joint laws p_uv(s_u, s_v; T) of a model at temperatures, (T, ids, q, q).
+
+        `edge_ids` are rows of ``model.graph.edges``.
+        """
         wanted = temperature_array(temperatures)
         self._check(model)
         ids = np.atleast_1d(integer_array(edge_ids, "edge_ids"))
