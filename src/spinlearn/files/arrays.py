@@ -34,7 +34,6 @@ TIGHT, LOOSE = 6, 1  # levels of compression
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
-    """The array of a .npy file."""
     with _told(path, ".npy"), open(path, "rb") as file:
         return _read_array(file)
 

@@ -34,8 +34,6 @@ FIELDS = "f{}"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageParts:
-    """A folder of parts."""
-
     folder: Path  # readable by every worker under this name
     n_nodes: int
     n_states: int

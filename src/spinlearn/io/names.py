@@ -222,7 +222,6 @@ def one_array(path: Path, names: Sequence[str], options: ReadOptions) -> str | N
 
 
 def refuse_features(path: Path, options: ReadOptions) -> None:
-    """A graph has none."""
     if options.features:
         raise InvalidInputError(f"{path} is a graph, which has no features: leave --features out")
 

@@ -316,9 +316,8 @@ class Result(Answer, Pictures):
         if header["explained"] is not None and "points" in arrays:  # reduced, and stored
             parts = [frozen(arrays[f"reduction_{name}"], np.float64) for name in REDUCTION]
             reduction = Reduction(parts[0], parts[1], float(header["explained"]), parts[2])
-        places: dict[str, Any] = {
-            name: frozen(arrays[name], np.float64) for name in PLACES if name in arrays
-        }
+        words = _groups(arrays, "word_points"), _groups(arrays, "word_labelled")
+        places: Any = {k: frozen(arrays[k], np.float64) for k in PLACES if k in arrays}
         return cls(
             **answer | {"choices": tuple(answer["choices"])},
             ids=ids,
@@ -330,7 +329,10 @@ class Result(Answer, Pictures):
             ),
             known_profile=profile,
             proposals=_proposals(header["proposals"], arrays),
-            words=_words(header["words"], arrays),
+            words=tuple(
+                Word(one["do"], one["group"], one["name"], points, labelled)
+                for one, points, labelled in zip(header["words"], *words, strict=True)
+            ),
             **places,
             settings=dict(header["settings"]),
             points=frozen(arrays["points"], np.float64) if "points" in arrays else None,
@@ -554,14 +556,6 @@ def _proposals(said: list[dict[str, Any]], arrays: Arrays) -> tuple[Proposal, ..
             n_features=int(one["n_features"]),
         )
         for number, (one, (points, typical)) in enumerate(zip(said, groups, strict=True), 1)
-    )
-
-
-def _words(said: list[dict[str, Any]], arrays: Arrays) -> tuple[Word, ...]:
-    groups = _groups(arrays, "word_points"), _groups(arrays, "word_labelled")
-    return tuple(
-        Word(one["do"], one["group"], one["name"], points, labelled)
-        for one, points, labelled in zip(said, *groups, strict=True)
     )
 
 

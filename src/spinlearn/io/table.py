@@ -66,7 +66,6 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return len(next(iter(self.cells.values()), ()))
 
     def place(self, row: int) -> str:

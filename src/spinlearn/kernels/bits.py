@@ -137,12 +137,6 @@ def propose_planes(q, offset, a0, a1, a2, direction):
 
 
 @njit(cache=True, nogil=True)
-def plane_of(value, plane):
-    """Binary digit ``plane`` of a scalar, in every walker."""
-    return splat_u64x4(np.uint64(0) - np.uint64((value >> plane) & 1))
-
-
-@njit(cache=True, nogil=True)
 def load_generators(stream):
     """The state of the four generators of a stream, as vectors."""
     s0, s1 = load_u64x4(stream, 0), load_u64x4(stream, 4)
@@ -151,7 +145,6 @@ def load_generators(stream):
 
 @njit(cache=True, nogil=True)
 def store_generators(stream, s0, s1, s2, s3):
-    """Write that state back."""
     store(stream, 0, s0)
     store(stream, 4, s1)
     store(stream, 8, s2)
@@ -166,12 +159,10 @@ def store_generators(stream, s0, s1, s2, s3):
 def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_sweeps):
     """Metropolis sweeps of 256 walkers with 2 <= q <= 8 states, each at its own temperature.
 
-    Random bits are compared with the binary digits of exp(-beta dE) from the top down, until no
-    walker is undecided: about log2(256) + 1.3 digits, whatever the precision. Proposals are uniform
-    over the other states for q = 2, 3, 4, 8; for q = 5, 6, 7 over the other seven bit patterns:
-    3/7, 2/7, 1/7 of them are no state and leave the walker as it is. `spins` uint64 change in
-    place; graph and `free_nodes` are uint32, `planes` uint64 [max_degree * 32 * 4] from
-    `bits_planes`.
+    Random bits are compared with the digits of exp(-beta dE) from the top down, until no walker is
+    undecided: about log2(256) + 1.3 digits. Proposals are uniform over the other states for q = 2,
+    3, 4, 8; for q = 5, 6, 7 over the other seven bit patterns: 3/7, 2/7, 1/7 of them are no state
+    and leave the walker as it is. `planes` are from `bits_planes`.
     """
     three_planes = q > 4
     stride = WORDS if q == 2 else 12 if three_planes else 8
@@ -185,7 +176,8 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
     patterns = np.empty(32 * 5 * WORDS, np.uint64)  # planes of the numbers 0 ... 31
     for value in range(32):
         for plane in range(5):
-            store(patterns, (value * 5 + plane) * WORDS, plane_of(value, plane))
+            digit_of_all = splat_u64x4(np.uint64(0) - np.uint64((value >> plane) & 1))
+            store(patterns, (value * 5 + plane) * WORDS, digit_of_all)
     chosen = np.empty(MAX_DEGREE * WORDS, np.uint64)
     step = 2 if q == 2 else 1  # two states: dE has the parity of the degree
     next_class = step * PRECISION * WORDS
@@ -345,11 +337,10 @@ def bits_energies(spins, n_planes, edges, energies):
 def bits_flip_regions(spins, regions, betas, n_tries, cut, accepted_count, stream):
     """Metropolis flips of whole regions for 256 walkers at once, q = 2.
 
-    A region is a fixed set of free nodes; flipping it in a walker changes only the edges of its
-    border, by (equal ends) - (different ends). Regions do not depend on the walkers' states, so
-    every try is reversible. `regions` are the nodes of each (where they begin int64 [G + 1], nodes
-    int32) and, likewise, the edges of its border int32 [., 2]; betas float64 [256] are in units of
-    1 / J, `cut` int64 [256] is scratch, `accepted_count` int64 [G] adds the walkers that accepted.
+    Regions are fixed sets of free nodes, so every try is reversible. `regions` are the nodes of
+    each (where they begin, nodes) and, likewise, the edges of its border; a flip changes these by
+    (equal ends) - (different ends). `cut` int64 [256] is scratch, `accepted_count` adds the walkers
+    that accepted.
     """
     ptr, nodes, border_ptr, borders = regions
     mask = np.empty(WORDS, np.uint64)
@@ -383,10 +374,9 @@ LOG2_E = 1.4426950408889634
 def quantize(couplings, indptr, fields=None):
     """Couplings (in CSR order) and fields [n, q] or None as integers in a common unit.
 
-    A coupling is two int16 limbs, J = (high * 2**low_bits + low) * unit: sums over a node's
-    neighbours fit int16 limb by limb. Energies are then exact integers: they never drift and every
-    step is exactly reversible. Returns high, low, low_bits, fields int32 [n * q] or [0], and the
-    unit, a power of two: 2**-24 of the largest sum at a node, or more where fields are large.
+    A coupling is two int16 limbs, J = (high * 2**low_bits + low) * unit: sums over neighbours fit
+    int16 limb by limb. Energies are exact integers, and never drift. The unit is a power of two:
+    2**-24 of the largest sum at a node, or more where fields are large.
     """
     couplings = np.asarray(couplings, np.float64)
     degrees = np.diff(indptr.astype(np.int64))

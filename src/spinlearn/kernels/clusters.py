@@ -65,9 +65,8 @@ def root_of(parent, node):
 def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
     """Draw bonds on edges u < v; on return parent int32 [n] is the smallest node of every cluster.
 
-    `thresholds` are uint32 [m], 2^32 times the bond probability. Bonds are drawn without a branch,
-    some edges at a time, and then joined: a branch on a draw costs more than the draw. Two edges
-    share one, and the generator lives in registers.
+    `thresholds` are 2^32 times the bond probability. Bonds are drawn without a branch, which costs
+    more than a draw, some edges at a time, and then joined. Two edges share a draw.
     """
     n, m = parent.size, edge_u.size
     for i in range(n):
@@ -147,7 +146,6 @@ def relabel_clusters(state, model, beta, stream):
 
 @njit(cache=True, nogil=True)
 def normalize(weights):
-    """Divide by the sum."""
     total = 0.0
     for c in range(weights.size):
         total += weights[c]
@@ -159,10 +157,9 @@ def normalize(weights):
 def add_laws(model, node_sum, free_sum, edge_sum):
     """Add what the states are given the bonds, float32 [n, q], [n], [m].
 
-    P(s_i = c | bonds) is the law of the cluster, added to node_sum, or 1/q: then 1 is added to
-    free_sum, and free_sum / q is to be added to every state afterwards. P(s_u = s_v | bonds) is
-    added without branches but for edges between clusters that both draw from a law: they come
-    after, some edges at a time.
+    Laws of clusters go to node_sum; without one 1 is added to free_sum, of which 1/q is to be added
+    to every state. P(s_u = s_v | bonds) is added without branches but for edges between clusters
+    that both have a law: they come after, some at a time.
     """
     parent, law_row, law = model.parent, model.law_row, model.law
     edge_u, edge_v = model.edge_u, model.edge_v
@@ -204,10 +201,8 @@ def add_laws(model, node_sum, free_sum, edge_sum):
 def count_shared(state, model, thresholds, stream, counts, energies):
     """Sweeps of one walker of a model without fields; how often ends of edges share a cluster.
 
-    Given the bonds, the ends of an edge agree surely within one cluster and with probability 1/q
-    between two, so that this is all that C_ij takes. `counts` are uint16 [m], or [0] for sweeps of
-    which nothing is kept but the state; `energies` [sweeps] takes sum_e J_e [s_u != s_v] after
-    each.
+    Else they agree with probability 1/q, so that this is all that C_ij takes. `counts` are uint16
+    [m], or [0] to keep the state alone; `energies` takes sum_e J_e [s_u != s_v] after each sweep.
     """
     edge_u, edge_v, parent = model.edge_u, model.edge_v, model.parent
     for sweep in range(energies.size):
@@ -243,10 +238,9 @@ def entry_cost(term, c, volume, size):
 def relabel_in_turn(state, model, sizes, beta, measured, stream):
     """Every cluster in turn draws its class given the others, in the order of their roots.
 
-    Clusters of one node without fields are most of them at high T; their weights exp(-beta (f_c(V_c
-    + 1) - f_c(V_c))) are kept per class and renewed for the two classes that change. The class
-    sizes, sizes.volumes, are updated; if `measured`, sizes.law takes at the roots what the cluster
-    drew from.
+    At high T most have one node and no fields: their weights exp(-beta (f_c(V_c + 1) - f_c(V_c)))
+    are kept per class. sizes.volumes are updated; if `measured`, sizes.law takes the laws at the
+    roots.
     """
     sum_fields(model)
     parent, field_row, field_sums, cost = model.parent, model.law_row, model.law, model.cost

@@ -86,19 +86,13 @@ def node_field(lanes, i, beta, fields, coefficient, sizes, targets, volumes, bel
 
 
 @njit(cache=True, nogil=True)
-def _message(cavity, unlike, slope):
-    """What a node with this cavity law, up to a factor, sends along an edge."""
-    total = lane_sum(cavity)
-    if slope >= 0.0:
-        return cavity * (slope / total) + unlike
-    return (other_lanes_sum(cavity) - cavity * slope) * (1.0 / total)
-
-
-@njit(cache=True, nogil=True)
 def _send(lanes, columns, cavity, unlike, slope, messages, row, damping):
-    """Replace a message; returns it with how far its entries moved."""
-    old = packed_row(lanes, columns, messages, row)
-    new = _message(cavity, unlike, slope)
+    """Replace a message by that of a cavity law, up to a factor; how far its entries moved."""
+    old, total = packed_row(lanes, columns, messages, row), lane_sum(cavity)
+    if slope >= 0.0:
+        new = cavity * (slope / total) + unlike
+    else:
+        new = (other_lanes_sum(cavity) - cavity * slope) * (1.0 / total)
     new = new + (old - new) * damping
     set_packed_row(columns, messages, row, new)
     change = (new - old) * live_lanes(lanes, columns)
@@ -113,13 +107,12 @@ def sweep_potts(
 ):  # fmt: skip
     """Update all nodes in their order, or backwards; see the module's docstring.
 
-    The lengths of the tuples `lanes` and `columns` are the number of lanes and of those that a
-    message takes in memory. Messages (slots, columns) and beliefs (n, lanes) change in place;
-    `unlike` and `slope` (slots,) are of the message that leaves by a slot, `targets` and `volumes`
-    (1, lanes), `work` (largest degree + 1, lanes) is scratch, and `damping` the share of the old
-    message that is kept. `pending` (n,) holds the largest change of a message into a node since it
-    was last updated; nodes with less than `threshold` are passed over, below 0 none, and `pending`
-    is not kept. `movement` is set to the largest change of a message, and that less `tol` of it.
+    The lengths of `lanes` and `columns` are the number of lanes and of those that a message takes
+    in memory. `unlike` and `slope` (slots,) are of the message that leaves by a slot, `work`
+    (largest degree + 1, lanes) is scratch, `damping` the share of the old message that is kept.
+    `pending` (n,) holds the largest change of a message into a node since its last update; nodes
+    with less than `threshold` are passed over, below 0 none, and it is not kept. `movement` is set
+    to the largest change of a message, and that less `tol` of it.
     """
     zero = row_of(lanes, targets, 0) * 0.0
     moved, excess = zero, zero - 1.0
@@ -222,11 +215,10 @@ def place_slots(
 ):  # fmt: skip
     """Where messages lie: one pass over the rows of a graph, nothing allocated.
 
-    A *slot* is one direction of one edge, see `engines.messages.layout`. `order` (n,) are the free
-    nodes as they are swept, `place` (N,) their numbers there, -1 for clamped ones. Filled are
-    where the slots of every free node begin, `first` (n + 1,), its summed |couplings|, `strength`,
-    the `senders` of its messages, ascending, both slots of every edge, -1 where an end is clamped,
-    and the slot of the opposite direction.
+    `order` (n,) are the free nodes as they are swept, `place` (N,) their numbers there, -1 for
+    clamped ones. Filled are where the slots of a node begin, `first` (n + 1,), its summed
+    |couplings|, `strength`, the `senders` of its messages, ascending, both slots of every edge, -1
+    where an end is clamped, and opposite slots.
     """
     n = len(order)
     first[:] = 0

@@ -50,7 +50,6 @@ def next_bits(s0, s1, s2, s3):
 
 @njit(cache=True, nogil=True)
 def next_u64(stream):
-    """64 random bits."""
     bits, s0, s1, s2, s3 = next_bits(stream[0], stream[1], stream[2], stream[3])
     stream[0], stream[1], stream[2], stream[3] = s0, s1, s2, s3
     return bits

@@ -163,12 +163,7 @@ for _op, _symbol in (
 
 @type_callable(operator.invert)
 def _type_invert(context):
-    def typer(a):
-        if isinstance(a, Vec) and a.kind == "i":
-            return a
-        return None
-
-    return typer
+    return lambda a: a if isinstance(a, Vec) and a.kind == "i" else None
 
 
 @lower_builtin(operator.invert, Vec)
@@ -203,7 +198,6 @@ def _define_load(stored, vec):
 def _define_splat(vec):
     @intrinsic
     def splat(typingctx, scalar):
-        """The scalar in every lane."""
 
         def codegen(context, builder, sig, args):
             return _in_lanes(context, builder, vec, sig.args, args)[0]
@@ -261,13 +255,11 @@ def where(typingctx, mask, yes, no):
 
 @njit(cache=True, nogil=True)
 def smaller(a, b):
-    """min(a, b) lane by lane; one may be a number."""
     return where(a < b, a, b)
 
 
 @njit(cache=True, nogil=True)
 def larger(a, b):
-    """max(a, b) lane by lane; one may be a number."""
     return where(a > b, a, b)
 
 
@@ -298,7 +290,6 @@ def _sign_bits(builder, vec, value):
 
 
 def _pick(builder, value, vec, places):
-    """Lanes of a vector by their places."""
     mask = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), list(places))
     return builder.shuffle_vector(value, ir.Constant(vec.llvm, ir.Undefined), mask)
 

@@ -206,10 +206,9 @@ class Graph:
     def homogeneous(self) -> Graph:
         """The same edges with weights that bind all nodes about equally, of mean 1.
 
-        J_ij = w_ij / sqrt(d_i d_j), where d_i is the sum of the absolute weights at node i, divided
-        by the mean of all absolute J. Signs stay, and the unit of the weights drops out. A node
-        with many or strong edges is then held no better than one with few or weak ones, so that
-        they lose their order at about the same temperature.
+        J_ij = w_ij / sqrt(d_i d_j), d_i the sum of the absolute weights at node i, over the mean of
+        all absolute J; signs stay. Nodes with many or strong edges are then held no better than
+        others, and lose their order at about the same temperature.
         """
         if self.n_edges == 0:
             return self

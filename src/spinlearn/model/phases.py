@@ -121,10 +121,10 @@ def joined(
 ) -> IntArray:
     """Grains after the small ones have joined that of the others with which they agree most.
 
-    How much two grains agree is summed over their links, C_ij - chance each, so that no answer
-    hangs on which of two links is a little the stronger in a sample; `chance` is the agreement of
-    nodes that know nothing of each other. A sum within LEAST_AGREEMENT of it, as part of the way to
-    1, joins nothing. Small grains join others, not each other, and all that are equally good.
+    How much two agree is summed over their links, C_ij - chance each, so that no answer hangs on
+    which link is a little the stronger in a sample. A sum within LEAST_AGREEMENT of 0, as part of
+    the way to 1, joins nothing. Small grains join others, not each other, and all that are equally
+    good.
     """
     graph = equilibrium.model.graph
     beyond = (equilibrium.edge_agreement[row] - chance) / max(1 - chance, TIE)
@@ -146,7 +146,6 @@ def joined(
 
 
 def phases(equilibrium: Equilibrium) -> Phases:
-    """Find the phases of an equilibrium."""
     order = np.argsort(equilibrium.temperatures, kind="stable")
     n, q = equilibrium.model.n_nodes, equilibrium.model.n_states
     sizes = [np.bincount(grains(equilibrium, int(k), (1 + 1 / q) / 2)) for k in order]

@@ -137,7 +137,6 @@ def pixel_panels(
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> Path:
-    """A table with a header line."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
@@ -146,7 +145,6 @@ def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) 
 
 
 def save(figure: Any, stem: Path) -> list[Path]:
-    """Write stem.png and stem.svg."""
     plt = pyplot()
     files = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
     figure.savefig(files[0], dpi=150)

@@ -68,7 +68,6 @@ def tasks(scale: Scale, seed: int) -> list[Settings]:
 
 
 def compute(settings: Settings) -> Cell:
-    """One curve."""
     toy = two_bands()
     kind, temperatures = settings["kind"], np.array(settings["temperatures"])
     labelled = settings.get("labels", True)
@@ -207,12 +206,10 @@ class SampledCounts:
     """Figure 2 sampled: counts from the mean over chains, their intervals, the exact counts, (T,).
 
     A count is a step function of thousands of averages. On a grid many points share a margin by
-    symmetry: exactly, all of them cross tau together; sampled, each has its own noise. So the error
-    of the count is not that of a smooth function, and `low` and `high` are the least and largest
-    counts when all margins, and all agreements, are `REACH` standard errors more, or less, decided.
-
-    z : float array (T,)
-        Largest difference of a mean marginal from the exact one, in standard errors of the mean.
+    symmetry: exactly, all of them cross tau together; sampled, each has its own noise. So `low` and
+    `high` are the least and largest counts when all margins, and all agreements, are `REACH`
+    standard errors more, or less, decided. `z` is the largest error of a mean marginal in standard
+    errors.
     """
 
     def __init__(self, cells: list[Cell]) -> None:

@@ -151,11 +151,9 @@ def _evenly(points: npt.NDArray[np.intp], most: int) -> npt.NDArray[np.intp]:
 def density(places: FloatArray, outcomes: IntArray) -> dict[str, npt.NDArray[Any]]:
     """How many points lie where, and what most of them are: what a map shows where they overlap.
 
-    The square around `places` (n, 2), in units of the longer side, is cut into SIDE x SIDE bins. No
-    point is left out, so that what the sample of drawn points misses shows here. Of the b bins that
-    hold points, ascending: bins (b,), row times SIDE plus column from the lowest corner; levels
-    (b,), their number of points on a logarithmic scale, 255 in the fullest; outcomes (T, b), that
-    which most of them have.
+    The square around `places` (n, 2), in units of the longer side, is cut into SIDE x SIDE bins. Of
+    the b that hold points, ascending: bins (b,), row times SIDE plus column from the lowest corner;
+    levels (b,), their number of points on a logarithmic scale up to 255; outcomes (T, b), of most.
     """
     cell = np.minimum((places * SIDE).astype(np.int32), SIDE - 1)
     bins, member = np.unique(cell[:, 1] * SIDE + cell[:, 0], return_inverse=True)
@@ -192,7 +190,6 @@ WORKER_SCRIPTS = ("load", "fetching", "worker")  # of the thread that unpacks an
 
 
 def write_explorer(path: str | os.PathLike[str], content: ExplorerContent) -> Path:
-    """Write the explorer of `content` to one HTML file, whole or not at all."""
     text = page_html(content.title, explorer_payload(content))
     with atomic_write(path) as file:
         file.write(text.encode())

@@ -77,7 +77,7 @@ class JunctionTree(Settings):
     treats_class_terms: ClassVar[bool] = False
 
     def plan(self, model: PottsModel, n_temperatures: int = 1) -> EliminationCost:
-        """Width, memory, cost of a `model` at `n_temperatures`; UnsupportedModelError beyond the budget."""
+        """Width, memory, cost of a `model` at `n_temperatures`, or UnsupportedModelError."""
         return self._planned(model, n_temperatures, TimeLimit(self.max_seconds))[1]
 
     def _planned(

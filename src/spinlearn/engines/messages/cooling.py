@@ -201,7 +201,6 @@ class SpilledRows:
         self._rows: npt.NDArray[np.float32] = np.empty((kept, *shape), dtype=np.float32)
 
     def next(self) -> npt.NDArray[np.float32]:
-        """The row to be filled."""
         row: npt.NDArray[np.float32] = self._rows[0 if self._file is not None else self.count]
         return row
 

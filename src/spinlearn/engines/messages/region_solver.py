@@ -89,8 +89,6 @@ class Extrapolation:
 
 
 class RegionSolver:
-    """Beliefs of the regions of a model's free part."""
-
     def __init__(self, free: ConditionedModel, regions: RegionGraph) -> None:
         self.free, self.regions = free, regions
         self.energy = regions.share_energies(free)
