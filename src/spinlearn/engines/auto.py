@@ -88,10 +88,7 @@ class Auto(Settings):
         callback: Callback | None = None,
         until: Until | None = None,
     ) -> Equilibrium:
-        """Run the engine of choice; ``Equilibrium.engine`` names it.
-
-        `until` is asked by a sampler without `tol` whether the answer is settled.
-        """
+        """Run the engine of choice; a sampler without `tol` asks `until` whether to stop."""
         began = perf_counter()
         # Only samplers save: one goes on with its own run, and refuses that of another.
         if self.checkpoint is None or not Path(self.checkpoint).exists():

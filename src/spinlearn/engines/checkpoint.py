@@ -53,10 +53,9 @@ class Saved(NamedTuple):
     def part(
         self, like: Mapping[str, npt.NDArray[Any]], prefix: str = "", **ranges: tuple[float, float]
     ) -> Arrays:
-        """The arrays that are saved as `prefix` + name, for the names in `like`.
+        """The arrays `prefix` + name for the names in `like`.
 
-        They are refused unless they have the types and shapes of those in `like`, and lie within
-        low <= x <= high where `ranges` says so: kernels trust both, and would read beyond arrays.
+        They must have types and shapes of those, and lie in `ranges`: kernels trust both.
         """
         for name, expected in like.items():
             values = self.arrays.get(prefix + name)
@@ -83,10 +82,7 @@ def misfit(fact: str) -> CheckpointError:
 
 
 class Checkpoint:
-    """The checkpoint of one run, saved every so many seconds; without a path nothing is kept.
-
-    `settings` are whatever else than the model must be the same when the run is resumed.
-    """
+    """The checkpoint of one run, which its model and `settings` identify; none without a path."""
 
     def __init__(self, path: Any, seconds: float, model: PottsModel, *settings: object) -> None:
         self._path, self._seconds = path, seconds
@@ -160,10 +156,7 @@ def _checksum(text: str, arrays: Arrays) -> str:
 
 
 def save(path: str | os.PathLike[str], run: str, header: Header, arrays: Arrays) -> None:
-    """Write atomically: the file is either the old one or the whole new one.
-
-    A run is worth more than its checkpoint: where there is no room for it, the run goes on.
-    """
+    """Write the file whole, or warn: where there is no room for it, the run goes on."""
     text = json.dumps({"magic": MAGIC, "version": VERSION, "run": run, **header})
     own = {"header": np.array(text), "checksum": np.array(_checksum(text, arrays))}
     try:

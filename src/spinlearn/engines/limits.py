@@ -17,10 +17,7 @@ from spinlearn.model.potts import PottsModel
 
 
 def inverse_temperatures(temperatures: FloatArray, model: PottsModel) -> FloatArray:
-    """beta = 1/T, finite at T = 0: so large that the smallest energy step underflows to weight 0.
-
-    Products beta * 0 stay 0, so that ground states keep their full weight.
-    """
+    """1/T, so large at T = 0 that excited states get weight 0, and finite: beta * 0 stays 0."""
     step = max(model.energy_resolution, np.finfo(float).tiny * 1e12)
     coldest = min(1e4 / step, 1e300)
     with np.errstate(divide="ignore"):

@@ -34,7 +34,6 @@ TIGHT, LOOSE = 6, 1  # levels of compression
 
 
 def read_npy(path: Path) -> npt.NDArray[Any]:
-    """The array of a .npy file."""
     with _told(path, ".npy"), open(path, "rb") as file:
         return _read_array(file)
 
@@ -50,10 +49,7 @@ def write_npz(file: IO[bytes], arrays: Arrays) -> None:
 
 
 def read_npz(path: Path, *, own: bool = False) -> Arrays:
-    """The arrays of a .npz file by name.
-
-    One of this library's `own` with much more than it would write is refused unread.
-    """
+    """The arrays of a .npz file by name; our `own` files hold no more than we would write."""
     arrays: Arrays = {}
     with _told(path, ".npz"), zipfile.ZipFile(path) as archive:
         members, held = archive.infolist(), path.stat().st_size

@@ -21,10 +21,7 @@ PART = ".part"
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file to write that replaces `path` when the block ends well, and vanishes otherwise.
-
-    What killed processes left of earlier writings is cleared on the way.
-    """
+    """A file that replaces `path` when the block ends well; what killed ones left is cleared."""
     target = Path(path)
     for left in leftovers(target):
         left.unlink(missing_ok=True)

@@ -68,11 +68,7 @@ with h5py.File(sys.argv[1], "r") as file:
 
 
 def neighbour_graph(adata: Any, neighbors_key: str | None) -> Graph | None:
-    """The graph that scanpy.pp.neighbors left, or None if there is none.
-
-    A key is where scanpy was told to put it (its `key_added`), and must be there; None means the
-    default place.
-    """
+    """The graph of scanpy.pp.neighbors, which must be there if its `key_added` is given."""
     if neighbors_key is not None and neighbors_key not in adata.uns:
         raise InvalidInputError(
             f"adata.uns has no {neighbors_key!r}: run scanpy.pp.neighbors(adata, "
@@ -106,10 +102,7 @@ def _named(adata: Any) -> str:
 
 
 def overlooked_graph(adata: Any, option: str) -> str | None:
-    """What to say where `neighbour_graph` found none at the default place, but there are traces.
-
-    `option` is how the user names another one; {} is its name.
-    """
+    """Traces of a graph that was not found; {} in `option` is the name of another one."""
     said = []
     if "neighbors" in adata.uns:
         said.append(
@@ -141,10 +134,7 @@ def named_representations(adata: Any) -> tuple[str, ...]:
 
 
 def representation(adata: Any, name: str | None) -> tuple[FloatArray, str]:
-    """Points of an AnnData object and where they were.
-
-    A name is "X", or a key of obsm or layers; None means the first known representation, or else X.
-    """
+    """Points by name ("X", a key of obsm or layers; None: the first known) and where they were."""
     if name is None:
         name = next((known for known in REPRESENTATIONS if known in adata.obsm), "X")
     if name in adata.obsm:

@@ -75,7 +75,6 @@ class Dataset:
 
     @property
     def n_points(self) -> int:
-        """Number of points."""
         return len(self.ids)
 
     def check_labels(self) -> None:

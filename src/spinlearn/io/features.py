@@ -180,10 +180,7 @@ def read_features(
 
 
 def named(names: Sequence[str], columns: Sequence[str], form: Callable[[str], str] = str) -> str:
-    """All names: one by one, or, if they are many, neighbours among `columns` as ranges.
-
-    With `form=repr` they stand in quotes, so that blanks in them show.
-    """
+    """All names in the `form` given; if many, neighbours among `columns` as ranges."""
     if len(names) <= MOST_NAMES:
         return ", ".join(map(form, names))
     place = {name: k for k, name in enumerate(columns)}
@@ -202,11 +199,7 @@ def named(names: Sequence[str], columns: Sequence[str], form: Callable[[str], st
 
 
 def _far_values(points: dict[str, FloatArray]) -> list[str]:
-    """Name the largest or smallest value of a column where it is far from all others.
-
-    -999 for a missing number is such a value, and so is a number with a point too few. Scaled to
-    deviation 1, it leaves all other values of its column nearly the same.
-    """
+    """Remarks on ends of columns far from all other values: missing ones, or slips of a point."""
     remarks = []
     for name, values in points.items():
         given = values[~np.isnan(values[:, 0]), 0] if values.shape[1] == 1 else np.empty(0)
@@ -333,10 +326,9 @@ def _number_dates(column: _Column) -> str | None:
 
 
 def _share_of_different(column: _Column) -> float:
-    """How many of the numbers of a column are different; 0 unless they look like serial numbers.
+    """Share of different numbers; 0 unless all look like serial ones, 3 and not 3.0.
 
-    Such numbers are written as whole ones, 3 and not 3.0, unless cells are empty (pandas writes 3.0
-    then) or no number is left out between the smallest and the largest.
+    Beside gaps, where pandas writes 3.0, or if no number is left out, 3.0 will do.
     """
     given, n_given = column.given, len(column.given)
     n_unique = len(np.unique(given))
@@ -367,9 +359,7 @@ def _serials(
 ) -> tuple[dict[str, str], list[str]]:
     """Why columns that number the rows are left out; remarks on those that stay.
 
-    `whole` has, for each column of whole numbers, the share of those that are different, and
-    whether they count the rows. Serial numbers stay where they are counts, or there is little else
-    among all `n_columns`.
+    `whole` has the share of different numbers of a column, and whether they count the rows.
     """
     serials = [name for name, (share, _) in whole.items() if share == 1]
     counters = [name for name in serials if whole[name][1]]
@@ -400,10 +390,7 @@ def _serials(
 
 
 def _read_text(column: _Column, table: Table) -> tuple[str, list[str]]:
-    """What a column is in which something is no number, and its words, sorted, if it holds these.
-
-    The first is why it is no feature unless it is named.
-    """
+    """Why a column of text is no feature unless named, and its words, sorted, if it has them."""
     name, cells, n_rows = column.name, column.cells, table.n_rows
     given = [cells[row] for row in column.filled]
     texts = [str(cells[row]).strip() for row in column.texts]
@@ -473,11 +460,7 @@ def _text_points(column: _Column, table: Table) -> tuple[FloatArray, list[str], 
 
 
 def _marks(texts: Sequence[str]) -> str | None:
-    """What stands beside the numbers that all texts are but for it, such as percent signs.
-
-    So are units, unless the numbers are whole and all different, or of several units: then they are
-    names, such as 12A and 13A, or 3a and 3b.
-    """
+    """What stands beside the numbers of all texts; no units of names such as 12A, 13A or 3a, 3b."""
     for what, form in MARKS.items():
         if all(form.fullmatch(text) for text in texts):
             return what

@@ -94,10 +94,7 @@ def write_answer(folder: Path, result: Result, *, profile: bool | None = None) -
 
 
 def write_label_parquet(path: Path, result: Result) -> None:
-    """Write the columns of labels.csv, typed.
-
-    Calls and states are dictionary-encoded, numbers in single precision as whole steps of 0.0001.
-    """
+    """Write labels.csv typed: dictionaries, and steps of 0.0001 in single precision."""
     import pyarrow as pa
     from pyarrow import parquet
 

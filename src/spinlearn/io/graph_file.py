@@ -27,13 +27,7 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.files.arrays import Arrays
 from spinlearn.io.dataset import Dataset, ReadOptions
 from spinlearn.io.names import GRAPH_ALONE, id_column, refuse_features, row_numbers
-from spinlearn.io.table import (
-    Row,
-    Table,
-    import_parquet,
-    pointed,
-    read_text_rows,
-)
+from spinlearn.io.table import Row, Table, import_parquet, pointed, read_text_rows
 from spinlearn.model.arrays import FloatArray
 from spinlearn.model.graph import Graph
 
@@ -172,11 +166,7 @@ def check_lists(
     n_lists: int,
     n_places: int,
 ) -> None:
-    """Refuse a sparse matrix, by rows or by columns, whose places lie outside it, or overlap.
-
-    Each of `n_lists` lists has places below `n_places`: `data` are values, `indices` their places
-    in their list, `indptr` where the lists begin.
-    """
+    """Refuse a sparse matrix of `n_lists` lists whose places lie outside `n_places`, or overlap."""
     for name, values in (("indices", indices), ("indptr", indptr)):
         if values.ndim != 1 or values.dtype.kind not in "iu":
             raise ValueError(f"{name} is {values.dtype} of shape {values.shape}, no list of places")
@@ -398,10 +388,7 @@ def _number(text: str) -> float | None:
 
 
 def _pairs_once(
-    path: Path,
-    edges: npt.NDArray[np.int64],
-    weights: FloatArray,
-    where: Callable[[int, int], str],
+    path: Path, edges: npt.NDArray[np.int64], weights: FloatArray, where: Callable[[int, int], str]
 ) -> tuple[npt.NDArray[np.int64], FloatArray]:
     """Every pair once; `where` says which two rows give it different weights."""
     pairs = np.sort(edges, axis=1)

@@ -34,8 +34,6 @@ FIELDS = "f{}"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MessageParts:
-    """A folder of parts."""
-
     folder: Path  # readable by every worker under this name
     n_nodes: int
     n_states: int
@@ -86,10 +84,7 @@ class MessageParts:
 
 
 def write_message_parts(model: PottsModel, folder: str | Path, n_blocks: int) -> MessageParts:
-    """Write a model in parts into a new or empty folder.
-
-    Pairs cost one amount if alike and one if not; its class-level term, if any, is quadratic.
-    """
+    """Write a model of two pair costs and a quadratic class term at most into a new folder."""
     parquet = import_parquet()
     import pyarrow as pa
 

@@ -131,10 +131,7 @@ def labels_elsewhere(
 
 
 def _label_and_key(table: Table, options: ReadOptions) -> tuple[str, str | None]:
-    """Columns of a second table: labels, as the user says or in the last one; ids, in the first.
-
-    pandas' index comes after all others.
-    """
+    """Columns of a second table: labels, named or last, and ids, first; pandas' index is last."""
     columns = sorted(table.cells, key=lambda name: name in table.index)  # keeps their order
     n_named = len(columns) - len(table.index.intersection(columns))
     label = columns[n_named - 1] if options.labels is None else options.labels
@@ -144,10 +141,9 @@ def _label_and_key(table: Table, options: ReadOptions) -> tuple[str, str | None]
 def id_column(
     table: Table, options: ReadOptions, label_table: Table | None
 ) -> tuple[str | None, tuple[str, ...]]:
-    """The column of ids beside the points, if there is one, and a note if nobody named it.
+    """The column of ids beside the points, and a note if nobody named it.
 
-    Where the data have a column with the name of the second table's ids, rows are looked up by it:
-    they would be counted otherwise, although both files say which row is which.
+    It is that which has the name of the second table's ids: both files say which row is which.
     """
     if options.id is not None:
         if options.id in table.cells:
@@ -226,7 +222,6 @@ def one_array(path: Path, names: Sequence[str], options: ReadOptions) -> str | N
 
 
 def refuse_features(path: Path, options: ReadOptions) -> None:
-    """A graph has none."""
     if options.features:
         raise InvalidInputError(f"{path} is a graph, which has no features: leave --features out")
 

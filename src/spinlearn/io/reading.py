@@ -31,12 +31,7 @@ from spinlearn.graphs import PixelGrid
 from spinlearn.io.anndata_file import read_h5ad_data
 from spinlearn.io.dataset import TEXT_KINDS, Dataset, ReadOptions
 from spinlearn.io.features import named, read_features
-from spinlearn.io.graph_file import (
-    is_edge_heading,
-    is_sparse,
-    read_graph_data,
-    sparse_graph,
-)
+from spinlearn.io.graph_file import is_edge_heading, is_sparse, read_graph_data, sparse_graph
 from spinlearn.io.names import (
     GRAPH_ALONE,
     array_of_points,
@@ -328,10 +323,7 @@ def read_dataset(path: Path, options: ReadOptions) -> Dataset:
 
 
 def _filled(data: Dataset, gaps: BoolArray) -> Dataset:
-    """The dataset with the median of their feature where values are missing.
-
-    A word that is missing becomes one that is there, the most frequent one.
-    """
+    """The data with medians, of words the most frequent one, where values are missing."""
     assert data.points is not None
     names = data.feature_names
     empty = np.flatnonzero(gaps.all(axis=0))
@@ -357,10 +349,7 @@ def _filled(data: Dataset, gaps: BoolArray) -> Dataset:
 
 
 def _dropped(data: Dataset, gaps: BoolArray) -> Dataset:
-    """The dataset without rows in which values are missing.
-
-    To drop all rows with a label, or all without, is refused: the error would seem another one.
-    """
+    """The data without rows that lack values; an error if none with, or without, label stay."""
     assert data.points is not None
     kept: BoolArray = np.asarray(~gaps.any(axis=1))
     labelled = np.array([label is not None for label in data.labels], dtype=bool)

@@ -31,11 +31,7 @@ from spinlearn.answers.profile import Profile
 from spinlearn.answers.proposal import Proposal, Word
 from spinlearn.answers.rule import Status, label_reach
 from spinlearn.engines import run_exactly
-from spinlearn.errors import (
-    ConvergenceWarning,
-    InvalidInputError,
-    UnreachedTemperatureError,
-)
+from spinlearn.errors import ConvergenceWarning, InvalidInputError, UnreachedTemperatureError
 from spinlearn.files.arrays import Arrays, read_npz, within, write_npz
 from spinlearn.files.atomic_write import atomic_write
 from spinlearn.graphs.points import Reduction
@@ -172,10 +168,10 @@ class Result(Answer, Pictures):
         layout: FloatArray | None = None,
         settings: Mapping[str, Any] | None = None,
     ) -> Self:
-        """The result of a fitted `PottsClassifier`, with `ids`, a name for every point.
+        """The result of a fitted classifier, with `ids`, a name for every point.
 
-        `layout` (n, 2) is where to draw the points; without it, points with features are drawn by
-        these. `settings` say how it was made.
+        `layout` (n, 2) is where to draw the points, default by features; `settings` say how it was
+        made.
         """
         answer: Answer = fitted.answer_
         names = getattr(fitted, "feature_names_in_", fitted._feature_names)
@@ -270,10 +266,7 @@ class Result(Answer, Pictures):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote; anything else, pickled objects above all, is refused.
-
-        `path` is the folder that ``spinlearn fit --out`` made, or the file model.npz in it.
-        """
+        """Read what `save` wrote from model.npz or its folder, `path`; anything else is refused."""
         file = Path(path)
         if file.is_dir():
             file = file / "model.npz"
@@ -323,9 +316,8 @@ class Result(Answer, Pictures):
         if header["explained"] is not None and "points" in arrays:  # reduced, and stored
             parts = [frozen(arrays[f"reduction_{name}"], np.float64) for name in REDUCTION]
             reduction = Reduction(parts[0], parts[1], float(header["explained"]), parts[2])
-        places: dict[str, Any] = {
-            name: frozen(arrays[name], np.float64) for name in PLACES if name in arrays
-        }
+        words = _groups(arrays, "word_points"), _groups(arrays, "word_labelled")
+        places: Any = {k: frozen(arrays[k], np.float64) for k in PLACES if k in arrays}
         return cls(
             **answer | {"choices": tuple(answer["choices"])},
             ids=ids,
@@ -337,7 +329,10 @@ class Result(Answer, Pictures):
             ),
             known_profile=profile,
             proposals=_proposals(header["proposals"], arrays),
-            words=_words(header["words"], arrays),
+            words=tuple(
+                Word(one["do"], one["group"], one["name"], points, labelled)
+                for one, points, labelled in zip(header["words"], *words, strict=True)
+            ),
             **places,
             settings=dict(header["settings"]),
             points=frozen(arrays["points"], np.float64) if "points" in arrays else None,
@@ -561,14 +556,6 @@ def _proposals(said: list[dict[str, Any]], arrays: Arrays) -> tuple[Proposal, ..
             n_features=int(one["n_features"]),
         )
         for number, (one, (points, typical)) in enumerate(zip(said, groups, strict=True), 1)
-    )
-
-
-def _words(said: list[dict[str, Any]], arrays: Arrays) -> tuple[Word, ...]:
-    groups = _groups(arrays, "word_points"), _groups(arrays, "word_labelled")
-    return tuple(
-        Word(one["do"], one["group"], one["name"], points, labelled)
-        for one, points, labelled in zip(said, *groups, strict=True)
     )
 
 

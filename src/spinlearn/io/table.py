@@ -66,7 +66,6 @@ class Table:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows."""
         return len(next(iter(self.cells.values()), ()))
 
     def place(self, row: int) -> str:
@@ -102,10 +101,7 @@ def check_columns(path: Path, columns: Sequence[str], needed: Sequence[str]) -> 
 
 
 def check_names(path: Path, what: str, names: Iterable[object]) -> None:
-    """Refuse names with zero bytes, which many programs take for their end, and broken text.
-
-    `what` says what the names are of; those that are no text are not looked at.
-    """
+    """Refuse names with zero bytes, which many programs take for their end, and broken text."""
     for name in names:
         if not isinstance(name, str) or (name.isascii() and "\0" not in name):
             continue
@@ -140,10 +136,9 @@ def read_table(
     others: Sequence[str] = (),
     encoding: str = "utf-8",
 ) -> Table:
-    """Read a Parquet file, or a delimited text with a heading.
+    """Read Parquet, or text with a heading, in which the `needed` columns are looked for first.
 
-    Columns that are `needed` are looked for before the rows are read. The default delimiter is that
-    of the ending, tab for .tsv and comma for .csv; the heading may show one of `others` instead.
+    The default delimiter is that of the ending; the heading may show one of `others` instead.
     """
     if path.suffix.lower() == ".parquet":
         return _read_parquet(path, needed)
@@ -384,10 +379,7 @@ def check_magic(path: Path, magic: bytes, kind: str) -> None:
 
 
 def pointed(text: str) -> str | None:
-    """A number with a decimal comma as one with a point, any other text as it is.
-
-    None for a number with points: these may be decimal, or separate thousands.
-    """
+    """Decimal commas as points; None for a number with points, which may part thousands."""
     if WITH_POINT.fullmatch(text):
         return None
     return text.replace(",", ".") if WITH_COMMA.fullmatch(text) else text

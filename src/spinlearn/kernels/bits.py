@@ -90,10 +90,7 @@ def unpack_states(spins, n_planes, states):
 
 
 def acceptance_digits(betas, max_degree):
-    """int32 [T * max_degree], the 32 binary digits of exp(-betas[t] dE), dE = 1 ... max_degree.
-
-    For `bits_planes`; betas [T] >= 0 in units of 1 / J.
-    """
+    """int32 [T * max_degree]: binary digits of exp(-beta dE), beta in 1 / J, dE = 1, 2, ..."""
     p = np.exp(-np.asarray(betas)[:, None] * np.arange(1, max_degree + 1))
     scaled = np.minimum(p * 2.0**PRECISION, 2.0**PRECISION - 1).astype(np.uint32)
     return scaled.view(np.int32).ravel()
@@ -140,12 +137,6 @@ def propose_planes(q, offset, a0, a1, a2, direction):
 
 
 @njit(cache=True, nogil=True)
-def plane_of(value, plane):
-    """Binary digit ``plane`` of a scalar, in every walker."""
-    return splat_u64x4(np.uint64(0) - np.uint64((value >> plane) & 1))
-
-
-@njit(cache=True, nogil=True)
 def load_generators(stream):
     """The state of the four generators of a stream, as vectors."""
     s0, s1 = load_u64x4(stream, 0), load_u64x4(stream, 4)
@@ -154,7 +145,6 @@ def load_generators(stream):
 
 @njit(cache=True, nogil=True)
 def store_generators(stream, s0, s1, s2, s3):
-    """Write that state back."""
     store(stream, 0, s0)
     store(stream, 4, s1)
     store(stream, 8, s2)
@@ -169,12 +159,10 @@ def store_generators(stream, s0, s1, s2, s3):
 def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_sweeps):
     """Metropolis sweeps of 256 walkers with 2 <= q <= 8 states, each at its own temperature.
 
-    Random bits are compared with the binary digits of exp(-beta dE) from the top down, until no
-    walker is undecided: about log2(256) + 1.3 digits, whatever the precision. Proposals are uniform
-    over the other states for q = 2, 3, 4, 8; for q = 5, 6, 7 over the other seven bit patterns:
-    3/7, 2/7, 1/7 of them are no state and leave the walker as it is. `spins` uint64 change in
-    place; graph and `free_nodes` are uint32, `planes` uint64 [max_degree * 32 * 4] from
-    `bits_planes`.
+    Random bits are compared with the digits of exp(-beta dE) from the top down, until no walker is
+    undecided: about log2(256) + 1.3 digits. Proposals are uniform over the other states for q = 2,
+    3, 4, 8; for q = 5, 6, 7 over the other seven bit patterns: 3/7, 2/7, 1/7 of them are no state
+    and leave the walker as it is. `planes` are from `bits_planes`.
     """
     three_planes = q > 4
     stride = WORDS if q == 2 else 12 if three_planes else 8
@@ -188,7 +176,8 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
     patterns = np.empty(32 * 5 * WORDS, np.uint64)  # planes of the numbers 0 ... 31
     for value in range(32):
         for plane in range(5):
-            store(patterns, (value * 5 + plane) * WORDS, plane_of(value, plane))
+            digit_of_all = splat_u64x4(np.uint64(0) - np.uint64((value >> plane) & 1))
+            store(patterns, (value * 5 + plane) * WORDS, digit_of_all)
     chosen = np.empty(MAX_DEGREE * WORDS, np.uint64)
     step = 2 if q == 2 else 1  # two states: dE has the parity of the degree
     next_class = step * PRECISION * WORDS
@@ -199,8 +188,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
                 if skips(counter):
                     continue
             i = np.int64(free_nodes[visit])
-            begin = np.int64(indptr[i])
-            end = np.int64(indptr[i + 1])
+            begin, end = np.int64(indptr[i]), np.int64(indptr[i + 1])
             degree = end - begin
             a0 = load_u64x4(spins, stride * i)
             m0 = m1 = m2 = m3 = m4 = zero
@@ -228,8 +216,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
                 b0, b1, b2, valid = propose_planes(q, offset, a0, a1, a2, direction)
                 for edge in range(begin, end):
                     at = stride * np.int64(neighbors[edge])
-                    x0 = load_u64x4(spins, at)
-                    x1 = load_u64x4(spins, at + 4)
+                    x0, x1 = load_u64x4(spins, at), load_u64x4(spins, at + 4)
                     if three_planes:
                         x2 = load_u64x4(spins, at + 8)
                     equals_a = ~((x0 ^ a0) | (x1 ^ a1) | (x2 ^ a2))
@@ -250,8 +237,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
             accepted = ~undecided
             at = (first - 1) * PRECISION * WORDS
             if n_chosen == 2 * WORDS:
-                class0 = load_u64x4(chosen, 0)
-                class1 = load_u64x4(chosen, 4)
+                class0, class1 = load_u64x4(chosen, 0), load_u64x4(chosen, 4)
                 for _digit in range(PRECISION):
                     draw, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
                     p = (class0 & load_u64x4(planes, at)) | (
@@ -263,10 +249,8 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
                     if not any_bit(undecided):
                         break
             elif n_chosen == 4 * WORDS:
-                class0 = load_u64x4(chosen, 0)
-                class1 = load_u64x4(chosen, 4)
-                class2 = load_u64x4(chosen, 8)
-                class3 = load_u64x4(chosen, 12)
+                class0, class1 = load_u64x4(chosen, 0), load_u64x4(chosen, 4)
+                class2, class3 = load_u64x4(chosen, 8), load_u64x4(chosen, 12)
                 for _digit in range(PRECISION):
                     draw, s0, s1, s2, s3 = next_bits(s0, s1, s2, s3)
                     p = (class0 & load_u64x4(planes, at)) | (
@@ -303,11 +287,7 @@ def bits_metropolis(spins, q, indptr, neighbors, free_nodes, planes, stream, n_s
 
 @njit(cache=True, nogil=True)
 def bits_planes(digits, n_levels, levels, planes):
-    """Acceptance `planes` of the 256 walkers, each at its level int32 [256] of a ladder.
-
-    Bit r of word [dE - 1, b] of uint64 [max_degree * 32 * 4] is binary digit b of exp(-beta_r dE),
-    most significant first; `digits` are from `acceptance_digits`.
-    """
+    """Bit r of the word [dE - 1, b] of `planes` is binary digit b of exp(-beta_r dE)."""
     max_degree = digits.size // n_levels
     octets = planes.view(np.uint8)
     width = splat_i32x8(max_degree)
@@ -357,11 +337,10 @@ def bits_energies(spins, n_planes, edges, energies):
 def bits_flip_regions(spins, regions, betas, n_tries, cut, accepted_count, stream):
     """Metropolis flips of whole regions for 256 walkers at once, q = 2.
 
-    A region is a fixed set of free nodes; flipping it in a walker changes only the edges of its
-    border, by (equal ends) - (different ends). Regions do not depend on the walkers' states, so
-    every try is reversible. `regions` are the nodes of each (where they begin int64 [G + 1], nodes
-    int32) and, likewise, the edges of its border int32 [., 2]; betas float64 [256] are in units of
-    1 / J, `cut` int64 [256] is scratch, `accepted_count` int64 [G] adds the walkers that accepted.
+    Regions are fixed sets of free nodes, so every try is reversible. `regions` are the nodes of
+    each (where they begin, nodes) and, likewise, the edges of its border; a flip changes these by
+    (equal ends) - (different ends). `cut` int64 [256] is scratch, `accepted_count` adds the walkers
+    that accepted.
     """
     ptr, nodes, border_ptr, borders = regions
     mask = np.empty(WORDS, np.uint64)
@@ -395,10 +374,9 @@ LOG2_E = 1.4426950408889634
 def quantize(couplings, indptr, fields=None):
     """Couplings (in CSR order) and fields [n, q] or None as integers in a common unit.
 
-    A coupling is two int16 limbs, J = (high * 2**low_bits + low) * unit: sums over a node's
-    neighbours fit int16 limb by limb. Energies are then exact integers: they never drift and every
-    step is exactly reversible. Returns high, low, low_bits, fields int32 [n * q] or [0], and the
-    unit, a power of two: 2**-24 of the largest sum at a node, or more where fields are large.
+    A coupling is two int16 limbs, J = (high * 2**low_bits + low) * unit: sums over neighbours fit
+    int16 limb by limb. Energies are exact integers, and never drift. The unit is a power of two:
+    2**-24 of the largest sum at a node, or more where fields are large.
     """
     couplings = np.asarray(couplings, np.float64)
     degrees = np.diff(indptr.astype(np.int64))
@@ -421,10 +399,7 @@ def quantize(couplings, indptr, fields=None):
 
 @njit(cache=True, nogil=True)
 def exp2_f32x8(y):
-    """2**y for -126 <= y <= 0, relative error below 2e-7.
-
-    Minimax polynomial of degree 5 on the rounded remainder.
-    """
+    """2**y, -126 <= y <= 0, to 2e-7: minimax polynomial of degree 5 on the rounded remainder."""
     whole = f32x8_to_i32x8(y - 0.5)
     f = y - i32x8_to_f32x8(whole)
     f2 = f * f
@@ -453,30 +428,26 @@ def lockstep_metropolis(
     states, n_replicas, q, indptr, neighbors, high, low, low_bits, fields, free_nodes,
     log2_rates, stream, n_sweeps,
 ):  # fmt: skip
-    """Metropolis sweeps of R walkers, each at its own temperature, with real couplings and fields.
+    """Metropolis sweeps of R walkers, each at its own temperature.
 
-    `states` int8 change in place; graph and `free_nodes` are uint32, couplings and `fields` in
-    units from `quantize`, `log2_rates` float32 [R] = -beta_r * unit * log2(e).
+    Couplings and `fields` are from `quantize`, `log2_rates` float32 [R] = -beta_r * unit * log2(e).
     """
     s0, s1, s2, s3 = load_generators(stream)
     counter = stream[16]
     has_fields = fields.size > 0
     pair = np.empty(64, np.int8)  # of a block of 32 walkers: states, then proposals
-    changes = np.empty(32, np.int32)
-    masks = np.empty(32, np.int32)
+    changes, masks = np.empty(32, np.int32), np.empty(32, np.int32)
     n_states = splat_i8x32(q)
     for _ in range(n_sweeps):
         for visit in range(free_nodes.size):
             i = np.int64(free_nodes[visit])
-            begin = np.int64(indptr[i])
-            end = np.int64(indptr[i + 1])
+            begin, end = np.int64(indptr[i]), np.int64(indptr[i + 1])
             row = splat_i32x8(i * q)
             counter += GOLDEN
             offset = 1 + below_at(counter, q - 1)
             if q == 2 and skips(counter):
                 offset = 0  # proposes the state itself; a branch around the loop was slower
-            up = splat_i8x32(offset)
-            down = splat_i8x32(q - offset)
+            up, down = splat_i8x32(offset), splat_i8x32(q - offset)
             for at in range(0, n_replicas, 32):
                 a = load_i8x32(states, i * n_replicas + at)
                 b = a + up

@@ -65,12 +65,10 @@ def root_of(parent, node):
 def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
     """Draw bonds on edges u < v; on return parent int32 [n] is the smallest node of every cluster.
 
-    `thresholds` are uint32 [m], 2^32 times the bond probability. Bonds are drawn without a branch,
-    some edges at a time, and then joined: a branch on a draw costs more than the draw. Two edges
-    share one, and the generator lives in registers.
+    `thresholds` are 2^32 times the bond probability. Bonds are drawn without a branch, which costs
+    more than a draw, some edges at a time, and then joined. Two edges share a draw.
     """
-    n = parent.size
-    m = edge_u.size
+    n, m = parent.size, edge_u.size
     for i in range(n):
         parent[i] = i
     bonds = np.empty(AT_A_TIME + 1, np.uint32)
@@ -88,8 +86,7 @@ def bond_clusters(state, edge_u, edge_v, thresholds, parent, stream):
                 agree = state[edge_u[e + 1]] == state[edge_v[e + 1]]
                 count += agree & (np.uint32(draw >> uint64(32)) < thresholds[e + 1])
         for k in range(count):
-            a = root_of(parent, edge_u[bonds[k]])
-            b = root_of(parent, edge_v[bonds[k]])
+            a, b = root_of(parent, edge_u[bonds[k]]), root_of(parent, edge_v[bonds[k]])
             parent[max(a, b)] = min(a, b)
     stream[0], stream[1], stream[2], stream[3] = s0, s1, s2, s3
     for i in range(n):
@@ -119,17 +116,13 @@ def sum_fields(model):
 
 @njit(cache=True, nogil=True)
 def relabel_clusters(state, model, beta, stream):
-    """Draw a state for every cluster: uniform, or from the softmax of its summed fields.
-
-    model.law is overwritten by what clusters with fields drew from.
-    """
+    """Draw states of clusters, uniform or from their summed fields; the laws into model.law."""
     has_fields = model.field_nodes.size > 0
     if has_fields:
         sum_fields(model)
     parent, law_row, law = model.parent, model.law_row, model.law
     q = law.shape[1]
-    states = uint64(q)
-    spare = uint64(0)
+    states, spare = uint64(q), uint64(0)
     have = False
     for i in range(parent.size):
         root = parent[i]
@@ -153,7 +146,6 @@ def relabel_clusters(state, model, beta, stream):
 
 @njit(cache=True, nogil=True)
 def normalize(weights):
-    """Divide by the sum."""
     total = 0.0
     for c in range(weights.size):
         total += weights[c]
@@ -165,10 +157,9 @@ def normalize(weights):
 def add_laws(model, node_sum, free_sum, edge_sum):
     """Add what the states are given the bonds, float32 [n, q], [n], [m].
 
-    P(s_i = c | bonds) is the law of the cluster, added to node_sum, or 1/q: then 1 is added to
-    free_sum, and free_sum / q is to be added to every state afterwards. P(s_u = s_v | bonds) is
-    added without branches but for edges between clusters that both draw from a law: they come
-    after, some edges at a time.
+    Laws of clusters go to node_sum; without one 1 is added to free_sum, of which 1/q is to be added
+    to every state. P(s_u = s_v | bonds) is added without branches but for edges between clusters
+    that both have a law: they come after, some at a time.
     """
     parent, law_row, law = model.parent, model.law_row, model.law
     edge_u, edge_v = model.edge_u, model.edge_v
@@ -192,16 +183,14 @@ def add_laws(model, node_sum, free_sum, edge_sum):
         last = min(first + AT_A_TIME, m)
         count = 0
         for e in range(first, last):
-            a = key[edge_u[e]]
-            b = key[edge_v[e]]
+            a, b = key[edge_u[e]], key[edge_v[e]]
             uncertain = (a != b) & (min(a, b) >= 0)
             between[count] = e
             count += uncertain
             edge_sum[e] += certain[(a == b) + 2 * uncertain]
         for k in range(count):
             e = between[k]
-            a = key[edge_u[e]]
-            b = key[edge_v[e]]
+            a, b = key[edge_u[e]], key[edge_v[e]]
             chance = 0.0
             for c in range(q):
                 chance += law[a, c] * law[b, c]
@@ -212,10 +201,8 @@ def add_laws(model, node_sum, free_sum, edge_sum):
 def count_shared(state, model, thresholds, stream, counts, energies):
     """Sweeps of one walker of a model without fields; how often ends of edges share a cluster.
 
-    Given the bonds, the ends of an edge agree surely within one cluster and with probability 1/q
-    between two, so that this is all that C_ij takes. `counts` are uint16 [m], or [0] for sweeps of
-    which nothing is kept but the state; `energies` [sweeps] takes sum_e J_e [s_u != s_v] after
-    each.
+    Else they agree with probability 1/q, so that this is all that C_ij takes. `counts` are uint16
+    [m], or [0] to keep the state alone; `energies` takes sum_e J_e [s_u != s_v] after each sweep.
     """
     edge_u, edge_v, parent = model.edge_u, model.edge_v, model.parent
     for sweep in range(energies.size):
@@ -251,17 +238,14 @@ def entry_cost(term, c, volume, size):
 def relabel_in_turn(state, model, sizes, beta, measured, stream):
     """Every cluster in turn draws its class given the others, in the order of their roots.
 
-    Clusters of one node without fields are most of them at high T; their weights exp(-beta (f_c(V_c
-    + 1) - f_c(V_c))) are kept per class and renewed for the two classes that change. The class
-    sizes, sizes.volumes, are updated; if `measured`, sizes.law takes at the roots what the cluster
-    drew from.
+    At high T most have one node and no fields: their weights exp(-beta (f_c(V_c + 1) - f_c(V_c)))
+    are kept per class. sizes.volumes are updated; if `measured`, sizes.law takes the laws at the
+    roots.
     """
     sum_fields(model)
     parent, field_row, field_sums, cost = model.parent, model.law_row, model.law, model.cost
     single, cluster_size, law, volumes = sizes.single, sizes.cluster_size, sizes.law, sizes.volumes
-    n = parent.size
-    q = cost.size
-    term = sizes.term
+    n, q, term = parent.size, cost.size, sizes.term
     unit = term.sizes[0] if n else 0.0
     base = np.inf
     for c in range(q):
@@ -312,10 +296,7 @@ def relabel_in_turn(state, model, sizes, beta, measured, stream):
 
 @njit(cache=True, nogil=True)
 def add_laws_in_turn(state, model, law, node_sum, edge_sum):
-    """Add P(s_i = c | others) to node_sum float32 [n, q], and agreements to edge_sum [m].
-
-    The `state` is that after the draws whose laws these are.
-    """
+    """Add P(s_i = c | others) and agreements to float32 [n, q], [m], given the drawn `state`."""
     parent = model.parent
     one = np.float32(1.0)
     for i in range(parent.size):
@@ -323,8 +304,7 @@ def add_laws_in_turn(state, model, law, node_sum, edge_sum):
         for c in range(law.shape[1]):
             node_sum[i, c] += np.float32(law[root, c])
     for e in range(model.edge_u.size):
-        a = parent[model.edge_u[e]]
-        b = parent[model.edge_v[e]]
+        a, b = parent[model.edge_u[e]], parent[model.edge_v[e]]
         if a == b:
             edge_sum[e] += one
         else:
@@ -399,11 +379,7 @@ def sweep_clusters(group, model, sizes, n_sweeps, rows, node_sums, free_sums, ed
 
 @njit(cache=True, nogil=True)
 def exchange_components(state_a, state_b, beta_a, beta_b, model, sizes, counts, stream):
-    """Exchange two walkers component by component of the nodes in which they differ.
-
-    The volumes and other_volumes of `sizes`, if there is a class term, are those of the walkers and
-    are updated; `counts` float64 [2] adds components met and exchanged.
-    """
+    """Exchange walkers by components, with their class sizes; `counts` adds met, exchanged."""
     fields, pair_cost, weights = model.fields, model.pair_cost, model.weights
     indptr, neighbors = model.indptr, model.neighbors
     seen, queue = model.seen, model.parent
@@ -468,17 +444,12 @@ def exchange_components(state_a, state_b, beta_a, beta_b, model, sizes, counts, 
 
 @njit(cache=True, nogil=True)
 def exchange_neighbors(states, order, betas, low, offset, model, sizes, counts, stream):
-    """Component exchanges of disjoint pairs of walkers, `offset` places apart in the ladder.
-
-    `order` are the walkers from the hottest to the coldest, with their betas, of which those from
-    place `low` on take part; `counts` [R, 2] adds components met and exchanged by the hotter one.
-    """
+    """Component exchanges of pairs `offset` apart in `order`, hottest first, from `low` on."""
     n_places = order.size
     start = below(stream, 2 * offset)
     for base in range(low + start - 2 * offset, n_places - offset, 2 * offset):
         for k in range(max(base, low), min(base + offset, n_places - offset)):
-            hot = states[order[k]]
-            cold = states[order[k + offset]]
+            hot, cold = states[order[k]], states[order[k + offset]]
             if sizes is not None:
                 class_sizes(hot, sizes, sizes.volumes)
                 class_sizes(cold, sizes, sizes.other_volumes)

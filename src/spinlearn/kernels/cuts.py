@@ -64,8 +64,7 @@ def _distance_to_root(node, links, marks, now):
         if up < 0:
             return _FAR
         j = up
-    left = steps
-    j = node
+    left, j = steps, node
     while marks[j, 0] != now:
         marks[j, 0] = now
         marks[j, 1] = left
@@ -115,8 +114,7 @@ def max_flow(
             read = 0
         n_active -= 1
         queued[p] = False
-        arc = arc_ptr[p]
-        end = arc_ptr[p + 1]
+        arc, end = arc_ptr[p], arc_ptr[p + 1]
         while arc < end:
             side = tree[p]
             if side == UNDECIDED:
@@ -252,16 +250,11 @@ def max_flow(
 def renumber(
     order, arc_ptr, heads, edge_ids, couplings, rank, first_place, new_ptr, new_arcs, new_couplings
 ):
-    """The graph with node order[k] as node k, as the arcs of a network.
-
-    Arcs are the node that they lead to and their slot: 2k and 2k + 1 for a pair. `rank` [n] and
-    `first_place` [m] are work space, the last three are filled.
-    """
+    """The graph with node order[k] as node k, slots of pairs 2k, 2k + 1: fills the last three."""
     for k in range(order.size):
         rank[order[k]] = k
     first_place[:] = -1
-    count = 0
-    n_pairs = 0
+    count, n_pairs = 0, 0
     for k in range(order.size):
         new_ptr[k] = count
         i = order[k]
@@ -288,8 +281,7 @@ def build_network(
 ):  # fmt: skip
     """Fill the network of a move; the number of its nodes and the weight of the all-zero cut.
 
-    `members` are the nodes that have a choice; network, capacities (by slot of the graph) and
-    terminal capacities are theirs, in local numbers. `local` [n] is work space.
+    `members` are the nodes that have a choice; network and terminals are theirs, in local numbers.
     """
     n_members = 0
     for i in range(zero.size):
@@ -297,8 +289,7 @@ def build_network(
             members[n_members] = i
             local[i] = n_members
             n_members += 1
-    count = 0
-    all_zero = 0.0
+    count, all_zero = 0, 0.0
     for k in range(n_members):
         network_ptr[k] = count
         i = members[k]

@@ -58,7 +58,7 @@ class Buckets(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One kernel call: buckets first..last-1, of each the separator states begin..end-1."""
+    """One call: buckets first..last-1, separator states begin..end-1 (all, or whole tiles)."""
 
     first: int
     last: int
@@ -68,21 +68,18 @@ class Step(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def upward(lanes, step, betas, resolution, buckets, min_energy, messages, conditional):
-    """Eliminate buckets first..last-1; fills `conditional`, leaves messages on the stack.
+    """Eliminate buckets; fills `conditional`, leaves messages on the stack.
 
-    Of every bucket the separator states begin..end-1: all, or whole tiles of a large bucket.
-    The message of b is `min_energy[at[b] + s]` and the rows log_count, mean, variance of
-    `messages[at[b] + s]`.
+    That of b is `min_energy[at[b] + s]` and rows log_count, mean, variance of `messages[at[b] +
+    s]`.
     """
     first, last, begin, end = step
     q, pair_cost, fields, sep_ptr, sep, child_ptr, child, link_ptr, link_digit, link_coupling, at, \
         conditional_at = buckets  # fmt: skip
     digits, low_digits, strides, bases, offsets = _scratch(first, last, q, sep_ptr, child_ptr)
     n_states = TILE_STATES * q
-    low_energy = np.empty(n_states)
-    excess = np.empty(n_states)
-    weight = np.empty((n_states, len(lanes)))
-    mean = np.empty((n_states, len(lanes)))
+    low_energy, excess = np.empty(n_states), np.empty(n_states)
+    weight, mean = np.empty((n_states, len(lanes))), np.empty((n_states, len(lanes)))
     variance = np.empty((n_states, len(lanes)))
     beta = row_of(lanes, betas, 0)
 
@@ -207,11 +204,10 @@ def _sum_of_two(lanes, n_tile, weight, mean, variance, messages, out, conditiona
 
 @njit(cache=True, nogil=True)
 def downward(lanes, step, buckets, pair_slot, conditional, separator, marginals, agreement, pairs):
-    """Spread probabilities from bucket last-1 down to bucket first.
+    """Spread probabilities over buckets and separator states, the last ones first.
 
-    Of every bucket the separator states begin..end-1: all, or whole tiles, the last ones first.
-    `separator` is a stack of P(s) per bucket; roots find it preset to one. `pairs` receives
-    P(x_b, x_digit) for the links with pair_slot >= 0.
+    `separator` is a stack of P(s), one at roots; `pairs` takes P(x_b, x_digit) where pair_slot >=
+    0.
     """
     first, last, begin, end = step
     q, _, _, sep_ptr, sep, child_ptr, child, link_ptr, link_digit, _, at, conditional_at = buckets
@@ -311,10 +307,7 @@ def _child_strides(b, q, k, sep_ptr, sep, child_ptr, child, strides):
 
 @njit(cache=True, nogil=True)
 def _tile(q, k, n_children, digits, low_digits, strides, bases, offsets):
-    """Number of lowest digits in a tile, and of their states.
-
-    Tabulates those digits per state, and the children's offsets per state and own value.
-    """
+    """Tabulate digits and children's offsets of a tile; its number of digits and of states."""
     n_low, n_tile = 0, 1
     while n_low < k and n_tile * q <= TILE_STATES:
         n_low += 1

@@ -57,10 +57,7 @@ def split_rows(indptr, indices, middle):
 
 @njit(cache=True, nogil=True)
 def substitute(forth, begin, end, indices, values, right, out):
-    """out = (I - Lo)^-1 right by rows forth, or (I - Up)^-1 right by rows back; out may be right.
-
-    The entries of row i of this part are begin[i] to end[i].
-    """
+    """out = (I - Lo)^-1 right by rows forth, (I - Up)^-1 right by rows back; may be in place."""
     n, k = right.shape
     for row in range(n):
         i = row if forth else n - 1 - row
@@ -91,8 +88,8 @@ def iterate(
 ):
     """CG steps until |residual_c|^2 <= goal[c] for all c; returns how many.
 
-    z (n, k) holds the solution of the transformed system so far, r its residual, p the direction
-    (equal to r at the start), rho[c] = r_c.r_c. t, y, square, scale, ratio are work space.
+    z is the transformed solution so far, r its residual, p the direction (r at first), rho[c] =
+    r_c.r_c.
     """
     n, k = z.shape
     for step in range(max_iter):
@@ -146,9 +143,7 @@ def join_modules(
 ):  # fmt: skip
     """Offer every node of `order` the modules of its neighbours once; the number that moved.
 
-    weights are in CSR order; fields [n, q], or [0, q] for none; gains below `slack` are rounding;
-    `member` and the sums over modules are updated. tally [n] is all zero, and again on return;
-    touched [largest degree + 1] is scratch.
+    fields [n, q], or [0, q] for none; gains below `slack` are rounding; tally [n] is zero between.
     """
     with_fields = fields.shape[0] > 0
     q = fields.shape[1]
@@ -186,8 +181,7 @@ def join_modules(
             if p == 0:
                 best_gain = gain + slack
             elif gain > best_gain:
-                best_gain = gain
-                best = b
+                best_gain, best = gain, b
         member[i] = best
         module_mass[best] += mass[i]
         if with_fields:
@@ -200,10 +194,7 @@ def join_modules(
 
 @njit(cache=True, nogil=True)
 def list_in_balls(indptr, neighbors, size, listed, borders, order):
-    """Fill `order` [n] with the nodes that are not `listed` yet; returns how many there are.
-
-    Balls have `size` nodes. borders [n] is work space: nodes at which one may begin, last first.
-    """
+    """Fill `order` with the nodes not yet `listed`, in balls of `size`; returns how many."""
     n = len(listed)
     count, n_borders, next_node = 0, 0, 0
     while True:

@@ -21,10 +21,7 @@ from spinlearn.kernels.rng import GOLDEN, below_at, uniform_at
 
 @njit(cache=True, nogil=True)
 def draw_levels(energies, betas, eta, levels, occupancy, stream):
-    """Heat-bath draw of the levels int32 [R] of walkers, given their energies and betas, eta [K].
-
-    `occupancy` [K] adds P(t | E_r) of every walker.
-    """
+    """Draw the `levels` of walkers by P(t | E); `occupancy` [K] adds that of every walker."""
     counter = stream[16]
     n_levels = betas.size
     weights = np.empty(n_levels)
@@ -56,15 +53,10 @@ def draw_levels(energies, betas, eta, levels, occupancy, stream):
 
 @njit(cache=True, nogil=True)
 def exchange_levels(energies, betas, levels, met, stream):
-    """Replica exchange: walkers of neighbouring levels change places, paired at random.
-
-    How many walkers a level holds stays the same; `met` [K, 2] adds pairs met and exchanged between
-    level t and t + 1.
-    """
+    """Replica exchange, paired at random; `met` [K, 2] adds pairs of t, t + 1 met, exchanged."""
     counter = stream[16]
     n_walkers, n_levels = levels.size, betas.size
-    order = np.empty(n_walkers, np.int64)
-    begin = np.empty(n_levels + 1, np.int64)
+    order, begin = np.empty(n_walkers, np.int64), np.empty(n_levels + 1, np.int64)
     for parity in range(2):
         # Walkers by level, in random order within a level.
         shuffled = np.arange(n_walkers)
@@ -97,10 +89,7 @@ def exchange_levels(energies, betas, levels, met, stream):
 
 @njit(cache=True, nogil=True)
 def accumulate_levels(states, rows, edge_u, edge_v, node_sums, edge_sums):
-    """Add states int8 [R, n_free] and agreements to row `rows` int64 [R] of the sums, < 0: none.
-
-    These are float32 [rows, n_free, q] and [rows, m_free].
-    """
+    """Add states and agreements to `rows` (< 0: none) of float32 [., n_free, q], [., m_free]."""
     one = np.float32(1.0)
     for walker in range(states.shape[0]):
         row = rows[walker]
@@ -118,8 +107,8 @@ def accumulate_levels(states, rows, edge_u, edge_v, node_sums, edge_sums):
 def accumulate(states, rows, q, edge_u, edge_v, node_sums, edge_sums, counts):
     """Add states int8 [R, n] and agreements to row `rows` int64 [R] of the sums, < 0 for none.
 
-    node_sums uint32 [rows, (q - 1) n] counts how often node i was in state s + 1, at s n + i,
-    edge_sums [rows, m] how often ends agreed, and `counts` [rows] the walkers.
+    node_sums uint32 [rows, (q - 1) n] counts node i in state s + 1 at s n + i, `counts` the
+    walkers.
     """
     n = states.shape[1]
     for walker in range(states.shape[0]):

@@ -86,19 +86,13 @@ def node_field(lanes, i, beta, fields, coefficient, sizes, targets, volumes, bel
 
 
 @njit(cache=True, nogil=True)
-def _message(cavity, unlike, slope):
-    """What a node with this cavity law, up to a factor, sends along an edge."""
-    total = lane_sum(cavity)
-    if slope >= 0.0:
-        return cavity * (slope / total) + unlike
-    return (other_lanes_sum(cavity) - cavity * slope) * (1.0 / total)
-
-
-@njit(cache=True, nogil=True)
 def _send(lanes, columns, cavity, unlike, slope, messages, row, damping):
-    """Replace a message; returns it with how far its entries moved."""
-    old = packed_row(lanes, columns, messages, row)
-    new = _message(cavity, unlike, slope)
+    """Replace a message by that of a cavity law, up to a factor; how far its entries moved."""
+    old, total = packed_row(lanes, columns, messages, row), lane_sum(cavity)
+    if slope >= 0.0:
+        new = cavity * (slope / total) + unlike
+    else:
+        new = (other_lanes_sum(cavity) - cavity * slope) * (1.0 / total)
     new = new + (old - new) * damping
     set_packed_row(columns, messages, row, new)
     change = (new - old) * live_lanes(lanes, columns)
@@ -113,13 +107,12 @@ def sweep_potts(
 ):  # fmt: skip
     """Update all nodes in their order, or backwards; see the module's docstring.
 
-    The lengths of the tuples `lanes` and `columns` are the number of lanes and of those that a
-    message takes in memory. Messages (slots, columns) and beliefs (n, lanes) change in place;
-    `unlike` and `slope` (slots,) are of the message that leaves by a slot, `targets` and `volumes`
-    (1, lanes), `work` (largest degree + 1, lanes) is scratch, and `damping` the share of the old
-    message that is kept. `pending` (n,) holds the largest change of a message into a node since it
-    was last updated; nodes with less than `threshold` are passed over, below 0 none, and `pending`
-    is not kept. `movement` is set to the largest change of a message, and that less `tol` of it.
+    The lengths of `lanes` and `columns` are the number of lanes and of those that a message takes
+    in memory. `unlike` and `slope` (slots,) are of the message that leaves by a slot, `work`
+    (largest degree + 1, lanes) is scratch, `damping` the share of the old message that is kept.
+    `pending` (n,) holds the largest change of a message into a node since its last update; nodes
+    with less than `threshold` are passed over, below 0 none, and it is not kept. `movement` is set
+    to the largest change of a message, and that less `tol` of it.
     """
     zero = row_of(lanes, targets, 0) * 0.0
     moved, excess = zero, zero - 1.0
@@ -161,8 +154,7 @@ def sweep_potts(
             new, change = _send(
                 lanes, columns, cavity, unlike[k], slope[k], messages, reverse[k], damping
             )
-            moved = larger(moved, change)
-            excess = larger(excess, change - new * tol)
+            moved, excess = larger(moved, change), larger(excess, change - new * tol)
             if tracked:
                 pending[neighbors[k]] = max(pending[neighbors[k]], lane_max(change))
         belief = belief * (1.0 / lane_sum(belief))
@@ -179,10 +171,7 @@ def node_sums(
     lanes, columns, beta, indptr, heavy, fields, coefficient, sizes, targets, volumes, messages,
     beliefs, new_beliefs, log_sums,
 ):  # fmt: skip
-    """Beliefs (n, lanes) and ln sum_s phi_i(s) prod_k m_k(s), (n,), of fixed messages.
-
-    `new_beliefs` may be `beliefs`.
-    """
+    """Beliefs (n, lanes) and ln sum_s phi_i(s) prod_k m_k(s); `new_beliefs` may be `beliefs`."""
     for i in range(len(indptr) - 1):
         total, top = node_field(
             lanes, i, beta, fields, coefficient, sizes, targets, volumes, beliefs
@@ -206,10 +195,7 @@ def node_sums(
 def edge_sums(
     lanes, columns, at_u, at_v, u, v, unlike, slope, messages, beliefs, agreement, log_sums
 ):
-    """C_e and ln Z_e of every edge: Z_e = sum_{s,s'} psi_e(s, s') h_u(s) h_v(s').
-
-    h_u ~ p_u/m is the law of u without the edge, m the message that came along it.
-    """
+    """C_e, ln Z_e of Z_e = sum_{s,s'} psi_e(s, s') h_u(s) h_v(s'), h ~ p/m without the edge."""
     for e in range(len(at_u)):
         k = at_u[e]
         one = row_of(lanes, beliefs, u[e]) / packed_row(lanes, columns, messages, k)
@@ -229,11 +215,10 @@ def place_slots(
 ):  # fmt: skip
     """Where messages lie: one pass over the rows of a graph, nothing allocated.
 
-    A *slot* is one direction of one edge, see `engines.messages.layout`. `order` (n,) are the free
-    nodes as they are swept, `place` (N,) their numbers there, -1 for clamped ones. Filled are
-    where the slots of every free node begin, `first` (n + 1,), its summed |couplings|, `strength`,
-    the `senders` of its messages, ascending, both slots of every edge, -1 where an end is clamped,
-    and the slot of the opposite direction.
+    `order` (n,) are the free nodes as they are swept, `place` (N,) their numbers there, -1 for
+    clamped ones. Filled are where the slots of a node begin, `first` (n + 1,), its summed
+    |couplings|, `strength`, the `senders` of its messages, ascending, both slots of every edge, -1
+    where an end is clamped, and opposite slots.
     """
     n = len(order)
     first[:] = 0
@@ -332,10 +317,9 @@ def sweep_tables(
     forth, beta, tol, resolution, indptr, reverse, couplings, pair_cost, fields, coefficient, sizes,
     targets, volumes, energies, logs, beliefs, work, damping, movement,
 ):  # fmt: skip
-    """Update all nodes in their order, or backwards.
+    """Update all nodes in their order, or backwards; work is (9, q).
 
-    `couplings` are J by slot; `energies` and `logs` the messages (slots, q); `work` is a float
-    array (9, q). `movement` is set to the largest change of ln m, at most 1, and to that less tol.
+    `movement` is set to the largest change of ln m, at most 1, and to that less tol.
     """
     q = len(pair_cost)
     total_e, total_l, cavity_e, cavity_l = work[0], work[1], work[2], work[3]
@@ -393,11 +377,7 @@ def table_edge_sums(
     beta, resolution, u, v, at_u, at_v, couplings, pair_cost, energies, logs, total_e, total_l,
     table_e, table_l, pair, agreement, pair_energy, least, log_sums,
 ):  # fmt: skip
-    """Agreement, mean pair energy, and (e, l) of the normalisation of every edge, (m,) each.
-
-    `table_*` and `pair` (q * q,) are scratch; the law p(s_u, s_v) of the last edge is left in
-    `pair`.
-    """
+    """Agreement, energy, (e, l) of every edge, (m,) each; the last edge's law stays in `pair`."""
     q = len(pair_cost)
     for e in range(len(u)):
         i, j, k, back = u[e], v[e], at_u[e], at_v[e]
@@ -463,8 +443,8 @@ def sweep_children(
 ):  # fmt: skip
     """Visit the children first..last-1; returns the largest |Q_b - mu_ab| met before the updates.
 
-    The links of child b, one to every parent, are link_ptr[b]..link_ptr[b + 1]. `laws` is scratch,
-    one row per parent of a child, with one more.
+    The links of child b are link_ptr[b]..link_ptr[b + 1]; `laws` has a row per parent, and one
+    more.
     """
     worst = 0.0
     for count in range(first, last):
@@ -507,10 +487,7 @@ def sweep_children(
 def fill_tables(
     cold, beta, energy, parent_at, below_ptr, below, link_map, link_at, maps, multiplier, table
 ):
-    """Parents' beliefs anew from their energies and multipliers, normalised.
-
-    The links of parent a are below[below_ptr[a]..below_ptr[a + 1]].
-    """
+    """Parents' beliefs anew, normalised; links of parent a are below[below_ptr[a]...]."""
     for a in range(len(parent_at) - 1):
         begin, end = parent_at[a], parent_at[a + 1]
         for y in range(begin, end):

@@ -74,16 +74,10 @@ def class_totals(state, model, volumes, cuts):
 
 @njit(cache=True, nogil=True, inline="always")
 def move_costs(i, state, model, cost):
-    """E with node i in state c minus E as it is, into cost float64 [q].
-
-    With a class term model.volumes and model.cuts are those of the state; model.tally is
-    overwritten by the cut weight towards every class.
-    """
+    """E with node i in state c minus E as it is, into cost [q]; model.tally takes cut weights."""
     old = state[i]
-    q = cost.size
-    tally = model.tally
-    begin = model.indptr[i]
-    end = model.indptr[i + 1]
+    q, tally = cost.size, model.tally
+    begin, end = model.indptr[i], model.indptr[i + 1]
     for c in range(q):
         cost[c] = model.fields[i, c]
         tally[c] = 0.0
@@ -141,8 +135,7 @@ def draw_state(cost, beta, stream):
 @njit(cache=True, nogil=True)
 def node_sweep(state, model, beta, stream):
     """Every free node in turn draws its state given the rest."""
-    sizes = model.term.sizes
-    tally = model.tally
+    sizes, tally = model.term.sizes, model.tally
     for k in range(model.free.size):
         i = model.free[k]
         move_costs(i, state, model, model.cost)
@@ -167,11 +160,9 @@ def node_sweep(state, model, beta, stream):
 
 @njit(cache=True, nogil=True)
 def exchange_change(state, nodes, model, bonds, a, b):
-    """What an exchange of classes a and b on the marked ones of these nodes changes.
+    """What exchanging a and b on marked nodes changes: dE, surrogate, volume of a to b, both cuts.
 
     `bonds` are the surrogate couplings in CSR order if the set was grown over them, else [0].
-    Returns dE, the change of the surrogate's cut, the volume that class a loses to b, and the
-    changes of the cuts of a and b.
     """
     change = surrogate = volume = cut_a = cut_b = 0.0
     mark, held, indptr, neighbors = model.mark, model.held, model.indptr, model.neighbors
@@ -242,8 +233,7 @@ def cluster_flip(state, model, beta, stream):
     b = (a + 1 + below(stream, model.cost.size - 1)) % model.cost.size
     mark[first] = True
     queue[0] = first
-    size = 1
-    done = 0
+    size, done = 1, 0
     while done < size:
         i = queue[done]
         done += 1
@@ -268,11 +258,7 @@ def cluster_flip(state, model, beta, stream):
 
 @njit(cache=True, nogil=True)
 def region_swap(state, nodes, model, beta, stream):
-    """Offer to exchange two classes on a set of free nodes, int32; true if accepted.
-
-    The classes are those of a random node of it and another one, which makes (a, b) as likely as
-    (b, a) after the exchange.
-    """
+    """Offer to exchange two classes on `nodes`, that of a random one and another; if accepted."""
     q = model.cost.size
     a = np.int64(state[nodes[below(stream, nodes.size)]])
     b = (a + 1 + below(stream, q - 1)) % q
@@ -358,8 +344,7 @@ def offer_change(i, new, state, model):
 def metropolis_sweeps(states, walkers, betas, model, stream, n_sweeps):
     """Every node of a `ClusterModel` in turn is offered a state, the same chance for each.
 
-    Its own is among them: without, free spins of q = 2 would flip at every visit, for ever. Of
-    states int8 [R, n_free] the `walkers` move, at betas float64 [R].
+    Its own is among them: without, free spins of q = 2 would flip at every visit, for ever.
     """
     q = model.fields.shape[1]
     for walker in walkers:
@@ -377,11 +362,7 @@ def metropolis_sweeps(states, walkers, betas, model, stream, n_sweeps):
 
 @njit(cache=True, nogil=True)
 def anneal(temperatures, model, states, best, stream):
-    """One sweep over the free nodes at every temperature > 0, `states` int8 [n] in place.
-
-    `best`, at first the start too, takes the labelling of least energy after any sweep; returned is
-    how far it lies below the start. `stream` uint64 [1] is a counter of random numbers.
-    """
+    """One sweep at every temperature > 0; how far `best`, first the start, lies below it."""
     q = model.pair_cost.shape[0]
     counter = stream[0]
     energy = 0.0  # of `states`, counted from the start
@@ -434,11 +415,9 @@ OUTSIDE, INSIDE, CLUSTERED = 0, 1, 2
 
 @njit(cache=True, nogil=True)
 def swap_on_regions(states, q, regions, fields, betas, n_tries, accepted_count, stream):
-    """Swaps of every walker int8 [R, n], each with regions of its own draw, without class term.
+    """Swaps without class term, of every walker's own draw of regions.
 
-    After the nodes of every region `regions` has, likewise, the edges of its border (node inside,
-    node outside) int32 [., 2], with their couplings; fields are float64 [n, q], or [0, q] for none,
-    betas float64 [R]; `accepted_count` int64 [G] adds the accepted moves.
+    `regions` has the edges of borders too (node inside, node outside), with their couplings.
     """
     ptr, nodes, border_ptr, borders, border_couplings = regions
     has_fields = fields.shape[0] > 0
@@ -483,8 +462,7 @@ def swap_on_regions(states, q, regions, fields, betas, n_tries, accepted_count, 
 def redraw_regions(group, model, regions, n_tries, changed):
     """Redraw random regions of a `Group` of walkers, `n_tries` in each repeat of a walker.
 
-    `model` is a `ClusterModel`, among whose free nodes the regions are; `changed` int64 [G] adds
-    redraws in which one cluster, more than half of it, changed its state.
+    `changed` int64 [G] adds redraws in which a cluster of more than half of it changed its state.
     """
     states, walkers, levels, repeats, betas, thresholds, stream = group
     ptr, nodes = regions

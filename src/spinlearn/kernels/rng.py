@@ -32,10 +32,7 @@ def make_stream(seed_sequence):
 
 @njit(cache=True, nogil=True)
 def next_bits(s0, s1, s2, s3):
-    """One step of xoshiro256++: 64 random bits per generator, and the new state.
-
-    The state words are uint64 (one generator) or vectors of four uint64 (four generators).
-    """
+    """One step of xoshiro256++ on uint64 or vectors of four: random bits, the new state."""
     total = s0 + s3
     result = ((total << 23) | (total >> 41)) + s0
     shifted = s1 << 17
@@ -53,7 +50,6 @@ def next_bits(s0, s1, s2, s3):
 
 @njit(cache=True, nogil=True)
 def next_u64(stream):
-    """64 random bits."""
     bits, s0, s1, s2, s3 = next_bits(stream[0], stream[1], stream[2], stream[3])
     stream[0], stream[1], stream[2], stream[3] = s0, s1, s2, s3
     return bits

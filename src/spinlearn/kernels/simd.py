@@ -107,11 +107,7 @@ def _in_lanes(context, builder, vec, kinds, values):
 
 
 def _define_operator(op, build, result):
-    """Define an operator of Vecs, of which one may be a number.
-
-    `result(vec)` is the type of what it gives, None where there is no such operator, and
-    `build(builder, vec, a, b)` makes it.
-    """
+    """Define an operator: the type `result(vec)`, or None, and `build(builder, vec, a, b)`."""
 
     @type_callable(op)
     def typing(context):
@@ -167,12 +163,7 @@ for _op, _symbol in (
 
 @type_callable(operator.invert)
 def _type_invert(context):
-    def typer(a):
-        if isinstance(a, Vec) and a.kind == "i":
-            return a
-        return None
-
-    return typer
+    return lambda a: a if isinstance(a, Vec) and a.kind == "i" else None
 
 
 @lower_builtin(operator.invert, Vec)
@@ -207,7 +198,6 @@ def _define_load(stored, vec):
 def _define_splat(vec):
     @intrinsic
     def splat(typingctx, scalar):
-        """The scalar in every lane."""
 
         def codegen(context, builder, sig, args):
             return _in_lanes(context, builder, vec, sig.args, args)[0]
@@ -265,13 +255,11 @@ def where(typingctx, mask, yes, no):
 
 @njit(cache=True, nogil=True)
 def smaller(a, b):
-    """min(a, b) lane by lane; one may be a number."""
     return where(a < b, a, b)
 
 
 @njit(cache=True, nogil=True)
 def larger(a, b):
-    """max(a, b) lane by lane; one may be a number."""
     return where(a > b, a, b)
 
 
@@ -302,7 +290,6 @@ def _sign_bits(builder, vec, value):
 
 
 def _pick(builder, value, vec, places):
-    """Lanes of a vector by their places."""
     mask = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), list(places))
     return builder.shuffle_vector(value, ir.Constant(vec.llvm, ir.Undefined), mask)
 
@@ -466,10 +453,7 @@ def row_of(typingctx, lanes, array, row):
 
 @intrinsic
 def packed_row(typingctx, lanes, columns, array, row):
-    """Row number ``row`` of an array (..., columns), ones in the lanes beyond.
-
-    The tuples ``lanes`` and ``columns`` have the lengths of a vector and of a row.
-    """
+    """Row number ``row`` of an array (..., len(columns)), ones in the lanes beyond."""
     vec, n_columns = Vec("f", 64, len(lanes)), len(columns)
 
     def codegen(context, builder, sig, args):

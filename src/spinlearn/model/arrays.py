@@ -29,10 +29,7 @@ ScalarT = TypeVar("ScalarT", bound=np.generic)
 
 
 def frozen(values: npt.ArrayLike, dtype: type[ScalarT]) -> npt.NDArray[ScalarT]:
-    """A read-only, C-contiguous private copy of `values` with the given dtype.
-
-    An array that is such a copy already is returned as it is.
-    """
+    """A read-only, C-contiguous private copy of `values`, or they themselves if they are one."""
     private = isinstance(values, np.ndarray) and values.base is None
     if private and not values.flags.writeable and values.flags.c_contiguous:  # type: ignore[union-attr]
         same: npt.NDArray[ScalarT] = np.asarray(values)
@@ -115,11 +112,7 @@ def temperature_array(temperatures: Any) -> FloatArray:
 
 
 def cell_ends(temperatures: FloatArray) -> FloatArray:
-    """The ends of the cells of ascending temperatures, one more than there are of these.
-
-    Cells meet half way between neighbours. That of the last temperature before infinity ends with
-    it: half way to infinity nothing is known.
-    """
+    """Ends of the cells of ascending temperatures, half way; before infinity at the last."""
     low, high = temperatures[:-1], temperatures[1:]
     middle = np.where(np.isinf(high), low, (low + high) / 2)
     return np.concatenate([temperatures[:1], middle, temperatures[-1:]])

@@ -174,10 +174,7 @@ class ClassPenalty:
 
     @classmethod
     def from_table(cls, table: npt.ArrayLike) -> ClassPenalty:
-        """The penalty ``sum_c table[c, n_c]``: any cost of the number of nodes in every class.
-
-        `table` is (q, n + 1), with a row per class, and a column for every number of nodes from 0.
-        """
+        """The penalty ``sum_c table[c, n_c]``, n_c nodes in class c; `table` is (q, n + 1)."""
         values = float_array(table, "table")
         if values.ndim != 2 or values.shape[0] < 2 or values.shape[1] < 2:
             raise InvalidInputError(
@@ -225,20 +222,14 @@ class ClassPenalty:
 
     @property
     def effective_couplings(self) -> FloatArray:
-        """What an edge between two classes costs when all classes are of equal size, (m,) or (0,).
-
-        The ratio form is a cut in disguise: 2q scale/A per unit of cut weight.
-        """
+        """2q scale/A times the cut weights, (m,) or (0,): an edge's cost between equal classes."""
         total = float(self.sizes.sum())
         if self.kind != "ratio" or total <= 0:
             return np.empty(0)
         return np.asarray(2 * self.n_states * self.coefficient / total * self.cut_weights)
 
     def value(self, graph: Graph, states: npt.NDArray[Any]) -> FloatArray:
-        """The term for labellings, `states` (S, n) of the nodes of the `graph`: (S,).
-
-        It is the reference that the compiled code is held to.
-        """
+        """The term for `states` (S, n) on the `graph`, (S,): the reference for compiled code."""
         q = self.n_states
         volumes = np.stack([(states == c) @ self.sizes for c in range(q)], axis=1)
         if self.kind == "quadratic":

@@ -20,10 +20,7 @@ from spinlearn.model.potts import PottsModel
 
 
 class NotebookTable:
-    """How a notebook shows types of the lower layers, which know no HTML.
-
-    The package says on import who draws them.
-    """
+    """How notebooks show types of lower layers; the package says on import who draws them."""
 
     __slots__ = ()
     _draw: ClassVar[Callable[[Any], str]] = lambda value: f"<pre>{escape(repr(value))}</pre>"
@@ -192,11 +189,9 @@ class Equilibrium(NotebookTable):
     def at(
         self, temperatures: npt.ArrayLike, *, callback: Callable[..., Any] | None = None
     ) -> Equilibrium:
-        """The averages at other `temperatures`, in the unit of the couplings, without a new run.
+        """The averages at other `temperatures`, without a new run.
 
-        Those already in this result are looked up. The rest are evaluated by the engine that made
-        it, which calls the `callback` with its progress; where it can reach none but its own, that
-        is an error.
+        Those not in this result are evaluated by its engine, if it can, which calls the `callback`.
         """
         wanted = temperature_array(temperatures)
         known = {float(t): k for k, t in enumerate(self.temperatures)}
@@ -217,10 +212,7 @@ class Equilibrium(NotebookTable):
         return replace(self, **kept)
 
     def ascending(self, more: Equilibrium | None = None) -> Equilibrium:
-        """The averages in the order of temperature.
-
-        `more` are averages of the same model at other temperatures, to be added.
-        """
+        """The averages in the order of temperature, with those at other temperatures, `more`."""
         parts = [self] if more is None else [self, more]
         order = np.argsort(np.concatenate([p.temperatures for p in parts]), kind="stable")
         if more is None and np.all(order == np.arange(len(order))):

@@ -152,10 +152,7 @@ class Graph:
 
     @classmethod
     def from_sparse(cls, matrix: Any) -> Graph:
-        """Graph of a symmetric `matrix` of weights, sparse or not; its diagonal is ignored.
-
-        Entries that are zero, stored or not, are not edges.
-        """
+        """Graph of a symmetric `matrix`, sparse or not, but for its diagonal and (stored) zeros."""
         if hasattr(matrix, "tocoo"):
             coo = matrix.tocoo()
             rows, cols, values, shape = coo.row, coo.col, np.asarray(coo.data), coo.shape
@@ -209,10 +206,9 @@ class Graph:
     def homogeneous(self) -> Graph:
         """The same edges with weights that bind all nodes about equally, of mean 1.
 
-        J_ij = w_ij / sqrt(d_i d_j), where d_i is the sum of the absolute weights at node i, divided
-        by the mean of all absolute J. Signs stay, and the unit of the weights drops out. A node
-        with many or strong edges is then held no better than one with few or weak ones, so that
-        they lose their order at about the same temperature.
+        J_ij = w_ij / sqrt(d_i d_j), d_i the sum of the absolute weights at node i, over the mean of
+        all absolute J; signs stay. Nodes with many or strong edges are then held no better than
+        others, and lose their order at about the same temperature.
         """
         if self.n_edges == 0:
             return self
@@ -255,10 +251,9 @@ def reached(graph: Graph, marked: BoolArray, links: BoolArray | None = None) -> 
 def near_order(
     indptr: IntArray, neighbors: IntArray, left_out: BoolArray | None = None
 ) -> npt.NDArray[np.int32]:
-    """Nodes, but for those left out, such that sweeps find neighbours in the cache.
+    """Nodes, but those left out, such that sweeps find neighbours in the cache.
 
-    The graph is given by its rows of neighbours. Up to the size of a ball this is reverse
-    Cuthill-McKee, beyond see `spinlearn.kernels.graph_tools.list_in_balls`.
+    Reverse Cuthill-McKee up to BALL nodes, beyond `spinlearn.kernels.graph_tools.list_in_balls`.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import reverse_cuthill_mckee

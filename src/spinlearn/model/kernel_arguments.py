@@ -53,10 +53,7 @@ class KernelModel(NamedTuple):
 
 
 class ClusterModel(NamedTuple):
-    """The free nodes of a model without its class term; arguments of `spinlearn.kernels.clusters`.
-
-    Weights are in CSR order, couplings in that of the edges; field nodes are those with fields.
-    """
+    """The free nodes without class term; weights in CSR order, couplings in that of edges."""
 
     indptr: IntArray
     neighbors: IntArray
@@ -107,8 +104,7 @@ def class_term(model: PottsModel, nodes: npt.NDArray[np.intp] | None = None) -> 
     penalty = model.class_penalty
     if penalty is None:
         q = model.n_states
-        nothing = frozen(np.empty(0), np.float64)
-        zeros = frozen(np.zeros(q), np.float64)
+        nothing, zeros = frozen(np.empty(0), np.float64), frozen(np.zeros(q), np.float64)
         return ClassTerm(0, nothing, 0.0, zeros, frozen(np.empty((q, 0)), np.float64), 0.0, 0.0)
     return ClassTerm(
         penalty.code,
@@ -136,23 +132,15 @@ def kernel_model(model: PottsModel) -> KernelModel:
         cut = penalty.cut_weights[graph.edge_ids]
     return KernelModel(
         free=model.free_nodes.astype(np.int32),
-        held=model.clamped != FREE,
-        indptr=graph.indptr,
-        neighbors=graph.neighbors,
+        held=model.clamped != FREE, indptr=graph.indptr, neighbors=graph.neighbors,
         weights=frozen(model.couplings[graph.edge_ids], np.float64),
         cut_weights=frozen(cut, np.float64),
         bond_weights=frozen(np.maximum(surrogate, 0.0)[graph.edge_ids], np.float64),
-        pair_cost=model.pair_cost,
-        potts=model.is_potts,
-        fields=model.fields,
+        pair_cost=model.pair_cost, potts=model.is_potts, fields=model.fields,
         term=class_term(model),
-        volumes=np.zeros(q),
-        cuts=np.zeros(q),
-        tally=np.zeros(q),
-        cost=np.zeros(q),
-        mark=np.zeros(n, dtype=np.bool_),
-        queue=np.zeros(n, dtype=np.int32),
-    )
+        volumes=np.zeros(q), cuts=np.zeros(q), tally=np.zeros(q), cost=np.zeros(q),
+        mark=np.zeros(n, dtype=np.bool_), queue=np.zeros(n, dtype=np.int32),
+    )  # fmt: skip
 
 
 def cluster_model(model: PottsModel) -> tuple[ClusterModel, SizeTerm | None, ConditionedModel]:
@@ -166,23 +154,16 @@ def cluster_model(model: PottsModel) -> tuple[ClusterModel, SizeTerm | None, Con
         has_fields = np.ptp(free.fields, axis=1) > 0
     field_nodes = np.flatnonzero(has_fields).astype(np.uint32)
     clusters = ClusterModel(
-        indptr=graph.indptr[: n + 1],
-        neighbors=graph.neighbors,
-        edge_ids=graph.edge_ids,
+        indptr=graph.indptr[: n + 1], neighbors=graph.neighbors, edge_ids=graph.edge_ids,
         weights=free.couplings[graph.edge_ids],
         edge_u=free.edges[:, 0].astype(np.uint32, order="C"),
         edge_v=free.edges[:, 1].astype(np.uint32, order="C"),
-        couplings=free.couplings,
-        pair_cost=model.pair_cost,
-        fields=free.fields,
+        couplings=free.couplings, pair_cost=model.pair_cost, fields=free.fields,
         field_nodes=field_nodes,
-        parent=np.empty(n, dtype=np.int32),
-        law_row=np.full(n, -1, dtype=np.int32),
-        law=np.empty((len(field_nodes), q)),
-        seen=np.zeros(n, dtype=np.bool_),
-        place=np.zeros(n, dtype=np.int8),
-        cost=np.zeros(q),
-    )
+        parent=np.empty(n, dtype=np.int32), law_row=np.full(n, -1, dtype=np.int32),
+        law=np.empty((len(field_nodes), q)), cost=np.zeros(q),
+        seen=np.zeros(n, dtype=np.bool_), place=np.zeros(n, dtype=np.int8),
+    )  # fmt: skip
     if penalty is None:
         return clusters, None, free
     held = model.clamped != FREE
@@ -190,13 +171,9 @@ def cluster_model(model: PottsModel) -> tuple[ClusterModel, SizeTerm | None, Con
     sizes = SizeTerm(
         class_term(model, free.nodes),
         held_sizes.astype(np.float64),
-        volumes=np.zeros(q),
-        other_volumes=np.zeros(q),
-        shift=np.zeros(q),
-        single=np.zeros(q),
-        cluster_size=np.empty(n),
-        law=np.empty((n, q)),
-    )
+        volumes=np.zeros(q), other_volumes=np.zeros(q), shift=np.zeros(q), single=np.zeros(q),
+        cluster_size=np.empty(n), law=np.empty((n, q)),
+    )  # fmt: skip
     return clusters, sizes, free
 
 

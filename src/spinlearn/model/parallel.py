@@ -23,11 +23,7 @@ WAIT_SECONDS = 60.0  # for a worker to come, or to come back
 
 
 class SentOnce:
-    """Large objects that many calls of `each` have in common, such as a graph.
-
-    They go to each worker once, as long as this object lives; wherever they occur in what is shared
-    later, a reference is sent in their place. Told apart by identity; not to be changed.
-    """
+    """Large objects shared by calls of `each`, told apart by identity: sent to each worker once."""
 
     def __init__(self, *objects: Any) -> None:
         self.objects = objects
@@ -86,10 +82,9 @@ def each(
     n_jobs: int = 1,
     beside: SentOnce | None = None,
 ) -> list[Result]:
-    """function(shared, item) of every item: it depends on nothing but its arguments.
+    """function(shared, item) of every item, by `n_jobs` threads or the cluster.
 
-    `n_jobs` are threads, where there is no cluster; `beside` parts of `shared` that other calls
-    share too.
+    `beside` are parts of `shared` that other calls share too.
     """
     client = active_client()
     if client is not None:
@@ -108,10 +103,7 @@ def in_threads(calls: Sequence[Callable[[], Result]], n_jobs: int) -> list[Resul
 
 
 def active_client() -> Any:
-    """The client of the Dask cluster that joblib was given, or None.
-
-    A task that runs on the cluster itself sees none: it has its worker for itself.
-    """
+    """The client of the Dask cluster that joblib was given; None inside a task of it."""
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend()
@@ -158,10 +150,9 @@ def _on_cluster(
 
 
 def _held(client: Any, packed: bytes) -> Any:
-    """Bytes on the cluster, as the result of a task, which is repeated where it is lost.
+    """Bytes on the cluster as the result of a task, which is repeated where it is lost.
 
-    Each worker fetches it once. (Data that are scattered are gone with their workers, and
-    scattering to a worker that dies never ends.)
+    (Scattered data are gone with their workers; scattering to a worker that dies never ends.)
     """
     import warnings
 

@@ -88,10 +88,9 @@ class Phases:
 def grains(
     equilibrium: Equilibrium, row: int, threshold: float, *, join_all: bool = False
 ) -> IntArray:
-    """Number of the grain of every node at the row-th temperature: edges agree by `threshold`.
+    """Number of every node's grain at the row-th temperature: edges agree by `threshold`.
 
-    `join_all` joins every point to the neighbour with which it agrees most; of several equally good
-    ones, to that of the strongest coupling.
+    `join_all` joins each point to the neighbour it agrees with most, of equals the most coupled.
     """
     graph = equilibrium.model.graph
     agreement = equilibrium.edge_agreement[row]
@@ -122,10 +121,10 @@ def joined(
 ) -> IntArray:
     """Grains after the small ones have joined that of the others with which they agree most.
 
-    How much two grains agree is summed over their links, C_ij - chance each, so that no answer
-    hangs on which of two links is a little the stronger in a sample; `chance` is the agreement of
-    nodes that know nothing of each other. A sum within LEAST_AGREEMENT of it, as part of the way to
-    1, joins nothing. Small grains join others, not each other, and all that are equally good.
+    How much two agree is summed over their links, C_ij - chance each, so that no answer hangs on
+    which link is a little the stronger in a sample. A sum within LEAST_AGREEMENT of 0, as part of
+    the way to 1, joins nothing. Small grains join others, not each other, and all that are equally
+    good.
     """
     graph = equilibrium.model.graph
     beyond = (equilibrium.edge_agreement[row] - chance) / max(1 - chance, TIE)
@@ -147,7 +146,6 @@ def joined(
 
 
 def phases(equilibrium: Equilibrium) -> Phases:
-    """Find the phases of an equilibrium."""
     order = np.argsort(equilibrium.temperatures, kind="stable")
     n, q = equilibrium.model.n_nodes, equilibrium.model.n_states
     sizes = [np.bincount(grains(equilibrium, int(k), (1 + 1 / q) / 2)) for k in order]
@@ -225,11 +223,9 @@ def tracked(
     fresh: int,
     after: IntArray | None = None,
 ) -> tuple[IntArray, int]:
-    """Numbers of clusters, taken over from `previous` where more than half of the union is shared.
+    """Numbers of clusters, from `previous`, else `after`, where they share over half of the union.
 
-    Points that are not `new` get -1, as those without a number before; `fresh` is the first number
-    not yet used, also of the answer. `after` are numbers at the temperature after, if they are
-    known, for clusters that have none before.
+    Points that are not `new` get -1; `fresh` is the first number not yet used.
     """
     numbers = np.full(len(components), -1, dtype=np.int32)
     if not np.any(new):

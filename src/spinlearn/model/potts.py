@@ -46,10 +46,7 @@ ARGUMENTS = ("graph", "couplings", "pair_cost", "fields", "clamped", "class_pena
 
 
 class _Memory:
-    """Holds what is costly to find about graph and clamps, such as an elimination order.
-
-    A slot of a base class is no field: it is neither pickled nor copied.
-    """
+    """Holds what is costly to find; a slot of a base class is neither pickled nor copied."""
 
     __slots__ = ("_memory",)
     _memory: dict[Hashable, Any]
@@ -189,10 +186,7 @@ class PottsModel(_Memory):
         return np.asarray(self.couplings + self.class_penalty.effective_couplings)
 
     def energy(self, states: npt.ArrayLike) -> float | FloatArray:
-        """The energy of one labelling, `states` (n,), or of many, (S, n), in the unit of couplings.
-
-        It is infinite where a clamp is violated.
-        """
+        """Energies of `states`, (n,) or (S, n), in the couplings' unit; inf off the clamps."""
         samples = integer_array(states, "states")
         if samples.ndim not in (1, 2) or samples.shape[-1] != self.n_nodes:
             raise InvalidInputError(
@@ -225,11 +219,7 @@ class PottsModel(_Memory):
         return model
 
     def remembered(self, key: Hashable, find: Callable[[], Result]) -> Result:
-        """What `find` returns, called once for a `key`.
-
-        It may depend on the key, the graph and the clamps: models that differ in numbers only share
-        it.
-        """
+        """What `find` returns, called once for a `key`, graph and clamps, whatever the numbers."""
         if key not in self._memory:
             self._memory[key] = find()
         result: Result = self._memory[key]
@@ -345,8 +335,7 @@ class ConditionedModel:
             border = np.flatnonzero(free[end] & ~free[other])
             costs = model.couplings[border, None] * model.pair_cost[clamped[other[border]]]
             np.add.at(fields, local[end[border]], costs)
-        held = np.flatnonzero(~free)
-        both = np.flatnonzero(~free[u] & ~free[v])
+        held, both = np.flatnonzero(~free), np.flatnonzero(~free[u] & ~free[v])
         constant = float(
             np.sum(model.couplings[both] * model.pair_cost[clamped[u[both]], clamped[v[both]]])
             + np.sum(model.fields[held, clamped[held]])

@@ -29,10 +29,7 @@ Seed = (
 
 
 def seed_sequence(seed: Seed) -> np.random.SeedSequence:
-    """A fresh sequence: spawning from it changes nothing of the caller's.
-
-    A generator is asked for one number, so that it gives another sequence every time.
-    """
+    """A sequence that leaves the caller's as it is; generators are asked for one number."""
     if isinstance(seed, np.random.SeedSequence):
         return np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
     if isinstance(seed, np.random.RandomState):
@@ -49,10 +46,7 @@ def seed_sequence(seed: Seed) -> np.random.SeedSequence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where a long run stands: phase in words, fraction done in [0, 1].
-
-    `worst_error` is the largest standard error so far, None as long as it is not known.
-    """
+    """Where a run stands: phase, fraction in [0, 1], largest standard error if it is known."""
 
     phase: str
     fraction: float
@@ -143,10 +137,7 @@ class RunView(Protocol):
         """Averages over all ladders, with their errors."""
 
     def moved(self, weights: FloatArray, temperature: float | None = None) -> Equilibrium:
-        """The averages, moved by so many times the deviation of every ladder from them.
-
-        At all temperatures, or at one.
-        """
+        """The averages, moved by `weights` times every ladder's deviation, at all T or one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,11 +42,9 @@ class Settings:
 
 
 def made(kind: str, known: Mapping[str, Any], spec: Any, example: str) -> Any:
-    """What a name, or a text with settings, stands for; what is no text is returned as it is.
+    """What "name", "name:key=value,...", sometimes "name:value" stands for; no text stays as it is.
 
-    A text is "name", "name:key=value,key=value", for some kinds "name:value". A value is none,
-    true, false, a number, a list of numbers, or else text. Classes are `known` by name; a function
-    in their place is returned as it is. Messages say the `kind`, "engine", and the `example`.
+    Classes are `known` by name, functions are returned; messages name the `kind` and `example`.
     """
     if not isinstance(spec, str):
         return spec

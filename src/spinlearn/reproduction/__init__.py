@@ -12,13 +12,4 @@ from __future__ import annotations
 from spinlearn.reproduction.report import EXPERIMENTS, Reproduction, reproduce
 from spinlearn.reproduction.runner import FULL, QUICK, SCALES, TINY, Scale
 
-__all__ = [
-    "EXPERIMENTS",
-    "FULL",
-    "QUICK",
-    "SCALES",
-    "TINY",
-    "Reproduction",
-    "Scale",
-    "reproduce",
-]
+__all__ = ["EXPERIMENTS", "FULL", "QUICK", "SCALES", "TINY", "Reproduction", "Scale", "reproduce"]

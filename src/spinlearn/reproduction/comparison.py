@@ -126,10 +126,9 @@ def drawn_states(decision: Decision) -> npt.NDArray[np.integer]:
 
 
 def with_ground_state(run: Equilibrium, states: IntArray) -> Equilibrium:
-    """The equilibrium with a row T = 0 in front that holds one labelling for certain.
+    """The equilibrium with a certain labelling at T = 0 in front.
 
-    Sampling engines pay dearly for temperatures near zero; the paper's rule needs the ground state
-    only as a reference, which the graph cut gives.
+    Near zero sampling is dear, and the paper's rule needs the ground state as a reference only.
     """
     model = run.model
     certain = np.zeros((1, model.n_nodes, model.n_states))
@@ -210,10 +209,7 @@ def twin_differences(cells: list[Cell]) -> dict[Panel, list[int]]:
 
 
 def sampling_errors(cells: list[Cell]) -> dict[Panel, float]:
-    """Standard error of one plotted count, by (q, M): rms difference of twins / √2.
-
-    0 for an exact panel, nan for a sampled one without twins.
-    """
+    """Standard error of a count, by (q, M): rms of twins / √2, 0 if exact, nan without twins."""
     twins, errors = twin_differences(cells), {}
     for panel, results in results_by_panel(cells).items():
         exact = all(r["worst_std_error"] == 0 for r in results)

@@ -112,10 +112,7 @@ def pixel_panels(
     panel_size: tuple[float, float] | None = None,
     fontsize: int = 9,
 ) -> Any:
-    """A figure with one map of the mask per panel: (title, class per pixel), labels marked.
-
-    Class -1 is unlabelled, -2 confused. `panel_size` is in inches, default by the mask's shape.
-    """
+    """Maps of the mask, (title, class per pixel), labels marked; -1 unlabelled, -2 confused."""
     plt = pyplot()
     from matplotlib.colors import ListedColormap
 
@@ -140,7 +137,6 @@ def pixel_panels(
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) -> Path:
-    """A table with a header line."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
@@ -149,7 +145,6 @@ def write_csv(path: Path, header: Sequence[str], rows: Sequence[Sequence[Any]]) 
 
 
 def save(figure: Any, stem: Path) -> list[Path]:
-    """Write stem.png and stem.svg."""
     plt = pyplot()
     files = [stem.with_suffix(".png"), stem.with_suffix(".svg")]
     figure.savefig(files[0], dpi=150)

@@ -39,7 +39,6 @@ def tasks(scale: Scale, seed: int) -> list[Settings]:
 
 
 def compute(settings: Settings) -> Cell:
-    """Classes and errors of every panel."""
     toy = two_bands(settings["n_labels"])
     graph, truth = toy.graph(), toy.truth
     model = MinCut()(graph, toy.labels, 2)

@@ -68,7 +68,6 @@ def tasks(scale: Scale, seed: int) -> list[Settings]:
 
 
 def compute(settings: Settings) -> Cell:
-    """One curve."""
     toy = two_bands()
     kind, temperatures = settings["kind"], np.array(settings["temperatures"])
     labelled = settings.get("labels", True)
@@ -179,11 +178,7 @@ def _curve(run: Equilibrium, labelled: bool) -> dict[str, Any]:
 
 
 def _phase_intervals(run: Equilibrium, labelled: bool) -> list[dict[str, Any]]:
-    """Phases by the largest outcome of the decision, with the thresholds of `analysis.phases`.
-
-    Without labels outcomes are grains, and this is the usual definition. With labels the spins of a
-    class are aligned by its labels, so what overtakes the system, or dissolves, is a class.
-    """
+    """Phases by the largest outcome: of grains, or with labels, which align them, of classes."""
     profile = paper_profile(run, 2 if labelled else 0)
     n = profile.outcomes.shape[1]
     intervals: list[dict[str, Any]] = []
@@ -211,12 +206,10 @@ class SampledCounts:
     """Figure 2 sampled: counts from the mean over chains, their intervals, the exact counts, (T,).
 
     A count is a step function of thousands of averages. On a grid many points share a margin by
-    symmetry: exactly, all of them cross tau together; sampled, each has its own noise. So the error
-    of the count is not that of a smooth function, and `low` and `high` are the least and largest
-    counts when all margins, and all agreements, are `REACH` standard errors more, or less, decided.
-
-    z : float array (T,)
-        Largest difference of a mean marginal from the exact one, in standard errors of the mean.
+    symmetry: exactly, all of them cross tau together; sampled, each has its own noise. So `low` and
+    `high` are the least and largest counts when all margins, and all agreements, are `REACH`
+    standard errors more, or less, decided. `z` is the largest error of a mean marginal in standard
+    errors.
     """
 
     def __init__(self, cells: list[Cell]) -> None:

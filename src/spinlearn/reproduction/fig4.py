@@ -49,7 +49,6 @@ def tasks(scale: Scale, seed: int) -> list[Settings]:
 
 
 def compute(settings: Settings) -> Cell:
-    """One labelling by all methods, or the clustering without labels."""
     toy, graph = _data()
     temperatures = np.array(settings["temperatures"])
     if settings["kind"] == "unsupervised":

@@ -59,7 +59,6 @@ def tasks(scale: Scale, seed: int) -> list[Settings]:
 
 
 def compute(settings: Settings, data: Path | None = None) -> Cell:
-    """One labelling by all methods, or the clustering without labels."""
     graph, truth = _graph(
         data, settings["floor"], settings["log"], settings["graph"], settings["n_neighbors"]
     )
@@ -71,7 +70,6 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
 
 
 def draw(cells: list[Cell], out: Path) -> list[Path]:
-    """Figure 5 and the tables behind it."""
     files = draw_panels(cells, out, "figure5", 57)
     rows = sensitivity(cells)
     if rows:

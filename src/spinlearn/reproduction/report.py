@@ -81,11 +81,7 @@ blockquote { margin: 0; color: #333 }
 
 @dataclass(slots=True)
 class Reproduction:
-    """What was run and written.
-
-    `seconds` are of this call: finished cells of earlier calls cost nothing. `skipped` has the
-    reason why an experiment was not run.
-    """
+    """What was run (`skipped`: why not), its `seconds` in this call, and what was written."""
 
     scale: Scale
     seed: int
@@ -106,12 +102,11 @@ def reproduce(
     data: Path | None = None,
     callback: Callback | None = None,
 ) -> Reproduction:
-    """Run one experiment or all; figures, tables and report.html go to `out`, cells to out/cells.
+    """Run one experiment, `which`, or all; figures and report.html go to `out`, cells to out/cells.
 
-    `which` is fig1, fig2, fig4, fig5, yeast or all. Cells of an earlier or killed run found in
-    `out` are used again. Equal seeds give equal figures, whatever `n_jobs` (-1: all cores). `data`
-    is the folder of the real data, default SPINLEARN_DATA; without it the toy figures are made and
-    `skipped` says why not the others. A true answer of `callback` stops the run.
+    Cells found there are used again. Equal seeds give equal figures, whatever `n_jobs` (-1: all
+    cores). `data` is the folder of the real data, default SPINLEARN_DATA; without it `skipped` says
+    what was not made. A true answer of `callback` stops the run.
     """
     if which != "all" and which not in EXPERIMENTS:
         raise InvalidInputError(

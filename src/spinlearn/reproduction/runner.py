@@ -36,10 +36,7 @@ COMPUTING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """Sizes and accuracies of all experiments; by default the paper's.
-
-    Nothing has a time limit: results must not depend on the machine.
-    """
+    """Sizes and accuracies, by default the paper's; no time limits, which depend on machines."""
 
     name: str = "full"
     n_labellings: int = 100  # per panel of figures 4 and 5
@@ -90,9 +87,8 @@ def run_tasks(
 ) -> list[Cell]:
     """The cells of all tasks, in their order; those already in `folder` are read, not computed.
 
-    A task is the settings of a cell, of which `compute` makes a JSON-able result; other processes
-    can import it. `callback` is called after every cell; after a true answer no further cell is
-    begun, those under way are finished and kept, and StoppedError is raised.
+    `callback` is called after every cell; after a true answer those under way are kept:
+    StoppedError.
     """
     from joblib import Parallel, delayed
 

@@ -47,7 +47,6 @@ TEMPERATURES = np.round(np.linspace(0.1, 1.2, 23), 3)
 
 
 def tasks(scale: Scale, seed: int) -> list[Settings]:
-    """Independent runs."""
     settings = {
         "readings": READINGS,
         "n_neighbors": N_NEIGHBORS,
@@ -104,7 +103,6 @@ def compute(settings: Settings, data: Path | None = None) -> Cell:
 
 
 def draw(cells: list[Cell], out: Path) -> list[Path]:
-    """Success against temperature, and the table behind it."""
     curves = YeastCurves(cells)
     files = save(_figure(curves), out / "yeast")
     header = ["T", "success", "success_se", *(f"success_{name}" for name in PHASES),

@@ -71,10 +71,9 @@ def explorer_content(
     title: str = "spinlearn",
     **sources: Any,
 ) -> ExplorerContent:
-    """Collect what the explorer shows.
+    """Collect what the explorer shows; `ids` default to row numbers.
 
-    `ids` name the points, default row numbers. `sources` are what `layouts` makes layouts from;
-    `places` are layouts that were made before, instead.
+    `places` are layouts made before; else `sources` are what `layouts` makes them from.
     """
     equilibrium, profile, n = answer.equilibrium, answer.profile, answer.graph.n_nodes
     if ids is None:
@@ -106,11 +105,10 @@ def explorer_content(
 
 
 def points_on_display(content: ExplorerContent) -> IntArray:
-    """Row numbers of the points that the page shows, as a sample of all, ascending.
+    """Rows on display, ascending: a sample.
 
-    Labelled points and small groups (one outcome and status at T*) are kept before large ones are
-    thinned out evenly: each group gets its share, but at least as many as an even split of half the
-    places would give.
+    Labelled points and small groups are kept; each has its share, or an even split of half the
+    places.
     """
     answer, profile, n = content.answer, content.answer.profile, len(content.ids)
     values = len(profile.temperatures) * len(content.classes)
@@ -153,11 +151,9 @@ def _evenly(points: npt.NDArray[np.intp], most: int) -> npt.NDArray[np.intp]:
 def density(places: FloatArray, outcomes: IntArray) -> dict[str, npt.NDArray[Any]]:
     """How many points lie where, and what most of them are: what a map shows where they overlap.
 
-    The square around `places` (n, 2), in units of the longer side, is cut into SIDE x SIDE bins. No
-    point is left out, so that what the sample of drawn points misses shows here. Of the b bins that
-    hold points, ascending: bins (b,), row times SIDE plus column from the lowest corner; levels
-    (b,), their number of points on a logarithmic scale, 255 in the fullest; outcomes (T, b), that
-    which most of them have.
+    The square around `places` (n, 2), in units of the longer side, is cut into SIDE x SIDE bins. Of
+    the b that hold points, ascending: bins (b,), row times SIDE plus column from the lowest corner;
+    levels (b,), their number of points on a logarithmic scale up to 255; outcomes (T, b), of most.
     """
     cell = np.minimum((places * SIDE).astype(np.int32), SIDE - 1)
     bins, member = np.unique(cell[:, 1] * SIDE + cell[:, 0], return_inverse=True)
@@ -194,7 +190,6 @@ WORKER_SCRIPTS = ("load", "fetching", "worker")  # of the thread that unpacks an
 
 
 def write_explorer(path: str | os.PathLike[str], content: ExplorerContent) -> Path:
-    """Write the explorer of `content` to one HTML file, whole or not at all."""
     text = page_html(content.title, explorer_payload(content))
     with atomic_write(path) as file:
         file.write(text.encode())
@@ -202,11 +197,7 @@ def write_explorer(path: str | os.PathLike[str], content: ExplorerContent) -> Pa
 
 
 def labelling_html(title: str, settings: dict[str, Any], socket: str) -> str:
-    """The explorer's page in labelling mode, which asks the server that sent it for answers.
-
-    `settings` are what it has to know before the first answer, see `page/labelling.js`; `socket` is
-    the origin of the server's WebSocket, ws://127.0.0.1:8000.
-    """
+    """The page in labelling mode, see `page/labelling.js`; `socket` is the origin ws://...."""
     data = {"labelling": settings, "title": title, "version": __version__}
     return page_html(
         title,
@@ -271,11 +262,7 @@ def packed(values: npt.NDArray[Any], level: int = THOROUGH) -> dict[str, Any]:
 
 
 def explorer_payload(content: ExplorerContent, shown: IntArray | None = None) -> dict[str, Any]:
-    """What the page is given of an answer.
-
-    `shown` are, in labelling mode, row numbers of the points on display, ascending: the page is
-    told them, and the table of all points is left out.
-    """
+    """What the page is given; in labelling mode `shown` are rows on display, with no table."""
     answer, n = content.answer, len(content.ids)
     equilibrium, profile, state = answer.equilibrium, answer.profile, answer.grid_phases
     live = shown is not None
@@ -404,10 +391,7 @@ def explorer_payload(content: ExplorerContent, shown: IntArray | None = None) ->
 
 
 def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
-    """Classes, undecided sets and the larger new classes among all points at one T.
-
-    Of each its code, its size and the mean confidence of its members in per cent.
-    """
+    """Calls among all points at one T: code, size, mean confidence in per cent of the larger."""
     profile, n_classes = content.answer.profile, len(content.classes)
     outcomes = profile.outcomes[row]
     codes, counts = np.unique(outcomes, return_counts=True)
@@ -432,10 +416,7 @@ def _groups(content: ExplorerContent, row: int) -> dict[str, Any]:
 
 
 def _packed_layout(content: ExplorerContent, layout: Layout, shown: IntArray) -> dict[str, Any]:
-    """Coordinates in 65535 steps of the longer side, so that the shape is kept.
-
-    Where not all points are shown, with the density of all of them.
-    """
+    """Places in 65535 steps of the longer side; with the density where some are not shown."""
     places = layout.coordinates
     low = places.min(axis=0, initial=np.inf)
     extent = np.maximum(places.max(axis=0, initial=-np.inf) - low, 0)

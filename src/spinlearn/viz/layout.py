@@ -59,12 +59,9 @@ def layouts(
 
     Given places, and no others; else the neighbour graph (by UMAP where it is installed), in which
     classes lie apart that principal components put on top of each other, and the principal
-    components of the features, if there are any. Beyond MAX_MAPPED points with features the
-    components come alone.
-
-    `coordinates` and `pixels` (n, 2) are places of the points, or their rows and columns in an
-    image; `points` (n, d) their features, `components` (n, 2) the principal components of those,
-    where the features are not known. `first_only` leaves out what is not shown to begin with.
+    components; these alone beyond MAX_MAPPED points. `coordinates` and `pixels` (n, 2) are places,
+    or rows and columns in an image; `points` (n, d) features, or `components` (n, 2) of them.
+    `first_only` leaves out what is not shown to begin with.
     """
     n, places = graph.n_nodes, {}
     for name, values in (
@@ -201,10 +198,7 @@ def neighbour_map(graph: Graph, start: FloatArray) -> FloatArray:
 
 
 def umap_layout(graph: Graph, start: FloatArray) -> FloatArray | None:
-    """UMAP's layout of the graph, (n, 2), from a `start` in the unit square.
-
-    None where umap-learn is missing or not worth loading.
-    """
+    """UMAP's layout (n, 2) from a `start` in the unit square; None if missing or not worth it."""
     n = graph.n_nodes
     if n < LEAST_UMAP or graph.n_edges == 0:
         return None

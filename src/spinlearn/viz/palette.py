@@ -26,10 +26,8 @@ PHASE_COLOURS = ("#0072B2", "#009E73", "#D55E00")
 
 
 def class_colour(code: int) -> str:
-    """Colour of a class, named or new."""
     return COLOURS[code % len(COLOURS)]
 
 
 def class_marker(code: int) -> str:
-    """Matplotlib marker of a class, named or new."""
     return MARKERS[code % len(MARKERS)]

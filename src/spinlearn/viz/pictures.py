@@ -45,11 +45,10 @@ class Pictures:
     def plot_profile(
         self, point: int | str | None = None, *, name: str | None = None, ax: Any = None
     ) -> Any:
-        """Class probabilities of one `point` (row number, or id of a `Result`) over temperature.
+        """Class probabilities of a `point` (row number, or id of a `Result`), or all calls, over T.
 
-        Without it the calls of all points: a row per point, ordered by its call at the temperature
-        of the answer. `name` is for the title. Drawn on the matplotlib Axes `ax`, default a new
-        figure; the Axes are returned.
+        `name` is for the title. Drawn on the Axes `ax`, default of a new figure, which are
+        returned.
         """
         answer, ids, _ = self._pictured()
         if point is None:
@@ -99,8 +98,8 @@ class Pictures:
     def plot_phases(self, *, ax: Any = None) -> Any:
         """Energy, heat capacity, susceptibility and largest cluster over T, phases shaded.
 
-        Energy and heat capacity are in units of their largest values, the other two in shares of
-        the points. Drawn on the matplotlib Axes `ax`, default a new figure; the Axes are returned.
+        In shares of the largest value or of the points, on the Axes `ax`, default new, which are
+        returned.
         """
         answer, _, _ = self._pictured()
         equilibrium, profile = answer.equilibrium, answer.profile
@@ -189,8 +188,8 @@ class Pictures:
     ) -> Path:
         """Write the explorer to `path`, one HTML file in which to move the temperature.
 
-        `ids` (n,) name the points, default those of a `Result`, else row numbers; `coordinates` and
-        `pixels` are as for `plot_map`; `title` is that of the page. The path is returned.
+        `ids` (n,) name the points; `coordinates` and `pixels` are as for `plot_map`; `title` is the
+        page's.
         """
         target = Path(path)
         folder = target.parent
@@ -212,11 +211,7 @@ class Pictures:
 
 
 def _plot_profiles(answer: Answer, name: str | None, ax: Any) -> Any:
-    """The calls of all points over temperature: a row per point, ordered by its call at T*.
-
-    Solid: labelled or confident. Pale: grown or new. Markers tell the calls apart as on the map:
-    filled for a class, outlined for a new one, a cross for confused.
-    """
+    """The calls of all points over T; pale: grown or new. Markers tell them apart as on the map."""
     profile = answer.profile
     n_points = profile.outcomes.shape[1]
     # By the call at T*: classes, new ones, confused; then by those at the nearest temperatures, so
@@ -395,10 +390,7 @@ def _edges(places: FloatArray) -> FloatArray:
 
 
 def _plain(text: str) -> str:
-    """The user's text in one short line, without what matplotlib makes of it.
-
-    It reads mathematics between dollar signs, and leaves names with an underscore in front out.
-    """
+    """The user's text in one short line, dollars and a first underscore hidden from matplotlib."""
     line = " ".join(text.split())
     short = line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
     return (" " if short.startswith("_") else "") + short.replace("$", r"\$")

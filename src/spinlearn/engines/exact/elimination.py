@@ -104,10 +104,7 @@ def affordable_cost(
     max_operations: float,
     limit: TimeLimit,
 ) -> EliminationCost:
-    """The cheapest elimination that was found, within the budget and the time that is left.
-
-    The model remembers its order. UnsupportedModelError where none is cheap enough.
-    """
+    """The cheapest elimination found; UnsupportedModelError where it exceeds budget or time."""
     q = free.model.n_states
     # So many clique states take all the time however many temperatures share a pass.
     quickest = min(ceil(n_temperatures / block) * _state_seconds(block) for block in BLOCKS)
@@ -183,10 +180,7 @@ class Averages(NamedTuple):
 
 
 class EliminationSolver:
-    """Both passes over blocks of `n_temperatures`, with the laws of `pair_edges` if there are any.
-
-    The large arrays are allocated once: fresh pages cost as much as the arithmetic on them.
-    """
+    """Both passes; large arrays are allocated once, fresh pages cost as much as the arithmetic."""
 
     def __init__(
         self,
@@ -319,8 +313,7 @@ class EliminationSolver:
                 index = index * q + by_bucket[other]
             first = self.buckets.conditional_at[b] + index * (q - 1)
             uniform = generator.random(n_samples)
-            below = np.zeros(n_samples)
-            state = np.zeros(n_samples, dtype=np.int8)
+            below, state = np.zeros(n_samples), np.zeros(n_samples, dtype=np.int8)
             for x in range(q - 1):
                 below += self.conditional[first + x, 0]
                 state += uniform >= below
@@ -330,11 +323,7 @@ class EliminationSolver:
         return drawn
 
     def _steps(self, sizes: npt.NDArray[np.int64]) -> list[Sequence[int]]:
-        """Kernel calls of bounded work, so that progress, limits and Ctrl-C come through.
-
-        Runs of whole buckets, which have `sizes` states of their separators; those that are too
-        large by themselves in parts.
-        """
+        """Kernel calls of bounded work, so that limits and Ctrl-C come through."""
         from spinlearn.kernels.elimination import Step
 
         if self.n == 0:

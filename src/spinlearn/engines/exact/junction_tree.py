@@ -77,10 +77,7 @@ class JunctionTree(Settings):
     treats_class_terms: ClassVar[bool] = False
 
     def plan(self, model: PottsModel, n_temperatures: int = 1) -> EliminationCost:
-        """Width, memory and cost of the exact answer, found without computing it.
-
-        UnsupportedModelError if the budget does not suffice.
-        """
+        """Width, memory, cost of a `model` at `n_temperatures`, or UnsupportedModelError."""
         return self._planned(model, n_temperatures, TimeLimit(self.max_seconds))[1]
 
     def _planned(
@@ -115,9 +112,9 @@ class JunctionTree(Settings):
     def pair_marginals(
         self, model: PottsModel, temperatures: npt.ArrayLike, edge_ids: npt.ArrayLike
     ) -> FloatArray:
-        """Joint probabilities p_uv(s_u, s_v; T) of the ends of edges, (T, ids, q, q).
+        """Joint laws p_uv(s_u, s_v; T) of a model at temperatures, (T, ids, q, q).
 
-        `edge_ids` are rows of ``model.graph.edges``; the rest is as for `run`.
+        `edge_ids` are rows of ``model.graph.edges``.
         """
         wanted = np.atleast_1d(np.asarray(edge_ids))
         n_edges = model.graph.n_edges
@@ -141,7 +138,7 @@ class JunctionTree(Settings):
     def draw(
         self, model: PottsModel, temperature: float, n_samples: int, *, seed: Seed = None
     ) -> StateArray:
-        """`n_samples` independent labellings from the exact law at one temperature, int8 (S, n)."""
+        """`n_samples` labellings by the exact law of a model at one temperature, int8 (S, n)."""
         limit = TimeLimit(self.max_seconds)
         free, plan = self._planned(model, 1, limit)
         betas = inverse_temperatures(temperature_array([temperature]), model)

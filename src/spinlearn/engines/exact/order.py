@@ -50,10 +50,7 @@ class BucketTree:
 def bucket_tree(
     n: int, edges: npt.NDArray[np.int32], q: int, max_width: int, stop: Stop = lambda: False
 ) -> BucketTree | None:
-    """The cheapest elimination found, or None when every one is wider than `max_width`.
-
-    Once `stop()` is true the search ends with what it has found; StoppedError if that is nothing.
-    """
+    """The cheapest elimination found until `stop()`, None if all are wider than `max_width`."""
     adjacency: list[set[int]] = [set() for _ in range(n)]
     for u, v in edges.tolist():
         adjacency[u].add(v)
@@ -224,17 +221,9 @@ def _remove(graph: dict[int, set[int]], v: int) -> list[int]:
 
 
 def _eliminate(
-    adjacency: list[set[int]],
-    order: list[int],
-    max_width: int,
-    q: int,
-    max_cost: float,
-    stop: Stop,
+    adjacency: list[set[int]], order: list[int], max_width: int, q: int, max_cost: float, stop: Stop
 ) -> BucketTree | None:
-    """Separators of an order, renumbered so that children come right before their parents.
-
-    None when wider than `max_width`, or no cheaper than `max_cost`.
-    """
+    """Separators, children right before parents; None if too wide or not below `max_cost`."""
     n = len(order)
     position = {v: b for b, v in enumerate(order)}
     later = [{position[u] for u in adjacency[v] if position[u] > b} for b, v in enumerate(order)]

@@ -28,10 +28,7 @@ MAX_SWEEPS = 60
 def rough_messages(
     model: PottsModel, temperatures: FloatArray, stop: Callable[[], bool] = lambda: False
 ) -> Equilibrium | None:
-    """Belief propagation to a thousandth at all temperatures.
-
-    None where messages cannot carry the model, or `stop` says yes before they are done.
-    """
+    """Belief propagation to a thousandth; None where it does not apply, or `stop` says yes."""
     engine = BeliefPropagation(tol=TOL, max_sweeps=MAX_SWEEPS)
     if engine.unsupported(model) is not None:
         return None
@@ -69,10 +66,7 @@ class Approximation:
 
 
 def approximate_grid(model: PottsModel, callback: Callback | None = None) -> FloatArray:
-    """A grid that covers the three phases as messages see them, for those who cannot look first.
-
-    Where messages cannot carry the model it ends where mean-field theory says.
-    """
+    """A grid of the three phases as messages see them, or else as mean-field theory does."""
     coarse = temperature_grid(model, COARSE_SIZE)
     start = Progress(phase="temperatures", fraction=0.0)
     rough = rough_messages(model, coarse, lambda: callback is not None and bool(callback(start)))

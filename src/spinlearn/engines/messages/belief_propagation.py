@@ -129,10 +129,7 @@ class BeliefPropagation(Settings):
         seed: Seed = None,
         callback: Callback | None = None,
     ) -> Equilibrium:
-        """Averages of the best solution at every temperature.
-
-        The seed decides how symmetries are broken, and where further starts begin; None is 0.
-        """
+        """Averages of the best solutions; the `seed`, None is 0, decides how symmetries break."""
         wanted = temperature_array(temperatures)
         self._check(model)
         root = seed_sequence(0 if seed is None else seed)
@@ -168,9 +165,9 @@ class BeliefPropagation(Settings):
         *,
         seed: Seed = None,
     ) -> FloatArray:
-        """Joint probabilities p_uv(s_u, s_v; T) of the ends of edges, (T, ids, q, q).
+        """Joint laws p_uv(s_u, s_v; T) of a model at temperatures, (T, ids, q, q).
 
-        `edge_ids` are rows of ``model.graph.edges``; the rest is as for `run`.
+        `edge_ids` are rows of ``model.graph.edges``.
         """
         wanted = temperature_array(temperatures)
         self._check(model)
@@ -240,10 +237,7 @@ class Pass(NamedTuple):
 
 
 class MessageRun:
-    """All starts of one run, at temperatures in any order.
-
-    Of the edges `edge_ids` pairs of states are wanted, too; nothing is then saved.
-    """
+    """All starts of one run; pairs of states too of the edges `edge_ids`, with nothing saved."""
 
     def __init__(
         self,
@@ -352,10 +346,7 @@ class MessageRun:
     # -- one pass --------------------------------------------------------------------------------
 
     def _follow(self, start: int, closely: bool, rungs: range) -> None:
-        """Take a start along the rungs of the ladder from where it is, until it is stopped.
-
-        It ends before where it has come to the fixed point of another.
-        """
+        """Take a start on along its rungs, until stopped or at the fixed point of another start."""
         messages, ladder, labelled = self.propagation, self.ladder, None
         if self.rung >= 0:
             messages.restore(self.kept, ladder[rungs[self.rung]])

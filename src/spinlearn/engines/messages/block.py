@@ -34,10 +34,10 @@ class Swept(NamedTuple):
 class MessageBlock:
     """The messages of the block of that number, as they are passed on.
 
-    `nodes` are global numbers, ascending, with `fields` (n, q) and `sizes` a_i of the class term,
-    which is that of the whole model. `own` and `other` are the ends of every edge at a node of the
-    block, `own` in it, `block` is that of the other end; edges within are listed from either end.
-    `couplings` are the energy of an unlike pair over that of a like one.
+    `nodes` are global numbers, ascending, with `fields` (n, q) and `sizes` a_i of the class term.
+    `own` and `other` are the ends of every edge, `own` in the block, `block` is that of the other
+    end; edges within are listed from either end. `couplings` are the energy of an unlike pair over
+    that of a like one.
     """
 
     def __init__(

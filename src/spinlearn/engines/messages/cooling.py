@@ -64,10 +64,7 @@ class Settleable(Protocol):
 def follow(
     messages: Settleable, way: Iterable[float], wanted: Sequence[float] = ()
 ) -> Iterator[tuple[float, Settled]]:
-    """Take messages along a way, in haste where it is not wanted, until they are stopped.
-
-    Between two steps messages may settle elsewhere, if they are then put back.
-    """
+    """Take messages along a way, in haste where it is not `wanted`, until they are stopped."""
     for temperature in way:
         settled = messages.settle(temperature, hasty=temperature not in wanted)
         if messages.settling.stopped:
@@ -97,9 +94,7 @@ def quick_marginals(
 ) -> list[FloatArray]:
     """Probabilities (n, q) at falling temperatures, of one start that is cooled in haste.
 
-    For choices, where several models are compared; `spinlearn.engines.BeliefPropagation` gives
-    averages that are settled. States that are alike stay as one of them won, which the seed
-    decides. A class-level term must be quadratic.
+    For choices between models; of states that are alike one wins, which the seed decides.
     """
     way: list[float] = []
     step = ABOVE * mean_field_temperature(model)
@@ -183,10 +178,7 @@ def cooled_averages(
 
 
 def energy_slopes(temperatures: FloatArray, energies: FloatArray) -> FloatArray:
-    """d<E>/dT between neighbouring temperatures, never below zero; zero if there is one only.
-
-    At infinite temperature it is zero.
-    """
+    """d<E>/dT between neighbouring temperatures, >= 0; zero at infinity or if there is but one."""
     capacities = np.zeros(len(temperatures))
     finite = np.flatnonzero(np.isfinite(temperatures))
     if len(finite) > 1:
@@ -196,12 +188,7 @@ def energy_slopes(temperatures: FloatArray, energies: FloatArray) -> FloatArray:
 
 
 class SpilledRows:
-    """One large array per temperature, in single precision, out of the way until all are there.
-
-    While messages are passed they need the memory. Rows that would take more than SMALL wait in a
-    file without a name in the folder for temporary files, which the system removes with the
-    process. There are at most `n_rows`.
-    """
+    """One large array a temperature, in single precision; beyond SMALL bytes on the disk."""
 
     def __init__(self, n_rows: int, shape: tuple[int, ...]) -> None:
         self.shape, self.count = shape, 0
@@ -214,7 +201,6 @@ class SpilledRows:
         self._rows: npt.NDArray[np.float32] = np.empty((kept, *shape), dtype=np.float32)
 
     def next(self) -> npt.NDArray[np.float32]:
-        """The row to be filled."""
         row: npt.NDArray[np.float32] = self._rows[0 if self._file is not None else self.count]
         return row
 

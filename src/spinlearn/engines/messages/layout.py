@@ -56,10 +56,9 @@ class Symmetry:
         sizes: FloatArray | None = None,
         swaps_only: bool = False,
     ) -> Symmetry:
-        """The symmetries of a model's free part, looked for in every connected part of it.
+        """The symmetries of every connected part, or of the whole if class sizes make parts `tied`.
 
-        They are `tied` if class sizes tie all parts together; `sizes` (k, q) are numbers of the
-        class term that have to be equal, too. With `swaps_only` only exchanges of two states count.
+        `sizes` (k, q) must be equal too; with `swaps_only` only exchanges of two states count.
         """
         model, (n, q) = free.model, free.fields.shape
         part: IntArray = np.zeros(n, dtype=np.int32)
@@ -156,10 +155,7 @@ class ClassTerm:
 
 @dataclass(slots=True, eq=False, kw_only=True)
 class MessageLayout:
-    """Places of nodes and messages.
-
-    A neighbour elsewhere has number n, and its messages go to rows beyond the slots.
-    """
+    """Places of nodes and messages; a neighbour elsewhere is n, with rows beyond the slots."""
 
     n_states: int
     indptr: IntArray  # slots of the messages into every node, (n + 1,)
@@ -270,10 +266,7 @@ class MessageLayout:
         return float(0.5 * c * (np.sum(gap**2) + variance)), in_fields
 
     def write_marginals(self, laws: Any, marginals: Any, *, averaged: bool = True) -> int:
-        """Laws of the free nodes (n, q) into those of all, (N, q); clamped ones are certain.
-
-        They are averaged over states that are alike; at how many nodes they differed is returned.
-        """
+        """Laws (n, q) of free nodes into all, (N, q); at how many nodes like states differed."""
         model, broken = self.model, 0
         if averaged and any(map(len, self.symmetry.exchanges)):
             nodes = np.flatnonzero(model.clamped == FREE)

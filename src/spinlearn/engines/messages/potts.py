@@ -49,10 +49,7 @@ class Reading:
 
 
 class PottsMessages:
-    """The messages of a model at one temperature, as they are passed on.
-
-    `packed` ones take no memory for lanes that are no states; default if the layout is lean.
-    """
+    """The messages at one temperature; `packed` ones have no lanes beyond the states."""
 
     state = ("messages", "beliefs")  # all that is needed to go on at a known temperature
 

@@ -34,11 +34,7 @@ NOISE = 1e-3  # in the first messages where states are alike, so that one of the
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """How the search for a fixed point ended.
-
-    `residual` is the largest change of a message in the last sweep, relative to the largest entry
-    that a message can have.
-    """
+    """How a search ended; `residual` is the last change relative to the largest possible entry."""
 
     settled: bool
     residual: float
@@ -71,10 +67,7 @@ class Settling:
     stopped: bool = False
 
     def settle(self, messages: Sweeping, *, hasty: bool = False) -> Settled:
-        """Sweep until messages are settled; if hasty, less well.
-
-        In haste entries that are next to nothing need not be right relative to themselves.
-        """
+        """Sweep until messages are settled; if hasty, entries next to nothing may be wrong."""
         tol = max(self.tol, messages.coarsest_tol, HASTY_TOL if hasty else 0.0)
         damping, before = 0.0, np.inf
         max_sweeps = min(self.max_sweeps, HASTY_SWEEPS) if hasty else self.max_sweeps
@@ -127,10 +120,7 @@ class Propagation:
         return cls(MessageLayout.of(model), settling)
 
     def start(self, seed: Any = 0, labels: Any = None, temperature: float = np.inf) -> None:
-        """Begin with uniform messages, with noise where states are alike.
-
-        With `labels` of all nodes, begin with messages of that labelling at `temperature`.
-        """
+        """Begin with messages of `labels` at `temperature`, or uniform ones that break symmetry."""
         kind = PottsMessages if temperature > self.coldest else TableMessages
         self.messages = kind(self.layout)
         if labels is not None:

@@ -89,8 +89,6 @@ class Extrapolation:
 
 
 class RegionSolver:
-    """Beliefs of the regions of a model's free part."""
-
     def __init__(self, free: ConditionedModel, regions: RegionGraph) -> None:
         self.free, self.regions = free, regions
         self.energy = regions.share_energies(free)
@@ -153,10 +151,7 @@ class RegionSolver:
         return float(least - self.beta * free.constant)
 
     def solve(self, beta: float, tol: float, max_sweeps: int, watch: Watch) -> Iterated:
-        """Iterate at 1/T = beta until neighbouring regions agree to `tol` everywhere.
-
-        StoppedError when `watch` says so.
-        """
+        """Iterate at 1/T = beta until regions agree to `tol`; StoppedError if `watch` says so."""
         start = self.multiplier.copy(), self.child_law.copy()
         self.beta, self.cold = beta, beta * self.range > SAFE_RANGE
         plain = Iterated(0, np.inf, False)

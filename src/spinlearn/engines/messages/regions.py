@@ -236,8 +236,7 @@ def loop_basis(n_nodes: int, edges: IntArray, max_loop: int) -> list[Loop]:
         for ring in _lone_rings(neighbors) if limit == max_loop else ():
             candidates.setdefault(_edges_of(ring, neighbors), ring)
         for members, loop in sorted(
-            candidates.items(),
-            key=lambda item: (len(item[1]), sorted(rank[i] for i in item[1])),
+            candidates.items(), key=lambda item: (len(item[1]), sorted(rank[i] for i in item[1]))
         ):
             # Gaussian elimination (modulo 2): a loop that is a sum of those before leaves nothing.
             bits = sum(1 << edge for edge in members)
