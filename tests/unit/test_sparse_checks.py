@@ -5,6 +5,8 @@ Matrix Market, sparse .npz and .h5ad; and the process that tries HDF5, which is 
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -17,8 +19,7 @@ from spinlearn.io.reading import read_dataset
 
 N = 12
 RING = sparse.csr_array(np.diag(np.ones(N - 1), 1) + np.diag(np.ones(N - 1), -1))
-HEAD = "%%MatrixMarket matrix coordinate {field} {symmetry}\n"
-REAL = HEAD.format(field="real", symmetry="symmetric")
+REAL = "%%MatrixMarket matrix coordinate real symmetric\n"
 ARRAY = "%%MatrixMarket matrix array real general\n"
 
 
@@ -68,17 +69,16 @@ def test_malformed_files_are_refused_by_line(tmp_path, content, said):
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("number", ["1", "+1.", "1.0e0", "10E-1", "001"])
-@pytest.mark.parametrize("end", ["", "\r\n", " \n\n"])
-def test_numbers_as_they_are_written_are_read(tmp_path, number, end):
-    data = graph_of(tmp_path / "g.mtx", f"{REAL}%\n\n3 3 2\n2 1 0.5\n 3\t2  {number}{end}")
-    assert edges_of(data) == {(1, 2, 0.5), (2, 3, 1.0)}
+def test_numbers_as_they_are_written_are_read(tmp_path):
+    for number, end in product(["1", "+1.", "1.0e0", "10E-1", "001"], ["", "\r\n", " \n\n"]):
+        data = graph_of(tmp_path / "g.mtx", f"{REAL}%\n\n3 3 2\n2 1 0.5\n 3\t2  {number}{end}")
+        assert edges_of(data) == {(1, 2, 0.5), (2, 3, 1.0)}
 
 
 @pytest.mark.parametrize("symmetry", ["symmetric", "general"])
 @pytest.mark.parametrize("entries", ["1 2 0.5\n2 3 1\n", "2 1 0.5\n3 2 1\n"])
 def test_one_triangle_is_read_as_both(tmp_path, symmetry, entries):
-    head = HEAD.format(field="real", symmetry=symmetry)
+    head = REAL.replace("symmetric", symmetry)
     data = graph_of(tmp_path / "g.mtx", f"{head}3 3 2\n{entries}")
     assert edges_of(data) == {(1, 2, 0.5), (2, 3, 1.0)}
     said = "triangle alone: they are taken as symmetric" in "".join(data.notes)
@@ -164,13 +164,6 @@ def cells(tmp_path):
     return tmp_path / "g.h5ad"
 
 
-def test_undamaged_cells_are_read(cells):
-    assert graph_of(cells).graph.n_nodes == N
-    for name, width in (("X", N), ("X_pca", 4)):
-        data = read_dataset(cells, ReadOptions(features=(name,), for_labelling=True))
-        assert data.points.shape == (N, width)
-
-
 @pytest.mark.parametrize("damage", list(DAMAGES)[:10:3])
 @pytest.mark.parametrize(
     ("where", "features"),
@@ -179,12 +172,14 @@ def test_undamaged_cells_are_read(cells):
 def test_places_outside_a_matrix_of_cells_are_refused(cells, damage, where, features):
     h5py = pytest.importorskip("h5py")
     name, change = DAMAGES[damage]
+    options = ReadOptions(features=features, for_labelling=True)
+    assert read_dataset(cells, options).n_points == N  # undamaged
     with h5py.File(cells, "r+") as file:
         values = change(file[where][name][()])
         del file[where][name]
         file[where][name] = values
     with pytest.raises(InvalidInputError, match=r"g\.h5ad"):
-        read_dataset(cells, ReadOptions(features=features, for_labelling=True))
+        read_dataset(cells, options)
 
 
 def test_a_representation_does_not_claim_more_than_it_holds(cells):

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from scipy.sparse import csr_matrix
 
 from spinlearn.errors import InvalidInputError
 from spinlearn.io.dataset import Dataset, ReadOptions
@@ -54,10 +55,10 @@ def test_pictures_are_recognised(size, names, shape):
     assert pixel_shape(size, names) == shape
 
 
-@pytest.mark.parametrize("size", ["8", "8x9", "0x64", "-8x-8", "8x8x2", "x"])
-def test_sizes_that_do_not_fit_are_refused(size):
-    with pytest.raises(InvalidInputError, match="--pixels"):
-        pixel_shape(size, [f"pixel{k}" for k in range(64)])
+def test_sizes_that_do_not_fit_are_refused():
+    for size in ("8", "8x9", "0x64", "-8x-8", "8x8x2", "x"):
+        with pytest.raises(InvalidInputError, match="--pixels"):
+            pixel_shape(size, [f"pixel{k}" for k in range(64)])
 
 
 def test_unusual_values_are_shown_and_text_beside_them():
@@ -97,10 +98,9 @@ def test_a_table_without_labels_is_read_for_labelling_alone(tmp_path):
     data = read_dataset(path, LABELLING)
     assert data.labels.tolist() == [None] * 3
     assert data.cells["name"] == ["x", "y", "z"]
-    gap = tmp_path / "gap.csv"
-    gap.write_text("name,a,b\nx,1,2\ny,,3.5\nz,3,1\n")
-    data_left = read_dataset(gap, ReadOptions(for_labelling=True, missing="drop"))
-    assert data_left.cells["name"] == ["x", "z"]
+    path.write_text("name,a,b\nx,1,2\ny,,3.5\nz,3,1\n")
+    left = read_dataset(path, ReadOptions(for_labelling=True, missing="drop"))
+    assert left.cells["name"] == ["x", "z"]
     np.save(tmp_path / "x.npy", data.points)
     assert read_dataset(tmp_path / "x.npy", LABELLING).n_points == 3
     (tmp_path / "g.edges").write_text("a\tb\t1\nb\tc\t1\n")
@@ -109,8 +109,6 @@ def test_a_table_without_labels_is_read_for_labelling_alone(tmp_path):
 
 def test_genes_are_colours(tmp_path):
     anndata = pytest.importorskip("anndata")
-    from scipy.sparse import csr_matrix
-
     values = np.arange(12.0).reshape(4, 3)
     adata = anndata.AnnData(csr_matrix(values))
     adata.var_names = ["CD4", "MS4A1", "LYZ"]
@@ -124,10 +122,8 @@ def test_genes_are_colours(tmp_path):
     assert ["LYZ", "8"] in thumbnails.look(2)["values"]
     adata.obsm["X_pca"] = values[:, :2]
     adata.write_h5ad(tmp_path / "cells.h5ad")
-    assert read_dataset(tmp_path / "cells.h5ad", LABELLING).feature_names == [
-        "X_pca[0]",
-        "X_pca[1]",
-    ]
+    names = read_dataset(tmp_path / "cells.h5ad", LABELLING).feature_names
+    assert names == ["X_pca[0]", "X_pca[1]"]
 
 
 def test_a_picture_is_its_pixels(tmp_path):
@@ -139,36 +135,30 @@ def test_a_picture_is_its_pixels(tmp_path):
     assert data.ids[:2] == ["r0c0", "r0c1"]
     np.testing.assert_array_equal(data.pixels[6], [1, 1])
     np.testing.assert_array_equal(data.colours.reshape(4, 5, 3), image)
-    weights = {
-        tuple(e): w for e, w in zip(data.graph.edges.tolist(), data.graph.weights, strict=True)
-    }
+    weights = dict(zip(map(tuple, data.graph.edges.tolist()), data.graph.weights, strict=True))
     assert weights[6, 7] > 0.9 > 0.1 > weights[7, 8]
     with pytest.raises(InvalidInputError, match="paint them with `spinlearn label`"):
         read_dataset(tmp_path / "p.png", ReadOptions())
 
 
-def disc(size: int = 12) -> np.ndarray:
-    """A noisy disc, brighter than what is around it, of 0 to 255."""
-    down, right = np.mgrid[:size, :size]
-    inside = (down - size / 2) ** 2 + (right - size / 2) ** 2 < (size / 3) ** 2
-    noise = np.random.default_rng(0).integers(0, 40, inside.shape)
-    return (150 * inside + 30 + noise).astype(np.uint8)
+# A noisy disc, brighter than what is around it, of 0 to 255.
+DISC = 30 + 150 * (np.hypot(*np.mgrid[-6:6, -6:6]) < 4)
+DISC += np.random.default_rng(0).integers(0, 40, DISC.shape)
 
 
 @pytest.mark.parametrize(
     ("name", "deeper"),
     [
-        ("u16.png", lambda grey: (257 * grey.astype(int)).astype(np.uint16)),
-        ("u16.tif", lambda grey: (100 * grey.astype(int) + 1000).astype(np.uint16)),
-        ("big_endian.tif", lambda grey: (257 * grey.astype(int)).astype(">u2")),
-        ("i32.tif", lambda grey: 10**6 * grey.astype(np.int32) - 7),
-        ("f32.tif", lambda grey: (grey / 255).astype(np.float32)),
+        ("u16.png", (257 * DISC).astype(np.uint16)),
+        ("u16.tif", (100 * DISC + 1000).astype(np.uint16)),
+        ("big_endian.tif", (257 * DISC).astype(">u2")),
+        ("i32.tif", (10**6 * DISC - 7).astype(np.int32)),
+        ("f32.tif", (DISC / 255).astype(np.float32)),
     ],
 )
 def test_a_deeper_picture_is_the_same_picture(tmp_path, name, deeper):
-    grey = disc()
-    Image.fromarray(grey).save(tmp_path / "u8.png")
-    Image.fromarray(deeper(grey)).save(tmp_path / name)
+    Image.fromarray(DISC.astype(np.uint8)).save(tmp_path / "u8.png")
+    Image.fromarray(deeper).save(tmp_path / name)
     plain, deep = (read_dataset(tmp_path / file, LABELLING) for file in ("u8.png", name))
     np.testing.assert_array_equal(deep.graph.edges, plain.graph.edges)
     np.testing.assert_allclose(deep.graph.weights, plain.graph.weights, rtol=1e-4)

@@ -77,31 +77,28 @@ def test_neighbours_in_parts_of_their_own_say_independent_things():
     graph = Graph(6, [(0, 1), (2, 3), (4, 5)], [1.0, 0.6, 1.4])
     y = np.array([0, -1, 1, -1, 2, -1])
     model = fitted(graph, y, 0.5)
-    weights = [0.3, 0.8, 0.4]
-    edges = np.vstack([graph.edges, [[1, 6], [3, 6], [5, 6]]])
+    weights, edges = [0.3, 0.8, 0.4], np.vstack([graph.edges, [[1, 6], [3, 6], [5, 6]]])
     whole = MinCut()(Graph(7, edges, np.append(graph.weights, weights)), np.append(y, -1), 3)
     exact = JunctionTree().run(whole, [0.5]).marginals[0, -1]
     row = sparse.csr_array((weights, ([0, 0, 0], [1, 3, 5])), shape=(1, 6))
     np.testing.assert_allclose(model.predict_proba(row)[0], exact, rtol=0, atol=1e-9)
 
 
-def test_at_zero_temperature_neighbours_vote():
-    graph = Graph(4, [(0, 1), (2, 3)])
-    model = fitted(graph, [0, -1, 1, -1], 0.0, n_states=2)
-    rows = [[2.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0], [0.0, 0.0, 0.0, 5.0]]
-    np.testing.assert_allclose(
-        model.predict_proba(rows), [[0.75, 0.25], [0.5, 0.5], [0, 1]], atol=1e-12
-    )
+@pytest.mark.parametrize(
+    ("scale", "temperature", "rows", "first"),
+    [
+        (1, 0.0, [[2, 1, 1, 0], [0, 1, 0, 1], [0, 0, 0, 5]], [0.75, 0.5, 0]),
+        (1e5, 1.0, [[1, 1, 1, 0], [1, 0, 1, 0], [0, 2, 1, 2]], [1, 0.5, 0]),
+    ],
+)
+def test_at_zero_temperature_and_under_strong_couplings_neighbours_vote(
+    scale, temperature, rows, first
+):
+    graph = Graph(4, [(0, 1), (2, 3)], [scale, scale])
+    model = fitted(graph, [0, -1, 1, -1], temperature, n_states=2)
+    rows = scale * np.array(rows, dtype=float)
+    np.testing.assert_allclose(model.predict_proba(rows)[:, 0], first, rtol=0, atol=1e-12)
     assert model.predict(rows).tolist() == [0, -1, 1]
-
-
-def test_very_strong_couplings_stay_in_the_range_of_floats():
-    graph = Graph(4, [(0, 1), (2, 3)], [1e5, 1e5])
-    model = fitted(graph, [0, -1, 1, -1], 1.0, n_states=2)
-    rows = [[1e5, 1e5, 1e5, 0.0], [1e5, 0.0, 1e5, 0.0], [0.0, 2e5, 1e5, 2e5]]
-    np.testing.assert_allclose(
-        model.predict_proba(rows), [[1, 0], [0.5, 0.5], [0, 1]], rtol=0, atol=1e-12
-    )
 
 
 def test_couplings_follow_those_of_training():
@@ -122,17 +119,12 @@ def test_couplings_follow_those_of_training():
         ("homogeneous", "modularity", scale * by_degree),
         ("homogeneous", "harmonic", 2 * scale * by_degree),
     ):
-        y = np.where(np.arange(60) < 2, np.arange(60), -1)
-        model = (
-            PottsClassifier(
-                energy=f"{energy}:couplings={couplings}",
-                engine="belief_propagation",
-                temperature="auto:grid=1",
-            )
-            .fit(graph, y)
-            .model_
-        )
-        law = CouplingLaw.of(graph, model)
+        fitted = PottsClassifier(
+            energy=f"{energy}:couplings={couplings}",
+            engine="belief_propagation",
+            temperature="auto:grid=1",
+        ).fit(graph, [0, 1] + [-1] * 58)
+        law = CouplingLaw.of(graph, fitted.model_)
         np.testing.assert_allclose(law.couplings(row), expected, rtol=1e-9)
 
 
@@ -234,14 +226,12 @@ def test_memory_is_linear_whatever_the_number_of_outcomes():
 
 
 def test_many_unseen_points_are_judged_as_one_at_a_time(monkeypatch):
-    from spinlearn.answers import unseen as module
-
     X, which = blobs(200, 0)
     y = np.where(np.arange(200) < 12, which, -1)
     model = PottsClassifier(method="messages", random_state=0).fit(X, y)
     unseen = np.vstack([blobs(40, 1)[0], [[1e6, 1e6]]])
     whole, called = model.predict_proba(unseen), model.predict(unseen)
-    monkeypatch.setattr(module, "CHUNK", 1)
+    monkeypatch.setattr("spinlearn.answers.unseen.CHUNK", 1)
     np.testing.assert_allclose(model.predict_proba(unseen), whole, rtol=1e-12)
     np.testing.assert_array_equal(model.predict(unseen), called)
     np.testing.assert_array_equal(whole[-1], 1 / model.model_.n_states)
