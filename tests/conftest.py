@@ -51,6 +51,14 @@ def small_models(draw, max_states: int = 3000) -> PottsModel:
     )
 
 
+def few_labels(truth: np.ndarray, count: int) -> np.ndarray:
+    """The classes of the first `count` points of each, -1 elsewhere."""
+    labels = np.full(len(truth), -1)
+    for c in np.unique(truth):
+        labels[np.flatnonzero(truth == c)[:count]] = c
+    return labels
+
+
 def grid_graph(height: int, width: int, weights: np.ndarray | None = None) -> Graph:
     """The height x width square lattice, nodes in row-major order."""
     number = np.arange(height * width).reshape(height, width)

@@ -20,6 +20,13 @@ from tests.conftest import grid_graph
 NODES_PER_LABEL = 50
 
 
+def torus(size: int) -> Graph:
+    """The square lattice whose ends are joined."""
+    number = np.arange(size * size).reshape(size, size)
+    edges = [np.column_stack([number.ravel(), np.roll(number, -1, k).ravel()]) for k in (1, 0)]
+    return Graph(size * size, np.concatenate(edges))
+
+
 def strip(length: int, width: int, q: int, seed: int = 0) -> PottsModel:
     """A lattice `width` nodes wide, all couplings one."""
     return _labelled(grid_graph(length, width), q, np.random.default_rng(seed))
@@ -113,6 +120,16 @@ class Scores:
             bias = self.agreements[t].mean()
             lines.append(f"row {t}: {'; '.join(parts)}; bias {bias:.2f}; {worst:.3f}; {marks}")
         return "\n".join(lines)
+
+
+def assert_same_averages(run: Equilibrium, exact: Equilibrium, tolerance: float) -> None:
+    """All averages but the heat capacity are equal, those that are no shares relatively."""
+    for name in ("marginals", "edge_agreement"):
+        found, expected = getattr(run, name), getattr(exact, name)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance, err_msg=name)
+    for name in ("mean_energy", "log_partition"):
+        found, expected = getattr(run, name), getattr(exact, name)
+        np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance, err_msg=name)
 
 
 def share_below_two(z: np.ndarray) -> float:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import errno
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -74,6 +76,20 @@ def until(condition: Callable[[], bool], most_seconds: float = 600) -> None:
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.002)
+
+
+def no_room(*given, **settings) -> None:
+    """What a full disk says."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def two_rows(half: int, first: str = "left", second: str = "right") -> str:
+    """A table of two rows of points that a label each holds."""
+    lines = ["id,kind,a,b"]
+    for k in range(2 * half):
+        name = {0: first, half: second}.get(k, "")
+        lines.append(f"p{k},{name},{k // half * 9}.5,{k % half / 4}")
+    return "\n".join(lines) + "\n"
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:

@@ -27,7 +27,7 @@ from spinlearn.io.reading import read_dataset
 from spinlearn.io.result import Result
 from spinlearn.io.table import check_names
 from tests.conftest import grid_graph
-from tests.end_to_end.tool import read_rows, spinlearn_here
+from tests.end_to_end.tool import read_rows, worked
 
 FORMULAS = ["=1+2", "+T cells", "-like", "@SUM(A1)", "=cmd|'/c calc'!A1", "'=x"]
 HIDDEN = ["\t=1+1", "\r=2", "\n=3+4", " =5", "  +B cells", "\t\t@SUM(A1)", "' =x", " \r\n-like"]
@@ -85,8 +85,7 @@ def test_ids_that_are_formulas_are_disarmed_in_the_answer_and_join_back(tmp_path
     ids = [*FORMULAS, *(f"p{k}" for k in range(6)), "-5"]
     (tmp_path / "data.csv").write_text(table(ids), encoding="utf-8")
     fit = ("fit", "data.csv", "--labels", "kind", "--id", "key", "--temperature", "auto:grid=0.5")
-    done = spinlearn_here(*fit, "--out", "out", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    worked(*fit, "--out", "out", cwd=tmp_path)
     for name in ("labels.csv", "profile.csv"):
         rows = read_rows(tmp_path / "out" / name)
         assert {plain_name(row["id"]) for row in rows} == set(ids)
@@ -95,8 +94,7 @@ def test_ids_that_are_formulas_are_disarmed_in_the_answer_and_join_back(tmp_path
             assert row["call"][0] not in "=+-@"
     # As the guide to files says how.
     answer = pd.read_csv(tmp_path / "out" / "labels.csv")
-    joined = answer.id.str.replace(ENDS, "", regex=True)
-    assert joined.tolist() == ids
+    assert answer.id.str.replace(ENDS, "", regex=True).tolist() == ids
     # And by this program: the answer is the labels file of another fit.
     (tmp_path / "more.csv").write_text(table(ids).replace("=A", "").replace("+B", ""), "utf-8")
     data = read_dataset(
@@ -143,9 +141,5 @@ def test_a_file_whose_name_is_no_text_is_read(tmp_path):
             file.write(table([f"p{k}" for k in range(8)]))
     except OSError:
         pytest.skip("this file system takes text alone")
-    done = spinlearn_here(
-        "fit", os.fsdecode(path), "--labels", "kind",
-        "--temperature", "auto:grid=0.5", "--out", "out",
-        cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    quick = ("--temperature", "auto:grid=0.5", "--out", "out")
+    worked("fit", os.fsdecode(path), "--labels", "kind", *quick, cwd=tmp_path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from pathlib import Path
 
@@ -11,11 +10,7 @@ import pytest
 from spinlearn.errors import InvalidInputError
 from spinlearn.files.atomic_write import atomic_write
 from spinlearn.io.folder import check_target, new_files, new_folder, only_run, parent_folder
-from tests.end_to_end.tool import leftovers
-
-
-def no_room(*arguments: object) -> None:
-    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+from tests.end_to_end.tool import leftovers, no_room
 
 
 def test_no_file_of_an_earlier_answer_stays_beside_a_new_one(tmp_path):

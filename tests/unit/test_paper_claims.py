@@ -32,25 +32,28 @@ def labelling(
     return [{"settings": settings | {"labelling": k}, "result": result} for k in range(n)]
 
 
-def alone(best):
-    return {"settings": {"kind": "unsupervised"}, "result": {"best": best}}
-
-
 def test_without_cells_nothing_is_decided():
-    found = claims.all_claims({})
-    assert {c.verdict for c in found} == {"not yet checked"}
-    assert [c.key for c in found][:8] == list("abcdefgh")
+    undecided = claims.all_claims({})
+    assert {c.verdict for c in undecided} == {"not yet checked"}
+    assert [c.key for c in undecided][:8] == list("abcdefgh")
 
 
 GOOD = labelling(2, 5, n=5, ours=22, paper=20, strict=21)
-WIDE = labelling(3, 5, n=3, ours=10, cut=30)
+WORSE = labelling(2, 2, ours=20, paper=21)
 LOST = labelling(2, 6, n=4, ours=5, cut=17, lgc=18, found=16)
 
 
+def found(n, points):
+    return labelling(2, 2, ours=5, n=n, found=points)
+
+
+def wide(labels, cut):
+    return labelling(3, labels, ours=10, cut=cut)
+
+
 def hurt(share):
-    return [
-        alone(11), *labelling(2, 2, n=share, ours=12), *labelling(2, 2, n=10 - share, ours=11)
-    ]  # fmt: skip
+    best = {"settings": {"kind": "unsupervised"}, "result": {"best": 11}}
+    return [best, *labelling(2, 2, n=share, ours=12), *labelling(2, 2, n=10 - share, ours=11)]
 
 
 @pytest.mark.parametrize(
@@ -58,18 +61,14 @@ def hurt(share):
     [
         # The paper's rule decides, neither ours nor the paper's read strictly.
         ("never_worse_than_cuts", {"fig4": GOOD}, HOLDS),
-        ("never_worse_than_cuts",
-         {"fig4": GOOD, "fig5": labelling(2, 2, ours=20, paper=21)}, FAILS),
-        ("third_class_found", {"fig5": labelling(2, 2, ours=5, n=3, found=17)
-                               + labelling(2, 2, ours=5, n=2, found=8)}, HOLDS),
-        ("third_class_found", {"fig5": labelling(2, 2, ours=5, n=2, found=17)
-                               + labelling(2, 2, ours=5, n=2, found=8)}, FAILS),
-        ("third_class_found", {"fig5": labelling(2, 2, ours=5, n=3, found=[0, 17, 0, 17])}, HOLDS),
-        ("third_class_found", {"fig5": labelling(2, 2, ours=5, found=[17, 0, 17, 17])}, FAILS),
-        ("methods_converge", {"fig4": WIDE + labelling(3, 20, ours=10, cut=11)}, HOLDS),
-        ("methods_converge", {"fig4": labelling(3, 5, ours=10, cut=11)
-                              + labelling(3, 20, ours=10, cut=30)}, FAILS),
-        ("methods_converge", {"fig4": WIDE}, UNCHECKED),
+        ("never_worse_than_cuts", {"fig4": GOOD, "fig5": WORSE}, FAILS),
+        ("third_class_found", {"fig5": found(3, 17) + found(2, 8)}, HOLDS),
+        ("third_class_found", {"fig5": found(2, 17) + found(2, 8)}, FAILS),
+        ("third_class_found", {"fig5": found(3, [0, 17, 0, 17])}, HOLDS),
+        ("third_class_found", {"fig5": found(1, [17, 0, 17, 17])}, FAILS),
+        ("methods_converge", {"fig4": wide(5, 30) + wide(20, 11)}, HOLDS),
+        ("methods_converge", {"fig4": wide(5, 11) + wide(20, 30)}, FAILS),
+        ("methods_converge", {"fig4": wide(5, 30)}, UNCHECKED),
         ("mll_lost_by_others", {"fig5": LOST}, HOLDS),
         ("mll_lost_by_others", {"fig5": LOST + labelling(2, 6, ours=5, cut=16)}, FAILS),
         ("labels_can_hurt", {"fig5": hurt(1)}, FAILS),
@@ -86,11 +85,8 @@ def test_findings_tell_the_numbers():
         "of 5 labellings more errors than GC in 5 with our T* rule, 0 with the paper's T* rule, 5 "
         "with the paper's rule read strictly"
     ) in claims.never_worse_than_cuts({"fig4": GOOD})[0]
-    papers = labelling(2, 2, ours=5, n=3, found=[0, 17, 0, 17])
-    assert (
-        "M = 2: 0% at our T*, 100% at the paper's (0% read strictly)"
-        in claims.third_class_found({"fig5": papers})[0]
-    )
+    told = claims.third_class_found({"fig5": found(3, [0, 17, 0, 17])})[0]
+    assert "M = 2: 0% at our T*, 100% at the paper's (0% read strictly)" in told
     assert "16.0 of 17 MLL" in claims.mll_lost_by_others({"fig5": LOST})[0]
 
 

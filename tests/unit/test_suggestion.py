@@ -34,8 +34,7 @@ def exact_gain(model: PottsModel, temperature: float, i: int, j: int) -> float:
     plain = Enumeration().run(model, [temperature]).marginals[0]
     success = 0.0
     for c in range(model.n_states):
-        clamped = model.clamped.copy()
-        clamped[i] = c
+        clamped = np.where(np.arange(model.n_nodes) == i, c, model.clamped)
         after = Enumeration().run(model.replace(clamped=clamped), [temperature]).marginals[0]
         success += plain[i, c] * after[j].max()
     return success - plain[j].max()
@@ -74,8 +73,7 @@ def test_greedy_batches_never_repeat_and_lose_value():
     gains = np.random.default_rng(1).random((30, 50))
     batch = best_batch(gains, np.arange(30) + 7, 10)
     assert len({s.point for s in batch}) == 10
-    values = [s.gain for s in batch]
-    assert values == sorted(values, reverse=True)
+    assert np.all(np.diff([s.gain for s in batch]) <= 0)
     assert batch[0].point == 7 + int(np.argmax(gains.sum(axis=1)))
 
 

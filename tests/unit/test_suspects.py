@@ -13,6 +13,7 @@ from spinlearn.advice.suspects import LeftOut, suspect_labels, suspects
 from spinlearn.constants import FAINT, SHARPNESS
 from spinlearn.default.walks import alpha_of
 from spinlearn.errors import InvalidInputError
+from spinlearn.linear import weight_matrix
 from spinlearn.model.graph import Graph
 from tests.conftest import grid_graph
 
@@ -21,14 +22,10 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 def dense_law(graph: Graph, labels: np.ndarray, point: int, n_states: int) -> np.ndarray:
     """P of one point from labels that do not hold its own, by a dense inverse."""
-    weights = np.zeros((graph.n_nodes, graph.n_nodes))
-    u, v = graph.edges.T
-    weights[u, v] = weights[v, u] = graph.weights
+    weights = weight_matrix(graph).toarray()
     degrees = weights.sum(axis=0)
-    alpha = alpha_of(graph)
-    walks = np.linalg.inv(
-        np.eye(graph.n_nodes) - alpha * weights / np.sqrt(np.outer(degrees, degrees))
-    )
+    steps = weights / np.sqrt(np.outer(degrees, degrees))
+    walks = np.linalg.inv(np.eye(graph.n_nodes) - alpha_of(graph) * steps)
     shares = np.zeros(n_states)
     for c in np.unique(labels[labels >= 0]):
         arrived = walks[:, labels == c].sum(axis=1)
@@ -106,10 +103,8 @@ def test_the_wrong_label_of_two_is_dropped_and_the_last_of_a_class_spared():
 def test_points_that_nothing_reaches_are_not_judged():
     graph, labels = two_regions()
     lonely = Graph(74, np.concatenate([graph.edges, [(72, 73)]]))  # a part of its own
-    more = np.concatenate([labels, [0, -1]])
-    assert suspect_labels(lonely, more, 2, margin=0.0) == suspect_labels(
-        graph, labels, 2, margin=0.0
-    )
+    found = suspect_labels(lonely, np.append(labels, [0, -1]), 2, margin=0.0)
+    assert found == suspect_labels(graph, labels, 2, margin=0.0)
     assert suspect_labels(Graph(4, np.empty((0, 2), dtype=int)), [0, 0, 1, 1], 2, margin=0.0) == []
 
 
