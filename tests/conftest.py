@@ -67,8 +67,9 @@ def grid_graph(height: int, width: int, weights: np.ndarray | None = None) -> Gr
     return Graph(height * width, np.concatenate([right, down]), weights)
 
 
-def cliques(*sizes: int, links=()) -> Graph:
-    """Complete graphs of these sizes side by side, and links between their nodes."""
+def cliques(*sizes: int, links=(), weights=1.0) -> Graph:
+    """Complete graphs of these sizes side by side, and links of these weights between them."""
     part = np.repeat(np.arange(len(sizes)), sizes)
     inside = np.argwhere(np.triu(part[:, None] == part, 1)).tolist()
-    return Graph(len(part), [*inside, *links])
+    each = np.concatenate([np.ones(len(inside)), np.broadcast_to(weights, len(links))])
+    return Graph(len(part), [*inside, *links], each)

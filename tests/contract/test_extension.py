@@ -6,13 +6,11 @@ more, an energy and a file format too: tests/end_to_end/test_contributing.py run
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from spinlearn import PottsClassifier, Result
+from spinlearn import Result
 from spinlearn.baselines import BASELINES, GraphClassifier
 from spinlearn.engines import ENGINES, Equilibrium, JunctionTree
 from tests.end_to_end.tool import worked
@@ -74,38 +72,3 @@ def test_extensions_go_through_the_command_line(extended, tmp_path):
     assert "exact by" not in shown.stdout
     compared = worked("compare", *read, "--method", "majority", cwd=tmp_path)
     assert "majority" in compared.stdout
-
-
-def test_an_outside_engine_is_never_called_exact(extended, tmp_path):
-    fitted = PottsClassifier(method="paper", engine="halfway", temperature=0.37)
-    fitted.fit(POINTS, LABELS)
-    assert 0.37 in fitted.profile_.temperatures  # though the engine knows its own grid only
-    assert not fitted.equilibrium_.exact
-    result = Result.of(fitted, [f"p{k}" for k in range(24)])
-    result.save(tmp_path / "model.npz")
-    stored = Result.load(tmp_path / "model.npz")
-    grid = stored.temperatures
-    middle = float(grid[4] + grid[5]) / 2
-    there = stored.at(middle)
-    truth = MeanFieldish().run(stored.model, [middle])
-    error = np.abs(there.equilibrium.take([there.row]).marginals - truth.marginals)
-    assert not there.equilibrium.exact
-    # Interpolated: its error bar says by how much it may be off.
-    assert np.all(error <= np.asarray(there.equilibrium.take([there.row]).std_error) + 1e-6)
-
-
-def test_an_exact_outside_engine_is_computed_anew(tmp_path):
-    class Oracle(MeanFieldish):
-        name = "oracle"
-
-        def run(self, model, temperatures, *, seed=None, callback=None):
-            return replace(JunctionTree().run(model, temperatures), engine=self.name, evaluate=None)
-
-    fitted = PottsClassifier(method="paper", engine=Oracle()).fit(POINTS, LABELS)
-    Result.of(fitted, [f"p{k}" for k in range(24)]).save(tmp_path / "model.npz")
-    stored = Result.load(tmp_path / "model.npz").at(0.2345)
-    exact = JunctionTree().run(stored.model, [0.2345])
-    assert stored.equilibrium.exact
-    np.testing.assert_allclose(
-        stored.equilibrium.marginals[stored.row], exact.marginals[0], atol=1e-12
-    )

@@ -10,29 +10,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spinlearn import Answer, Graph, Result
+from spinlearn import Answer, Result
 from spinlearn.answers import Status
 from spinlearn.answers.answer import Averages
 from spinlearn.energies import ClassPrior, Custom
 from spinlearn.engines import Enumeration, JunctionTree, Multicanonical
 from spinlearn.errors import ConvergenceWarning
 from tests.classifiers import classifier
+from tests.conftest import cliques
 
 GRID = [0.0, 0.1, 0.3, 0.6, 1.0, 1.5, 2.0]
 SIZE = 5
 
 
-def three_cliques():
-    """Three complete graphs in a row, tied by weak edges; the last has no label."""
-    edges = [
-        (a + i, a + j) for a in (0, SIZE, 2 * SIZE) for i in range(SIZE) for j in range(i + 1, SIZE)
-    ]
-    links = [(1, SIZE + 1), (SIZE + 2, 2 * SIZE + 2)]
-    weights = [1.0] * len(edges) + [0.3] * len(links)
-    return Graph(3 * SIZE, edges + links, weights)
-
-
-GRAPH = three_cliques()
+LINKS = [(1, SIZE + 1), (SIZE + 2, 2 * SIZE + 2)]
+GRAPH = cliques(SIZE, SIZE, SIZE, links=LINKS, weights=0.3)  # the last has no label
 Y = np.array(["a", *[""] * (SIZE - 1), "b", *[""] * (2 * SIZE - 1)])
 
 

@@ -12,21 +12,16 @@ from spinlearn.engines import JunctionTree
 from spinlearn.model.graph import Graph
 from spinlearn.model.phases import Phase
 from spinlearn.model.potts import PottsModel
+from tests.conftest import cliques
 
 SIZE = 4
 BRIDGE = 2 * SIZE
 TEMPERATURES = np.linspace(0, 2, 21)
 
 
-def clique(first, size):
-    return [(first + i, first + j) for i in range(size) for j in range(i + 1, size)]
-
-
 def two_clusters(towards=(0.6, 0.5), size=SIZE):
     """Two cliques and a point between them, which has the first as its slightly better side."""
-    edges = clique(0, size) + clique(size, size) + [(1, 2 * size), (size + 1, 2 * size)]
-    weights = [1.0] * (len(edges) - 2) + list(towards)
-    return Graph(2 * size + 1, edges, weights)
+    return cliques(size, size, 1, links=[(1, 2 * size), (size + 1, 2 * size)], weights=towards)
 
 
 Y = np.full(BRIDGE + 1, -1)
@@ -114,12 +109,11 @@ def test_names_of_classes_order_of_points_and_units_change_nothing(temperature):
 def test_a_class_that_takes_everything_is_not_sure_of_it():
     """The minimum cut sets one label aside and gives all the rest to the other class."""
     size = 5
-    edges = clique(0, size) + clique(size, size) + [(k, size + k) for k in range(1, size)]
-    weights = [1.0] * (len(edges) - size + 1) + [1.5] * (size - 1)
+    graph = cliques(size, size, links=[(k, size + k) for k in range(1, size)], weights=1.5)
     y = np.full(2 * size, -1)
     y[[0, 1, 2]] = 0
     y[size] = 1
-    cold = answer(Graph(2 * size, edges, weights), y)
+    cold = answer(graph, y)
     assert cold.calls.tolist() == [0] * size + [1] + [0] * (size - 1)
     np.testing.assert_array_equal(cold.probabilities[y < 0, 0], 1.0)
     taken, own = cold.confidence[size + 1 :], cold.confidence[3:size]
@@ -129,10 +123,9 @@ def test_a_class_that_takes_everything_is_not_sure_of_it():
 
 def test_members_of_a_new_class_are_sure_as_far_as_no_label_reaches_them():
     """P(bound to no label) <= q min_c p(c), with equality for a clique of its own."""
-    edges = clique(0, 4) + clique(4, 4) + clique(8, 4)
     y = np.full(12, -1)
     y[[0, 4]] = 0, 1
-    found = answer(Graph(12, edges), y, temperature=0.3)
+    found = answer(cliques(4, 4, 4), y, temperature=0.3)
     third = found.confidence[8:]
     assert set(found.status[8:]) == {"new"}
     np.testing.assert_allclose(third, 1.0)

@@ -13,7 +13,7 @@ from spinlearn.answers.temperature import answer_temperature, information, stabi
 from spinlearn.engines import Enumeration
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.arrays import frozen
-from spinlearn.model.graph import Graph
+from tests.conftest import cliques, few_labels
 from tests.hand_made import CHAIN, equilibrium
 
 
@@ -93,14 +93,9 @@ def test_crumbs_join_what_they_agree_with_most(edges, p, agreement, clamped, out
 
 def three_blobs(sizes=(3, 5, 4)):
     """Complete graphs of these sizes, not linked; labels in the first two only."""
-    starts = np.cumsum([0, *sizes[:-1]])
-    edges = [
-        (a + i, a + j) for a, n in zip(starts, sizes, strict=True)
-        for i in range(n) for j in range(i + 1, n)
-    ]  # fmt: skip
-    labels = np.full(sum(sizes), -1)
-    labels[starts[:2]] = 0, 1
-    return Graph(sum(sizes), edges), labels, np.arange(sum(sizes)) >= starts[2]
+    blob = np.repeat([0, 1, 2], sizes)
+    labels = few_labels(blob, 1)
+    return cliques(*sizes), np.where(blob < 2, labels, -1), blob == 2
 
 
 REACH = [0.0, 0.05, 0.2, 0.5, 1.0, 2.0, 5.0, np.inf]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -18,19 +17,13 @@ from spinlearn.default.plan import _balanced
 from spinlearn.default.walks import alpha_of, subsample, walk_fields, walk_law
 from spinlearn.linear import weight_matrix
 from spinlearn.model.arrays import frozen
+from tests.conftest import cliques
 
 
 def ring(n: int, reach: int = 1) -> Graph:
     """Every point is linked to the `reach` next ones on both sides."""
     ends = [(i, (i + k) % n) for k in range(1, reach + 1) for i in range(n)]
     return Graph(n, np.array(ends))
-
-
-def cliques(*sizes: int, links=()) -> Graph:
-    """Complete graphs of these sizes, and links between points."""
-    starts = np.cumsum([0, *sizes])
-    inside = [pair for a, b in pairwise(starts) for pair in combinations(range(a, b), 2)]
-    return Graph(int(starts[-1]), np.array([*inside, *links]))
 
 
 def method_chosen(**settings) -> str | None:

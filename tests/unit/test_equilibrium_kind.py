@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from spinlearn import Graph, PottsClassifier, Result, TemperatureRule
+from spinlearn import PottsClassifier, Result, TemperatureRule
 from spinlearn.engines import Enumeration, JunctionTree, Kind, Multicanonical
 from spinlearn.errors import InvalidInputError
+from tests.conftest import cliques
 from tests.hand_made import CHAIN, equilibrium
 
 ROWS = [(1.0, [0.5] * 4, [0.5] * 3), (2.0, [0.5] * 4, [0.5] * 3)]
@@ -94,8 +95,7 @@ def fit(rule=None, **claims):
     return PottsClassifier(method="paper", engine=Outside(**claims), **temperature).fit(GRAPH, Y)
 
 
-EDGES = [(a + i, a + j) for a in (0, 5) for i in range(5) for j in range(i + 1, 5)] + [(1, 6)]
-GRAPH = Graph(10, EDGES, [1.0] * 20 + [0.4])
+GRAPH = cliques(5, 5, links=[(1, 6)], weights=0.4)
 Y = np.array([0, *[-1] * 4, 1, *[-1] * 4])
 IDS = [str(k) for k in range(10)]
 KINDS = [(None, None, "approximate"), (0.01, None, "sampled"), (None, "exact", "exact")]

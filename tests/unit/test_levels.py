@@ -21,6 +21,7 @@ from spinlearn.errors import ConvergenceWarning
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
 from tests.cluster.models import clouds
+from tests.conftest import cliques
 
 
 def energies(betas: np.ndarray, n: int) -> np.ndarray:
@@ -75,15 +76,8 @@ def test_levels_that_do_not_overlap_are_averaged_one_by_one(monkeypatch):
     assert np.abs(found.marginals - exact.marginals).max() < 0.03
 
 
-def chain_of_cliques(cliques: int, size: int) -> Graph:
-    inner = [
-        (i + c, j + c)
-        for c in range(0, cliques * size, size)
-        for i in range(size)
-        for j in range(i)
-    ]
-    between = [(c - 1, c) for c in range(size, cliques * size, size)]
-    return Graph(cliques * size, inner + between)
+def chain_of_cliques(count: int, size: int) -> Graph:
+    return cliques(*[size] * count, links=[(c - 1, c) for c in range(size, count * size, size)])
 
 
 def sets_of(regions):
