@@ -1,8 +1,4 @@
-"""PottsClassifier: every odd input gets a right answer or an error with fact, cause and remedy.
-
-At the end, the laws that any answer obeys: relabelling, reordering or shifting the input relabels,
-reorders or leaves the answer.
-"""
+"""PottsClassifier: odd input gets a right answer or is refused; laws that any answer obeys."""
 
 from __future__ import annotations
 
@@ -358,6 +354,8 @@ BAD_GRAPHS = [
         ({"proportions": [0.5, 0.5], "energy": "min_cut"}, "give them to that"),
         ({"method": "magic"}, "method='magic' is unknown"),
         ({"features": "on"}, "features='on' is unknown"),
+        ({"couplings": "homogenous"}, "couplings='homogenous' is unknown: use one of"),
+        ({"couplings": np.ones(3)}, "couplings=.* is unknown: use one of"),
         ({"n_states": 128}, "n_states=128 is out of range.*at most 127"),
         ({"n_states": 2.5}, "n_states must be a whole number"),
         ({"callback": 3}, "callback=3 cannot be called: pass a function"),
@@ -367,7 +365,7 @@ def test_bad_input_is_refused_before_any_run(settings, message):
     calls = []
     with pytest.raises(InvalidInputError, match=f"(?s){message}"):
         fit(**({"callback": calls.append} | settings))
-    needs_graph = {"y", "label_strength", "proportions", "n_states"} & settings.keys()
+    needs_graph = {"y", "label_strength", "proportions", "n_states", "couplings"} & settings.keys()
     assert {p.phase for p in calls} <= ({"building the graph"} if needs_graph else set())
 
 

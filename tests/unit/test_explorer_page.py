@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spinlearn import TemperatureRule
@@ -26,18 +26,12 @@ from spinlearn.viz.explorer import (
     packed,
     page_html,
     points_on_display,
-    write_explorer,
 )
-from tests.explorer_cases import hidden_class, many_points, three_blocks
+from tests.explorer_cases import NASTY, hidden_class, many_points, three_blocks
 
 
 def explorer_html(content):
     return page_html(content.title, explorer_payload(content))
-
-
-@pytest.fixture(scope="module")
-def html():
-    return explorer_html(three_blocks().content)
 
 
 class Outline(HTMLParser):
@@ -62,19 +56,15 @@ class Outline(HTMLParser):
             self.scripts[-1] += data
 
 
-def test_hostile_text_adds_no_element(html):
+def outline(html):
     page = Outline()
     page.feed(html)
-    assert [t for t, _ in page.elements].count("script") == 2
-    assert "img" not in [t for t, _ in page.elements]
-    data = json.loads(page.scripts[0])
-    assert data["title"] == "<i>blocks</i> & {{data}}"
-    assert data["classes"] == ["<b>left</b>", "right"]
+    return page
 
 
-def test_policy_allows_this_script_and_nothing_from_outside(html):
-    page = Outline()
-    page.feed(html)
+def test_policy_allows_this_script_and_nothing_from_outside():
+    html = explorer_html(three_blocks().content)
+    page = outline(html)
     digest = base64.b64encode(hashlib.sha256(page.scripts[1].encode()).digest()).decode()
     (policy,) = [a["content"] for t, a in page.elements if a.get("http-equiv")]
     assert f"script-src 'sha256-{digest}'" in policy
@@ -95,10 +85,14 @@ def test_the_page_builds_no_html_from_text():
         assert not re.search(r"\bfetch\(|XMLHttpRequest|WebSocket|import\(", source)
 
 
-@given(st.lists(st.text(), max_size=3) | st.text())
-def test_embedded_data_never_end_their_element(value):
-    page = Outline()
-    page.feed(page_html("title", {"text": value}))
+ELEMENTS = outline(page_html("title", {})).elements
+
+
+@given(st.text(), st.lists(st.text(), max_size=3) | st.text())
+@example("<i>blocks</i> & {{data}}", list(NASTY))
+def test_hostile_text_adds_no_element_and_embedded_data_never_end_theirs(title, value):
+    page = outline(page_html(title, {"text": value}))
+    assert page.elements == ELEMENTS
     assert json.loads(page.scripts[0]) == {"text": value}
     assert not re.search(r"[<>&\u2028\u2029]", page.scripts[0])
 
@@ -112,12 +106,6 @@ def test_packed_arrays_come_back(dtype, shape):
     np.testing.assert_array_equal(unpacked(packed(values)), values)
 
 
-def payload(content):
-    page = Outline()
-    page.feed(explorer_html(content))
-    return json.loads(page.scripts[0])
-
-
 def unpacked(item):
     """The inverse of `packed`, as the page computes it."""
     planes = np.frombuffer(zlib.decompress(base64.b64decode(item["data"])), np.uint8)
@@ -129,7 +117,8 @@ def unpacked(item):
 
 def test_the_page_holds_the_confidence_of_every_call():
     content = three_blocks().content
-    data = payload(content)
+    data = json.loads(outline(explorer_html(content)).scripts[0])
+    assert (data["title"], data["classes"]) == (content.title, ["<b>left</b>", "right"])
     answer = content.answer
     held = unpacked(data["arrays"]["confidence"]) / data["stepsPerUnit"]
     np.testing.assert_allclose(held, content.confidence, atol=0.5e-4 + 1e-12)
@@ -151,18 +140,6 @@ def test_the_most_typical_points_are_on_display(monkeypatch):
     assert len(shown) < len(content.ids)
     for one in content.answer.proposals:
         assert np.all(np.isin(one.typical, shown))
-
-
-def test_file_is_whole_or_absent(tmp_path, monkeypatch):
-    content = three_blocks().content
-    target = tmp_path / "report.html"
-    assert write_explorer(target, content) == target
-    before = target.read_bytes()
-    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("full")))
-    with pytest.raises(OSError, match="full"):
-        write_explorer(target, content)
-    assert target.read_bytes() == before
-    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
 
 
 def test_a_path_where_no_page_can_be_is_refused_before_any_work(tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from sklearn.base import clone
 
 from spinlearn.errors import InvalidInputError
-from spinlearn.graphs import KNN, MutualKNN, Radius, describe, make_builder, search
+from spinlearn.graphs import KNN, MutualKNN, Radius, describe, search
 from spinlearn.graphs.neighbors import SMALLEST_SIMILARITY
 from spinlearn.model.protocols import GraphBuilder
 
@@ -221,12 +221,3 @@ def test_builders_are_stateless_settings(builder):
     assert builder.get_params() == before
     np.testing.assert_array_equal(X, copy)
     assert_same_graph(first, clone(builder).build(X))
-
-
-def test_make_builder():
-    assert make_builder("knn") == KNN()
-    assert make_builder("mutual_knn") == MutualKNN()
-    builder = Radius(radius=3.0)
-    assert make_builder(builder) is builder
-    with pytest.raises(InvalidInputError, match="int is not a graph builder"):
-        make_builder(7)

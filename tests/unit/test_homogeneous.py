@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -12,13 +10,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_wine, make_blobs
 
-from spinlearn import KNN, Graph, MutualKNN, PottsClassifier, Result, TemperatureRule, compare
+from spinlearn import Graph, MutualKNN, PottsClassifier, Result, TemperatureRule, compare
 from spinlearn.baselines import HarmonicFields
 from spinlearn.energies import ENERGIES, MinCut
 from spinlearn.engines import JunctionTree
-from spinlearn.errors import GraphWarning, InvalidInputError
-from spinlearn.minimizers import minimize
 from tests.classifiers import classifier
+from tests.conftest import few_labels
 from tests.end_to_end.tool import spinlearn_here
 from tests.energy_models import dense, random_graph
 
@@ -46,14 +43,6 @@ def test_they_are_the_definition_in_any_unit(seed, power):
     scaled = graph.with_weights(graph.weights * 2.0**power).homogeneous()
     np.testing.assert_array_equal(scaled.edges, graph.edges)
     np.testing.assert_allclose(scaled.weights, expected, rtol=1e-12)
-
-
-def test_the_roots_of_the_degrees_are_the_perron_vector():
-    graph = random_graph(np.random.default_rng(7), 10)
-    roots = np.sqrt(dense(graph).sum(axis=1))
-    image = dense(graph.homogeneous()) @ roots
-    value = (image / np.where(roots > 0, roots, 1))[roots > 0]
-    np.testing.assert_allclose(value, value[0], rtol=1e-12)  # |J| has one scale in all parts
 
 
 @pytest.mark.parametrize("factor", [1e-300, 1e-3, 1e300])
@@ -90,9 +79,7 @@ def test_equal_weights_on_a_regular_graph_are_one_and_without_edges_nothing_chan
 
 
 X, TRUTH = make_blobs(40, centers=[[0, 0], [7, 0]], cluster_std=[1.0, 0.2], random_state=0)
-Y = np.full(40, -1)
-Y[np.flatnonzero(TRUTH == 0)[:2]] = 0
-Y[np.flatnonzero(TRUTH == 1)[:2]] = 1
+Y = few_labels(TRUTH, 2)
 GRID = [0.0, 0.2, 0.5, 1.0]
 
 
@@ -120,25 +107,12 @@ def test_every_kind_of_graph_becomes_homogeneous_and_graph_stays_the_similaritie
         assert fitted.answer_.graph is fitted.model_.graph
 
 
-def test_the_answer_does_not_depend_on_the_unit_of_the_similarities():
-    graph = KNN(n_neighbors=4).build(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", GraphWarning)
-        one = fit(graph, temperatures="auto")
-        other = fit(graph.with_weights(graph.weights * 1e-12), temperatures="auto")
-    np.testing.assert_allclose(one.equilibrium_.temperatures, other.equilibrium_.temperatures)
-    np.testing.assert_allclose(one.label_distributions_, other.label_distributions_, atol=1e-9)
-    assert one.temperature_ == pytest.approx(other.temperature_)
-
-
 @pytest.mark.slow
 def test_points_of_a_real_graph_melt_together():
     wine = load_wine()
     points = (wine.data - wine.data.mean(axis=0)) / wine.data.std(axis=0)
     graph = MutualKNN(n_neighbors=7).build(points)
-    y = np.full(178, -1)
-    for c in range(3):
-        y[np.flatnonzero(wine.target == c)[:2]] = c
+    y = few_labels(wine.target, 2)
     ranges = []
     for g in (graph, graph.homogeneous()):
         grid = np.geomspace(0.02, 6, 60)  # in units of the mean coupling
@@ -152,19 +126,6 @@ def test_points_of_a_real_graph_melt_together():
     np.testing.assert_allclose(ranges, [[0.27, 2.07], [1.04, 2.00]], atol=0.006)
 
 
-def test_unseen_points_are_judged_by_similarities():
-    fitted = fit(temperature=0.2)
-    near = np.array([[0.0, 0.0], [7.0, 0.0], [1e4, 1e4]])
-    assert fitted.predict(near).tolist() == [0, 1, -1]
-    np.testing.assert_allclose(fitted.predict_proba(near)[2], 0.5)
-
-
-@pytest.mark.parametrize("bad", ["homogenous", None, np.ones(3)])
-def test_another_word_is_refused(bad):
-    with pytest.raises(InvalidInputError, match=r"couplings=.* is unknown: use one of"):
-        fit(couplings=bad)
-
-
 @pytest.mark.parametrize("name", ENERGIES)
 def test_every_energy_takes_them(name):
     graph = random_graph(np.random.default_rng(5), 8)
@@ -175,15 +136,6 @@ def test_every_energy_takes_them(name):
     reference = ENERGIES[name]()(graph.homogeneous(), labels, 2)
     states = np.random.default_rng(0).integers(0, 2, (20, 8))
     np.testing.assert_array_equal(fitted.model_.energy(states), reference.energy(states))
-
-
-def test_compare_minimises_what_it_samples():
-    energy, rule = "min_cut:couplings=homogeneous", TemperatureRule(grid=GRID)
-    table = compare(X, Y, TRUTH, energy=energy, methods=[], random_state=0, temperature=rule)
-    table = table.set_index("method")
-    model = MinCut()(MutualKNN().build(X).homogeneous(), Y, 2)
-    assert table.energy_reached["minimised"] == pytest.approx(minimize(model, seed=0).energy)
-    assert table.temperature["sampled"] == fit(method="auto", graph="mutual_knn").temperature_
 
 
 def test_other_methods_of_a_comparison_see_the_graph_itself():

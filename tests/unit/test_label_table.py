@@ -11,7 +11,6 @@ import pytest
 from spinlearn import Graph
 from spinlearn.answers.answer import Answer
 from spinlearn.answers.labels import parse_labels
-from spinlearn.answers.rule import Status
 from spinlearn.answers.table import LabelTable, whole_steps
 from spinlearn.energies import MinCut
 from spinlearn.engines import JunctionTree, Tempering
@@ -44,19 +43,6 @@ def test_table_agrees_with_the_classifier(case):
     np.testing.assert_allclose(numbers[:, 0], answer.confidence, atol=0.5e-4 + 1e-12)
     np.testing.assert_allclose(numbers[:, 1:], answer.probabilities, atol=0.5e-4 + 1e-12)
     assert answer.table(case.content.ids) == table
-
-
-def test_confidence_is_the_probability_of_the_call(case):
-    found = case.content.answer.profile
-    row = int(np.argwhere(found.status == Status.OUTLIER)[-1, 0])  # T > 0
-    rows = case.table(row).rows
-    assert {r[2] for r in rows} >= {"labelled", "outlier"}
-    columns = {"<b>left</b>": 5, "right": 6}
-    for cells in rows:
-        if cells[2] == "labelled":
-            assert cells[3] == "1.0000"
-        elif cells[1] in columns:
-            assert cells[3] == cells[columns[cells[1]]]
 
 
 @pytest.mark.filterwarnings("ignore::spinlearn.errors.ConvergenceWarning")
