@@ -349,7 +349,6 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
         offered: tuple[Proposal, ...] = ()
         if groups and chosen.forest is not None:
             offered = proposals(groups, law, chosen.forest, code.states, code.classes, *about)
-        rule = make_rule(self.temperature)
         return Answer(
             classes=code.classes,
             labels=code.states,
@@ -357,30 +356,32 @@ class PottsClassifier(Pictures, LabelledScore, BaseEstimator):
             temperature=float(chosen.temperature),
             law=law,
             rule="average",
-            tau=float(self.tau),
-            small_groups=rule.small_groups,
-            eta_min=rule.eta_min,
-            new_groups=chosen.new_groups,
-            choices=tuple(map(str, self.choices_)),
             proposals=offered,
             words=self.words_,
+            **self._of_every_answer(chosen),
         )
 
     def _answer_from(
         self, chosen: Plan, equilibrium: Equilibrium, temperature: float | None = None
     ) -> Answer:
         """The answer that averages give, at a temperature or by the rule that was chosen."""
-        rule = make_rule(self.temperature)
         return Answer.from_equilibrium(
             equilibrium,
             self._label_code,
             temperature=chosen.temperature if temperature is None else temperature,
-            tau=float(self.tau),
-            small_groups=rule.small_groups,
-            eta_min=rule.eta_min,
-            new_groups=chosen.new_groups,
-            choices=tuple(map(str, self.choices_)),
+            **self._of_every_answer(chosen),
         )
+
+    def _of_every_answer(self, chosen: Plan) -> dict[str, Any]:
+        """What an answer takes from the settings and the plan, whichever way it is found."""
+        rule = make_rule(self.temperature)
+        return {
+            "tau": float(self.tau),
+            "small_groups": rule.small_groups,
+            "eta_min": rule.eta_min,
+            "new_groups": chosen.new_groups,
+            "choices": tuple(map(str, self.choices_)),
+        }
 
     def _equilibrium(
         self,

@@ -54,7 +54,9 @@ PROFILE: dict[str, Any] = {
     "temperatures": np.float64, "outcomes": np.int32, "status": np.int8, "margin": np.float64,
 }  # fmt: skip
 REDUCTION = ("mean", "components", "spread")
-ANSWER = ("temperature", "rule", "tau", "small_groups", "eta_min", "new_groups", "choices")
+# Of an answer: what is kept as arrays; all the rest stands in the header as it is.
+ARRAYS = ("classes", "labels", "averages", "law", "known_profile", "proposals", "words")
+ANSWER = tuple(f.name for f in fields(Answer) if f.name not in ARRAYS)
 LAW = (
     "shares", "n_judged", "n_right", "chance", "temperatures", "resolutions", "phase_weights",
 )  # fmt: skip

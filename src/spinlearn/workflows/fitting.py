@@ -231,7 +231,11 @@ def configured_engine(
     return engine  # type: ignore[no-any-return]
 
 
-KEPT = ("label_noise", "novelty", "random_state")  # as they were
+# Settings of the fit that do not hold for the answer after a decision: what they led to is in the
+# file, or, as proportions, they are of other classes.
+NOT_KEPT = (
+    "method", "graph", "energy", "features", "proportions", "engine", "temperature", "time_limit",
+)  # fmt: skip
 
 
 def decided(
@@ -265,7 +269,8 @@ def _as_fitted(result: Result) -> PottsClassifier:
     """A classifier that has given this answer."""
     assert result.law is not None
     options: dict[str, Any] = dict(result.settings.get("options", {}))
-    kept = {key: options[key] for key in KEPT if key in options}
+    names = [one.name for one in CLASSIFIER if one.name not in NOT_KEPT]
+    kept = {name: options[name] for name in names if name in options}
     if options.get("proportions") is not None:
         raise InvalidInputError(
             "proportions were given for the classes that there were: fit again with the labels of "
@@ -275,9 +280,8 @@ def _as_fitted(result: Result) -> PottsClassifier:
         method="messages",
         graph="knn",
         features="off" if result.points is None else options.get("features", "auto"),
-        tau=result.tau,
         temperature=TemperatureRule(small_groups=result.small_groups),
-        **kept,
+        **kept | {"tau": result.tau},
     )
     fitted._couplings = "weights"  # the stored ones are what the energy was given
     graph: Graph = result.graph
