@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from spinlearn.answers.profile import Profile
+from spinlearn.answers.rule import Status
+from spinlearn.model.arrays import frozen
 from spinlearn.model.equilibrium import Equilibrium
 from spinlearn.model.graph import Graph
 from spinlearn.model.potts import PottsModel
@@ -34,3 +37,16 @@ def equilibrium(
         "engine": "by hand",
     }
     return Equilibrium(model=model, **(averages | said))
+
+
+def profile_of(outcomes: Any, temperatures: Any = None, **said: Any) -> Profile:
+    """A profile of these calls, (T, n), all confident and of margin one unless it is said."""
+    outcomes = frozen(outcomes, np.int32)
+    rows = np.arange(len(outcomes)) if temperatures is None else temperatures
+    return Profile(
+        temperatures=frozen(rows, np.float64),
+        outcomes=outcomes,
+        status=frozen(said.pop("status", np.full(outcomes.shape, Status.CONFIDENT)), np.int8),
+        margin=frozen(np.ones(outcomes.shape), np.float64),
+        **({"n_classes": 2, "confused_sets": ()} | said),
+    )

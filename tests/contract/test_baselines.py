@@ -24,7 +24,6 @@ from tests.unit.test_estimator_bad_input import (
     CHAIN,
     CHAIN_LABELS,
     FAR,
-    FORMS,
     SIZE,
     TEXT,
     TRUTH,
@@ -72,13 +71,6 @@ def test_text_labels(missing):
     labels = [{0: "x", 1: "y"}.get(label, missing) for label in Y.tolist()]
     model = make(ONE).fit(X, labels)
     assert model.transduction_.tolist() == np.array(["x", "y"])[TRUTH].tolist()
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_every_form_of_a_graph_gives_the_same_answer(form):
-    model = make(ONE).fit(form(CHAIN), CHAIN_LABELS)
-    assert model.transduction_.tolist() == ["a", "a", "b", "b"]
-    assert model.n_features_in_ == 4
 
 
 def test_points_and_their_graph_give_the_same_answer(any_name):

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 
 from spinlearn import PottsClassifier, suggest, suspects
-from spinlearn.advice.suggestion import MAX_POINTS, gaussian_batch
+from spinlearn.advice.suggestion import MAX_POINTS, POWER, gaussian_batch
+from spinlearn.default.walks import alpha_of
 from spinlearn.errors import InvalidInputError
 from spinlearn.model.equilibrium import Kind
 from spinlearn.model.graph import Graph
 from tests.conftest import grid_graph
+from tests.energy_models import dense
 
 # Blobs apart are parts of the graph without a label, which is the point here.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::spinlearn.errors.GraphWarning")]
@@ -102,12 +104,7 @@ def test_gains_are_those_of_the_gaussian_field():
 
 def field_of(graph: Graph, labelled: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The covariance between points without a label, by a dense inverse, and these points."""
-    from spinlearn.advice.suggestion import POWER
-    from spinlearn.default.walks import alpha_of
-
-    weights = np.zeros((graph.n_nodes, graph.n_nodes))
-    u, v = graph.edges.T
-    weights[u, v] = weights[v, u] = graph.weights
+    weights = dense(graph)
     degrees = weights.sum(axis=0)
     free = np.flatnonzero(~labelled)
     steps = (alpha_of(graph) * weights / np.sqrt(np.outer(degrees, degrees)))[np.ix_(free, free)]

@@ -5,9 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import signal
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -131,42 +128,6 @@ def test_messages_with_a_null_model_are_taken_up_to_the_last_digit(tmp_path):
     for content in kept:
         (tmp_path / "run.npz").write_bytes(content)
         np.testing.assert_array_equal(run(engine, shared).marginals, whole.marginals)
-
-
-VICTIM = """
-import numpy as np, os, signal, sys, warnings
-warnings.simplefilter("ignore")
-from tests.unit.test_checkpoint_files import model
-from spinlearn.engines import checkpoint
-from spinlearn.engines.sampling.samplers import Multicanonical
-
-def save(*state):
-    whole(*state)
-    if state[2]["phase"] == "production" and state[2]["rounds"] == int(sys.argv[3]):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-whole, checkpoint.save = checkpoint.save, save
-engine = Multicanonical(tol=0.002, max_sweeps=40_000)
-engine.set_params(checkpoint=sys.argv[1], checkpoint_seconds=0.0)
-run = engine.run(model(), [0.5, 1.0], seed=7)
-np.savez(sys.argv[2], marginals=run.marginals)
-"""
-
-
-def test_killed_process_resumes(tmp_path):
-    root = Path(__file__).parents[2]
-    path, out = tmp_path / "run.npz", tmp_path / "out.npz"
-    command = [sys.executable, "-c", VICTIM, str(path), str(out)]
-    killed = subprocess.run([*command, "60"], cwd=root, check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert path.exists()
-    assert not out.exists()
-    subprocess.run([*command, "-1"], cwd=root, check=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        whole = Multicanonical(tol=0.002, max_sweeps=40_000).run(model(), [0.5, 1.0], seed=7)
-    np.testing.assert_array_equal(np.load(out)["marginals"], whole.marginals)
-    assert list(tmp_path.glob(".*")) == []  # nothing half-written is left behind
 
 
 @pytest.mark.parametrize("share", [0.4, 1.0])

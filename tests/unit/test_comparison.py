@@ -16,6 +16,7 @@ from spinlearn.energies import BalancedCut
 from spinlearn.errors import InvalidInputError
 from spinlearn.minimizers import minimize
 from spinlearn.model.graph import Graph
+from tests.conftest import few_labels
 
 COLUMNS = [
     "method", "energy", "temperature", "errors", "forced_errors", "abstentions", "new_classes",
@@ -26,10 +27,7 @@ COLUMNS = [
 @pytest.fixture(scope="module")
 def blobs():
     X, truth = make_blobs(60, centers=3, cluster_std=0.6, random_state=2)
-    y = np.full(60, -1)
-    for c in range(3):
-        y[np.flatnonzero(truth == c)[0]] = c
-    return X, y, truth
+    return X, few_labels(truth, 1), truth
 
 
 def test_sampled_and_minimised_rows_are_what_each_gives_alone(blobs):
@@ -104,9 +102,7 @@ def test_text_labels_and_no_truth(blobs):
 
 def test_a_class_nobody_labelled_counts_by_the_papers_rule():
     X, truth = make_blobs(90, centers=[[0, 0], [9, 0], [0, 9]], cluster_std=0.5, random_state=0)
-    y = np.full(90, -1)
-    for c in range(2):
-        y[np.flatnonzero(truth == c)[0]] = c
+    y = np.where(truth < 2, few_labels(truth, 1), -1)
     table = compare(X, y, truth, methods=[], temperature=TemperatureRule(name=0.3, grid=[0.3]))
     assert table.new_classes[0] >= 1
     assert table.errors[0] <= 3  # the third blob is found

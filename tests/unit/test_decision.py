@@ -7,14 +7,13 @@ import pytest
 
 from spinlearn import energies
 from spinlearn.answers.labels import outcome_name
-from spinlearn.answers.profile import Profile, decide, profile
+from spinlearn.answers.profile import decide, profile
 from spinlearn.answers.rule import Status, misclassified
 from spinlearn.answers.temperature import answer_temperature, information, stability
 from spinlearn.engines import Enumeration
 from spinlearn.errors import InvalidInputError
-from spinlearn.model.arrays import frozen
 from tests.conftest import cliques, few_labels
-from tests.hand_made import CHAIN, equilibrium
+from tests.hand_made import CHAIN, equilibrium, profile_of
 
 
 def status_names(decision):
@@ -207,14 +206,8 @@ def profile_by_hand(*rows):
     how = {"A": Status.LABELLED, "g": Status.GROWN, "?": Status.CONFUSED}
     how |= dict.fromkeys("ab", Status.CONFIDENT) | dict.fromkeys("xy", Status.NEW)
     outcomes = np.array([[codes[c] for c in row] for row in rows])
-    return Profile(
-        temperatures=frozen(np.arange(len(rows)), np.float64),
-        outcomes=frozen(outcomes, np.int32),
-        status=frozen([[how[c] for c in row] for row in rows], np.int8),
-        margin=frozen(np.ones(outcomes.shape), np.float64),
-        n_classes=2,
-        confused_sets=((0, 1),),
-    )
+    status = [[how[c] for c in row] for row in rows]
+    return profile_of(outcomes, status=status, confused_sets=((0, 1),))
 
 
 def test_a_hidden_class_is_a_reason_to_go_hotter_unless_read_strictly():
@@ -260,15 +253,7 @@ def two_classes_and_a_piece(n_labels, piece=5, half=6):
 
 
 def test_a_call_that_infinity_does_not_share_ends_at_the_last_finite_temperature():
-    outcomes = np.array([[0, 0], [1, 0], [2, 0]])
-    found = Profile(
-        temperatures=frozen([0.0, 1.0, np.inf], np.float64),
-        outcomes=frozen(outcomes, np.int32),
-        status=frozen(np.ones(outcomes.shape), np.int8),
-        margin=frozen(np.ones(outcomes.shape), np.float64),
-        n_classes=3,
-        confused_sets=(),
-    )
+    found = profile_of([[0, 0], [1, 0], [2, 0]], [0.0, 1.0, np.inf], n_classes=3)
     spans = [[(i.low, i.high) for i in found.intervals(point)] for point in (0, 1)]
     assert spans == [[(0, 0.5), (0.5, 1), (1, np.inf)], [(0, np.inf)]]
     assert found.interval_lengths()[:2, 0].tolist() == [0.5, 0.5]

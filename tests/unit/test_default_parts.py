@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from spinlearn import Graph, PottsClassifier
-from spinlearn.answers.profile import Profile
 from spinlearn.answers.temperature import information
 from spinlearn.default import walks
 from spinlearn.default.forest import Forest, _contracted, weakest_cut
@@ -16,8 +15,8 @@ from spinlearn.default.new_classes import clusters
 from spinlearn.default.plan import _balanced
 from spinlearn.default.walks import alpha_of, subsample, walk_fields, walk_law
 from spinlearn.linear import weight_matrix
-from spinlearn.model.arrays import frozen
 from tests.conftest import cliques
+from tests.hand_made import profile_of
 
 
 def ring(n: int, reach: int = 1) -> Graph:
@@ -90,16 +89,7 @@ def test_advice_walks_are_the_longer_the_larger_and_sparser_the_graph(n, reach, 
 )
 def test_a_small_new_class_counts_where_labels_would_have_met_it(n_labels, piece, counts):
     sizes = np.array([110, 90 - piece, piece])
-    shape = (1, 200)
-    found = Profile(
-        temperatures=frozen([1.0], np.float64),
-        outcomes=frozen(np.repeat([0, 1, 2], sizes)[None], np.int32),
-        status=frozen(np.ones(shape), np.int8),
-        margin=frozen(np.ones(shape), np.float64),
-        n_classes=2,
-        confused_sets=(),
-        n_labels=n_labels,
-    )
+    found = profile_of(np.repeat([0, 1, 2], sizes)[None], [1.0], n_labels=n_labels)
     share = sizes / 200
     missed = (1 - share[2]) ** n_labels if n_labels else 0.0
     kept = share * [1, 1, counts * (1 - missed) / (1 + missed)]

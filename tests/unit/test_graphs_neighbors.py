@@ -11,6 +11,7 @@ from spinlearn.errors import InvalidInputError
 from spinlearn.graphs import KNN, MutualKNN, Radius, describe, search
 from spinlearn.graphs.neighbors import SMALLEST_SIMILARITY
 from spinlearn.model.protocols import GraphBuilder
+from tests.energy_models import dense
 
 METRICS = ["euclidean", "cosine", "correlation"]
 DIMENSIONS = [3, 9, 12]  # tree for all; tree among themselves only; matrix product
@@ -32,9 +33,7 @@ def directed(distances, k):
 
 
 def adjacency(graph):
-    matrix = np.zeros((graph.n_nodes, graph.n_nodes), dtype=bool)
-    matrix[tuple(graph.edges.T)] = True
-    return matrix | matrix.T
+    return dense(graph) > 0
 
 
 def assert_same_graph(one, other):

@@ -18,10 +18,7 @@ def tree_of(X, metric="euclidean", k=8):
 
 
 def shortest_length(X, metric="euclidean"):
-    """Copies add nothing to the length, and SciPy would take their distance for no edge.
-
-    A dense matrix would also lose distances below 1e-8.
-    """
+    """Of distinct points: SciPy takes no distance for no edge, in a dense matrix 1e-8, too."""
     distinct = np.unique(X, axis=0)
     return minimum_spanning_tree(csr_array(cdist(distinct, distinct, metric))).sum()
 

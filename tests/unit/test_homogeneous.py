@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import load_wine, make_blobs
 
-from spinlearn import Graph, MutualKNN, PottsClassifier, Result, TemperatureRule, compare
+from spinlearn import Graph, MutualKNN, PottsClassifier, TemperatureRule, compare
 from spinlearn.baselines import HarmonicFields
 from spinlearn.energies import ENERGIES, MinCut
 from spinlearn.engines import JunctionTree
 from tests.classifiers import classifier
 from tests.conftest import few_labels
-from tests.end_to_end.tool import spinlearn_here
 from tests.energy_models import dense, random_graph
 
 
@@ -147,17 +146,3 @@ def test_other_methods_of_a_comparison_see_the_graph_itself():
     energy, rule = "min_cut:couplings=homogeneous", TemperatureRule(grid=[0.0])
     table = compare(graph, Y, plain, energy=energy, methods=["harmonic"], temperature=rule)
     assert table.set_index("method").forced_errors["harmonic"] == 0
-
-
-def test_the_command_line_takes_and_stores_them(tmp_path):
-    rows = [f"{x},{y},{'ab'[k] if k >= 0 else ''}" for (x, y), k in zip(X, Y, strict=True)]
-    (tmp_path / "data.csv").write_text("\n".join(["x,y,kind", *rows]))
-    energy = "min_cut:couplings=homogeneous"
-    command = "fit data.csv --labels kind --scale none --out answer --method paper --temperature"
-    done = spinlearn_here(
-        *command.split(), "auto:grid=0,0.2,0.5,1", "--energy", energy, cwd=tmp_path
-    )
-    assert done.returncode == 0, done.stderr
-    stored = Result.load(tmp_path / "answer")
-    assert stored.settings["options"]["energy"] == energy
-    np.testing.assert_allclose(stored.model.couplings, fit().model_.couplings)
